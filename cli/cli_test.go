@@ -271,10 +271,10 @@ func TestUsage(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	var stderr bytes.Buffer
 	p := &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: &stderr, Open: func(context.Context, program.SessionOptions) (program.Session, error) {
-		return nil, fault.New(fault.InvalidConfig, "test", "There is no such folder.", "Make it.")
+		return nil, fault.New(fault.InvalidConfig, "test", "There is no such directory.", "Make it.")
 	}}
 	require.Equal(t, 4, execute(t.Context(), p, []string{"tools"}))
-	require.Equal(t, "fettle: There is no such folder. Make it.\n", stderr.String())
+	require.Equal(t, "fettle: There is no such directory. Make it.\n", stderr.String())
 }
 
 // FS-64: what a killed run left is dealt with before calls, and never by a

@@ -16,12 +16,12 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// configPlace is a home folder with a project in it, which is the current
-// folder. In what run returns the home folder is ~.
+// configPlace is a home directory with a project in it, which is the current
+// directory. In what run returns the home directory is ~.
 func configPlace(t *testing.T) (home string, run func(args ...string) (code program.ExitCode, stdout, stderr string)) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("HOME does not name the home folder")
+		t.Skip("HOME does not name the home directory")
 	}
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -126,9 +126,9 @@ func TestConfigSet(t *testing.T) {
 	require.JSONEq(t, `{"key": "tools.exclude", "path": "~/p/.fettle/settings.json", "value": ["edit"]}`, stdout)
 	require.Equal(t, "{\n  \"tools\": {\n    \"exclude\": [\"edit\"]\n  }\n}\n", readText(t, project))
 
-	// What has no effect, as the folder is not trusted, or as another layer is stronger.
+	// What has no effect, as the directory is not trusted, or as another layer is stronger.
 	_, _, stderr = run("set", "--scope", "project", "tools.allowed", `["edit"]`)
-	require.Contains(t, stderr, "As the folder is not trusted")
+	require.Contains(t, stderr, "As the directory is not trusted")
 	_, _, stderr = run("set", "--scope", "project", "tools.allowed", "--unset")
 	require.Empty(t, stderr)
 	t.Setenv("FETTLE_APPROVAL_MODE", "plan")

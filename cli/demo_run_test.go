@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Ctrl-C in the middle: 130, and the scratch folder is gone.
+// Ctrl-C in the middle: 130, and the scratch directory is gone.
 func TestDemoInterrupted(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -25,7 +25,7 @@ func TestDemoInterrupted(t *testing.T) {
 		cancel()
 		entries, err := os.ReadDir(tmp)
 		require.NoError(t, err)
-		require.Len(t, entries, 1, "the scratch folder is where this test looks for it")
+		require.Len(t, entries, 1, "the scratch directory is where this test looks for it")
 		return len(data), nil
 	}), Err: io.Discard, Open: program.Open}
 	require.Equal(t, 130, execute(ctx, p, []string{"demo"}))

@@ -77,18 +77,18 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 			"{\"web\": {\"allowedHosts\": [\"ok.host\",\n \"http://x/\"]}}",
 			[]string{`:2:2: web.allowedHosts: The allowed address "http://x/"`, "The entry is left out."}, false,
 		},
-		"a folder":        {`{"context": {"includeDirectories": ["/nope"]}}`, []string{`:1:37: context.includeDirectories: The folder "/nope" cannot be used: no such file`, "It is left out."}, false},
+		"a directory":     {`{"context": {"includeDirectories": ["/nope"]}}`, []string{`:1:37: context.includeDirectories: The directory "/nope" cannot be used: no such file`, "It is left out."}, false},
 		"no call command": {`{"tools": {"discoveryCommand": "x"}}`, []string{":1:32: tools.discoveryCommand: ", "Set tools.callCommand too."}, false},
 		"no discovery":    {`{"tools": {"callCommand": "x"}}`, []string{":1:27: tools.callCommand: ", "Set tools.discoveryCommand too."}, false},
 
-		"a policy":              {"{\"policyPaths\": [\n\"/nope\"]}", []string{`:2:1: policyPaths: The policy "/nope" cannot be read: no such file`}, true},
-		"a folder for commands": {`{"tools": {"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["/nope/x"]}}}`, []string{`:1:76: tools.sandbox.allowedPaths: `, `"/nope/x"`}, true},
-		"no container":          {`{"sandbox": "nosuchprog"}`, []string{`:1:13: tools.sandbox.command: The value "nosuchprog"`, "tools.sandbox.image"}, true},
-		"a slip":                {`{"sandbox": "landlok"}`, []string{`:1:13: tools.sandbox.command: The value "landlok"`, "Perhaps landlock is meant."}, true},
-		"no confinement at all": {`{"tools": {"sandbox": 7}}`, []string{":1:23: tools.sandbox: The value 7 is not an object, or true or false, or a text"}, true},
-		"no text":               {`{"tools": {"sandbox": {"command": 7}}}`, []string{":1:35: tools.sandbox.command: The value 7 is not a text"}, true},
-		"a program not there":   {`{"sandbox": {"command": "nosuchprog", "image": "i"}}`, []string{`:1:25: tools.sandbox.command: The value "nosuchprog" cannot be used.`}, true},
-		"an image alone":        {`{"sandbox": {"image": "i"}}`, []string{`:1:23: tools.sandbox.image: `, "no program"}, true},
+		"a policy":                 {"{\"policyPaths\": [\n\"/nope\"]}", []string{`:2:1: policyPaths: The policy "/nope" cannot be read: no such file`}, true},
+		"a directory for commands": {`{"tools": {"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["/nope/x"]}}}`, []string{`:1:76: tools.sandbox.allowedPaths: `, `"/nope/x"`}, true},
+		"no container":             {`{"sandbox": "nosuchprog"}`, []string{`:1:13: tools.sandbox.command: The value "nosuchprog"`, "tools.sandbox.image"}, true},
+		"a slip":                   {`{"sandbox": "landlok"}`, []string{`:1:13: tools.sandbox.command: The value "landlok"`, "Perhaps landlock is meant."}, true},
+		"no confinement at all":    {`{"tools": {"sandbox": 7}}`, []string{":1:23: tools.sandbox: The value 7 is not an object, or true or false, or a text"}, true},
+		"no text":                  {`{"tools": {"sandbox": {"command": 7}}}`, []string{":1:35: tools.sandbox.command: The value 7 is not a text"}, true},
+		"a program not there":      {`{"sandbox": {"command": "nosuchprog", "image": "i"}}`, []string{`:1:25: tools.sandbox.command: The value "nosuchprog" cannot be used.`}, true},
+		"an image alone":           {`{"sandbox": {"image": "i"}}`, []string{`:1:23: tools.sandbox.image: `, "no program"}, true},
 		"a tool that there is not": {
 			`{"tools": {"core": ["glob", "read_fil(x)"]}}`,
 			[]string{`:1:29: tools.core: There is no built-in tool "read_fil"; the entry has no effect. Perhaps read_file is meant.`}, false,
@@ -132,7 +132,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// What a flag says is told, too, and stops at once where a folder is not there.
+// What a flag says is told, too, and stops at once where a directory is not there.
 func TestFlagsThatCannotBeUsed(t *testing.T) {
 	configPlace(t)
 	flags := fettleFlags()
@@ -190,10 +190,10 @@ func TestSettingsFolderInTheWorkspace(t *testing.T) {
 	require.Contains(t, stdout, "There is no mistake")
 	writeFile(t, file, `{"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["~/.fettle"]}}`)
 	_, stdout, _ = run("validate")
-	require.Contains(t, stdout, "Confined commands can write your settings folder ~/.fettle")
+	require.Contains(t, stdout, "Confined commands can write your settings directory ~/.fettle")
 	writeFile(t, file, `{"sandbox": {"command": "podman", "image": "i"}}`)
 	t.Chdir(home)
 	code, stdout, _ := run("validate")
 	require.Zero(t, code)
-	require.Contains(t, stdout, "warning: ~/.fettle/settings.json:1:25: tools.sandbox: Confined commands can write your settings folder ~/.fettle")
+	require.Contains(t, stdout, "warning: ~/.fettle/settings.json:1:25: tools.sandbox: Confined commands can write your settings directory ~/.fettle")
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// trustPlace is a home folder with projects in it, of which p1 is the current
-// folder.
+// trustPlace is a home directory with projects in it, of which p1 is the current
+// directory.
 func trustPlace(t *testing.T) (home string, run func(args ...string) (code int, stdout, stderr string)) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("HOME does not name the home folder")
+		t.Skip("HOME does not name the home directory")
 	}
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestTrustRecords(t *testing.T) {
 	require.Contains(t, stdout, "* untrusted  ~/p1/sub\n")
 	require.Contains(t, stdout, "  trusted    ~/p1\n")
 
-	// What is forgotten leaves the folder to the entry above.
+	// What is forgotten leaves the directory to the entry above.
 	code, stdout, _ = run("trust", "--forget", "./sub")
 	require.Zero(t, code)
 	require.Contains(t, stdout, "~/p1/sub is trusted, by the entry ~/p1 of")
@@ -123,7 +123,7 @@ func TestTrustListJSON(t *testing.T) {
 	require.Contains(t, stdout, "* trusted    ~/p1  (recorded as TRUST_PARENT of ~/p1/sub)\n")
 }
 
-// CR-27: --layout gemini keeps the record in that program's folder.
+// CR-27: --layout gemini keeps the record in that program's directory.
 func TestTrustLayout(t *testing.T) {
 	home, run := trustPlace(t)
 	code, _, stderr := run("--layout", "gemini", "trust")
@@ -152,7 +152,7 @@ func TestTrustVariableIsTold(t *testing.T) {
 	for _, args := range [][]string{{"trust"}, {"trust", "list"}} {
 		code, _, stderr := run(args...)
 		require.Zero(t, code)
-		require.Contains(t, stderr, "FETTLE_TRUST_WORKSPACE outweighs what is recorded: the folder that the tools work in is untrusted.")
+		require.Contains(t, stderr, "FETTLE_TRUST_WORKSPACE outweighs what is recorded: the directory that the tools work in is untrusted.")
 	}
 	t.Setenv("FETTLE_TRUST_WORKSPACE", " ")
 	_, _, stderr := run("trust")
@@ -166,10 +166,10 @@ func TestTrustVariableIsTold(t *testing.T) {
 	require.Empty(t, stderr)
 	t.Setenv("GEMINI_CLI_TRUST_WORKSPACE", "true")
 	_, _, stderr = run("--layout", "gemini", "trust", "list")
-	require.Contains(t, stderr, "The variable GEMINI_CLI_TRUST_WORKSPACE outweighs what is recorded: the folder that the tools work in is trusted.")
+	require.Contains(t, stderr, "The variable GEMINI_CLI_TRUST_WORKSPACE outweighs what is recorded: the directory that the tools work in is trusted.")
 	t.Setenv("GEMINI_TRUST_WORKSPACE", "false")
 	_, _, stderr = run("--layout", "gemini", "trust", "list")
-	require.Contains(t, stderr, "The variable GEMINI_TRUST_WORKSPACE outweighs what is recorded: the folder that the tools work in is untrusted.")
+	require.Contains(t, stderr, "The variable GEMINI_TRUST_WORKSPACE outweighs what is recorded: the directory that the tools work in is untrusted.")
 	require.Equal(t, 1, strings.Count(stderr, "\n"))
 }
 
@@ -177,14 +177,14 @@ func TestTrustFails(t *testing.T) {
 	home, run := trustPlace(t)
 	require.NoError(t, os.WriteFile("file", nil, 0o600))
 	for args, want := range map[string]string{
-		"trust nosuch":        "no folder",
-		"trust file":          "not a folder",
-		"untrust file":        "not a folder",
+		"trust nosuch":        "no directory",
+		"trust file":          "not a directory",
+		"untrust file":        "not a directory",
 		"trust a b":           "",
 		"untrust a b":         "",
 		"trust list x":        "",
 		"trust --nosuch":      "nosuch",
-		"--cwd nosuch trust":  "no folder",
+		"--cwd nosuch trust":  "no directory",
 		"untrust --forget p1": "forget",
 	} {
 		code, stdout, stderr := run(strings.Fields(args)...)

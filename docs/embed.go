@@ -10,6 +10,6 @@ import (
 //go:embed changes/*.md *.md reference/*.md tools/*.md
 var files embed.FS
 
-// Files returns the documents under their paths in this folder, as policy.md
+// Files returns the documents under their paths in this directory, as policy.md
 // and tools/read_file.md.
 func Files() fs.FS { return files }

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/docs"
 )
 
-// TO-18: every page of this folder is embedded as it is, begins with its
+// TO-18: every page of this directory is embedded as it is, begins with its
 // heading, and nothing else is embedded.
 func TestFiles(t *testing.T) {
 	pages := func(fsys fs.FS) (found []string) {

@@ -185,7 +185,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// RC-27: agents beside whole other sessions over one folder: the file system is
+// RC-27: agents beside whole other sessions over one directory: the file system is
 // the only thing they share, and it is enough. Every line that somebody was told
 // to have written is there.
 func TestSessionsPatchOneFile(t *testing.T) {

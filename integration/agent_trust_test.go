@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// put writes a file below a folder.
+// put writes a file below a directory.
 func put(t *testing.T, folder, name, text string) {
 	t.Helper()
 	path := filepath.Join(folder, filepath.FromSlash(name))
@@ -28,7 +28,7 @@ func put(t *testing.T, folder, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// FT-20, CF-09, KH-22: what an untrusted folder says to the model is said by
+// FT-20, CF-09, KH-22: what an untrusted directory says to the model is said by
 // nobody: neither its instruction files, those included that a read would bring
 // up, nor its agents. The person's own count everywhere. Imports stay inside.
 func TestUntrustedFolderSaysNothing(t *testing.T) {
@@ -59,7 +59,7 @@ func TestUntrustedFolderSaysNothing(t *testing.T) {
 				put(t, p.TargetDir, "sub/more.md", "imported-words\n")
 				put(t, p.TargetDir, "sub/x.go", "package x\n")
 				require.NoError(t, os.Symlink(filepath.Join(outside, "secret.md"), filepath.Join(p.TargetDir, "link.md")))
-				put(t, p.TargetDir, ".fettle/agents/theirs.md", "---\nname: theirs\ndescription: The folder's.\n---\nx\n")
+				put(t, p.TargetDir, ".fettle/agents/theirs.md", "---\nname: theirs\ndescription: The directory's.\n---\nx\n")
 			})
 			p := prompt(t, s.Config, "Read it.")
 			require.Equal(t, agent.EventDone, p.last.Type, "%v", p.last.Err)

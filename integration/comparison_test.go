@@ -18,7 +18,7 @@ import (
 
 // What docs/comparison.md says of a change that somebody saves between read and
 // write, with as many bytes and the same times, is what happens: with fettle
-// always, with a peer where FETTLE_BENCH_NODE names a folder with its npm package,
+// always, with a peer where FETTLE_BENCH_NODE names a directory with its npm package,
 // or integration/dev/bench/node has it.
 func TestComparisonStaleWrite(t *testing.T) {
 	t.Parallel()

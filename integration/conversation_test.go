@@ -140,7 +140,7 @@ func TestInterruptedProgram(t *testing.T) {
 	require.Equal(t, 130, exitCode(t, c.cmd.Wait()))
 }
 
-// A demo whose reader has gone away still removes its scratch folder.
+// A demo whose reader has gone away still removes its scratch directory.
 func TestDemoWithoutReader(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()

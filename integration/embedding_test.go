@@ -151,7 +151,7 @@ func TestNewFileNeedsApproval(t *testing.T) {
 
 // code: end
 
-// exampleDir makes a folder with one file.
+// exampleDir makes a directory with one file.
 func exampleDir() string {
 	dir, err := os.MkdirTemp("", "fettle-example-")
 	if err != nil {

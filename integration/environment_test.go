@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TE-10: what a test changes of the environment or of the current folder ends
+// TE-10: what a test changes of the environment or of the current directory ends
 // with it: that is done with t.Setenv and t.Chdir, which put back what was and
 // refuse to be used side by side. Nothing else in the repository changes either,
 // the program itself included.
@@ -71,7 +71,7 @@ func f(t *testing.T) {
 }
 
 // environmentChanges lists where a file changes the environment or the current
-// folder of the process, and counts the changes that end with a test.
+// directory of the process, and counts the changes that end with a test.
 func environmentChanges(t *testing.T, path string, source any) (changes []string, confined int) {
 	t.Helper()
 	files := token.NewFileSet()

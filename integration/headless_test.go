@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// headless is fettle in a folder of its own, with a home of its own and no
+// headless is fettle in a directory of its own, with a home of its own and no
 // variables but those given.
 type headless struct {
 	t    *testing.T
@@ -168,7 +168,7 @@ func TestHeadlessAtEachProvider(t *testing.T) {
 	}
 }
 
-// requireNowhere fails if a file below a folder holds a text.
+// requireNowhere fails if a file below a directory holds a text.
 func requireNowhere(t *testing.T, dir, text string) {
 	t.Helper()
 	files := 0

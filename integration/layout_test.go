@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// GO-01: the top level and the parts of core that the design fixes. A folder
+// GO-01: the top level and the parts of core that the design fixes. A directory
 // that a later part of the design brings joins the list when it holds something.
 func TestLayout(t *testing.T) {
 	t.Parallel()

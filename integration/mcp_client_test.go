@@ -26,7 +26,7 @@ import (
 //	signal NAME             sends TERM or INT
 //	await METHOD            waits for a notification, if none has come yet
 //
-// $SHA in JSON is the last sha256 that a call has given, and $WORK the folder of
+// $SHA in JSON is the last sha256 that a call has given, and $WORK the directory of
 // the script. Each answer is printed as
 // a line of JSON, {"result"} or {"error"}, with the state of a file that it holds
 // as "state", what was asked meanwhile as "asked" and how many messages told of

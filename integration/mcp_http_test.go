@@ -30,7 +30,7 @@ type httpServer struct {
 	ids atomic.Int64 // of requests
 }
 
-// serveHTTP starts it in a folder of its own, at a free port.
+// serveHTTP starts it in a directory of its own, at a free port.
 func serveHTTP(t *testing.T, env []string, args ...string) *httpServer {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -107,7 +107,7 @@ func declared(t *testing.T) (packages, names map[string]bool) {
 	return packages, names
 }
 
-// fuzzTargets are the fuzz targets in a folder.
+// fuzzTargets are the fuzz targets in a directory.
 func fuzzTargets(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trimmed makes what is compiled in a temporary folder found in the build's cache
-// by the next run, in a folder of another name.
+// trimmed makes what is compiled in a temporary directory found in the build's cache
+// by the next run, in a directory of another name.
 const trimmed = "GOFLAGS=-mod=mod -trimpath"
 
 // What fettle new tool writes compiles and passes its test, in a module that

@@ -68,7 +68,7 @@ func typeInto(file string, program *exec.Cmd) error {
 //	mcpstarts FILE
 //
 // It reads the set-up of an MCP client, whose servers are all fettle, starts each
-// in the current folder as that client would, and prints what it calls itself.
+// in the current directory as that client would, and prints what it calls itself.
 func mcpstarts() {
 	if err := startServers(os.Args[1]); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[1], err)

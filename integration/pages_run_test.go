@@ -21,15 +21,15 @@ import (
 )
 
 // GO-11: what the pages tell people to type does what they say, and what they
-// show is what comes out. The blocks of one CASE share a scratch folder, in the
+// show is what comes out. The blocks of one CASE share a scratch directory, in the
 // order in which they stand on their page:
 //
-//	<!-- file: CASE PATH -->   writes the block to PATH in the folder
+//	<!-- file: CASE PATH -->   writes the block to PATH in the directory
 //	<!-- run: CASE -->         runs the block with bash in project/, which must succeed
 //	<!-- output: CASE -->      compares the block with what has been printed last
 //
-// What a case needs besides is in testdata/pages/CASE.txtar: files of its folder,
-// in which $WORK is the folder, and $REPOSITORIES the address of a server of the
+// What a case needs besides is in testdata/pages/CASE.txtar: files of its directory,
+// in which $WORK is the directory, and $REPOSITORIES the address of a server of the
 // git repositories in its remote/; env, lines of NAME=VALUE; and two scripts: before,
 // which is run first, and after, which is run last and finds out whether the
 // files are what the page says. home/ is the person's home, project/ the project, bin/ comes first in
@@ -75,7 +75,7 @@ func TestDocsBlocksRun(t *testing.T) {
 	}
 }
 
-// pageCase is the scratch folder of a case.
+// pageCase is the scratch directory of a case.
 type pageCase struct {
 	work string
 	env  []string
@@ -324,7 +324,7 @@ func answerAsGemini(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// gitServer serves the repositories of a folder.
+// gitServer serves the repositories of a directory.
 func gitServer(folder string) http.Handler {
 	path, err := exec.LookPath("git")
 	if err != nil {

@@ -30,7 +30,7 @@ var conventions = map[string]*regexp.Regexp{
 	"code":      regexp.MustCompile(`^\S+ \S+$`),        // FILE NAME: Go that stands in a file that is compiled
 	"run":       regexp.MustCompile(`^[a-z0-9-]+$`),     // CASE: bash runs it
 	"output":    regexp.MustCompile(`^[a-z0-9-]+$`),     // CASE: what the block of the case that was run last prints
-	"file":      regexp.MustCompile(`^[a-z0-9-]+ \S+$`), // CASE PATH: a file in the folder of the case
+	"file":      regexp.MustCompile(`^[a-z0-9-]+ \S+$`), // CASE PATH: a file in the directory of the case
 	"names":     regexp.MustCompile(`^$`),               // too long to run: all that it names exists
 	"generated": regexp.MustCompile(`^.+$`),             // COMMAND: a test compares it with what that command writes
 	"not run":   regexp.MustCompile(`^[^.]{10,}\.?$`),   // REASON: it cannot be run here

@@ -65,8 +65,8 @@ const layoutVariable = "TEST_LAYOUT"
 //	! json LINE PATH           it must be absent or null
 //	hash LINE PATH FILE        the value must be the SHA-256 of a file
 //	fill FILE…                 puts the layout's variables and $SERVER into files
-//	unfold FOLDER              copies what is in a folder of testdata into $WORK
-//	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER, and $WORK/requests lists what was asked for
+//	unfold FOLDER              copies what is in a directory of testdata into $WORK
+//	serve FOLDER               serves a directory over HTTP on 127.0.0.1; its URL is in $SERVER, and $WORK/requests lists what was asked for
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
@@ -106,7 +106,7 @@ func aboutLayouts(t *testing.T, dir string) []string {
 	return some
 }
 
-// scripts says how the scripts of a folder run under a layout.
+// scripts says how the scripts of a directory run under a layout.
 func scripts(dir string, names layout.Layout) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
@@ -235,7 +235,7 @@ func unfold(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.CopyFS(ts.Getenv("WORK"), os.DirFS(filepath.Join("testdata", args[0]))))
 }
 
-// serve serves a folder; below /away it redirects to the rest of the path, and
+// serve serves a directory; below /away it redirects to the rest of the path, and
 // below /hostile it does harm.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

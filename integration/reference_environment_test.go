@@ -31,7 +31,7 @@ func variables() []variable {
 }
 
 var otherVariables = []variable{
-	{"FETTLE_TRUST_WORKSPACE", "`true` or `false`: whether the folder is trusted, over what is recorded"},
+	{"FETTLE_TRUST_WORKSPACE", "`true` or `false`: whether the directory is trusted, over what is recorded"},
 	{"FETTLE_SANDBOX", "confines commands: `true`, `false`, `landlock` or a program"},
 	{"FETTLE_SYSTEM_SETTINGS_PATH", "the machine's settings file, in place of `/etc/fettle/settings.json`"},
 	{"FETTLE_SYSTEM_DEFAULTS_PATH", "the machine's defaults, in place of `/etc/fettle/system-defaults.json`"},
@@ -49,7 +49,7 @@ var otherVariables = []variable{
 var given = []variable{
 	{"FETTLE", "set in commands that the model runs, so that scripts can tell"},
 	{"FETTLE_MCP_SERVER", "set in an MCP server that fettle has started, so that a fettle in it starts no servers of its own"},
-	{"CLAUDE_PROJECT_DIR", "in hooks: the project's folder, under the name that existing hooks know"},
+	{"CLAUDE_PROJECT_DIR", "in hooks: the project's directory, under the name that existing hooks know"},
 }
 
 // environmentReference is the page of environment variables.

@@ -43,7 +43,7 @@ type constant struct {
 	about            string // what stands above its group
 }
 
-// parsePackage reads the files of a folder below the root, tests aside.
+// parsePackage reads the files of a directory below the root, tests aside.
 func parsePackage(t *testing.T, folder string) *source {
 	t.Helper()
 	s := &source{name: path.Base(folder), structs: map[string]structure{}}
@@ -207,7 +207,7 @@ func (s *source) writeStruct(b *strings.Builder, name string) (leads []string) {
 	return leads
 }
 
-// packagesBelow lists the folders below the root that hold Go files which are no
+// packagesBelow lists the directories below the root that hold Go files which are no
 // tests.
 func packagesBelow(t *testing.T, dir string) []string {
 	t.Helper()

@@ -26,7 +26,7 @@ func TestReproducible(t *testing.T) {
 	require.NoError(t, err)
 	var sums [2][sha256.Size]byte
 	for i := range sums {
-		checkout := filepath.Join(t.TempDir(), "a folder of another length"[:10+5*i])
+		checkout := filepath.Join(t.TempDir(), "a directory of another length"[:10+5*i])
 		git(top, "clone", "--quiet", ".", checkout)
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", "fettle", "./cli/fettle")
 		cmd.Dir, cmd.Env = checkout, append(os.Environ(), "CGO_ENABLED=0")

@@ -17,10 +17,10 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// GO-07: a session that is given its folders opens no file of the person who
+// GO-07: a session that is given its directories opens no file of the person who
 // runs it: neither the settings, rules, context and .env files of the home
-// folder, nor those of the current folder, nor those of a system folder. With
-// settings .env files are looked for above the target folder as well.
+// directory, nor those of the current directory, nor those of a system directory. With
+// settings .env files are looked for above the target directory as well.
 func TestOwnRoot(t *testing.T) {
 	person := t.TempDir()
 	home, here := filepath.Join(person, "home"), filepath.Join(person, "here")
@@ -50,7 +50,7 @@ func TestOwnRoot(t *testing.T) {
 		dir, own := filepath.Join(top, "project"), filepath.Join(top, "own")
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		writeSettings(t, own, `{"useWriteTodos": true}`)
-		touched() // making folders of the test's own may have looked around
+		touched() // making directories of the test's own may have looked around
 		p := confined(dir, own)
 		p.Settings, p.WatchSettings = o, o != nil
 		p.ApprovalMode = policy.ModeYolo
@@ -90,7 +90,7 @@ func TestOwnRoot(t *testing.T) {
 	}
 }
 
-// opened watches a folder and all below it. The function that it returns lists
+// opened watches a directory and all below it. The function that it returns lists
 // what has been opened, read, written, made or removed there since it was last
 // called.
 func opened(t *testing.T, top string) func() []string {

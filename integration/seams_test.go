@@ -109,7 +109,7 @@ func declared(c *config.Config, name string) bool {
 }
 
 // code: root
-// confined keeps a session to folders of the embedder's: the tools reach dir
+// confined keeps a session to directories of the embedder's: the tools reach dir
 // and more, and what fettle itself reads and keeps, settings, policies and
 // memory, lies below home. No variable of the environment counts.
 func confined(dir, home string, more ...string) config.Parameters {

@@ -15,8 +15,8 @@ import (
 // nobody waits for it, and the other files hold.
 func TestSettingsThatAreNoFile(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T, file string){
-		"a pipe":   func(t *testing.T, file string) { require.NoError(t, syscall.Mkfifo(file, 0o644)) },
-		"a folder": func(t *testing.T, file string) { require.NoError(t, os.Mkdir(file, 0o755)) },
+		"a pipe":      func(t *testing.T, file string) { require.NoError(t, syscall.Mkfifo(file, 0o644)) },
+		"a directory": func(t *testing.T, file string) { require.NoError(t, os.Mkdir(file, 0o755)) },
 		"a link to itself": func(t *testing.T, file string) {
 			require.NoError(t, os.Symlink(filepath.Base(file), file))
 		},
@@ -60,14 +60,14 @@ func TestSettingsThatAreNoFile(t *testing.T) {
 }
 
 // CF-05, CF-09: a settings file that may not be read is told, and the others
-// hold. Where the whole settings folder may not be read, nobody can tell whether
-// this folder is trusted, so nothing starts.
+// hold. Where the whole settings directory may not be read, nobody can tell whether
+// this directory is trusted, so nothing starts.
 func TestSettingsThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a folder that others may not enter
+	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a directory that others may not enter
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(top)) })
 	require.NoError(t, os.Chmod(top, 0o755))

@@ -21,7 +21,7 @@ type run struct {
 	stdout, stderr string
 }
 
-// runIn runs the program in a folder, with a home folder and no other variable
+// runIn runs the program in a directory, with a home directory and no other variable
 // than where programs are.
 func runIn(t *testing.T, home, dir string, args ...string) run {
 	t.Helper()

@@ -28,7 +28,7 @@ import (
 )
 
 // GO-07: two sessions of an embedder's, in one process and at once, with
-// different folders, homes, layouts, settings, variables, flags, clocks, rules,
+// different directories, homes, layouts, settings, variables, flags, clocks, rules,
 // modes, trust, search services, tools, buses and limits: each sees its own
 // alone (GO-04).
 func TestSideBySide(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSideBySide(t *testing.T) {
 						t.Errorf("%s: its rule did not hold: %s %s", p.SessionID, r.Status, r.Decision.Rule)
 					}
 					if r := call(ctx, calls, "glob", fmt.Sprintf(`{"pattern": "%s*"}`, p.SessionID)); r.Status != scheduler.StatusDenied {
-						t.Errorf("%s: the rule of its folder did not hold: %s", p.SessionID, r.Status)
+						t.Errorf("%s: the rule of its directory did not hold: %s", p.SessionID, r.Status)
 					}
 					r := status(search, `{"query": "tea"}`)
 					if text := r.Result.LLMContent.String(); !strings.Contains(text, "https://example.com/"+p.SessionID) || strings.Contains(text, other) {
@@ -140,7 +140,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// realTemp is a folder of the test's own, links resolved.
+// realTemp is a directory of the test's own, links resolved.
 func realTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

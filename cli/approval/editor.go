@@ -20,7 +20,7 @@ import (
 const editorGrace = 2 * time.Second
 
 // InEditor lets the person edit content in an editor and returns what it is
-// then. The editor gets a file of that name in a folder that is the person's
+// then. The editor gets a file of that name in a directory that is the person's
 // alone; both go again.
 func (t *Terminal) InEditor(ctx context.Context, name, content string) (edited string, err error) {
 	command, err := editorCommand(os.Getenv, exec.LookPath)

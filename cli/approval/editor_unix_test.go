@@ -27,7 +27,7 @@ func editorScript(t *testing.T, text string) {
 	t.Setenv("TMPDIR", t.TempDir())
 }
 
-// left are the names below the folder for temporary files.
+// left are the names below the directory for temporary files.
 func left(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*"))

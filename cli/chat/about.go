@@ -23,7 +23,7 @@ func (c chatAbout) About() []builtin.Fact {
 		{Name: "Model", Value: c.Traffic.Shown(c.config.Model())},
 		{Name: "Approval mode", Value: string(c.config.ApprovalMode())},
 		{Name: "Session", Value: c.config.SessionID()},
-		{Name: "Folder", Value: fmt.Sprintf("%s (%s)", display.Printable(c.folder()), c.config.Trust())},
+		{Name: "Directory", Value: fmt.Sprintf("%s (%s)", display.Printable(c.folder()), c.config.Trust())},
 	}
 	if storage, err := c.config.Storage(); err == nil && storage.GlobalDir != "" {
 		facts = append(facts, builtin.Fact{Name: "Settings", Value: display.Printable(storage.GlobalDir)})

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// branchOf returns the branch of git that a folder is on, or the beginning of the
+// branchOf returns the branch of git that a directory is on, or the beginning of the
 // commit where it is on none; "" outside of a repository. It reads git's files and
 // runs nothing.
 func branchOf(folder string) string {
@@ -28,7 +28,7 @@ func branchOf(folder string) string {
 	}
 }
 
-// gitDir returns where git keeps the repository whose top is a folder, "" where it
+// gitDir returns where git keeps the repository whose top is a directory, "" where it
 // is none. In a worktree .git is a file that names it.
 func gitDir(folder string) string {
 	path := filepath.Join(folder, ".git")

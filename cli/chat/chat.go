@@ -110,7 +110,7 @@ func (c *chat) Status() interactive.Status {
 	return s
 }
 
-// folder is the target folder.
+// directory is the target directory.
 func (c *chat) folder() string {
 	ws, err := c.config.Workspace()
 	if err != nil { // the session is closed
@@ -119,7 +119,7 @@ func (c *chat) folder() string {
 	return ws.Target()
 }
 
-// homeAbbreviated puts ~ in the place of the home folder.
+// homeAbbreviated puts ~ in the place of the home directory.
 func homeAbbreviated(path string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" {
@@ -131,7 +131,7 @@ func homeAbbreviated(path string) string {
 	return path
 }
 
-// noteBranch looks which branch of git the target folder is on.
+// noteBranch looks which branch of git the target directory is on.
 func (c *chat) noteBranch() {
 	branch := branchOf(c.folder())
 	c.mu.Lock()

@@ -47,7 +47,7 @@ func startsWord(before string) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune(",;!?()[]{}", r)
 }
 
-// mentions are the agents, and what lies in the folder that was typed.
+// mentions are the agents, and what lies in the directory that was typed.
 func (c *chat) mentions(ctx context.Context, typed string) []interactive.Candidate {
 	var all []interactive.Candidate
 	if agents, err := c.config.Agents(); err == nil && !strings.Contains(typed, "/") {

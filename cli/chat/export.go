@@ -81,7 +81,7 @@ func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return path, fault.Wrap(fault.FileWriteFailure, "cli.export", fmt.Sprintf("The conversation could not be written: %s.", err), "Name a file in a folder that you may write to.", err)
+		return path, fault.Wrap(fault.FileWriteFailure, "cli.export", fmt.Sprintf("The conversation could not be written: %s.", err), "Name a file in a directory that you may write to.", err)
 	}
 	return path, nil
 }

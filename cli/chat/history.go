@@ -68,7 +68,7 @@ func (c *chat) describe(call *model.FunctionCall) string {
 	return description
 }
 
-// asTyped shows the files that a prompt names relative to the folder that they lie
+// asTyped shows the files that a prompt names relative to the directory that they lie
 // in, as they are typed, and not by the paths that the model was told.
 func asTyped(prompt, folder string) string {
 	for _, dir := range []string{folder, escapeMention(folder)} {

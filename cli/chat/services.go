@@ -36,7 +36,7 @@ func (c *chat) services() builtin.Services {
 		About: chatAbout{c}, Agents: chatAgents{c}, Folders: chatFolders{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
 		Hooks: chatHooks{c}, Skills: chatSkills{c}, Extensions: chatExtensions{c}, Checkpoints: c.checkpoints(),
 	}
-	if chats, err := config.NewSavedChats(c.config, c.Hide.Values()); err == nil { // else there is no home folder
+	if chats, err := config.NewSavedChats(c.config, c.Hide.Values()); err == nil { // else there is no home directory
 		s.Chats = chats
 	}
 	return s
@@ -380,5 +380,5 @@ func (c *chat) saveSetting(ctx context.Context, key string, value any) error {
 			return settings.Set(ctx, f.Path, key, value)
 		}
 	}
-	return fault.New(fault.InvalidConfig, "cli", "There is no home folder, so nothing can be kept.", "Set the variable HOME.")
+	return fault.New(fault.InvalidConfig, "cli", "There is no home directory, so nothing can be kept.", "Set the variable HOME.")
 }

@@ -104,7 +104,7 @@ type Status struct {
 	SessionID string
 	Model     string
 	Mode      string // approval mode: default, autoEdit, yolo, plan
-	Folder    string // the target, with ~ for the home folder
+	Folder    string // the target, with ~ for the home directory
 	Branch    string // of git; "": none
 	Tokens    int    // of the last request; 0: none yet
 	Limit     int    // of the model; 0: not known

@@ -27,7 +27,7 @@ func fold(text []span, columns int) []string {
 	return f.lines
 }
 
-// folder folds.
+// directory folds.
 type folder struct {
 	columns int
 	lines   []string

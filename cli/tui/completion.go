@@ -152,7 +152,7 @@ func (c *completion) typedOut(e *editor) bool {
 	}
 	there := strings.TrimRight(e.text[c.found.From:c.found.To], " ")
 	if strings.HasPrefix(there, "@") && strings.HasSuffix(there, "/") {
-		return true // a folder; Tab goes into it
+		return true // a directory; Tab goes into it
 	}
 	for _, item := range c.found.Items {
 		if text := strings.TrimRight(item.Text, " "); text == there || text == there+"/" {

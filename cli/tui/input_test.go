@@ -143,7 +143,7 @@ func TestDraftBehindQueue(t *testing.T) {
 	require.Equal(t, "one\ntwo\ndraft", r.m.input.text)
 }
 
-// Enter sends a folder that is written out; Tab goes into it.
+// Enter sends a directory that is written out; Tab goes into it.
 func TestFolderIsSent(t *testing.T) {
 	s := newFake()
 	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {

@@ -22,7 +22,7 @@ type segment struct {
 	shortens bool // from the left, before it goes
 }
 
-// shortFolder is how many columns of a folder still tell which it is.
+// shortFolder is how many columns of a directory still tell which it is.
 const shortFolder = 12
 
 // leftCut is the end of a text, of so many columns at most.
@@ -99,10 +99,10 @@ func (m *screen) segments(v blocks.Look) []segment {
 	}
 	trust := segment{rank: 3, style: t.Dim}
 	if s.Trust != "trusted" {
-		trust.text = "folder " + display.Line(s.Trust)
+		trust.text = "directory " + display.Line(s.Trust)
 	}
 	if s.Trust == "undecided" {
-		trust.text = "folder not trusted yet"
+		trust.text = "directory not trusted yet"
 	}
 	if s.Trust == "untrusted" {
 		trust.style = t.Warning

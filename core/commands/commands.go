@@ -27,7 +27,7 @@ const (
 // Command is what a person can type (CM-01). It is not changed any more once a
 // [Set] has it.
 type Command struct {
-	Name        string   // without the slash; "a:b" for files in folders
+	Name        string   // without the slash; "a:b" for files in directories
 	AltNames    []string // further names
 	Description string   // one line, for people
 	Hidden      bool     // not listed and not completed
@@ -102,7 +102,7 @@ type Settings interface {
 	Setting(key string) (json.RawMessage, bool)
 }
 
-// Git tells about the repository of the target folder.
+// Git tells about the repository of the target directory.
 type Git interface {
 	Branch(ctx context.Context) (string, error) // "" where there is none
 }

@@ -53,7 +53,7 @@ type ShellOutput struct {
 
 // Files reads what templates name. It is safe for concurrent use.
 type Files interface {
-	// Read reads a file, or the files of a folder, relative ones in any folder of the
+	// Read reads a file, or the files of a directory, relative ones in any directory of the
 	// workspace, so that they count as read. What cannot be read is no error, but a
 	// notice; the error is of code cancelled.
 	Read(ctx context.Context, path string) (Injected, error)

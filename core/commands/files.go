@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Folder may hold commands, as files *.toml in it and in the folders below.
+// Folder may hold commands, as files *.toml in it and in the directories below.
 type Folder struct {
 	Path string // absolute; one that is not there has none
 	// Extension, ID name the extension that it is of; "": none.
@@ -40,11 +40,11 @@ type FileOptions struct {
 
 // NewFiles returns the loader of the commands that TOML files hold (CM-08). A file
 // holds a prompt, a [Template], and may hold a description; other keys are ignored. It is
-// named after its path in the folder, without .toml and with ":" for each slash; in
+// named after its path in the directory, without .toml and with ":" for each slash; in
 // each part any character but A-Z, a-z, 0-9, "_", "." and "-" becomes "_", and one of
 // more than 50 characters is cut to 47 and "...". What cannot be read or used is a
-// Problem, with its line, and loses no other. Links that lead out of the folder and
-// links to folders are not followed.
+// Problem, with its line, and loses no other. Links that lead out of the directory and
+// links to directories are not followed.
 func NewFiles(o FileOptions) Loader { return &fileLoader{o} }
 
 type fileLoader struct{ o FileOptions }
@@ -64,14 +64,14 @@ func (l *fileLoader) Load(ctx context.Context) ([]*Command, []fault.Problem, err
 	return all, problems, nil
 }
 
-// What a folder and a file may have.
+// What a directory and a file may have.
 const (
 	maxFile  = 1 << 20
-	maxFiles = 5000 // of one folder, those below included
+	maxFiles = 5000 // of one directory, those below included
 	maxDepth = 16
 )
 
-// walk is the reading of one folder.
+// walk is the reading of one directory.
 type walk struct {
 	options  FileOptions
 	folder   Folder
@@ -81,14 +81,14 @@ type walk struct {
 	problems []fault.Problem
 }
 
-// run reads the folder. The error is that of ctx.
+// run reads the directory. The error is that of ctx.
 func (w *walk) run(ctx context.Context) error {
 	root, err := os.OpenRoot(w.folder.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		w.lose(w.folder.Path, 0, "The folder of commands cannot be read: "+cause(err)+".", "Check that it is a folder, and who may read it.")
+		w.lose(w.folder.Path, 0, "The directory of commands cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
 		return nil
 	}
 	defer root.Close()
@@ -100,14 +100,14 @@ func (w *walk) run(ctx context.Context) error {
 		case err != nil:
 			w.lose(w.path(path), 0, "It cannot be read: "+cause(err)+".", "Check who may read it.")
 		case d.IsDir() && strings.Count(path, "/") >= maxDepth:
-			w.lose(w.path(path), 0, fmt.Sprintf("The folder is more than %d deep and was not read.", maxDepth), "")
+			w.lose(w.path(path), 0, fmt.Sprintf("The directory is more than %d deep and was not read.", maxDepth), "")
 			return fs.SkipDir
 		case d.IsDir():
 		case d.Type()&fs.ModeSymlink != 0 && w.isFolder(path):
-			w.lose(w.path(path), 0, "It is a link to a folder, which is not followed.", "Put the files there themselves.")
+			w.lose(w.path(path), 0, "It is a link to a directory, which is not followed.", "Put the files there themselves.")
 		case strings.HasSuffix(path, suffix):
 			if w.seen++; w.seen > maxFiles {
-				w.lose(w.folder.Path, 0, fmt.Sprintf("The folder holds more than %d commands; the rest were not read.", maxFiles), "")
+				w.lose(w.folder.Path, 0, fmt.Sprintf("The directory holds more than %d commands; the rest were not read.", maxFiles), "")
 				return fs.SkipAll
 			}
 			w.file(path)
@@ -119,7 +119,7 @@ func (w *walk) run(ctx context.Context) error {
 // suffix ends the name of a command's file.
 const suffix = ".toml"
 
-// path is where a path of the folder lies.
+// path is where a path of the directory lies.
 func (w *walk) path(path string) string {
 	return filepath.Join(w.folder.Path, filepath.FromSlash(path))
 }
@@ -128,7 +128,7 @@ func (w *walk) lose(path string, line int, message, remedy string) {
 	w.problems = append(w.problems, fault.Problem{Path: path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
-// isFolder reports whether a link leads to a folder, inside or outside.
+// isFolder reports whether a link leads to a directory, inside or outside.
 func (w *walk) isFolder(path string) bool {
 	info, err := os.Stat(w.path(path))
 	return err == nil && info.IsDir()
@@ -203,7 +203,7 @@ func typeName(value any) string {
 	return "a date or time"
 }
 
-// read returns what a file holds that lies in the folder.
+// read returns what a file holds that lies in the directory.
 func (w *walk) read(path string) ([]byte, error) {
 	info, err := w.root.Stat(path)
 	switch {
@@ -273,7 +273,7 @@ func (w *walk) take(path, prompt, description string) {
 // maxDescription bounds the characters of a description.
 const maxDescription = 100
 
-// commandName is the name of the command that a file of the folder holds.
+// commandName is the name of the command that a file of the directory holds.
 func commandName(path string) string {
 	parts := strings.Split(strings.TrimSuffix(path, suffix), "/")
 	for i, part := range parts {
@@ -303,7 +303,7 @@ func cause(err error) string {
 		err = e.Err
 	}
 	if strings.Contains(err.Error(), "escapes") { // os.Root has no error of its own for that
-		return "it is a link that leads out of the folder"
+		return "it is a link that leads out of the directory"
 	}
 	return err.Error()
 }

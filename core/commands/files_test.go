@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// write puts files below a folder.
+// write puts files below a directory.
 func write(t testing.TB, dir string, files map[string]string) string {
 	t.Helper()
 	for name, text := range files {
@@ -90,7 +90,7 @@ type ui struct{ said []commands.Message }
 func (u *ui) Say(m commands.Message) { u.said = append(u.said, m) }
 func (u *ui) Progress(string)        {}
 
-// custom is a set of the commands of one folder.
+// custom is a set of the commands of one directory.
 func custom(t testing.TB, s *shell, f files, contents map[string]string) *commands.Set {
 	t.Helper()
 	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
@@ -194,7 +194,7 @@ func TestFilesMalformed(t *testing.T) {
 		require.Equal(t, line, lines[name], "%s: %s", name, told[name])
 	}
 	require.Len(t, told, 13)
-	require.Contains(t, told["link.toml"], "leads out of the folder")
+	require.Contains(t, told["link.toml"], "leads out of the directory")
 	require.Contains(t, told["folder"], "not followed")
 	require.Contains(t, told["open.toml"], `The "!{" in line 2 of the prompt is not closed.`)
 
@@ -249,7 +249,7 @@ func TestFilesMalformedValues(t *testing.T) {
 	}
 }
 
-// What a variable holds is text too, wherever it stands: the name of a folder is
+// What a variable holds is text too, wherever it stands: the name of a directory is
 // chosen by whoever made it.
 func TestFilesVariables(t *testing.T) {
 	for _, folder := range []string{"/plain", "/x!{touch harm}", "/y'; touch harm; '", `/z"$(touch harm)`, "/{{args}}", "/@{a.txt}", "/${extensionPath}", "/!{", "/`touch harm`"} {

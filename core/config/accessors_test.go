@@ -111,7 +111,7 @@ func TestEveryAccessor(t *testing.T) {
 	}
 }
 
-// AR-32: what is kept lies in the user's folder, apart for each project.
+// AR-32: what is kept lies in the user's directory, apart for each project.
 func TestStorage(t *testing.T) {
 	home := t.TempDir()
 	var all []config.Storage

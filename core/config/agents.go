@@ -22,7 +22,7 @@ type Agents struct {
 	Disabled bool // there are none
 	// Definitions are the embedder's own; they go before those of files (EX-19).
 	Definitions []subagent.Definition
-	// Folders are more folders of definitions, as those of extensions.
+	// Folders are more directories of definitions, as those of extensions.
 	Folders []subagent.Folder
 	// Remote makes what calls agents at other servers, as core/standard does, of
 	// this Config's bus and the variables of its environment; the Config closes it.

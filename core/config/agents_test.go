@@ -45,7 +45,7 @@ func TestAgentIsATool(t *testing.T) {
 	require.NotContains(t, string(responses[0].Response), "unified_diff")
 }
 
-// EX-13, CF-09: agents of the user's folder are there, those of the project's only
+// EX-13, CF-09: agents of the user's directory are there, those of the project's only
 // where it is trusted; mistakes lose only themselves.
 func TestAgentFiles(t *testing.T) {
 	put := func(folder, name, text string) {

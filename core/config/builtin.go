@@ -138,7 +138,7 @@ func (c *Config) selection() tools.Selection {
 
 // ToolCommands are the user's own programs that declare and run tools (TO-16).
 // The zero value is none. They run outside of any confinement, in the target
-// folder.
+// directory.
 type ToolCommands struct {
 	Discovery string // prints the declarations; "": there is none
 	Call      string // runs a tool; required beside Discovery

@@ -19,7 +19,7 @@ type Checkpointing struct {
 	// for those of a conversation with a model, if the settings say so.
 	Enabled *bool
 	// Dir is where it is kept, absolute and outside the project. "": the user's
-	// folder for the project.
+	// directory for the project.
 	Dir string
 	// Limits of what is kept: bytes of a file, of all files, of all contents of a
 	// project, and how many files are looked at. Zero: those of [checkpoint.Options]
@@ -28,7 +28,7 @@ type Checkpointing struct {
 	MaxFiles                    int
 }
 
-// checkpointsFolder is where contents are kept, below the user's folder for the
+// checkpointsFolder is where contents are kept, below the user's directory for the
 // project.
 const checkpointsFolder = "checkpoints"
 
@@ -76,14 +76,14 @@ func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 
 // Checkpoints returns what was kept of the project's files. Derived Configs have
 // their parent's. The error is of code not_initialized, or invalid_config where
-// there is no home folder to keep anything in.
+// there is no home directory to keep anything in.
 func (c *Config) Checkpoints() (*Checkpoints, error) {
 	sh, err := c.services("Checkpoints")
 	if err != nil {
 		return nil, err
 	}
 	if sh.checkpoints == nil {
-		return nil, fault.New(fault.InvalidConfig, "config.checkpoints", "There is no home folder, so nothing is kept of what files held.",
+		return nil, fault.New(fault.InvalidConfig, "config.checkpoints", "There is no home directory, so nothing is kept of what files held.",
 			"Set Parameters.HomeDir, or the variable HOME.")
 	}
 	return sh.checkpoints, nil

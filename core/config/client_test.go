@@ -147,7 +147,7 @@ func TestInstructionsReachTheModel(t *testing.T) {
 }
 
 // The user's own file goes first, then the project's from the repository down;
-// what is imported stands in them. An untrusted folder's files are left out
+// what is imported stands in them. An untrusted directory's files are left out
 // (FT-20), as is what lies above the repository.
 func TestInstructionsOfTheBeginning(t *testing.T) {
 	top := t.TempDir()

@@ -19,7 +19,7 @@ import (
 // SlashCommands returns the commands that a person can type: those of extra, in
 // their order, then those of prompts of MCP servers that are connected, of skills and
 // agents that are enabled, and of files, of which the user's go before the
-// project's, which count where its folder is trusted, and those before extensions'.
+// project's, which count where its directory is trusted, and those before extensions'.
 // Who comes later wins, see [commands.Assemble]. To load them again, call it again.
 // What is wrong with a command is a Problem, and loses no other. The error is of code
 // not_initialized or cancelled.
@@ -47,7 +47,7 @@ func (s *session) commandLines() *slash.Lines {
 	return s.lines
 }
 
-// RunCommand runs a command line that the person has typed, in the target folder
+// RunCommand runs a command line that the person has typed, in the target directory
 // and as run_shell_command does: with its limits, its environment and its
 // confinement. Nobody is asked, as whoever types a command has decided; what policy
 // denies is refused. output is sent what the command prints, see

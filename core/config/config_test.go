@@ -196,7 +196,7 @@ func TestNew(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, layout.Fettle(), zero.Layout())
 
-	// No I/O: a folder that does not exist is Initialize's matter.
+	// No I/O: a directory that does not exist is Initialize's matter.
 	c, err := config.New(config.Parameters{TargetDir: "/nonexistent/fettle", DebugMode: true})
 	require.NoError(t, err)
 	require.Equal(t, "/nonexistent/fettle", c.TargetDir())

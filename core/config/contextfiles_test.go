@@ -15,7 +15,7 @@ import (
 )
 
 // instructed returns the system prompt of a session in top/workspace, whose home
-// folder is top/home, after the change.
+// directory is top/home, after the change.
 func instructed(t *testing.T, top, workspace string, change ...func(*config.Parameters)) string {
 	t.Helper()
 	p := config.Parameters{TargetDir: filepath.Join(top, workspace), HomeDir: filepath.Join(top, "home")}
@@ -46,7 +46,7 @@ func putting(t *testing.T, top string) func(name, text string) {
 }
 
 // A link in the place of an instruction file shows nothing that read_file would
-// not: nothing that policy denies, and outside of the workspace folder, as above
+// not: nothing that policy denies, and outside of the workspace directory, as above
 // it in the repository, Markdown alone; so do imports.
 func TestInstructionsThatAreLinks(t *testing.T) {
 	top := t.TempDir()
@@ -72,7 +72,7 @@ func TestInstructionsThatAreLinks(t *testing.T) {
 	require.Contains(t, instructed(t, top, "repo/ws"), "inside-hidden", "without the rule")
 }
 
-// The search for the end above a workspace folder does not leave the home folder.
+// The search for the end above a workspace directory does not leave the home directory.
 func TestBoundaryEndsAtHome(t *testing.T) {
 	top := t.TempDir()
 	put := putting(t, top)
@@ -85,10 +85,10 @@ func TestBoundaryEndsAtHome(t *testing.T) {
 	require.NotContains(t, text, "above-home")
 	require.NotContains(t, text, "in-home")
 	put("home/.git/HEAD", "x")
-	require.Contains(t, instructed(t, top, "home/ws"), "in-home", "a repository of the whole home folder")
+	require.Contains(t, instructed(t, top, "home/ws"), "in-home", "a repository of the whole home directory")
 }
 
-// Words are taken from a folder about which nobody has decided, as they can loosen
+// Words are taken from a directory about which nobody has decided, as they can loosen
 // nothing; an untrusted one's are not (FT-20).
 func TestInstructionsByTrust(t *testing.T) {
 	for state, want := range map[trust.State]bool{trust.Trusted: true, trust.Undecided: true, trust.Untrusted: false} {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nobody else's files steer a session: a folder or a mark of another owner ends
-// nothing, and what lies above another's folder is not looked at.
+// Nobody else's files steer a session: a directory or a mark of another owner ends
+// nothing, and what lies above another's directory is not looked at.
 func TestBoundaryOfAnotherOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -20,10 +20,10 @@ func TestBoundaryOfAnotherOwner(t *testing.T) {
 		theirs []string
 		want   bool
 	}{
-		"all of one owner":    {nil, true},
-		"the mark":            {[]string{"up/.git"}, false},
-		"the folder":          {[]string{"up"}, false},
-		"a folder on the way": {[]string{"up/mid"}, false},
+		"all of one owner":       {nil, true},
+		"the mark":               {[]string{"up/.git"}, false},
+		"the directory":          {[]string{"up"}, false},
+		"a directory on the way": {[]string{"up/mid"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			top := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// program writes a shell script into a folder and returns its path.
+// program writes a shell script into a directory and returns its path.
 func program(t *testing.T, dir, name, script string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {

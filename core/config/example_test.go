@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// A session in a folder: what a host does with the calls of a model.
+// A session in a directory: what a host does with the calls of a model.
 func Example() {
 	dir, err := os.MkdirTemp("", "fettle-example-")
 	if err != nil {

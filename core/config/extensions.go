@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// extensionsFolder holds the extensions of a person, below the settings folder.
+// extensionsFolder holds the extensions of a person, below the settings directory.
 const extensionsFolder = "extensions"
 
 // Extensions say which extensions a session has. The zero value is those that the
@@ -28,7 +28,7 @@ type Extensions struct {
 	// Only are the names, in any case of letters, of the only ones that are active,
 	// whatever else disables them; "none" alone is none. nil: those that are enabled.
 	Only []string
-	// Folders are the embedder's own extensions, each a folder with a manifest.
+	// Folders are the embedder's own extensions, each a directory with a manifest.
 	// What the settings say of where extensions may come from is not for them.
 	Folders []string
 
@@ -47,7 +47,7 @@ func (p *Parameters) fillExtensions(s settings.Settings) {
 	p.Extensions.said = &saidOfExtensions{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
 }
 
-// ExtensionStore returns the folder of the person's extensions, as this session
+// ExtensionStore returns the directory of the person's extensions, as this session
 // sees it. The error is of code not_initialized.
 func (c *Config) ExtensionStore() (*extensions.Store, error) {
 	if _, err := c.services("ExtensionStore"); err != nil {
@@ -78,7 +78,7 @@ func (c *Config) ExtensionProblems() ([]fault.Problem, error) {
 }
 
 // extensionOptions say where extensions are. Extensions are the person's, so that
-// they are there in every folder; an untrusted one gives them no values.
+// they are there in every directory; an untrusted one gives them no values.
 func (c *Config) extensionOptions(target string) extensions.Options {
 	p := c.params()
 	o := extensions.Options{
@@ -105,7 +105,7 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 	return o
 }
 
-// openExtensions finds the extensions; tmp is the user's folder for the project, "" if
+// openExtensions finds the extensions; tmp is the user's directory for the project, "" if
 // there is none.
 func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 	o := contributions.Options{Target: target, Servers: c.servers, Secrets: c.params().SecretsFound, Logger: c.params().Logger}
@@ -118,11 +118,11 @@ func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 	return c.family.extensions.Open(ctx, c.extensionOptions(target), o)
 }
 
-// planFolders holds, in what fettle keeps of a project, a file for each folder that
+// planFolders holds, in what fettle keeps of a project, a file for each directory that
 // has become plan mode's own there.
 const planFolders = "plan-folders"
 
-// PlansFolders are the folders of plans below the one that is worked in, with
+// PlansFolders are the directories of plans below the one that is worked in, with
 // slashes: those of all layouts.
 func PlansFolders() []string {
 	return []string{path.Join(layout.Fettle().Dir, plansFolder), path.Join(layout.Gemini().Dir, plansFolder)}

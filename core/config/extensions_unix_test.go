@@ -45,7 +45,7 @@ while IFS= read -r line; do
 done
 `
 
-// library writes the extension "library" into the home folder: one of each part.
+// library writes the extension "library" into the home directory: one of each part.
 func library(t *testing.T, home string) string {
 	t.Helper()
 	dir := filepath.Join(home, ".fettle", "extensions", "library")
@@ -203,7 +203,7 @@ func TestExtensionsAtOnce(t *testing.T) {
 	}
 }
 
-// Extensions are the person's: they load in folders that nobody has trusted.
+// Extensions are the person's: they load in directories that nobody has trusted.
 func TestExtensionsAndTrust(t *testing.T) {
 	for _, state := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {
 		home := t.TempDir()
@@ -301,7 +301,7 @@ func TestPlansOfExtensions(t *testing.T) {
 	}
 }
 
-// Plan mode writes without asking, so that it has a folder of its own: none that
+// Plan mode writes without asking, so that it has a directory of its own: none that
 // something else reads, and none that held files before it was plan mode's.
 func TestPlansOfExtensionsHaveTheirOwnFolder(t *testing.T) {
 	home, target := t.TempDir(), t.TempDir()

@@ -21,8 +21,8 @@ type Hooks struct {
 	// Functions are the embedder's own. They run before all others, and have their
 	// Run set.
 	Functions []hooks.Hook
-	// TrustAll says that the folder is trusted for this run alone: the hooks of its
-	// project run as they are, and nothing is recorded of them. In a folder that is
+	// TrustAll says that the directory is trusted for this run alone: the hooks of its
+	// project run as they are, and nothing is recorded of them. In a directory that is
 	// not trusted they do not run in any case.
 	TrustAll bool
 
@@ -78,7 +78,7 @@ const (
 	HookActive    HookState = "active"
 	HookUnmatched HookState = "unmatched" // its matcher matches nothing that there is, so that it never runs
 	HookDisabled  HookState = "disabled"  // by hooksConfig.disabled
-	HookUntrusted HookState = "untrusted" // the project's folder is not trusted, or commands are confined
+	HookUntrusted HookState = "untrusted" // the project's directory is not trusted, or commands are confined
 	HookChanged   HookState = "changed"   // it is new or changed since the project's hooks were approved
 )
 
@@ -119,7 +119,7 @@ func (c *Config) HookProblems() ([]fault.Problem, error) {
 }
 
 // ApproveHooks records the hooks of the project, as they are now, as ones that the
-// person has approved of, and returns their names. They run where the folder is
+// person has approved of, and returns their names. They run where the directory is
 // trusted. Where there are none, that is recorded: those that come later are to be
 // approved. Errors are of code not_initialized, invalid_config, file_write_failure
 // or cancelled.

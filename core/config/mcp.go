@@ -26,7 +26,7 @@ type MCP struct {
 	Dial func(MCPEnvironment) mcp.Dialer
 	// Servers are the embedder's own, beside those of the settings and in place of
 	// one of the same name. Dir of a spec is absolute or "", which is the target
-	// folder. One that cannot be used is listed with the reason, as those of the
+	// directory. One that cannot be used is listed with the reason, as those of the
 	// settings are.
 	Servers []mcp.ServerSpec
 	// Later leaves the servers unconnected until [mcp.Manager.Start] is called.
@@ -44,15 +44,15 @@ type MCP struct {
 
 // MCPEnvironment is what connections to MCP servers are made in.
 type MCPEnvironment struct {
-	Dir string // absolute folder that servers run in where they name none
+	Dir string // absolute directory that servers run in where they name none
 	// TokenFile is where the tokens of a person who has signed in are kept; "":
-	// nowhere, as there is no home folder.
+	// nowhere, as there is no home directory.
 	TokenFile string
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
 
-// tokenFile holds tokens, in the user's folder.
+// tokenFile holds tokens, in the user's directory.
 const tokenFile = "auth-cache.json"
 
 // MCP returns what keeps the session's MCP servers connected, nil where it has

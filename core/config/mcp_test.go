@@ -306,7 +306,7 @@ func TestTrustAndRules(t *testing.T) {
 }
 
 // EX-17, KH-22: what a project's own files say of servers counts in a trusted
-// folder alone: neither a program of theirs is started, nor is their word taken
+// directory alone: neither a program of theirs is started, nor is their word taken
 // that a server of the person's needs no question.
 func TestServersOfProject(t *testing.T) {
 	for state, there := range map[trust.State]bool{trust.Trusted: true, trust.Undecided: false, trust.Untrusted: false} {

@@ -38,7 +38,7 @@ func (c *Config) startingMode() (policy.ApprovalMode, error) {
 	return p.permittedMode(p.cautious(p.ApprovalMode))
 }
 
-// permittedMode reads a mode and refuses what an untrusted folder may not have
+// permittedMode reads a mode and refuses what an untrusted directory may not have
 // (AR-27), and what the person has forbidden.
 func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
 	mode, err := policy.ParseApprovalMode(string(m))
@@ -46,8 +46,8 @@ func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, 
 	case err != nil:
 		return "", err
 	case mode == policy.ModeYolo && p.Trust == trust.Untrusted:
-		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this folder is recorded as untrusted.",
-			"Choose another mode, or trust the folder with fettle trust.")
+		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this directory is recorded as untrusted.",
+			"Choose another mode, or trust the directory with fettle trust.")
 	case p.cautious(mode) != mode:
 		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, as %s could not be read, which may forbid it.", mode, p.unread[0].Path),
 			"Choose another mode, or mend the file and begin a new session.")
@@ -170,7 +170,7 @@ func (c *Config) planOfStranger(sh *shared) bool {
 	return !asked && sh.settings.current().OriginOf(keyMode).Layer == settings.LayerProject
 }
 
-// plansDir is the folder of plans, which plan mode may write to (CR-22): that of
+// plansDir is the directory of plans, which plan mode may write to (CR-22): that of
 // an extension, where one names some when the session begins.
 func (c *Config) plansDir(target string) string {
 	if dir := c.family.extensions.PlansDir(); dir != "" {

@@ -50,11 +50,11 @@ type Parameters struct {
 	WatchSettings bool
 
 	SessionID   string   // "": a random one
-	TargetDir   string   // folder that relative paths count from, and first of the workspace
-	IncludeDirs []string // further folders of the workspace; nil: the settings', else none; empty: none
+	TargetDir   string   // directory that relative paths count from, and first of the workspace
+	IncludeDirs []string // further directories of the workspace; nil: the settings', else none; empty: none
 
 	Layout  layout.Layout // zero: layout.Fettle(); else it must have a Name
-	HomeDir string        // where the user's settings folder lies; "": os.UserHomeDir
+	HomeDir string        // where the user's settings directory lies; "": os.UserHomeDir
 	// Getenv looks up the layout's environment variables where there are no
 	// Settings, whose Environ has them; nil: there are none.
 	Getenv func(name string) string
@@ -84,24 +84,24 @@ type Parameters struct {
 	ConfirmationFrom     map[string]Place // where its entries were given
 	Protections          Protections      // what cannot be done in the session
 
-	// PolicyPaths are files and folders of rules that take the place of the
-	// user's policies.toml and policies folder; saved approvals are read
+	// PolicyPaths are files and directories of rules that take the place of the
+	// user's policies.toml and policies directory; saved approvals are read
 	// besides. One that is not there is an error of Initialize, as rules that
 	// protect would be missing; what is wrong in one is among
 	// [Config.PolicyProblems]. nil: the settings', else those of the user's
-	// settings folder; empty: none.
+	// settings directory; empty: none.
 	PolicyPaths []string
 	Rules       []policy.Rule // the embedder's own, beside those of the files
-	Trust       trust.State   // whether the folder is trusted; zero: undecided, so that the project's own rules can only tighten
+	Trust       trust.State   // whether the directory is trusted; zero: undecided, so that the project's own rules can only tighten
 	// TrustOf, where it is not nil, decides instead of Trust, which then says
-	// nothing: until Initialize the folder is undecided. Initialize calls it
-	// with the folders of the workspace, the target first, as absolute paths: once
-	// before the settings are read and, if there are any, again when all folders
+	// nothing: until Initialize the directory is undecided. Initialize calls it
+	// with the directories of the workspace, the target first, as absolute paths: once
+	// before the settings are read and, if there are any, again when all directories
 	// are known. Its error is that of Initialize. Unless Settings.Above is set it
-	// is asked as well of a folder above the target that holds a .env file; an
+	// is asked as well of a directory above the target that holds a .env file; an
 	// error counts as no trust then.
 	TrustOf func(ctx context.Context, folders []string) (trust.State, error)
-	// TrustInherited says that the target is trusted as a folder above it is: hooks
+	// TrustInherited says that the target is trusted as a directory above it is: hooks
 	// of its project then run once they are approved. Otherwise the first that are
 	// there are approved as they are.
 	TrustInherited bool
@@ -211,7 +211,7 @@ type Parameters struct {
 // takes copies of what the caller may change.
 func (p *Parameters) complete() error {
 	if p.TargetDir == "" {
-		return fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
+		return fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the directory to work in.")
 	}
 	switch {
 	case reflect.ValueOf(p.Layout).IsZero():

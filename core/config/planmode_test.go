@@ -194,7 +194,7 @@ func TestNoPlanModeWithoutAWayOut(t *testing.T) {
 }
 
 // CR-22, CF-09: a project that is not trusted cannot have files written by asking
-// for plan mode, and no project by linking its plans folder elsewhere.
+// for plan mode, and no project by linking its plans directory elsewhere.
 func TestPlansOfStrangers(t *testing.T) {
 	const plan = `{"general": {"defaultApprovalMode": "plan"}}`
 	for name, tt := range map[string]struct {
@@ -203,7 +203,7 @@ func TestPlansOfStrangers(t *testing.T) {
 		user    string
 		project string
 		call    policy.ApprovalMode // set by a call
-		link    string              // where the plans folder leads
+		link    string              // where the plans directory leads
 		written bool
 	}{
 		"an undecided project's":     {project: plan},

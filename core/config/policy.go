@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// plansFolder holds plans, below the project's settings folder.
+// plansFolder holds plans, below the project's settings directory.
 const plansFolder = "plans"
 
 // loadRules puts the policy of the session in force.
@@ -135,8 +135,8 @@ func (c *Config) PolicyEngine() (*policy.Engine, error) {
 }
 
 // Decide says what the rules in force decide about a call in this session's
-// folder, as the scheduler would ask them: folders and links are filled in, and
-// the call is of an untrusted folder if it says so or the session's is one. The
+// directory, as the scheduler would ask them: directories and links are filled in, and
+// the call is of an untrusted directory if it says so or the session's is one. The
 // rest is taken as it is, what confines the command too. For a call of a tool
 // with its arguments see [scheduler.Scheduler.Explain].
 func (c *Config) Decide(call policy.Call) (policy.Decision, error) {

@@ -197,7 +197,7 @@ func TestStateFollowsThePolicyOfReads(t *testing.T) {
 	}
 }
 
-// CF-09, AR-27, FT-20: an untrusted folder has no yolo and brings no
+// CF-09, AR-27, FT-20: an untrusted directory has no yolo and brings no
 // instructions; its rules tighten, whatever is thought of it.
 func TestUntrusted(t *testing.T) {
 	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Trust: trust.Untrusted, ApprovalMode: policy.ModeYolo}

@@ -27,7 +27,7 @@ type Commands struct {
 	// Terminal runs commands at a terminal of their own, so that programs show
 	// what they would show a person.
 	Terminal bool
-	// Confinement holds for commands. They may write in the folders of the
+	// Confinement holds for commands. They may write in the directories of the
 	// workspace beside those of Writable. What this system lacks for it is an
 	// error of Initialize.
 	Confinement process.Confinement
@@ -93,7 +93,7 @@ func (c *Config) confined(tool string) string {
 }
 
 // outputFolder holds the outputs that were too long to be shown, below the
-// user's folder for the project.
+// user's directory for the project.
 const outputFolder = "output"
 
 // processes are the process services of a Config and of those derived from it,

@@ -82,7 +82,7 @@ func TestProcessesEndWithTheSession(t *testing.T) {
 	}
 }
 
-// What an output was cut of is kept in the user's folder for the project.
+// What an output was cut of is kept in the user's directory for the project.
 func TestCutOutputIsSaved(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModeYolo })
@@ -145,7 +145,7 @@ func TestCommandLimits(t *testing.T) {
 	require.Equal(t, "idle_limit", string(r.Result.Error.Reason))
 }
 
-// A confined command writes in the workspace and in its temporary folder alone;
+// A confined command writes in the workspace and in its temporary directory alone;
 // the decision says that it is confined, and a rule may require it.
 func TestConfinedCommands(t *testing.T) {
 	confinement := process.Confinement{Kind: process.Landlock}

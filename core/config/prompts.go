@@ -128,11 +128,11 @@ type Instructions struct {
 	// context file and AGENTS.md; empty: there are none.
 	Names   []string
 	Imports instructions.Imports // what becomes of @path in them
-	// Boundary are names that mark the folder in which the search upwards from a
-	// workspace folder ends, as .git does. nil: the settings', else .git; empty:
-	// each workspace folder is its own end. So is it where no folder above holds
-	// one of them, up to the home folder and as far as folders and marks belong to
-	// the owner of the workspace folder, so that nobody else's files steer.
+	// Boundary are names that mark the directory in which the search upwards from a
+	// workspace directory ends, as .git does. nil: the settings', else .git; empty:
+	// each workspace directory is its own end. So is it where no directory above holds
+	// one of them, up to the home directory and as far as directories and marks belong to
+	// the owner of the workspace directory, so that nobody else's files steer.
 	Boundary []string
 	// AsMessages gives what accesses bring up in the user's messages, in the place
 	// of the system prompt (FT-15).

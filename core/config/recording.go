@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// chatsFolder is where sessions are recorded, below the user's folder for the
+// chatsFolder is where sessions are recorded, below the user's directory for the
 // project.
 const chatsFolder = "chats"
 
@@ -34,14 +34,14 @@ type Transcripts struct {
 // NewTranscripts returns the recorded sessions of c's project. In what they are
 // given to record these values are masked, and the sensitive settings of
 // extensions; [Secrets] finds those of an environment. It does no I/O. The error is of code not_initialized, or
-// invalid_config where there is no home folder.
+// invalid_config where there is no home directory.
 func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 	folders, err := c.Storage()
 	if err != nil {
 		return nil, err
 	}
 	if folders.ProjectTempDir == "" {
-		return nil, fault.New(fault.InvalidConfig, "config.transcripts", "There is no home folder, so sessions cannot be recorded.",
+		return nil, fault.New(fault.InvalidConfig, "config.transcripts", "There is no home directory, so sessions cannot be recorded.",
 			"Set Parameters.HomeDir, or the variable HOME.")
 	}
 	kept, err := c.Checkpoints()
@@ -192,7 +192,7 @@ func (t *Transcripts) Cleanup(ctx context.Context, r transcript.Retention) ([]st
 	return removed, t.checkpoints.keeper.Cleanup(ctx, recorded)
 }
 
-// savedFolder is where conversations are saved under a tag, below the user's folder
+// savedFolder is where conversations are saved under a tag, below the user's directory
 // for the project.
 const savedFolder = "saved"
 
@@ -214,7 +214,7 @@ func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
 	case err != nil:
 		return nil, err
 	case folders.ProjectTempDir == "":
-		return nil, fault.New(fault.InvalidConfig, "config.chats", "There is no home folder, so conversations cannot be saved.",
+		return nil, fault.New(fault.InvalidConfig, "config.chats", "There is no home directory, so conversations cannot be saved.",
 			"Set Parameters.HomeDir, or the variable HOME.")
 	}
 	return &SavedChats{c, transcript.NewSaved(transcript.Options{

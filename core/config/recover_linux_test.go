@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// recoveryFolder finds the recovery folder of the project at target: the user's
-// settings folder has one a project.
+// recoveryFolder finds the recovery directory of the project at target: the user's
+// settings directory has one a project.
 func recoveryFolder(t *testing.T, home, target string) string {
 	t.Helper()
 	file := filepath.Join(target, "a.txt")
@@ -27,7 +27,7 @@ func recoveryFolder(t *testing.T, home, target string) string {
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 	found, err := filepath.Glob(filepath.Join(home, ".fettle", "tmp", "*", "recovery"))
 	require.NoError(t, err)
-	require.Len(t, found, 1, "a file with two names is written through the recovery folder")
+	require.Len(t, found, 1, "a file with two names is written through the recovery directory")
 	return found[0]
 }
 

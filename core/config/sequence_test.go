@@ -40,7 +40,7 @@ func waitingForLockOr(t *testing.T, method string, done <-chan struct{}) {
 	}, time.Minute, time.Millisecond)
 }
 
-// AR-27: a mode that somebody asks for while Initialize learns that the folder
+// AR-27: a mode that somebody asks for while Initialize learns that the directory
 // is untrusted is judged by what it has learnt.
 func TestYoloBesideInitialize(t *testing.T) {
 	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})

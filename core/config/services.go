@@ -105,7 +105,7 @@ func (c *Config) FileTracker() (*tracker.FileTracker, error) {
 	return s.tracker, nil
 }
 
-// Workspace returns the folders that may be touched.
+// Workspace returns the directories that may be touched.
 func (c *Config) Workspace() (*workspace.Workspace, error) {
 	sh, err := c.services("Workspace")
 	if err != nil {
@@ -123,13 +123,13 @@ func (c *Config) SessionID() string {
 	return c.sessionID
 }
 
-// TargetDir returns the folder as it was given.
+// TargetDir returns the directory as it was given.
 func (c *Config) TargetDir() string { return c.params().TargetDir }
 
 // Layout returns the names in use.
 func (c *Config) Layout() layout.Layout { return c.params().Layout }
 
-// Trust returns whether the folder is trusted, as the Parameters say; where they
+// Trust returns whether the directory is trusted, as the Parameters say; where they
 // leave it to TrustOf or the settings, it is known after Initialize.
 func (c *Config) Trust() trust.State { return c.params().Trust }
 

@@ -53,13 +53,13 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	if err := b.read(ctx, c.given); err != nil {
 		return b, err
 	}
-	if err := p.decideTrust(ctx); err != nil { // now that all folders are known
+	if err := p.decideTrust(ctx); err != nil { // now that all directories are known
 		return b, err
 	}
 	if b.options.Undecided && p.Trust == trust.Undecided && b.result.Trusted { // by security.folderTrust.enabled
 		p.Trust = trust.Trusted
 	}
-	if b.result.Trusted && p.Trust != trust.Trusted { // because of a folder that the settings name
+	if b.result.Trusted && p.Trust != trust.Trusted { // because of a directory that the settings name
 		b.options.Trusted, b.options.Undecided = false, false
 		given := *c.given
 		given.Trust = p.Trust
@@ -116,7 +116,7 @@ func (b *begun) read(ctx context.Context, given *Parameters) error {
 	return b.params.fill(b.usable, r)
 }
 
-// decideTrust asks whether the folders of the workspace, as far as they are
+// decideTrust asks whether the directories of the workspace, as far as they are
 // known, are trusted.
 func (p *Parameters) decideTrust(ctx context.Context) error {
 	if p.TrustOf == nil {
@@ -130,7 +130,7 @@ func (p *Parameters) decideTrust(ctx context.Context) error {
 	return nil
 }
 
-// target is the target folder, absolute unless the current folder is not known.
+// target is the target directory, absolute unless the current directory is not known.
 func (p *Parameters) target() string {
 	if abs, err := filepath.Abs(p.TargetDir); err == nil {
 		return abs
@@ -138,7 +138,7 @@ func (p *Parameters) target() string {
 	return p.TargetDir
 }
 
-// home is the folder in which the user's settings folder lies; "" if there is
+// home is the directory in which the user's settings directory lies; "" if there is
 // none.
 func (p *Parameters) home() string {
 	if p.HomeDir != "" {
@@ -172,7 +172,7 @@ func checkPolicyPaths(files []string) error {
 	for _, path := range files {
 		if err := paths.Usable(path, false); err != nil {
 			return fault.Wrap(fault.InvalidConfig, "config.settings", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
-				"Name a file or a folder that exists.", err)
+				"Name a file or a directory that exists.", err)
 		}
 	}
 	return nil

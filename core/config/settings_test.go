@@ -31,7 +31,7 @@ func quietLayout(t *testing.T) layout.Layout {
 	return l
 }
 
-// settingsIn writes the settings file below a home or project folder.
+// settingsIn writes the settings file below a home or project directory.
 func settingsIn(t *testing.T, folder, text string) string {
 	t.Helper()
 	path := filepath.Join(folder, ".fettle", "settings.json")
@@ -73,7 +73,7 @@ func TestSettingsFillParameters(t *testing.T) {
 	require.True(t, s.FileReadCacheDisabled())
 	ws, err := s.Workspace()
 	require.NoError(t, err)
-	require.Equal(t, []string{s.Dir, s.Path("more")}, ws.Folders(), "counting from the target folder")
+	require.Equal(t, []string{s.Dir, s.Path("more")}, ws.Folders(), "counting from the target directory")
 
 	for _, name := range []string{".gitignore", "a.log", "b.log", "c.log"} {
 		s.Write(name, "*.log\n")
@@ -214,7 +214,7 @@ func TestRefusedSettings(t *testing.T) {
 		change func(p *config.Parameters)
 		code   fault.Code
 	}{
-		"yolo in an untrusted folder": {`{"approvalMode": "yolo"}`, func(p *config.Parameters) { p.Trust = trust.Untrusted }, fault.UntrustedFolder}, // AR-27
+		"yolo in an untrusted directory": {`{"approvalMode": "yolo"}`, func(p *config.Parameters) { p.Trust = trust.Untrusted }, fault.UntrustedFolder}, // AR-27
 		"by a flag": {`{}`, func(p *config.Parameters) {
 			p.Trust, p.Settings.Flags = trust.Untrusted, map[string]any{"general.defaultApprovalMode": "yolo"}
 		}, fault.UntrustedFolder},
@@ -296,8 +296,8 @@ func TestPolicyPathsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// CF-09: the folder's trust is asked for before its settings are read, and
-// again with the folders that they add.
+// CF-09: the directory's trust is asked for before its settings are read, and
+// again with the directories that they add.
 func TestTrustOf(t *testing.T) {
 	const project = `{"approvalMode": "auto_edit", "includeDirectories": ["other"], "tools": {"allowed": ["run_shell_command"]}}`
 	for name, tt := range map[string]struct {
@@ -305,10 +305,10 @@ func TestTrustOf(t *testing.T) {
 		want    trust.State
 		trusted bool // whether the project's settings count
 	}{
-		"trusted":               {[]trust.State{trust.Trusted, trust.Trusted}, trust.Trusted, true},
-		"undecided":             {[]trust.State{trust.Undecided, trust.Undecided}, trust.Undecided, false},
-		"a folder that is not":  {[]trust.State{trust.Trusted, trust.Untrusted}, trust.Untrusted, false},
-		"another beside, or so": {[]trust.State{trust.Undecided, trust.Untrusted}, trust.Untrusted, false},
+		"trusted":                 {[]trust.State{trust.Trusted, trust.Trusted}, trust.Trusted, true},
+		"undecided":               {[]trust.State{trust.Undecided, trust.Undecided}, trust.Undecided, false},
+		"a directory that is not": {[]trust.State{trust.Trusted, trust.Untrusted}, trust.Untrusted, false},
+		"another beside, or so":   {[]trust.State{trust.Undecided, trust.Untrusted}, trust.Untrusted, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked [][]string
@@ -332,7 +332,7 @@ func TestTrustOf(t *testing.T) {
 	}
 }
 
-// Where the person does not ask for trust, undecided folders have it.
+// Where the person does not ask for trust, undecided directories have it.
 func TestFolderTrustOff(t *testing.T) {
 	for state, want := range map[trust.State]trust.State{trust.Undecided: trust.Trusted, trust.Untrusted: trust.Untrusted} {
 		s := configtest.New(t, withUser(t, `{"security": {"folderTrust": {"enabled": false}}}`), func(p *config.Parameters) {
@@ -454,7 +454,7 @@ func TestHostileProject(t *testing.T) {
 	}
 }
 
-// CF-09: whoever decides on trust is asked about a folder above the target that
+// CF-09: whoever decides on trust is asked about a directory above the target that
 // holds variables, by itself.
 func TestVariablesAboveTheTarget(t *testing.T) {
 	for _, above := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {

@@ -31,7 +31,7 @@ import (
 // They keep nothing of a conversation.
 type shared struct {
 	workspace *workspace.Workspace
-	tmp       string // the user's folder for the project, see projectTmp; "": there is no home folder
+	tmp       string // the user's directory for the project, see projectTmp; "": there is no home directory
 	committer *commit.Committer
 	bases     filestate.BaseStore
 	settings  *liveSettings // nil: there are none
@@ -100,7 +100,7 @@ func (s *shared) close() error {
 // Recover finishes, or reports, what killed runs left half written in files of
 // this project (FS-64). Call it once, after Initialize and before the first
 // change, in a session that may change files; Initialize leaves it out, since
-// it writes to those files and waits for whoever holds their folders. Calling
+// it writes to those files and waits for whoever holds their directories. Calling
 // it again is harmless: what is finished is not found again, what cannot be
 // settled is reported again. A derived Config's does the same as its parent's.
 // The error, of code not_initialized, cancelled or read_content_failure, keeps
@@ -117,17 +117,17 @@ func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
 }
 
 // recoveryFolder is where in-place writes keep their bytes first (FS-64), below
-// the user's folder for the project.
+// the user's directory for the project.
 const recoveryFolder = "recovery"
 
-// Storage are the folders in which fettle keeps what is no part of the project
-// (AR-32). They need not exist yet. Both are "" where there is no home folder.
+// Storage are the directories in which fettle keeps what is no part of the project
+// (AR-32). They need not exist yet. Both are "" where there is no home directory.
 type Storage struct {
-	GlobalDir      string // the user's settings folder, as ~/.fettle
-	ProjectTempDir string // below it: what is kept of this project, told apart by its folder
+	GlobalDir      string // the user's settings directory, as ~/.fettle
+	ProjectTempDir string // below it: what is kept of this project, told apart by its directory
 }
 
-// Storage returns the session's folders; derived Configs have the same. The
+// Storage returns the session's directories; derived Configs have the same. The
 // error is of code not_initialized.
 func (c *Config) Storage() (Storage, error) {
 	sh, err := c.services("Storage")
@@ -141,16 +141,16 @@ func (c *Config) Storage() (Storage, error) {
 	return Storage{GlobalDir: dir, ProjectTempDir: sh.tmp}, nil
 }
 
-// userDir returns the user's settings folder.
+// userDir returns the user's settings directory.
 func (c *Config) userDir() (string, error) {
 	home := c.given.home()
 	if home == "" {
-		return "", errors.New("there is no home folder")
+		return "", errors.New("there is no home directory")
 	}
 	return filepath.Join(home, c.given.Layout.Dir), nil
 }
 
-// projectTmp is the user's folder for what fettle keeps of a project, whose folder
+// projectTmp is the user's directory for what fettle keeps of a project, whose directory
 // is target once links are followed. It lies outside the project and is told apart
 // by it.
 func (c *Config) projectTmp(target string) (string, error) {
@@ -162,10 +162,10 @@ func (c *Config) projectTmp(target string) (string, error) {
 	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil
 }
 
-// AddFolder adds a folder to the workspace of this Config and all derived from the
+// AddFolder adds a directory to the workspace of this Config and all derived from the
 // same one, as Parameters.IncludeDirs do; a relative path counts from the target.
 // Commands that are confined cannot write there before the next session. The error
-// is of code not_initialized, invalid_config where there is no such folder,
+// is of code not_initialized, invalid_config where there is no such directory,
 // untrusted_folder for one that is recorded as untrusted, or that of
 // Parameters.TrustOf.
 func (c *Config) AddFolder(ctx context.Context, path string) error {

@@ -90,7 +90,7 @@ func TestSideBySide(t *testing.T) {
 	require.Empty(t, b.Asked(), "auto_edit")
 	require.Empty(t, a.Asked(), "every edit was refused before anybody was asked")
 
-	// Neither reaches into the other's folder.
+	// Neither reaches into the other's directory.
 	for _, pair := range [][2]*configtest.Session{{a, b}, {b, a}} {
 		r := pair[0].Call("read_file", map[string]any{"file_path": filepath.Join(pair[1].Dir, "f0")})
 		require.Equal(t, fault.PathNotInWorkspace, r.Result.Error.Code)
@@ -100,7 +100,7 @@ func TestSideBySide(t *testing.T) {
 	require.Equal(t, "b", b.SessionID())
 }
 
-// GO-04, GO-07, CR-27: two sessions over one folder, each with the settings of
+// GO-04, GO-07, CR-27: two sessions over one directory, each with the settings of
 // its own layout, home and environment, which change while both run.
 func TestSideBySideSettings(t *testing.T) {
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ type Skills struct {
 	// Given are the embedder's own. They are built in: activating one is not asked
 	// about, and one of a file takes the place of one of its name.
 	Given []skills.Skill
-	// Folders are more folders of skills. Within their scope they come before those
+	// Folders are more directories of skills. Within their scope they come before those
 	// that a session looks into by itself.
 	Folders []skills.Folder
 }
@@ -54,7 +54,7 @@ func (c *Config) Skills() (*skills.SkillManager, error) {
 	return sh.skills, nil
 }
 
-// ReloadSkills looks for skills again, in the same folders. What is wrong with
+// ReloadSkills looks for skills again, in the same directories. What is wrong with
 // them is for their manager to say. The error is of code not_initialized or
 // cancelled.
 func (c *Config) ReloadSkills(ctx context.Context) error {
@@ -66,11 +66,11 @@ func (c *Config) ReloadSkills(ctx context.Context) error {
 }
 
 // ActivateSkill puts the instructions of a skill into the system prompt of this
-// conversation, as /skill does (EX-04), and lets the session read its folder. It
+// conversation, as /skill does (EX-04), and lets the session read its directory. It
 // stays there through compaction, until StartNewSession or until the history is
 // cleared. Nobody is asked: it is the person who does it. The error is of code
 // not_initialized, cancelled, invalid_tool_params where no skill of that name can
-// be activated, or invalid_config where its folder is gone.
+// be activated, or invalid_config where its directory is gone.
 func (c *Config) ActivateSkill(ctx context.Context, name string) (skills.Skill, error) {
 	s, err := c.own("ActivateSkill")
 	if err != nil {

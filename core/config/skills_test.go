@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// putSkill makes a skill in a folder and returns the folder.
+// putSkill makes a skill in a directory and returns the directory.
 func putSkill(t *testing.T, folder, name, body string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
@@ -30,7 +30,7 @@ func putSkill(t *testing.T, folder, name, body string) string {
 	return folder
 }
 
-// withSkill is a session of which the user has the skill "kit", whose folder it
+// withSkill is a session of which the user has the skill "kit", whose directory it
 // returns; it lies outside of the workspace.
 func withSkill(t *testing.T, change ...func(*config.Parameters)) (*configtest.Session, string) {
 	t.Helper()
@@ -94,7 +94,7 @@ func TestActivateSkill(t *testing.T) {
 }
 
 // A model's activation is asked about, unless the skill is built in; it returns
-// the body and lets the folder be read.
+// the body and lets the directory be read.
 func TestActivateSkillTool(t *testing.T) {
 	s, dir := withSkill(t)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
@@ -121,7 +121,7 @@ func TestActivateSkillTool(t *testing.T) {
 	require.Equal(t, []string{"state-mismatch", "kit"}, active)
 }
 
-// The folder of an active skill is read and searched where it is named, never
+// The directory of an active skill is read and searched where it is named, never
 // written, and no part of the project.
 func TestSkillFolderIsReadOnly(t *testing.T) {
 	s, dir := withSkill(t, func(p *config.Parameters) {

@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// commandFile puts a command into a settings folder.
+// commandFile puts a command into a settings directory.
 func commandFile(t *testing.T, dir, name, prompt string) {
 	t.Helper()
 	path := filepath.Join(dir, ".fettle", "commands", filepath.FromSlash(name))
@@ -45,7 +45,7 @@ func slash(t *testing.T, c *config.Config, extra ...commands.Loader) (*commands.
 	return set, problems
 }
 
-// CM-08: the user's commands count, the project's only where its folder is trusted,
+// CM-08: the user's commands count, the project's only where its directory is trusted,
 // and then they go before those.
 func TestSlashCommandsOfFolders(t *testing.T) {
 	for state, want := range map[trust.State]string{trust.Trusted: "of the project", trust.Undecided: "of the user", trust.Untrusted: "of the user"} {

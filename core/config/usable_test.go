@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// place is a project in a home folder, with nothing else around.
+// place is a project in a home directory, with nothing else around.
 func place(t *testing.T) Parameters {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -176,7 +176,7 @@ func TestParametersBeforeUnusableSettings(t *testing.T) {
 }
 
 // What is made at Initialize stays as it was found then, whatever has happened
-// to the folders since.
+// to the directories since.
 func TestReloadAsFoundAtInitialize(t *testing.T) {
 	container(t)
 	p := place(t)

@@ -66,7 +66,7 @@ func announced(t *testing.T, c *config.Config, key string) func(value string) {
 }
 
 // A settings file that changes is read again, however it is changed, and again
-// when it changes once more: in place, by a rename as editors do, in a folder
+// when it changes once more: in place, by a rename as editors do, in a directory
 // that is made only now, by a link whose target changes or that is pointed
 // elsewhere, or by being removed.
 func TestWatch(t *testing.T) {
@@ -122,18 +122,18 @@ func TestWatch(t *testing.T) {
 			func(t *testing.T, home, _ string) { settingsIn(t, home, files(8)) },
 		}, []string{"7", "8"}},
 		"by a rename": {user(2), []change{user(7), user(8)}, []string{"7", "8"}},
-		"in a new folder": {none, []change{
+		"in a new directory": {none, []change{
 			func(t *testing.T, _, project string) { write(t, project+file, 7) },
 			func(t *testing.T, _, project string) { write(t, project+file, 8) },
 		}, []string{"7", "8"}},
-		"in a folder that is replaced": {user(2), []change{replaced(7, "/old"), user(8), replaced(9, "/older"), user(10)}, []string{"7", "8", "9", "10"}},
-		"in a folder that is removed": {user(2), []change{
+		"in a directory that is replaced": {user(2), []change{replaced(7, "/old"), user(8), replaced(9, "/older"), user(10)}, []string{"7", "8", "9", "10"}},
+		"in a directory that is removed": {user(2), []change{
 			func(t *testing.T, home, _ string) { require.NoError(t, os.RemoveAll(home+"/.fettle")) }, user(7), user(8),
 		}, []string{"20000", "7", "8"}},
 		"behind a link":                {linkTo(2, "/dotfiles"), []change{dotfile(7), dotfile(8)}, []string{"7", "8"}},
 		"behind a link made later":     {user(2), []change{linkTo(7, "/dotfiles"), dotfile(8)}, []string{"7", "8"}},
 		"behind a link that is turned": {linkTo(2, "/others"), []change{linkTo(7, "/dotfiles"), dotfile(8)}, []string{"7", "8"}},
-		"in a linked folder":           {linkedFolder(2, "/one"), []change{user(7), linkedFolder(8, "/two"), user(9)}, []string{"7", "8", "9"}},
+		"in a linked directory":        {linkedFolder(2, "/one"), []change{user(7), linkedFolder(8, "/two"), user(9)}, []string{"7", "8", "9"}},
 		"removed":                      {user(7), []change{removed, user(8)}, []string{"20000", "8"}},
 	} {
 		t.Run(name, func(t *testing.T) {

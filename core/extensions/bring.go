@@ -48,7 +48,7 @@ func (p bringing) file(rel string) string {
 	return path
 }
 
-// folder returns the path of a folder below the extension out of which nothing in
+// directory returns the path of a directory below the extension out of which nothing in
 // it leads; "": it is not there, or refused.
 func (p bringing) folder(rel string) string {
 	path, err := p.c.find(rel, true)
@@ -73,7 +73,7 @@ func (p bringing) refuse(path string, err error) {
 	top, _, _ := strings.Cut(p.c.shown(path), "/")
 	p.l.problems = append(p.l.problems, fault.Problem{Path: path, Extension: p.e.Name,
 		Message: fmt.Sprintf("The extension %s brings no %s: %s cannot be used: %s.", p.e.Name, top, p.c.shown(path), cause(err)),
-		Remedy:  "Files of an extension must lie in its folder, also behind links."})
+		Remedy:  "Files of an extension must lie in its directory, also behind links."})
 }
 
 // Env returns its settings that have a value as NAME=VALUE, for the environment

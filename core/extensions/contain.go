@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// maxEntries is how many files and folders a part of an extension may have.
+// maxEntries is how many files and directories a part of an extension may have.
 const maxEntries = 20_000
 
 // errOutside is the error of what does not lie in an extension.
 var errOutside = errors.New("it leads out of the extension")
 
-// container is the folder of an extension, which nothing that it brings may lead
+// container is the directory of an extension, which nothing that it brings may lead
 // out of.
 type container struct {
 	path string // as it is shown
@@ -29,7 +29,7 @@ func contain(path string) (container, error) {
 	}
 	info, err := os.Stat(real)
 	if err == nil && !info.IsDir() {
-		err = errors.New("it is no folder")
+		err = errors.New("it is no directory")
 	}
 	return container{path: filepath.Clean(path), real: real}, err
 }
@@ -62,7 +62,7 @@ func (c container) find(rel string, folder bool) (string, error) {
 	case err != nil:
 		return "", err
 	case folder && !info.IsDir():
-		return "", errors.New("it is no folder")
+		return "", errors.New("it is no directory")
 	case !folder && !info.Mode().IsRegular():
 		return "", errors.New("it is no regular file")
 	}
@@ -79,7 +79,7 @@ func (c container) plain(path string) string {
 	return path
 }
 
-// outside looks in a folder, which lies in it, for a link that leads out of it,
+// outside looks in a directory, which lies in it, for a link that leads out of it,
 // also behind links that stay. It returns the path of one, "" if there is none.
 func (c container) outside(folder string) (string, error) {
 	w := walk{c: c, seen: map[string]bool{}}
@@ -91,7 +91,7 @@ func (c container) outside(folder string) (string, error) {
 
 type walk struct {
 	c       container
-	seen    map[string]bool // folders, links followed
+	seen    map[string]bool // directories, links followed
 	entries int
 	found   string
 }

@@ -17,21 +17,21 @@ import (
 
 // copyLimits bound what an extension may consist of. Each is at least 1.
 type copyLimits struct {
-	entries int   // files, folders and links
+	entries int   // files, directories and links
 	bytes   int64 // of all files
-	depth   int   // folders inside one another
+	depth   int   // directories inside one another
 }
 
 // usualLimits leave room for what servers bring of libraries.
 var usualLimits = copyLimits{entries: 50_000, bytes: 512 << 20, depth: 64}
 
-// leftOut are the folders of version control, which no extension needs to run.
+// leftOut are the directories of version control, which no extension needs to run.
 func leftOut(name string) bool { return name == ".git" || name == ".hg" || name == ".svn" }
 
-// copyTree copies a folder to a new one, and follows no link. It refuses what
-// could reach out of the extension or is neither file nor folder: a link that
+// copyTree copies a directory to a new one, and follows no link. It refuses what
+// could reach out of the extension or is neither file nor directory: a link that
 // leads out of it or nowhere, a device, a pipe, a socket (EX-03). Modes become
-// 0644, or 0755 for folders and what may be executed; folders of version control
+// 0644, or 0755 for directories and what may be executed; directories of version control
 // are left out. A failure leaves what was copied to the caller.
 func copyTree(ctx context.Context, from, to string, limits copyLimits) error {
 	source, err := os.OpenRoot(from)
@@ -64,7 +64,7 @@ type copying struct {
 
 func (c *copying) folder(ctx context.Context, name string, depth int) error {
 	if depth == 0 {
-		return c.refuse(name, fmt.Sprintf("lies below %d folders", c.limits.depth), "An extension is flatter than that: take out what it does not need.")
+		return c.refuse(name, fmt.Sprintf("lies below %d directories", c.limits.depth), "An extension is flatter than that: take out what it does not need.")
 	}
 	dir, err := c.source.Open(name)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *copying) folder(ctx context.Context, name string, depth int) error {
 			continue
 		}
 		if c.left.entries--; c.left.entries < 0 {
-			return tooMuch(c.from, fmt.Sprintf("more than %d files and folders", c.limits.entries))
+			return tooMuch(c.from, fmt.Sprintf("more than %d files and directories", c.limits.entries))
 		}
 		if err := c.entry(ctx, path.Join(name, entry.Name()), depth); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (c *copying) entry(ctx context.Context, name string, depth int) error {
 	case mode&fs.ModeSymlink != 0:
 		return c.link(name)
 	default:
-		return c.refuse(name, "is "+kindOf(mode), "An extension holds files, folders and links inside of it, and nothing else.")
+		return c.refuse(name, "is "+kindOf(mode), "An extension holds files, directories and links inside of it, and nothing else.")
 	}
 }
 
@@ -125,7 +125,7 @@ func (c *copying) file(ctx context.Context, name string) error {
 		return unreadable(filepath.Join(c.from, name), err)
 	}
 	if !info.Mode().IsRegular() {
-		return c.refuse(name, "is "+kindOf(info.Mode()), "Leave the folder alone while it is installed.")
+		return c.refuse(name, "is "+kindOf(info.Mode()), "Leave the directory alone while it is installed.")
 	}
 	mode := fs.FileMode(0o644)
 	if info.Mode()&0o111 != 0 {
@@ -196,7 +196,7 @@ func (c *copying) refuse(name, why, remedy string) error {
 	return fault.New(fault.PathNotInWorkspace, "extensions.copy", fmt.Sprintf("The extension in %s cannot be installed: %s %s.", c.from, path.Clean(name), why), remedy)
 }
 
-// kindOf names what is neither file nor folder nor link.
+// kindOf names what is neither file nor directory nor link.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
@@ -232,7 +232,7 @@ func unreadable(path string, err error) error {
 }
 
 func unwritable(path string, err error) error {
-	return fault.Wrap(fault.FileWriteFailure, "extensions", fmt.Sprintf("%s cannot be written: %v.", path, cause(err)), "Check the permissions of the folder, and the room on the disk.", err)
+	return fault.Wrap(fault.FileWriteFailure, "extensions", fmt.Sprintf("%s cannot be written: %v.", path, cause(err)), "Check the permissions of the directory, and the room on the disk.", err)
 }
 
 func cancelled(err error) error {

@@ -16,11 +16,11 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// EnablementFile says which extensions are active where, in the extensions folder.
-// It holds {NAME: {"overrides": [RULE, …]}}. A rule is the path of a folder with a
+// EnablementFile says which extensions are active where, in the extensions directory.
+// It holds {NAME: {"overrides": [RULE, …]}}. A rule is the path of a directory with a
 // slash at both ends; ! before it turns the extension off there, * behind it holds
-// for all folders below too. The last rule that holds for a folder counts; without
-// one an extension is on. Rules for the home folder and all below hold everywhere,
+// for all directories below too. The last rule that holds for a directory counts; without
+// one an extension is on. Rules for the home directory and all below hold everywhere,
 // as a person has no other place to say so.
 const EnablementFile = "extension-enablement.json"
 
@@ -35,7 +35,7 @@ type rulesOf struct {
 type rule struct {
 	off   bool
 	base  string // with a slash at both ends
-	below bool   // folders below as well
+	below bool   // directories below as well
 }
 
 func parseRule(text string) rule {
@@ -57,7 +57,7 @@ func (r rule) String() string {
 	return text
 }
 
-// holds reports whether the rule is for a folder.
+// holds reports whether the rule is for a directory.
 func (r rule) holds(folder, home string) bool {
 	if r.below {
 		return r.base == home || strings.HasPrefix(folder, r.base)
@@ -65,7 +65,7 @@ func (r rule) holds(folder, home string) bool {
 	return r.base == folder
 }
 
-// slashed is a folder as rules hold it.
+// slashed is a directory as rules hold it.
 func slashed(folder string) string {
 	folder = strings.Trim(filepath.ToSlash(folder), "/")
 	if folder == "" {
@@ -74,7 +74,7 @@ func slashed(folder string) string {
 	return "/" + folder + "/"
 }
 
-// enabled reports whether an extension is on in a folder.
+// enabled reports whether an extension is on in a directory.
 func (e enablement) enabled(name, folder, home string) bool {
 	on := true
 	for _, text := range e[name].Overrides {
@@ -85,7 +85,7 @@ func (e enablement) enabled(name, folder, home string) bool {
 	return on
 }
 
-// homeOf is the home folder as rules hold it; "" is none.
+// homeOf is the home directory as rules hold it; "" is none.
 func homeOf(home string) string {
 	if home == "" {
 		return ""
@@ -93,7 +93,7 @@ func homeOf(home string) string {
 	return slashed(home)
 }
 
-// set adds a rule for a folder and all below, in the place of those that are for
+// set adds a rule for a directory and all below, in the place of those that are for
 // these alone.
 func (e enablement) set(name, folder, home string, on bool) {
 	added := rule{off: !on, base: slashed(folder), below: true}
@@ -125,10 +125,10 @@ func (s *Store) readEnablement() (enablement, error) {
 	return e, nil
 }
 
-// SetEnabled turns an extension on or off for the home folder (ScopeUser), which
-// stands for all folders, or for the workspace and all below. What was said of
-// folders below goes. The name need not be one of an extension that is there. The
-// error is of code invalid_config where the scope's folder is not known or the file
+// SetEnabled turns an extension on or off for the home directory (ScopeUser), which
+// stands for all directories, or for the workspace and all below. What was said of
+// directories below goes. The name need not be one of an extension that is there. The
+// error is of code invalid_config where the scope's directory is not known or the file
 // cannot be used, file_write_failure or cancelled.
 func (s *Store) SetEnabled(ctx context.Context, name string, scope Scope, on bool) error {
 	folder, err := s.folderOf(scope)
@@ -147,7 +147,7 @@ func (s *Store) ForgetEnablement(ctx context.Context, name string) error {
 	return s.changeEnablement(ctx, func(e enablement) { delete(e, name) })
 }
 
-// folderOf is the folder that a scope is about.
+// folderOf is the directory that a scope is about.
 func (s *Store) folderOf(scope Scope) (string, error) {
 	folder := ""
 	switch scope {
@@ -157,11 +157,11 @@ func (s *Store) folderOf(scope Scope) (string, error) {
 		folder = s.o.Workspace
 	}
 	if folder == "" {
-		return "", fault.New(fault.InvalidConfig, "extensions.scope", "There is no folder for the scope "+string(scope)+".", "Use the scope user or workspace.")
+		return "", fault.New(fault.InvalidConfig, "extensions.scope", "There is no directory for the scope "+string(scope)+".", "Use the scope user or workspace.")
 	}
 	if !utf8.ValidString(folder) { // files of JSON would hold another one
-		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be kept about the folder %q, as its name is not UTF-8.", folder),
-			"Rename the folder, or use the scope user.")
+		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be kept about the directory %q, as its name is not UTF-8.", folder),
+			"Rename the directory, or use the scope user.")
 	}
 	return folder, nil
 }
@@ -192,7 +192,7 @@ func (s *Store) changeEnablement(ctx context.Context, change func(enablement)) e
 }
 
 func noFolder() error {
-	return fault.New(fault.InvalidConfig, "extensions.store", "There is no folder for extensions, as there is no home folder.", "Set HOME.")
+	return fault.New(fault.InvalidConfig, "extensions.store", "There is no directory for extensions, as there is no home directory.", "Set HOME.")
 }
 
 // notWritten is the error of a file that could not be written.
@@ -200,5 +200,5 @@ func notWritten(path string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fault.Wrap(fault.Cancelled, "extensions.write", "Writing "+path+" was cancelled.", "", err)
 	}
-	return fault.Wrap(fault.FileWriteFailure, "extensions.write", "The file "+path+" could not be written: "+cause(err)+".", "Check who may write it, and its folder.", err)
+	return fault.Wrap(fault.FileWriteFailure, "extensions.write", "The file "+path+" could not be written: "+cause(err)+".", "Check who may write it, and its directory.", err)
 }

@@ -49,9 +49,9 @@ func TestSetEnabled(t *testing.T) {
 	require.Len(t, s.overrides("x"), 2)
 	s.o.Workspace = work
 	set(extensions.ScopeWorkspace, true)
-	require.Equal(t, []string{work + "/*"}, s.overrides("x"), "what was said of folders below goes")
+	require.Equal(t, []string{work + "/*"}, s.overrides("x"), "what was said of directories below goes")
 
-	// The home folder stands for everywhere, though the workspace lies elsewhere.
+	// The home directory stands for everywhere, though the workspace lies elsewhere.
 	set(extensions.ScopeUser, false)
 	require.Equal(t, []string{"!" + s.o.Home + "/*"}, s.overrides("x"))
 	require.False(t, s.one().Active)

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Names of what an extension brings, below its folder.
+// Names of what an extension brings, below its directory.
 const (
 	CommandsFolder = "commands"
 	SkillsFolder   = "skills"
@@ -28,9 +28,9 @@ type Extension struct {
 	Active      bool   `json:"isActive"`
 	// Inactive says why it is not active, in a sentence; "" for one that is.
 	Inactive string `json:"inactive,omitempty"`
-	// Path is the folder of its files, absolute.
+	// Path is the directory of its files, absolute.
 	Path string `json:"path"`
-	// Folder is its entry in the extensions folder, which differs from Path for a
+	// Folder is its entry in the extensions directory, which differs from Path for a
 	// linked one; "" for one that lies elsewhere.
 	Folder   string `json:"-"`
 	Manifest string `json:"-"` // absolute path of its manifest
@@ -47,7 +47,7 @@ type Extension struct {
 	Settings      []Setting                  `json:"settings,omitempty"`
 	// ResolvedSettings are the Settings that have a value.
 	ResolvedSettings []ResolvedSetting `json:"resolvedSettings,omitempty"`
-	// The folders of its parts, absolute; "": there is none.
+	// The directories of its parts, absolute; "": there is none.
 	SkillsDir   string `json:"skillsDir,omitempty"`
 	AgentsDir   string `json:"agentsDir,omitempty"`
 	CommandsDir string `json:"commandsDir,omitempty"`

@@ -23,14 +23,14 @@ const fetchTimeout = 5 * time.Minute
 // maxGitOutput is how much of what git prints is kept.
 const maxGitOutput = 16 << 10
 
-// fetch puts the files of a repository at one revision into a new folder; ref ""
+// fetch puts the files of a repository at one revision into a new directory; ref ""
 // is the default branch. Nothing of the repository runs: no hook, no submodule, no
 // filter of its own, and nobody is asked for a password. environ is the
 // environment of git, without what would lead it to another repository.
 func fetch(ctx context.Context, from source, ref, dir string, environ []string) error {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", "There is no program git, which fetches repositories.", "Install git, or install the extension from a folder.", err)
+		return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", "There is no program git, which fetches repositories.", "Install git, or install the extension from a directory.", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return unwritable(dir, err)
@@ -125,7 +125,7 @@ func fetchFailure(ctx context.Context, from source, ref string, err error) error
 	if ended := ctx.Err(); ended != nil {
 		if errors.Is(context.Cause(ctx), errFetchTimeout) {
 			return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", fmt.Sprintf("%s did not come within %s.", from.location, fetchTimeout),
-				"Try again, or clone it yourself and install it from that folder.", err)
+				"Try again, or clone it yourself and install it from that directory.", err)
 		}
 		return cancelled(ended)
 	}
@@ -154,16 +154,16 @@ func lastWords(said string) string {
 	return clip(lines[len(lines)-1])
 }
 
-// checkFolder refuses a source that is no folder.
+// checkFolder refuses a source that is no directory.
 func checkFolder(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fault.Wrap(fault.FileNotFound, "extensions.source", fmt.Sprintf("There is no folder %s.", path), "Give the path of a folder with a manifest, or the address of a git repository.", err)
+		return fault.Wrap(fault.FileNotFound, "extensions.source", fmt.Sprintf("There is no directory %s.", path), "Give the path of a directory with a manifest, or the address of a git repository.", err)
 	case err != nil:
 		return unreadable(path, err)
 	case !info.IsDir():
-		return fault.New(fault.PathIsNotADirectory, "extensions.source", fmt.Sprintf("%s is no folder.", path), "Give the folder that the extension lies in: "+filepath.Dir(path)+".")
+		return fault.New(fault.PathIsNotADirectory, "extensions.source", fmt.Sprintf("%s is no directory.", path), "Give the directory that the extension lies in: "+filepath.Dir(path)+".")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Person interface {
 
 // InstallRequest says what to install.
 type InstallRequest struct {
-	Source     string // path of a folder, or address of a git repository
+	Source     string // path of a directory, or address of a git repository
 	Ref        string // branch, tag or whole commit hash; "": the repository's own choice
 	AutoUpdate bool   // kept with the extension
 	PreRelease bool   // kept with the extension
@@ -37,7 +37,7 @@ type InstallRequest struct {
 
 // Install copies or fetches an extension, has the person agree to what it
 // will be able to do, and makes it one of those that are installed, enabled in
-// the person's home folder, in one step: whatever fails or is killed before that
+// the person's home directory, in one step: whatever fails or is killed before that
 // leaves nothing behind (EX-03). Of several at once that want the same name one
 // wins. The error is of code invalid_tool_params for a request that makes no
 // sense, policy_violation for a source that settings refuse, denied_by_user,
@@ -54,7 +54,7 @@ func (s *Store) Install(ctx context.Context, r InstallRequest, person Person) (E
 		return Extension{}, err
 	}
 	if from.kind == InstallLocal && (r.Ref != "" || r.AutoUpdate || r.PreRelease) {
-		return Extension{}, badSource("A folder has no ref, no releases and no updates of its own.", "Leave --ref, --auto-update and --pre-release out, or give the address of a repository.")
+		return Extension{}, badSource("A directory has no ref, no releases and no updates of its own.", "Leave --ref, --auto-update and --pre-release out, or give the address of a repository.")
 	}
 	if err := s.admit(from); err != nil {
 		return Extension{}, err
@@ -72,7 +72,7 @@ func (s *Store) Install(ctx context.Context, r InstallRequest, person Person) (E
 	return s.settle(ctx, g, e, m, person, !r.SkipSettings)
 }
 
-// Link makes a folder one of the extensions that are installed; its files stay
+// Link makes a directory one of the extensions that are installed; its files stay
 // where they are, and changes of them hold from the next session on. The error is
 // as that of [Store.Install].
 func (s *Store) Link(ctx context.Context, path string, person Person) (Extension, error) {
@@ -81,7 +81,7 @@ func (s *Store) Link(ctx context.Context, path string, person Person) (Extension
 		return Extension{}, err
 	}
 	if from.kind != InstallLocal {
-		return Extension{}, badSource("Only a folder on this machine can be linked.", "Use fettle extensions install for a repository.")
+		return Extension{}, badSource("Only a directory on this machine can be linked.", "Use fettle extensions install for a repository.")
 	}
 	if err := s.admit(from); err != nil {
 		return Extension{}, err
@@ -106,7 +106,7 @@ func (s *Store) Link(ctx context.Context, path string, person Person) (Extension
 	return s.settle(ctx, g, e, m, person, false)
 }
 
-// candidate fetches an extension into the folder of an installation, and loads it
+// candidate fetches an extension into the directory of an installation, and loads it
 // there.
 func (s *Store) candidate(ctx context.Context, g *staging, from source, m InstallMetadata, environ []string) (Extension, error) {
 	folder := from.location
@@ -135,7 +135,7 @@ func (s *Store) candidate(ctx context.Context, g *staging, from source, m Instal
 	return s.loadAt(ctx, g.path(stagedNew), m, true)
 }
 
-// asFrom names in an error, in the place of the folder that something was fetched
+// asFrom names in an error, in the place of the directory that something was fetched
 // to, where it was fetched from.
 func asFrom(err error, folder, location string) error {
 	f := fault.As(err)
@@ -147,7 +147,7 @@ func asFrom(err error, folder, location string) error {
 	return &named
 }
 
-// hasManifest refuses a folder that is no extension before it is copied.
+// hasManifest refuses a directory that is no extension before it is copied.
 func hasManifest(folder string, from source) error {
 	for _, name := range ManifestNames() {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
@@ -155,10 +155,10 @@ func hasManifest(folder string, from source) error {
 		}
 	}
 	return fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("%s is no extension: it has no file %s.", from.location, strings.Join(ManifestNames(), " or ")),
-		"Give the folder or repository that the manifest lies at the top of.")
+		"Give the directory or repository that the manifest lies at the top of.")
 }
 
-// loadAt loads the extension in a folder that is not among those installed; literal
+// loadAt loads the extension in a directory that is not among those installed; literal
 // is that of [Options].
 func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata, literal bool) (Extension, error) {
 	if err := ctx.Err(); err != nil {
@@ -180,7 +180,7 @@ func withoutRemedy(p fault.Problem) string {
 	return p.String()
 }
 
-// relativeTo is a path as seen from a folder, if it lies below.
+// relativeTo is a path as seen from a directory, if it lies below.
 func relativeTo(folder, path string) string {
 	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) && path != "" {
 		return rel
@@ -238,7 +238,7 @@ func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMe
 	return s.placed(e, place), nil
 }
 
-// placed is an extension once its folder has become another.
+// placed is an extension once its directory has become another.
 func (s *Store) placed(e Extension, place string) Extension {
 	if e.Path == e.Folder {
 		e.Path = place
@@ -283,7 +283,7 @@ func (s *Store) enableAnew(ctx context.Context, name string) error {
 	return s.SetEnabled(ctx, name, ScopeUser, true)
 }
 
-// takeBack forgets what is kept outside of the folder of an extension that is not
+// takeBack forgets what is kept outside of the directory of an extension that is not
 // installed after all. It returns the error that it was given.
 func (s *Store) takeBack(ctx context.Context, e Extension, because error) error {
 	ctx = context.WithoutCancel(ctx)

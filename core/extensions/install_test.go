@@ -59,7 +59,7 @@ func hooksOf(e extensions.Extension) (all []extensions.HookPart) {
 	return all
 }
 
-// world is a home folder with a source of an extension.
+// world is a home directory with a source of an extension.
 type world struct {
 	t            *testing.T
 	home, source string
@@ -102,7 +102,7 @@ func (w *world) loaded(name string) extensions.Extension {
 	return e
 }
 
-// files lists all files in the extensions folder, but for locks.
+// files lists all files in the extensions directory, but for locks.
 func (w *world) files() (all []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.options.Dir, func(name string, entry fs.DirEntry, err error) error {
@@ -194,7 +194,7 @@ func TestInstallRefuses(t *testing.T) {
 		"name":                 {func(w *world) { w.write("fettle-extension.json", `{"name": "../a", "version": "1"}`) }, fault.InvalidConfig},
 		"no manifest":          {func(w *world) { require.NoError(w.t, os.Remove(filepath.Join(w.source, "fettle-extension.json"))) }, fault.InvalidConfig},
 		"broken manifest":      {func(w *world) { w.write("fettle-extension.json", `{"name":`) }, fault.InvalidConfig},
-		"no folder":            {func(w *world) { w.source += "x" }, fault.FileNotFound},
+		"no directory":         {func(w *world) { w.source += "x" }, fault.FileNotFound},
 		"a file":               {func(w *world) { w.source += "/fettle-extension.json" }, fault.PathIsNotADirectory},
 		"not agreed":           {func(w *world) { w.person.refuse = true }, fault.DeniedByUser},
 		"not allowed":          {func(w *world) { w.options.Allowed = []string{`^https://example\.org/`} }, fault.PolicyViolation},
@@ -232,7 +232,7 @@ func (w *world) link(to, name string) {
 	require.NoError(w.t, os.Symlink(to, filepath.Join(w.source, name)))
 }
 
-// A folder takes none of the options of a repository, and no address runs a
+// A directory takes none of the options of a repository, and no address runs a
 // helper of git's.
 func TestSources(t *testing.T) {
 	w := newWorld(t)
@@ -253,7 +253,7 @@ func TestSources(t *testing.T) {
 	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))
 }
 
-// git runs git in a folder, apart from the machine's configuration.
+// git runs git in a directory, apart from the machine's configuration.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -310,7 +310,7 @@ func TestInstallFromRepository(t *testing.T) {
 	git(t, w.source, "commit", "-qm", "three")
 	_, err = w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Environ: environ}, w.person)
 	require.Equal(t, fault.PathNotInWorkspace, fault.CodeOf(err))
-	require.Contains(t, err.Error(), url, "and not the folder that it was fetched to")
+	require.Contains(t, err.Error(), url, "and not the directory that it was fetched to")
 	require.NotContains(t, err.Error(), ".staging")
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // IntegrityFile holds the hash of the files of each extension as it was
-// installed. It lies beside the extensions folder.
+// installed. It lies beside the extensions directory.
 const IntegrityFile = "extension_integrity.json"
 
 // recordsKey is the key of our records in it; other keys are others'.
@@ -33,7 +33,7 @@ type integrityRecord struct {
 }
 
 // treeHash returns the SHA-256, in hexadecimal, over the names, kinds and bytes of
-// all files in a folder, but for those that fettle writes itself: how it was
+// all files in a directory, but for those that fettle writes itself: how it was
 // installed, and the values of its settings.
 func treeHash(ctx context.Context, dir string) (string, error) {
 	root, err := os.OpenRoot(dir)

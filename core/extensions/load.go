@@ -56,19 +56,19 @@ func (l *loading) begin() {
 	}
 }
 
-// entry is a folder that should hold an extension.
+// entry is a directory that should hold an extension.
 type entry struct {
 	path      string
-	installed bool // in the extensions folder
+	installed bool // in the extensions directory
 }
 
-// folders lists the entries of the extensions folder, then the others.
+// directories lists the entries of the extensions directory, then the others.
 func (l *loading) folders() []entry {
 	var all []entry
 	if dir := l.s.o.Dir; dir != "" {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			l.problems = append(l.problems, fault.Problem{Path: dir, Message: "The extensions folder cannot be read: " + cause(err) + ".", Remedy: "Check that it is a folder, and who may read it."})
+			l.problems = append(l.problems, fault.Problem{Path: dir, Message: "The extensions directory cannot be read: " + cause(err) + ".", Remedy: "Check that it is a directory, and who may read it."})
 		}
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
@@ -79,7 +79,7 @@ func (l *loading) folders() []entry {
 				continue
 			}
 			if len(all) == maxExtensions {
-				l.problems = append(l.problems, fault.Problem{Path: dir, Message: fmt.Sprintf("The extensions folder holds more than %d extensions; the rest were not read.", maxExtensions)})
+				l.problems = append(l.problems, fault.Problem{Path: dir, Message: fmt.Sprintf("The extensions directory holds more than %d extensions; the rest were not read.", maxExtensions)})
 				break
 			}
 			all = append(all, entry{path, true})
@@ -153,7 +153,7 @@ func (l *loading) inactive(e Extension) string {
 	case e.Folder != "" && l.broken:
 		return "The file " + EnablementFile + " cannot be used, which may disable it."
 	case !l.enablement.enabled(e.Name, l.s.o.Workspace, l.s.o.Home):
-		return "It is disabled in this folder."
+		return "It is disabled in this directory."
 	}
 	return ""
 }
@@ -218,7 +218,7 @@ func (l *loading) tellOfUnknown() {
 	}
 }
 
-// read reads the extension in a folder, and reports whether it can be used.
+// read reads the extension in a directory, and reports whether it can be used.
 func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool) {
 	e := Extension{Path: filepath.Clean(folder), Install: install}
 	if l.s.o.Dir != "" && filepath.Dir(e.Path) == filepath.Clean(l.s.o.Dir) {
@@ -236,7 +236,7 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 	}
 	c, err := contain(e.Path)
 	if err != nil {
-		return lose(e.Path, "The folder of the extension cannot be read: "+cause(err)+".", "Put it back, or uninstall the extension.")
+		return lose(e.Path, "The directory of the extension cannot be read: "+cause(err)+".", "Put it back, or uninstall the extension.")
 	}
 	var data []byte
 	for _, name := range ManifestNames() {
@@ -249,7 +249,7 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return lose(e.Path, "The folder holds no manifest.", "A manifest is called "+strings.Join(ManifestNames(), " or ")+"; remove the folder if it is no extension.")
+		return lose(e.Path, "The directory holds no manifest.", "A manifest is called "+strings.Join(ManifestNames(), " or ")+"; remove the directory if it is no extension.")
 	case err != nil:
 		return lose(e.Path, "The manifest of the extension cannot be used: "+cause(err)+".", "Mend it, or uninstall the extension.")
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// shelf is a person's extensions folder.
+// shelf is a person's extensions directory.
 type shelf struct {
 	t *testing.T
 	o extensions.Options
@@ -29,7 +29,7 @@ func newShelf(t *testing.T) *shelf {
 	}}
 }
 
-// put writes a file below the extensions folder.
+// put writes a file below the extensions directory.
 func (s *shelf) put(name, text string) string {
 	s.t.Helper()
 	path := filepath.Join(s.o.Dir, filepath.FromSlash(name))
@@ -127,7 +127,7 @@ func TestBrokenAmongOthers(t *testing.T) {
 	s.put("meta/fettle-extension.json", `{"name": "meta", "version": "1"}`)
 	s.put("meta/.fettle-extension-install.json", `{"type": "guess"}`)
 	s.put(".staging/fettle-extension.json", `{"name": "staging", "version": "1"}`)
-	s.put("file.txt", "no folder")
+	s.put("file.txt", "no directory")
 	found, problems := s.load()
 	require.Equal(t, []string{"good"}, activeNames(found))
 	require.Len(t, problems, 4, told(problems))
@@ -136,7 +136,7 @@ func TestBrokenAmongOthers(t *testing.T) {
 		require.NotEmpty(t, p.Remedy)
 	}
 	require.Contains(t, told(problems), "bad/fettle-extension.json:3: The value of version is not a text.")
-	require.Contains(t, told(problems), "The folder holds no manifest")
+	require.Contains(t, told(problems), "The directory holds no manifest")
 }
 
 // What is not active is listed, with the reason.
@@ -154,7 +154,7 @@ func TestActive(t *testing.T) {
 		"only, empty":         {change: func(o *extensions.Options) { o.Only = []string{} }},
 		"by rules":            {rules: `{"one": {"overrides": ["!HOME/*"]}}`, want: []string{"Two"}},
 		"the last rule":       {rules: `{"one": {"overrides": ["!HOME/*", "WORK/*"]}}`, want: []string{"one", "Two"}},
-		"a folder alone":      {rules: `{"one": {"overrides": ["!WORK/"]}, "Two": {"overrides": ["!WORK/below/*"]}}`, want: []string{"Two"}},
+		"a directory alone":   {rules: `{"one": {"overrides": ["!WORK/"]}, "Two": {"overrides": ["!WORK/below/*"]}}`, want: []string{"Two"}},
 		"rules that are none": {rules: `{"one": `},
 		"switched on": {change: func(o *extensions.Options) {
 			o.Only, o.Switched = []string{}, func(name string) (bool, bool) { return true, name == "one" }
@@ -220,7 +220,7 @@ func TestSource(t *testing.T) {
 		"no expression":       {`{"source": "x", "type": "local"}`, func(o *extensions.Options) { o.Allowed = []string{`[`} }, "not among"},
 		"a repository":        {`{"source": "https://github.com/a/b", "type": "git"}`, func(o *extensions.Options) { o.BlockGit = true }, "blockGitExtensions"},
 		"a release":           {`{"source": "https://github.com/a/b", "type": "github-release"}`, func(o *extensions.Options) { o.BlockGit = true }, "blockGitExtensions"},
-		"a folder":            {`{"source": "/x", "type": "local"}`, func(o *extensions.Options) { o.BlockGit = true }, ""},
+		"a directory":         {`{"source": "/x", "type": "local"}`, func(o *extensions.Options) { o.BlockGit = true }, ""},
 		"allowed repository":  {`{"source": "https://github.com/a/b", "type": "git"}`, func(o *extensions.Options) { o.BlockGit, o.Allowed = true, []string{"github"} }, ""},
 		"by hand, block only": {"", func(o *extensions.Options) { o.BlockGit = true }, ""},
 	}
@@ -293,14 +293,14 @@ func TestEscapes(t *testing.T) {
 			s.put("x/fettle-extension.json", fmt.Sprintf(`{"name": "x", "version": "1", "contextFileName": ["A.md", %q]}`, secret))
 		}, true, "secret.md"},
 		"a context file by a link":  {func(s *shelf) { s.symlink(secret, "x/GEMINI.md") }, false, "x/GEMINI.md"},
-		"a folder":                  {func(s *shelf) { s.symlink(outside, "x/commands") }, false, "x/commands"},
-		"a folder, relative":        {func(s *shelf) { s.put("y/skills/a/SKILL.md", ""); s.symlink("../y/skills", "x/skills") }, false, "x/skills"},
-		"a file in a folder":        {func(s *shelf) { s.put("x/agents/a.md", ""); s.symlink(secret, "x/agents/b.md") }, false, "x/agents/b.md"},
-		"a folder deeper":           {func(s *shelf) { s.put("x/skills/a/b/c.md", ""); s.symlink(outside, "x/skills/a/b/d") }, false, "x/skills/a/b/d"},
+		"a directory":               {func(s *shelf) { s.symlink(outside, "x/commands") }, false, "x/commands"},
+		"a directory, relative":     {func(s *shelf) { s.put("y/skills/a/SKILL.md", ""); s.symlink("../y/skills", "x/skills") }, false, "x/skills"},
+		"a file in a directory":     {func(s *shelf) { s.put("x/agents/a.md", ""); s.symlink(secret, "x/agents/b.md") }, false, "x/agents/b.md"},
+		"a directory deeper":        {func(s *shelf) { s.put("x/skills/a/b/c.md", ""); s.symlink(outside, "x/skills/a/b/d") }, false, "x/skills/a/b/d"},
 		"behind a link that stays":  {func(s *shelf) { s.symlink("../files", "x/commands/in"); s.symlink(secret, "x/files/out.toml") }, false, "x/commands/in/out.toml"},
 		"a link to nothing":         {func(s *shelf) { s.symlink(filepath.Join(outside, "later"), "x/policies/p.toml") }, false, "x/policies/p.toml"},
 		"the hooks":                 {func(s *shelf) { s.symlink(secret, "x/hooks/hooks.json") }, false, "x/hooks/hooks.json"},
-		"a folder that is none":     {func(s *shelf) { s.put("x/agents", "a file") }, false, "x/agents"},
+		"a directory that is none":  {func(s *shelf) { s.put("x/agents", "a file") }, false, "x/agents"},
 		"a .env file, which counts": {func(s *shelf) { s.symlink(secret, "x/.env") }, false, ""},
 	}
 	for name, tt := range tests {
@@ -371,7 +371,7 @@ func TestLoadIsCancelled(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
-// Without a home folder there is nothing, and nothing can be kept.
+// Without a home directory there is nothing, and nothing can be kept.
 func TestNoFolder(t *testing.T) {
 	store := extensions.Open(extensions.Options{})
 	found, problems, err := store.Load(t.Context())

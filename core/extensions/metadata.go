@@ -39,12 +39,12 @@ type InstallMetadata struct {
 }
 
 // InstallFiles are the names of the file that holds the metadata, in the
-// extension's entry of the extensions folder. The first is the one that is written.
+// extension's entry of the extensions directory. The first is the one that is written.
 func InstallFiles() []string {
 	return []string{".fettle-extension-install.json", ".gemini-extension-install.json"}
 }
 
-// ReadInstall returns the metadata in a folder, nil where there is none. The
+// ReadInstall returns the metadata in a directory, nil where there is none. The
 // error is of code invalid_config.
 func ReadInstall(folder string) (*InstallMetadata, error) {
 	for _, name := range InstallFiles() {
@@ -69,7 +69,7 @@ func ReadInstall(folder string) (*InstallMetadata, error) {
 	return nil, nil
 }
 
-// WriteInstall puts the metadata into a folder. The error is of code
+// WriteInstall puts the metadata into a directory. The error is of code
 // file_write_failure.
 func WriteInstall(folder string, m InstallMetadata) error {
 	data, err := json.MarshalIndent(m, "", "  ")

@@ -47,7 +47,7 @@ type Skeleton struct {
 func New(k Skeleton) (written []string, err error) {
 	dir, err := filepath.Abs(k.Dir)
 	if err != nil || k.Dir == "" {
-		return nil, badNew("The folder of the extension is empty or not known.", "Give a path whose last part is the extension's name.")
+		return nil, badNew("The directory of the extension is empty or not known.", "Give a path whose last part is the extension's name.")
 	}
 	name := filepath.Base(dir)
 	if wrong := CheckName(name); wrong != "" {
@@ -76,7 +76,7 @@ func badNew(message, remedy string) error {
 
 // newFile is a file that is to be written.
 type newFile struct {
-	name string // below the folder, with slashes
+	name string // below the directory, with slashes
 	text string
 }
 

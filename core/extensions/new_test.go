@@ -62,7 +62,7 @@ func TestNewRefuses(t *testing.T) {
 	require.Equal(t, "mine", string(text))
 }
 
-// A folder that is a file where one is needed leaves nothing behind.
+// A directory that is a file where one is needed leaves nothing behind.
 func TestNewTakesBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	require.NoError(t, os.Mkdir(dir, 0o755))

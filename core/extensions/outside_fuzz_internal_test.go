@@ -44,7 +44,7 @@ func FuzzEnv(f *testing.F) {
 	})
 }
 
-// A source is a folder, or an address that git is given: with no option in it, no
+// A source is a directory, or an address that git is given: with no option in it, no
 // helper, no password, and nothing that a terminal obeys.
 func FuzzSource(f *testing.F) {
 	fuzzseed.Add(f)
@@ -81,7 +81,7 @@ func FuzzSource(f *testing.F) {
 	})
 }
 
-// However the file of enablement looks, switching an extension holds for the folder
+// However the file of enablement looks, switching an extension holds for the directory
 // and those below it, says nothing of another extension, and is read back.
 func FuzzEnablement(f *testing.F) {
 	fuzzseed.Add(f)
@@ -112,7 +112,7 @@ func FuzzEnablement(f *testing.F) {
 	})
 }
 
-// What is said of a folder has to be read back: of one whose name JSON cannot hold
+// What is said of a directory has to be read back: of one whose name JSON cannot hold
 // nothing is said.
 func TestFolderThatCannotBeKept(t *testing.T) {
 	s := Open(Options{Dir: t.TempDir(), Workspace: "/a\xff"})

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Limits of what is looked at to say what an extension brings. A folder with more
+// Limits of what is looked at to say what an extension brings. A directory with more
 // than maxEntries is brought by none.
 const (
 	maxParts    = maxEntries + 1
@@ -32,7 +32,7 @@ type Parts struct {
 	MCPServers    []ServerPart  `json:"mcpServers,omitempty"`
 	Hooks         []HookPart    `json:"hooks,omitempty"`
 	Commands      []CommandPart `json:"commands,omitempty"`
-	Skills        []string      `json:"skills,omitempty"` // names of their folders
+	Skills        []string      `json:"skills,omitempty"` // names of their directories
 	Agents        []string      `json:"agents,omitempty"` // names of their files, without .md
 	Policies      []string      `json:"policies,omitempty"`
 	ContextFiles  []string      `json:"contextFiles,omitempty"`
@@ -136,7 +136,7 @@ func (e Extension) below(file string) string {
 	return file
 }
 
-// unfilled puts ${extensionPath} back in the place of the folder.
+// unfilled puts ${extensionPath} back in the place of the directory.
 func (e Extension) unfilled(s string) string {
 	if e.Path == "" {
 		return s
@@ -245,7 +245,7 @@ func runs(e Extension, file string) bool {
 	return mayRun.MatchString(command.Prompt) || strings.Contains(filled, "!{")
 }
 
-// filesBelow lists the files of a folder, below it too if so wanted, whose name
+// filesBelow lists the files of a directory, below it too if so wanted, whose name
 // ends so; with slashes, sorted.
 func filesBelow(ctx context.Context, dir, ending string, deep bool) []string {
 	var all []string

@@ -73,7 +73,7 @@ type ResolvedSetting struct {
 	Scope Scope `json:"scope"` // where the value was found
 }
 
-// secretsFile holds the sensitive values of settings, beside the extensions folder.
+// secretsFile holds the sensitive values of settings, beside the extensions directory.
 const secretsFile = "extension-secrets.json"
 
 // secrets are sensitive values by extension's id.
@@ -81,7 +81,7 @@ type secrets map[string]secretsOf
 
 type secretsOf struct {
 	User      map[string]string            `json:"user,omitempty"`
-	Workspace map[string]map[string]string `json:"workspace,omitempty"` // by folder
+	Workspace map[string]map[string]string `json:"workspace,omitempty"` // by directory
 }
 
 func (s *Store) secretsPath() string { return filepath.Join(filepath.Dir(s.o.Dir), secretsFile) }

@@ -14,7 +14,7 @@ import (
 type source struct {
 	kind     InstallType // InstallGit or InstallLocal
 	location string      // as it is kept: the address as it was given, or the absolute path
-	url      string      // what git is asked for; "" for a folder
+	url      string      // what git is asked for; "" for a directory
 	local    bool        // the repository lies on this machine
 }
 
@@ -27,7 +27,7 @@ var (
 	otherFetch = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(:|//)`) // what git hands to a helper, and other addresses
 )
 
-// parseSource tells addresses of repositories from folders.
+// parseSource tells addresses of repositories from directories.
 func parseSource(text string) (source, error) {
 	for short, host := range shortForms {
 		if rest, ok := strings.CutPrefix(text, short); ok {
@@ -43,11 +43,11 @@ func parseSource(text string) (source, error) {
 	}
 	switch {
 	case text == "":
-		return source{}, badSource("The source of the extension is empty.", "Give the path of a folder or the address of a git repository.")
+		return source{}, badSource("The source of the extension is empty.", "Give the path of a directory or the address of a git repository.")
 	case strings.HasPrefix(text, "-"):
-		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", plainAddress(text)), "Write ./ before it if a folder of that name is meant.")
+		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", plainAddress(text)), "Write ./ before it if a directory of that name is meant.")
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return source{}, badSource("The source of the extension holds control characters.", "Give the path of a folder or the address of a git repository.")
+		return source{}, badSource("The source of the extension holds control characters.", "Give the path of a directory or the address of a git repository.")
 	case scpLike.MatchString(text):
 		return source{kind: InstallGit, location: text, url: text}, nil
 	case isURL && schemes[scheme]:
@@ -58,7 +58,7 @@ func parseSource(text string) (source, error) {
 	}
 	path, err := filepath.Abs(text)
 	if err != nil {
-		return source{}, badSource(fmt.Sprintf("The folder %q is not known: %s.", text, cause(err)), "Give its absolute path.")
+		return source{}, badSource(fmt.Sprintf("The directory %q is not known: %s.", text, cause(err)), "Give its absolute path.")
 	}
 	return source{kind: InstallLocal, location: path}, nil
 }
@@ -141,7 +141,7 @@ func (s *Store) admit(from source) error {
 			return nil
 		}
 		return fault.New(fault.PolicyViolation, "extensions.install", "Extensions are not installed from repositories here: the setting security.blockGitExtensions refuses it.",
-			"Install it from a folder, or ask whoever keeps the settings.")
+			"Install it from a directory, or ask whoever keeps the settings.")
 	}
 	for _, pattern := range s.o.Allowed {
 		re, err := regexp.Compile(pattern)

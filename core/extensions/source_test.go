@@ -23,7 +23,7 @@ func TestAddressesWithPasswords(t *testing.T) {
 	}
 }
 
-// An extension in a folder of another name leaves nothing under either.
+// An extension in a directory of another name leaves nothing under either.
 func TestUninstallOfOtherFolder(t *testing.T) {
 	s := newShelf(t)
 	s.put("folder/fettle-extension.json", `{"name": "called", "version": "1"}`)

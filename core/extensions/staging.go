@@ -12,11 +12,11 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// stagingFolder holds, in the extensions folder, what is not installed yet, a
-// folder for each installation that is under way. Its name is that of no extension.
+// stagingFolder holds, in the extensions directory, what is not installed yet, a
+// directory for each installation that is under way. Its name is that of no extension.
 const stagingFolder = ".staging"
 
-// Names in the folder of an installation.
+// Names in the directory of an installation.
 const (
 	stagedLock   = "lock"   // held as long as the installation is under way
 	stagedSource = "source" // what was fetched
@@ -30,7 +30,7 @@ const (
 // that is free is had at once.
 const sweepWait = 20 * time.Millisecond
 
-// staging is the folder of one installation.
+// staging is the directory of one installation.
 type staging struct {
 	dir     string
 	release func()
@@ -38,7 +38,7 @@ type staging struct {
 
 func (g *staging) path(name string) string { return filepath.Join(g.dir, name) }
 
-// note writes a small file into the folder.
+// note writes a small file into the directory.
 func (g *staging) note(name, text string) error {
 	if err := os.WriteFile(g.path(name), []byte(text), 0o600); err != nil {
 		return unwritable(g.path(name), err)
@@ -46,18 +46,18 @@ func (g *staging) note(name, text string) error {
 	return nil
 }
 
-// end removes the folder with all that is in it. What cannot be removed is left
+// end removes the directory with all that is in it. What cannot be removed is left
 // to the next installation.
 func (g *staging) end() {
 	g.release()
 	_ = removeAll(g.dir)
 }
 
-// stage begins an installation: it makes a folder for it, and removes those of
+// stage begins an installation: it makes a directory for it, and removes those of
 // installations that were killed.
 func (s *Store) stage(ctx context.Context) (*staging, error) {
 	if s.o.Dir == "" {
-		return nil, fault.New(fault.InvalidConfig, "extensions.install", "There is no folder for extensions, as the home folder is not known.", "Set HOME.")
+		return nil, fault.New(fault.InvalidConfig, "extensions.install", "There is no directory for extensions, as the home directory is not known.", "Set HOME.")
 	}
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Store) sweep(ctx context.Context, top string) {
 	}
 }
 
-// undo takes back what a killed installation has done outside of its folder. A
+// undo takes back what a killed installation has done outside of its directory. A
 // version that was moved away for one that never came is put back.
 func (s *Store) undo(ctx context.Context, g *staging) {
 	if name, err := os.ReadFile(g.path(stagedName)); err == nil && CheckName(string(name)) == "" {
@@ -148,7 +148,7 @@ func (s *Store) hasID(id string) bool {
 	return false
 }
 
-// removeAll is os.RemoveAll for folders that may not be written to as well.
+// removeAll is os.RemoveAll for directories that may not be written to as well.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil

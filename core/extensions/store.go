@@ -11,12 +11,12 @@ import (
 // Options say where extensions are, and which of them count. The zero value has
 // none.
 type Options struct {
-	// Dir is the user's extensions folder, absolute. It need not exist; "": none.
+	// Dir is the user's extensions directory, absolute. It need not exist; "": none.
 	Dir string
-	// Folders are more extensions, each a folder with a manifest, absolute. They are
+	// Folders are more extensions, each a directory with a manifest, absolute. They are
 	// not installed: what says which may be installed is not for them.
 	Folders []string
-	// Workspace is the folder that is worked in, absolute, and Home the person's.
+	// Workspace is the directory that is worked in, absolute, and Home the person's.
 	Workspace, Home string
 	// Trusted says that the workspace may give settings values.
 	Trusted bool
@@ -59,17 +59,17 @@ type Options struct {
 // noExtension, among Options.Only, is none.
 const noExtension = "none"
 
-// maxExtensions is how many entries of the extensions folder are looked at.
+// maxExtensions is how many entries of the extensions directory are looked at.
 const maxExtensions = 1000
 
-// Store is the extensions folder of a person. It is safe for concurrent use, also
+// Store is the extensions directory of a person. It is safe for concurrent use, also
 // by several processes.
 type Store struct{ o Options }
 
 // Open returns the store. It does no I/O.
 func Open(o Options) *Store { return &Store{o: o} }
 
-// Dir returns the extensions folder; "": there is none.
+// Dir returns the extensions directory; "": there is none.
 func (s *Store) Dir() string { return s.o.Dir }
 
 // Load returns the extensions that there are, by name, those that are not active
@@ -93,7 +93,7 @@ func (s *Store) Load(ctx context.Context) ([]Extension, []fault.Problem, error) 
 	return l.found, l.problems, nil
 }
 
-// Read returns the extension in a folder, not active, as it would be were it
+// Read returns the extension in a directory, not active, as it would be were it
 // installed so; install may be nil. If one of the problems is Lost it cannot be
 // used.
 func (s *Store) Read(folder string, install *InstallMetadata) (Extension, []fault.Problem) {

@@ -64,8 +64,8 @@ func fromSource(e Extension, text string) bool {
 // Uninstall removes an extension with the values of its settings and all that is
 // said of it; of a linked one the link alone. What is not secret in the .env file of
 // a workspace stays, as others may read it too. The name is that of an extension or
-// its source, or the name of a folder in the extensions folder that holds
-// none that can be loaded. It returns the name of the folder that went. The error is of code invalid_config where there is
+// its source, or the name of a directory in the extensions directory that holds
+// none that can be loaded. It returns the name of the directory that went. The error is of code invalid_config where there is
 // no such extension, file_write_failure or cancelled.
 func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err error) {
 	g, err := s.stage(ctx)
@@ -88,7 +88,7 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 	}
 	ctx = context.WithoutCancel(ctx) // it is gone
 	all := []error{s.ForgetEnablement(ctx, removed), s.setRecord(ctx, removed, nil)}
-	if called != removed { // a folder may be called otherwise than what lies in it
+	if called != removed { // a directory may be called otherwise than what lies in it
 		all = append(all, s.ForgetEnablement(ctx, called))
 	}
 	if !s.hasID(id) {
@@ -97,7 +97,7 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 	return removed, errors.Join(all...)
 }
 
-// installedAt returns the folder in the extensions folder that a name means, and the
+// installedAt returns the directory in the extensions directory that a name means, and the
 // id and the name of what lies in it.
 func (s *Store) installedAt(ctx context.Context, name string) (folder, id, called string, err error) {
 	all, _, err := s.Load(ctx)
@@ -121,7 +121,7 @@ func (s *Store) installedAt(ctx context.Context, name string) (folder, id, calle
 	return folder, IDOf(name, m), name, nil
 }
 
-// Installed returns the names of all folders in the extensions folder that hold
+// Installed returns the names of all directories in the extensions directory that hold
 // extensions, also of those that cannot be loaded. The error is of code
 // read_content_failure.
 func (s *Store) Installed() ([]string, error) {

@@ -26,7 +26,7 @@ type Updated struct {
 // installed from, or that it says it has moved to. Its files must be those that
 // were installed. The person is asked again only if it brings something else than
 // before, or comes from somewhere else, and for values of settings that are new; what was given for the others stays. The old
-// version is in its place until the new one is, in one step. A folder that has the
+// version is in its place until the new one is, in one step. A directory that has the
 // version that is installed, and a repository that has the same files, change
 // nothing. The error is as that of [Store.Install], file_changed_since_read for an
 // extension that is not as it was installed, and invalid_config for one that
@@ -232,8 +232,8 @@ func copyEnv(from, to string) error {
 	return nil
 }
 
-// moveAround is what replaces a folder where two cannot be exchanged. If it is
-// killed in between, the next installation puts the folder back.
+// moveAround is what replaces a directory where two cannot be exchanged. If it is
+// killed in between, the next installation puts the directory back.
 func moveAround(from, place, away string) error {
 	if err := os.Rename(place, away); err != nil {
 		return err

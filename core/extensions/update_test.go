@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// EX-03: of a folder another version is an update, which keeps what was given.
+// EX-03: of a directory another version is an update, which keeps what was given.
 func TestUpdate(t *testing.T) {
 	w := newWorld(t)
 	w.person.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "blue"}

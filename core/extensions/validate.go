@@ -28,7 +28,7 @@ type Validation struct {
 // finds are absolute.
 type Check func(ctx context.Context, e Extension) ([]fault.Problem, error)
 
-// Validate looks at the extension in a folder, which need not be installed, and
+// Validate looks at the extension in a directory, which need not be installed, and
 // changes nothing: at its manifest, at whether anything leads out of it or is no
 // file, and at what the checks know. All that is wrong is found, not the first. The
 // error is of code file_not_found, path_is_not_a_directory, read_content_failure or
@@ -132,7 +132,7 @@ func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Pro
 		case entry.IsDir() && leftOut(entry.Name()):
 			return fs.SkipDir
 		case strings.Count(name, "/") >= limits.depth:
-			refuse(name, "It lies below %d folders.", limits.depth)
+			refuse(name, "It lies below %d directories.", limits.depth)
 			return fs.SkipDir
 		}
 		if entries++; entries > limits.entries {
@@ -168,7 +168,7 @@ func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Pro
 		return nil, unreadable(folder, err)
 	}
 	if entries > limits.entries {
-		refuse("", "The extension has more than %d files and folders.", limits.entries)
+		refuse("", "The extension has more than %d files and directories.", limits.entries)
 	}
 	if bytes > limits.bytes {
 		refuse("", "The extension has more than %d MiB.", limits.bytes>>20)

@@ -42,16 +42,16 @@ const (
 	// Remedy: do not go on; tell the person what the message says.
 	StopExecution Code = "stop_execution"
 	// A command could not be started, or was ended by a limit.
-	// Remedy: check the command and its folder; do less at once, or start it in the background.
+	// Remedy: check the command and its directory; do less at once, or start it in the background.
 	ShellExecuteError Code = "shell_execute_error"
 	// A Config, or a part of it, is used before Initialize or after Close.
 	// Remedy: a mistake of the embedding program: call Initialize first, and nothing after Close.
 	NotInitialized Code = "not_initialized"
-	// Parameters, settings, files or flags that no session can be made of: a folder that is none, a model without a key, a value that cannot be used.
+	// Parameters, settings, files or flags that no session can be made of: a directory that is none, a model without a key, a value that cannot be used.
 	// Remedy: mend what the message names; fettle config validate finds the rest.
 	InvalidConfig Code = "invalid_config"
-	// The folder is recorded as untrusted, and what was asked for needs trust, as the approval mode yolo (CF-09).
-	// Remedy: fettle trust, if you trust what is in the folder; else another approval mode.
+	// The directory is recorded as untrusted, and what was asked for needs trust, as the approval mode yolo (CF-09).
+	// Remedy: fettle trust, if you trust what is in the directory; else another approval mode.
 	UntrustedFolder Code = "untrusted_folder"
 	// The model's provider failed or refused, as often as it made sense to ask. The reason is the kind of failure.
 	// Remedy: by the reason: wait, check the key, or use another model.
@@ -68,14 +68,14 @@ const (
 	// No recorded session fits the id, index or beginning that was given.
 	// Remedy: take one of fettle sessions list.
 	SessionNotFound Code = "session_not_found"
-	// A recording cannot be read or written: it is damaged, another process has it, or its folder is not usable.
+	// A recording cannot be read or written: it is damaged, another process has it, or its directory is not usable.
 	// Remedy: end the other process, or begin a new session; the message names the file.
 	SessionUnreadable Code = "session_unreadable"
 	// A subagent, here or at another server, ended without a report. The result holds what it said and which files it changed.
 	// Remedy: give it a smaller or clearer piece of work, or do the work without it.
 	AgentFailed Code = "agent_execution_error"
 	// What files held before a change could not be kept, or what was kept is not whole.
-	// Remedy: mend the folder that the message names. Until then changes cannot be taken back by fettle.
+	// Remedy: mend the directory that the message names. Until then changes cannot be taken back by fettle.
 	CheckpointFailed Code = "checkpoint_failed"
 	// There is no such turn or call to be taken back.
 	// Remedy: fettle restore lists those that there are.
@@ -85,10 +85,10 @@ const (
 	RestoreRefused Code = "restore_refused"
 )
 
-// Codes about files and folders.
+// Codes about files and directories.
 const (
-	// There is no file or folder at the path.
-	// Remedy: list the folder, or search for the name.
+	// There is no file or directory at the path.
+	// Remedy: list the directory, or search for the name.
 	FileNotFound Code = "file_not_found"
 	// The new content could not be put in place, or not be kept in place. What is on the disk is as the message says.
 	// Remedy: by the message: wait for the other program, free space, or read the file again.
@@ -105,26 +105,26 @@ const (
 	// The disk, or the quota, is full. The file is as it was.
 	// Remedy: free space, and make the call again.
 	NoSpaceLeft Code = "no_space_left"
-	// A file was wanted, and the path is a folder.
+	// A file was wanted, and the path is a directory.
 	// Remedy: name a file in it; list_directory shows what it holds.
 	TargetIsDirectory Code = "target_is_directory"
-	// The path, once links are followed, leads out of the session's folders.
-	// Remedy: name a path inside, or give the folder by --include-directories.
+	// The path, once links are followed, leads out of the session's directories.
+	// Remedy: name a path inside, or give the directory by --include-directories.
 	PathNotInWorkspace Code = "path_not_in_workspace"
-	// A folder was wanted, and the path is none, or runs through a file.
-	// Remedy: name the folder; read_file reads a file.
+	// A directory was wanted, and the path is none, or runs through a file.
+	// Remedy: name the directory; read_file reads a file.
 	PathIsNotADirectory Code = "path_is_not_a_directory"
 	// The path is a pipe, a socket or a device.
 	// Remedy: name a regular file, or use a command if the stream itself is wanted.
 	NotARegularFile Code = "not_a_regular_file"
-	// A folder could not be listed.
-	// Remedy: read the message; list the folder above it.
+	// A directory could not be listed.
+	// Remedy: read the message; list the directory above it.
 	LSExecutionError Code = "ls_execution_error"
 	// Files could not be searched for by name.
-	// Remedy: read the message; use a simpler pattern or another folder.
+	// Remedy: read the message; use a simpler pattern or another directory.
 	GlobExecutionError Code = "glob_execution_error"
 	// Files could not be searched.
-	// Remedy: read the message; use a simpler pattern or another folder.
+	// Remedy: read the message; use a simpler pattern or another directory.
 	GrepExecutionError Code = "grep_execution_error"
 	// Which files to read could not be found out.
 	// Remedy: name the files one by one.

@@ -22,7 +22,7 @@ func TestErrorText(t *testing.T) {
 		want string
 	}{
 		"all parts": {
-			fault.Wrap(fault.FileNotFound, "file.read", "There is no file a.go.", "List the folder.", fs.ErrNotExist),
+			fault.Wrap(fault.FileNotFound, "file.read", "There is no file a.go.", "List the directory.", fs.ErrNotExist),
 			"file.read: file_not_found: There is no file a.go.: file does not exist",
 		},
 		"no cause":     {fault.New(fault.Cancelled, "x.y", "It was cancelled.", ""), "x.y: cancelled: It was cancelled."},

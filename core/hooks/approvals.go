@@ -20,7 +20,7 @@ import (
 )
 
 // Approvals are the hooks of projects that a person has approved of, in a file of
-// theirs: an object of project folders, each with a list of fingerprints, each with
+// theirs: an object of project directories, each with a list of fingerprints, each with
 // the hook's name behind it. What else is in the lists is another program's and
 // stays. It is safe for concurrent use, with other processes too.
 type Approvals struct{ path string }
@@ -128,7 +128,7 @@ func (a *Approvals) read() (map[string][]string, error) {
 
 func (a *Approvals) unwritten(err error) error {
 	return fault.Wrap(fault.FileWriteFailure, "hooks.approve", fmt.Sprintf("Nothing was recorded: the file of approved hooks %s cannot be written: %s.", a.path, cause(err)),
-		"Make sure that you may write to its folder and that the disk has room.", err)
+		"Make sure that you may write to its directory and that the disk has room.", err)
 }
 
 // readAtMost reads a file that has no more bytes than that.
@@ -155,7 +155,7 @@ func cause(err error) string {
 
 // ReadFile reads a definition of hooks by its name: TOML, or JSON where it ends in
 // .json. A file that is not there has none. A project's, which stands in its
-// settings folder, is not read where links lead it out of the project.
+// settings directory, is not read where links lead it out of the project.
 func ReadFile(o Origin) ([]Hook, []fault.Problem) {
 	info, err := os.Stat(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +180,7 @@ func ReadFile(o Origin) ([]Hook, []fault.Problem) {
 	return ParseTOML(data, o)
 }
 
-// leadsOut is an error where a path below a folder leads out of it.
+// leadsOut is an error where a path below a directory leads out of it.
 func leadsOut(path, folder string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

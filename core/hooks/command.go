@@ -26,14 +26,14 @@ type reading struct {
 	folders []string          // in which words are looked for: where the command begins, and where it goes
 	words   []string          // that may be paths of what is run or read
 	given   []string          // those of them that are given to programs that may run them
-	trees   []string          // that may be folders of which all is run
+	trees   []string          // that may be directories of which all is run
 	globs   []string
 	written []string // that may be paths of what is only written
 	finds   []string // names of files that programs look for by themselves
 	open    bool     // more may be run than all this names
 }
 
-// readCommand takes a command apart that runs in a folder. One that is no command
+// readCommand takes a command apart that runs in a directory. One that is no command
 // line of bash is open, and its words are what stands between blanks and quotes.
 func readCommand(command, folder string, vars map[string]string) (*reading, error) {
 	r := &reading{vars: maps.Clone(vars), folders: []string{folder}}
@@ -128,7 +128,7 @@ func (r *reading) scripts(name string, args []resolved, depth int) {
 	}
 }
 
-// interpreted reads what a program is given that runs the file, the folder or the
+// interpreted reads what a program is given that runs the file, the directory or the
 // module it is given first.
 func (r *reading) interpreted(args []resolved) {
 	for i, arg := range args {
@@ -182,7 +182,7 @@ func (r *reading) add(w resolved, harmless bool) {
 	r.open = r.open || !w.Static && !harmless
 }
 
-// at is a path that counts from a folder unless it is absolute.
+// at is a path that counts from a directory unless it is absolute.
 func at(folder, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

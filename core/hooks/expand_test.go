@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// EX-06: what a folder is called is never run, wherever in a command it stands; and
-// the command finds the folder.
+// EX-06: what a directory is called is never run, wherever in a command it stands; and
+// the command finds the directory.
 func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -22,7 +22,7 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 	for _, folder := range []string{"plain", "a b", "a;touch INJ;b", "$(touch INJ)", "`touch INJ`", `q"; touch INJ; "`, "q'; touch INJ; '", "$HOME", "a*\\", "é\n&touch INJ&"} {
 		for name, tt := range map[string]struct {
 			command string
-			finds   bool // the file, whatever the folder is called
+			finds   bool // the file, whatever the directory is called
 		}{
 			"bare":                   {`cat ${workspacePath}/x`, true},
 			"in double quotes":       {`cat "${workspacePath}/x"`, true},

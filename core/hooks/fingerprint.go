@@ -17,7 +17,7 @@ import (
 // Project is where a hook's command runs.
 type Project struct {
 	Folder    string            // absolute
-	Settings  string            // name of its settings folder; "": none
+	Settings  string            // name of its settings directory; "": none
 	Variables map[string]string // of the command's environment, those that tell places: HOME, and where the project is
 }
 
@@ -32,10 +32,10 @@ type Fingerprint struct {
 
 // FingerprintOf looks at a hook of a project. It vouches for each regular file
 // below the project that a word of the command, or a value of the hook's
-// environment, names as bash would read it, for all of a folder that an
+// environment, names as bash would read it, for all of a directory that an
 // interpreter is given, and not for what is only written. Where the command is
-// [Fingerprint.Open], it also vouches for the programs in the settings folder and
-// in the folders hooks and scripts, and for the files anywhere in the project whose
+// [Fingerprint.Open], it also vouches for the programs in the settings directory and
+// in the directories hooks and scripts, and for the files anywhere in the project whose
 // name stands in the command. What a file runs in its turn is not looked at. The
 // error says why the hook cannot be vouched for. (EX-11)
 func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {

@@ -11,7 +11,7 @@ var (
 	copiers = set("cp mv ln install")
 	// shells take it for command lines, too.
 	shells = set("sh bash dash zsh ksh ash busybox eval")
-	// interpreters run the first of it: a file, a folder or a module.
+	// interpreters run the first of it: a file, a directory or a module.
 	interpreters = set("python python2 python3 pypy3 node nodejs deno bun ruby perl php lua tsx ts-node Rscript java")
 	// finders look for these files where they run.
 	finders = map[string][]string{

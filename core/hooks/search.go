@@ -11,13 +11,13 @@ import (
 // Bounds of a search; what lies beyond them is not vouched for, which is said.
 const (
 	maxFound = 1000   // files
-	maxSeen  = 10_000 // entries of folders
+	maxSeen  = 10_000 // entries of directories
 )
 
 // search looks for the files of a project that a command may run.
 type search struct {
 	project Project
-	real    string            // the project's folder with links followed
+	real    string            // the project's directory with links followed
 	files   map[string]string // by absolute path, relative to the project
 	written map[string]bool   // absolute paths that are only written
 	open    bool
@@ -93,7 +93,7 @@ func (s *search) take(path string) bool {
 	return true
 }
 
-// tree takes all of a folder, or the file that an interpreter finds by a name that
+// tree takes all of a directory, or the file that an interpreter finds by a name that
 // has no ending.
 func (s *search) tree(path string) {
 	rel, ok := s.inside(path)
@@ -127,7 +127,7 @@ func (s *search) widen(h *Hook, r *reading) {
 	s.walk(s.project.Folder, func(path string) bool { return names[filepath.Base(path)] })
 }
 
-// walk takes those files below a folder that are wanted, those of version control
+// walk takes those files below a directory that are wanted, those of version control
 // and of installed packages aside.
 func (s *search) walk(folder string, want func(path string) bool) {
 	s.seen = 0
@@ -141,14 +141,14 @@ func (s *search) walk(folder string, want func(path string) bool) {
 			s.open = true
 			return fs.SkipDir
 		case err != nil:
-			return nil //nolint:nilerr // a folder that is not there has no files
+			return nil //nolint:nilerr // a directory that is not there has no files
 		case d.IsDir():
 			if name := d.Name(); path != folder && (name == ".git" || name == "node_modules" || name == "__pycache__") {
 				return fs.SkipDir
 			}
 		case want(path):
 			if !s.take(path) && !s.written[path] {
-				s.open = true // a link to a folder, or one file too many
+				s.open = true // a link to a directory, or one file too many
 			}
 		}
 		return nil

@@ -29,7 +29,7 @@ func (w resolved) texts() []string {
 	return append(w.Candidates[:len(w.Candidates):len(w.Candidates)], w.Text)
 }
 
-// name is that of a program, without its folder.
+// name is that of a program, without its directory.
 func (w resolved) name() string {
 	if !w.Static {
 		return ""

@@ -25,7 +25,7 @@ type Options struct {
 	// 4 KiB at most, the schema of 64. Meanwhile the time of the requests that ran
 	// before stands still, half an hour at most.
 	Elicit func(ctx context.Context, server string, e tools.Elicitation) (tools.Elicited, error)
-	Roots  func() []string // the session's folders; nil: servers are not told
+	Roots  func() []string // the session's directories; nil: servers are not told
 	// Changed is told which server's tools, resources, prompts or status are
 	// others now. Calls follow one another; it must not wait for the Manager.
 	Changed func(server string)
@@ -247,7 +247,7 @@ func (m *Manager) server(name string) (*server, error) {
 func (m *Manager) Has(server string) bool { return m.named(server) != nil }
 
 // RootsChanged tells the servers that Options.Roots gives others now. It does not
-// wait for them. Whoever changes the folders of a session calls it; fettle's own
+// wait for them. Whoever changes the directories of a session calls it; fettle's own
 // sessions keep theirs.
 func (m *Manager) RootsChanged() {
 	for _, s := range m.all() {

@@ -28,7 +28,7 @@ type ServerSpec struct {
 
 	Args []string          // of Command
 	Env  map[string]string // variables of Command's process beside the few that every one has, see [Dialer]
-	Dir  string            // absolute folder that Command runs in; "": the session's
+	Dir  string            // absolute directory that Command runs in; "": the session's
 
 	Transport Transport         // how URL is spoken to; "": HTTP, then SSE where the server does not know that
 	Headers   map[string]string // of requests to URL

@@ -65,7 +65,7 @@ func (m *Manager) read(ctx context.Context, server, uri string) (*rendering, err
 	render := newRendering(m.o.MaxText, m.o.MaxData)
 	for _, c := range contents {
 		from := ""
-		if len(contents) > 1 || c.URI != uri { // as of a folder
+		if len(contents) > 1 || c.URI != uri { // as of a directory
 			from = c.URI
 		}
 		if c.Blob != nil {

@@ -39,7 +39,7 @@ type Handlers struct {
 	// Elicit asks the person. Unlike the others it may take as long as it needs, and
 	// is called on a goroutine of its own.
 	Elicit func(ctx context.Context, e tools.Elicitation) (tools.Elicited, error)
-	// Roots are the folders of the session, absolute; see also [Session.RootsChanged].
+	// Roots are the directories of the session, absolute; see also [Session.RootsChanged].
 	Roots func() []string
 }
 

@@ -24,7 +24,7 @@ type Found struct {
 
 // Files tells about the files of a session.
 type Files interface {
-	// Look says what a path leads to, relative ones in any folder of the
+	// Look says what a path leads to, relative ones in any directory of the
 	// workspace. The error is of code file_not_found, path_not_in_workspace or
 	// another of those of reading, and says why the path cannot be used.
 	Look(ctx context.Context, path string) (Found, error)
@@ -89,8 +89,8 @@ const (
 
 // Expand puts into a prompt what it names (CM-13, CM-14). Each file stands
 // there as the state object that read_many_files hands out, so that it counts
-// as read; a folder is its files, as far as ignore rules and caps let them; a
-// picture or document is data. In the prompt's text the names of files and folders
+// as read; a directory is its files, as far as ignore rules and caps let them; a
+// picture or document is data. In the prompt's text the names of files and directories
 // become absolute paths.
 //
 // Only what a name says exactly is read, as much of a prompt may be pasted and

@@ -108,7 +108,7 @@ func (w *work) writtenAs(path string) string {
 	return "@" + path
 }
 
-// named reports whether the prompt names the file itself, not a folder of it.
+// named reports whether the prompt names the file itself, not a directory of it.
 func (w *work) named(path string) bool {
 	for _, a := range w.asked {
 		if a.pattern == path && !a.folder {

@@ -40,10 +40,10 @@ type arguments struct {
 // in how they name places.
 type texts struct {
 	given  string   // as they are; "": as the first of plain
-	plain  []string // without detours: from the call's folder, and absolute
+	plain  []string // without detours: from the call's directory, and absolute
 	seen   []string // where the paths lead, in the same ways; nil: where plain says
 	real   string   // where the paths lead if the workspace is a link itself; "": as seen
-	detour bool     // a list names something by way of a parent folder
+	detour bool     // a list names something by way of a parent directory
 }
 
 // object returns the arguments, and nil if they are no object.
@@ -170,7 +170,7 @@ func withPaths(values map[string]any, other func(string) string) (map[string]any
 }
 
 // detour reports whether a list among values names something by way of a
-// parent folder.
+// parent directory.
 func detour(values map[string]any) bool {
 	for _, key := range listKeys {
 		list, ok := values[key].([]any)
@@ -198,8 +198,8 @@ func (a *arguments) command(text string) *texts {
 	return a.textsOf(values)
 }
 
-// absolute returns a path as it counts from the call's folder, cleaned. It is
-// relative still if the folder is not known.
+// absolute returns a path as it counts from the call's directory, cleaned. It is
+// relative still if the directory is not known.
 func (c *Call) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -207,7 +207,7 @@ func (c *Call) absolute(path string) string {
 	return filepath.Join(c.base(), path)
 }
 
-// relative returns an absolute path as it counts from the call's folder. If it
+// relative returns an absolute path as it counts from the call's directory. If it
 // does not lie there, it is absolute if the one given is, or if it is another.
 func (c *Call) relative(given, path string) string {
 	base := c.base()
@@ -221,7 +221,7 @@ func (c *Call) relative(given, path string) string {
 	return path
 }
 
-// base is the folder that relative paths count from; "" if nobody knows.
+// base is the directory that relative paths count from; "" if nobody knows.
 func (c *Call) base() string {
 	if c.Dir == "" && len(c.Roots) > 0 {
 		return c.Roots[0]
@@ -261,7 +261,7 @@ func (c *Call) seen(path string) string {
 	return seen
 }
 
-// anchors are the absolute folders that paths of the workspace are named from.
+// anchors are the absolute directories that paths of the workspace are named from.
 func (c *Call) anchors() []string {
 	if base := c.base(); base != "" && !slices.Contains(c.Roots, base) {
 		return append(slices.Clip(c.Roots), base)

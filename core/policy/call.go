@@ -35,14 +35,14 @@ type Call struct {
 	// paths; see [ProtectedPaths]. Without it no rule of [Rule].Confined that allows
 	// covers the command, but for one that remembers an approval.
 	Sealed    bool
-	Untrusted bool // the folder is recorded as untrusted
+	Untrusted bool // the directory is recorded as untrusted
 	// PlanOfStranger says that plan mode is in force because a project wants it
-	// whose folder is not trusted, and not the person: then it lets no plan be
+	// whose directory is not trusted, and not the person: then it lets no plan be
 	// written without asking.
 	PlanOfStranger bool
 
-	Dir   string   // absolute folder that relative paths count from; "" if unknown
-	Roots []string // absolute workspace folders
+	Dir   string   // absolute directory that relative paths count from; "" if unknown
+	Roots []string // absolute workspace directories
 	// RealPaths tells where paths lead once links are followed, by absolute
 	// cleaned path. [Engine.Paths] lists those that are looked up; one that is
 	// missing leads where its text says.

@@ -53,7 +53,7 @@ func newShellIndex(rules []*rule) *shellIndex {
 	return x
 }
 
-// programName is a program as rules that tighten know it: without its folder,
+// programName is a program as rules that tighten know it: without its directory,
 // in lower case and without .exe, since some systems find it by any of these.
 func programName(word string) string {
 	if i := strings.LastIndexAny(word, `/\`); i >= 0 {

@@ -33,8 +33,8 @@ const stubTools = "rm rmdir shred dd mkfs shutdown reboot killall chmod chown cu
 	"terraform gh npm npx pip go gofmt make node python3 pytest ruff mypy rg fd tree yq column df du file golangci-lint " +
 	"staticcheck ps pgrep sleep watch parallel busybox strace gdb chroot unshare systemd-run runuser xvfb-run entr vim less man ed"
 
-// box is a place of its own to run lines in: a folder w with a few files,
-// beside it folders home and outside, and a folder bin that is the whole PATH.
+// box is a place of its own to run lines in: a directory w with a few files,
+// beside it directories home and outside, and a directory bin that is the whole PATH.
 type box struct {
 	top, bash string
 	within    time.Duration     // of a run; then it is ended
@@ -47,7 +47,7 @@ func newBox(t *testing.T) *box {
 	if err != nil {
 		t.Skip("there is no bash to compare with")
 	}
-	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a folder that others may not enter
+	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a directory that others may not enter
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(top)) })
 	top, err = filepath.EvalSymlinks(top)
@@ -72,7 +72,7 @@ func (b *box) at(elements ...string) string {
 	return filepath.Join(append([]string{b.top}, elements...)...)
 }
 
-// fill makes the folders as a line finds them.
+// fill makes the directories as a line finds them.
 func (b *box) fill(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{"w/sub", "home", "outside"} {

@@ -105,8 +105,8 @@ func (t *trial) plain(found *candidates) (Decision, outcome) {
 			Reason: "In plan mode a change is shown and not made.",
 			Remedy: "It can be made in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}
 	case out.decisive().own != written:
-		d = Decision{Decision: Allow, Rule: "plans folder", Tier: TierDefault.String(), Source: builtIn,
-			Reason: "Plan mode may write the Markdown files of the plans folder."}
+		d = Decision{Decision: Allow, Rule: "plans directory", Tier: TierDefault.String(), Source: builtIn,
+			Reason: "Plan mode may write the Markdown files of the plans directory."}
 	}
 	return d, out
 }
@@ -150,8 +150,8 @@ func (t *trial) match(r *rule) tri {
 }
 
 // plansFile reports whether the call writes a Markdown file right in the plans
-// folder, by its text and by where it leads (CR-22). That folder is no link, and
-// none leads to it within the folder that relative paths count from: whoever
+// directory, by its text and by where it leads (CR-22). That directory is no link, and
+// none leads to it within the directory that relative paths count from: whoever
 // wrote the project would say with one what is written.
 func (t *trial) plansFile() bool {
 	path := t.planned()
@@ -167,7 +167,7 @@ func (t *trial) plansFile() bool {
 }
 
 // planned returns the absolute file that the call writes if it lies right in
-// the plans folder by its text, and "" otherwise.
+// the plans directory by its text, and "" otherwise.
 func (t *trial) planned() string {
 	names := append([]string{t.call.Tool}, t.call.Aliases...)
 	if t.plansDir == "" || t.call.Server != "" || !slices.ContainsFunc(names, func(name string) bool {

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Rules    []Rule
 	Checkers []Checker
-	PlansDir string // absolute folder whose *.md files plan mode may write (CR-22); "": none
+	PlansDir string // absolute directory whose *.md files plan mode may write (CR-22); "": none
 	// Servers are the names of the MCP servers that there are. To a call of one
 	// that is not among them, a rule that allows mcp_SERVER_TOOL applies only
 	// where that cannot be read as another server's tool.

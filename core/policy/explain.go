@@ -75,7 +75,7 @@ func (t *trial) wouldAllow() string {
 	return rule + ", or approval mode " + mode + ", would allow it."
 }
 
-// orYolo ends a remedy with the mode that is another one, in folders that it
+// orYolo ends a remedy with the mode that is another one, in directories that it
 // is not refused in.
 func (t *trial) orYolo() string {
 	if t.call.Untrusted {

@@ -15,7 +15,7 @@ type judge struct {
 	*trial
 	index  *shellIndex
 	line   *shell.Line
-	start  string // absolute folder that the line starts in; "" if unknown
+	start  string // absolute directory that the line starts in; "" if unknown
 	parts  []shell.Part
 	brings []bool // a part runs others
 	judged []judged

@@ -71,7 +71,7 @@ func narrowExact(p *shell.Part, all *remembered) error {
 	}
 	if len(p.Words) > 0 {
 		if program := p.Words[0].Text; strings.Contains(program, "/") && !filepath.IsAbs(program) {
-			return notRemembered("Which program it is depends on the folder: " + abridged(p.Text) + ".")
+			return notRemembered("Which program it is depends on the directory: " + abridged(p.Text) + ".")
 		}
 	}
 	all.commands = append(all.commands, exactCommand(p.Text))

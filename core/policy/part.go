@@ -20,8 +20,8 @@ func (j *judge) run(i int) judged {
 	}
 	if j.call.Untrusted && v.verdict == Allow && len(p.Words) > 0 && programName(p.Words[0].Text) == "git" {
 		v.verdict = AskUser
-		v.reason = "The folder is not trusted, and git would run the hooks and the configuration that it finds there."
-		v.remedy = "Trust the folder if you know who wrote it."
+		v.reason = "The directory is not trusted, and git would run the hooks and the configuration that it finds there."
+		v.remedy = "Trust the directory if you know who wrote it."
 	}
 	if v.verdict == Allow && (v.rule.own == written || v.rule.own == ownYolo) {
 		j.guardRepository(i, &v)

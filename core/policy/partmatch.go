@@ -114,7 +114,7 @@ func movedTo(p *shell.Part, words []shell.Word) (dir string, ok bool) {
 var systemFolders = []string{"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"}
 
 // sameProgram reports whether the part's program is the one that a rule that
-// allows names: by the same bare name, by that name in a folder of the system,
+// allows names: by the same bare name, by that name in a directory of the system,
 // or by a path that leads to the same file from where each counts.
 func (j *judge) sameProgram(want string, p *shell.Part) bool {
 	word := p.Words[0].Text
@@ -366,7 +366,7 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case p.Kind == shell.Unknown:
 		return "It cannot be told what runs: " + p.Reason + ".", "Write out which program runs, with its arguments, in place of what is worked out only when the line runs" + j.orYolo()
 	case p.Kind == shell.Builtin:
-		return "It may leave the workspace.", "Stay in the workspace folders, or add the other folder to them."
+		return "It may leave the workspace.", "Stay in the workspace directories, or add the other directory to them."
 	}
 	return "No rule allows " + text + ".", "A rule that allows the prefix " + abridged(shell.Quote(suggested(p))) + " would allow this part."
 }

@@ -25,7 +25,7 @@ func TestPathsInPatterns(t *testing.T) {
 		"not cleaned":                       {"./docs//a.md", relative, nil, true, true},
 		"absolute, by a relative pattern":   {"/w/docs/a.md", relative, nil, true, true},
 		"relative, by an absolute pattern":  {"docs/a.md", absolute, nil, true, true},
-		"back to the folder":                {"../w/docs/a.md", relative, nil, true, true},
+		"back to the directory":             {"../w/docs/a.md", relative, nil, true, true},
 		"out by ..":                         {"docs/../src/evil.go", relative, nil, false, true},
 		"out by .., absolute":               {"/w/docs/../src/evil.go", absolute, nil, false, true},
 		"out of the workspace by ..":        {"docs/../../etc/x", relative, nil, false, true},
@@ -82,7 +82,7 @@ func TestApprovedPathBecomesLink(t *testing.T) {
 	approved(t, engine(t), c, policy.ScopeSession)
 }
 
-// A folder holds what lies in it, however it is written, and not what merely
+// A directory holds what lies in it, however it is written, and not what merely
 // begins like it.
 func TestBeneathRoots(t *testing.T) {
 	for root, want := range map[string]policy.Verdict{"/w": policy.AskUser, "/w/": policy.AskUser, "/": policy.Allow, "/wx/": policy.Allow} {

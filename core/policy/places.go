@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// joined returns path as it counts from a folder, cleaned.
+// joined returns path as it counts from a directory, cleaned.
 func joined(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -15,7 +15,7 @@ func joined(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// root is the folder that paths in rules count from; "" if nobody knows.
+// root is the directory that paths in rules count from; "" if nobody knows.
 func (j *judge) root() string {
 	if len(j.call.Roots) > 0 {
 		return j.call.Roots[0]
@@ -44,7 +44,7 @@ func (j *judge) places(p *shell.Part, path string) ([]string, bool) {
 
 // opened lists where a path of a part may lie that the system follows, as that
 // of a file or a program; false if it cannot be told. Other than for cd, .. is
-// the parent of where the folder before it leads.
+// the parent of where the directory before it leads.
 func (j *judge) opened(p *shell.Part, path string) ([]string, bool) {
 	for _, folder := range j.left(p, path) {
 		if j.call.seen(folder) != folder {
@@ -54,7 +54,7 @@ func (j *judge) opened(p *shell.Part, path string) ([]string, bool) {
 	return j.places(p, path)
 }
 
-// left lists the absolute folders that a path of a part leaves by .. again.
+// left lists the absolute directories that a path of a part leaves by .. again.
 func (j *judge) left(p *shell.Part, path string) []string {
 	if !strings.Contains(path, "..") {
 		return nil
@@ -82,7 +82,7 @@ func (j *judge) inside(path string) bool {
 	return j.within(path, false) && j.within(j.call.follow(path), true)
 }
 
-// within reports whether a path lies in a workspace folder, or where one leads.
+// within reports whether a path lies in a workspace directory, or where one leads.
 func (j *judge) within(path string, real bool) bool {
 	roots := j.call.Roots
 	if len(roots) == 0 && j.call.Dir != "" {
@@ -104,7 +104,7 @@ func beneath(root, path string) bool {
 }
 
 // stays reports whether a command of the shell's own keeps inside the
-// workspace: a change of folder does if its target is known and lies there.
+// workspace: a change of directory does if its target is known and lies there.
 func (j *judge) stays(p *shell.Part) bool {
 	target, moves := destination(p)
 	if !moves {
@@ -123,7 +123,7 @@ func (j *judge) stays(p *shell.Part) bool {
 }
 
 // destination returns where cd, pushd or popd goes, "" if it cannot be told. It
-// reports whether the part changes the folder at all.
+// reports whether the part changes the directory at all.
 func destination(p *shell.Part) (string, bool) {
 	if len(p.Words) == 0 {
 		return "", false
@@ -151,7 +151,7 @@ func destination(p *shell.Part) (string, bool) {
 
 // Paths lists the absolute cleaned paths that [Engine.Decide] wants
 // Call.RealPaths of: what a rule's pattern or plan mode may be about, the
-// targets of redirections, and folders that a command line goes to. For most
+// targets of redirections, and directories that a command line goes to. For most
 // calls there are none.
 func (e *Engine) Paths(c Call) []string {
 	s := e.now.Load()
@@ -209,7 +209,7 @@ func (j *judge) targets(p *shell.Part) ([]string, bool) {
 }
 
 // visited lists what the line writes and where it goes, with the workspace
-// folders that these are compared with.
+// directories that these are compared with.
 func (j *judge) visited() []string {
 	var paths []string
 	for i := range j.parts {

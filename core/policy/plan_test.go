@@ -10,7 +10,7 @@ import (
 )
 
 // CR-22: plan mode previews what changes something, with the exceptions for
-// Markdown right in the plans folder and for rules that name the mode.
+// Markdown right in the plans directory and for rules that name the mode.
 func TestPlanMode(t *testing.T) {
 	const dir = "/w/.fettle/plans"
 	write := func(tool, path string) policy.Call {
@@ -25,25 +25,25 @@ func TestPlanMode(t *testing.T) {
 		real map[string]string
 		want policy.Verdict // allow, or ask_user: a preview
 	}{
-		"a plan":            {write("write_file", dir+"/a.md"), nil, policy.Allow},
-		"a relative plan":   {write("write_file", ".fettle/plans/a.md"), nil, policy.Allow},
-		"by safe_patch":     {write("safe_patch", dir+"/a-b_c.md"), nil, policy.Allow},
-		"by edit":           {write("edit", dir+"/a.md"), nil, policy.Allow},
-		"by replace":        {write("replace", dir+"/a.md"), nil, policy.Allow},
-		"by another":        {write("save_memory", dir+"/a.md"), nil, policy.AskUser},
-		"no Markdown":       {write("write_file", dir+"/a.sh"), nil, policy.AskUser},
-		"nameless":          {write("write_file", dir+"/.md"), nil, policy.AskUser},
-		"deeper":            {write("write_file", dir+"/b/a.md"), nil, policy.AskUser},
-		"elsewhere":         {write("write_file", "/w/a.md"), nil, policy.AskUser},
-		"a folder like it":  {write("write_file", "/w/.fettle/plans2/a.md"), nil, policy.AskUser},
-		"with ..":           {write("write_file", dir+"/../plans/a.md"), nil, policy.AskUser},
-		"no path":           {write("write_file", ""), nil, policy.AskUser},
-		"a link out":        {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/w/README.md"}, policy.AskUser},
-		"a link to no .md":  {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": dir + "/run.sh"}, policy.AskUser},
-		"a linked folder":   {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/a.md"}, policy.AskUser},
-		"linked to its own": {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/w/a.md"}, policy.AskUser},
-		"a linked target":   {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/.fettle/plans/a.md", "/w": "/p"}, policy.Allow},
-		"both":              {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/a.md", "/w": "/p"}, policy.AskUser},
+		"a plan":              {write("write_file", dir+"/a.md"), nil, policy.Allow},
+		"a relative plan":     {write("write_file", ".fettle/plans/a.md"), nil, policy.Allow},
+		"by safe_patch":       {write("safe_patch", dir+"/a-b_c.md"), nil, policy.Allow},
+		"by edit":             {write("edit", dir+"/a.md"), nil, policy.Allow},
+		"by replace":          {write("replace", dir+"/a.md"), nil, policy.Allow},
+		"by another":          {write("save_memory", dir+"/a.md"), nil, policy.AskUser},
+		"no Markdown":         {write("write_file", dir+"/a.sh"), nil, policy.AskUser},
+		"nameless":            {write("write_file", dir+"/.md"), nil, policy.AskUser},
+		"deeper":              {write("write_file", dir+"/b/a.md"), nil, policy.AskUser},
+		"elsewhere":           {write("write_file", "/w/a.md"), nil, policy.AskUser},
+		"a directory like it": {write("write_file", "/w/.fettle/plans2/a.md"), nil, policy.AskUser},
+		"with ..":             {write("write_file", dir+"/../plans/a.md"), nil, policy.AskUser},
+		"no path":             {write("write_file", ""), nil, policy.AskUser},
+		"a link out":          {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/w/README.md"}, policy.AskUser},
+		"a link to no .md":    {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": dir + "/run.sh"}, policy.AskUser},
+		"a linked directory":  {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/a.md"}, policy.AskUser},
+		"linked to its own":   {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/w/a.md"}, policy.AskUser},
+		"a linked target":     {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/.fettle/plans/a.md", "/w": "/p"}, policy.Allow},
+		"both":                {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/a.md", "/w": "/p"}, policy.AskUser},
 	}
 	rule := policy.Rule{Name: "it", Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierUser}
 	for name, tt := range tests {
@@ -62,7 +62,7 @@ func TestPlanMode(t *testing.T) {
 			require.Equal(t, tt.want, d.Decision)
 			require.Equal(t, tt.want == policy.AskUser, d.Previews)
 			if d.Decision == policy.Allow {
-				require.Equal(t, "plans folder", d.Rule)
+				require.Equal(t, "plans directory", d.Rule)
 			} else {
 				require.Equal(t, "plan mode", d.Rule)
 			}
@@ -97,7 +97,7 @@ func TestPlanMode(t *testing.T) {
 	strangers.PlanOfStranger = true
 	require.True(t, e.Decide(strangers).Previews, "plan mode that a stranger's project asks for")
 	none := engine(t).Decide(write("write_file", "/a.md"))
-	require.True(t, none.Previews, "no plans folder")
+	require.True(t, none.Previews, "no plans directory")
 	c := write("write_file", dir+"/a.md")
 	c.Mode = policy.ModeDefault
 	require.Equal(t, []string{dir + "/a.md", "/w"}, e.Paths(c))

@@ -13,7 +13,7 @@ import (
 )
 
 // AR-27, CF-09: autoEdit does not cover files that decide what runs later, by
-// whatever path or redirection; the plans folder is none of them.
+// whatever path or redirection; the plans directory is none of them.
 func TestProtected(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
 		PlansDir: "/w/.fettle/plans", Protected: []policy.ProtectedPath{{Names: []string{"/home/u/.own", "NOTES.md", "docs/steer.md"}, What: "own", Why: "it does"}},

@@ -55,7 +55,7 @@ func (j *judge) write(i int) judged {
 		if !known {
 			v.reason = "It cannot be told which file it writes."
 		}
-		v.remedy = "Write into the workspace folders" + j.orYolo()
+		v.remedy = "Write into the workspace directories" + j.orYolo()
 		v.asWrite = &Decision{Rule: "redirections", Tier: TierDefault.String(), Source: builtIn}
 	}
 	v.verdict = AskUser

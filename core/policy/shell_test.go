@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// command makes a shell call in /w/src, a folder of the workspace /w.
+// command makes a shell call in /w/src, a directory of the workspace /w.
 func command(t testing.TB, line string, mode policy.ApprovalMode) policy.Call {
 	t.Helper()
 	c, ok := policy.WellKnown("run_shell_command")
@@ -237,7 +237,7 @@ func TestShellInPlan(t *testing.T) {
 	}
 }
 
-// In a folder that is recorded as untrusted git asks at least: what it finds
+// In a directory that is recorded as untrusted git asks at least: what it finds
 // there may run.
 func TestShellUntrusted(t *testing.T) {
 	e := engine(t, shellRule(policy.Allow, 100, "git", "ls"), shellRule(policy.Deny, 200, "git push"))
@@ -314,7 +314,7 @@ func TestDecideIsPure(t *testing.T) {
 	require.Equal(t, "", c.GovernedBy[:2][1])
 }
 
-// Where links lead counts for redirections and changes of folder, and the
+// Where links lead counts for redirections and changes of directory, and the
 // engine says which paths it wants to know that of.
 func TestShellFollowsLinks(t *testing.T) {
 	e := engine(t, shellRule(policy.Allow, 100, "ls"))

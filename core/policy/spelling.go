@@ -110,7 +110,7 @@ func named(p *shell.Part) bool {
 	return (p.Kind == shell.Command || p.Kind == shell.Builtin) && len(p.Words) > 0 && fixed(p.Words[0])
 }
 
-// baseName is a program's name without its folder.
+// baseName is a program's name without its directory.
 func baseName(program string) string {
 	if i := strings.LastIndexByte(program, '/'); i >= 0 && i+1 < len(program) {
 		program = program[i+1:]
@@ -118,7 +118,7 @@ func baseName(program string) string {
 	return strings.TrimSuffix(program, ".exe")
 }
 
-// plainNames returns words with the program without its folder.
+// plainNames returns words with the program without its directory.
 func plainNames(words []string) []string {
 	if base := baseName(words[0]); base != words[0] {
 		words = slices.Clone(words)

@@ -29,7 +29,7 @@ type Options struct {
 	// Subagent is whose calls these are, for policy and for all that is told of
 	// them from the first moment; "" is the main agent.
 	Subagent string
-	// Subject fills in what else the session knows about a call: trust, folders.
+	// Subject fills in what else the session knows about a call: trust, directories.
 	// nil: nothing.
 	Subject func(c *policy.Call)
 	// RealPath tells where an absolute cleaned path leads once links are

@@ -292,7 +292,7 @@ func TestDeclaredChangeIsAskedAbout(t *testing.T) {
 	require.Len(t, s.questions, 1)
 }
 
-// What policy allows in plan mode, as a plan in its folder, is made (CR-22). A
+// What policy allows in plan mode, as a plan in its directory, is made (CR-22). A
 // step before the call may still want a person's word, which is no preview.
 func TestPlanModeRunsWhatPolicyAllows(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.Allow, bus.ProceedOnce)

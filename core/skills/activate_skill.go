@@ -31,9 +31,9 @@ type Skills interface {
 
 // Session is the conversation that a skill is activated in.
 type Session interface {
-	// Activated notes that a skill is active, and lets the session read its folder,
+	// Activated notes that a skill is active, and lets the session read its directory,
 	// once the conversation has received the result of the call that ctx belongs to.
-	// The error says why the folder cannot be read.
+	// The error says why the directory cannot be read.
 	Activated(ctx context.Context, s Skill) error
 }
 
@@ -151,7 +151,7 @@ type ActivateSkillParams struct {
 
 const activateSkillDescription = "Activates a skill: gives you the instructions that somebody has written for a kind of work, and lets you read the files that belong to them. " +
 	"The system prompt lists the skills there are, each with what it is for. When a task fits one, activate it before you begin, and then follow its instructions as those of the person, as far as they do not go against what you were asked or what holds above. " +
-	"The result holds the instructions, and the tree of the skill's folder, whose files you can read from then on by absolute path, and not change; paths in the instructions count from that folder. " +
+	"The result holds the instructions, and the tree of the skill's directory, whose files you can read from then on by absolute path, and not change; paths in the instructions count from that directory. " +
 	"A skill stays active for the whole conversation, so activate each once. The person may be asked whether it should be activated. An unknown name is refused with the names that there are."
 
 func newActivateSkill() (*Factory, error) {
@@ -195,7 +195,7 @@ func (a *activateSkill) Confirmation(ctx context.Context) (*tools.Confirmation, 
 	}
 	prompt := a.skill.Description
 	if tree != "" {
-		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read what is in its folder, and not change it with file tools or confined commands:\n%s", len(a.skill.Body), tree)
+		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read what is in its directory, and not change it with file tools or confined commands:\n%s", len(a.skill.Body), tree)
 	}
 	return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Activate Skill: " + escape.Quoted(a.skill.Name), InfoDetails: &tools.InfoDetails{Prompt: prompt}}, nil
 }

@@ -39,7 +39,7 @@ func bound(t *testing.T, m *skills.SkillManager, s skills.Session) tools.Declara
 	return tool
 }
 
-// one is a manager of the skill "pdf", whose folder it returns, and a built-in one.
+// one is a manager of the skill "pdf", whose directory it returns, and a built-in one.
 func one(t *testing.T) (*skills.SkillManager, string) {
 	t.Helper()
 	dir := write(t, filepath.Join(tempDir(t), "pdf"), "pdf", "Fills in forms")
@@ -75,8 +75,8 @@ func TestSpec(t *testing.T) {
 	require.False(t, spec.Mutates())
 }
 
-// EX-04: activation returns the body and the folder's tree, marks the skill and
-// opens its folder.
+// EX-04: activation returns the body and the directory's tree, marks the skill and
+// opens its directory.
 func TestActivate(t *testing.T) {
 	m, dir := one(t)
 	s := &session{}

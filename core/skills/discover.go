@@ -17,29 +17,29 @@ import (
 // FileName is what a skill's file is called.
 const FileName = "SKILL.md"
 
-// Folder is a folder that may hold skills: a SKILL.md of its own, and folders with
+// Folder is a directory that may hold skills: a SKILL.md of its own, and directories with
 // one each.
 type Folder struct {
 	Path      string // absolute
 	Scope     Scope
-	Extension string // whose folder it is; "" elsewhere
-	// Within is the folder that nothing found may lead out of; "": Path, wherever
+	Extension string // whose directory it is; "" elsewhere
+	// Within is the directory that nothing found may lead out of; "": Path, wherever
 	// it leads itself.
 	Within string
 	// Expand puts in what an extension's variables stand for. nil: nothing.
 	Expand func(text string) string
 }
 
-// maxEntries bounds how many names of one folder are looked at.
+// maxEntries bounds how many names of one directory are looked at.
 const maxEntries = 10_000
 
-// loading is one look through folders.
+// loading is one look through directories.
 type loading struct {
 	found    []Skill
 	problems []fault.Problem
 }
 
-// load reads the skills of folders, in their order. A folder that is not there
+// load reads the skills of directories, in their order. A directory that is not there
 // holds none; what cannot be read or used loses only itself. The error is that of
 // ctx.
 func load(ctx context.Context, folders []Folder) ([]Skill, []fault.Problem, error) {
@@ -71,12 +71,12 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		l.lose(f.Path, "The folder of skills cannot be read: "+cause(err)+".", "Check that it is a folder, and who may read it.")
+		l.lose(f.Path, "The directory of skills cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
 	}
 	return nil
 }
 
-// readDir lists a folder by name, up to one entry more than are looked at.
+// readDir lists a directory by name, up to one entry more than are looked at.
 func readDir(path string) ([]fs.DirEntry, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,18 +91,18 @@ func readDir(path string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// entries reads the skills of a folder, whose real path is real.
+// entries reads the skills of a directory, whose real path is real.
 func (l *loading) entries(ctx context.Context, f Folder, real string, entries []fs.DirEntry) error {
 	within := real
 	if f.Within != "" {
 		var err error
 		if within, err = filepath.EvalSymlinks(f.Within); err != nil || !lies(real, within) {
-			l.lose(f.Path, "The folder of skills leads out of "+f.Within+", and was not read.", "Put the skills themselves there.")
+			l.lose(f.Path, "The directory of skills leads out of "+f.Within+", and was not read.", "Put the skills themselves there.")
 			return nil
 		}
 	}
 	if len(entries) > maxEntries {
-		l.lose(f.Path, fmt.Sprintf("The folder has more than %d entries; the rest were not looked at.", maxEntries), "Remove what is no skill.")
+		l.lose(f.Path, fmt.Sprintf("The directory has more than %d entries; the rest were not looked at.", maxEntries), "Remove what is no skill.")
 		entries = entries[:maxEntries]
 	}
 	l.file(f, filepath.Join(real, FileName), within)
@@ -131,7 +131,7 @@ func (l *loading) file(f Folder, path, within string) {
 		}
 		return
 	case !lies(real, within):
-		l.lose(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its folder there instead.")
+		l.lose(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its directory there instead.")
 		return
 	}
 	data, err := frontmatter.ReadFile(real, MaxFile)
@@ -161,7 +161,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// lies reports whether a path is a folder or lies in it, both without links.
+// lies reports whether a path is a directory or lies in it, both without links.
 func lies(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))

@@ -27,10 +27,10 @@ type SkillManager struct {
 	discovered bool
 }
 
-// Discover looks through the folders and has what it finds in the place of all
+// Discover looks through the directories and has what it finds in the place of all
 // skills that it knew: those given, which must not be changed any more, then those
-// of the folders, of which a later one takes the place of an earlier one of its
-// name. Scopes come in their order, and within one the folders in theirs. What is
+// of the directories, of which a later one takes the place of an earlier one of its
+// name. Scopes come in their order, and within one the directories in theirs. What is
 // wrong is in Problems. Watchers are told. The error is of code cancelled, and
 // nothing has changed then.
 func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Folder) error {

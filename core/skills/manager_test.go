@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// write makes a skill in a folder and returns the folder.
+// write makes a skill in a directory and returns the directory.
 func write(t *testing.T, folder, name, description string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
@@ -55,7 +55,7 @@ func said(m *skills.SkillManager) string {
 }
 
 // EX-05: of one name in all scopes the latest holds, with a warning unless it
-// takes the place of a built-in one; within a scope the later folder goes before.
+// takes the place of a built-in one; within a scope the later directory goes before.
 func TestScopes(t *testing.T) {
 	top := tempDir(t)
 	folder := func(name string, scope skills.Scope) skills.Folder {
@@ -122,7 +122,7 @@ func TestDisabled(t *testing.T) {
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 }
 
-// A SKILL.md is looked for in the folder itself and one level below.
+// A SKILL.md is looked for in the directory itself and one level below.
 func TestWhereSkillsAre(t *testing.T) {
 	top := tempDir(t)
 	write(t, top, "top", "d")
@@ -140,7 +140,7 @@ func TestWhereSkillsAre(t *testing.T) {
 	require.Contains(t, said(m), "takes the place of", "the link names it again")
 }
 
-// A folder, a file or a whole folder of skills that leads out of its place is
+// A directory, a file or a whole directory of skills that leads out of its place is
 // refused with a word.
 func TestLinksOut(t *testing.T) {
 	top := tempDir(t)
@@ -161,7 +161,7 @@ func TestLinksOut(t *testing.T) {
 
 	require.NoError(t, os.Symlink(filepath.Join(top, "outside"), filepath.Join(top, "project", "all")))
 	whole := skills.Folder{Path: filepath.Join(top, "project", "all"), Scope: skills.ScopeWorkspace}
-	require.Equal(t, []string{"outside"}, names(discover(t, nil, whole).All()), "a user may keep the folder elsewhere")
+	require.Equal(t, []string{"outside"}, names(discover(t, nil, whole).All()), "a user may keep the directory elsewhere")
 	whole.Within = filepath.Join(top, "project")
 	m = discover(t, nil, whole)
 	require.Empty(t, m.All())

@@ -19,7 +19,7 @@ type Skill struct {
 	Description string // by which a model chooses it
 	Body        string // the instructions; may be empty
 	Path        string // of the SKILL.md, absolute, links resolved; "" for one that no file holds
-	Dir         string // the folder of Path, which a session may read once the skill is active
+	Dir         string // the directory of Path, which a session may read once the skill is active
 	Scope       Scope
 	Extension   string         // that brought it; "" elsewhere
 	Extra       map[string]any // the other keys of the front matter, as plain values
@@ -38,7 +38,7 @@ const (
 	ScopeBuiltIn   Scope = "built-in" // fettle, or the embedder
 	ScopeExtension Scope = "extension"
 	ScopeUser      Scope = "user"
-	ScopeWorkspace Scope = "workspace" // the project, where its folder is trusted
+	ScopeWorkspace Scope = "workspace" // the project, where its directory is trusted
 )
 
 // rank orders scopes; one that is not known comes first.

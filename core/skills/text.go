@@ -16,8 +16,8 @@ import (
 const (
 	maxListing = 32 << 10 // bytes of the list of skills
 	maxListed  = 1 << 10  // bytes of one description in it
-	maxTree    = 200      // lines of the tree of a skill's folder
-	maxDepth   = 5        // folders in each other in it
+	maxTree    = 200      // lines of the tree of a skill's directory
+	maxDepth   = 5        // directories in each other in it
 )
 
 // Listing is what a system prompt tells of skills: each with its name, its
@@ -71,7 +71,7 @@ func escaped(text string) string {
 }
 
 // Text is what a model is told of a skill that it works with: its instructions and
-// the names in its folder, between marks that neither can close. The error is that
+// the names in its directory, between marks that neither can close. The error is that
 // of ctx.
 func Text(ctx context.Context, s Skill) (string, error) {
 	tree, err := Tree(ctx, s)
@@ -95,9 +95,9 @@ func marked(text string) string {
 	return text
 }
 
-// Tree lists what lies in a skill's folder, a name a line below the folder itself,
-// what is in a folder indented; at most 200 lines. It is "" for a skill without a
-// folder. Links are named and not followed. The error is that of ctx.
+// Tree lists what lies in a skill's directory, a name a line below the directory itself,
+// what is in a directory indented; at most 200 lines. It is "" for a skill without a
+// directory. Links are named and not followed. The error is that of ctx.
 func Tree(ctx context.Context, s Skill) (string, error) {
 	if s.Dir == "" {
 		return "", nil
@@ -113,7 +113,7 @@ func Tree(ctx context.Context, s Skill) (string, error) {
 	return t.b.String(), nil
 }
 
-// tree is a folder that is being listed.
+// tree is a directory that is being listed.
 type tree struct {
 	b    strings.Builder
 	left int // lines

@@ -59,7 +59,7 @@ func talk(t *testing.T, source func(s *configtest.Session) model.Source, name st
 
 // A scripted model works with the real tools: every hash it quotes is one that a
 // tool handed out, and what it expects of their answers holds. The recording of
-// that session plays in another folder.
+// that session plays in another directory.
 func TestScriptWithRealTools(t *testing.T) {
 	const name = "script:testdata/shop.json"
 	var recording bytes.Buffer

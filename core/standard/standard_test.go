@@ -60,7 +60,7 @@ func TestParametersWireModels(t *testing.T) {
 	require.Contains(t, fault.As(err).Remedy, "GEMINI_API_KEY")
 }
 
-// Remote agents of the user's folder are tools; a model that nobody knows is told.
+// Remote agents of the user's directory are tools; a model that nobody knows is told.
 func TestParametersWireAgents(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, ".fettle", "agents")

@@ -76,7 +76,7 @@ type Question struct {
 
 	Elicit *Elicitation   // something of the person
 	Sample *Sampling      // something of the host's model
-	Roots  *RootsQuestion // which folders are worked in
+	Roots  *RootsQuestion // which directories are worked in
 }
 
 // Reply answers a [Question]: the field of the same name is set.
@@ -145,10 +145,10 @@ type Sampled struct {
 	StopReason string // as "endTurn"; "" if unknown
 }
 
-// RootsQuestion asks which folders the host works in.
+// RootsQuestion asks which directories the host works in.
 type RootsQuestion struct{}
 
-// Root is one of the host's folders.
+// Root is one of the host's directories.
 type Root struct {
 	URI  string `json:"uri"`
 	Name string `json:"name,omitempty"`

@@ -104,9 +104,9 @@ func TestResultJSON(t *testing.T) {
 			`{"llmContent":[{"resource":{"uri":"u:1","text":"t"}}],"returnDisplay":""}`},
 		"structured": {tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`{"n":1,"s":"<&>"}`)},
 			`{"llmContent":"one","returnDisplay":"","structured":{"n":1,"s":"<&>"}}`},
-		"failure": {tools.Fail(fault.New(fault.FileNotFound, "op", "There is no file.", "List the folder.")),
-			`{"llmContent":"There is no file. List the folder.","returnDisplay":"There is no file.",` +
-				`"error":{"type":"file_not_found","message":"There is no file.","remedy":"List the folder."}}`},
+		"failure": {tools.Fail(fault.New(fault.FileNotFound, "op", "There is no file.", "List the directory.")),
+			`{"llmContent":"There is no file. List the directory.","returnDisplay":"There is no file.",` +
+				`"error":{"type":"file_not_found","message":"There is no file.","remedy":"List the directory."}}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { roundTrip(t, tt.result, tt.want) })

@@ -12,11 +12,11 @@ import (
 )
 
 // Story is a model's part in a conversation about the file greeting.txt of a
-// folder: it reads the file and changes it. In between somebody else saves the
+// directory: it reads the file and changes it. In between somebody else saves the
 // file, so that the change is refused; the refusal brings the file as it is now,
 // and the second attempt succeeds.
 type Story struct {
-	Dir string // the session's folder
+	Dir string // the session's directory
 }
 
 // Call is one that the model makes.
@@ -25,7 +25,7 @@ type Call struct {
 	Args     json.RawMessage
 }
 
-// Begin puts the file into the folder.
+// Begin puts the file into the directory.
 func (s Story) Begin() error {
 	return os.WriteFile(s.path(), []byte("Hello\nworld\n"), 0o600)
 }

@@ -111,7 +111,7 @@ func (w way) call(t testing.TB, s *configtest.Session, tool string, args map[str
 	return w.answer(t, s, tool, args, scheduler.StatusSuccess)
 }
 
-// answer makes one call, which ends in that status. The test's folder is told by
+// answer makes one call, which ends in that status. The test's directory is told by
 // another name, so that its length does not count.
 func (w way) answer(t testing.TB, s *configtest.Session, tool string, args map[string]any, status scheduler.Status) turn {
 	t.Helper()

@@ -67,7 +67,7 @@ func patchForever(args []string) error {
 
 // FS-58, FS-64: a process killed in the middle of its calls leaves one of the
 // whole versions, not older than the last that it acknowledged; the next
-// session in the folder works on and leaves nothing of the dead one behind.
+// session in the directory works on and leaves nothing of the dead one behind.
 // Every third file has two names and is therefore written in place: it is whole
 // once a session has been there.
 func TestKilledAnywhere(t *testing.T) {
@@ -168,7 +168,7 @@ func requireVersion(t *testing.T, content []byte, done, begun int) int {
 	return n
 }
 
-// recoveryFiles lists what is in the home folder's recovery folders.
+// recoveryFiles lists what is in the home directory's recovery directories.
 func recoveryFiles(t *testing.T, home string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(home, ".fettle", "tmp", "*", "recovery", "*"))

@@ -28,7 +28,7 @@ func DemoCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job: a scripted model drives the real tools in a scratch folder",
+		Short: "Show the main job: a scripted model drives the real tools in a scratch directory",
 		Long: `Plays a scripted conversation against the real tools on a scratch copy of a small
 project, and removes it afterwards. Only the model's turns are scripted: every
 answer comes from the tools, and every hash that the model quotes is copied from
@@ -36,7 +36,7 @@ an answer. It ends with 0 only if each file is byte for byte what it should be.
 Of the global flags only --debug and --debug-file have an effect.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not leave the scratch folder behind
+			signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not leave the scratch directory behind
 			return runDemo(cmd.Context(), p, g, asJSON)
 		},
 	}
@@ -240,7 +240,7 @@ func (d *demo) shows(a answer, file string) (bool, error) {
 	return false, nil
 }
 
-// copyDemoFiles writes one of the embedded folders to dir.
+// copyDemoFiles writes one of the embedded directories to dir.
 func copyDemoFiles(name, dir string) error {
 	files, err := fs.Sub(demoFiles, "demodata/"+name)
 	if err != nil {
@@ -262,7 +262,7 @@ func saveFromOutside(dir, name string) error {
 	return os.Rename(temp, filepath.Join(dir, name))
 }
 
-// compareDemoFiles holds the folder against what it should be in the end. A
+// compareDemoFiles holds the directory against what it should be in the end. A
 // file too many, or one that is missing, is not as expected either.
 func compareDemoFiles(dir string) ([]demoFile, error) {
 	want := map[string]string{}

@@ -21,7 +21,7 @@ func (r demoJSON) End(s demoSummary) error { return program.PrintJSON(r.out, s) 
 // demoPrinter reports a demo to people.
 type demoPrinter struct {
 	out    io.Writer
-	dir    string // scratch folder, left out of what is shown
+	dir    string // scratch directory, left out of what is shown
 	colour bool
 }
 

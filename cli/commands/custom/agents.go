@@ -165,7 +165,7 @@ func withAgents(ctx context.Context, p *program.Program, g *program.Flags, use f
 }
 
 // untrustedAgents tells of the project's agents where they are left out because
-// its folder is not trusted; nil: there are none, or they are there. The error is
+// its directory is not trusted; nil: there are none, or they are there. The error is
 // that of ctx.
 func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error, err error) {
 	dir := filepath.Join(c.TargetDir(), c.Layout().Dir, "agents")
@@ -176,7 +176,7 @@ func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error
 	if err != nil || len(defs)+len(problems) == 0 {
 		return nil, err
 	}
-	return fault.New(fault.UntrustedFolder, "cli.agents", "The agents in "+dir+" are left out, as the folder of the project is not trusted.",
+	return fault.New(fault.UntrustedFolder, "cli.agents", "The agents in "+dir+" are left out, as the directory of the project is not trusted.",
 		"Look at them, then run fettle trust."), nil
 }
 

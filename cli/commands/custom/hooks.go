@@ -93,7 +93,7 @@ func hooksTrustCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Use:   "trust",
 		Short: "Approve of the project's hooks as they are now",
 		Long: `Records the hooks of the project, with the files of the project that their
-commands run, as ones that you have looked at. They run where the folder is
+commands run, as ones that you have looked at. They run where the directory is
 trusted, until one of them changes. Which files those are is told, and where a
 command may run others, too.`,
 		Args: cobra.NoArgs,
@@ -104,7 +104,7 @@ command may run others, too.`,
 					return program.ConfigFailure(err)
 				}
 				if !c.TrustedFolder() {
-					p.Complain(fault.New(fault.UntrustedFolder, "cli.hooks", "They do not run, as the folder is not trusted.", "Run fettle trust."))
+					p.Complain(fault.New(fault.UntrustedFolder, "cli.hooks", "They do not run, as the directory is not trusted.", "Run fettle trust."))
 				}
 				userfiles.TellVouched(cmd.Context(), p, c)
 				if asJSON {

@@ -32,7 +32,7 @@ type skillListing struct {
 	Hash        string         `json:"hash,omitempty"`
 	Extra       map[string]any `json:"extra,omitempty"`
 	Body        string         `json:"body,omitempty"`
-	Files       string         `json:"files,omitempty"` // the tree of its folder
+	Files       string         `json:"files,omitempty"` // the tree of its directory
 }
 
 func skillListingOf(s skills.Skill) skillListing {
@@ -173,7 +173,7 @@ func withSkills(ctx context.Context, p *program.Program, g *program.Flags, use f
 }
 
 // untrustedSkills tells of the project's skills where they are left out because
-// its folder is not trusted; nil: there are none, or they are there.
+// its directory is not trusted; nil: there are none, or they are there.
 func untrustedSkills(c *config.Config) *fault.Error {
 	if c.TrustedFolder() {
 		return nil
@@ -184,7 +184,7 @@ func untrustedSkills(c *config.Config) *fault.Error {
 		if err != nil || len(entries) == 0 || isHomes(path, dir) {
 			continue
 		}
-		return fault.New(fault.UntrustedFolder, "cli.skills", "The skills in "+path+" are left out, as the folder of the project is not trusted.",
+		return fault.New(fault.UntrustedFolder, "cli.skills", "The skills in "+path+" are left out, as the directory of the project is not trusted.",
 			"Look at them, then run fettle trust.")
 	}
 	return nil
@@ -225,7 +225,7 @@ func showSkill(p *program.Program, l skillListing) error {
 	columns := display.ProseColumns(p.Out, math.MaxInt)
 	b.WriteString("\n" + display.Wrap(display.Printable(strings.TrimSpace(l.Description)), "", columns))
 	if l.Files != "" {
-		b.WriteString("\nIts folder:\n" + display.Printable(l.Files))
+		b.WriteString("\nIts directory:\n" + display.Printable(l.Files))
 	}
 	if l.Body != "" {
 		b.WriteString("\nIts instructions:\n" + display.Printable(l.Body) + "\n")

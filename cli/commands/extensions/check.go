@@ -101,8 +101,8 @@ func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, err
 	if why == "" {
 		return nil, nil
 	}
-	return []fault.Problem{found(e.Manifest, 0, fmt.Sprintf("The folder %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
-		"Name a folder of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
+	return []fault.Problem{found(e.Manifest, 0, fmt.Sprintf("The directory %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
+		"Name a directory of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
 }
 
 // checkExcluded looks at the tools that the extension takes away.

@@ -37,7 +37,7 @@ its variable, it takes a value: the one that is given, else a line of stdin or o
 the terminal. The value of a sensitive setting is never given on the command line,
 where others could see it, and never printed; it is kept in a file that only you may read.
 
-With --scope workspace the value holds in the folder that the tools work in, if
+With --scope workspace the value holds in the directory that the tools work in, if
 it is trusted, and goes before yours.`,
 		Example: `  fettle extensions config shelf SHELF_ROOM 'blue room'
   pass show shelf | fettle extensions config shelf SHELF_KEY`,
@@ -127,9 +127,9 @@ func setExtensionSetting(ctx context.Context, p *program.Program, store *extensi
 	}
 	where := "for you"
 	if scope == extensions.ScopeWorkspace {
-		where = "for this folder"
+		where = "for this directory"
 		if state := stateOfSetting(now, s); !unset && state.Scope != scope {
-			p.Complain(fault.New(fault.UntrustedFolder, "cli.extensions", "The value has no effect, as this folder is not trusted.", "Run fettle trust, or leave --scope out."))
+			p.Complain(fault.New(fault.UntrustedFolder, "cli.extensions", "The value has no effect, as this directory is not trusted.", "Run fettle trust, or leave --scope out."))
 		}
 	}
 	_, err = fmt.Fprintf(p.Out, "%s of %s %s %s.\n", display.Line(s.EnvVar), display.Line(e.Name), did, where)

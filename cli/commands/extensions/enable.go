@@ -17,21 +17,21 @@ import (
 type enableAnswer struct {
 	Name   string           `json:"name"`
 	Scope  extensions.Scope `json:"scope"`
-	Active bool             `json:"isActive"` // in the folder that the tools work in
+	Active bool             `json:"isActive"` // in the directory that the tools work in
 	Why    string           `json:"inactive,omitempty"`
 }
 
 func extensionsEnableCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	return extensionsSwitchCommand(p, g, true, "enable NAME", "Have an extension contribute what it brings",
-		`Turns an extension on in all your folders, or with --scope workspace in the one
-that the tools work in and those below. What was said before of folders below is
+		`Turns an extension on in all your directories, or with --scope workspace in the one
+that the tools work in and those below. What was said before of directories below is
 forgotten.`)
 }
 
 func extensionsDisableCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	return extensionsSwitchCommand(p, g, false, "disable NAME", "Have an extension contribute nothing",
-		`Turns an extension off in all your folders, or with --scope workspace in the one
-that the tools work in and those below. What was said before of folders below is
+		`Turns an extension off in all your directories, or with --scope workspace in the one
+that the tools work in and those below. What was said before of directories below is
 forgotten.`)
 }
 
@@ -63,12 +63,12 @@ func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use,
 				if asJSON {
 					return program.PrintJSON(p.Out, enableAnswer{e.Name, extensions.Scope(scope), e.Active, e.Inactive})
 				}
-				did, where := "disabled", "all your folders"
+				did, where := "disabled", "all your directories"
 				if on {
 					did = "enabled"
 				}
 				if scope == string(extensions.ScopeWorkspace) {
-					where = "this folder"
+					where = "this directory"
 				}
 				but := ""
 				if on && !e.Active {

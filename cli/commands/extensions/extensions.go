@@ -31,7 +31,7 @@ func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	return cmd
 }
 
-// withExtensions hands the person's extensions folder to use, as a session here
+// withExtensions hands the person's extensions directory to use, as a session here
 // sees it.
 func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensions.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
@@ -44,7 +44,7 @@ func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, u
 }
 
 // installsExtensions is withExtensions for what brings new code, which is refused
-// in a folder that is recorded as untrusted.
+// in a directory that is recorded as untrusted.
 func installsExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensions.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
 		folder := s.Config().TargetDir()
@@ -54,7 +54,7 @@ func installsExtensions(ctx context.Context, p *program.Program, g *program.Flag
 		}
 		if state == trust.Untrusted {
 			return &program.ExitError{Code: program.ExitUntrusted, Err: fault.New(fault.UntrustedFolder, "cli.extensions",
-				fmt.Sprintf("No extension is installed from within %s, which is not trusted.", folder), "Do it from another folder, or run fettle trust.")}
+				fmt.Sprintf("No extension is installed from within %s, which is not trusted.", folder), "Do it from another directory, or run fettle trust.")}
 		}
 		store, err := s.Config().ExtensionStore()
 		if err != nil {

@@ -25,9 +25,9 @@ func extensionsInstallCommand(p *program.Program, g *program.Flags) *cobra.Comma
 	var consent, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "install PATH-OR-URL",
-		Short: "Install an extension from a folder or a git repository",
-		Long: `Copies an extension from a folder, or fetches it from a git repository, into your
-extensions folder. First it shows what the extension will be able to do, and asks;
+		Short: "Install an extension from a directory or a git repository",
+		Long: `Copies an extension from a directory, or fetches it from a git repository, into your
+extensions directory. First it shows what the extension will be able to do, and asks;
 --consent agrees beforehand. Then it asks for the values of the extension's
 settings. Nothing is installed unless all of it works.
 
@@ -37,7 +37,7 @@ gitlab:OWNER/REPOSITORY. No hook of it runs, its submodules are left out, and gi
 asks nobody for a password.`,
 		Example: `  fettle extensions install ./my-extension
   fettle extensions install https://example.org/tools/shelf.git --ref v1.2.0`,
-		Args: program.ExactlyOne("The folder or the address of an extension is needed.", "As in fettle extensions install ./my-extension."),
+		Args: program.ExactlyOne("The directory or the address of an extension is needed.", "As in fettle extensions install ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Source, r.Environ = from(g, args[0]), os.Environ()
 			return installsExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
@@ -67,10 +67,10 @@ func extensionsLinkCommand(p *program.Program, g *program.Flags) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "link PATH",
 		Short: "Install an extension whose files stay where they are",
-		Long: `Makes a folder one of your extensions without copying it, for work on an
+		Long: `Makes a directory one of your extensions without copying it, for work on an
 extension: what is changed there holds in the next session. It shows what the
 extension will be able to do, and asks, as install does.`,
-		Args: program.ExactlyOne("The folder of an extension is needed.", "As in fettle extensions link ./my-extension."),
+		Args: program.ExactlyOne("The directory of an extension is needed.", "As in fettle extensions link ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return installsExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
 				person, done := newInstaller(p, consent)

@@ -26,7 +26,7 @@ func extensionsUninstallCommand(p *program.Program, g *program.Flags) *cobra.Com
 		Short: "Remove extensions, with the values of their settings",
 		Long: `Removes extensions by name or source: their files, the values of their settings,
 and where they are enabled. Of one that is linked only the link goes. What
-fettle extensions config --scope workspace has put into the .env file of a folder
+fettle extensions config --scope workspace has put into the .env file of a directory
 stays there, as it may be the project's too; what is sensitive goes.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {

@@ -37,7 +37,7 @@ func extensionsUpdateCommand(p *program.Program, g *program.Flags) *cobra.Comman
 		Use:   "update [NAME]",
 		Short: "Bring an extension, or all, up to date with its source",
 		Long: `Fetches an extension again from where it was installed from, or from where it
-says it has moved to. A folder is newer if its version is another one, a
+says it has moved to. A directory is newer if its version is another one, a
 repository if its files are others. An extension whose files are not those that
 were installed is refused, so that nothing that you have changed is lost. You are
 asked again if the new version brings something else than the old one, and for the

@@ -18,11 +18,11 @@ func extensionsValidateCommand(p *program.Program, g *program.Flags) *cobra.Comm
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate PATH",
-		Short: "Check the extension in a folder, and say what it would bring",
+		Short: "Check the extension in a directory, and say what it would bring",
 		Long: `Lists all that is wrong with an extension, with file and line: its manifest, its
 hooks, commands, skills, agents and rules, and files that lead out of it. Ends with
 1 if one of them is an error, for which the extension or a part of it is not used.`,
-		Args: program.ExactlyOne("The folder of an extension is needed.", "As in fettle extensions validate ./my-extension."),
+		Args: program.ExactlyOne("The directory of an extension is needed.", "As in fettle extensions validate ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
 				v, err := store.Validate(cmd.Context(), from(g, args[0]), partChecks()...)

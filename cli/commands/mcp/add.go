@@ -70,7 +70,7 @@ when a session begins, so that no secret has to stand in a file.`,
 	g.WithoutShorthand(f)
 	f.StringArrayVarP(&a.env, "env", "e", nil, "a variable of its environment, as `KEY=VALUE`; may be repeated")
 	f.StringArrayVarP(&a.headers, "header", "H", nil, "a header of requests, as `'Name: value'`; may be repeated")
-	f.StringVar(&a.cwd, "dir", "", "the `folder` that it runs in (default: the session's)")
+	f.StringVar(&a.cwd, "dir", "", "the `directory` that it runs in (default: the session's)")
 	f.DurationVar(&a.timeout, "timeout", 0, "how `long` a request may take (default 10m)")
 	f.BoolVar(&a.trust, "trust", false, "run its tools without asking")
 	f.StringVar(&a.description, "description", "", "what it is, for people")
@@ -103,7 +103,7 @@ func (a *addedServer) value(name, target string, args []string) (map[string]any,
 	case !remote && (a.transport == "http" || a.transport == "sse"):
 		return nil, program.UsageError(fmt.Sprintf("A server over %s needs a URL that begins with http:// or https://.", a.transport), "Give its address, or leave --transport out for a program.")
 	case remote && (len(args) > 0 || len(a.env) > 0 || a.cwd != ""):
-		return nil, program.UsageError("A server at a URL takes no arguments, environment or folder.", "Leave them out, or give a program.")
+		return nil, program.UsageError("A server at a URL takes no arguments, environment or directory.", "Leave them out, or give a program.")
 	case !remote && (len(a.headers) > 0 || a.oauth):
 		return nil, program.UsageError("Headers and signing in are for servers at a URL.", "Give such a secret to a program with --env.")
 	case a.timeout < 0:

@@ -20,7 +20,7 @@ func mcpAuthCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Use:   "auth NAME",
 		Short: "Sign in to an MCP server at a URL, or out of it",
 		Long: `Opens the page at which the server wants you to sign in, waits until you have
-done so, and keeps the tokens for later sessions in your settings folder, in
+done so, and keeps the tokens for later sessions in your settings directory, in
 auth-cache.json, which nobody else may read.`,
 		Args: program.ExactlyOne("The name of a server is needed.", "fettle mcp list shows those that there are."),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -15,7 +15,7 @@ func policyTestCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		Use:   "test [PATH…]",
 		Short: "Run the tests that stand in policy files beside the rules",
 		Long: `Runs each [[test]] table of the policy files: a call and the decision that it
-should get from all rules in force. With paths, those files or folders are the
+should get from all rules in force. With paths, those files or directories are the
 user's policy, in place of the usual ones.
 
   [[test]]

@@ -22,11 +22,11 @@ type newAnswer struct {
 
 // ExtensionsCommand is fettle extensions new.
 func ExtensionsCommand(p *program.Program, g *program.Flags) *cobra.Command {
-	return extensionSkeletonCommand(p, g, "new PATH [TEMPLATE]", "Begin an extension in a new folder", "fettle extensions new ./my-extension mcp-server")
+	return extensionSkeletonCommand(p, g, "new PATH [TEMPLATE]", "Begin an extension in a new directory", "fettle extensions new ./my-extension mcp-server")
 }
 
 func newExtensionCommand(p *program.Program, g *program.Flags) *cobra.Command {
-	return extensionSkeletonCommand(p, g, "extension PATH [TEMPLATE]", "Begin an extension in a new folder", "fettle new extension ./my-extension mcp-server")
+	return extensionSkeletonCommand(p, g, "extension PATH [TEMPLATE]", "Begin an extension in a new directory", "fettle new extension ./my-extension mcp-server")
 }
 
 func extensionSkeletonCommand(p *program.Program, g *program.Flags, use, short, example string) *cobra.Command {
@@ -34,7 +34,7 @@ func extensionSkeletonCommand(p *program.Program, g *program.Flags, use, short, 
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Long: `Writes the skeleton of an extension into a folder, whose name is the
+		Long: `Writes the skeleton of an extension into a directory, whose name is the
 extension's. No file that is there is touched. A TEMPLATE adds an example of what it
 may bring: ` + strings.Join(extensions.Templates(), ", ") + `.`,
 		Example: "  " + example,

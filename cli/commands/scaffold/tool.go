@@ -67,8 +67,8 @@ needs. No file that is there is touched.`,
 			return tellWritten(p, newAnswer{Name: t.Name, Files: files, Next: t.next()}, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "`folder` of the package (default: one of the tool's name)")
-	cmd.Flags().StringVar(&pkg, "package", "", "its `name` (default: that of the folder's Go files, else the folder's)")
+	cmd.Flags().StringVar(&dir, "dir", "", "`directory` of the package (default: one of the tool's name)")
+	cmd.Flags().StringVar(&pkg, "package", "", "its `name` (default: that of the directory's Go files, else the directory's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -79,7 +79,7 @@ var (
 	moduleLine  = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
 )
 
-// planTool says what is to be written. cwd is the folder that is worked in.
+// planTool says what is to be written. cwd is the directory that is worked in.
 func planTool(cwd, name, dir, pkg string) (newTool, error) {
 	t := newTool{Name: name}
 	_, known := policy.WellKnown(name)
@@ -144,7 +144,7 @@ func isPredeclared(name string) bool {
 	return false
 }
 
-// moduleAbove returns the folder and the name of the module that a folder is in,
+// moduleAbove returns the directory and the name of the module that a directory is in,
 // "" where it is in none.
 func moduleAbove(dir string) (root, module string) {
 	dir, err := filepath.Abs(dir)
@@ -166,10 +166,10 @@ func moduleAbove(dir string) (root, module string) {
 	}
 }
 
-// packageOf returns the package of the Go files in a folder, tests aside; "":
+// packageOf returns the package of the Go files in a directory, tests aside; "":
 // there are none.
 func packageOf(dir string) string {
-	files, _ := filepath.Glob(filepath.Join(dir, "*.go")) // a folder whose name is a pattern has no package yet
+	files, _ := filepath.Glob(filepath.Join(dir, "*.go")) // a directory whose name is a pattern has no package yet
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -275,7 +275,7 @@ func (t newTool) next() []string {
 	}
 	next := []string{}
 	if t.module == "" {
-		next = append(next, "go mod init NAME makes a module of the folder, which it is not in yet.")
+		next = append(next, "go mod init NAME makes a module of the directory, which it is not in yet.")
 	}
 	return append(next,
 		"go get "+fettleModule+" fetches what it needs, and go test runs its test.",

@@ -327,7 +327,7 @@ func notKept(c checkpoint.Change) string {
 	return ""
 }
 
-// shownPath is a path for people in one line, relative to the target folder if it is below.
+// shownPath is a path for people in one line, relative to the target directory if it is below.
 func shownPath(path checkpoint.Name, target string) string {
 	if rel, err := filepath.Rel(target, string(path)); err == nil && filepath.IsLocal(rel) {
 		return checkpoint.Name(rel).Shown()

@@ -33,7 +33,7 @@ type TrustAnswer struct {
 // trustListing is an entry in JSON.
 type trustListing struct {
 	trust.Entry
-	Decides bool `json:"decides"` // for the folder that the tools work in
+	Decides bool `json:"decides"` // for the directory that the tools work in
 }
 
 // TrustCommand is fettle trust.
@@ -110,7 +110,7 @@ func trustListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 // trustOptions say how trust is recorded.
 type trustOptions struct {
 	yes     bool // the question is answered
-	outside bool // directories outside of the folder are approved
+	outside bool // directories outside of the directory are approved
 	asJSON  bool
 }
 
@@ -251,14 +251,14 @@ func warnOfTrustVariable(p *program.Program, names layout.Layout) {
 			return
 		}
 		if given {
-			p.Complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s outweighs what is recorded: the folder that the tools work in is %s.", name, state),
+			p.Complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s outweighs what is recorded: the directory that the tools work in is %s.", name, state),
 				"Unset it to let the file decide."))
 			return
 		}
 	}
 }
 
-// holdsHome reports whether a folder is the person's home folder or contains it.
+// holdsHome reports whether a directory is the person's home directory or contains it.
 func holdsHome(folder string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {

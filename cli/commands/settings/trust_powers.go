@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// agreeToPowers shows what trust in a folder gives its project, and asks whether
+// agreeToPowers shows what trust in a directory gives its project, and asks whether
 // it is trusted where a user sits at a terminal. It returns the powers that the
 // project has then, and the directories outside of it that are approved; an error
 // of code cancelled if the user declines.

@@ -75,7 +75,7 @@ func asksForContent(c *config.Config, s settings.Telemetry) bool {
 	return false
 }
 
-// outfileOf is a path of settings as an absolute one: ~/ is the home folder, and
+// outfileOf is a path of settings as an absolute one: ~/ is the home directory, and
 // others count from the project.
 func outfileOf(c *config.Config, path string) string {
 	if strings.HasPrefix(path, "~/") || filepath.IsAbs(path) {

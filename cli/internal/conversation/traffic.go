@@ -44,7 +44,7 @@ func (f trafficFlags) open() (*traffic, error) {
 	if f.record != "" {
 		if t.file, err = os.OpenFile(f.record, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
 			return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-				display.Sentence("the file to record to cannot be written: "+err.Error()), "Give --record a file in a folder that you may write to.", err)}
+				display.Sentence("the file to record to cannot be written: "+err.Error()), "Give --record a file in a directory that you may write to.", err)}
 		}
 	}
 	return t, nil

@@ -31,7 +31,7 @@ func ExactlyOne(message, remedy string) cobra.PositionalArgs {
 	}
 }
 
-// CompleteFolder completes the first argument with folders.
+// CompleteFolder completes the first argument with directories.
 func CompleteFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -53,8 +53,8 @@ func modelForms() string {
 // Register adds the flags to the root command, for it and all below it.
 func (g *Flags) Register(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&g.Cwd, "cwd", "", "`folder` that the tools work in (default: the current one)")
-	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "more `folders` that the tools may touch")
+	f.StringVar(&g.Cwd, "cwd", "", "`directory` that the tools work in (default: the current one)")
+	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "more `directories` that the tools may touch")
 	f.StringVar(&g.settingsFile, "settings", "", "a `file` of settings that goes before all others, flags excepted")
 	mode := NewChoice(&g.ApprovalMode, "default", "auto_edit", "autoEdit", "yolo", "plan")
 	mode.given = &g.modeSet
@@ -64,8 +64,8 @@ func (g *Flags) Register(root *cobra.Command) {
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
 	f.VarP(&nameList{names: &g.extensions, given: &g.extensionsOn}, extensionsFlag, "e", "the only `extensions` that this session has, enabled or not; none: no extension")
-	f.StringArrayVar(&g.PolicyPaths, "policy", nil, "`files` and folders of rules, in place of your own in the settings folder")
-	f.BoolVar(&g.skipTrust, "skip-trust", false, "treat a folder that is neither trusted nor untrusted as trusted, this once")
+	f.StringArrayVar(&g.PolicyPaths, "policy", nil, "`files` and directories of rules, in place of your own in the settings directory")
+	f.BoolVar(&g.skipTrust, "skip-trust", false, "treat a directory that is neither trusted nor untrusted as trusted, this once")
 	f.Var(NewChoice(&g.Layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")
 	f.BoolFunc("no-file-read-cache", "remember no reads: no placeholders, no prior-read checks; hashes still hold", func(text string) error {
 		off, err := strconv.ParseBool(text)

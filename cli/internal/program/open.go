@@ -79,7 +79,7 @@ func ParametersOf(o SessionOptions) (config.Parameters, error) {
 	}
 	target, err := filepath.Abs(g.Cwd)
 	if err != nil {
-		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
+		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current directory is not known.", "Give --cwd an absolute path.", err)
 	}
 	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.Log, DebugMode: g.Debug || g.DebugFile != ""}
 	if o.Alone {
@@ -117,8 +117,8 @@ func (s *configSession) MessageBus() *bus.MessageBus { return s.config.MessageBu
 
 func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in scheduler.Situation) (policy.Decision, error) {
 	if in.Mode != nil && *in.Mode == policy.ModeYolo && s.config.Trust() == trust.Untrusted {
-		return policy.Decision{}, fault.New(fault.UntrustedFolder, "cli.policy", "There is no approval mode yolo in an untrusted folder.",
-			"Choose another mode, or trust the folder with fettle trust.")
+		return policy.Decision{}, fault.New(fault.UntrustedFolder, "cli.policy", "There is no approval mode yolo in an untrusted directory.",
+			"Choose another mode, or trust the directory with fettle trust.")
 	}
 	return s.scheduler.Explain(ctx, r, in)
 }
@@ -150,7 +150,7 @@ func (s *configSession) DiscoveryProblems() []error { return s.config.DiscoveryP
 func (s *configSession) Close() error { return s.config.Close() }
 
 // Recover deals with what an earlier, killed run left half written. A
-// folder of records that cannot be read is told, and keeps nobody from working.
+// directory of records that cannot be read is told, and keeps nobody from working.
 func (s *configSession) Recover(ctx context.Context) []string {
 	leftovers, err := s.config.Recover(ctx)
 	var notices []string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Absolute returns paths that count from the current folder as absolute ones;
-// nil stays nil, and an empty path empty. ~/ is the home folder.
+// Absolute returns paths that count from the current directory as absolute ones;
+// nil stays nil, and an empty path empty. ~/ is the home directory.
 func Absolute(paths []string) []string {
 	var all []string
 	for _, p := range paths {
@@ -17,7 +17,7 @@ func Absolute(paths []string) []string {
 			}
 		}
 		if p != "" {
-			if abs, err := filepath.Abs(p); err == nil { // else the current folder is gone, which is told where it is used
+			if abs, err := filepath.Abs(p); err == nil { // else the current directory is gone, which is told where it is used
 				p = abs
 			}
 		}

@@ -32,7 +32,7 @@ type Session interface {
 
 	// Explain says what policy would decide about a call.
 	Explain(context.Context, scheduler.Request, scheduler.Situation) (policy.Decision, error)
-	Decide(policy.Call) policy.Decision // of a call in this session's folder
+	Decide(policy.Call) policy.Decision // of a call in this session's directory
 	PolicyRules() []policy.Rule         // in effective order
 	PolicyFiles() []rulefile.File
 	PolicyProblems() []fault.Problem
@@ -107,7 +107,7 @@ func (p *Program) openLog(g *Flags, hide *redact.Masker) (*slog.Logger, func(), 
 		f, err := os.OpenFile(g.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, nil, &ExitError{Code: ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-				display.Sentence("the debug file cannot be opened: "+err.Error()), "Give --debug-file a file in a folder that you may write to.", err)}
+				display.Sentence("the debug file cannot be opened: "+err.Error()), "Give --debug-file a file in a directory that you may write to.", err)}
 		}
 		w, closeLog = f, func() { _ = f.Close() }
 	case g.Debug:

@@ -16,7 +16,7 @@ import (
 )
 
 // settings returns the flags that are settings, by key, as far as they were
-// given. Their paths count from the current folder, whatever --cwd says.
+// given. Their paths count from the current directory, whatever --cwd says.
 func (g *Flags) settings() map[string]any {
 	given := map[string]any{}
 	if g.modeSet {
@@ -77,7 +77,7 @@ func SettingsOptions(ctx context.Context, g *Flags) (settings.Options, error) {
 	project, err := filepath.Abs(g.Cwd)
 	if err != nil {
 		return settings.Options{}, &ExitError{Code: ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-			"The current folder is not known.", "Give --cwd an absolute path.", err)}
+			"The current directory is not known.", "Give --cwd an absolute path.", err)}
 	}
 	state, err := TrustOf(ctx, g, []string{project})
 	if err != nil {

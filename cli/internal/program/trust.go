@@ -19,12 +19,12 @@ func OpenTrust(g *Flags) (*trust.Store, layout.Layout, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, names, &ExitError{Code: ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-			"There is no home folder, where trust is recorded.", "Set HOME.", err)}
+			"There is no home directory, where trust is recorded.", "Set HOME.", err)}
 	}
 	return trust.Open(filepath.Join(home, names.Dir, trustFile)), names, nil
 }
 
-// trustFile is the name of the file in the user's settings folder.
+// trustFile is the name of the file in the user's settings directory.
 const trustFile = "trustedFolders.json"
 
 // TrustFailure gives an error of the store its exit code.
@@ -32,7 +32,7 @@ func TrustFailure(err error) error {
 	switch fault.CodeOf(err) {
 	case fault.InvalidConfig:
 		return &ExitError{Code: ExitConfig, Err: err}
-	case fault.FileNotFound, fault.PathIsNotADirectory, fault.ReadContentFailure: // of the folder on the command line
+	case fault.FileNotFound, fault.PathIsNotADirectory, fault.ReadContentFailure: // of the directory on the command line
 		return &ExitError{Code: ExitUsage, Err: err}
 	case fault.Cancelled:
 		return Interrupted()
@@ -40,7 +40,7 @@ func TrustFailure(err error) error {
 	return err
 }
 
-// TrustOf says whether the session's folders, the target first, are trusted: by
+// TrustOf says whether the session's directories, the target first, are trusted: by
 // the environment, else by what is recorded. One that is untrusted makes the
 // session so; else the target decides, as only its rules are read.
 func TrustOf(ctx context.Context, g *Flags, folders []string) (trust.State, error) {
@@ -73,7 +73,7 @@ func TrustOf(ctx context.Context, g *Flags, folders []string) (trust.State, erro
 	return state, nil
 }
 
-// recordedTrust says what is recorded of folders above the session's, of which
+// recordedTrust says what is recorded of directories above the session's, of which
 // flags and variables say nothing. What cannot be read is not trusted.
 func recordedTrust(g *Flags) func(context.Context, string) (trusted, undecided bool) {
 	return func(ctx context.Context, folder string) (trusted, undecided bool) {
@@ -86,7 +86,7 @@ func recordedTrust(g *Flags) func(context.Context, string) (trusted, undecided b
 	}
 }
 
-// trustedOnce reports whether the folder is trusted for this run alone: by a
+// trustedOnce reports whether the directory is trusted for this run alone: by a
 // variable of the environment, or by --skip-trust where nothing is recorded.
 func trustedOnce(ctx context.Context, g *Flags, folder string) bool {
 	store, names, noHome := OpenTrust(g)
@@ -102,7 +102,7 @@ func trustedOnce(ctx context.Context, g *Flags, folder string) bool {
 	return err == nil && state == trust.Undecided
 }
 
-// trustedAbove reports whether what decides about the folder is what is recorded of
+// trustedAbove reports whether what decides about the directory is what is recorded of
 // one above it.
 func trustedAbove(ctx context.Context, g *Flags, folder string) bool {
 	store, _, noHome := OpenTrust(g)

@@ -87,7 +87,7 @@ func TellVouched(ctx context.Context, p *program.Program, c *config.Config) {
 	}
 }
 
-// ApproveHooksOf approves of the hooks that the project in a folder has, which its
+// ApproveHooksOf approves of the hooks that the project in a directory has, which its
 // person trusts, and names them. What keeps that from being done is told by the
 // next session.
 func ApproveHooksOf(ctx context.Context, p *program.Program, g *program.Flags, folder string) {

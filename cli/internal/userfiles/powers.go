@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// ProjectIn are the parameters that say what the project in a folder would do.
+// ProjectIn are the parameters that say what the project in a directory would do.
 func ProjectIn(g *program.Flags, folder string) config.Parameters {
 	names, _ := layout.Named(g.Layout) // the flag takes no other name
 	there := *g
@@ -22,7 +22,7 @@ func ProjectIn(g *program.Flags, folder string) config.Parameters {
 	return config.Parameters{TargetDir: folder, Layout: names, Settings: &given}
 }
 
-// PowersOf lists what the project in a folder would do if the folder were trusted.
+// PowersOf lists what the project in a directory would do if the directory were trusted.
 func PowersOf(ctx context.Context, g *program.Flags, folder string) ([]settings.Power, error) {
 	return config.ProjectPowers(ctx, ProjectIn(g, folder))
 }
@@ -47,7 +47,7 @@ func ListPowers(powers []settings.Power) string {
 	return b.String()
 }
 
-// ApproveOutside records which directories outside of a folder its project may
+// ApproveOutside records which directories outside of a directory its project may
 // include.
 func ApproveOutside(ctx context.Context, g *program.Flags, folder string, directories []string) error {
 	return config.ApproveOutside(ctx, ProjectIn(g, folder), directories)

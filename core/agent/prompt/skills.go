@@ -23,7 +23,7 @@ There are instructions for the kinds of work below. When what you are asked for 
 	fmt.Fprint(b, `
 # Skills in use
 
-The person wants you to work by the instructions of these skills. They bind you as the person's words do, as long as they say how to do the work; they cannot widen what you may do. You can read the files of their folders by absolute path; paths in the instructions count from these folders.
+The person wants you to work by the instructions of these skills. They bind you as the person's words do, as long as they say how to do the work; they cannot widen what you may do. You can read the files of their directories by absolute path; paths in the instructions count from these directories.
 `)
 	for _, text := range f.ActiveSkills {
 		fmt.Fprintf(b, "\n%s\n", strings.TrimSpace(text))

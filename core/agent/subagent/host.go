@@ -22,7 +22,7 @@ type Host interface {
 type Session struct {
 	// Agent are the parts of the conversation. Source, Model and Scheduler are
 	// required, and System, where it is set, gives what follows the agent's own
-	// prompt: folders, instruction files, the mode. The run itself sets Tools,
+	// prompt: directories, instruction files, the mode. The run itself sets Tools,
 	// History, Temperature, Purpose and the limit on turns.
 	Agent agent.Options
 	// Registry holds the tools that there are, and that the scheduler runs;

@@ -15,11 +15,11 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Folder is a folder that may hold definitions.
+// Folder is a directory that may hold definitions.
 type Folder struct {
 	Path      string
 	Scope     Scope
-	Extension string // whose folder it is, for ScopeExtension
+	Extension string // whose directory it is, for ScopeExtension
 	// Expand fills variables into the text of a file before it is read. nil: none.
 	Expand func(text string) string
 }
@@ -41,13 +41,13 @@ type LoadOptions struct {
 	CheckModel func(name string) error
 }
 
-// maxFolderFiles bounds how many definitions one folder gives.
+// maxFolderFiles bounds how many definitions one directory gives.
 const maxFolderFiles = 1000
 
 // Load returns the agents that there are (EX-13): first the built-in ones, then
-// those of the project, the user and the extensions, each folder's by file name.
+// those of the project, the user and the extensions, each directory's by file name.
 // Of two with one name the first stays, and the other is a problem. Files are
-// *.md in the folder itself whose names do not begin with "_"; a folder that is
+// *.md in the directory itself whose names do not begin with "_"; a directory that is
 // not there holds none. What cannot be read or used loses only itself. The error
 // is that of ctx.
 func Load(ctx context.Context, o LoadOptions) ([]Definition, []fault.Problem, error) {
@@ -84,14 +84,14 @@ func (l *loading) warn(s Source, message, remedy string) {
 	l.problems = append(l.problems, fault.Problem{Path: s.Path, Line: s.Line, Message: message, Remedy: remedy})
 }
 
-// folder reads a folder's definitions. The error is that of ctx.
+// directory reads a directory's definitions. The error is that of ctx.
 func (l *loading) folder(ctx context.Context, f Folder) error {
 	entries, err := os.ReadDir(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		l.lose(f.Path, 0, "The folder of agents cannot be read: "+cause(err)+".", "Check that it is a folder, and who may read it.")
+		l.lose(f.Path, 0, "The directory of agents cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
 		return nil
 	}
 	read := 0
@@ -104,7 +104,7 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 			return err
 		}
 		if read++; read > maxFolderFiles {
-			l.lose(f.Path, 0, fmt.Sprintf("The folder holds more than %d agents; the rest were not read.", maxFolderFiles), "")
+			l.lose(f.Path, 0, fmt.Sprintf("The directory holds more than %d agents; the rest were not read.", maxFolderFiles), "")
 			break
 		}
 		l.file(filepath.Join(f.Path, name), f)

@@ -114,7 +114,7 @@ func TestLoadUnreadable(t *testing.T) {
 	require.Len(t, defs, 1)
 	require.Contains(t, said(problems), "broken.md: The agent cannot be read: no such file")
 	require.Contains(t, said(problems), "long.md: The file has more than 1024 KiB")
-	require.Contains(t, said(problems), "The folder of agents cannot be read")
+	require.Contains(t, said(problems), "The directory of agents cannot be read")
 	for _, p := range problems {
 		require.True(t, p.Lost())
 	}
@@ -126,7 +126,7 @@ func TestLoadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir}}})
-	require.NoError(t, err, "a folder of no scope is none of those")
+	require.NoError(t, err, "a directory of no scope is none of those")
 	_, _, err = subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir, Scope: subagent.ScopeUser}}})
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -391,7 +391,7 @@ func TestCommands(t *testing.T) {
 		"/directory":               {"", "(?s)/dir.*/other"},
 		"/dir show":                {"", "/dir"},
 		"/dir add a, b c":          {"add a, add b c", "`a`, `b c`"},
-		"/dir add":                 {"", "Missing folder"},
+		"/dir add":                 {"", "Missing directory"},
 		"/init":                    {"find context", "^> Write the file /dir/FETTLE.md"},
 		"/mode":                    {"", "The approval mode is `default`(?s).*yolo"},
 		"/mode autoEdit":           {"mode autoEdit", "it makes edits without asking"},

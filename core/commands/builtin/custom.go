@@ -44,7 +44,7 @@ func skillsCommand(s *Services) *commands.Command {
 		for _, skill := range s.Skills.List() {
 			item(&b, skill.Name, line(skill.Description)+" ("+line(strings.Join(skillState(skill), ", "))+")")
 		}
-		return titled("The skills:", &b, "There are no skills. A folder skills/NAME with a SKILL.md in the settings folder makes one."), nil
+		return titled("The skills:", &b, "There are no skills. A directory skills/NAME with a SKILL.md in the settings directory makes one."), nil
 	}
 	return &commands.Command{
 		Name: "skills", Description: "Lists the skills, turns them on and off, looks for them again.", AutoExecute: true,
@@ -122,7 +122,7 @@ func agentsCommand(s *Services) *commands.Command {
 			}
 			item(&b, a.Name, line(a.Description)+" ("+line(where)+")")
 		}
-		return titled("The agents:", &b, "There are no agents. A file agents/NAME.md in the settings folder makes one."), nil
+		return titled("The agents:", &b, "There are no agents. A file agents/NAME.md in the settings directory makes one."), nil
 	}
 	return &commands.Command{
 		Name: "agents", Description: "Lists the agents, or loads them again.", AutoExecute: true,

@@ -127,7 +127,7 @@ func commandsCommand(s *Services) *commands.Command {
 			item(&b, "/"+c.Name, about)
 		}
 		if n == 0 {
-			return info("There are no commands but the built-in ones. A file commands/NAME.toml in the settings folder makes one."), nil
+			return info("There are no commands but the built-in ones. A file commands/NAME.toml in the settings directory makes one."), nil
 		}
 		return titled("The commands beside the built-in ones:", &b, ""), nil
 	}

@@ -133,7 +133,7 @@ type SavedChat struct {
 // Transcript is what was said.
 type Transcript interface {
 	LastAnswer() string // of the model; "": it has not said anything
-	// Export writes the conversation into a file, relative to the target folder:
+	// Export writes the conversation into a file, relative to the target directory:
 	// Markdown for *.md, else JSON. "" chooses a name. A file that is there is an
 	// error of code attempt_to_create_existing_file unless overwrite is set. It
 	// returns the absolute path.
@@ -190,10 +190,10 @@ type Server struct {
 	Resources   int // how many
 }
 
-// Trust is whether the folder may loosen anything.
+// Trust is whether the directory may loosen anything.
 type Trust interface {
 	State() (folder, state string) // trusted, untrusted or undecided
-	// SetTrust records it for a folder, "" for the target, and returns what to
+	// SetTrust records it for a directory, "" for the target, and returns what to
 	// tell, as that it holds from the next session on.
 	SetTrust(ctx context.Context, folder string, trusted bool) (note string, err error)
 }

@@ -28,7 +28,7 @@ func permissionsCommand(s *Services) *commands.Command {
 		}
 	}
 	return &commands.Command{
-		Name: "permissions", Description: "Shows whether the folder is trusted, and changes that.", AutoExecute: true,
+		Name: "permissions", Description: "Shows whether the directory is trusted, and changes that.", AutoExecute: true,
 		Action: withoutArgs(func(context.Context) (commands.Result, error) {
 			folder, state := s.Trust.State()
 			means := map[string]string{
@@ -36,10 +36,10 @@ func permissionsCommand(s *Services) *commands.Command {
 				"untrusted": "its own files can only forbid, and the approval mode yolo is refused.",
 			}[state]
 			means = cmp.Or(means, "its own files can only forbid. /permissions trust trusts it.")
-			return info("The folder %s is **%s**: %s", code(folder), line(state), means), nil
+			return info("The directory %s is **%s**: %s", code(folder), line(state), means), nil
 		}),
 		SubCommands: []*commands.Command{
-			set("trust", "Trusts a folder, this one if none is named.", true), set("untrust", "Records that a folder is not trusted.", false),
+			set("trust", "Trusts a directory, this one if none is named.", true), set("untrust", "Records that a directory is not trusted.", false),
 		},
 	}
 }
@@ -170,15 +170,15 @@ func directoryCommand(s *Services) *commands.Command {
 		for _, folder := range s.Folders.List() {
 			item(&b, folder, "")
 		}
-		return titled("The folders of the workspace:", &b, "The workspace has no folder."), nil
+		return titled("The directories of the workspace:", &b, "The workspace has no directory."), nil
 	}
 	return &commands.Command{
-		Name: "directory", AltNames: []string{"dir"}, Description: "Shows the folders of the workspace, or adds some.", AutoExecute: true,
+		Name: "directory", AltNames: []string{"dir"}, Description: "Shows the directories of the workspace, or adds some.", AutoExecute: true,
 		Action: withoutArgs(show),
 		SubCommands: []*commands.Command{
 			plain("show", "Shows them.", show),
 			{
-				Name: "add", Description: "Adds folders: /directory add PATH,PATH",
+				Name: "add", Description: "Adds directories: /directory add PATH,PATH",
 				Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 					var added []string
 					for path := range strings.SplitSeq(args, ",") {
@@ -191,7 +191,7 @@ func directoryCommand(s *Services) *commands.Command {
 						added = append(added, code(path))
 					}
 					if len(added) == 0 {
-						return nil, missing("folder", "Say /directory add PATH.")
+						return nil, missing("directory", "Say /directory add PATH.")
 					}
 					return info("Added to the workspace: %s.", strings.Join(added, ", ")), nil
 				},
@@ -205,7 +205,7 @@ const initPrompt = "Write the file %s: what somebody who is to work on this proj
 	"Look around first: at the list of files, the README, how it is built and tested, at the configuration of its tools, and at a few files that show how the code is written. " +
 	"Then say, in at most a page and in this order: what the project is for; how it is built, run and tested, with the very commands; where what is; " +
 	"which habits of style and naming the code shows; what is easily done wrong. Write only what you have seen, nothing that holds for any project. " +
-	"If there is no code, say what the folder holds and what it is for."
+	"If there is no code, say what the directory holds and what it is for."
 
 func initCommand(s *Services) *commands.Command {
 	return &commands.Command{

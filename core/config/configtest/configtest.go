@@ -1,4 +1,4 @@
-// Package configtest gives tests a whole session in a temporary folder: real
+// Package configtest gives tests a whole session in a temporary directory: real
 // files, real tools, and the whole path of a call, so that an embedder's tests
 // need no fakes (AR-33).
 package configtest
@@ -18,13 +18,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
-// Session is an initialized Config over a temporary folder. Its tools are
+// Session is an initialized Config over a temporary directory. Its tools are
 // asked about as in any session; every question is noted, and answered with
 // Answer. It ends with the test.
 type Session struct {
 	*config.Config
 	T   testing.TB
-	Dir string // the target folder, absolute, links resolved
+	Dir string // the target directory, absolute, links resolved
 
 	// Answer answers a confirmation; nil approves once. It may change files, as
 	// a slow person's world does. Several may be asked for at once.
@@ -38,7 +38,7 @@ type Session struct {
 }
 
 // New makes a Session. Each of change may alter the parameters, which name a
-// home folder of the test's own and nothing of the environment.
+// home directory of the test's own and nothing of the environment.
 func New(t testing.TB, change ...func(*config.Parameters)) *Session {
 	t.Helper()
 	s := &Session{T: t, Dir: realDir(t)}
@@ -106,10 +106,10 @@ func (s *Session) Asked() []bus.ToolConfirmationRequest {
 	return append([]bus.ToolConfirmationRequest(nil), s.asked...)
 }
 
-// Path returns the absolute path of a name in the folder.
+// Path returns the absolute path of a name in the directory.
 func (s *Session) Path(name string) string { return filepath.Join(s.Dir, name) }
 
-// Write puts a file in the folder, behind the session's back, and returns its
+// Write puts a file in the directory, behind the session's back, and returns its
 // path.
 func (s *Session) Write(name, content string) string {
 	s.T.Helper()

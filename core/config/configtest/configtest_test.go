@@ -83,7 +83,7 @@ func TestChanges(t *testing.T) {
 	require.Equal(t, scheduler.StatusCancelled, s.CallContext(ctx, "who", nil).Status)
 }
 
-// The home folder is the test's own, so that nothing of the developer's
+// The home directory is the test's own, so that nothing of the developer's
 // settings can make a difference, and nothing is written there.
 func TestHome(t *testing.T) {
 	s := configtest.New(t)
@@ -108,10 +108,10 @@ func TestFailures(t *testing.T) {
 	s.Call("broken", nil)
 	require.Equal(t, []string{"defect in a tool: %v"}, rec.errors)
 	for name, fatal := range map[string]func(){
-		"no such folder": func() { configtest.New(rec, func(p *config.Parameters) { p.TargetDir = s.Path("none") }) },
-		"no parameters":  func() { configtest.New(rec, func(p *config.Parameters) { p.TargetDir = "" }) },
-		"no such file":   func() { s.Read("none") },
-		"bad arguments":  func() { s.Call("read_file", func() {}) },
+		"no such directory": func() { configtest.New(rec, func(p *config.Parameters) { p.TargetDir = s.Path("none") }) },
+		"no parameters":     func() { configtest.New(rec, func(p *config.Parameters) { p.TargetDir = "" }) },
+		"no such file":      func() { s.Read("none") },
+		"bad arguments":     func() { s.Call("read_file", func() {}) },
 		"other content": func() {
 			configtest.Decode[filestate.State](rec, s.Call("list_directory", map[string]any{"dir_path": "."}))
 		},

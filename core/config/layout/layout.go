@@ -1,11 +1,11 @@
-// Package layout names the folders, files and variables that fettle uses, so
+// Package layout names the directories, files and variables that fettle uses, so
 // that one value decides whose names they are (CR-27).
 package layout
 
 // Layout is a set of names. Folder and file names are base names.
 type Layout struct {
 	Name        string // as given to --layout
-	Dir         string // settings folder, in the home folder and in the project
+	Dir         string // settings directory, in the home directory and in the project
 	ContextFile string // file that steers the model
 	IgnoreFile  string // ignore rules of the agent's own
 	EnvPrefix   string // of environment variables, with its underscore
@@ -15,7 +15,7 @@ type Layout struct {
 	// is run, so that programs can tell.
 	CommandMarker string
 
-	TrustVariables []string // environment variables that say whether the folder is trusted, the first one given wins
+	TrustVariables []string // environment variables that say whether the directory is trusted, the first one given wins
 
 	// FullContent says that the result of a change shows the whole file, however long,
 	// unless settings or parameters say otherwise.
@@ -36,7 +36,7 @@ func Fettle() Layout {
 }
 
 // Gemini uses the names of the program that fettle's architecture comes from,
-// so that existing folders work unchanged, and declares its edit tool.
+// so that existing directories work unchanged, and declares its edit tool.
 func Gemini() Layout {
 	return Layout{
 		Name: "gemini", Dir: ".gemini", ContextFile: "GEMINI.md", IgnoreFile: ".geminiignore",

@@ -33,7 +33,7 @@ func TestUnread(t *testing.T) {
 		"the machine's":           {"etc/settings.json", `{"tools": `, true, false},
 		"the machine's defaults":  {"etc/system-defaults.json", `[]`, true, false},
 		"the person's variables":  {"home/.fettle/.env", strings.Repeat("# more\n", 200_000), true, false},
-		"the home folder's":       {"home/.env", strings.Repeat("# more\n", 200_000) + "FETTLE_SANDBOX=docker", true, true},
+		"the home directory's":    {"home/.env", strings.Repeat("# more\n", 200_000) + "FETTLE_SANDBOX=docker", true, true},
 		"servers alone":           {"home/.fettle/mcp-settings.json", `{"sandbox": `, false, false},
 		"the project's":           {"project/.fettle/settings.json", `{"sandbox": `, false, false},
 		"the project's variables": {"project/.env", strings.Repeat("# more\n", 200_000) + "FETTLE_SANDBOX=docker", false, false},
@@ -67,7 +67,7 @@ func TestUnread(t *testing.T) {
 	}
 	m := newMachine(t)
 	require.NoError(t, os.MkdirAll(m.path("home/.fettle/settings.json"), 0o755))
-	require.Len(t, m.load().Unread(), 1, "a folder in the place of the file")
+	require.Len(t, m.load().Unread(), 1, "a directory in the place of the file")
 }
 
 // A file that was cut off is told, and is no mistake.

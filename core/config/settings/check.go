@@ -43,8 +43,8 @@ func (l *layerOf) check() {
 		if e.value = value; l.literal {
 			if used {
 				l.report(fault.Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUntrusted, Severity: Warning,
-					Message: "As the folder is not trusted, variables in its project's texts stay as they are written.",
-					Remedy:  "Write the value out, or trust the folder with fettle trust."})
+					Message: "As the directory is not trusted, variables in its project's texts stay as they are written.",
+					Remedy:  "Write the value out, or trust the directory with fettle trust."})
 			}
 			e.value, used = expand(e.written, noVariables)
 		}

@@ -126,7 +126,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 		}
 		for _, path := range []string{own, plain} {
 			if !trusted && exists(path) && (path == own || !s.Advanced.IgnoreLocalEnv) {
-				warn(path, "As the folder is not trusted, the file is not read: it gives no variable.", "Put what is yours into your own .env file, or trust the folder: fettle trust.")
+				warn(path, "As the directory is not trusted, the file is not read: it gives no variable.", "Put what is yours into your own .env file, or trust the directory: fettle trust.")
 			}
 		}
 		parent := filepath.Dir(dir)
@@ -142,7 +142,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 	return found
 }
 
-// trusts reports whether a folder above the project is trusted, as far as it
+// trusts reports whether a directory above the project is trusted, as far as it
 // holds a .env file.
 func (o Options) trusts(ctx context.Context, folder string, names layout.Layout, f FolderTrust) bool {
 	trusted, undecided := false, true

@@ -38,7 +38,7 @@ func TestDotenvOrder(t *testing.T) {
 }
 
 // A plain file of the project gives no excluded variables, and with
-// ignoreLocalEnv nothing; the settings folder's gives all.
+// ignoreLocalEnv nothing; the settings directory's gives all.
 func TestDotenvExclusions(t *testing.T) {
 	m := newMachine(t)
 	m.Trusted = true
@@ -53,7 +53,7 @@ func TestDotenvExclusions(t *testing.T) {
 	require.Equal(t, map[string]string{"DEBUG": "3"}, m.clean().Env)
 }
 
-// CF-09: the files of a folder that is not trusted give nothing and are not read,
+// CF-09: the files of a directory that is not trusted give nothing and are not read,
 // which is told, and do not keep the user's own file from being read.
 func TestDotenvUntrusted(t *testing.T) {
 	for _, undecided := range []bool{false, true} {
@@ -79,8 +79,8 @@ func TestDotenvUntrusted(t *testing.T) {
 	}
 }
 
-// CF-09: a file in a folder above the project counts only if that folder is
-// trusted itself, however much the project is; the home folder's own file is the
+// CF-09: a file in a directory above the project counts only if that directory is
+// trusted itself, however much the project is; the home directory's own file is the
 // user's.
 func TestDotenvAbove(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -118,7 +118,7 @@ func TestDotenvAbove(t *testing.T) {
 		})
 	}
 
-	m := newMachine(t) // the home folder above the project
+	m := newMachine(t) // the home directory above the project
 	m.ProjectDir, m.Trusted = m.path("home/project"), true
 	require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
 	m.write("home/.env", "FETTLE_APPROVAL_MODE=auto_edit")
@@ -126,7 +126,7 @@ func TestDotenvAbove(t *testing.T) {
 }
 
 // A file above the project counts only if no other user can have written it,
-// however much its folder is trusted. In the project itself its owner does not
+// however much its directory is trusted. In the project itself its owner does not
 // count.
 func TestDotenvOwner(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -138,15 +138,15 @@ func TestDotenvOwner(t *testing.T) {
 		owner int // -1: this user
 		read  bool
 	}{
-		"own":                               {"above/.env", 0o644, -1, true},
-		"own, in the settings folder":       {"above/.fettle/.env", 0o600, -1, true},
-		"group may write":                   {"above/.env", 0o664, -1, false},
-		"others may write":                  {"above/.env", 0o646, -1, false},
-		"of another user":                   {"above/.env", 0o644, 65534, false},
-		"settings folder of another user":   {"above/.fettle/.env", 0o644, 65534, false},
-		"of another user, in the project":   {"above/project/.env", 0o644, 65534, true},
-		"others may write, in the project":  {"above/project/.env", 0o666, -1, true},
-		"of another user, two folders over": {".env", 0o644, 65534, false},
+		"own":                                   {"above/.env", 0o644, -1, true},
+		"own, in the settings directory":        {"above/.fettle/.env", 0o600, -1, true},
+		"group may write":                       {"above/.env", 0o664, -1, false},
+		"others may write":                      {"above/.env", 0o646, -1, false},
+		"of another user":                       {"above/.env", 0o644, 65534, false},
+		"settings directory of another user":    {"above/.fettle/.env", 0o644, 65534, false},
+		"of another user, in the project":       {"above/project/.env", 0o644, 65534, true},
+		"others may write, in the project":      {"above/project/.env", 0o666, -1, true},
+		"of another user, two directories over": {".env", 0o644, 65534, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.owner >= 0 && os.Getuid() != 0 {

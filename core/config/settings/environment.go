@@ -74,7 +74,7 @@ func commaList(value any) any {
 type environment struct {
 	values  map[string]string
 	file    map[string]string // of the variables of a .env file: its path
-	project map[string]bool   // names of those that a file of the project gives, or of a folder above it
+	project map[string]bool   // names of those that a file of the project gives, or of a directory above it
 	line    map[string]int    // of the variables of a .env file: where it gives them
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// A person's file and a project's, whose folder nobody has trusted.
+// A person's file and a project's, whose directory nobody has trusted.
 func ExampleLoad() {
 	top, err := os.MkdirTemp("", "settings")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // FuzzProject: whatever a project's file holds, nothing panics, and as long as
-// its folder is not trusted nothing is looser than without it (CF-09); the
-// confinement of commands is not even in a folder that is trusted.
+// its directory is not trusted nothing is looser than without it (CF-09); the
+// confinement of commands is not even in a directory that is trusted.
 func FuzzProject(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{

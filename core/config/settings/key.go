@@ -32,7 +32,7 @@ type ProjectRule string
 const (
 	ProjectFree     ProjectRule = "free"     // any value: it neither loosens nor tightens
 	ProjectTrusted  ProjectRule = "trusted"  // nothing
-	ProjectNever    ProjectRule = "never"    // nothing, even if the folder is trusted
+	ProjectNever    ProjectRule = "never"    // nothing, even if the directory is trusted
 	ProjectTrue     ProjectRule = "true"     // only true
 	ProjectFalse    ProjectRule = "false"    // only false
 	ProjectAdd      ProjectRule = "add"      // entries beside those of lower layers

@@ -24,7 +24,7 @@ const (
 	LayerFlags          Layer = "flags"           // single flags
 )
 
-// Names of files in the settings folders.
+// Names of files in the settings directories.
 const (
 	settingsFile       = "settings.json"
 	systemDefaultsFile = "system-defaults.json"
@@ -67,7 +67,7 @@ func Files(o Options) []File {
 	return files
 }
 
-// sameFolder reports whether two paths lead to one folder.
+// sameFolder reports whether two paths lead to one directory.
 func sameFolder(a, b string) bool {
 	if a == "" || b == "" {
 		return false

@@ -13,7 +13,7 @@ import (
 )
 
 // SetIn is [Set] for the file of a project, which may be anybody's: one that
-// leads out of the folder by a link, even one to nothing, is left as it is. The
+// leads out of the directory by a link, even one to nothing, is left as it is. The
 // error has code invalid_config then.
 func SetIn(ctx context.Context, folder, file, key string, value any) error {
 	if to, out := leadsOut(file, folder); out {
@@ -31,7 +31,7 @@ func elsewhere(f File, to string) fault.Problem {
 		Remedy:  "Put a file of its own in the place of the link."}
 }
 
-// leadsOut reports whether a path below a folder leads out of it, and where to;
+// leadsOut reports whether a path below a directory leads out of it, and where to;
 // "somewhere" if that cannot be told.
 func leadsOut(path, folder string) (to string, out bool) {
 	to, err := leadsTo(path, new(int))

@@ -18,15 +18,15 @@ func TestProjectFileThatLeadsOut(t *testing.T) {
 		link, to string // relative to the project
 		out      bool
 	}{
-		"a file":              {".fettle/settings.json", "../../home/.fettle/settings.json", true},
-		"a file to nothing":   {".fettle/settings.json", "../../home/new.json", true},
-		"a folder":            {".fettle", "../home/.fettle", true},
-		"a folder to nothing": {".fettle", "../new", true},
-		"in a circle":         {".fettle", ".fettle", true},
-		"by way of another":   {".fettle", "inner/up/home/.fettle", true},
-		"within the project":  {".fettle/settings.json", "../inner/mine.json", false},
-		"a folder within":     {".fettle", "inner", false},
-		"to nothing within":   {".fettle/settings.json", "new.json", false},
+		"a file":                 {".fettle/settings.json", "../../home/.fettle/settings.json", true},
+		"a file to nothing":      {".fettle/settings.json", "../../home/new.json", true},
+		"a directory":            {".fettle", "../home/.fettle", true},
+		"a directory to nothing": {".fettle", "../new", true},
+		"in a circle":            {".fettle", ".fettle", true},
+		"by way of another":      {".fettle", "inner/up/home/.fettle", true},
+		"within the project":     {".fettle/settings.json", "../inner/mine.json", false},
+		"a directory within":     {".fettle", "inner", false},
+		"to nothing within":      {".fettle/settings.json", "new.json", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)

@@ -19,16 +19,16 @@ import (
 // those of the machine.
 type Options struct {
 	Layout     layout.Layout // names of files and variables; zero: layout.Fettle()
-	HomeDir    string        // where the user's settings folder lies; "": the user has none
+	HomeDir    string        // where the user's settings directory lies; "": the user has none
 	ProjectDir string        // where the project's lies; "": there is none
-	// Trusted says that the project's folder is trusted. If not, its file may
+	// Trusted says that the project's directory is trusted. If not, its file may
 	// tighten what holds without it, and not loosen; texts in it are not filled
 	// with variables, and its .env files are not read.
 	Trusted bool
 	// Undecided says that nobody has said whether it is, so that it counts as
 	// trusted where security.folderTrust.enabled is false.
 	Undecided bool
-	// Above says whether a folder above the project's is trusted, or nobody has
+	// Above says whether a directory above the project's is trusted, or nobody has
 	// said so; .env files lie there as well. nil: nobody has, of any.
 	Above func(ctx context.Context, folder string) (trusted, undecided bool)
 	// Confined says that commands are confined whatever the settings say, so that
@@ -71,7 +71,7 @@ func (o Options) lookup(names layout.Layout, name string) (value string, ok bool
 // Result is what was loaded. It is safe for concurrent reading.
 type Result struct {
 	Settings Settings
-	Trusted  bool            // the project's folder counted as trusted
+	Trusted  bool            // the project's directory counted as trusted
 	Problems []fault.Problem // of all layers, the weakest first
 	// Env are the variables of .env files that are not set in Options.Environ:
 	// what the process would add to its environment.
@@ -86,7 +86,7 @@ type Result struct {
 }
 
 // OfProject reports whether a variable of Env comes from a .env file of the
-// project, or of a folder above it, and so is not the person's own.
+// project, or of a directory above it, and so is not the person's own.
 func (r *Result) OfProject(variable string) bool { return r.projects[variable] }
 
 // Load reads all layers (CF-01). What is absent is left out, and a mistake

@@ -143,7 +143,7 @@ func (j *joiner) confiner() bool {
 // refuse tells that a project may not set what it does.
 func (j *joiner) refuse(l *layerOf, e *entry, why string) {
 	p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindUntrusted, Severity: Warning, Message: why,
-		Remedy: "Set it in your own settings, or trust the folder with fettle trust."}
+		Remedy: "Set it in your own settings, or trust the directory with fettle trust."}
 	if !l.ofProject {
 		p.Message = "A variable in it comes from a .env file of the project. " + why
 	}
@@ -185,7 +185,7 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 	}
 	if k.Path == "tools.core" && lower == nil {
 		if j.o.DefaultTools == nil {
-			return nil, "As the folder is not trusted, its project may not say which tools there are."
+			return nil, "As the directory is not trusted, its project may not say which tools there are."
 		}
 		list := []any{}
 		for _, name := range j.o.DefaultTools {
@@ -198,11 +198,11 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 	case !ok && k.Always:
 		return nil, fmt.Sprintf("A project may tighten how commands are confined and not loosen it, as commands can write its files; %s has no effect.", quote(value))
 	case !ok && (k.Project == ProjectTrusted):
-		return nil, "As the folder is not trusted, its project may not set this; the key has no effect."
+		return nil, "As the directory is not trusted, its project may not set this; the key has no effect."
 	case !ok:
-		return nil, fmt.Sprintf("As the folder is not trusted, its project may tighten this and not loosen it; %s has no effect.", quote(value))
+		return nil, fmt.Sprintf("As the directory is not trusted, its project may tighten this and not loosen it; %s has no effect.", quote(value))
 	case !whole:
-		return result, "As the folder is not trusted, its project may tighten this and not loosen it; entries that would be new are left out."
+		return result, "As the directory is not trusted, its project may tighten this and not loosen it; entries that would be new are left out."
 	}
 	return result, ""
 }

@@ -22,7 +22,7 @@ const (
 	KindUnknownKey Kind = "unknown_key"       // there is no such key
 	KindUnused     Kind = "unused_key"        // nothing in fettle reads the key
 	KindTwice      Kind = "given_twice"       // the key is given twice, perhaps by an older name
-	KindUntrusted  Kind = "untrusted_project" // the project may not set this as long as its folder is not trusted
+	KindUntrusted  Kind = "untrusted_project" // the project may not set this as long as its directory is not trusted
 	KindProject    Kind = "project"           // no project may set this, trusted or not, or not now
 	KindOutside    Kind = "outside_directory" // a project's directory lies outside of it, and its user has not approved of that
 	KindUnusable   Kind = "unusable_value"    // the key takes such a value, but it cannot be used, here or at all

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// CF-09: what a project asks for, and what it gets while its folder is not
+// CF-09: what a project asks for, and what it gets while its directory is not
 // trusted, beside what the user has said.
 func TestUntrustedProject(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -60,7 +60,7 @@ func TestUntrustedProject(t *testing.T) {
 		"another sandbox":                {`{"sandbox": {"command": "docker", "image": "i"}}`, `{"sandbox": "landlock"}`, "tools.sandbox.command", `"docker"`, true},
 		"a sandbox that is a program":    {`{}`, `{"sandbox": {"command": "./evil"}}`, "tools.sandbox.command", `""`, true},
 		"another image":                  {`{"sandbox": {"command": "docker", "image": "i"}}`, `{"sandbox": {"image": "evil"}}`, "tools.sandbox.image", `"i"`, true},
-		"folders of the sandbox":         {`{}`, `{"tools": {"sandboxAllowedPaths": ["/"]}}`, "tools.sandbox.allowedPaths", `null`, true},
+		"directories of the sandbox":     {`{}`, `{"tools": {"sandboxAllowedPaths": ["/"]}}`, "tools.sandbox.allowedPaths", `null`, true},
 		"a sandbox without network":      {`{}`, `{"tools": {"sandboxNetworkAccess": false}}`, "tools.sandbox.networkAccess", `false`, false},
 		"a sandbox with network":         {`{"tools": {"sandboxNetworkAccess": false}}`, `{"tools": {"sandboxNetworkAccess": true}}`, "tools.sandbox.networkAccess", `false`, true},
 		"reads that are not remembered":  {`{}`, `{"fileReadCacheDisabled": true}`, "tools.fileReadCacheDisabled", `false`, true},
@@ -69,7 +69,7 @@ func TestUntrustedProject(t *testing.T) {
 		"commands that take less long":   {`{}`, `{"tools": {"shell": {"inactivityTimeout": 10}}}`, "tools.shell.inactivityTimeout", `10`, false},
 		"a first limit of turns":         {`{}`, `{"model": {"maxSessionTurns": 5}}`, "model.maxSessionTurns", `5`, false},
 		"no limit of turns":              {`{"model": {"maxSessionTurns": 5}}`, `{"model": {"maxSessionTurns": -1}}`, "model.maxSessionTurns", `5`, true},
-		"folders beside it":              {`{}`, `{"includeDirectories": ["~/.ssh"]}`, "context.includeDirectories", `null`, true},
+		"directories beside it":          {`{}`, `{"includeDirectories": ["~/.ssh"]}`, "context.includeDirectories", `null`, true},
 		"files that steer":               {`{}`, `{"contextFileName": "evil.md"}`, "context.fileName", `null`, true},
 		"where records go":               {`{}`, `{"telemetry": {"enabled": true, "otlpEndpoint": "http://evil"}}`, "telemetry.otlpEndpoint", `"http://localhost:4317"`, true},
 		"a program that edits":           {`{}`, `{"general": {"preferredEditor": "./evil"}}`, "general.preferredEditor", `""`, true},
@@ -121,7 +121,7 @@ func TestTrustedProject(t *testing.T) {
 	require.True(t, s.Security.FolderTrust.Enabled)
 }
 
-// A person may say that folders are trusted of which nobody has said otherwise;
+// A person may say that directories are trusted of which nobody has said otherwise;
 // a project may not.
 func TestFolderTrustOff(t *testing.T) {
 	const off = `{"security": {"folderTrust": {"enabled": false}}}`
@@ -154,7 +154,7 @@ func TestUnknownDefaultTools(t *testing.T) {
 	require.Equal(t, settings.KindUntrusted, only(t, r).Kind)
 }
 
-// The home folder is no project: its settings are the user's.
+// The home directory is no project: its settings are the user's.
 func TestProjectIsHome(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"approvalMode": "yolo"}`)

@@ -50,7 +50,7 @@ func Set(ctx context.Context, file, key string, value any) error {
 	if err == nil || fault.As(err) != nil {
 		return err
 	}
-	code, remedy := fault.FileWriteFailure, "Make the file and its folder ones that you may write to."
+	code, remedy := fault.FileWriteFailure, "Make the file and its directory ones that you may write to."
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		code, remedy = fault.Cancelled, ""
 	}

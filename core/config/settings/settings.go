@@ -7,9 +7,9 @@ package settings
 // how layers combine and what a project may say that is not trusted:
 //
 //	merge=    how a layer's value joins those of lower layers; see [Merge]
-//	project=  what a folder that is not trusted may set; see [ProjectRule]
-//	always    that rule holds for trusted folders, too
-//	outside   no folder may set it while commands are confined; see [Key]
+//	project=  what a directory that is not trusted may set; see [ProjectRule]
+//	always    that rule holds for trusted directories, too
+//	outside   no directory may set it while commands are confined; see [Key]
 //	switch    it says which tools, servers, agents or skills there are
 //	env=      the environment variable, without the layout's prefix
 //	default=  what holds where no layer gives a value, the entries of a list with | between them; none: the zero value
@@ -40,7 +40,7 @@ type Settings struct {
 	MCPServers map[string]MCPServer `json:"mcpServers" set:"merge=shallow,project=trusted,outside,cut=1"`
 	// Programs that take part in a session, by event. Those of all layers run.
 	Hooks map[string][]HookGroup `json:"hooks" set:"merge=concat,project=trusted,outside,cut=2"`
-	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.
+	// Files and directories of policy rules, in place of the user's policies.toml and policies directory.
 	PolicyPaths []string `json:"policyPaths" set:"merge=union,project=trusted"`
 	// Whether the tool write_todos is registered.
 	UseWriteTodos bool `json:"useWriteTodos" set:"project=false,switch,default=true"`
@@ -141,13 +141,13 @@ type Context struct {
 	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=trusted,default=tree"`
 	// Whether the model is told the names of the project's files.
 	IncludeDirectoryTree bool `json:"includeDirectoryTree" set:"project=trusted,unused,default=true"`
-	// How many folders are looked through for such files.
+	// How many directories are looked through for such files.
 	DiscoveryMaxDirs int `json:"discoveryMaxDirs" jsonschema:"minimum=0" set:"project=lower,unused,default=200"`
-	// Names that, where a folder holds one, end the search for such files upwards. None: only the folder itself.
+	// Names that, where a directory holds one, end the search for such files upwards. None: only the directory itself.
 	MemoryBoundaryMarkers []string `json:"memoryBoundaryMarkers" set:"project=trusted,default=.git"`
-	// Further folders that the tools may touch. One that is not there is left out, with a warning.
+	// Further directories that the tools may touch. One that is not there is left out, with a warning.
 	IncludeDirectories []string `json:"includeDirectories" set:"merge=concat,project=trusted,outside"`
-	// Whether those folders' context files are loaded as well.
+	// Whether those directories' context files are loaded as well.
 	LoadMemoryFromIncludeDirectories bool          `json:"loadMemoryFromIncludeDirectories" set:"project=trusted,unused"`
 	FileFiltering                    FileFiltering `json:"fileFiltering"`
 }
@@ -163,9 +163,9 @@ type FileFiltering struct {
 	CustomIgnoreFilePaths []string `json:"customIgnoreFilePaths" set:"merge=union,project=add"`
 	// How many files one answer lists.
 	MaxFileCount int `json:"maxFileCount" jsonschema:"minimum=1" set:"project=lower,default=20000"`
-	// Whether the folders of the project are watched, so that completion of file names is quick.
+	// Whether the directories of the project are watched, so that completion of file names is quick.
 	EnableFileWatcher bool `json:"enableFileWatcher" set:"project=trusted,unused"`
-	// Whether completion of file names looks into folders below.
+	// Whether completion of file names looks into directories below.
 	EnableRecursiveFileSearch bool `json:"enableRecursiveFileSearch" set:"project=trusted,unused,default=true"`
 	// Whether completion of file names takes letters that are not side by side.
 	EnableFuzzySearch bool `json:"enableFuzzySearch" set:"project=trusted,unused,default=true"`

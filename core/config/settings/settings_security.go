@@ -19,9 +19,9 @@ type Security struct {
 	EnvironmentVariableRedaction Redaction `json:"environmentVariableRedaction"`
 }
 
-// FolderTrust are settings of trusted folders.
+// FolderTrust are settings of trusted directories.
 type FolderTrust struct {
-	// Whether folders are not trusted until somebody says so. If not, all are that nobody has called untrusted. The
+	// Whether directories are not trusted until somebody says so. If not, all are that nobody has called untrusted. The
 	// project's own file has no say.
 	Enabled bool `json:"enabled" set:"project=never,default=true"`
 }
@@ -40,7 +40,7 @@ type Redaction struct {
 type Advanced struct {
 	// Variables that are not taken from a project's plain .env file.
 	ExcludedEnvVars []string `json:"excludedEnvVars" set:"merge=union,project=add,default=DEBUG|DEBUG_MODE"`
-	// Whether plain .env files are read from the home folder only.
+	// Whether plain .env files are read from the home directory only.
 	IgnoreLocalEnv bool `json:"ignoreLocalEnv" set:"project=true"`
 }
 

@@ -22,7 +22,7 @@ type MCPServer struct {
 	Args []string `json:"args,omitempty"`
 	// Variables of its environment, beside the few that every program needs, as PATH and HOME. Nothing else of fettle's own environment is handed on.
 	Env map[string]string `json:"env,omitempty"`
-	// The folder that it runs in.
+	// The directory that it runs in.
 	Cwd string `json:"cwd,omitempty"`
 	// The address of a server that runs elsewhere.
 	URL string `json:"url,omitempty"`

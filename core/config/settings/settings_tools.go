@@ -50,7 +50,7 @@ type Sandbox struct {
 	Command string `json:"command" set:"project=landlock,always,env=SANDBOX_COMMAND"`
 	// The image that the container program runs them in.
 	Image string `json:"image" set:"project=never,env=SANDBOX_IMAGE"`
-	// Further folders in which confined commands may write.
+	// Further directories in which confined commands may write.
 	AllowedPaths []string `json:"allowedPaths" set:"project=never"`
 	// Whether confined commands may use the network: under landlock open TCP connections, and in a container reach anything at all.
 	NetworkAccess bool `json:"networkAccess" set:"project=false,always,default=true"`

@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// tighten returns what a project may contribute whose folder is not trusted:
+// tighten returns what a project may contribute whose directory is not trusted:
 // lower is the value that holds without it, nil for none. ok is false if that
 // is nothing; whole says that it is all that was asked for.
 func (r ProjectRule) tighten(value, lower any) (result any, ok, whole bool) {

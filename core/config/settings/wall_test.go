@@ -13,7 +13,7 @@ import (
 )
 
 // What a confined command writes into the project does not take the
-// confinement of later sessions away, even in a folder that is trusted.
+// confinement of later sessions away, even in a directory that is trusted.
 func TestTrustedProjectKeepsTheWall(t *testing.T) {
 	const docker = `{"sandbox": {"command": "docker", "image": "i", "networkAccess": false}}`
 	for name, tt := range map[string]struct {
@@ -22,33 +22,33 @@ func TestTrustedProjectKeepsTheWall(t *testing.T) {
 		want          string // JSON of the value in force
 		refused       bool
 	}{
-		"off":                         {docker, `{"sandbox": false}`, "tools.sandbox.enabled", `null`, true},
-		"off, by its key":             {docker, `{"tools": {"sandbox": {"enabled": false}}}`, "tools.sandbox.enabled", `null`, true},
-		"off, as a text":              {docker, `{"tools": {"sandbox": {"enabled": "false"}}}`, "tools.sandbox.enabled", `null`, true},
-		"no command":                  {docker, `{"sandbox": {"command": ""}}`, "tools.sandbox.command", `"docker"`, true},
-		"another kind":                {docker, `{"sandbox": "landlock"}`, "tools.sandbox.command", `"docker"`, true},
-		"a kind for an image":         {`{"sandbox": {"image": "i"}}`, `{"sandbox": "landlock"}`, "tools.sandbox.command", `""`, true},
-		"a program":                   {`{"sandbox": "landlock"}`, `{"sandbox": "./evil"}`, "tools.sandbox.command", `"landlock"`, true},
-		"a mistake":                   {docker, `{"sandbox": 7}`, "tools.sandbox.command", `"docker"`, true},
-		"a first program":             {`{}`, `{"sandbox": {"command": "./evil", "image": "i"}}`, "tools.sandbox.command", `""`, true},
-		"another image":               {docker, `{"sandbox": {"image": "evil"}}`, "tools.sandbox.image", `"i"`, true},
-		"folders":                     {docker, `{"sandbox": {"allowedPaths": ["/"]}}`, "tools.sandbox.allowedPaths", `null`, true},
-		"the proxy":                   {docker, `{"web": {"proxyDecides": true}}`, "web.proxyDecides", `false`, true},
-		"the network":                 {docker, `{"sandbox": {"networkAccess": true}}`, "tools.sandbox.networkAccess", `false`, true},
-		"on":                          {`{"sandbox": false}`, `{"sandbox": "landlock"}`, "tools.sandbox.enabled", `true`, false},
-		"on, and by the kernel":       {`{}`, `{"sandbox": "landlock"}`, "tools.sandbox.command", `"landlock"`, false},
-		"no network":                  {`{}`, `{"sandbox": {"networkAccess": false}}`, "tools.sandbox.networkAccess", `false`, false},
-		"a program that finds tools":  {docker, `{"tools": {"discoveryCommand": "evil"}}`, "tools.discoveryCommand", `""`, true},
-		"a program that runs tools":   {docker, `{"toolCallCommand": "evil"}`, "tools.callCommand", `""`, true},
-		"servers":                     {docker, `{"mcpServers": {"x": {"command": "evil"}}}`, "mcpServers", `null`, true},
-		"a server":                    {docker, `{"mcpServerCommand": "evil"}`, "mcp.serverCommand", `""`, true},
-		"hooks":                       {docker, `{"hooks": {"E": [{"hooks": [{"type": "command", "command": "evil"}]}]}}`, "hooks", `null`, true},
-		"an editor":                   {docker, `{"preferredEditor": "evil"}`, "general.preferredEditor", `""`, true},
-		"folders of the workspace":    {docker, `{"includeDirectories": ["/etc"]}`, "context.includeDirectories", `null`, true},
-		"its own confinement":         {`{}`, `{"sandbox": true, "toolCallCommand": "x"}`, "tools.callCommand", `""`, true},
-		"programs without one":        {`{}`, `{"toolCallCommand": "mine"}`, "tools.callCommand", `"mine"`, false},
-		"folders without one":         {`{"sandbox": false}`, `{"includeDirectories": ["/etc"]}`, "context.includeDirectories", `["/etc"]`, false},
-		"what has nothing to do with": {docker, `{"approvalMode": "auto_edit"}`, "general.defaultApprovalMode", `"auto_edit"`, false},
+		"off":                          {docker, `{"sandbox": false}`, "tools.sandbox.enabled", `null`, true},
+		"off, by its key":              {docker, `{"tools": {"sandbox": {"enabled": false}}}`, "tools.sandbox.enabled", `null`, true},
+		"off, as a text":               {docker, `{"tools": {"sandbox": {"enabled": "false"}}}`, "tools.sandbox.enabled", `null`, true},
+		"no command":                   {docker, `{"sandbox": {"command": ""}}`, "tools.sandbox.command", `"docker"`, true},
+		"another kind":                 {docker, `{"sandbox": "landlock"}`, "tools.sandbox.command", `"docker"`, true},
+		"a kind for an image":          {`{"sandbox": {"image": "i"}}`, `{"sandbox": "landlock"}`, "tools.sandbox.command", `""`, true},
+		"a program":                    {`{"sandbox": "landlock"}`, `{"sandbox": "./evil"}`, "tools.sandbox.command", `"landlock"`, true},
+		"a mistake":                    {docker, `{"sandbox": 7}`, "tools.sandbox.command", `"docker"`, true},
+		"a first program":              {`{}`, `{"sandbox": {"command": "./evil", "image": "i"}}`, "tools.sandbox.command", `""`, true},
+		"another image":                {docker, `{"sandbox": {"image": "evil"}}`, "tools.sandbox.image", `"i"`, true},
+		"folders":                      {docker, `{"sandbox": {"allowedPaths": ["/"]}}`, "tools.sandbox.allowedPaths", `null`, true},
+		"the proxy":                    {docker, `{"web": {"proxyDecides": true}}`, "web.proxyDecides", `false`, true},
+		"the network":                  {docker, `{"sandbox": {"networkAccess": true}}`, "tools.sandbox.networkAccess", `false`, true},
+		"on":                           {`{"sandbox": false}`, `{"sandbox": "landlock"}`, "tools.sandbox.enabled", `true`, false},
+		"on, and by the kernel":        {`{}`, `{"sandbox": "landlock"}`, "tools.sandbox.command", `"landlock"`, false},
+		"no network":                   {`{}`, `{"sandbox": {"networkAccess": false}}`, "tools.sandbox.networkAccess", `false`, false},
+		"a program that finds tools":   {docker, `{"tools": {"discoveryCommand": "evil"}}`, "tools.discoveryCommand", `""`, true},
+		"a program that runs tools":    {docker, `{"toolCallCommand": "evil"}`, "tools.callCommand", `""`, true},
+		"servers":                      {docker, `{"mcpServers": {"x": {"command": "evil"}}}`, "mcpServers", `null`, true},
+		"a server":                     {docker, `{"mcpServerCommand": "evil"}`, "mcp.serverCommand", `""`, true},
+		"hooks":                        {docker, `{"hooks": {"E": [{"hooks": [{"type": "command", "command": "evil"}]}]}}`, "hooks", `null`, true},
+		"an editor":                    {docker, `{"preferredEditor": "evil"}`, "general.preferredEditor", `""`, true},
+		"directories of the workspace": {docker, `{"includeDirectories": ["/etc"]}`, "context.includeDirectories", `null`, true},
+		"its own confinement":          {`{}`, `{"sandbox": true, "toolCallCommand": "x"}`, "tools.callCommand", `""`, true},
+		"programs without one":         {`{}`, `{"toolCallCommand": "mine"}`, "tools.callCommand", `"mine"`, false},
+		"directories without one":      {`{"sandbox": false}`, `{"includeDirectories": ["/etc"]}`, "context.includeDirectories", `["/etc"]`, false},
+		"what has nothing to do with":  {docker, `{"approvalMode": "auto_edit"}`, "general.defaultApprovalMode", `"auto_edit"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -98,7 +98,7 @@ func TestProjectsVariablesKeepTheWall(t *testing.T) {
 		"in the place of the user's":    {`{}`, "FETTLE_SANDBOX=landlock\nOTHER=1", "OTHER=2", nil, "tools.sandbox.command", `"landlock"`},
 		"against the user's":            {`{}`, "FETTLE_SANDBOX=landlock", "FETTLE_SANDBOX=false", nil, "tools.sandbox.enabled", `true`},
 		"a variable in the user's":      {`{"sandbox": {"command": "docker", "image": "${IMAGE:-i}"}}`, "", "IMAGE=evil", nil, "tools.sandbox.image", `""`},
-		"a folder in the user's":        {`{"sandbox": {"command": "landlock", "allowedPaths": ["$MORE"]}}`, "", "MORE=/", nil, "tools.sandbox.allowedPaths", `null`},
+		"a directory in the user's":     {`{"sandbox": {"command": "landlock", "allowedPaths": ["$MORE"]}}`, "", "MORE=/", nil, "tools.sandbox.allowedPaths", `null`},
 		"a program in the user's":       {`{"sandbox": true, "toolCallCommand": "$BIN/call"}`, "", "BIN=/evil", nil, "tools.callCommand", `""`},
 		"a program without confinement": {`{"toolCallCommand": "$BIN/call"}`, "", "BIN=/mine", nil, "tools.callCommand", `"/mine/call"`},
 		"the user's own variable":       {`{"sandbox": true, "toolCallCommand": "$BIN/call"}`, "", "BIN=/evil", []string{"BIN=/mine"}, "tools.callCommand", `"/mine/call"`},

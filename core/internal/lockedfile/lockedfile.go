@@ -60,7 +60,7 @@ func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 }
 
 // LockOf takes the lock of the file at path, the file beside it with .lock behind
-// its name, see [Lock]. The folder of the two is made where it is missing.
+// its name, see [Lock]. The directory of the two is made where it is missing.
 func LockOf(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), FolderMode); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 )
 
 // Run runs the calling test again as nobody, for whom mode bits hold. In that
-// run it returns true and the folder that prepare, run by root, has filled; in
+// run it returns true and the directory that prepare, run by root, has filled; in
 // root's it returns false once the other has passed, and the test has nothing
 // left to do. The test is skipped where it cannot become another user.
 func Run(t *testing.T, prepare func(top string)) (top string, ok bool) {
@@ -23,7 +23,7 @@ func Run(t *testing.T, prepare func(top string)) (top string, ok bool) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a folder that others may not enter
+	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a directory that others may not enter
 	if err != nil {
 		t.Fatal(err)
 	}

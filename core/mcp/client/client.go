@@ -37,7 +37,7 @@ type Options struct {
 	// Environ is the environment that the few variables are taken from which every
 	// server's process gets, as NAME=VALUE. nil: that of this process.
 	Environ func() []string
-	// Dir is the folder that programs run in whose spec names none. "": that of
+	// Dir is the directory that programs run in whose spec names none. "": that of
 	// this process.
 	Dir string
 	// Proxy returns the proxy for a request, or nil for none. nil: as the

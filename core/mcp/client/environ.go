@@ -82,7 +82,7 @@ func findProgram(name, dir string, environment []string) (string, error) {
 		dirs = []string{dir}
 	default:
 		for _, d := range filepath.SplitList(lookup(environment, "PATH")) {
-			if filepath.IsAbs(d) { // one that is not would let a project's folder choose
+			if filepath.IsAbs(d) { // one that is not would let a project's directory choose
 				dirs = append(dirs, d)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program is found in folders of the PATH that are named whole: what else stands
-// there would let the folder that fettle or the server runs in choose.
+// A program is found in directories of the PATH that are named whole: what else stands
+// there would let the directory that fettle or the server runs in choose.
 func TestFindProgram(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	t.Chdir(here)

@@ -117,7 +117,7 @@ func (s *session) tellRoots() {
 	s.client.AddRoots(now...)
 }
 
-// rootsOf returns folders as the protocol has them.
+// rootsOf returns directories as the protocol has them.
 func rootsOf(folders []string) []*sdk.Root {
 	roots := []*sdk.Root{} // not null
 	for _, folder := range folders {

@@ -36,7 +36,7 @@ func TestDialFails(t *testing.T) {
 		"not found":     {spec: func(s *mcp.ServerSpec) { s.Command = "no-such-program" }, want: []string{"There is no program no-such-program on the PATH."}},
 		"no such path":  {spec: func(s *mcp.ServerSpec) { s.Command = "./none" }, want: []string{"There is no program ./none."}},
 		"not runnable":  {spec: func(s *mcp.ServerSpec) { s.Command = plain }, want: []string{"cannot be run"}},
-		"no folder":     {spec: func(s *mcp.ServerSpec) { s.Dir = "/none" }, want: []string{"The folder /none that it should run in does not exist."}},
+		"no directory":  {spec: func(s *mcp.ServerSpec) { s.Dir = "/none" }, want: []string{"The directory /none that it should run in does not exist."}},
 		"exits":         {run: "!err I look for it\n!err cannot find my licence\n!exit 3", want: []string{"exited with status 3", `The last of its stderr: "I look for it\ncannot find my licence".`}},
 		"is killed":     {run: "!kill", want: []string{"was ended by SIGKILL"}},
 		"prints":        {run: "< Welcome to the server!", want: []string{"no message of the protocol", "Welcome to the server!"}},

@@ -41,12 +41,12 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*progra
 	if !filepath.IsAbs(dir) {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
-			return nil, unavailable(spec.Name, v, "The folder that it should run in cannot be told.", "Give its settings an absolute cwd.", nil, err)
+			return nil, unavailable(spec.Name, v, "The directory that it should run in cannot be told.", "Give its settings an absolute cwd.", nil, err)
 		}
 		dir = absolute
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, unavailable(spec.Name, v, "The folder "+dir+" that it should run in does not exist.", "Correct cwd in its settings.", nil, err)
+		return nil, unavailable(spec.Name, v, "The directory "+dir+" that it should run in does not exist.", "Correct cwd in its settings.", nil, err)
 	}
 	environment := environment(d.o.Environ(), spec.Env, spec.Name)
 	path, err := findProgram(spec.Command, dir, environment)

@@ -295,7 +295,7 @@ func TestBrokenFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(w.path, []byte("\n"), 0o600))
 		w.ok()
 	})
-	t.Run("a folder", func(t *testing.T) {
+	t.Run("a directory", func(t *testing.T) {
 		w := newWorld(t)
 		require.NoError(t, os.MkdirAll(w.path, 0o700))
 		w.fails(fault.InvalidConfig, "not a regular file")

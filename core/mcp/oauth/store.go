@@ -259,7 +259,7 @@ func (s *store) unreadable(why string) error {
 
 func (s *store) unwritten(err error) error {
 	return fault.New(fault.FileWriteFailure, "mcp.oauth", fmt.Sprintf("The file of tokens %s cannot be written: %s.", s.path, cause(err)),
-		"Make sure that you may write to its folder and that the disk has room.")
+		"Make sure that you may write to its directory and that the disk has room.")
 }
 
 func (s *store) cancelled(ctx context.Context) error {

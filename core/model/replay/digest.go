@@ -162,7 +162,7 @@ func excerpt(text string) string {
 }
 
 // volatile is what differs from one run to the next though nothing has changed:
-// UUIDs, hashes, times, dates, durations, ports on this machine and the folders
+// UUIDs, hashes, times, dates, durations, ports on this machine and the directories
 // that a path begins with. What stands for them keeps the last element of paths.
 var volatile = sync.OnceValue(func() []replacement {
 	return []replacement{

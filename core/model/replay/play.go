@@ -17,7 +17,7 @@ const (
 	// Strict takes a request that is the same in every byte.
 	Strict Mode = iota
 	// Loose takes one that differs in what is volatile: UUIDs, hashes, times, dates,
-	// durations, local ports, the folders that a path begins with, IDs of calls,
+	// durations, local ports, the directories that a path begins with, IDs of calls,
 	// signatures; and in the system prompt, the settings, the model's name and the
 	// declarations of tools other than their names.
 	Loose

@@ -328,16 +328,16 @@ func TestVolatile(t *testing.T) {
 		recorded, made string
 		like           bool
 	}{
-		"temporary folder": {`{"output":{"file_path":"/tmp/fettle-1/001/prices.py"}}`, `{"output":{"file_path":"/var/folders/x9/T/prices.py"}}`, true},
-		"Windows":          {`{"output":"C:\\Users\\a\\prices.py is new"}`, `{"output":"D:\\x\\b\\prices.py is new"}`, true},
-		"another file":     {`{"output":{"file_path":"/tmp/1/prices.py"}}`, `{"output":{"file_path":"/tmp/1/prizes.py"}}`, false},
-		"hash":             {`{"output":{"sha256":"` + hash + `"}}`, `{"output":{"sha256":"` + strings.Repeat("f", 64) + `"}}`, true},
-		"version":          {`{"output":{"version":1}}`, `{"output":{"version":2}}`, false},
-		"UUID":             {`{"output":"1b4e28ba-2fa1-11d2-883f-0016d3cca427"}`, `{"output":"6fa459ea-ee8a-3ca4-894e-db77e160355e"}`, true},
-		"time":             {`{"output":"at 2026-11-21T18:00:58.123Z"}`, `{"output":"at 2027-01-02 03:04"}`, true},
-		"duration":         {`{"output":"ok 12.5ms"}`, `{"output":"ok 3s"}`, true},
-		"port":             {`{"output":"http://127.0.0.1:33333/a/b"}`, `{"output":"http://127.0.0.1:44444/a/b"}`, true},
-		"number":           {`{"output":12}`, `{"output":13}`, false},
+		"temporary directory": {`{"output":{"file_path":"/tmp/fettle-1/001/prices.py"}}`, `{"output":{"file_path":"/var/folders/x9/T/prices.py"}}`, true},
+		"Windows":             {`{"output":"C:\\Users\\a\\prices.py is new"}`, `{"output":"D:\\x\\b\\prices.py is new"}`, true},
+		"another file":        {`{"output":{"file_path":"/tmp/1/prices.py"}}`, `{"output":{"file_path":"/tmp/1/prizes.py"}}`, false},
+		"hash":                {`{"output":{"sha256":"` + hash + `"}}`, `{"output":{"sha256":"` + strings.Repeat("f", 64) + `"}}`, true},
+		"version":             {`{"output":{"version":1}}`, `{"output":{"version":2}}`, false},
+		"UUID":                {`{"output":"1b4e28ba-2fa1-11d2-883f-0016d3cca427"}`, `{"output":"6fa459ea-ee8a-3ca4-894e-db77e160355e"}`, true},
+		"time":                {`{"output":"at 2026-11-21T18:00:58.123Z"}`, `{"output":"at 2027-01-02 03:04"}`, true},
+		"duration":            {`{"output":"ok 12.5ms"}`, `{"output":"ok 3s"}`, true},
+		"port":                {`{"output":"http://127.0.0.1:33333/a/b"}`, `{"output":"http://127.0.0.1:44444/a/b"}`, true},
+		"number":              {`{"output":12}`, `{"output":13}`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

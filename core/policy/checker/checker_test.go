@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/checker"
 )
 
-// project is a temporary folder that holds a workspace ws and a folder beside it.
+// project is a temporary directory that holds a workspace ws and a directory beside it.
 func project(t *testing.T) (top string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -169,7 +169,7 @@ func TestAllowedPathArguments(t *testing.T) {
 	}
 }
 
-// The folders and links of the options count where the call says nothing.
+// The directories and links of the options count where the call says nothing.
 func TestAllowedPathOptions(t *testing.T) {
 	dir := string(filepath.Separator) + filepath.Join("virtual", "ws")
 	r := checker.New(checker.Options{
@@ -203,7 +203,7 @@ func TestAllowedPathOptions(t *testing.T) {
 	require.Contains(t, reason, "cannot be followed")
 }
 
-// The workspace may itself be a link, or lie in a folder of a guarded name.
+// The workspace may itself be a link, or lie in a directory of a guarded name.
 func TestAllowedPathWorkspace(t *testing.T) {
 	top := project(t)
 	inside := filepath.Join(top, "node_modules", "pkg")

@@ -27,7 +27,7 @@ import (
 
 var external = policy.Checker{Name: "mine", External: true}
 
-// program writes a shell script; DIR in it stands for its folder.
+// program writes a shell script; DIR in it stands for its directory.
 func program(t *testing.T, script string) (path string) {
 	t.Helper()
 	dir := t.TempDir()

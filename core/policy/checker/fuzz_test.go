@@ -13,7 +13,7 @@ import (
 )
 
 // FuzzAllowedPath: a path that is allowed leads, as the system follows it, to
-// a place in the workspace outside of the guarded folders, and adding a second
+// a place in the workspace outside of the guarded directories, and adding a second
 // path never loosens.
 func FuzzAllowedPath(f *testing.F) {
 	top, err := filepath.EvalSymlinks(f.TempDir())

@@ -15,7 +15,7 @@ import (
 )
 
 // allowedPath looks at every text argument that names a path, however deep. It
-// denies what leads out of the workspace, what cannot be told, and the folders
+// denies what leads out of the workspace, what cannot be told, and the directories
 // that run code or hold secrets; it asks about settings of editors.
 func (r *Runner) allowedPath(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
 	included, err := setting(ch, "included_args")
@@ -169,7 +169,7 @@ func (ws *workspace) judgeReading(ctx context.Context, path string) (policy.Verd
 	return verdict, why
 }
 
-// relative returns a path relative to the deepest folder of the workspace that
+// relative returns a path relative to the deepest directory of the workspace that
 // holds it.
 func (ws *workspace) relative(path string) (string, bool) {
 	best, found := "", false
@@ -208,7 +208,7 @@ func plainName(segment string) string {
 
 // readings returns the paths that a tool may take a text for: the text itself,
 // the one behind its percent escapes, the one of a file URL. ok is false where
-// that cannot be told, as below a home folder that the tool may fill in.
+// that cannot be told, as below a home directory that the tool may fill in.
 func readings(text string) (paths []string, ok bool) {
 	const scheme = "file:"
 	if len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {

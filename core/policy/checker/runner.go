@@ -25,7 +25,7 @@ const (
 // Options configure a [Runner]. All fields may be zero, but allowed-path needs
 // RealPath.
 type Options struct {
-	// Dir and Roots are the absolute folders of the session, for calls that do
+	// Dir and Roots are the absolute directories of the session, for calls that do
 	// not say theirs. Programs run in Dir.
 	Dir   string
 	Roots []string
@@ -142,7 +142,7 @@ func remedy(ch policy.Checker) string {
 	return fmt.Sprintf("Mend the checker, or take it out of %s, line %d.", ch.Source, ch.Line)
 }
 
-// folders returns the folder that relative paths count from, and all that
+// directories returns the directory that relative paths count from, and all that
 // count as the workspace.
 func (r *Runner) folders(c policy.Call) (dir string, roots []string) {
 	dir, roots = r.options.Dir, r.options.Roots

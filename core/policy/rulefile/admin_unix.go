@@ -13,12 +13,12 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// CheckAdmin says why the administrator's folder of policies must not be
-// loaded: it, the folder above it, or one of its policy files belongs to
+// CheckAdmin says why the administrator's directory of policies must not be
+// loaded: it, the directory above it, or one of its policy files belongs to
 // somebody else than root or may be written to by others, and so it is where
 // links lead. nil: load it; so it is where nothing is there, and [Load] tells
-// what cannot be read. On Windows nothing is checked: who may write to a folder
-// is not in its mode there, and the folder's default rights keep users out.
+// what cannot be read. On Windows nothing is checked: who may write to a directory
+// is not in its mode there, and the directory's default rights keep users out.
 func CheckAdmin(dir string) *fault.Problem {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil

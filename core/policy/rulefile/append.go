@@ -22,7 +22,7 @@ func remembers(path string, rule policy.Rule) bool {
 }
 
 // Append adds rules to the policy file of saved approvals. It makes
-// the file (mode 0600) and its folder (0700) if need be, and leaves every byte
+// the file (mode 0600) and its directory (0700) if need be, and leaves every byte
 // that others have written as it is, comments too. A rule that is about the
 // same calls as one in the file widens that one's modes and redirections
 // instead of standing there twice.
@@ -70,7 +70,7 @@ func Append(ctx context.Context, path string, rules []policy.Rule) (backup strin
 }
 
 func notSaved(path string, err error) error {
-	code, remedy := fault.FileWriteFailure, "Make the file and its folder ones that you may write to, and approve again."
+	code, remedy := fault.FileWriteFailure, "Make the file and its directory ones that you may write to, and approve again."
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		code, remedy = fault.Cancelled, "Approve again."
 	}

@@ -15,7 +15,7 @@ import (
 
 const extension = ".toml"
 
-// Load reads policy files, and of folders the files NAME.toml that lie
+// Load reads policy files, and of directories the files NAME.toml that lie
 // directly in them, by name. What does not exist is left out; what cannot be
 // read, or is no regular file once links are followed, is a problem and a File
 // with no more than stand-ins, and the others are read all the same. If ctx
@@ -51,7 +51,7 @@ func Load(ctx context.Context, paths []string, o Options) ([]File, []fault.Probl
 	return files, problems
 }
 
-// expand returns a file's path as it is, and a folder's files.
+// expand returns a file's path as it is, and a directory's files.
 func expand(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func read(ctx context.Context, path string) ([]byte, error) {
 	return lockedfile.Read(path, MaxBytes)
 }
 
-// unreadable is the problem of a file or folder. made is a clause that says
+// unreadable is the problem of a file or directory. made is a clause that says
 // what is done instead.
 func unreadable(path string, err error, made string) fault.Problem {
 	cause := err

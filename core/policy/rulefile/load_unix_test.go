@@ -36,7 +36,7 @@ func TestLoadSpecial(t *testing.T) {
 	require.Equal(t, filepath.Join(top, "d.toml"), problems[1].Path)
 }
 
-// The administrator's folder counts only if nobody else can write to it or put
+// The administrator's directory counts only if nobody else can write to it or put
 // another in its place.
 func TestCheckAdmin(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -59,17 +59,17 @@ func TestCheckAdmin(t *testing.T) {
 		mode os.FileMode
 		uid  int
 	}{
-		"folder for the group": {dir, 0o775, 0},
-		"folder for all":       {dir, 0o757, 0},
-		"file for all":         {file, 0o646, 0},
-		"file for the group":   {file, 0o664, 0},
-		"folder of another":    {dir, 0o755, 65534},
-		"file of another":      {file, 0o644, 65534},
-		"above, for the group": {top, 0o775, 0},
-		"above, for all":       {top, 0o757, 0},
-		"above, of another":    {top, 0o755, 65534},
-		"where a link leads":   {filepath.Dir(elsewhere), 0o757, 0},
-		"what a link leads to": {filepath.Join(dir, "b.toml"), 0o646, 0},
+		"directory for the group": {dir, 0o775, 0},
+		"directory for all":       {dir, 0o757, 0},
+		"file for all":            {file, 0o646, 0},
+		"file for the group":      {file, 0o664, 0},
+		"directory of another":    {dir, 0o755, 65534},
+		"file of another":         {file, 0o644, 65534},
+		"above, for the group":    {top, 0o775, 0},
+		"above, for all":          {top, 0o757, 0},
+		"above, of another":       {top, 0o755, 65534},
+		"where a link leads":      {filepath.Dir(elsewhere), 0o757, 0},
+		"what a link leads to":    {filepath.Join(dir, "b.toml"), 0o646, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info, err := os.Stat(tt.path)

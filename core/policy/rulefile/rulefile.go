@@ -50,7 +50,7 @@ type Options struct {
 	// Tier that the rules get. Required. In the extension tier rules that allow
 	// are left out, and so is what names the mode yolo (spec of the tiers).
 	Tier policy.Tier
-	// TightenOnly leaves out rules that allow: the file's folder is not trusted
+	// TightenOnly leaves out rules that allow: the file's directory is not trusted
 	// (CF-09). Its rules lose their denyMessages and names, which would be told
 	// to the model.
 	TightenOnly bool

@@ -460,7 +460,7 @@ func TestToolNames(t *testing.T) {
 	require.Contains(t, problems[0].Message, "Is deploy_b or deploy_a or deploy_c meant?") // three at most, nearest first
 }
 
-// CF-09: a file of a folder that nobody trusts tightens and never loosens, what
+// CF-09: a file of a directory that nobody trusts tightens and never loosens, what
 // is ignored is told (gemini-cli 18186), and what the model would be told of a
 // rule is not the project's.
 func TestTightenOnly(t *testing.T) {

@@ -290,20 +290,20 @@ func (r *reader) accept(rule policy.Rule) {
 	if r.options.TightenOnly && rule.DenyMessage != "" {
 		rule.DenyMessage = ""
 		r.report(rule.Line, "denyMessage", KindIgnored, Warning,
-			"The rule holds, but its message is kept from the model because the folder is not trusted.", trustRemedy)
+			"The rule holds, but its message is kept from the model because the directory is not trusted.", trustRemedy)
 	}
 	rule.Approval = remembers(r.file.Path, rule)
 	rule.TightensOnly = rule.Decision == policy.AskUser && (r.options.TightenOnly || r.options.Tier == policy.TierExtension)
 	r.file.Rules = append(r.file.Rules, rule)
 }
 
-const trustRemedy = "Run `fettle trust` in the folder if you trust what is in it."
+const trustRemedy = "Run `fettle trust` in the directory if you trust what is in it."
 
 // mayNot says why this file may not hold what allows, or is for these modes.
 func (r *reader) mayNot(allows bool, modes []policy.ApprovalMode) (why, remedy string) {
 	switch {
 	case r.options.TightenOnly && allows:
-		return "because it allows and the folder is not trusted.", trustRemedy
+		return "because it allows and the directory is not trusted.", trustRemedy
 	case r.options.Tier == policy.TierExtension && allows:
 		return "because it allows: extensions only deny and ask.", "Copy the rule into a policy file of your own if you want it."
 	case r.options.Tier == policy.TierExtension && slices.Contains(modes, policy.ModeYolo):

@@ -248,7 +248,7 @@ func isTopLevel(w arg) bool {
 	return strings.TrimSpace(strings.TrimSuffix(text, "2>/dev/null")) == "git rev-parse --show-toplevel"
 }
 
-// push notes the folders that pushd leaves and enters: popd may lead to any of
+// push notes the directories that pushd leaves and enters: popd may lead to any of
 // those that the line pushes, wherever.
 func (a *analysis) push(dirs folders) {
 	if len(a.pushed.list) > 0 {

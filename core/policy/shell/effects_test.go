@@ -36,7 +36,7 @@ func TestRedirections(t *testing.T) {
 	})
 }
 
-// TestDirs follows changes of folder.
+// TestDirs follows changes of directory.
 func TestDirs(t *testing.T) {
 	for line, want := range map[string][]string{ // of the part with the text "p"
 		"p":                              {"."},

@@ -16,7 +16,7 @@ const (
 	command          // its value is a command line that programs run
 	switches         // harmless while its value is a plain word, number or empty
 	flags            // harmless without options that run or load something
-	places           // harmless while its value is folders below the one that the line runs in
+	places           // harmless while its value is directories below the one that the line runs in
 	splits           // bash splits words elsewhere
 	evaluated        // bash evaluates its value as arithmetic, in which a subscript may run commands
 )
@@ -49,7 +49,7 @@ var variables = map[string]effect{
 	"GH_EDITOR": command, "HGEDITOR": command, "SVN_EDITOR": command, "CVS_RSH": loads, "RSYNC_*": loads, "SVN_SSH": loads,
 	"LESSOPEN": loads, "LESSCLOSE": loads, "LESS": flags, "MORE": flags, "MANOPT": flags, "MANROFFOPT": loads, "SSH_ASKPASS": loads,
 	"SUDO_ASKPASS": loads, "TAR_OPTIONS": loads, "TAPE": loads, "RSH": loads, "GZIP": flags, "ZIPOPT": loads, "UNZIP": flags,
-	// git: what is not listed names programs, settings or folders.
+	// git: what is not listed names programs, settings or directories.
 	"GIT_*": loads, "GIT_SSH_COMMAND": command, "GIT_AUTHOR_*": harmless, "GIT_COMMITTER_*": harmless, "GIT_TERMINAL_PROMPT": harmless, "GIT_OPTIONAL_LOCKS": harmless,
 	"GIT_MERGE_AUTOEDIT": harmless, "GIT_REFLOG_ACTION": harmless, "GIT_PAGER_IN_USE": harmless, "GIT_FLUSH": harmless,
 	"GIT_LITERAL_PATHSPECS": harmless, "GIT_GLOB_PATHSPECS": harmless, "GIT_NOGLOB_PATHSPECS": harmless, "GIT_ICASE_PATHSPECS": harmless,
@@ -156,13 +156,13 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 	a.unknown(sc, shown, "programs that this line runs may run or load something else because of "+name)
 }
 
-// leadsAway tells whether a path may lead out of the folder that it starts in.
+// leadsAway tells whether a path may lead out of the directory that it starts in.
 func leadsAway(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || slices.Contains(strings.Split(path, "/"), "..")
 }
 
 // assignedNumber adds a part where arithmetic names a variable that makes
-// programs run something: PATH=1 is a folder too.
+// programs run something: PATH=1 is a directory too.
 func (a *analysis) assignedNumber(sc *scope, x syntax.ArithmExpr, n syntax.Node) {
 	w, ok := x.(*syntax.Word)
 	if !ok || !syntax.ValidName(w.Lit()) {

@@ -104,7 +104,7 @@ func forShell(text string) bool {
 	return !strings.HasPrefix(first, "#!") || strings.Contains(first, "sh")
 }
 
-// place is where a file lies: below the root or a home folder, below where the
+// place is where a file lies: below the root or a home directory, below where the
 // line starts, or somewhere.
 type place struct {
 	from rune // '/', '.' or '?'
@@ -133,7 +133,7 @@ func beginsRoot(path string) bool {
 }
 
 // sameFile tells whether two files may be one. Where they are not told from
-// the same folder, what counts is how their paths end.
+// the same directory, what counts is how their paths end.
 func sameFile(xs, ys []place) bool {
 	for _, x := range xs {
 		for _, y := range ys {
@@ -204,7 +204,7 @@ func (a *analysis) copies(sc *scope, ws []arg) {
 		unclear.prints = printed{}
 		last := operands[len(operands)-1]
 		a.wroteFile(&unclear, last)
-		for _, from := range operands[:len(operands)-1] { // the last may be a folder
+		for _, from := range operands[:len(operands)-1] { // the last may be a directory
 			if from.Static && last.Static {
 				a.wroteFile(&unclear, known(path.Join(last.Text, path.Base(from.Text))))
 			}

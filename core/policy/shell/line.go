@@ -45,7 +45,7 @@ type Part struct {
 	// Product marks a Write of the file that the part's program is there to write, as
 	// that of pandoc -o: what allows the program allows it in the workspace.
 	Product bool
-	// Dirs are the folders that the part may run in, as written, relative to
+	// Dirs are the directories that the part may run in, as written, relative to
 	// where the line starts or absolute; "." is where it starts. Empty: it
 	// cannot be told. Of popd they are also where it may lead.
 	Dirs []string
@@ -103,5 +103,5 @@ type Word struct {
 	// Text, if there are any.
 	Pattern bool
 
-	home bool // Text begins with a ~ that bash replaces by a home folder
+	home bool // Text begins with a ~ that bash replaces by a home directory
 }

@@ -136,7 +136,7 @@ type analysis struct {
 	setsDirs       bool                      // CDPATH and the like, or a function named cd
 	pushed         folders                   // that popd may lead to; none before the first pushd
 	popsAway       bool                      // nobody can tell where popd leads
-	moves          bool                      // something may change the folder
+	moves          bool                      // something may change the directory
 	readsFD        bool                      // a descriptor beside 0 to 2 may be open for reading
 	values         map[string]*facts         // of what the line assigns, as far as it has been walked
 	learned        bool                      // one of them is not known

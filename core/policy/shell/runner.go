@@ -12,7 +12,7 @@ import (
 type runner struct {
 	names string // separated by blanks
 	words string // first arguments that make it run them; "": any
-	// files are base names, in which * stands for anything, or folders, with a
+	// files are base names, in which * stands for anything, or directories, with a
 	// slash behind, in which all counts.
 	files string
 }

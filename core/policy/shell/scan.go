@@ -305,7 +305,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// mayMove tells whether walking a node may leave the folder that it starts in.
+// mayMove tells whether walking a node may leave the directory that it starts in.
 func mayMove(n syntax.Node) bool {
 	found := false
 	syntax.Walk(n, func(n syntax.Node) bool {

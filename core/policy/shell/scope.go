@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxDirs bounds the folders that are followed; beyond, they cannot be told.
+// maxDirs bounds the directories that are followed; beyond, they cannot be told.
 const maxDirs = 8
 
-// folders are where a command may run. An empty list: it cannot be told; then repo
+// directories are where a command may run. An empty list: it cannot be told; then repo
 // are directories whose repository of git it is in all the same, if there are any.
 type folders struct{ list, repo []string }
 
@@ -50,7 +50,7 @@ func (f folders) union(g folders) folders {
 	return folders{list: out}
 }
 
-// moved gives where a change to a folder leads.
+// moved gives where a change to a directory leads.
 func (f folders) moved(target string) folders {
 	if strings.HasPrefix(target, "/") || strings.HasPrefix(target, "~") {
 		return folders{list: []string{path.Clean(target)}}

@@ -10,7 +10,7 @@ import (
 )
 
 // PutVariables puts values in the place of each ${NAME} of a line for bash so that no
-// value, as the name of a folder, is ever read as a part of the line. One that means
+// value, as the name of a directory, is ever read as a part of the line. One that means
 // nothing to a shell is put in as it is. Any other stays a variable of the shell, in
 // quotes where it stands outside of them, and used holds it for the environment. In
 // single quotes one with nothing but blanks besides is put in, and one with more stays

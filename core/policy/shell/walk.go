@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// file walks a parsed text; its changes of folder stay in sc.
+// file walks a parsed text; its changes of directory stay in sc.
 func (a *analysis) file(sc *scope, f *syntax.File, source string) {
 	outer, at, mapped := a.source, a.at, a.mapped
 	a.source, a.at = source, sc
@@ -198,7 +198,7 @@ func (a *analysis) cases(sc *scope, c *syntax.CaseClause) {
 }
 
 // loop walks a body that may run any number of times: where it changes the
-// folder, nobody can tell where each round runs.
+// directory, nobody can tell where each round runs.
 func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
 	if mayMove(cmd) {
 		sc.dirs = folders{}

@@ -167,7 +167,7 @@ func (f *fields) word(w *syntax.Word) {
 }
 
 // place takes the first piece of a word if it begins with ~+, ~- or a ~ with a number:
-// bash replaces these by PWD, OLDPWD and folders that have been pushed.
+// bash replaces these by PWD, OLDPWD and directories that have been pushed.
 func (f *fields) place(w *syntax.Word, text string) bool {
 	name, rest, slash := strings.Cut(text, "/")
 	if len(name) < 2 || !strings.Contains("+-0123456789", name[1:2]) {

@@ -28,7 +28,7 @@ type wrapper struct {
 	programs  string // options whose value is the program that it runs in place of its own
 	unclear   string // options that change what is run in ways that are not followed
 	writes    string // options whose value is a file that it writes
-	moves     string // options whose value is the folder that the command runs in
+	moves     string // options whose value is the directory that the command runs in
 	shell     bool   // without a command it runs a shell
 	remote    bool   // the command runs in another place
 }

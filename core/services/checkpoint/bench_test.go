@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// benchProject makes a project of so many files of 4 kB, 100 a folder, none like
+// benchProject makes a project of so many files of 4 kB, 100 a directory, none like
 // another.
 func benchProject(b *testing.B, n int) (dir string, begin func(store string) *checkpoint.Recorder) {
 	b.Helper()

@@ -27,11 +27,11 @@ const (
 
 // Options configure a [Store]. Dir is required; any other field may be zero.
 type Options struct {
-	Dir      string // folder of the store, absolute and outside the project; made with mode 0700 when first needed
+	Dir      string // directory of the store, absolute and outside the project; made with mode 0700 when first needed
 	MaxFile  int64  // 0 or less: [DefaultMaxFile]
 	MaxTotal int64  // 0 or less: [DefaultMaxTotal]
 	MaxFiles int    // 0 or less: [DefaultMaxFiles]
-	// Skip are folders that no look at everything enters, absolute. The store
+	// Skip are directories that no look at everything enters, absolute. The store
 	// itself is always one of them.
 	Skip   []string
 	Now    func() time.Time // nil: time.Now
@@ -77,7 +77,7 @@ func New(o Options) *Store {
 	return &Store{o: o}
 }
 
-// Dir returns the folder of the store.
+// Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.o.Dir }
 
 // Modes of what the store makes: it is its owner's alone.
@@ -86,7 +86,7 @@ const (
 	folderMode fs.FileMode = 0o700
 )
 
-// Names in the store's folder.
+// Names in the store's directory.
 const (
 	objectsFolder  = "objects"
 	sessionsFolder = "sessions"
@@ -113,5 +113,5 @@ func failed(what string, err error) *fault.Error {
 		return e
 	}
 	return fault.Wrap(fault.CheckpointFailed, "checkpoint", fmt.Sprintf("%s: %s.", what, cause(err)),
-		"Make sure that the folder of the checkpoints may be written to and that the disk has room.", err)
+		"Make sure that the directory of the checkpoints may be written to and that the disk has room.", err)
 }

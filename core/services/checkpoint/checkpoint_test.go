@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// project is a folder with a store beside it, and a session in it.
+// project is a directory with a store beside it, and a session in it.
 type project struct {
 	t     *testing.T
 	dir   string
@@ -226,7 +226,7 @@ func TestUndoOfTheMiddleOne(t *testing.T) {
 		w.Since = true
 		_, err := p.r.Restore(t.Context(), committer(), p.plan(w))
 		require.NoError(t, err)
-		require.Equal(t, map[string]string{".": "folder"}, p.tree(), "with the folder that was made for it")
+		require.Equal(t, map[string]string{".": "folder"}, p.tree(), "with the directory that was made for it")
 	})
 }
 

@@ -66,7 +66,7 @@ func describe(s State) string {
 	case Link:
 		return "a link to " + show(s.Target)
 	case Folder:
-		return "a folder"
+		return "a directory"
 	case Other:
 		return "a special file"
 	case Absent:
@@ -74,7 +74,7 @@ func describe(s State) string {
 	return "nothing"
 }
 
-// displayName is a path relative to its workspace folder where it is that of the
+// displayName is a path relative to its workspace directory where it is that of the
 // target, else whole.
 func displayName(files *workspace.Workspace, path Name) string {
 	p, err := files.Resolve(string(path))

@@ -182,14 +182,14 @@ func changedSince(path Name) error {
 		"What was restored before it stays; look at the plan again.").Because(fault.Changed)
 }
 
-// errStays says of a folder that it is not removed.
+// errStays says of a directory that it is not removed.
 var errStays = errors.New("it holds something else")
 
 func staysText(path Name) string {
-	return "The folder " + show(path) + " stays, as it holds something else."
+	return "The directory " + show(path) + " stays, as it holds something else."
 }
 
-// remove takes away what is at a path; errStays: it is a folder that is not empty.
+// remove takes away what is at a path; errStays: it is a directory that is not empty.
 func (w *restoring) remove(ctx context.Context, s FileStep) error {
 	switch s.Now.Kind {
 	case File:
@@ -285,7 +285,7 @@ func makeLink(root *os.Root, name string, s FileStep) error {
 	return err
 }
 
-// inFolder opens the workspace folder that holds a path, for what is done by name
+// inFolder opens the workspace directory that holds a path, for what is done by name
 // in it: nothing leads out of it.
 func (w *restoring) inFolder(path Name, do func(root *os.Root, name string) error) error {
 	p, err := w.o.Files.Resolve(string(path))
@@ -330,7 +330,7 @@ func (w *restoring) makeFile(ctx context.Context, s FileStep) error {
 	return w.chmod(s.Path, s.Then)
 }
 
-// chmod gives a regular file or a folder its permissions.
+// chmod gives a regular file or a directory its permissions.
 func (w *restoring) chmod(path Name, as State) error {
 	return w.inFolder(path, func(root *os.Root, name string) error {
 		info, err := root.Lstat(name)

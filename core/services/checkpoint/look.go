@@ -29,7 +29,7 @@ type looker struct {
 	progress func(files int)
 
 	folder *workspace.Folder
-	dir    string // whose folder that is
+	dir    string // whose directory that is
 }
 
 // findings are what a look has found out.
@@ -264,7 +264,7 @@ func sizeText(n int64) string {
 }
 
 // canonical returns the path under which a file is known: where the links of its
-// folder lead, and where it is a link itself, both that and what it leads to.
+// directory lead, and where it is a link itself, both that and what it leads to.
 // Folders above it that are missing come along.
 func canonical(path string) []string {
 	dir, err := workspace.RealPath(filepath.Dir(path))

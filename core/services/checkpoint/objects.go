@@ -61,7 +61,7 @@ func (s *Store) put(data []byte, durable bool) (sum string, err error) {
 // tempPattern is how files begin that are on their way to become others.
 const tempPattern = ".part-"
 
-// createTemp makes a private file in a folder of the store, which is made where
+// createTemp makes a private file in a directory of the store, which is made where
 // it is missing.
 func createTemp(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, tempPattern+"*")

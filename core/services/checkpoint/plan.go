@@ -180,19 +180,19 @@ func (p *planning) sort() {
 	slices.SortFunc(p.Done, byPath)
 }
 
-// foldersThatStay leaves out the folders that hold something which the plan does
-// not remove: a folder that a call has made goes only when nothing else is in it,
+// foldersThatStay leaves out the directories that hold something which the plan does
+// not remove: a directory that a call has made goes only when nothing else is in it,
 // and one that was a file is not taken away from what is in it.
 func (p *planning) foldersThatStay() {
 	goes := map[string]bool{}
 	var stay []Name
-	for i, s := range slices.Backward(p.Steps) { // what is in a folder before it
+	for i, s := range slices.Backward(p.Steps) { // what is in a directory before it
 		if s.Now.Kind == Folder && s.Then.Kind != Folder && holdsMore(string(s.Path), goes) {
 			p.Steps = slices.Delete(p.Steps, i, i+1)
 			if s.Then.Kind == Absent {
 				stay = append(stay, s.Path)
 			} else {
-				p.refuse(s.Path, fault.LaterWork, "it is a folder now that holds something else")
+				p.refuse(s.Path, fault.LaterWork, "it is a directory now that holds something else")
 			}
 			continue
 		}
@@ -203,7 +203,7 @@ func (p *planning) foldersThatStay() {
 	}
 }
 
-// holdsMore reports whether a folder holds anything but what goes.
+// holdsMore reports whether a directory holds anything but what goes.
 func holdsMore(path string, goes map[string]bool) bool {
 	f, err := os.Open(path)
 	if err != nil {

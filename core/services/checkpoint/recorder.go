@@ -94,7 +94,7 @@ type Taken struct {
 
 // Begin keeps what a call may change, before it runs. When it returns without an
 // error, that is on the disk. An error is of code checkpoint_failed, cancelled, or
-// what a look at the folders gave: then what the call changes cannot be undone.
+// what a look at the directories gave: then what the call changes cannot be undone.
 func (r *Recorder) Begin(ctx context.Context, c Call) (*Taken, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

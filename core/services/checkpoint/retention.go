@@ -182,7 +182,7 @@ func (s *Store) sweep(ctx context.Context, refs map[string]bool) error {
 		dir := filepath.Join(top, shard.Name())
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // it is no folder of ours, or tried again
+			continue // it is no directory of ours, or tried again
 		}
 		for _, e := range entries {
 			info, err := e.Info()

@@ -16,15 +16,15 @@ import (
 	"github.com/fettle-dev/fettle/core/services/discovery"
 )
 
-// CM-15: a folder that a call has made and that holds somebody else's file stays:
+// CM-15: a directory that a call has made and that holds somebody else's file stays:
 // no plan and no report says that it goes.
 func TestFolderThatStays(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.edit("g/deep/f", "new\n")
 	p.write("g/mine", "mine\n")
 	plan := p.plan(what("1"))
-	require.Len(t, plan.Steps, 2, "the file, and the folder that was made for it")
-	require.Contains(t, strings.Join(plan.Warnings, " "), "The folder "+p.path("g")+" stays")
+	require.Len(t, plan.Steps, 2, "the file, and the directory that was made for it")
+	require.Contains(t, strings.Join(plan.Warnings, " "), "The directory "+p.path("g")+" stays")
 	report, err := p.r.Restore(t.Context(), committer(), plan)
 	require.NoError(t, err)
 	require.Len(t, report.Steps, 2)
@@ -55,10 +55,10 @@ func TestFolderThatStays(t *testing.T) {
 	})
 }
 
-// CM-15: folders get the permissions back that they had, whatever those permit.
+// CM-15: directories get the permissions back that they had, whatever those permit.
 func TestModesOfFolders(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("folders have no such permissions")
+		t.Skip("directories have no such permissions")
 	}
 	p := newProject(t, checkpoint.Options{})
 	p.write("private/f", "x\n")

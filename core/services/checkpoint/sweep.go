@@ -25,10 +25,10 @@ type task struct {
 	made  *seen // what was found; nil: not yet
 }
 
-// everything looks at all that is not ignored below the folders of the workspace,
+// everything looks at all that is not ignored below the directories of the workspace,
 // and at what is known already. Without a look at everything before it there are
 // no changes but of what was known. The error is of code cancelled, or that of a
-// folder of the workspace; then nothing counts as looked at.
+// directory of the workspace; then nothing counts as looked at.
 func (l *looker) everything(ctx context.Context) (findings, error) {
 	defer l.closeFolder()
 	l.round++
@@ -57,7 +57,7 @@ func (l *looker) everything(ctx context.Context) (findings, error) {
 			unmet = append(unmet, path)
 		}
 	}
-	slices.Sort(unmet) // so that those of a folder come together
+	slices.Sort(unmet) // so that those of a directory come together
 	for _, path := range unmet {
 		if ctx.Err() != nil {
 			return findings{}, cancelled(ctx, "Looking at the files")
@@ -101,7 +101,7 @@ type sweep struct {
 	folders map[string]fs.FileMode // with their permissions; 0 for those of the workspace itself
 }
 
-// walk finds the files of one folder that have to be read.
+// walk finds the files of one directory that have to be read.
 func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 	start, err := w.looker.files.Resolve(folder)
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 	}
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
-		return fault.Wrap(fault.ReadContentFailure, "checkpoint.look", fmt.Sprintf("The folder %s cannot be looked at: %s.", folder, cause(err)), "", err)
+		return fault.Wrap(fault.ReadContentFailure, "checkpoint.look", fmt.Sprintf("The directory %s cannot be looked at: %s.", folder, cause(err)), "", err)
 	}
 	if w.folders == nil {
 		w.folders = map[string]fs.FileMode{}
@@ -147,11 +147,11 @@ func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 		f.gaps = append(f.gaps, Gap{Name(why.Path), fmt.Sprintf("it is ignored by %s, line %d, and so is all else that this line covers", why.Source, why.Line)})
 	}
 	for _, closed := range tally.Closed {
-		f.gaps = append(f.gaps, Gap{Name(closed), "the folder cannot be listed"})
+		f.gaps = append(f.gaps, Gap{Name(closed), "the directory cannot be listed"})
 	}
 	switch {
 	case w.files > w.store.o.MaxFiles:
-		f.notes = append(f.notes, fmt.Sprintf("There are more than %d files below the folders of the workspace; those beyond are not looked at, and what happens to them cannot be undone.", w.store.o.MaxFiles))
+		f.notes = append(f.notes, fmt.Sprintf("There are more than %d files below the directories of the workspace; those beyond are not looked at, and what happens to them cannot be undone.", w.store.o.MaxFiles))
 	case tally.Partial:
 		f.notes = append(f.notes, "There are too many files below "+folder+"; some are not looked at, and what happens to them cannot be undone.")
 	}
@@ -162,7 +162,7 @@ func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 func (w *sweep) meet(path string, info workspace.Info) {
 	known := w.tree[path]
 	if known != nil && known.round == w.round {
-		return // below two folders of the workspace
+		return // below two directories of the workspace
 	}
 	if known == nil && !w.full {
 		if known = w.cache[path]; known != nil && (known.state.SHA256 == "" || !known.settled(printOf(info)) || !w.store.has(known.state.SHA256) || known.state.keptBytes() > w.budget) {
@@ -194,7 +194,7 @@ func (w *sweep) meet(path string, info workspace.Info) {
 
 const maxReaders = 8
 
-// readTasks reads the files, those of a folder by one goroutine.
+// readTasks reads the files, those of a directory by one goroutine.
 func (w *sweep) readTasks(ctx context.Context) error {
 	const share = 64
 	var readers sync.WaitGroup
@@ -232,7 +232,7 @@ func (w *sweep) readTasks(ctx context.Context) error {
 // durableTasks is up to how many objects are put on the disk one by one.
 const durableTasks = 16
 
-// skipped are the folders that are not entered, with links followed.
+// skipped are the directories that are not entered, with links followed.
 func (s *Store) skipped() []string {
 	var all []string
 	for _, dir := range append([]string{s.o.Dir}, s.o.Skip...) {

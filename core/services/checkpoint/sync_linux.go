@@ -9,7 +9,7 @@ import (
 // syncsAll: many new files are put on the disk in one go.
 const syncsAll = true
 
-// syncAll puts on the disk all that was written to the file system of a folder.
+// syncAll puts on the disk all that was written to the file system of a directory.
 func syncAll(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

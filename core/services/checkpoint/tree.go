@@ -39,7 +39,7 @@ func (s *seen) settled(now print) bool {
 	return s.print == now && s.at-max(now.mtime, now.ctime) >= racyWindow
 }
 
-// tree is what lies below the folders of a workspace, by absolute path.
+// tree is what lies below the directories of a workspace, by absolute path.
 type tree map[string]*seen
 
 // kept returns how many bytes of files are kept.

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkCommit replaces a file; BenchmarkFloor writes, flushes and renames
-// by hand, with a flush of the folder too, and looks at nothing.
+// by hand, with a flush of the directory too, and looks at nothing.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{10 << 10, 2 << 20} {
 		b.Run(fmt.Sprint(size>>10, "KiB"), func(b *testing.B) {

@@ -103,11 +103,11 @@ type Options struct {
 	// Settle is a further wait between the verification of the displaced file
 	// and its removal, in which a program whose open(2) was under way during the
 	// exchange is still noticed and the commit undone. Zero: [DefaultSettle].
-	// Negative: none beyond the time that flushing the folder takes.
+	// Negative: none beyond the time that flushing the directory takes.
 	Settle time.Duration
 
 	// Hook, if set, is called at each [Step] of a commit, on the goroutine of
-	// the call, with the folder locked. Its error ends the commit there as a
+	// the call, with the directory locked. Its error ends the commit there as a
 	// failing system call would. For tests.
 	Hook func(Step) error
 
@@ -117,7 +117,7 @@ type Options struct {
 }
 
 // Committer commits changes. It is safe for concurrent use; commits into one
-// folder run one after another, across Committers and processes.
+// directory run one after another, across Committers and processes.
 //
 // It holds no descriptor, goroutine or file between calls.
 type Committer struct {
@@ -144,7 +144,7 @@ func New(o Options) *Committer {
 
 // Request is one change to one file.
 type Request struct {
-	Dir  *os.File // folder that really holds the target, open for reading; borrowed for the call; required
+	Dir  *os.File // directory that really holds the target, open for reading; borrowed for the call; required
 	Name string   // target's base name in Dir; a symbolic link there is refused, not followed; required
 	Path string   // target's absolute path, for messages; required
 	Data []byte   // the whole new content; not kept, not changed
@@ -218,13 +218,13 @@ type Outcome struct {
 // file gets mode 0666 less the umask, or what the directory's default ACL says.
 //
 // A nil error means that the new bytes are at the path and flushed to disk,
-// with the folder's entry. Any error means that the target was not changed by
+// with the directory's entry. Any error means that the target was not changed by
 // this call, with three exceptions that the error's message states: the
 // exchange of names could not be undone (code file_write_failure; the previous
 // file is then in Kept, unless somebody has removed it), a new file could not be
 // withdrawn (the same code), and the old bytes of a file that was rewritten in
 // place could not be put back. No temporary file of the call is left, unless it cannot
-// be removed: then it is logged, and goes with a later commit in the folder.
+// be removed: then it is logged, and goes with a later commit in the directory.
 //
 // An ended ctx stops the call with code cancelled up to the moment at which
 // the names are exchanged (AR-29); after it the commit is carried through.
@@ -234,7 +234,7 @@ type Outcome struct {
 //     (another program holds the target open for writing; FS-59)
 //   - edit_requires_prior_read, reason never_read: Base is "" and the name is
 //     taken, however late that came about (FS-62)
-//   - not_a_regular_file: the target is a link, folder or special file
+//   - not_a_regular_file: the target is a link, directory or special file
 //   - permission_denied: also for a target that may not be written, though a
 //     rename would get round its mode, and without a RecoveryDir for one in a
 //     directory that may not be written, or whose owner cannot be kept

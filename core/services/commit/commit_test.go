@@ -20,10 +20,10 @@ const (
 	extText = "somebody else's bytes\n"
 )
 
-// fixture is a folder with a target in it.
+// fixture is a directory with a target in it.
 type fixture struct {
 	t    testing.TB
-	path string // of the folder
+	path string // of the directory
 	dir  *os.File
 	file string // path of the target
 }
@@ -61,7 +61,7 @@ func (fx *fixture) content() string {
 	return string(data)
 }
 
-// names lists the folder, sorted.
+// names lists the directory, sorted.
 func (fx *fixture) names() []string {
 	fx.t.Helper()
 	entries, err := os.ReadDir(fx.path)

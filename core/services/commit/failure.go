@@ -23,9 +23,9 @@ const (
 func checkRequest(r Request) error {
 	switch {
 	case r.Dir == nil:
-		return fault.New(fault.FileWriteFailure, op, "The commit names no folder.", "")
+		return fault.New(fault.FileWriteFailure, op, "The commit names no directory.", "")
 	case r.Name == "" || r.Name == "." || r.Name == ".." || filepath.Base(r.Name) != r.Name || strings.ContainsRune(r.Name, 0):
-		return fault.New(fault.FileWriteFailure, op, fmt.Sprintf("%q is not the name of a file in a folder.", r.Name), "")
+		return fault.New(fault.FileWriteFailure, op, fmt.Sprintf("%q is not the name of a file in a directory.", r.Name), "")
 	case r.Base != "" && !isHash(r.Base):
 		return fault.New(fault.FileWriteFailure, op, fmt.Sprintf("%q is not a SHA-256 in lower-case hex.", r.Base), "")
 	}
@@ -64,10 +64,10 @@ func classify(path string, err error) error {
 			"Free some space or raise the quota, then call again; the target was not changed.")
 	case errors.Is(err, fs.ErrPermission) || isReadOnly(err):
 		return wrap(fault.PermissionDenied, fmt.Sprintf("Writing %s is not permitted.", path),
-			"Ask the user to change the permissions of the file or its folder, or write elsewhere; the target was not changed.")
+			"Ask the user to change the permissions of the file or its directory, or write elsewhere; the target was not changed.")
 	case isMountPoint(err):
 		return wrap(fault.FileWriteFailure, fmt.Sprintf("%s is mounted as a file of its own, which cannot be replaced.", path),
-			"Write the file that is mounted there, or mount its folder; the target was not changed.")
+			"Write the file that is mounted there, or mount its directory; the target was not changed.")
 	default:
 		return wrap(fault.FileWriteFailure, fmt.Sprintf("Writing %s failed: %s.", path, reasonOf(err)), nextCall)
 	}
@@ -115,7 +115,7 @@ func (t *transaction) notPutBack(now, older string, cause error) error {
 	}
 	remedy := "Read both files; if the new content is not wanted, put the previous content back."
 	if tempPattern.MatchString(older) {
-		remedy += " Do so before the next write in this folder, which takes that file for a leftover."
+		remedy += " Do so before the next write in this directory, which takes that file for a leftover."
 	}
 	return fault.Wrap(fault.FileWriteFailure, op,
 		fmt.Sprintf("%s Its previous content is in %s.", message, filepath.Join(t.folderPath(), older)), remedy, cause)
@@ -172,7 +172,7 @@ func describe(mode fs.FileMode) string {
 	case mode&fs.ModeSymlink != 0:
 		return "a symbolic link"
 	case mode.IsDir():
-		return "a folder"
+		return "a directory"
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe"
 	case mode&fs.ModeSocket != 0:

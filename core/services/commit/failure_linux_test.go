@@ -162,7 +162,7 @@ func TestFailedCall(t *testing.T) { // FS-65
 					}
 					name := fmt.Sprintf("%s: %s %d: %v", way, call, nth, cause)
 					if way == "rename" && call == "sync" && nth == 2 {
-						require.NoError(t, err, name) // a rename cannot be undone; the folder's flush is only logged
+						require.NoError(t, err, name) // a rename cannot be undone; the directory's flush is only logged
 						continue
 					}
 					if err == nil && w.base != "" && refusals[call] && slices.Contains([]error{unix.EACCES, unix.EPERM, unix.EBUSY}, cause) {
@@ -247,7 +247,7 @@ func (s *recording) sync(f *os.File) error {
 		return err
 	}
 	if info.IsDir() {
-		s.calls = append(s.calls, "flush folder")
+		s.calls = append(s.calls, "flush directory")
 	} else {
 		s.calls = append(s.calls, "flush file")
 	}
@@ -271,12 +271,12 @@ func (s *recording) remove(dir *os.File, name string) error {
 	return s.system.remove(dir, name)
 }
 
-// TestFlushes: bytes are on disk before they come to the path, and the folder
+// TestFlushes: bytes are on disk before they come to the path, and the directory
 // before the call says so and the old version goes.
 func TestFlushes(t *testing.T) { // FS-58
 	for base, want := range map[string][]string{
-		oldText: {"flush file", "place", "flush folder", "remove"},
-		"":      {"flush file", "place", "flush folder"},
+		oldText: {"flush file", "place", "flush directory", "remove"},
+		"":      {"flush file", "place", "flush directory"},
 	} {
 		fx := newFixture(t, base)
 		s := &recording{system: kernel{}}
@@ -321,7 +321,7 @@ func TestAttributes(t *testing.T) { // FS-58, FS-55
 	}
 }
 
-// TestFolderACL: a folder's default ACL is for new files, not for replaced ones.
+// TestFolderACL: a directory's default ACL is for new files, not for replaced ones.
 func TestFolderACL(t *testing.T) { // FS-58
 	fx := newFixture(t, oldText)
 	require.NoError(t, os.Chmod(fx.file, 0o600))

@@ -34,7 +34,7 @@ func (t *transaction) rewrite(ctx context.Context, why *obstacle) error {
 	if info.Dev != t.checked.Dev || info.Ino != t.checked.Ino {
 		return t.changed("was replaced")
 	}
-	// The folder's lock does not cover the file's names in other folders.
+	// The directory's lock does not cover the file's names in other directories.
 	if err := t.lockFile(ctx, file); err != nil {
 		return err
 	}

@@ -23,21 +23,21 @@ func TestLeftovers(t *testing.T) {
 		removed bool
 		kept    bool
 	}{
-		"new bytes, not yet exchanged":  {temp, newText, true, false},
-		"old bytes, already exchanged":  {temp, oldText, true, false},
-		"somebody's work":               {temp, extText, false, true},
-		"a torn part":                   {part, newText[:len(newText)-1], false, true},
-		"shorter than a part":           {part, "#", false, true},
-		"a whole part":                  {part, newText, true, false},
-		"a part not begun":              {part, "", true, false},
-		"as long as a part":             {part, strings.Repeat("#", len(newText)), false, true},
-		"longer than a part":            {part, newText + "#", false, true},
-		"an old part":                   {".fettle-part-0123456789abcdef", "half of", false, true},
-		"an old part, not begun":        {".fettle-part-0123456789abcdef", "", true, false},
-		"not a name of ours":            {".fettle-notes", extText, false, false},
-		"almost a name of ours":         {temp + "0", oldText, false, false},
-		"kept before":                   {"target.txt.fettle-kept-0123456789abcdef", extText, false, false},
-		"the project's settings folder": {".fettle/settings.json", extText, false, false},
+		"new bytes, not yet exchanged":     {temp, newText, true, false},
+		"old bytes, already exchanged":     {temp, oldText, true, false},
+		"somebody's work":                  {temp, extText, false, true},
+		"a torn part":                      {part, newText[:len(newText)-1], false, true},
+		"shorter than a part":              {part, "#", false, true},
+		"a whole part":                     {part, newText, true, false},
+		"a part not begun":                 {part, "", true, false},
+		"as long as a part":                {part, strings.Repeat("#", len(newText)), false, true},
+		"longer than a part":               {part, newText + "#", false, true},
+		"an old part":                      {".fettle-part-0123456789abcdef", "half of", false, true},
+		"an old part, not begun":           {".fettle-part-0123456789abcdef", "", true, false},
+		"not a name of ours":               {".fettle-notes", extText, false, false},
+		"almost a name of ours":            {temp + "0", oldText, false, false},
+		"kept before":                      {"target.txt.fettle-kept-0123456789abcdef", extText, false, false},
+		"the project's settings directory": {".fettle/settings.json", extText, false, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestLeftovers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{path}, out.Kept)
 	})
-	t.Run("a folder by that name", func(t *testing.T) {
+	t.Run("a directory by that name", func(t *testing.T) {
 		fx := newFixture(t, oldText)
 		path := filepath.Join(fx.path, temp)
 		require.NoError(t, os.Mkdir(path, 0o755))
@@ -162,7 +162,7 @@ func TestRecover(t *testing.T) { // FS-64
 			require.Equal(t, before, fx.state())
 		})
 	}
-	t.Run("folder gone", func(t *testing.T) {
+	t.Run("directory gone", func(t *testing.T) {
 		fx, c := killedInPlace(t)
 		require.NoError(t, os.RemoveAll(fx.path))
 		left, err := c.Recover(t.Context())

@@ -11,12 +11,12 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Lock takes the lock of a folder, which every commit into it takes: it
+// Lock takes the lock of a directory, which every commit into it takes: it
 // excludes this process's and other processes' commits alike (FS-66), and
 // nobody else. It waits until ctx ends; then the error has code cancelled.
 // dir is borrowed for the call only. unlock is to be called once.
 //
-// The lock is an flock on an own descriptor of the folder. Where the file
+// The lock is an flock on an own descriptor of the directory. Where the file
 // system or platform has none (NFS, Windows), only calls through this
 // Committer exclude each other, and the checks of each commit stand alone.
 func (c *Committer) Lock(ctx context.Context, dir *os.File) (unlock func(), err error) {
@@ -27,14 +27,14 @@ func (c *Committer) Lock(ctx context.Context, dir *os.File) (unlock func(), err 
 	return unlock, nil
 }
 
-// folderID tells folders apart: by identity where the platform has one, else
+// folderID tells directories apart: by identity where the platform has one, else
 // by name.
 type folderID struct {
 	dev, ino uint64
 	name     string
 }
 
-// lockedFolder is a folder whose lock we have.
+// lockedFolder is a directory whose lock we have.
 type lockedFolder struct {
 	file      *os.File
 	id        folderID
@@ -65,7 +65,7 @@ func (c *Committer) lock(ctx context.Context, dir *os.File) (lockedFolder, func(
 	case err == nil:
 		folder.exclusive = true
 	case errors.Is(err, errors.ErrUnsupported):
-		c.log.Debug("folder cannot be locked against other processes", "folder", dir.Name(), "error", err)
+		c.log.Debug("directory cannot be locked against other processes", "folder", dir.Name(), "error", err)
 	default:
 		closeFile(file)
 		leave()
@@ -87,13 +87,13 @@ type queues struct {
 	byDir map[folderID]*queue
 }
 
-// queue is one folder's; its channel holds a token while somebody is in.
+// queue is one directory's; its channel holds a token while somebody is in.
 type queue struct {
 	token chan struct{}
 	users int // in or waiting; the last one removes the queue
 }
 
-// enter waits for the folder's turn. leave is to be called once.
+// enter waits for the directory's turn. leave is to be called once.
 func (q *queues) enter(ctx context.Context, id folderID) (leave func(), err error) {
 	q.mu.Lock()
 	if q.byDir == nil {

@@ -144,7 +144,7 @@ type noLocks struct{ system }
 
 func (noLocks) tryLock(*os.File) error { return unsupported(os.ErrInvalid) }
 
-// TestFoldersDoNotWait: commits into different folders run side by side.
+// TestFoldersDoNotWait: commits into different directories run side by side.
 func TestFoldersDoNotWait(t *testing.T) { // FS-66
 	a, b := newFixture(t, oldText), newFixture(t, oldText)
 	c := New(Options{})

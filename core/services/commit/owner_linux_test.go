@@ -64,14 +64,14 @@ func TestNobodyPermissions(t *testing.T) {
 		require.NoError(t, os.Chmod(fx.file, 0o200))
 		refused(t, fx, oldText)
 	})
-	t.Run("read-only folder", func(t *testing.T) {
+	t.Run("read-only directory", func(t *testing.T) {
 		fx := newFixture(t, oldText)
 		require.NoError(t, os.Chmod(fx.path, 0o555))
 		defer os.Chmod(fx.path, 0o755)
 		refused(t, fx, oldText)
 		require.Equal(t, oldText, fx.content())
 	})
-	t.Run("new file in a read-only folder", func(t *testing.T) {
+	t.Run("new file in a read-only directory", func(t *testing.T) {
 		fx := newFixture(t, "")
 		require.NoError(t, os.Chmod(fx.path, 0o555))
 		defer os.Chmod(fx.path, 0o755)

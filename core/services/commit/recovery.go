@@ -58,10 +58,10 @@ type Leftover struct {
 	Detail string        // a sentence for people
 }
 
-// Recover goes through the recovery folder and finishes what killed runs left
+// Recover goes through the recovery directory and finishes what killed runs left
 // half done (FS-64). A file that others have changed or replaced since is left
 // alone, and so is its recovery file. Recover is to be called at start-up; it
-// leaves alone what running commits have in hand. The error is for the folder
+// leaves alone what running commits have in hand. The error is for the directory
 // as a whole, or an ended ctx (code cancelled).
 func (c *Committer) Recover(ctx context.Context) ([]Leftover, error) {
 	if c.options.RecoveryDir == "" {
@@ -73,7 +73,7 @@ func (c *Committer) Recover(ctx context.Context) ([]Leftover, error) {
 	}
 	if err != nil {
 		return nil, fault.Wrap(fault.ReadContentFailure, op,
-			fmt.Sprintf("The recovery folder %s cannot be read.", c.options.RecoveryDir), "", err)
+			fmt.Sprintf("The recovery directory %s cannot be read.", c.options.RecoveryDir), "", err)
 	}
 	var found []Leftover
 	for _, entry := range entries {

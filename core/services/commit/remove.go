@@ -92,7 +92,7 @@ func (t *transaction) settleRemoval(ctx context.Context, temp string) error {
 	t.discard(temp)
 	_ = t.step(StepUnlinked) // nothing can be undone any more
 	if err := t.system.sync(t.dir); err != nil {
-		t.log.Error("folder could not be flushed", "folder", t.folderPath(), "error", err)
+		t.log.Error("directory could not be flushed", "folder", t.folderPath(), "error", err)
 	}
 	t.rescue(ctx, w)
 	return nil

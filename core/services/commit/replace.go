@@ -286,7 +286,7 @@ func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) err
 	}
 	_ = t.step(StepExchanged) // nothing can be undone from here
 	if err := t.system.sync(t.dir); err != nil {
-		t.log.Error("folder could not be flushed", "folder", t.folderPath(), "error", err)
+		t.log.Error("directory could not be flushed", "folder", t.folderPath(), "error", err)
 	}
 	_ = t.step(StepSynced)
 	if replacesOpenFiles {

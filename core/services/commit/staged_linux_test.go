@@ -337,7 +337,7 @@ func TestNameTakenMeanwhile(t *testing.T) { // FS-62
 	}
 }
 
-// TestNamesThroughLinks: kept files and recovery files are named by the folder
+// TestNamesThroughLinks: kept files and recovery files are named by the directory
 // that really holds them, though the target's path leads through a link.
 func TestNamesThroughLinks(t *testing.T) { // FS-60, FS-63, FS-64
 	through := func(t *testing.T) (*fixture, Request) {

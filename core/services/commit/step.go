@@ -7,7 +7,7 @@ type Step string
 
 // Steps.
 const (
-	StepLocked      Step = "locked"       // the folder is locked; nothing was looked at
+	StepLocked      Step = "locked"       // the directory is locked; nothing was looked at
 	StepChecked     Step = "checked"      // the target holds the base (existing targets only)
 	StepTempWritten Step = "temp_written" // the new bytes are flushed, and have no name that lasts
 	StepTempLinked  Step = "temp_linked"  // they have a temporary name beside the target (existing targets only)
@@ -15,7 +15,7 @@ const (
 	StepExchanged   Step = "exchanged"    // they are at the path, where another program's open waits until they are judged; what they displaced has a temporary name
 	StepVerified    Step = "verified"     // what they displaced is the base, and nobody can write to it
 	StepUndone      Step = "undone"       // it was not: the exchange was undone, our bytes have the temporary name
-	StepSynced      Step = "synced"       // the folder is flushed
+	StepSynced      Step = "synced"       // the directory is flushed
 	StepUnlinked    Step = "unlinked"     // the displaced file has no name any more
 	StepTwinDropped Step = "twin_dropped" // another program's bytes were kept already: the file that held them too has no name any more
 

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// listing counts the batches in which a folder is listed, and fails some.
+// listing counts the batches in which a directory is listed, and fails some.
 type listing struct {
 	system
 	batches int
@@ -29,7 +29,7 @@ func (s *listing) list(dir *os.File, n int) ([]string, error) {
 	return s.system.list(dir, n)
 }
 
-// TestSweepAgain: a folder counts as looked through only when it was.
+// TestSweepAgain: a directory counts as looked through only when it was.
 func TestSweepAgain(t *testing.T) { // FS-65
 	leftover := func(t *testing.T) (*fixture, string) {
 		fx := newFixture(t, oldText)

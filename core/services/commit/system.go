@@ -15,7 +15,7 @@ import (
 type system interface {
 	// openDir opens dir anew: a lock on the result is the caller's own.
 	openDir(dir *os.File) (*os.File, error)
-	// pathOf is the absolute name of an open folder; fallback where the system
+	// pathOf is the absolute name of an open directory; fallback where the system
 	// does not tell.
 	pathOf(dir *os.File, fallback string) string
 	// tryLock takes the lock that ends with unlock or the file's last close;
@@ -41,7 +41,7 @@ type system interface {
 
 	// createUnnamed makes a file that vanishes unless linkUnnamed gives it a
 	// name; createNamed makes one that must be new. Both have the mode perm less
-	// the umask, or what the folder's default ACL makes of it.
+	// the umask, or what the directory's default ACL makes of it.
 	createUnnamed(dir *os.File, perm fs.FileMode) (*os.File, error)
 	createNamed(dir *os.File, name string, perm fs.FileMode) (*os.File, error)
 	linkUnnamed(f *os.File, dir *os.File, name string) error // fs.ErrExist if taken

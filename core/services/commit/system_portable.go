@@ -17,7 +17,7 @@ type kernel struct{}
 
 func in(dir *os.File, name string) string { return filepath.Join(dir.Name(), name) }
 
-// openDir opens the folder by its name and makes sure that it is the same one.
+// openDir opens the directory by its name and makes sure that it is the same one.
 func (kernel) openDir(dir *os.File) (*os.File, error) {
 	opened, err := os.Open(dir.Name())
 	if err != nil {
@@ -37,8 +37,8 @@ func (kernel) openDir(dir *os.File) (*os.File, error) {
 	return opened, nil
 }
 
-// errReplaced: another folder has the name by now.
-var errReplaced = errors.New("folder was replaced by another one")
+// errReplaced: another directory has the name by now.
+var errReplaced = errors.New("directory was replaced by another one")
 
 func (kernel) pathOf(_ *os.File, fallback string) string { return fallback }
 
@@ -103,7 +103,7 @@ func (kernel) reserve(*os.File, int64) error { return nil }
 
 func (kernel) truncate(f *os.File, size int64) error { return f.Truncate(size) }
 
-// sync leaves folders out: they cannot be flushed everywhere.
+// sync leaves directories out: they cannot be flushed everywhere.
 func (kernel) sync(f *os.File) error {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil

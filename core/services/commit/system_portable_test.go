@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// TestFolderReplaced: a folder that was swapped for another one since it was
+// TestFolderReplaced: a directory that was swapped for another one since it was
 // found inside the workspace is not written to.
 func TestFolderReplaced(t *testing.T) { // FS-63
 	parent := t.TempDir()
@@ -20,7 +20,7 @@ func TestFolderReplaced(t *testing.T) { // FS-63
 	require.NoError(t, os.Mkdir(path, 0o755))
 	fx := fixtureIn(t, path, oldText)
 	if err := os.Rename(path, filepath.Join(parent, "moved")); err != nil {
-		t.Skip("an open folder cannot be renamed here:", err)
+		t.Skip("an open directory cannot be renamed here:", err)
 	}
 	require.NoError(t, os.Mkdir(path, 0o755))
 	require.NoError(t, os.WriteFile(fx.file, []byte(oldText), 0o644))

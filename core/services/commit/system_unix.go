@@ -65,7 +65,7 @@ func (kernel) tryLock(f *os.File) error {
 		return nil
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return errBusy
-	default: // NFS and others have no flock on folders, each with its own error
+	default: // NFS and others have no flock on directories, each with its own error
 		return unsupported(err)
 	}
 }

@@ -47,7 +47,7 @@ func randomName() string {
 	return hex.EncodeToString(b[:])
 }
 
-// folderPath is the absolute name of the folder that really holds the target:
+// folderPath is the absolute name of the directory that really holds the target:
 // the system's answer where there is one, as the target's own path may lead
 // through links.
 func (t *transaction) folderPath() string {

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// dying is a disk that fails when the folder is flushed, and is mounted
+// dying is a disk that fails when the directory is flushed, and is mounted
 // read-only from then on.
 type dying struct {
 	system

@@ -11,11 +11,11 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// above returns what ignore files above a workspace folder say of what lies in
-// it: those of the repository that the folder is a part of, up to its root. They
+// above returns what ignore files above a workspace directory say of what lies in
+// it: those of the repository that the directory is a part of, up to its root. They
 // are read although they lie outside of the workspace, links among them
-// excepted. There are none where the folder is in no repository; and none that
-// ignore the folder itself, as whoever made it a workspace has named it.
+// excepted. There are none where the directory is in no repository; and none that
+// ignore the directory itself, as whoever made it a workspace has named it.
 func (o Options) above(folder string) []level {
 	if o.NoGitIgnore {
 		return nil
@@ -42,7 +42,7 @@ func (o Options) above(folder string) []level {
 		}
 		dir := join(s.dir, element)
 		s = &Scope{top: root, dir: dir, git: seenFrom(dir, s.git)}
-		if dir != rel { // the folder's own file is read with those below
+		if dir != rel { // the directory's own file is read with those below
 			s.git = prepend(s.git, s.loadAbove(gitIgnoreName))
 		}
 	}
@@ -56,8 +56,8 @@ func (o Options) above(folder string) []level {
 	return levels
 }
 
-// repositoryAbove returns the root of the repository that folder lies in,
-// above it; not ok if there is none, or folder is a root itself.
+// repositoryAbove returns the root of the repository that directory lies in,
+// above it; not ok if there is none, or directory is a root itself.
 func repositoryAbove(folder string) (root string, ok bool) {
 	for dir := folder; ; dir = filepath.Dir(dir) {
 		_, err := os.Lstat(filepath.Join(dir, gitName))
@@ -70,7 +70,7 @@ func repositoryAbove(folder string) (root string, ok bool) {
 	}
 }
 
-// loadAbove reads an ignore file in or below the folder of s by its name; nil
+// loadAbove reads an ignore file in or below the directory of s by its name; nil
 // if there is none, or it is a link.
 func (s *Scope) loadAbove(name ...string) *ruleFile {
 	path := s.path(filepath.Join(name...))

@@ -57,7 +57,7 @@ func verdicts(t testing.TB, run func(string, ...string) string, paths []string) 
 	return said
 }
 
-// partsOf returns a few folders of a repository, not ignored, one below the
+// partsOf returns a few directories of a repository, not ignored, one below the
 // other.
 func partsOf(t testing.TB, top string, run func(string, ...string) string) (folders []string) {
 	t.Helper()
@@ -77,8 +77,8 @@ func partsOf(t testing.TB, top string, run func(string, ...string) string) (fold
 	return folders
 }
 
-// compareWithGit asks git about everything below a folder of the repository at
-// top, and a Finder whose workspace that folder is. It returns how many answers
+// compareWithGit asks git about everything below a directory of the repository at
+// top, and a Finder whose workspace that directory is. It returns how many answers
 // it compared, and how many paths are ignored.
 func compareWithGit(t testing.TB, top, folder string, run func(string, ...string) string) (compared, ignoredPaths int) {
 	t.Helper()
@@ -211,7 +211,7 @@ func randomRules(r vocabulary) string {
 	return text
 }
 
-// randomTree fills dir with files, folders and ignore files.
+// randomTree fills dir with files, directories and ignore files.
 func randomTree(t testing.TB, r vocabulary, dir string, depth int) {
 	t.Helper()
 	for range 2 + r.IntN(6) {
@@ -235,7 +235,7 @@ func randomTree(t testing.TB, r vocabulary, dir string, depth int) {
 }
 
 // What git ignores is ignored, by the same line of the same file: on trees
-// with ignore files in every folder. FETTLE_FULL=1 tries many.
+// with ignore files in every directory. FETTLE_FULL=1 tries many.
 func TestAgainstGitCheckIgnore(t *testing.T) {
 	trees := 24
 	if os.Getenv("FETTLE_FULL") != "" {

@@ -17,11 +17,11 @@ const DefaultMaxFiles = 20_000
 // files alone.
 type Options struct {
 	// IgnoreFile is the base name of a further ignore file, in the syntax of
-	// .gitignore and like it allowed in any folder. What it says, negations
+	// .gitignore and like it allowed in any directory. What it says, negations
 	// included, goes before what git's files say. "": none.
 	IgnoreFile string
 	// CustomFiles are paths of more ignore files, absolute or relative to the
-	// target folder. They count from the root of each workspace folder and go
+	// target directory. They count from the root of each workspace directory and go
 	// before all others, the first before the next. One that is missing or
 	// outside the workspace ignores nothing.
 	CustomFiles []string
@@ -41,13 +41,13 @@ func (o Options) MaxFileCount() int {
 	return o.MaxFiles
 }
 
-// Finder finds files below the folders of a workspace and leaves out what is
-// ignored. Rules are those of git: a .gitignore in any folder, a repository's
-// .git/info/exclude, an ignored folder is never opened, and below a folder
+// Finder finds files below the directories of a workspace and leaves out what is
+// ignored. Rules are those of git: a .gitignore in any directory, a repository's
+// .git/info/exclude, an ignored directory is never opened, and below a directory
 // that is a repository of its own only that one's rules count. They hold
-// without a repository too. Where a workspace folder is a part of a repository,
+// without a repository too. Where a workspace directory is a part of a repository,
 // the .gitignore files above it count up to the repository's root; what they
-// say of the folder itself does not. Nothing else outside of the workspace is
+// say of the directory itself does not. Nothing else outside of the workspace is
 // read, as core.excludesFile is not. .git is never entered. A path that the
 // caller names is not ignored.
 //
@@ -67,7 +67,7 @@ func (f *Finder) With(o Options) *Finder { return &Finder{f.files, o} }
 // Options returns the options in force.
 func (f *Finder) Options() Options { return f.options }
 
-// In returns what ignore rules say about the names in a folder that the caller
+// In returns what ignore rules say about the names in a directory that the caller
 // names. Errors are those of [workspace.Workspace.Stat], and cancelled.
 func (f *Finder) In(ctx context.Context, dir workspace.Path) (*Scope, error) {
 	scope, folder, err := f.scopeOf(ctx, dir, true)
@@ -78,8 +78,8 @@ func (f *Finder) In(ctx context.Context, dir workspace.Path) (*Scope, error) {
 	return scope, nil
 }
 
-// Why returns which line of which file ignores p, a folder if isDir, itself or
-// by a folder above it. p need not exist. The error is of code cancelled.
+// Why returns which line of which file ignores p, a directory if isDir, itself or
+// by a directory above it. p need not exist. The error is of code cancelled.
 func (f *Finder) Why(ctx context.Context, p workspace.Path, isDir bool) (Verdict, error) {
 	if p.Rel() == "." {
 		return Verdict{}, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// tree makes files below a new folder: a name ending in a slash is a folder,
+// tree makes files below a new directory: a name ending in a slash is a directory,
 // "->" begins a link's target.
 func tree(t testing.TB, entries ...string) string {
 	t.Helper()
@@ -46,7 +46,7 @@ func finderOver(t testing.TB, folders ...string) (*Finder, *workspace.Workspace)
 	return New(w), w
 }
 
-// globbed returns the names found, relative to their workspace folder.
+// globbed returns the names found, relative to their workspace directory.
 func globbed(t *testing.T, f *Finder, pattern string) []string {
 	t.Helper()
 	found, err := f.Find(t.Context(), Find{Pattern: pattern, Limit: 1000})
@@ -145,8 +145,8 @@ func TestGlobCancelled(t *testing.T) {
 func TestGlobOverSeveralFolders(t *testing.T) {
 	one, two := tree(t, "a.go", ".gitignore *.go"), tree(t, "b.go", "c.txt", ".gitignore *.txt")
 	f, _ := finderOver(t, one, two)
-	require.Empty(t, globbed(t, f, "*.go"), "relative to the target folder")
-	require.Equal(t, []string{"b.go"}, globbed(t, f, two+"/[bc]*"), "each folder has its own rules")
+	require.Empty(t, globbed(t, f, "*.go"), "relative to the target directory")
+	require.Equal(t, []string{"b.go"}, globbed(t, f, two+"/[bc]*"), "each directory has its own rules")
 }
 
 func TestGitIsNeverEntered(t *testing.T) {
@@ -161,7 +161,7 @@ func TestGitIsNeverEntered(t *testing.T) {
 	}
 }
 
-// ignoreCases are .gitignore files, each with names (a folder ends in a
+// ignoreCases are .gitignore files, each with names (a directory ends in a
 // slash) and whether git ignores them.
 var ignoreCases = map[string]struct {
 	rules string
@@ -173,13 +173,13 @@ var ignoreCases = map[string]struct {
 	"anchored": {"/top\nsub/inner\n/a*/x\n", map[string]bool{
 		"top": true, "sub/top": false, "sub/inner": true, "deep/sub/inner": false, "abc/x": true, "abc/y/x": false,
 	}},
-	"folders only": {"out/\n/gen/\n", map[string]bool{
+	"directories only": {"out/\n/gen/\n", map[string]bool{
 		"out": false, "out/": true, "out/x": true, "sub/out/": true, "sub/out": false, "gen/a/b": true, "sub/gen/": false,
 	}},
 	"negation": {"*.log\n!keep.log\nkeep.log.*\n", map[string]bool{
 		"a.log": true, "keep.log": false, "sub/keep.log": false, "keep.log.1": true,
 	}},
-	"negation below an ignored folder": {"dir/\n!dir/keep\n", map[string]bool{
+	"negation below an ignored directory": {"dir/\n!dir/keep\n", map[string]bool{
 		"dir/keep": true, "dir/": true,
 	}},
 	"negation beside": {"dir/*\n!dir/keep\n", map[string]bool{

@@ -15,13 +15,13 @@ import (
 
 // Find says which files to find.
 type Find struct {
-	// Pattern is a glob: * ? [] {} and ** for any number of folders. Relative
+	// Pattern is a glob: * ? [] {} and ** for any number of directories. Relative
 	// to Dir, or absolute inside the workspace. Required.
 	Pattern string
-	// Dir is the folder that a relative pattern counts from. Zero: the target
-	// folder.
+	// Dir is the directory that a relative pattern counts from. Zero: the target
+	// directory.
 	Dir workspace.Path
-	// FoldCase ignores the case of letters, except in those folders at the
+	// FoldCase ignores the case of letters, except in those directories at the
 	// pattern's beginning that exist as they are written.
 	FoldCase bool
 	// Limit is how many files to return. Zero or less: none.
@@ -39,10 +39,10 @@ type Found struct {
 }
 
 // Find returns the files that match a pattern, and links that lead to files in
-// the workspace. Ignored files are left out, but the folders that the pattern
+// the workspace. Ignored files are left out, but the directories that the pattern
 // begins with, and Dir, are named by the caller and so not ignored; nor is a
-// file if the pattern is its name. Links to folders are followed where they
-// are named so, else not. A folder that cannot be listed is passed over and
+// file if the pattern is its name. Links to directories are followed where they
+// are named so, else not. A directory that cannot be listed is passed over and
 // counted; one that the pattern names and that is missing gives nothing.
 //
 // Errors have code invalid_tool_params, path_not_in_workspace,
@@ -111,7 +111,7 @@ func (f Found) cut(limit int) Found {
 	return f
 }
 
-// split returns the folder to begin at, and the pattern from there.
+// split returns the directory to begin at, and the pattern from there.
 func (f *Finder) split(r Find, pattern string) (start workspace.Path, rest string, err error) {
 	dir := r.Dir.String()
 	if r.Dir == (workspace.Path{}) {
@@ -225,7 +225,7 @@ func (g *glob) match(rel string) bool {
 	return doublestar.MatchUnvalidated(g.pattern, rel)
 }
 
-// mayHold reports whether something below the folder rel may match.
+// mayHold reports whether something below the directory rel may match.
 func (g *glob) mayHold(rel string) bool {
 	if g.elements == nil {
 		return true

@@ -261,7 +261,7 @@ func TestAgainstRipgrep(t *testing.T) {
 				args = append(args, "--type-add", "wanted:*.go", "--type", "wanted")
 			case 1:
 				s.Exclude = "*.txt"
-				args = append(args, "--type-add", "unwanted:*.txt", "--type-not", "unwanted") // -g would be about folders too
+				args = append(args, "--type-add", "unwanted:*.txt", "--type-not", "unwanted") // -g would be about directories too
 			}
 			s.Pattern, err = CompilePattern(e.own, fixed, fold)
 			require.NoError(t, err)

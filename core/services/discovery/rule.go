@@ -10,7 +10,7 @@ type rule struct {
 	dirOnly bool
 
 	// A floating rule is about base names, any other about the path below the
-	// ignore file's folder.
+	// ignore file's directory.
 	floating bool
 	literal  string   // what a name begins with; all of it if wild is nil
 	suffix   string   // a floating rule of a star and literal bytes: those; then literal is "" and wild nil
@@ -89,7 +89,7 @@ func literalLength(pattern string) int {
 }
 
 // matches reports whether the rule is about name: the base name if it floats,
-// else the path below the ignore file's folder.
+// else the path below the ignore file's directory.
 func (r *rule) matches(name string, dir bool) bool {
 	if r.dirOnly && !dir {
 		return false
@@ -108,7 +108,7 @@ func (r *rule) matches(name string, dir bool) bool {
 }
 
 // mayReach reports whether the rule, which does not float, may be about
-// something in or below dir, a path below the ignore file's folder.
+// something in or below dir, a path below the ignore file's directory.
 func (r *rule) mayReach(dir string) bool {
 	if dir == "" {
 		return true

@@ -5,8 +5,8 @@ import "strings"
 // ruleFile is an ignore file, its rules sorted for matching.
 type ruleFile struct {
 	source string // absolute path, for people
-	base   string // folder that anchored rules count from, relative to the workspace folder with slashes; "" is that itself
-	prefix string // the way from the ignore file's folder down to the workspace folder, where the file lies above it
+	base   string // directory that anchored rules count from, relative to the workspace directory with slashes; "" is that itself
+	prefix string // the way from the ignore file's directory down to the workspace directory, where the file lies above it
 	rules  []rule
 
 	byName   map[string][]int // floating rules that are plain names, the last first
@@ -37,14 +37,14 @@ func newRuleFile(source, base, text string) *ruleFile {
 	return f
 }
 
-// level is an ignore file as seen from one folder: with the anchored rules
+// level is an ignore file as seen from one directory: with the anchored rules
 // that may be about something in it or below.
 type level struct {
 	*ruleFile
 	anchored []int
 }
 
-// from returns the level as seen from dir, a folder below the one that l was
+// from returns the level as seen from dir, a directory below the one that l was
 // made for.
 func (l level) from(dir string) level {
 	below, ok := l.below(dir)
@@ -66,7 +66,7 @@ func (l level) from(dir string) level {
 	return l
 }
 
-// match returns the last rule about name in the folder dir, or nil.
+// match returns the last rule about name in the directory dir, or nil.
 func (l level) match(dir, name string, isDir bool) *rule {
 	best := -1
 	for _, i := range l.byName[name] {
@@ -104,8 +104,8 @@ func (l level) match(dir, name string, isDir bool) *rule {
 	return &l.rules[best]
 }
 
-// below returns dir, which is relative to the workspace folder, relative to
-// the folder that anchored rules count from.
+// below returns dir, which is relative to the workspace directory, relative to
+// the directory that anchored rules count from.
 func (f *ruleFile) below(dir string) (rel string, ok bool) {
 	switch {
 	case f.prefix == "":
@@ -117,7 +117,7 @@ func (f *ruleFile) below(dir string) (rel string, ok bool) {
 }
 
 // relativeTo returns dir relative to base, both relative to the workspace
-// folder, "" being that itself.
+// directory, "" being that itself.
 func relativeTo(base, dir string) (rel string, ok bool) {
 	if base == "" {
 		return dir, true

@@ -29,8 +29,8 @@ func readSmall(f *os.File, err error) (text string, ok bool) {
 	return string(data), err == nil
 }
 
-// readExclude reads the info/exclude of the repository whose root folder is
-// open. Where .git is a file it leads to the repository's own folder, which
+// readExclude reads the info/exclude of the repository whose root directory is
+// open. Where .git is a file it leads to the repository's own directory, which
 // counts as long as it lies below the root.
 func readExclude(root *workspace.Folder) (text string, ok bool) {
 	git := gitName
@@ -49,8 +49,8 @@ func readExclude(root *workspace.Folder) (text string, ok bool) {
 	return readSmall(info.Open("exclude"))
 }
 
-// outermost returns the scope above a workspace folder: what custom ignore
-// files say, whose anchored rules count from the workspace folder, and those of
+// outermost returns the scope above a workspace directory: what custom ignore
+// files say, whose anchored rules count from the workspace directory, and those of
 // git further up.
 func (f *Finder) outermost(top string) *Scope {
 	s := &Scope{top: top, git: f.options.above(top)}
@@ -67,8 +67,8 @@ func (f *Finder) outermost(top string) *Scope {
 	return s
 }
 
-// scopeOf returns the scope of the folder dir, and dir itself, open. Rules are
-// read anew on the way down to it from its workspace folder. If named, a folder
+// scopeOf returns the scope of the directory dir, and dir itself, open. Rules are
+// read anew on the way down to it from its workspace directory. If named, a directory
 // on that way that is ignored counts as named by the caller. If dir cannot be
 // opened the scope stands beside the error, unless ctx has ended.
 func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*Scope, *workspace.Folder, error) {
@@ -110,7 +110,7 @@ func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*
 	return scope, folder, err
 }
 
-// markersOf returns the names to try in a folder that is not listed; none in
+// markersOf returns the names to try in a directory that is not listed; none in
 // one that could not be opened.
 func markersOf(folder *workspace.Folder) markers {
 	if folder == nil {

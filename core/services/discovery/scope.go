@@ -20,29 +20,29 @@ type Verdict struct {
 	Source  string // absolute path of the ignore file; "" where no file says so: for .git
 	Line    int    // in Source, counted from 1
 	Pattern string // that line
-	Path    string // what the line is about: the path asked about or a folder above it, absolute
+	Path    string // what the line is about: the path asked about or a directory above it, absolute
 }
 
-// Scope is what ignore rules say about the names in one folder. It is a
+// Scope is what ignore rules say about the names in one directory. It is a
 // snapshot, immutable, and safe for concurrent use. The zero value ignores
 // nothing but .git.
 type Scope struct {
-	top string // the workspace folder
-	dir string // the folder relative to it, with slashes; "" is that itself
+	top string // the workspace directory
+	dir string // the directory relative to it, with slashes; "" is that itself
 
 	custom []level // of files named in the options, the most important first
 	own    []level // of the layout's own files, the deepest first
 	git    []level // of .gitignore, the deepest first, and of the repository's exclude file
 
-	inGit bool // the folder is a .git or lies in one: nothing in it is shown
+	inGit bool // the directory is a .git or lies in one: nothing in it is shown
 
-	// Folder is what the rules say about the folder itself. Whoever names an
-	// ignored folder is shown what it holds; rules from above it then do not
+	// Folder is what the rules say about the directory itself. Whoever names an
+	// ignored directory is shown what it holds; rules from above it then do not
 	// count in it.
 	Folder Verdict
 }
 
-// Check returns what the rules say about a name in the folder.
+// Check returns what the rules say about a name in the directory.
 func (s *Scope) Check(name string, isDir bool) Verdict {
 	if s.inGit || name == gitName {
 		return Verdict{Ignored: true, Path: s.path(name)}
@@ -70,7 +70,7 @@ func (s *Scope) path(name string) string {
 	return filepath.Join(s.top, filepath.FromSlash(s.dir), name)
 }
 
-// markers are the names in a folder that change what is ignored below it.
+// markers are the names in a directory that change what is ignored below it.
 type markers struct {
 	gitIgnore  bool
 	own        bool
@@ -89,8 +89,8 @@ func (m *markers) note(name, own string) {
 	}
 }
 
-// enter returns the scope of folder, whose path is dir, from s, that of the
-// folder above it. m tells which files there are to be read; one that cannot
+// enter returns the scope of directory, whose path is dir, from s, that of the
+// directory above it. m tells which files there are to be read; one that cannot
 // be read ignores nothing.
 func (o Options) enter(s *Scope, folder *workspace.Folder, dir string, m markers) *Scope {
 	in := &Scope{top: s.top, dir: dir, inGit: s.inGit || lastElement(dir) == gitName}
@@ -114,7 +114,7 @@ func (o Options) enter(s *Scope, folder *workspace.Folder, dir string, m markers
 	return in
 }
 
-// load reads an ignore file in the open folder of s, never through a link.
+// load reads an ignore file in the open directory of s, never through a link.
 func (s *Scope) load(folder *workspace.Folder, name string) *ruleFile {
 	text, ok := readSmall(folder.Open(name))
 	if !ok {

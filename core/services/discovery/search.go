@@ -15,7 +15,7 @@ import (
 // Search says what to look for, and where.
 type Search struct {
 	Pattern *Pattern // required
-	// Start is a folder to search, or a file. It counts as named by the
+	// Start is a directory to search, or a file. It counts as named by the
 	// caller. Required.
 	Start workspace.Path
 	// Include and Exclude are globs that a file's path below Start, or its
@@ -202,7 +202,7 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 		return Results{}, cancelled(err)
 	}
 	if !info.Mode.IsRegular() {
-		return Results{}, fault.New(fault.NotARegularFile, "discovery.search", "Not a regular file: "+s.Start.String()+".", "Name a file or a folder.")
+		return Results{}, fault.New(fault.NotARegularFile, "discovery.search", "Not a regular file: "+s.Start.String()+".", "Name a file or a directory.")
 	}
 	if s.MayShow != nil && !s.MayShow(s.Start) {
 		return Results{Withheld: 1}, nil

@@ -25,7 +25,7 @@ func pattern(t testing.TB, text string, flags ...string) *Pattern {
 	return p
 }
 
-// search searches from a folder or file and shows the results as lines:
+// search searches from a directory or file and shows the results as lines:
 // name:number:text for matches, name-number-text for context.
 func search(t testing.TB, f *Finder, w *workspace.Workspace, start string, s Search) ([]string, Results) {
 	t.Helper()

@@ -15,7 +15,7 @@ const (
 	batchFiles = 32
 )
 
-// batch is some files of one folder, next to each other in order.
+// batch is some files of one directory, next to each other in order.
 type batch struct {
 	dir   string
 	names []string
@@ -25,7 +25,7 @@ type batch struct {
 	unreadable int
 }
 
-// searcher is a search of a folder. One goroutine walks and hands batches to
+// searcher is a search of a directory. One goroutine walks and hands batches to
 // those that scan; the caller's takes them in order.
 type searcher struct {
 	Search

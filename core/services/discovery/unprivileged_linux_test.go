@@ -36,7 +36,7 @@ func TestUnreadableFoldersArePassedOver(t *testing.T) {
 	require.Equal(t, []string{top + "/closed", top + "/unlisted"}, tally.Closed)
 }
 
-// An ignored folder is not opened: trying to would be told.
+// An ignored directory is not opened: trying to would be told.
 func TestIgnoredFoldersAreNotOpened(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		for _, dir := range []string{"closed", "ignored"} {

@@ -16,24 +16,24 @@ import (
 
 // Walk says what to walk.
 type Walk struct {
-	// Start is the folder to begin at. Required. It counts as named by the
+	// Start is the directory to begin at. Required. It counts as named by the
 	// caller: it is walked even if it is ignored.
 	Start workspace.Path
-	// Depth is how many folders down from Start to go; 0 stays in it, a
+	// Depth is how many directories down from Start to go; 0 stays in it, a
 	// negative value goes all the way.
 	Depth int
 	// Keep says of a file, by its path relative to Start with slashes, whether
 	// it is wanted. It is called from several goroutines at once. Nil: all.
 	Keep func(rel string) bool
-	// Enter says of a folder, likewise, whether wanted files may lie in it or
+	// Enter says of a directory, likewise, whether wanted files may lie in it or
 	// below. Nil: all.
 	Enter func(rel string) bool
 	// Links adds symbolic links that lead to a regular file in the workspace.
-	// Links to folders are never followed.
+	// Links to directories are never followed.
 	Links bool
 	// Times fills in File.MtimeNS.
 	Times bool
-	// Bare adds all that is no folder: symbolic links, wherever they lead, and
+	// Bare adds all that is no directory: symbolic links, wherever they lead, and
 	// special files. It fills in File.Info, of a link that of the link itself;
 	// Links and Times say nothing then.
 	Bare bool
@@ -41,7 +41,7 @@ type Walk struct {
 
 // File is a file found by a walk.
 type File struct {
-	Dir     string // the folder it lies in, relative to the start, with slashes; "" is the start
+	Dir     string // the directory it lies in, relative to the start, with slashes; "" is the start
 	Name    string
 	Link    bool
 	MtimeNS int64           // last change of what the name leads to, in nanoseconds since 1970; 0 unless Walk.Times
@@ -54,9 +54,9 @@ func (f File) Rel() string { return join(f.Dir, f.Name) }
 // Tally is what a walk says beside its files. If its caller ended the walk, it
 // is about what was looked at until then, which differs from run to run.
 type Tally struct {
-	Ignored    int       // names that ignore rules cover; an ignored folder counts once
+	Ignored    int       // names that ignore rules cover; an ignored directory counts once
 	Reasons    []Verdict // of the first few of them, one for each line of an ignore file, sorted
-	Unreadable int       // folders that could not be listed
+	Unreadable int       // directories that could not be listed
 	Closed     []string  // the first few of them, absolute, sorted
 	Partial    bool      // a limit ended the walk before all was seen
 	Folder     Verdict   // whether ignore rules cover the start
@@ -71,10 +71,10 @@ const (
 	maxWalked = 2_000_000
 )
 
-// Walk calls yield with each wanted file below a folder, sorted by path, until
+// Walk calls yield with each wanted file below a directory, sorted by path, until
 // yield returns false. Files are handed on while the walk goes on, by the
-// calling goroutine; folders are listed by several, which have ended when Walk
-// returns. A folder that cannot be listed is passed over and counted. A walk
+// calling goroutine; directories are listed by several, which have ended when Walk
+// returns. A directory that cannot be listed is passed over and counted. A walk
 // over more than two million names ends there, Partial.
 //
 // Errors are about the start, those of [workspace.Workspace.Stat], or
@@ -115,18 +115,18 @@ const (
 	listingBuffer = 32 << 10
 )
 
-// node is a folder of a walk.
+// node is a directory of a walk.
 type node struct {
 	dir   string // relative to the start
-	depth int    // how many folders further down to go
-	scope *Scope // of the folder above, until the folder is listed; of the start, its own
+	depth int    // how many directories further down to go
+	scope *Scope // of the directory above, until the directory is listed; of the start, its own
 
 	claimed bool // somebody lists it, or has; guarded by walker.mu
 	listed  bool // items are there; guarded by walker.mu
 	items   []item
 }
 
-// item is a file, or a folder if sub is set.
+// item is a file, or a directory if sub is set.
 type item struct {
 	name  string
 	sub   *node
@@ -136,7 +136,7 @@ type item struct {
 }
 
 // walker is one walk. Folders wait in a stack, the next in order on top; the
-// caller's goroutine, which hands files on in order, lists a folder itself if
+// caller's goroutine, which hands files on in order, lists a directory itself if
 // nobody has begun to. So it never waits for one that waits for it.
 type walker struct {
 	Walk
@@ -145,7 +145,7 @@ type walker struct {
 	ctx context.Context
 
 	mu      sync.Mutex
-	changed *sync.Cond // a folder is listed, there is one to list, there is room again, or ctx has ended
+	changed *sync.Cond // a directory is listed, there is one to list, there is room again, or ctx has ended
 	stack   []*node
 	ahead   int // items listed and not handed on
 	walked  int // names looked at
@@ -158,7 +158,7 @@ func (k *walker) wake() {
 	k.changed.Broadcast()
 }
 
-// work lists folders until ctx ends.
+// work lists directories until ctx ends.
 func (k *walker) work() {
 	buf := make([]byte, listingBuffer)
 	for {
@@ -170,7 +170,7 @@ func (k *walker) work() {
 	}
 }
 
-// next claims the folder on top of the stack; nil once ctx has ended.
+// next claims the directory on top of the stack; nil once ctx has ended.
 func (k *walker) next() *node {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -247,7 +247,7 @@ func (k *walker) await(n *node, buf []byte) {
 	}
 }
 
-// listBelow lists a folder other than the start.
+// listBelow lists a directory other than the start.
 func (k *walker) listBelow(n *node, buf []byte) {
 	folder, err := k.top.Below(n.dir)
 	if err == nil {
@@ -366,7 +366,7 @@ func compareItems(a, b item) int {
 	return int(a.byteAt(n)) - int(b.byteAt(n))
 }
 
-// byteAt returns a byte of the name, which for a folder ends in a slash; 0
+// byteAt returns a byte of the name, which for a directory ends in a slash; 0
 // beyond it.
 func (it *item) byteAt(i int) byte {
 	switch {
@@ -378,7 +378,7 @@ func (it *item) byteAt(i int) byte {
 	return 0
 }
 
-// add puts what a listing gave into the whole: folders on the stack, the first
+// add puts what a listing gave into the whole: directories on the stack, the first
 // on top.
 func (k *walker) add(n *node, names int, tally Tally) {
 	k.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// walked returns the files of a walk from a folder, in the order given.
+// walked returns the files of a walk from a directory, in the order given.
 func walked(t testing.TB, f *Finder, w *workspace.Workspace, start string) ([]string, Tally) {
 	t.Helper()
 	p, err := w.Resolve(start)
@@ -30,7 +30,7 @@ func walked(t testing.TB, f *Finder, w *workspace.Workspace, start string) ([]st
 	return files, tally
 }
 
-// Files come sorted by path, folders or not, with names of every sort.
+// Files come sorted by path, directories or not, with names of every sort.
 func TestWalkOrder(t *testing.T) {
 	entries := []string{"a", "a.b/x", "a.b/y/z", "a-b", "a/", "ab/c", "line\nbreak/f", "bad\xff", "é", "z/"}
 	for i := range 500 {
@@ -142,7 +142,7 @@ func TestNestedRepositories(t *testing.T) {
 }
 
 // Where the workspace is a part of a repository, the rules above it count, up
-// to the repository's root and not beyond; but not about the workspace folder.
+// to the repository's root and not beyond; but not about the workspace directory.
 func TestRulesAboveTheWorkspace(t *testing.T) {
 	top := tree(t, ".gitignore nothing\n*.far\n", "repo/.git/info/exclude *.own\n", "repo/.gitignore *.log\n/part/only\n/only\nhidden/\n*.kept\n", "repo/part/.gitignore !a.kept\n/sub/x\n",
 		"repo/part/sub/f.far", "repo/part/sub/f.log", "repo/part/sub/f.own", "repo/part/sub/a.kept", "repo/part/sub/b.kept", "repo/part/sub/x", "repo/part/sub/only", "repo/part/only", "repo/part/y",
@@ -187,7 +187,7 @@ func TestHostilePatterns(t *testing.T) {
 }
 
 // A pattern is taken apart and compared without a panic, and what a rule
-// matches, the folder that holds it may reach.
+// matches, the directory that holds it may reach.
 func FuzzRules(f *testing.F) {
 	fuzzseed.Add(f)
 	f.Add("*.log\n!a\n/b/**/c\n[a-z]\\ \n", "b/x/c", true)

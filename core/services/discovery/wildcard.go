@@ -21,7 +21,7 @@ const (
 	tokenSet                      // a byte of a set: [a-z]
 	tokenStar                     // any bytes but slashes: *
 	tokenAll                      // any bytes: a ** that is an element's end
-	tokenFolders                  // any number of folders, each with its slash: **/
+	tokenFolders                  // any number of directories, each with its slash: **/
 )
 
 // compileWildcard takes a pattern apart as git reads it. A pattern that cannot

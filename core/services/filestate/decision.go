@@ -128,9 +128,9 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 		if s.HeedHatch() {
 			return nil // opening the file reports what is wrong, if it still is
 		}
-		remedy := "Make the file and the folders above it accessible, then try again."
+		remedy := "Make the file and the directories above it accessible, then try again."
 		if e != nil && e.Remedy != "" {
-			remedy = e.Remedy // it knows what is wrong: a name too long, a file where a folder should be
+			remedy = e.Remedy // it knows what is wrong: a name too long, a file where a directory should be
 		}
 		return fault.Wrap(fault.PriorReadVerificationFailed, "filestate.decide",
 			fmt.Sprintf("Whether %s may be %s could not be verified: its stat failed with %s.", c.Path.String(), c.Verb.Participle, errnoName(err)),

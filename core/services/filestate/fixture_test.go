@@ -48,7 +48,7 @@ func (d *disk) OpenRead(p workspace.Path) (*os.File, error) {
 	return d.Workspace.OpenRead(p)
 }
 
-// fixture is one conversation over a temporary folder.
+// fixture is one conversation over a temporary directory.
 type fixture struct {
 	*Service
 

@@ -1,4 +1,4 @@
-// Package instructions finds the files that steer work in a folder, as
+// Package instructions finds the files that steer work in a directory, as
 // AGENTS.md, and puts in what they import.
 package instructions
 
@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// spellings of AGENTS.md are tried in each folder. A listing, which would be
-// dear in a large folder, is not made.
+// spellings of AGENTS.md are tried in each directory. A listing, which would be
+// dear in a large directory, is not made.
 var spellings = []string{"AGENTS.md", "agents.md", "Agents.md"}
 
 // IsFile reports whether a base name is that of an instruction file: agents.md
@@ -40,7 +40,7 @@ type Files interface {
 // it imports in its place.
 type Options struct {
 	// Names are base names of instruction files, in the order in which those of
-	// one folder are given; one that is agents.md in any letter case stands for
+	// one directory are given; one that is agents.md in any letter case stands for
 	// that file in its usual spellings. nil: AGENTS.md alone.
 	Names   []string
 	Imports Imports
@@ -74,10 +74,10 @@ func New(files Files, o Options) *Finder {
 	return &Finder{files, o}
 }
 
-// For returns the instruction files of p's folder and of every folder above
-// it up to the workspace folder, parents first (FT-12). Two names of one file
+// For returns the instruction files of p's directory and of every directory above
+// it up to the workspace directory, parents first (FT-12). Two names of one file
 // count once. A file whose key known reports is left out and not opened, so
-// that asking again costs stats alone; known may be nil. A folder or file that
+// that asking again costs stats alone; known may be nil. A directory or file that
 // cannot be read is passed over; the error is of code cancelled.
 func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key string) bool) ([]Document, error) {
 	var found []Document
@@ -97,7 +97,7 @@ func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key strin
 	return found, nil
 }
 
-// ancestors returns the folders from the workspace folder down to p's own.
+// ancestors returns the directories from the workspace directory down to p's own.
 func ancestors(p workspace.Path) []string {
 	dirs := []string{p.Folder()}
 	at := p.Folder()

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// tree makes files below a new folder; "->" begins a link's target.
+// tree makes files below a new directory; "->" begins a link's target.
 func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -31,7 +31,7 @@ func tree(t testing.TB, entries ...string) string {
 	return top
 }
 
-// found returns the texts that For gives for name in the workspace of folders.
+// found returns the texts that For gives for name in the workspace of directories.
 func found(t *testing.T, name string, folders ...string) []string {
 	t.Helper()
 	w, err := workspace.Open(folders...)
@@ -59,7 +59,7 @@ func TestForGoesFromTheRootDown(t *testing.T) {
 	require.Equal(t, []string{"root"}, found(t, ".", ws))
 	require.Equal(t, []string{"root", "a"}, found(t, "a/AGENTS.md", ws), "itself too")
 	require.Equal(t, []string{"root"}, found(t, "missing/deeper/x.go", ws))
-	require.Equal(t, []string{"a"}, found(t, ws+"/a/b/x.go", ws, ws+"/a"), "an inner workspace folder is the upper end")
+	require.Equal(t, []string{"a"}, found(t, ws+"/a/b/x.go", ws, ws+"/a"), "an inner workspace directory is the upper end")
 }
 
 // FT-12: a bare tree

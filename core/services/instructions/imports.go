@@ -137,7 +137,7 @@ func (e *expansion) load(doc Document, path string, chain []string) (Document, e
 }
 
 // looksLikeFile reports whether a path that cannot be imported was meant to be:
-// it has a folder or an extension, unlike the name of a person.
+// it has a directory or an extension, unlike the name of a person.
 func looksLikeFile(path string) bool {
 	ext := filepath.Ext(path)
 	return strings.Contains(path, "/") || len(ext) > 1 && strings.IndexFunc(ext[1:], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0

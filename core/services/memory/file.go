@@ -63,7 +63,7 @@ func (s *Service) read(ctx context.Context) (*document, error) {
 	return d, nil
 }
 
-// load reads the file in its folder. What is no regular file is opened without
+// load reads the file in its directory. What is no regular file is opened without
 // waiting, and not read.
 func (d *document) load() error {
 	p, err := d.folder.Resolve(d.path)
@@ -82,7 +82,7 @@ func (d *document) load() error {
 	if !info.Mode.IsRegular() {
 		what := "a pipe, socket or device"
 		if info.Mode.IsDir() {
-			what = "a folder"
+			what = "a directory"
 		}
 		return fault.New(fault.NotARegularFile, "memory.read", fmt.Sprintf("The context file %s is %s.", d.path, what),
 			"Ask the user to put a text file in its place.")
@@ -125,7 +125,7 @@ func (s *Service) change(d *document, fact string) (Change, []byte, error) {
 // somebody else's bytes that it has kept beside the target.
 func (s *Service) put(ctx context.Context, d *document, data []byte) (kept []string, err error) {
 	if d.folder == nil {
-		return nil, unusable(d.path, fs.ErrNotExist) // the folder is gone again
+		return nil, unusable(d.path, fs.ErrNotExist) // the directory is gone again
 	}
 	p, err := d.folder.Resolve(d.path)
 	if err != nil {
@@ -146,10 +146,10 @@ func (s *Service) put(ctx context.Context, d *document, data []byte) (kept []str
 }
 
 // follow returns where a path leads if it is a symbolic link, even one to
-// nothing, as files in a home folder often are links to where they are kept.
+// nothing, as files in a home directory often are links to where they are kept.
 func follow(path string) (string, error) {
 	if !filepath.IsAbs(path) {
-		return "", fault.New(fault.InvalidConfig, "memory.follow", "There is no context file of the user, as there is no home folder.", "Set HOME.")
+		return "", fault.New(fault.InvalidConfig, "memory.follow", "There is no context file of the user, as there is no home directory.", "Set HOME.")
 	}
 	const longest = 40
 	at := filepath.Clean(path)
@@ -191,5 +191,5 @@ func unusable(path string, err error) error {
 		cause = e.Err
 	}
 	return fault.Wrap(fault.FileWriteFailure, "memory.file", fmt.Sprintf("%s cannot be used (%s).", path, strings.TrimSuffix(cause.Error(), ".")),
-		"Ask the user to look at the file and its folder.", err)
+		"Ask the user to look at the file and its directory.", err)
 }

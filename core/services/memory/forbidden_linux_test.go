@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
-// Files and folders that may not be read or written.
+// Files and directories that may not be read or written.
 func TestForbidden(t *testing.T) {
 	home := func(top, name string) string { return filepath.Join(top, name) }
 	top, ok := unprivileged.Run(t, func(top string) {

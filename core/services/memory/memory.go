@@ -23,7 +23,7 @@ type Committer interface {
 
 // Options say where facts are kept. Both texts and Committer are required.
 type Options struct {
-	Path      string // absolute context file, which need not exist, nor its folder
+	Path      string // absolute context file, which need not exist, nor its directory
 	Heading   string // of the section, a line as "## Added Memories"; see [HeadingOf]
 	Committer Committer
 }
@@ -121,7 +121,7 @@ const maxTries = 200
 // is replaced in one step, and the change is made again on what somebody else
 // has written meanwhile. A fact that the section has is not written twice.
 //
-// A missing file is made, with mode 0666 less the umask, and a missing folder
+// A missing file is made, with mode 0666 less the umask, and a missing directory
 // with mode 0700. A link is followed and stays.
 //
 // The error is of code memory_tool_execution_error, or cancelled; either means
@@ -209,7 +209,7 @@ func failed(ctx context.Context, err error) error {
 	return out
 }
 
-// makeFolder makes the folder of the file that the path leads to.
+// makeFolder makes the directory of the file that the path leads to.
 func (s *Service) makeFolder() error {
 	path, err := follow(s.o.Path)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 const heading = "## Fettle Added Memories"
 
-// fixture is a service over a home folder of the test's own.
+// fixture is a service over a home directory of the test's own.
 type fixture struct {
 	*memory.Service
 	t    testing.TB
@@ -62,7 +62,7 @@ func (fx *fixture) content() string {
 	return string(data)
 }
 
-// names lists the folder of the context file.
+// names lists the directory of the context file.
 func (fx *fixture) names() (names []string) {
 	fx.t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(fx.path))
@@ -115,7 +115,7 @@ func TestSave(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode(), "the mode is kept")
 }
 
-// File and folder are made where they are not there, by Save alone.
+// File and directory are made where they are not there, by Save alone.
 func TestSaveToNothing(t *testing.T) {
 	fx := newFixture(t)
 	c, err := fx.Preview(t.Context(), "one")
@@ -187,18 +187,18 @@ func TestRefuses(t *testing.T) {
 		require.Contains(t, fault.As(err).Message, "日")
 		require.Equal(t, german, fx.content())
 	})
-	t.Run("a folder", func(t *testing.T) {
+	t.Run("a directory", func(t *testing.T) {
 		fx := newFixture(t)
 		require.NoError(t, os.MkdirAll(fx.path, 0o755))
-		fx.refuse("is a folder")
+		fx.refuse("is a directory")
 	})
-	t.Run("a file in the folder's place", func(t *testing.T) {
+	t.Run("a file in the directory's place", func(t *testing.T) {
 		fx := newFixture(t)
 		require.NoError(t, os.WriteFile(filepath.Dir(fx.path), nil, 0o600))
 		fx.refuse("cannot be used")
 	})
-	t.Run("no home folder", func(t *testing.T) {
-		newFixture(t, func(o *memory.Options) { o.Path = "" }).refuse("no home folder")
+	t.Run("no home directory", func(t *testing.T) {
+		newFixture(t, func(o *memory.Options) { o.Path = "" }).refuse("no home directory")
 	})
 }
 
@@ -233,13 +233,13 @@ func TestLinks(t *testing.T) {
 			}
 			return os.Symlink("FETTLE.md2", fx.path)
 		},
-		"the folder": func(fx *fixture, kept string) error {
+		"the directory": func(fx *fixture, kept string) error {
 			if err := os.Remove(filepath.Dir(fx.path)); err != nil {
 				return err
 			}
 			return os.Symlink(filepath.Dir(kept), filepath.Dir(fx.path))
 		},
-		"relative from a linked folder": func(fx *fixture, _ string) error {
+		"relative from a linked directory": func(fx *fixture, _ string) error {
 			deep := filepath.Join(fx.home, "deep", "below")
 			if err := os.MkdirAll(deep, 0o755); err != nil {
 				return err

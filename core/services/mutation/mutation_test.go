@@ -310,7 +310,7 @@ func TestCommitErrors(t *testing.T) {
 	}
 }
 
-// FS-65, PR-19: folders made for a write that failed are gone, those that
+// FS-65, PR-19: directories made for a write that failed are gone, those that
 // somebody has used meanwhile are not.
 func TestFoldersMadeForNothing(t *testing.T) {
 	fake := &committer{err: fault.New(fault.NoSpaceLeft, "commit", "Full.", "Free some.")}
@@ -429,8 +429,8 @@ func TestTheWayToTheFileChanges(t *testing.T) {
 		"deleted before it was read": {mutation.WindowDecided, "dir/a.txt", func(t *testing.T, fx *fixture) {
 			require.NoError(t, os.Remove(filepath.Join(fx.dir, "dir/a.txt")))
 		}, fault.FileChangedSinceRead},
-		"folder is a file now": {mutation.WindowRechecked, "new/a.txt", func(_ *testing.T, fx *fixture) { fx.write("new", "") }, fault.PathIsNotADirectory},
-		"folder leads outside now": {mutation.WindowRechecked, "dir/a.txt", func(t *testing.T, fx *fixture) {
+		"directory is a file now": {mutation.WindowRechecked, "new/a.txt", func(_ *testing.T, fx *fixture) { fx.write("new", "") }, fault.PathIsNotADirectory},
+		"directory leads outside now": {mutation.WindowRechecked, "dir/a.txt", func(t *testing.T, fx *fixture) {
 			require.NoError(t, os.Rename(filepath.Join(fx.dir, "dir"), filepath.Join(fx.dir, "moved")))
 			require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(fx.dir, "dir")))
 		}, fault.PathNotInWorkspace},

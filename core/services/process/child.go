@@ -161,7 +161,7 @@ func cannotStart(err error) error {
 		return err
 	}
 	return fault.Wrap(fault.ShellExecuteError, "process.start", fmt.Sprintf("The command could not be started: %v.", err),
-		"Check the folder that it is to run in; put a very long command into a script.", err)
+		"Check the directory that it is to run in; put a very long command into a script.", err)
 }
 
 // read reads an output to its end: of a terminal that is an error.

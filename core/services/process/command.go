@@ -11,7 +11,7 @@ import (
 // Command is what to run.
 type Command struct {
 	Line string // for bash; required
-	Dir  string // absolute folder to run in; required
+	Dir  string // absolute directory to run in; required
 
 	// PTY gives the command a terminal of its own, as its stdin, stdout and
 	// stderr and the one that it can open as /dev/tty. Where that does not exist,
@@ -67,7 +67,7 @@ type Result struct {
 	Omitted    int64 // bytes that are neither in the head nor in the tail
 	SavedPath  string
 	SavedBytes int64 // in the file at SavedPath: all of them, or as many as Options.SaveBytes
-	SaveError  error // why a cut output was not saved; nil also where there is no folder for it
+	SaveError  error // why a cut output was not saved; nil also where there is no directory for it
 
 	// Background are the ids of processes that the command left running, as
 	// far as they are known (on Linux alone), in order.

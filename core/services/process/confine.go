@@ -14,15 +14,15 @@ import (
 // Confinement limits what commands may do to the machine. The zero value
 // limits nothing. Programs that are run without a shell are not confined.
 //
-// Confined commands get a temporary folder of their own, below [os.TempDir],
+// Confined commands get a temporary directory of their own, below [os.TempDir],
 // which TMPDIR, TMP and TEMP name. It lasts until the Service is closed; what a
 // process that was killed has left of it goes with the next Service that makes
 // one.
 type Confinement struct {
 	Kind ConfinementKind
 
-	// Writable are absolute folders in which commands may write, beside their
-	// temporary folder; each must be there when a command is started, and lead
+	// Writable are absolute directories in which commands may write, beside their
+	// temporary directory; each must be there when a command is started, and lead
 	// where it led when the first was.
 	Writable []string
 	// NoTCP keeps commands from opening TCP connections and from listening for
@@ -46,19 +46,19 @@ const (
 	// Landlock is the Linux kernel, by rules for the command and for all that
 	// it starts: everything can be read and run, as it can without, and nothing
 	// can be made, written, cut, moved or removed outside of the writable
-	// folders but the devices null, zero, full, random, urandom, tty and ptmx.
+	// directories but the devices null, zero, full, random, urandom, tty and ptmx.
 	// No program gets more rights than its caller, so that sudo fails.
 	//
 	// The kernel knows no rule for modes, owners and times of files. Whoever
 	// listens at a Unix socket with a path, as the programs that run containers
 	// do, may do for a command what it may not. Pseudo-terminals and shared
-	// memory need /dev/pts and /dev/shm among the writable folders. Where the
-	// user's folder for caches is not among them, XDG_CACHE_HOME names one in
-	// the temporary folder.
+	// memory need /dev/pts and /dev/shm among the writable directories. Where the
+	// user's directory for caches is not among them, XDG_CACHE_HOME names one in
+	// the temporary directory.
 	Landlock ConfinementKind = "landlock"
 
 	// Container is a program that takes the command line of docker: what a
-	// command sees is the image, with the writable folders and its own folder
+	// command sees is the image, with the writable directories and its own directory
 	// in their places, the latter to be read alone if it is none of them. What
 	// it leaves running ends with it.
 	Container ConfinementKind = "container"
@@ -66,7 +66,7 @@ const (
 
 // Check reports why commands cannot be run so on this system: the kernel has
 // no landlock or an old one, the container's program is not on the PATH, a
-// folder is missing. The zero value is fine. A Service checks the same whenever
+// directory is missing. The zero value is fine. A Service checks the same whenever
 // it starts a command, and never starts one unconfined instead.
 //
 // Errors: invalid_config; cancelled where ctx has ended.
@@ -105,7 +105,7 @@ func unsupported(message, remedy string) error {
 	return fault.New(fault.InvalidConfig, confining, message, remedy)
 }
 
-// folders reports a writable folder that is none.
+// directories reports a writable directory that is none.
 func (c Confinement) folders() error {
 	if c.Kind == Unconfined {
 		return nil
@@ -119,7 +119,7 @@ func (c Confinement) folders() error {
 		case err != nil:
 			return badFolder(folder, err)
 		case !info.IsDir():
-			return badFolder(folder, errors.New("it is no folder"))
+			return badFolder(folder, errors.New("it is no directory"))
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func badFolder(folder string, why error) error {
 	}
 	return fault.Wrap(fault.InvalidConfig, confining,
 		fmt.Sprintf("Commands are to write in %s, which cannot be used: %v.", folder, why),
-		"Make the folder, or take it out of those that commands may write in.", why)
+		"Make the directory, or take it out of those that commands may write in.", why)
 }
 
 // starter returns what starts a command as the Service is to.

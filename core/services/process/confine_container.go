@@ -49,12 +49,12 @@ func (c Confinement) program() (string, error) {
 	return path, shareable(c.Writable...)
 }
 
-// shareable reports a folder that the option for it would take for two.
+// shareable reports a directory that the option for it would take for two.
 func shareable(folders ...string) error {
 	for _, folder := range folders {
 		if strings.Contains(folder, ":") {
-			return unsupported(fmt.Sprintf("The folder %s cannot be shared with a container, as its path has a colon.", folder),
-				"Rename the folder, or confine commands in another way.")
+			return unsupported(fmt.Sprintf("The directory %s cannot be shared with a container, as its path has a colon.", folder),
+				"Rename the directory, or confine commands in another way.")
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// mounts returns the options that share folders with the container, at the same
+// mounts returns the options that share directories with the container, at the same
 // paths. real are where the writable ones lead. /tmp is the container's own.
 func (b *container) mounts(real []string, temporary, dir string) []string {
 	folders := []string{temporary}

@@ -105,7 +105,7 @@ func (c contained) pid() int {
 }
 
 // A command runs in a container as it would without: its output, exit code,
-// folder, input.
+// directory, input.
 func TestContainerRuns(t *testing.T) {
 	c := newContained(t, process.Options{})
 	for line, want := range map[string]process.Result{

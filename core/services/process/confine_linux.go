@@ -61,7 +61,7 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 	return started
 }
 
-// identities names folders with what they are now: a rule is about a folder, not
+// identities names directories with what they are now: a rule is about a directory, not
 // about its path.
 func identities(folders []string) string {
 	var b strings.Builder
@@ -114,10 +114,10 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | devices
 	// devices is what no rule allows: a device that could be made in a writable
-	// folder could be written to there, and it may be the disk.
+	// directory could be written to there, and it may be the disk.
 	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 
-	// ofFiles is what a rule about something that is no folder may allow.
+	// ofFiles is what a rule about something that is no directory may allow.
 	ofFiles = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
@@ -200,7 +200,7 @@ func judgeLandlock(abi int, err error, noTCP bool) error {
 var writableDevices = [...]string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
 
 // newRuleset returns a descriptor of the rules for commands that may write in
-// some folders, which are named without links, and to the devices in dev.
+// some directories, which are named without links, and to the devices in dev.
 func newRuleset(writable []string, dev string, noTCP bool) (ruleset int, err error) {
 	abi, err := landlockABI()
 	if err != nil {

@@ -32,7 +32,7 @@ func landlocked(t testing.TB, writable ...string) process.Confinement {
 }
 
 // confinedService returns a Service whose commands may write in a workspace,
-// and a folder outside of it.
+// and a directory outside of it.
 func confinedService(t testing.TB, o process.Options) (s *process.Service, ws, out string) {
 	t.Helper()
 	ws, out = t.TempDir(), t.TempDir()
@@ -40,7 +40,7 @@ func confinedService(t testing.TB, o process.Options) (s *process.Service, ws, o
 	return newService(t, o), ws, out
 }
 
-// runIn runs a line in a folder, with OUT for another one.
+// runIn runs a line in a directory, with OUT for another one.
 func runIn(t testing.TB, s *process.Service, ws, out, line string) process.Result {
 	t.Helper()
 	r, err := s.Run(t.Context(), process.Command{Line: "OUT='" + out + "'\n" + line, Dir: ws})
@@ -48,7 +48,7 @@ func runIn(t testing.TB, s *process.Service, ws, out, line string) process.Resul
 	return r
 }
 
-// tempDir returns a folder for the test, named without links.
+// tempDir returns a directory for the test, named without links.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -56,7 +56,7 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// names lists what is in a folder.
+// names lists what is in a directory.
 func names(t testing.TB, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -71,35 +71,35 @@ func names(t testing.TB, dir string) string {
 // A confined command writes in the workspace alone, in whatever way it tries.
 func TestConfinedWrites(t *testing.T) {
 	for name, line := range map[string]string{
-		"make a file":                 `echo x > $OUT/new`,
-		"write a file":                `echo x >> $OUT/there`,
-		"empty a file":                `: > $OUT/there`,
-		"cut a file":                  `truncate -s 1 $OUT/there`,
-		"remove a file":               `rm -f $OUT/there`,
-		"make a folder":               `mkdir $OUT/new`,
-		"remove a folder":             `rmdir $OUT/sub`,
-		"make a link":                 `ln -s x $OUT/new`,
-		"make a pipe":                 `mkfifo $OUT/new`,
-		"move within":                 `mv $OUT/there $OUT/new`,
-		"move out":                    `echo x > in; mv -n in $OUT/new`,
-		"move in":                     `mv $OUT/there in`,
-		"link out":                    `echo x > in; ln in $OUT/new`,
-		"link in, then write":         `ln $OUT/there in && echo x > in`,
-		"copy out":                    `echo x > in; cp in $OUT/new`,
-		"through a link to a file":    `ln -s $OUT/there link; echo x > link`,
-		"through a link to a folder":  `ln -s $OUT link; echo x > link/new`,
-		"through a link to nothing":   `ln -s $OUT/new link; echo x > link`,
-		"from there":                  `cd $OUT && echo x > new`,
-		"up and down":                 `echo x > ../$(basename "$(dirname "$OUT")")/$(basename "$OUT")/new; echo x > ../../../../../../../../$OUT/new`,
-		"by the root of a process":    `echo x > /proc/self/root/$OUT/new`,
-		"by the folder of a process":  `cd $OUT; echo x > /proc/self/cwd/new`,
-		"by a descriptor for reading": `exec 3<$OUT/there; echo x > /proc/self/fd/3; echo x > /dev/fd/3`,
-		"the device of a disk":        `mknod disk b 8 0`,
-		"the device of the memory":    `mknod memory c 1 1`,
-		"shared memory":               `echo x > /dev/shm/fettle-confined-$$`,
-		"the home of the user":        `echo x > ~/fettle-confined`,
-		"the common temporary folder": `echo x > /tmp/fettle-confined-$$`,
-		"settings of the kernel":      `cat /proc/sys/kernel/hostname > /proc/sys/kernel/hostname`,
+		"make a file":                    `echo x > $OUT/new`,
+		"write a file":                   `echo x >> $OUT/there`,
+		"empty a file":                   `: > $OUT/there`,
+		"cut a file":                     `truncate -s 1 $OUT/there`,
+		"remove a file":                  `rm -f $OUT/there`,
+		"make a directory":               `mkdir $OUT/new`,
+		"remove a directory":             `rmdir $OUT/sub`,
+		"make a link":                    `ln -s x $OUT/new`,
+		"make a pipe":                    `mkfifo $OUT/new`,
+		"move within":                    `mv $OUT/there $OUT/new`,
+		"move out":                       `echo x > in; mv -n in $OUT/new`,
+		"move in":                        `mv $OUT/there in`,
+		"link out":                       `echo x > in; ln in $OUT/new`,
+		"link in, then write":            `ln $OUT/there in && echo x > in`,
+		"copy out":                       `echo x > in; cp in $OUT/new`,
+		"through a link to a file":       `ln -s $OUT/there link; echo x > link`,
+		"through a link to a directory":  `ln -s $OUT link; echo x > link/new`,
+		"through a link to nothing":      `ln -s $OUT/new link; echo x > link`,
+		"from there":                     `cd $OUT && echo x > new`,
+		"up and down":                    `echo x > ../$(basename "$(dirname "$OUT")")/$(basename "$OUT")/new; echo x > ../../../../../../../../$OUT/new`,
+		"by the root of a process":       `echo x > /proc/self/root/$OUT/new`,
+		"by the directory of a process":  `cd $OUT; echo x > /proc/self/cwd/new`,
+		"by a descriptor for reading":    `exec 3<$OUT/there; echo x > /proc/self/fd/3; echo x > /dev/fd/3`,
+		"the device of a disk":           `mknod disk b 8 0`,
+		"the device of the memory":       `mknod memory c 1 1`,
+		"shared memory":                  `echo x > /dev/shm/fettle-confined-$$`,
+		"the home of the user":           `echo x > ~/fettle-confined`,
+		"the common temporary directory": `echo x > /tmp/fettle-confined-$$`,
+		"settings of the kernel":         `cat /proc/sys/kernel/hostname > /proc/sys/kernel/hostname`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,16 +115,16 @@ func TestConfinedWrites(t *testing.T) {
 		})
 	}
 	for name, line := range map[string]string{
-		"files":             `echo x > a && echo y >> a && truncate -s 1 a && : > a && rm a`,
-		"folders":           `mkdir -p a/b && mv a/b c && rmdir a && rm -r c`,
-		"between folders":   `mkdir a b && echo x > a/f && mv a/f b/g && ln b/g a/h && mv -f a/h b/g; rm -r a b`,
-		"links and pipes":   `ln -s nowhere a && mkfifo b && rm a b`,
-		"reading elsewhere": `cat "$OUT/there" /etc/passwd >/dev/null && ls / >/dev/null && cp "$OUT/there" here && rm here`,
-		"running elsewhere": `/bin/ls >/dev/null && bash -c true`,
-		"devices":           `echo x > /dev/null && echo x > /dev/zero && echo x 2>&1 >/dev/full | grep -q 'No space' && head -c1 /dev/urandom >/dev/null`,
-		"own output":        `echo x > /dev/stdout && echo x > /proc/self/fd/2`,
-		"its own folder":    `echo x > "$(mktemp)" && test "$TMPDIR" = "$TMP" && test "$TMP" = "$TEMP"`,
-		"a here-document":   "cat <<E >/dev/null\nx\nE",
+		"files":               `echo x > a && echo y >> a && truncate -s 1 a && : > a && rm a`,
+		"folders":             `mkdir -p a/b && mv a/b c && rmdir a && rm -r c`,
+		"between directories": `mkdir a b && echo x > a/f && mv a/f b/g && ln b/g a/h && mv -f a/h b/g; rm -r a b`,
+		"links and pipes":     `ln -s nowhere a && mkfifo b && rm a b`,
+		"reading elsewhere":   `cat "$OUT/there" /etc/passwd >/dev/null && ls / >/dev/null && cp "$OUT/there" here && rm here`,
+		"running elsewhere":   `/bin/ls >/dev/null && bash -c true`,
+		"devices":             `echo x > /dev/null && echo x > /dev/zero && echo x 2>&1 >/dev/full | grep -q 'No space' && head -c1 /dev/urandom >/dev/null`,
+		"own output":          `echo x > /dev/stdout && echo x > /proc/self/fd/2`,
+		"its own directory":   `echo x > "$(mktemp)" && test "$TMPDIR" = "$TMP" && test "$TMP" = "$TEMP"`,
+		"a here-document":     "cat <<E >/dev/null\nx\nE",
 		"git": `git init -q -b main . && git config user.email a@example.com && git config user.name A && echo x > f && git add f &&
 			git commit -qm one && git checkout -qb topic && echo y > f && git commit -qam two && git stash list && git checkout -q main &&
 			git merge -q topic && git gc -q && git fsck && test "$(git log --oneline | wc -l)" = 2`,
@@ -140,7 +140,7 @@ func TestConfinedWrites(t *testing.T) {
 	}
 }
 
-// Pseudo-terminals and shared memory are there where their folders are named.
+// Pseudo-terminals and shared memory are there where their directories are named.
 func TestConfinedDevices(t *testing.T) {
 	ws := t.TempDir()
 	const shm = "echo x > /dev/shm/fettle-$$ && rm /dev/shm/fettle-$$"
@@ -157,7 +157,7 @@ func TestConfinedDevices(t *testing.T) {
 	}
 }
 
-// Programs that keep caches find a folder for them.
+// Programs that keep caches find a directory for them.
 func TestConfinedBuild(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("go is not here")
@@ -179,7 +179,7 @@ func TestConfinedBuild(t *testing.T) {
 	r := runIn(t, s, ws, "", "echo $XDG_CACHE_HOME; unset GOCACHE; "+build)
 	require.Equal(t, folder+"\nbuilt\n", r.Text)
 
-	// Else one in their temporary folder.
+	// Else one in their temporary directory.
 	s = newService(t, process.Options{Environ: environ, Confinement: landlocked(t, ws)})
 	line := "test $XDG_CACHE_HOME = $TMPDIR/cache"
 	if os.Getenv("FETTLE_FULL") != "" { // it builds what comes with go, too
@@ -372,7 +372,7 @@ func TestConfinedFolders(t *testing.T) {
 	require.NoFileExists(t, started)
 }
 
-// A command that may write beside a writable folder cannot have a link to
+// A command that may write beside a writable directory cannot have a link to
 // another place in its stead, neither for the kernel nor for a container.
 func TestConfinedFolderReplaced(t *testing.T) {
 	for _, kind := range []process.ConfinementKind{process.Landlock, process.Container} {
@@ -400,7 +400,7 @@ func TestConfinedFolderReplaced(t *testing.T) {
 	}
 }
 
-// The temporary folder is the Service's own, and is made when it is needed.
+// The temporary directory is the Service's own, and is made when it is needed.
 func TestConfinedTemporaryFolder(t *testing.T) {
 	home := tempDir(t)
 	t.Setenv("TMPDIR", home)
@@ -418,7 +418,7 @@ func TestConfinedTemporaryFolder(t *testing.T) {
 	other := newService(t, process.Options{Confinement: landlocked(t, ws)})
 	require.NotZero(t, runIn(t, other, ws, out, "echo x > "+dir+"/theirs").Code)
 
-	// Something cleans up old folders: there is a new one.
+	// Something cleans up old directories: there is a new one.
 	require.NoError(t, os.RemoveAll(dir))
 	again := strings.TrimSpace(runIn(t, s, ws, out, "echo $TMPDIR").Text)
 	require.NotEqual(t, dir, again)
@@ -427,7 +427,7 @@ func TestConfinedTemporaryFolder(t *testing.T) {
 	require.Empty(t, names(t, home))
 }
 
-// What commands have locked in the folder is removed too; what cannot be is
+// What commands have locked in the directory is removed too; what cannot be is
 // told.
 func TestConfinedTemporaryFolderLocked(t *testing.T) {
 	landlocked(t)
@@ -491,14 +491,14 @@ func TestConfinementThatThereIsNot(t *testing.T) {
 		c    process.Confinement
 		want string
 	}{
-		"an unknown kind":           {process.Confinement{Kind: "jail"}, `cannot be confined by "jail"`},
-		"TCP without a kind":        {process.Confinement{NoTCP: true}, "Nothing confines commands"},
-		"a container of no program": {process.Confinement{Kind: process.Container, Image: "i"}, "no program that runs it is set"},
-		"of no image":               {process.Confinement{Kind: process.Container, Program: "true"}, "no image"},
-		"of an option":              {process.Confinement{Kind: process.Container, Program: "true", Image: "--privileged"}, "no name of an image"},
-		"of a missing program":      {process.Confinement{Kind: process.Container, Program: "fettle-no-such-program", Image: "i"}, "executable file not found"},
-		"of a missing folder":       {process.Confinement{Kind: process.Container, Program: "true", Image: "i", Writable: []string{ws + "/no"}}, "no such file"},
-		"of a folder with a colon":  {process.Confinement{Kind: process.Container, Program: "true", Image: "i", Writable: []string{"/a:b"}}, "colon"},
+		"an unknown kind":             {process.Confinement{Kind: "jail"}, `cannot be confined by "jail"`},
+		"TCP without a kind":          {process.Confinement{NoTCP: true}, "Nothing confines commands"},
+		"a container of no program":   {process.Confinement{Kind: process.Container, Image: "i"}, "no program that runs it is set"},
+		"of no image":                 {process.Confinement{Kind: process.Container, Program: "true"}, "no image"},
+		"of an option":                {process.Confinement{Kind: process.Container, Program: "true", Image: "--privileged"}, "no name of an image"},
+		"of a missing program":        {process.Confinement{Kind: process.Container, Program: "fettle-no-such-program", Image: "i"}, "executable file not found"},
+		"of a missing directory":      {process.Confinement{Kind: process.Container, Program: "true", Image: "i", Writable: []string{ws + "/no"}}, "no such file"},
+		"of a directory with a colon": {process.Confinement{Kind: process.Container, Program: "true", Image: "i", Writable: []string{"/a:b"}}, "colon"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, process.Options{Confinement: tt.c})

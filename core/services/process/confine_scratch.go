@@ -13,7 +13,7 @@ import (
 )
 
 // scratch is what a Service keeps for its confined commands: their temporary
-// folder, and where writable folders led when the first of them was started.
+// directory, and where writable directories led when the first of them was started.
 // The zero value has neither yet.
 type scratch struct {
 	mu   sync.Mutex
@@ -22,8 +22,8 @@ type scratch struct {
 	led  map[string]string
 }
 
-// writable returns where folders lead, for a command that is to write in them.
-// It refuses one that led elsewhere before: where a folder lies in another
+// writable returns where directories lead, for a command that is to write in them.
+// It refuses one that led elsewhere before: where a directory lies in another
 // one, a command could have put a link in its place.
 func (t *scratch) writable(folders []string) ([]string, error) {
 	t.mu.Lock()
@@ -50,7 +50,7 @@ func (t *scratch) writable(folders []string) ([]string, error) {
 	return real, nil
 }
 
-// folder returns the folder, and makes it where it is absent.
+// directory returns the directory, and makes it where it is absent.
 func (t *scratch) folder() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,15 +62,15 @@ func (t *scratch) folder() (string, error) {
 	t.release()
 	dir, held, err := newScratch()
 	if err != nil {
-		return "", fault.Wrap(fault.ShellExecuteError, confining, fmt.Sprintf("The command's temporary folder could not be made: %v.", err),
-			"Make the folder for temporary files one that can be written to.", err)
+		return "", fault.Wrap(fault.ShellExecuteError, confining, fmt.Sprintf("The command's temporary directory could not be made: %v.", err),
+			"Make the directory for temporary files one that can be written to.", err)
 	}
 	t.dir, t.held = dir, held
 	sweep(filepath.Dir(dir))
 	return dir, nil
 }
 
-// release lets go of the folder.
+// release lets go of the directory.
 func (t *scratch) release() {
 	if t.held != nil {
 		_ = t.held.Close()
@@ -78,7 +78,7 @@ func (t *scratch) release() {
 	}
 }
 
-// remove removes the folder with all that is in it. No command may still run.
+// remove removes the directory with all that is in it. No command may still run.
 func (t *scratch) remove() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,13 +88,13 @@ func (t *scratch) remove() error {
 	defer t.release()
 	if err := removeAll(t.dir); err != nil {
 		return fault.Wrap(fault.FileWriteFailure, "process.close",
-			fmt.Sprintf("The temporary folder %s of the session's commands could not be removed: %v.", t.dir, err), "Remove it by hand.", err)
+			fmt.Sprintf("The temporary directory %s of the session's commands could not be removed: %v.", t.dir, err), "Remove it by hand.", err)
 	}
 	t.dir = ""
 	return nil
 }
 
-// removeAll removes a folder with all that is in it, also what commands have
+// removeAll removes a directory with all that is in it, also what commands have
 // locked.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
@@ -104,7 +104,7 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// open makes the folders below dir ones that can be emptied, as far as it can.
+// open makes the directories below dir ones that can be emptied, as far as it can.
 // It follows no links.
 func open(dir string) {
 	_ = os.Chmod(dir, 0o700)
@@ -121,7 +121,7 @@ func open(dir string) {
 	})
 }
 
-// temporary returns the variables that name the folder to programs.
+// temporary returns the variables that name the directory to programs.
 func temporary(dir string) []string {
 	return []string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
 }
@@ -136,7 +136,7 @@ func variable(env []string, name string) string {
 	return ""
 }
 
-// holds reports whether one of some folders is dir, or has it somewhere in it,
+// holds reports whether one of some directories is dir, or has it somewhere in it,
 // by their paths.
 func holds(folders []string, dir string) bool {
 	for _, folder := range folders {

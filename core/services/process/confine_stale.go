@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// scratchPrefix begins the name of a commands' temporary folder; a number
+// scratchPrefix begins the name of a commands' temporary directory; a number
 // follows.
 const scratchPrefix = "fettle-commands-"
 
-// errHeld says that a folder is held by somebody else.
-var errHeld = errors.New("somebody else holds the folder")
+// errHeld says that a directory is held by somebody else.
+var errHeld = errors.New("somebody else holds the directory")
 
-// newScratch makes a temporary folder, which is named without links, as
+// newScratch makes a temporary directory, which is named without links, as
 // landlock takes no others, and holds it until the file is closed.
 func newScratch() (dir string, held *os.File, err error) {
-	for range 100 { // another session may take the new folder for an old one before it is held
+	for range 100 { // another session may take the new directory for an old one before it is held
 		if dir, err = os.MkdirTemp("", scratchPrefix); err != nil { // mode 0700
 			return "", nil, err
 		}
@@ -40,8 +40,8 @@ func newScratch() (dir string, held *os.File, err error) {
 	return "", nil, errHeld
 }
 
-// sweep removes the temporary folders in a folder that belonged to processes of
-// this user which were killed. Where the file system has no locks for folders,
+// sweep removes the temporary directories in a directory that belonged to processes of
+// this user which were killed. Where the file system has no locks for directories,
 // as NFS, they stay. It removes them also from under a command that outlived
 // its session.
 func sweep(parent string) {

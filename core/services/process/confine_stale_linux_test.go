@@ -26,7 +26,7 @@ func TestKilledHelper(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 }
 
-// The temporary folder of a session that was killed goes with the next one's
+// The temporary directory of a session that was killed goes with the next one's
 // first command; those of sessions that live stay, and so does all else.
 func TestConfinedTemporaryFolderLeft(t *testing.T) {
 	landlocked(t)
@@ -89,7 +89,7 @@ func TestConfinedTemporaryFolderLeft(t *testing.T) {
 	require.Equal(t, lives, folder(living))
 }
 
-// Sessions that begin at once do not take each other's folders for old ones.
+// Sessions that begin at once do not take each other's directories for old ones.
 func TestConfinedTemporaryFoldersAtOnce(t *testing.T) {
 	ws := t.TempDir()
 	c := landlocked(t, ws)
@@ -113,7 +113,7 @@ func TestConfinedTemporaryFoldersAtOnce(t *testing.T) {
 	require.Empty(t, names(t, os.Getenv("TMPDIR")))
 }
 
-// A folder for temporary files that goes through a link is one as well.
+// A directory for temporary files that goes through a link is one as well.
 func TestConfinedTemporaryFolderByLink(t *testing.T) {
 	top := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(top, "real"), 0o700))

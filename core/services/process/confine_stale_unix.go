@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold takes a folder of this user for this process, until the file is closed
-// or the process ends: by an flock on the folder itself, which commands that
+// hold takes a directory of this user for this process, until the file is closed
+// or the process ends: by an flock on the directory itself, which commands that
 // write in it cannot remove. locked is false where there are no such locks. The
 // error is [errHeld] where somebody else has it.
 func hold(dir string) (held *os.File, locked bool, err error) {
@@ -34,7 +34,7 @@ func hold(dir string) (held *os.File, locked bool, err error) {
 	return f, locked, nil
 }
 
-// stillOurs reports a folder that is another user's, or has another name or
+// stillOurs reports a directory that is another user's, or has another name or
 // none by now.
 func stillOurs(f *os.File) error {
 	info, err := f.Stat()

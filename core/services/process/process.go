@@ -32,7 +32,7 @@ type Options struct {
 	// HeadBytes and TailBytes are how much is kept of the beginning and of the
 	// end of a command's output, in bytes. Zero: 8,000 and 32,000.
 	HeadBytes, TailBytes int
-	// SaveDir is the folder for outputs that were cut, made with mode 0700
+	// SaveDir is the directory for outputs that were cut, made with mode 0700
 	// where it is absent; their files have mode 0600. "": they are not saved.
 	SaveDir string
 	// SaveBytes caps one saved output, in bytes. Zero: 2 GiB.
@@ -134,7 +134,7 @@ func New(o Options) *Service {
 // Unix systems they are found by their group alone, on Windows by their job.
 //
 // The error, of code file_write_failure, says that the commands' temporary
-// folder could not be removed.
+// directory could not be removed.
 func (s *Service) Close() error {
 	s.ending.Do(func() {
 		s.mu.Lock()

@@ -21,7 +21,7 @@ type Program struct {
 	Path string
 	Args []string // without the name
 	Line string   // a line for the shell, in the place of Path and Args; "": these
-	Dir  string   // absolute folder to run in; required
+	Dir  string   // absolute directory to run in; required
 	Env  []string // NAME=VALUE, beside the environment of commands
 
 	Stdin []byte // all that it can read, and then the end
@@ -73,7 +73,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	child, stdin, err := s.startProgram(p, stdout, stderr)
 	if err != nil {
 		return Output{}, fault.Wrap(fault.ExecutionFailed, op, fmt.Sprintf("The program %.200q could not be started: %v.", cmp.Or(p.Path, p.Line), err),
-			"Check that it exists, that it may be executed, and the folder that it is to run in.", err)
+			"Check that it exists, that it may be executed, and the directory that it is to run in.", err)
 	}
 	var writing sync.WaitGroup
 	writing.Go(func() {

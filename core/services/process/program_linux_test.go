@@ -71,7 +71,7 @@ func TestProgramCannotStart(t *testing.T) {
 		"none":            {Path: "", Dir: dir},
 		"absent":          {Path: "./absent", Dir: dir},
 		"not executable":  {Path: "./data", Dir: dir},
-		"no folder":       {Path: "true", Dir: filepath.Join(dir, "absent")},
+		"no directory":    {Path: "true", Dir: filepath.Join(dir, "absent")},
 		"NUL":             {Path: "true", Args: []string{"\x00"}, Dir: dir},
 	} {
 		_, err := s.Program(t.Context(), p)

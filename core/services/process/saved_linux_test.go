@@ -30,7 +30,7 @@ func TestSavedOutputsAreTidied(t *testing.T) {
 		"x-1.txt":       {10, 90 * day},
 		"notes.txt":     {10, 90 * day},
 	}
-	others := []string{"output-.txt", "output-1a.txt", "output-1", "x-1.txt", "notes.txt", "output-6.txt", "output-7.txt"} // the last two a folder and a link
+	others := []string{"output-.txt", "output-1a.txt", "output-1", "x-1.txt", "notes.txt", "output-6.txt", "output-7.txt"} // the last two a directory and a link
 	for name, tt := range map[string]struct {
 		o    process.Options
 		left []string

@@ -25,7 +25,7 @@ func (c *openCounter) OpenRead(p workspace.Path) (*os.File, error) {
 	return c.Workspace.OpenRead(p)
 }
 
-// deep is a tracker over a file three folders down, with instructions in each.
+// deep is a tracker over a file three directories down, with instructions in each.
 func deep(t testing.TB) (*tracker.FileTracker, *openCounter, workspace.Path) {
 	t.Helper()
 	top := t.TempDir()

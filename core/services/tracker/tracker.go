@@ -174,7 +174,7 @@ func (t *FileTracker) fitted(d instructions.Document) instructions.Document {
 	}
 	t.bytes = maxInstructions
 	d.Text = d.Text[:strings.LastIndexByte(d.Text[:room], '\n')+1] + fmt.Sprintf(
-		"[What follows in %s is left out, as the instruction files of this session hold more than %d KiB. Read it before you work in its folder.]\n",
+		"[What follows in %s is left out, as the instruction files of this session hold more than %d KiB. Read it before you work in its directory.]\n",
 		d.Path, maxInstructions>>10)
 	return d
 }

@@ -270,7 +270,7 @@ func TestInstructionsAreGivenOnce(t *testing.T) {
 	require.Empty(t, f.agents("src/b.go"))
 	require.Empty(t, f.agents("src/a.go"))
 	require.Equal(t, "--- Instructions from "+f.path("src/deep/AGENTS.md").String()+" ---\ndeep rules\n", f.agents("src/deep/none/x.go"),
-		"a deeper folder brings up only its own")
+		"a deeper directory brings up only its own")
 
 	var given []string
 	for _, d := range f.Given() {

@@ -17,7 +17,7 @@ const (
 	folderMode fs.FileMode = 0o700
 )
 
-// makeDir makes the folder, and makes it private where it is not.
+// makeDir makes the directory, and makes it private where it is not.
 func (s *Store) makeDir() error {
 	if err := os.MkdirAll(s.o.Dir, folderMode); err != nil {
 		return err

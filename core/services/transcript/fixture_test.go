@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 
-// store returns a Store over a folder of the test's own whose clock goes on by
+// store returns a Store over a directory of the test's own whose clock goes on by
 // a second at each look.
 func store(t testing.TB, change ...func(*transcript.Options)) (*transcript.Store, string) {
 	t.Helper()

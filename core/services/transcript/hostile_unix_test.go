@@ -52,7 +52,7 @@ func TestNoRegularFile(t *testing.T) {
 	}
 }
 
-// In the place of a session's folder of files a link is removed, and not what
+// In the place of a session's directory of files a link is removed, and not what
 // it leads to.
 func TestSideFolderIsALink(t *testing.T) {
 	s, _ := store(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// roleVar names the folder of a store for a process that records until it is
+// roleVar names the directory of a store for a process that records until it is
 // killed: the test binary again.
 const roleVar = "FETTLE_TRANSCRIPT_DIR"
 

@@ -108,8 +108,8 @@ func (s *Store) readHeader(path string) (Header, error) {
 	return st.header, nil
 }
 
-// recordings returns the paths of the folder's recordings, oldest first as their
-// names tell it. A folder that does not exist has none.
+// recordings returns the paths of the directory's recordings, oldest first as their
+// names tell it. A directory that does not exist has none.
 func (s *Store) recordings() ([]string, error) {
 	entries, err := os.ReadDir(s.o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {

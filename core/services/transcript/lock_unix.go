@@ -14,7 +14,7 @@ const openSafely = unix.O_NOFOLLOW | unix.O_NONBLOCK
 // removesOpen says that a file can be removed while it is open.
 const removesOpen = true
 
-// syncDir makes the names in a folder durable.
+// syncDir makes the names in a directory durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

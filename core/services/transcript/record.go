@@ -25,8 +25,8 @@ type Header struct {
 	ID          string    `json:"id"`
 	Kind        Kind      `json:"kind"`                  // "" is written as main
 	Parent      string    `json:"parent,omitempty"`      // the session that a subagent works for
-	Project     string    `json:"project"`               // the project's folder
-	Directories []string  `json:"directories,omitempty"` // further folders of the workspace
+	Project     string    `json:"project"`               // the project's directory
+	Directories []string  `json:"directories,omitempty"` // further directories of the workspace
 	StartTime   time.Time `json:"startTime"`             // zero is written as now
 	Model       string    `json:"model,omitempty"`
 }

@@ -190,5 +190,5 @@ func (s *Saved) failed(ctx context.Context, tag, what string, err error) error {
 	if ctx.Err() != nil {
 		return fault.Wrap(fault.Cancelled, "transcript.saved", "Work on the saved conversations was cancelled.", "", context.Cause(ctx))
 	}
-	return fault.Wrap(fault.SessionUnreadable, "transcript.saved", fmt.Sprintf("The conversation %q could not be %s: %v.", tag, what, err), "Check the folder "+s.o.Dir+".", err)
+	return fault.Wrap(fault.SessionUnreadable, "transcript.saved", fmt.Sprintf("The conversation %q could not be %s: %v.", tag, what, err), "Check the directory "+s.o.Dir+".", err)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // CM-12: whatever conversations are called, each is found again under its tag alone,
-// is listed as such, and lies in the folder; what is no tag is refused.
+// is listed as such, and lies in the directory; what is no tag is refused.
 func FuzzTag(f *testing.F) {
 	for _, s := range [][2]string{{"a", "b"}, {"../a", "a"}, {"a/b", "a%2Fb"}, {".", ".."}, {"a b", "a+b"}, {"天気", "\xff"}, {"", "x\n"}, {strings.Repeat("天", 26), "CON"}, {"a\u202eb", "%"}} {
 		f.Add(s[0], s[1])

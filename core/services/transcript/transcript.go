@@ -14,7 +14,7 @@ import (
 
 // Options configure a [Store]. Dir is required; any other field may be zero.
 type Options struct {
-	Dir string // folder of the recordings, absolute; made with mode 0700 at the first write
+	Dir string // directory of the recordings, absolute; made with mode 0700 at the first write
 	// Secrets are values, as those of keys in the environment, that are masked
 	// before anything is written. Those shorter than [redact.Shortest] are too
 	// common for that and left as they are. What has the shape of a key, a token, or a
@@ -29,7 +29,7 @@ type Options struct {
 
 const defaultMaxBytes = 512 << 20
 
-// Store is a folder of recorded sessions, those of one project. It is safe for
+// Store is a directory of recorded sessions, those of one project. It is safe for
 // concurrent use, by several processes too, and keeps nothing between calls.
 type Store struct {
 	o    Options
@@ -86,7 +86,7 @@ func isRecording(name string) bool {
 	return strings.HasPrefix(name, filePrefix) && strings.HasSuffix(name, fileSuffix)
 }
 
-// SideDir returns the folder for what belongs to a session and is no turn of
+// SideDir returns the directory for what belongs to a session and is no turn of
 // it, as long answers of tools. It need not exist; whoever makes it gives it
 // mode 0700. It goes with the session.
 func (s *Store) SideDir(id string) (string, error) {

@@ -13,7 +13,7 @@ import (
 // The values of the file.
 const (
 	trustFolder = "TRUST_FOLDER" // the key
-	trustParent = "TRUST_PARENT" // the folder that holds the key
+	trustParent = "TRUST_PARENT" // the directory that holds the key
 	doNotTrust  = "DO_NOT_TRUST" // the key
 )
 
@@ -32,7 +32,7 @@ type document struct {
 
 // parse reads the text of the file.
 func parse(path string, data []byte) (*document, error) {
-	j, err := position.ParseJSON(data, position.Limit{Depth: maxBrackets, Message: "it holds more brackets than a list of folders has"})
+	j, err := position.ParseJSON(data, position.Limit{Depth: maxBrackets, Message: "it holds more brackets than a list of directories has"})
 	if err != nil {
 		return nil, malformed(path, position.As(err))
 	}
@@ -43,7 +43,7 @@ func parse(path string, data []byte) (*document, error) {
 	}
 	object, ok := j.Tree.Value.(*hujson.Object)
 	if !ok {
-		return nil, wrong(j.Tree.StartOffset, "it holds no object of folders and their trust")
+		return nil, wrong(j.Tree.StartOffset, "it holds no object of directories and their trust")
 	}
 	d := &document{text: j.Text, end: j.Tree.EndOffset - len("}"), members: object.Members}
 	for _, m := range object.Members {
@@ -70,6 +70,6 @@ func parse(path string, data []byte) (*document, error) {
 // malformed is the error for a file that cannot be understood.
 func malformed(path string, problem *position.Error) error {
 	return fault.Wrap(fault.InvalidConfig, "trust.read",
-		fmt.Sprintf("The file of trusted folders %s cannot be understood: %v.", path, problem),
+		fmt.Sprintf("The file of trusted directories %s cannot be understood: %v.", path, problem),
 		fmt.Sprintf(`Mend it by hand; it holds an object of absolute paths, each with %q, %q or %q.`, trustFolder, trustParent, doNotTrust), problem)
 }

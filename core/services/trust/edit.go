@@ -7,8 +7,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// edit returns the text of the file with a value for a folder, "" for none, in
-// the place of every entry that speaks of that folder. All else, comments
+// edit returns the text of the file with a value for a directory, "" for none, in
+// the place of every entry that speaks of that directory. All else, comments
 // included, stays as it is.
 func edit(path string, data []byte, folder, value string) ([]byte, error) {
 	mark := data[:len(data)-len(bytes.TrimPrefix(data, []byte(byteOrderMark)))]

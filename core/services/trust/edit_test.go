@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzEdit: what can be parsed can be edited, the result can be parsed, says of
-// the folder what was asked for, and of every other one what it said before.
+// the directory what was asked for, and of every other one what it said before.
 func FuzzEdit(f *testing.F) {
 	for _, text := range []string{
 		"", "{}", "{,}", `{"/a":"TRUST_FOLDER"}`, `{"/a":"TRUST_FOLDER",}`, `{"/a":"TRUST_FOLDER"/**/,/**/}//`,

@@ -98,13 +98,13 @@ func (s *Store) target() (string, error) {
 }
 
 func (s *Store) unreadable(err error) error {
-	return fault.Wrap(fault.InvalidConfig, "trust.read", fmt.Sprintf("The file of trusted folders %s cannot be read: %s.", s.path, cause(err)),
+	return fault.Wrap(fault.InvalidConfig, "trust.read", fmt.Sprintf("The file of trusted directories %s cannot be read: %s.", s.path, cause(err)),
 		"Make it readable, or move it away.", err)
 }
 
 func (s *Store) unwritten(err error) error {
-	return fault.Wrap(fault.FileWriteFailure, "trust.write", fmt.Sprintf("Nothing was recorded: the file of trusted folders %s cannot be written: %s.", s.path, cause(err)),
-		"Make sure that you may write to its folder and that the disk has room.", err)
+	return fault.Wrap(fault.FileWriteFailure, "trust.write", fmt.Sprintf("Nothing was recorded: the file of trusted directories %s cannot be written: %s.", s.path, cause(err)),
+		"Make sure that you may write to its directory and that the disk has room.", err)
 }
 
 // cause returns an error's text without the path, which the sentence names.
@@ -117,5 +117,5 @@ func cause(err error) string {
 }
 
 func cancelled(ctx context.Context) error {
-	return fault.Wrap(fault.Cancelled, "trust", "The file of trusted folders was left as it is, as the call was cancelled.", "", ctx.Err())
+	return fault.Wrap(fault.Cancelled, "trust", "The file of trusted directories was left as it is, as the call was cancelled.", "", ctx.Err())
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// State is what a person thinks of a folder (CF-09). The zero value is
+// State is what a person thinks of a directory (CF-09). The zero value is
 // [Undecided].
 type State int
 
@@ -46,7 +46,7 @@ func (s *State) UnmarshalText(text []byte) error {
 		"Use undecided, trusted or untrusted.")
 }
 
-// FromEnv reads the value of a variable that says whether the folder is
+// FromEnv reads the value of a variable that says whether the directory is
 // trusted: true or false. given is false for "". Another value is an error of
 // code invalid_config, whose sentence leaves the variable's name to the caller:
 // it is not taken for either.
@@ -60,6 +60,6 @@ func FromEnv(value string) (state State, given bool, err error) {
 		return Untrusted, true, nil
 	}
 	return Undecided, false, fault.New(fault.InvalidConfig, "trust.env",
-		fmt.Sprintf("The value %.40q does not say whether the folder is trusted.", value),
+		fmt.Sprintf("The value %.40q does not say whether the directory is trusted.", value),
 		"Set it to true or false, or unset it.")
 }

@@ -1,4 +1,4 @@
-// Package trust keeps which folders a person trusts.
+// Package trust keeps which directories a person trusts.
 package trust
 
 import (
@@ -31,16 +31,16 @@ func (s *Store) Path() string { return s.path }
 // Entry is one record of the file.
 type Entry struct {
 	Path   string `json:"path"`   // the key, as written
-	Folder string `json:"folder"` // the folder that it speaks of, links followed
+	Folder string `json:"folder"` // the directory that it speaks of, links followed
 	Value  string `json:"value"`  // TRUST_FOLDER, TRUST_PARENT or DO_NOT_TRUST
 	State  State  `json:"state"`  // what it says
 	Line   int    `json:"line"`   // 1-based, in the file
 }
 
-// Decide tells what is recorded of a folder and which entry says so: of those
-// whose folder is it or contains it, links followed on both sides, the one with
+// Decide tells what is recorded of a directory and which entry says so: of those
+// whose directory is it or contains it, links followed on both sides, the one with
 // the deepest key; of equally deep ones, one that says no. With no entry it is
-// [Undecided]. The folder need not exist.
+// [Undecided]. The directory need not exist.
 func (s *Store) Decide(ctx context.Context, folder string) (State, Entry, error) {
 	entries, err := s.List(ctx)
 	if err != nil {
@@ -87,12 +87,12 @@ func (s *Store) List(ctx context.Context) ([]Entry, error) {
 	return doc.entries, nil
 }
 
-// Set records a state for a folder, absolute or relative to the current one,
+// Set records a state for a directory, absolute or relative to the current one,
 // and [Undecided] takes its record away. It replaces what else speaks of that
-// same folder; other entries and all comments stay. The file is replaced in one
+// same directory; other entries and all comments stay. The file is replaced in one
 // step, has mode 0600 from then on, and is made where it is missing.
 //
-// A folder to be trusted must exist. Set waits for other processes that are
+// A directory to be trusted must exist. Set waits for other processes that are
 // at the file until ctx ends; then the error is of code cancelled.
 func (s *Store) Set(ctx context.Context, folder string, state State) error {
 	value, ok := map[State]string{Trusted: trustFolder, Untrusted: doNotTrust, Undecided: ""}[state]

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// place is a temporary folder with a store whose file is not there yet.
+// place is a temporary directory with a store whose file is not there yet.
 type place struct {
 	top   string // without links
 	file  string
@@ -39,7 +39,7 @@ func newPlace(t *testing.T, folders ...string) place {
 
 func (p place) path(rel string) string { return filepath.Join(p.top, filepath.FromSlash(rel)) }
 
-// write writes the file; ~ in it stands for the temporary folder.
+// write writes the file; ~ in it stands for the temporary directory.
 func (p place) write(t *testing.T, text string) {
 	t.Helper()
 	top, err := json.Marshal(p.top)
@@ -109,7 +109,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// CF-09: the deepest key that holds the folder decides; with none it is undecided.
+// CF-09: the deepest key that holds the directory decides; with none it is undecided.
 func TestDecide(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file string
@@ -138,7 +138,7 @@ func TestDecide(t *testing.T) {
 			p.write(t, tt.file)
 			for rel, want := range tt.want {
 				if runtime.GOOS != "linux" && rel == "A" {
-					continue // it may be the folder a
+					continue // it may be the directory a
 				}
 				require.Equal(t, want, p.decide(t, rel), rel)
 			}
@@ -174,10 +174,10 @@ func TestDecideFollowsLinks(t *testing.T) {
 	require.Equal(t, trust.Trusted, p.decide(t, "elsewhere/inside"))
 
 	p.write(t, `{"~/elsewhere": "TRUST_FOLDER"}`)
-	require.Equal(t, trust.Undecided, p.decide(t, "elsewhere/inside"), "a link in a trusted folder lends no trust to where it leads")
+	require.Equal(t, trust.Undecided, p.decide(t, "elsewhere/inside"), "a link in a trusted directory lends no trust to where it leads")
 
 	p.write(t, `{"~/elsewhere/inside": "DO_NOT_TRUST", "~/real/project": "TRUST_FOLDER"}`)
-	require.Equal(t, trust.Untrusted, p.decide(t, "real/project"), "a no beside a yes on the same folder holds")
+	require.Equal(t, trust.Untrusted, p.decide(t, "real/project"), "a no beside a yes on the same directory holds")
 
 	link("real/project/later", "dangling")
 	_, _, err := p.store.Decide(t.Context(), p.path("dangling/x"))
@@ -262,7 +262,7 @@ func TestMalformed(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	p := newPlace(t, "home/.fettle/trustedFolders.json")
 	_, _, err := p.store.Decide(t.Context(), p.top)
-	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), "a folder where the file should be")
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), "a directory where the file should be")
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(p.store.Set(t.Context(), p.top, trust.Trusted)))
 }
 
@@ -273,9 +273,9 @@ func TestSet(t *testing.T) {
 		state  trust.State
 		after  string
 	}{
-		"first":          {"", "a", trust.Trusted, "{\n  \"~/a\": \"TRUST_FOLDER\"\n}\n"},
-		"first no":       {"", "a", trust.Untrusted, "{\n  \"~/a\": \"DO_NOT_TRUST\"\n}\n"},
-		"missing folder": {"", "missing/x", trust.Untrusted, "{\n  \"~/missing/x\": \"DO_NOT_TRUST\"\n}\n"},
+		"first":             {"", "a", trust.Trusted, "{\n  \"~/a\": \"TRUST_FOLDER\"\n}\n"},
+		"first no":          {"", "a", trust.Untrusted, "{\n  \"~/a\": \"DO_NOT_TRUST\"\n}\n"},
+		"missing directory": {"", "missing/x", trust.Untrusted, "{\n  \"~/missing/x\": \"DO_NOT_TRUST\"\n}\n"},
 		"another": {
 			"{\n  \"~/a\": \"TRUST_FOLDER\"\n}\n", "a/b", trust.Untrusted,
 			"{\n  \"~/a\": \"TRUST_FOLDER\",\n  \"~/a/b\": \"DO_NOT_TRUST\"\n}\n"},
@@ -344,7 +344,7 @@ func TestSetPrivate(t *testing.T) {
 	require.NoFileExists(t, p.file+".tmp")
 }
 
-// What is recorded is the folder itself, whatever way leads to it.
+// What is recorded is the directory itself, whatever way leads to it.
 func TestSetRecordsRealPaths(t *testing.T) {
 	p := newPlace(t, "real/project")
 	t.Chdir(p.path("real"))
@@ -362,10 +362,10 @@ func TestSetRecordsRealPaths(t *testing.T) {
 
 	p.write(t, `{"~/link/project": "TRUST_FOLDER"}`)
 	require.NoError(t, p.store.Set(t.Context(), p.path("real/project"), trust.Untrusted))
-	require.Equal(t, `{"~/link/project": "DO_NOT_TRUST"}`, p.text(t), "one entry for one folder")
+	require.Equal(t, `{"~/link/project": "DO_NOT_TRUST"}`, p.text(t), "one entry for one directory")
 }
 
-// The file may itself be a link, as in a folder of dot files.
+// The file may itself be a link, as in a directory of dot files.
 func TestSetThroughLink(t *testing.T) {
 	p := newPlace(t, "a", "dotfiles", "home/.fettle")
 	if err := os.Symlink(p.path("dotfiles/trust.json"), p.file); err != nil {
@@ -389,10 +389,10 @@ func TestSetRefuses(t *testing.T) {
 		state  trust.State
 		want   fault.Code
 	}{
-		"missing folder":    {p.path("nosuch"), trust.Trusted, fault.FileNotFound},
+		"missing directory": {p.path("nosuch"), trust.Trusted, fault.FileNotFound},
 		"a file":            {p.path("file"), trust.Trusted, fault.PathIsNotADirectory},
 		"a no on a file":    {p.path("file"), trust.Untrusted, fault.PathIsNotADirectory},
-		"no folder":         {"", trust.Trusted, fault.InvalidConfig},
+		"no directory":      {"", trust.Trusted, fault.InvalidConfig},
 		"no such state":     {p.top, 3, fault.InvalidConfig},
 		"not UTF-8":         {p.path("\xff"), trust.Untrusted, fault.InvalidConfig},
 		"a file's contents": {p.path("file/x"), trust.Untrusted, fault.ReadContentFailure},

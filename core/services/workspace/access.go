@@ -27,7 +27,7 @@ func (w *Workspace) Stat(p Path) (Info, error) {
 
 // OpenRead opens what p leads to for reading, links as in [Workspace.Stat].
 // It never waits for a FIFO's writer, at most 100 ms for a program that holds a
-// lease on the file to give it back, and opens folders and devices too: the
+// lease on the file to give it back, and opens directories and devices too: the
 // caller looks with [InfoOf] before reading, and closes the file. Errors are
 // those of Stat, and not_a_regular_file for what cannot be opened by its
 // nature, as a socket. A file that stays leased is a read_content_failure.
@@ -44,7 +44,7 @@ type purpose int
 
 const (
 	toStat   purpose = iota
-	toRead           // the folder must still be in its place
+	toRead           // the directory must still be in its place
 	toChange         // likewise, and it must not be one that may only be read
 )
 
@@ -67,8 +67,8 @@ func reach[T any](w *Workspace, p Path, why purpose, direct func(directory, stri
 	return result, err
 }
 
-// try calls do with the folder that p belongs to, again if something moved
-// meanwhile. If verify, the folder must still be in its place; if not, that
+// try calls do with the directory that p belongs to, again if something moved
+// meanwhile. If verify, the directory must still be in its place; if not, that
 // is looked at only when do misses a file.
 func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 	const attempts = 64
@@ -96,7 +96,7 @@ func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 	return errMoved
 }
 
-// Entry is one name in a folder.
+// Entry is one name in a directory.
 type Entry struct {
 	Name string
 	Info Info  // of what the name leads to, links followed
@@ -104,7 +104,7 @@ type Entry struct {
 	Err  error // why Info is missing, a *fault.Error as from Stat: a dangling link, one that leads outside
 }
 
-// ReadDir lists the folder that p leads to, sorted by name, without `.` and
+// ReadDir lists the directory that p leads to, sorted by name, without `.` and
 // `..`. A name that vanishes meanwhile is left out. Errors are those of
 // [Workspace.Stat], and cancelled.
 func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
@@ -137,7 +137,7 @@ func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 	return entries, nil
 }
 
-// entry describes a name in the folder p, open as dir; not ok if it is gone.
+// entry describes a name in the directory p, open as dir; not ok if it is gone.
 func (w *Workspace) entry(dir directory, p Path, name string) (e Entry, ok bool) {
 	e = Entry{Name: name}
 	child := Path{folder: p.folder, rel: filepath.Join(p.rel, name)}

@@ -2,9 +2,9 @@ package workspace
 
 import "os"
 
-// directory is an open folder. Methods with a parameter rel take a cleaned
-// relative path ("." is the folder itself) and follow the links on it only as
-// far as they can tell that it stays below the folder; else they return
+// directory is an open directory. Methods with a parameter rel take a cleaned
+// relative path ("." is the directory itself) and follow the links on it only as
+// far as they can tell that it stays below the directory; else they return
 // errIndirect. Methods with a parameter name take one element and follow
 // nothing. Errors of the system arrive so that errors.Is finds the errno.
 type directory interface {
@@ -21,7 +21,7 @@ type directory interface {
 	close()
 }
 
-// listing is a folder opened for reading, as a file and as a directory.
+// listing is a directory opened for reading, as a file and as a directory.
 type listing struct {
 	file *os.File
 	in   directory
@@ -36,5 +36,5 @@ func (l listing) close() {
 type entry struct {
 	info   Info
 	target string    // of a link
-	dir    directory // of a folder; the caller closes it
+	dir    directory // of a directory; the caller closes it
 }

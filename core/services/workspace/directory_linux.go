@@ -8,10 +8,10 @@ import (
 )
 
 // fdDirectory is a directory by openat2: the kernel itself refuses to leave
-// the folder, in the same call that opens the file.
+// the directory, in the same call that opens the file.
 type fdDirectory struct{ file *os.File }
 
-// openDirectory opens the folder at path, on which no link may stand. Where
+// openDirectory opens the directory at path, on which no link may stand. Where
 // the kernel or a sandbox refuses openat2 it falls back to os.Root.
 func openDirectory(path string) (directory, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
@@ -118,7 +118,7 @@ func (d fdDirectory) parent(rel string) (directory, error) {
 	return fdDirectory{os.NewFile(uintptr(fd), rel)}, nil
 }
 
-// openat opens an element of the folder, never following it.
+// openat opens an element of the directory, never following it.
 func (d fdDirectory) openat(name string, flags int) (fd int, err error) {
 	err = control(d.file, func(dirfd int) (err error) {
 		fd, err = uninterrupted(func() (int, error) {

@@ -2,5 +2,5 @@
 
 package workspace
 
-// openDirectory opens the folder at path. Its caller looks for links on it.
+// openDirectory opens the directory at path. Its caller looks for links on it.
 func openDirectory(path string) (directory, error) { return openRootDirectory(path) }

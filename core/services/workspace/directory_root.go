@@ -86,7 +86,7 @@ func (d rootDirectory) look(name string) (entry, error) {
 	return e, err
 }
 
-// sub opens the folder that fi describes.
+// sub opens the directory that fi describes.
 func (d rootDirectory) sub(name string, fi fs.FileInfo) (directory, error) {
 	root, err := d.root.OpenRoot(name)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 )
 
 var (
-	// errOutside: the name leads out of every folder of the workspace.
+	// errOutside: the name leads out of every directory of the workspace.
 	errOutside = errors.New("path leads out of the workspace")
-	// errReplaced: a link is where a workspace folder was.
-	errReplaced = errors.New("workspace folder replaced by a link")
+	// errReplaced: a link is where a workspace directory was.
+	errReplaced = errors.New("workspace directory replaced by a link")
 	// errIndirect: the one-call implementation cannot tell; the name has to
 	// be walked.
 	errIndirect = errors.New("path has to be walked")
@@ -42,8 +42,8 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 		return closedError(op)
 	case errors.Is(err, errReplaced):
 		return fault.Wrap(fault.PathNotInWorkspace, op,
-			"The workspace folder "+show(p.folder)+" has been replaced by a link, or lies behind one now.",
-			"Put the folder back, or start a new session if the link is meant.", err)
+			"The workspace directory "+show(p.folder)+" has been replaced by a link, or lies behind one now.",
+			"Put the directory back, or start a new session if the link is meant.", err)
 	case errors.Is(err, errMoved):
 		return fault.Wrap(fault.ReadContentFailure, op, "What lies at "+path+" was replaced again and again while it was opened.",
 			"Try again when it is left alone.", err)
@@ -53,7 +53,7 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 
 // pathError classes an error of the system about a path.
 func pathError(op, path string, err error) error {
-	const list = "Check the path; list the folder to see what it holds."
+	const list = "Check the path; list the directory to see what it holds."
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.Wrap(fault.FileNotFound, op, "File not found: "+path+".", list, err)
@@ -67,7 +67,7 @@ func pathError(op, path string, err error) error {
 		return fault.Wrap(fault.NoSpaceLeft, op, "There is no space left for "+path+".",
 			"Free some space or raise the quota, then call again.", err)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fault.Wrap(fault.PathIsNotADirectory, op, "Not a folder, or below something that is not one: "+path+".", list, err)
+		return fault.Wrap(fault.PathIsNotADirectory, op, "Not a directory, or below something that is not one: "+path+".", list, err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return fault.Wrap(fault.InvalidToolParams, op, "The name is longer than the file system allows: "+path+".",
 			"Use a shorter name.", err)
@@ -95,7 +95,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// outside is the refusal of TO-01, which names the workspace folders.
+// outside is the refusal of TO-01, which names the workspace directories.
 func (w *Workspace) outside(op, path string) error {
 	folders := w.Folders()
 	for i, folder := range folders {
@@ -103,7 +103,7 @@ func (w *Workspace) outside(op, path string) error {
 	}
 	return fault.Wrap(fault.PathNotInWorkspace, op,
 		"File path must be within workspace: "+show(path)+" is not in "+strings.Join(folders, ", ")+", or a link in it leads out.",
-		"Use a path inside one of these folders.", errOutside)
+		"Use a path inside one of these directories.", errOutside)
 }
 
 func closedError(op string) error {

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// Folder is an open folder of the workspace, for whoever looks at many names
+// Folder is an open directory of the workspace, for whoever looks at many names
 // and files in it or below: nothing is looked up again from the top, and no
-// symbolic link below it is followed out of it. It stays the same folder if it
+// symbolic link below it is followed out of it. It stays the same directory if it
 // is moved. It is safe for concurrent use until Close, which the caller owes.
 type Folder struct {
 	w    *Workspace
@@ -16,13 +16,13 @@ type Folder struct {
 	l    listing
 }
 
-// Name is a name in a folder and what the folder itself tells about it.
+// Name is a name in a directory and what the directory itself tells about it.
 type Name struct {
 	Name string
 	Type fs.FileMode // type bits only; fs.ModeSymlink for a link, wherever it leads
 }
 
-// OpenFolder opens the folder that p leads to, links as in [Workspace.Stat].
+// OpenFolder opens the directory that p leads to, links as in [Workspace.Stat].
 // Errors are those of Stat.
 func (w *Workspace) OpenFolder(p Path) (*Folder, error) {
 	l, err := reach(w, p, toRead, directory.list, spot.list)
@@ -32,8 +32,8 @@ func (w *Workspace) OpenFolder(p Path) (*Folder, error) {
 	return &Folder{w, p, l}, nil
 }
 
-// Below opens a folder below f; rel has slashes and is cleaned. Errors are
-// those of [Workspace.Stat]. A link that has taken the folder's place is
+// Below opens a directory below f; rel has slashes and is cleaned. Errors are
+// those of [Workspace.Stat]. A link that has taken the directory's place is
 // followed only where it stays below f.
 func (f *Folder) Below(rel string) (*Folder, error) {
 	p := f.child(rel)
@@ -66,9 +66,9 @@ func (f *Folder) Lstat(name string) (Info, error) {
 	return info, nil
 }
 
-// Names calls yield with every name in the folder but `.` and `..`, in no
+// Names calls yield with every name in the directory but `.` and `..`, in no
 // order, until it returns false. buf is scratch space, best of 32 KiB or more.
-// It reads the folder once: a second call gives nothing. Errors are those of
+// It reads the directory once: a second call gives nothing. Errors are those of
 // [Workspace.ReadDir].
 func (f *Folder) Names(buf []byte, yield func(Name) bool) error {
 	if err := names(f.l, buf, yield); err != nil {
@@ -77,10 +77,10 @@ func (f *Folder) Names(buf []byte, yield func(Name) bool) error {
 	return nil
 }
 
-// Path returns the name that the folder was opened under.
+// Path returns the name that the directory was opened under.
 func (f *Folder) Path() Path { return f.path }
 
-// Close closes the folder. What was opened through it stays open.
+// Close closes the directory. What was opened through it stays open.
 func (f *Folder) Close() { f.l.close() }
 
 func (f *Folder) child(rel string) Path {

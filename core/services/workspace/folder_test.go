@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// namesIn lists a folder with scratch space for a few names at a time.
+// namesIn lists a directory with scratch space for a few names at a time.
 func namesIn(t *testing.T, f *Folder) []Name {
 	t.Helper()
 	var names []Name
@@ -26,7 +26,7 @@ func namesIn(t *testing.T, f *Folder) []Name {
 	return names
 }
 
-// A folder tells names with their types, many or odd ones too, and opens what
+// A directory tells names with their types, many or odd ones too, and opens what
 // lies in it, by both implementations.
 func TestFolder(t *testing.T) {
 	for name, openFolder := range map[string]func(string) (directory, error){"own": openDirectory, "os.Root": openRootDirectory} {
@@ -81,7 +81,7 @@ func TestFolder(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Names stops when it is told to, and a large folder takes several readings.
+// Names stops when it is told to, and a large directory takes several readings.
 func TestFolderNames(t *testing.T) {
 	top := t.TempDir()
 	const files = 1000

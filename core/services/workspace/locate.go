@@ -9,14 +9,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Location is where a name really leads: the folder that holds the file and
-// the file's name there. It stays with that folder if it is moved. The
+// Location is where a name really leads: the directory that holds the file and
+// the file's name there. It stays with that directory if it is moved. The
 // caller closes it.
 type Location struct {
-	Dir  *os.File // the folder, open for reading
+	Dir  *os.File // the directory, open for reading
 	Name string   // the file's name in it, which may be free; not a link when it was looked at
 
-	in directory // the same folder as Dir
+	in directory // the same directory as Dir
 }
 
 // Close closes Dir. Further calls do nothing.
@@ -30,14 +30,14 @@ func (l *Location) Close() error {
 // gives its referent's place, so that the file is created there and the link
 // stays a link (FS-63).
 //
-// Errors are those of [Workspace.Stat]: file_not_found if the folder is
+// Errors are those of [Workspace.Stat]: file_not_found if the directory is
 // missing, permission_denied also if it cannot be listed, or may only be read; and
-// target_is_directory for a workspace folder itself.
+// target_is_directory for a workspace directory itself.
 func (w *Workspace) Locate(p Path) (*Location, error) {
 	const op = "workspace.locate"
 	l, err := reach(w, p, toChange, locateDirectly, spot.locate)
 	if err == nil && l == nil {
-		err = fault.New(fault.TargetIsDirectory, op, "The path is a workspace folder: "+show(p.String())+".", "Name a file in it.")
+		err = fault.New(fault.TargetIsDirectory, op, "The path is a workspace directory: "+show(p.String())+".", "Name a file in it.")
 	}
 	if err != nil {
 		return nil, w.failure(op, p, err)
@@ -73,7 +73,7 @@ func locateDirectly(dir directory, rel string) (*Location, error) {
 	return spot{dir: parent, name: name, info: info, exists: true}.locate()
 }
 
-// locate makes the spot last; nil for a workspace folder itself.
+// locate makes the spot last; nil for a workspace directory itself.
 func (s spot) locate() (*Location, error) {
 	if s.name == "." {
 		return nil, nil

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// MakeParents makes the folders that are missing above p, with mode 0777 less
+// MakeParents makes the directories that are missing above p, with mode 0777 less
 // the umask, and also those missing above what a link at p leads to: after it
-// [Workspace.Locate] finds the place. undo removes the folders that were made
+// [Workspace.Locate] finds the place. undo removes the directories that were made
 // if they are still empty; it is never nil and may be dropped. On an error
 // nothing made is left behind. Errors are those of [Workspace.Stat];
 // permission_denied also for what may only be read.
@@ -40,13 +40,13 @@ func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 	return undo, nil
 }
 
-// folderMade is a folder that MakeParents made.
+// folderMade is a directory that MakeParents made.
 type folderMade struct {
 	path Path
 	info Info
 }
 
-// unmake removes the folder if it is the one made, and empty.
+// unmake removes the directory if it is the one made, and empty.
 func (w *Workspace) unmake(m folderMade) {
 	_ = (&walker{w: w}).walk(m.path, func(s spot) error {
 		if s.exists && sameFile(s.info, m.info) {

@@ -8,32 +8,32 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Path is a name inside a workspace folder, checked by its text alone: what
+// Path is a name inside a workspace directory, checked by its text alone: what
 // lies there is checked by whatever opens it. It is a small value to be
 // copied; the zero Path names nothing and every use of it is refused.
 type Path struct {
 	folder string // absolute, cleaned
-	rel    string // cleaned, below folder; "." for the folder itself
+	rel    string // cleaned, below directory; "." for the directory itself
 }
 
 // String returns the absolute, cleaned name, links unresolved.
 func (p Path) String() string { return filepath.Join(p.folder, p.rel) }
 
-// Rel returns the name relative to its workspace folder, with slashes; "."
-// for the folder itself.
+// Rel returns the name relative to its workspace directory, with slashes; "."
+// for the directory itself.
 func (p Path) Rel() string { return filepath.ToSlash(p.rel) }
 
-// Folder returns the workspace folder that holds the name.
+// Folder returns the workspace directory that holds the name.
 func (p Path) Folder() string { return p.folder }
 
 // Base returns the last element of the name.
 func (p Path) Base() string { return filepath.Base(p.String()) }
 
 // Resolve turns a path into a name inside the workspace; a relative one
-// counts from the target folder. It goes by text alone and never touches the
+// counts from the target directory. It goes by text alone and never touches the
 // disk, so that it cannot wait for one: a path is inside if it begins with the
-// name of a folder as given, or with the one that it had without links when
-// it was added. Another link to a folder is not known, and a path through it
+// name of a directory as given, or with the one that it had without links when
+// it was added. Another link to a directory is not known, and a path through it
 // is refused.
 //
 // Errors: invalid_tool_params for an empty path or one with a NUL byte,
@@ -62,7 +62,7 @@ func (w *Workspace) Resolve(path string) (Path, error) {
 	return Path{}, w.outside(op, abs)
 }
 
-// match places abs in the innermost folder that holds it, folders being
+// match places abs in the innermost directory that holds it, directories being
 // compared under the name that nameOf gives.
 func match(roots []*root, abs string, nameOf func(*root) string) (p Path, ok bool) {
 	longest := -1
@@ -75,7 +75,7 @@ func match(roots []*root, abs string, nameOf func(*root) string) (p Path, ok boo
 	return p, ok
 }
 
-// below returns abs relative to folder, both absolute and cleaned.
+// below returns abs relative to directory, both absolute and cleaned.
 func below(folder, abs string) (rel string, ok bool) {
 	rest, ok := strings.CutPrefix(abs, folder)
 	switch {

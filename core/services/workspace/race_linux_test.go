@@ -18,8 +18,8 @@ import (
 
 const inside, secret = "inside", "from outside"
 
-// swapping exchanges ws/d, a folder with ws's own file, and ws/link, a link
-// to a folder outside with a file of the same name, until the test ends.
+// swapping exchanges ws/d, a directory with ws's own file, and ws/link, a link
+// to a directory outside with a file of the same name, until the test ends.
 func swapping(t *testing.T) (top string) {
 	top = tree(t, "ws/d/file "+inside, "outside/file "+secret, "ws/link ->$/outside", "ws/into ->$/ws/d")
 	stop, done := make(chan struct{}), make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// A folder that may only be read is read like any other, by its name and through
+// A directory that may only be read is read like any other, by its name and through
 // links, and is none of the project's.
 func TestReadOnlyIsRead(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
@@ -44,7 +44,7 @@ func TestReadOnlyIsRead(t *testing.T) {
 	})
 }
 
-// Nothing in it is changed, under whatever name, and no folder is made there.
+// Nothing in it is changed, under whatever name, and no directory is made there.
 func TestReadOnlyIsNotChanged(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		top := tree(t, "project/in ->$/skill/scripts", "project/up ->../skill", "project/file ->$/skill/SKILL.md", "project/new ->$/skill/absent/new",
@@ -58,7 +58,7 @@ func TestReadOnlyIsNotChanged(t *testing.T) {
 			p := resolve(t, w, name)
 			_, err := w.Locate(p)
 			require.Error(t, err, name)
-			if filepath.Base(name) != "b" && filepath.Base(name) != "new" { // whose folder is missing
+			if filepath.Base(name) != "b" && filepath.Base(name) != "new" { // whose directory is missing
 				require.Equal(t, fault.PermissionDenied, fault.CodeOf(err), "%s: %v", name, err)
 			}
 			undo, err := w.MakeParents(p)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What does not exist yet leads where the folder above it does; a link that
+// What does not exist yet leads where the directory above it does; a link that
 // leads nowhere, and one in a ring, cannot be told.
 func TestRealPath(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())

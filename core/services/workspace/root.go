@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// root is one workspace folder and, once used, its descriptor.
+// root is one workspace directory and, once used, its descriptor.
 type root struct {
 	folder     string // absolute, cleaned, links unresolved
 	realPath   string // links resolved when the workspace was opened
@@ -19,7 +19,7 @@ type root struct {
 	closed bool
 }
 
-// open returns the folder's descriptor, which stays the root's. The folder
+// open returns the directory's descriptor, which stays the root's. The directory
 // is always the one at realPath: a link that has come to stand there, or on
 // the way, is refused with errReplaced.
 func (r *root) open() (directory, error) {
@@ -43,7 +43,7 @@ func (r *root) open() (directory, error) {
 	return dir, nil
 }
 
-// dropIfReplaced forgets dir if its folder has been removed, or another has
+// dropIfReplaced forgets dir if its directory has been removed, or another has
 // taken its place, so that the next use opens that one; it reports whether it
 // did. The collector closes dir, which other calls may still be using.
 func (r *root) dropIfReplaced(dir directory) bool {

@@ -15,11 +15,11 @@ import (
 // maxLinks bounds the links that one name may lead through, as in Linux.
 const maxLinks = 40
 
-// spot is where a walked name ends: an element of an open folder that is not
+// spot is where a walked name ends: an element of an open directory that is not
 // a link, or at least was none when it was looked at.
 type spot struct {
 	dir    directory // valid during the walk's callback
-	name   string    // "." for a workspace folder itself
+	name   string    // "." for a workspace directory itself
 	info   Info      // zero unless exists
 	exists bool
 }
@@ -38,7 +38,7 @@ func (s spot) open() (*os.File, error) {
 	return openUnleased(s.dir, s.name)
 }
 
-// openUnleased opens an element of a folder for reading. The open breaks a
+// openUnleased opens an element of a directory for reading. The open breaks a
 // lease that another program holds on the file, as fettle does for the moment
 // of a rewrite; the holder gets a moment to give it back before the open fails
 // with EAGAIN.
@@ -66,7 +66,7 @@ func (s spot) list() (listing, error) {
 	return l, err
 }
 
-// absent is the spot of a name that is free, in a folder that still exists.
+// absent is the spot of a name that is free, in a directory that still exists.
 func absent(dir directory, name string) (spot, error) {
 	info, err := dir.stat(".")
 	if err == nil && info.Nlink == 0 {
@@ -76,24 +76,24 @@ func absent(dir directory, name string) (spot, error) {
 }
 
 // walker follows a name element by element, holding the descriptors of the
-// folders it came through. So a folder that is swapped for a link meanwhile
-// changes nothing, and `..` is the folder that the walk came from.
+// directories it came through. So a directory that is swapped for a link meanwhile
+// changes nothing, and `..` is the directory that the walk came from.
 type walker struct {
 	w      *Workspace
-	frames []frame  // from the start to the current folder
+	frames []frame  // from the start to the current directory
 	rest   []string // elements still to follow
 	links  int
-	change bool                             // refuse what lies in a folder that may only be read
-	create bool                             // make missing folders
-	made   func(f frame, name string) error // told of each folder made
+	change bool                             // refuse what lies in a directory that may only be read
+	create bool                             // make missing directories
+	made   func(f frame, name string) error // told of each directory made
 }
 
-// frame is one folder of a walk.
+// frame is one directory of a walk.
 type frame struct {
 	dir   directory
 	path  string // absolute, without links
 	owned bool   // close dir with the walk
-	root  *root  // the workspace folder that holds it; nil outside of all
+	root  *root  // the workspace directory that holds it; nil outside of all
 	rel   string // path below root
 }
 
@@ -133,7 +133,7 @@ func (k *walker) close() {
 	k.frames = nil
 }
 
-// startAt makes a workspace folder the only frame.
+// startAt makes a workspace directory the only frame.
 func (k *walker) startAt(r *root) error {
 	dir, err := r.open()
 	if err != nil {
@@ -185,7 +185,7 @@ func (k *walker) follow() (spot, error) {
 	return k.current()
 }
 
-// current is the spot of the current folder, under its name in its parent
+// current is the spot of the current directory, under its name in its parent
 // where that is inside too.
 func (k *walker) current() (spot, error) {
 	top := k.top()
@@ -200,7 +200,7 @@ func (k *walker) current() (spot, error) {
 	return s, nil
 }
 
-// push enters the folder that look found under name.
+// push enters the directory that look found under name.
 func (k *walker) push(name string, e entry) {
 	top := k.top()
 	f := frame{dir: e.dir, path: filepath.Join(top.path, name), owned: true, root: top.root}
@@ -212,7 +212,7 @@ func (k *walker) push(name string, e entry) {
 	k.frames = append(k.frames, f)
 }
 
-// rootWithIdentity returns the workspace folder that info describes, or nil.
+// rootWithIdentity returns the workspace directory that info describes, or nil.
 func (w *Workspace) rootWithIdentity(info Info) *root {
 	if !info.Identified() {
 		return nil
@@ -229,7 +229,7 @@ func (w *Workspace) rootWithIdentity(info Info) *root {
 	return nil
 }
 
-// up leaves the current folder for its parent.
+// up leaves the current directory for its parent.
 func (k *walker) up() error {
 	if len(k.frames) == 1 {
 		return k.restart(filepath.Dir(k.top().path))
@@ -243,7 +243,7 @@ func (k *walker) up() error {
 }
 
 // redirect follows a link's target, which must not be cleaned first: `a/..`
-// is another folder if a is a link.
+// is another directory if a is a link.
 func (k *walker) redirect(target string) error {
 	k.links++
 	if k.links > maxLinks {
@@ -262,7 +262,7 @@ func (k *walker) redirect(target string) error {
 	return nil
 }
 
-// restart continues at an absolute name: in the workspace folder whose name
+// restart continues at an absolute name: in the workspace directory whose name
 // begins it, else at the file system's root, from where it may lead inside.
 func (k *walker) restart(abs string) error {
 	volume := filepath.VolumeName(abs)
@@ -294,7 +294,7 @@ func (k *walker) restart(abs string) error {
 	return nil
 }
 
-// mkdir makes a folder in the current one. Somebody else may have been
+// mkdir makes a directory in the current one. Somebody else may have been
 // quicker: what then lies there is looked at again.
 func (k *walker) mkdir(name string) error {
 	top := k.top()
@@ -310,7 +310,7 @@ func (k *walker) mkdir(name string) error {
 
 // elements splits a path and leaves out what names nothing, except that a
 // final empty element stands for a final separator or `.`: it asks for a
-// folder.
+// directory.
 func elements(path string) []string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 	folder := path != "" && os.IsPathSeparator(path[len(path)-1]) || len(names) > 0 && names[len(names)-1] == "."

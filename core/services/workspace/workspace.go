@@ -1,4 +1,4 @@
-// Package workspace confines paths to a session's folders: what is opened
+// Package workspace confines paths to a session's directories: what is opened
 // through it lies inside them, whatever symbolic links do meanwhile.
 package workspace
 
@@ -11,11 +11,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Workspace is the set of folders that a session may touch (TO-01), and of
-// folders that it may only read. It is safe for concurrent use.
+// Workspace is the set of directories that a session may touch (TO-01), and of
+// directories that it may only read. It is safe for concurrent use.
 //
-// A folder's descriptor is opened at its first use and kept until Close, so
-// that an unused Workspace costs no descriptor. A folder is what lies at the
+// A directory's descriptor is opened at its first use and kept until Close, so
+// that an unused Workspace costs no descriptor. A directory is what lies at the
 // place that its name led to when it was added. If it is removed or renamed
 // and made anew, the new one is used as soon as that is noticed: by any method
 // but Stat, which looks only if a file is missing. A link in that place is
@@ -28,9 +28,9 @@ type Workspace struct {
 	closed bool
 }
 
-// Open returns a Workspace over the folders, each of which must exist and be
+// Open returns a Workspace over the directories, each of which must exist and be
 // a directory; relative names count from the working directory. The first is
-// the target folder. A folder named twice is kept once. The caller closes the
+// the target directory. A directory named twice is kept once. The caller closes the
 // Workspace. Errors have the code invalid_config.
 func Open(folders ...string) (*Workspace, error) {
 	return open(openDirectory, folders)
@@ -39,7 +39,7 @@ func Open(folders ...string) (*Workspace, error) {
 func open(openFolder func(string) (directory, error), folders []string) (*Workspace, error) {
 	if len(folders) == 0 {
 		return nil, fault.New(fault.InvalidConfig, "workspace.open",
-			"A workspace needs at least one folder.", "Name the folder to work in.")
+			"A workspace needs at least one directory.", "Name the directory to work in.")
 	}
 	w := &Workspace{openFolder: openFolder}
 	for _, folder := range folders {
@@ -50,11 +50,11 @@ func open(openFolder func(string) (directory, error), folders []string) (*Worksp
 	return w, nil
 }
 
-// Add appends a folder under the conditions of [Open]. A folder that is
+// Add appends a directory under the conditions of [Open]. A directory that is
 // already there is left where it is.
 func (w *Workspace) Add(folder string) error { return w.add(folder, false) }
 
-// add appends a folder, or the permission to change what is in one.
+// add appends a directory, or the permission to change what is in one.
 func (w *Workspace) add(folder string, readOnly bool) error {
 	abs, realPath, err := checkFolder(folder)
 	if err != nil {
@@ -82,7 +82,7 @@ func (w *Workspace) add(folder string, readOnly bool) error {
 	return nil
 }
 
-// Usable returns the error that [Workspace.Add] has for a folder that cannot be used;
+// Usable returns the error that [Workspace.Add] has for a directory that cannot be used;
 // nil for any other.
 func Usable(folder string) error {
 	_, _, err := checkFolder(folder)
@@ -92,9 +92,9 @@ func Usable(folder string) error {
 // checkFolder returns the absolute, cleaned name of an existing directory, as
 // given and with its links resolved.
 func checkFolder(folder string) (abs, realPath string, err error) {
-	const op, remedy = "workspace.open", "Name an existing folder."
+	const op, remedy = "workspace.open", "Name an existing directory."
 	if folder == "" {
-		return "", "", fault.New(fault.InvalidConfig, op, "The name of a workspace folder is empty.", remedy)
+		return "", "", fault.New(fault.InvalidConfig, op, "The name of a workspace directory is empty.", remedy)
 	}
 	abs, err = filepath.Abs(folder)
 	if err != nil {
@@ -102,14 +102,14 @@ func checkFolder(folder string) (abs, realPath string, err error) {
 	}
 	realPath, err = filepath.EvalSymlinks(abs)
 	if err != nil {
-		return "", "", fault.Wrap(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" cannot be used.", remedy, err)
+		return "", "", fault.Wrap(fault.InvalidConfig, op, "The workspace directory "+show(abs)+" cannot be used.", remedy, err)
 	}
 	info, err := os.Lstat(realPath)
 	if err != nil {
-		return "", "", fault.Wrap(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" cannot be used.", remedy, err)
+		return "", "", fault.Wrap(fault.InvalidConfig, op, "The workspace directory "+show(abs)+" cannot be used.", remedy, err)
 	}
 	if !info.IsDir() {
-		return "", "", fault.New(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" is not a folder.", remedy)
+		return "", "", fault.New(fault.InvalidConfig, op, "The workspace directory "+show(abs)+" is not a directory.", remedy)
 	}
 	if realPath == abs {
 		realPath = abs // one string for both
@@ -117,7 +117,7 @@ func checkFolder(folder string) (abs, realPath string, err error) {
 	return abs, realPath, nil
 }
 
-// Close closes the folders' descriptors. What was opened through the
+// Close closes the directories' descriptors. What was opened through the
 // Workspace stays open. Further calls do nothing; other methods fail with
 // the code not_initialized.
 func (w *Workspace) Close() error {
@@ -130,12 +130,12 @@ func (w *Workspace) Close() error {
 	return nil
 }
 
-// Folders returns the folders' names, absolute and cleaned but with their
+// Folders returns the directories' names, absolute and cleaned but with their
 // links unresolved, target first. Those that may only be read are not among them.
 func (w *Workspace) Folders() []string { return w.names(false) }
 
 // RealFolders returns what the names of Folders are once links are followed, as it
-// was when the folders were opened.
+// was when the directories were opened.
 func (w *Workspace) RealFolders() []string {
 	var names []string
 	for _, r := range w.snapshot() {
@@ -156,7 +156,7 @@ func (w *Workspace) names(readOnly bool) []string {
 	return names
 }
 
-// Target returns the name of the target folder.
+// Target returns the name of the target directory.
 func (w *Workspace) Target() string { return w.snapshot()[0].folder }
 
 func (w *Workspace) snapshot() []*root {
@@ -165,7 +165,7 @@ func (w *Workspace) snapshot() []*root {
 	return w.roots
 }
 
-// rootOf returns the folder that p belongs to.
+// rootOf returns the directory that p belongs to.
 func (w *Workspace) rootOf(p Path) (*root, error) {
 	for _, r := range w.snapshot() {
 		if r.folder == p.folder {

@@ -34,7 +34,7 @@ func onEach(t *testing.T, test func(t *testing.T, start func(folders ...string) 
 }
 
 // tree makes files, and links where the content begins with "->"; a name
-// that ends in a slash is a folder. $ in a target is the tree's folder.
+// that ends in a slash is a directory. $ in a target is the tree's directory.
 func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -71,7 +71,7 @@ func readAll(f *os.File, err error) (string, error) {
 	return string(data), err
 }
 
-// openAt opens the file of a location as its user does, by folder and name.
+// openAt opens the file of a location as its user does, by directory and name.
 func openAt(l *Location) (*os.File, error) { return l.in.openEntry(l.Name) }
 
 // requireAt checks that a location is that of path, which has no links.
@@ -81,7 +81,7 @@ func requireAt(t testing.TB, path string, l *Location) {
 	require.NoError(t, err)
 	folder, err := os.Stat(filepath.Dir(path))
 	require.NoError(t, err)
-	require.True(t, os.SameFile(held, folder), "not in the folder of %s", path)
+	require.True(t, os.SameFile(held, folder), "not in the directory of %s", path)
 	require.Equal(t, filepath.Base(path), l.Name)
 }
 
@@ -157,7 +157,7 @@ func TestResolve(t *testing.T) {
 		{top + "/ws2/x", "/ws2", "x"},
 		{top + "/ws/../ws2/x", "/ws2", "x"},
 		{"../ws2/x", "/ws2", "x"},
-		{"sub/inner/x", "/ws/sub/inner", "x"},         // the innermost folder
+		{"sub/inner/x", "/ws/sub/inner", "x"},         // the innermost directory
 		{top + "/real/new/file", "/link", "new/file"}, // by the name without links
 		{top + "/real", "/link", "."},
 		{"line\nbreak", "/ws", "line\nbreak"},
@@ -324,7 +324,7 @@ func TestLeadsErrno(t *testing.T) {
 	})
 }
 
-// A location stays with its folder, wherever that is moved.
+// A location stays with its directory, wherever that is moved.
 func TestLocationStaysWithItsFolder(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		top := tree(t, "ws/file inside")
@@ -388,14 +388,14 @@ func TestMakeParents(t *testing.T) {
 		require.NoDirExists(t, top+"/ws/sub/x")
 		require.DirExists(t, top+"/ws/sub")
 
-		undo, err = w.MakeParents(resolve(t, w, "in/x/file")) // through a link into the other folder
+		undo, err = w.MakeParents(resolve(t, w, "in/x/file")) // through a link into the other directory
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(top+"/ws2/deep/kept", nil, 0o600))
 		undo()
 		require.NoDirExists(t, top+"/ws2/deep/x")
 		require.FileExists(t, top+"/ws2/deep/kept") // no longer empty, so it stays
 
-		// FS-63: the folders above a link's referent
+		// FS-63: the directories above a link's referent
 		undo, err = w.MakeParents(resolve(t, w, "new"))
 		require.NoError(t, err)
 		l, err := w.Locate(resolve(t, w, "new"))
@@ -417,7 +417,7 @@ func TestMakeParents(t *testing.T) {
 		require.NoDirExists(t, top+"/outside/x")
 		require.NoDirExists(t, top+"/ws/p") // what was made before the failure is gone
 
-		// A folder that took the place of the one made is not touched.
+		// A directory that took the place of the one made is not touched.
 		undo, err = w.MakeParents(resolve(t, w, "mine/file"))
 		require.NoError(t, err)
 		require.NoError(t, os.Rename(top+"/ws/mine", top+"/ws/theirs"))
@@ -462,7 +462,7 @@ func TestFolderReplaced(t *testing.T) {
 		require.Equal(t, "newer", content)
 		require.NoError(t, l.Close())
 
-		// A link in its place is not the folder.
+		// A link in its place is not the directory.
 		require.NoError(t, os.RemoveAll(top+"/ws"))
 		require.NoError(t, os.Symlink("old", top+"/ws"))
 		for _, use := range []func() error{
@@ -477,7 +477,7 @@ func TestFolderReplaced(t *testing.T) {
 		require.NoError(t, os.Remove(top+"/ws"))
 		require.NoError(t, os.Mkdir(top+"/ws", 0o755))
 
-		for _, use := range []func() error{ // each finds the folder made anew
+		for _, use := range []func() error{ // each finds the directory made anew
 			func() error { l, err := w.Locate(resolve(t, w, "fresh")); return errors.Join(err, closed(l)) },
 			func() error { _, err := w.MakeParents(resolve(t, w, "x/y")); return err },
 			func() error { _, err := w.ReadDir(t.Context(), resolve(t, w, ".")); return err },

@@ -75,7 +75,7 @@ func (f *file) fault(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		code = fault.PermissionDenied
 	case errors.Is(err, fs.ErrNotExist):
-		remedy = "Make its folder, or choose another file in the setting telemetry.outfile."
+		remedy = "Make its directory, or choose another file in the setting telemetry.outfile."
 	}
 	return fault.Wrap(code, "outfile.write", fmt.Sprintf("Telemetry could not be written to %q, and no more of it is recorded.", f.path), remedy, err)
 }

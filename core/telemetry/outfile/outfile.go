@@ -25,7 +25,7 @@ import (
 // Options say what is written where.
 type Options struct {
 	// Path is the file; required. It is made with the first line, for its owner
-	// alone, and grows; its folder must exist. What is there and is no regular
+	// alone, and grows; its directory must exist. What is there and is no regular
 	// file is not written to.
 	Path string
 	// Traces has spans written too. false: metrics alone.

@@ -206,8 +206,8 @@ func TestFailures(t *testing.T) {
 		open func(string) (io.WriteCloser, error)
 		want fault.Code
 	}{
-		"no folder":    {filepath.Join(dir, "none", "file"), openFile, fault.FileWriteFailure},
-		"a folder":     {dir, openFile, fault.NotARegularFile},
+		"no directory": {filepath.Join(dir, "none", "file"), openFile, fault.FileWriteFailure},
+		"a directory":  {dir, openFile, fault.NotARegularFile},
 		"a full disk":  {"x", func(string) (io.WriteCloser, error) { return disk, nil }, fault.NoSpaceLeft},
 		"not allowed":  {"x", func(string) (io.WriteCloser, error) { return nil, fs.ErrPermission }, fault.PermissionDenied},
 		"closed early": {"x", func(string) (io.WriteCloser, error) { return closed(t, dir), nil }, fault.FileWriteFailure},

@@ -21,7 +21,7 @@ type Options struct {
 	// a program and its arguments, split and unquoted as a shell would; no shell
 	// runs it, and what only a shell could do (operators, expansions) is refused.
 	DiscoveryCommand, CallCommand string
-	Dir                           string // absolute folder that both run in
+	Dir                           string // absolute directory that both run in
 	Runner                        Runner
 
 	// Prefix comes before every declared name. "": discovered_tool_.
@@ -148,7 +148,7 @@ func (o *Options) run(ctx context.Context, command []string) ([]byte, error) {
 func (o *Options) failed(why string) *fault.Error {
 	return fault.New(fault.ExecutionFailed, "discovered.discover",
 		fmt.Sprintf("The command %.200q, which declares tools, failed: %s.", o.DiscoveryCommand, why),
-		"Run it by hand in the project's folder, and correct it or the setting "+discoverySetting+".")
+		"Run it by hand in the project's directory, and correct it or the setting "+discoverySetting+".")
 }
 
 // firstLine quotes the first line of what a program printed, "" where it is empty.

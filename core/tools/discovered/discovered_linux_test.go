@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
-// project is a folder with the two programs of the tests, and what runs them.
+// project is a directory with the two programs of the tests, and what runs them.
 type project struct {
 	discovered.Options
 	t       testing.TB

@@ -23,7 +23,7 @@ const anyCount = math.MinInt32
 
 // EditParams are the parameters of edit (TO-07).
 type EditParams struct {
-	FilePath             string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target folder."`
+	FilePath             string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target directory."`
 	OldString            string `json:"old_string" jsonschema_description:"The exact text to replace, white space included, with enough lines around it to be unique. Empty to create a file."`
 	NewString            string `json:"new_string" jsonschema_description:"The text to put in its place, taken literally."`
 	ExpectedReplacements *int   `json:"expected_replacements,omitempty" jsonschema_description:"How many places must match, 1 if left out."`

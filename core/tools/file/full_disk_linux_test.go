@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// mountTmpfs mounts a file system of a few pages on a folder.
+// mountTmpfs mounts a file system of a few pages on a directory.
 func mountTmpfs(t *testing.T, path string) {
 	t.Helper()
 	require.NoError(t, os.Mkdir(path, 0o755))
@@ -73,7 +73,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	})
 }
 
-// What becomes a FIFO or a folder in any window is refused at once, never
+// What becomes a FIFO or a directory in any window is refused at once, never
 // waited for.
 func TestTurnsIntoNoFile(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,7 @@ var situations = []situation{
 		require.NoError(t, os.Mkdir(s.Path("dir"), 0o755))
 		return "dir"
 	}, isDir, isDir, ok, isDir, isDir, isDir},
-	{"the target folder", atPath("."), isDir, isDir, ok, isDir, isDir, isDir},
+	{"the target directory", atPath("."), isDir, isDir, ok, isDir, isDir, isDir},
 	{"FIFO", func(t *testing.T, s *configtest.Session) string {
 		require.NoError(t, syscall.Mkfifo(s.Path("fifo"), 0o666))
 		return "fifo"
@@ -107,7 +107,7 @@ var situations = []situation{
 	{"..", atPath("../x"), outsideCode, outsideCode, outsideCode, outsideCode, outsideCode, outsideCode},
 	{".. inside", atPath("a/../../x"), outsideCode, outsideCode, outsideCode, outsideCode, outsideCode, outsideCode},
 	{"absolute", atPath("/etc/passwd"), outsideCode, outsideCode, outsideCode, outsideCode, outsideCode, outsideCode},
-	{"name of the folder as prefix", func(_ *testing.T, s *configtest.Session) string { return s.Dir + "x" },
+	{"name of the directory as prefix", func(_ *testing.T, s *configtest.Session) string { return s.Dir + "x" },
 		outsideCode, outsideCode, outsideCode, outsideCode, outsideCode, outsideCode},
 	{"link outside", withLink("link", "/etc/passwd"), outsideCode, outsideCode, outsideCode, outsideCode, outsideCode, outsideCode},
 	{"relative link outside", withLink("link", "../../../../../../etc/passwd"), outsideCode, outsideCode, outsideCode, outsideCode, outsideCode, outsideCode},
@@ -119,7 +119,7 @@ var situations = []situation{
 		notDir, notDir, notDir, noVerify, noVerify, noVerify},
 	{"dangling link", withLink("link", "nowhere"), notFound, notFound, notFound, disappeared, disappeared, notFound},
 	{"link to itself", withLink("link", "link"), "read_content_failure", "read_content_failure", "read_content_failure", noVerify, noVerify, noVerify},
-	{"link to a folder", func(t *testing.T, s *configtest.Session) string {
+	{"link to a directory", func(t *testing.T, s *configtest.Session) string {
 		require.NoError(t, os.Mkdir(s.Path("dir"), 0o755))
 		require.NoError(t, os.Symlink("dir", s.Path("link")))
 		return "link"
@@ -143,12 +143,12 @@ var nobodySituations = []situation{
 		require.NoError(t, os.Chmod(s.Write("closed", base), 0))
 		return "closed"
 	}, denied, denied, notDir, denied, denied, neverRead},
-	{"unreadable folder", func(t *testing.T, s *configtest.Session) string {
+	{"unreadable directory", func(t *testing.T, s *configtest.Session) string {
 		s.Write("dir/a", base)
 		closeFolder(t, s.Path("dir"), 0)
 		return "dir/a"
 	}, denied, denied, denied, noVerify, noVerify, noVerify},
-	{"unlisted folder", func(t *testing.T, s *configtest.Session) string {
+	{"unlisted directory", func(t *testing.T, s *configtest.Session) string {
 		s.Write("dir/a", base)
 		closeFolder(t, s.Path("dir"), 0o333)
 		return "dir"
@@ -157,7 +157,7 @@ var nobodySituations = []situation{
 		require.NoError(t, os.Chmod(s.Write("fixed", base), 0o444))
 		return "fixed"
 	}, ok, ok, notDir, denied, denied, neverRead},
-	{"read-only folder", func(t *testing.T, s *configtest.Session) string {
+	{"read-only directory", func(t *testing.T, s *configtest.Session) string {
 		s.Write("dir/a", base)
 		closeFolder(t, s.Path("dir"), 0o555)
 		return "dir/a"
@@ -258,7 +258,7 @@ func TestAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	home, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a folder that others may not enter
+	home, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a directory that others may not enter
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
 	require.NoError(t, os.Chmod(home, 0o777))
@@ -313,7 +313,7 @@ func TestNobodyReadOnly(t *testing.T) {
 	})
 }
 
-// TO-01: the refusal names the folders that are open, and a path in one of
+// TO-01: the refusal names the directories that are open, and a path in one of
 // them is taken, whichever it is.
 func TestOutsideNamesTheWorkspace(t *testing.T) {
 	second := t.TempDir()

@@ -16,14 +16,14 @@ import (
 
 // ListDirectoryParams are the parameters of list_directory.
 type ListDirectoryParams struct {
-	DirPath string   `json:"dir_path" jsonschema_description:"The folder to list: absolute, or relative to the target folder."`
+	DirPath string   `json:"dir_path" jsonschema_description:"The directory to list: absolute, or relative to the target directory."`
 	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Shell patterns (* and ?) of names to leave out."`
 }
 
 // maxListed caps the entries of one listing; what one result holds may be less.
 const maxListed = 2000
 
-const listDirectoryDescription = "Lists what a folder holds, not what its subfolders hold: folders first, then files with their size in bytes, each sorted by name. " +
+const listDirectoryDescription = "Lists what a directory holds, not what its subfolders hold: directories first, then files with their size in bytes, each sorted by name. " +
 	"Names that ignore rules cover are left out and counted under ignored, with the lines that cover them under ignored_by; name such a path and it is shown all the same. Of a huge directory the first entries are listed, 2,000 at the most, and the others counted under left_out. " +
 	"It shows no content and no hash, so read a file with read_file before you change it."
 
@@ -62,7 +62,7 @@ type listDirectory struct {
 	params   json.RawMessage
 }
 
-// listing is what the model sees of a folder.
+// listing is what the model sees of a directory.
 type listing struct {
 	DirPath string         `json:"dir_path"`
 	Entries []listingEntry `json:"entries"`
@@ -160,7 +160,7 @@ func (l *listing) because(v discovery.Verdict) {
 func (c *listDirectory) failed(ctx context.Context, err error) *fault.Error {
 	f := asFault(ctx, "file.list_directory", fault.LSExecutionError, err)
 	if f.Code == fault.PathIsNotADirectory {
-		f = fault.Wrap(f.Code, f.Op, f.Message, "Use read_file to see a file, or list the folder above it.", err)
+		f = fault.Wrap(f.Code, f.Op, f.Message, "Use read_file to see a file, or list the directory above it.", err)
 	}
 	return f
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// folder is the result of list_directory, as a model sees it.
+// directory is the result of list_directory, as a model sees it.
 type folder struct {
 	DirPath string `json:"dir_path"`
 	Entries []struct {
@@ -45,7 +45,7 @@ func list(t testing.TB, s *configtest.Session, a args) folder {
 	return configtest.Decode[folder](t, r)
 }
 
-// TO-04: types, folders first, ignore rules; links say where they lead.
+// TO-04: types, directories first, ignore rules; links say where they lead.
 func TestListDirectory(t *testing.T) {
 	s := newSession(t)
 	s.Write("b.txt", "12345")
@@ -85,7 +85,7 @@ func TestListDirectory(t *testing.T) {
 	require.Equal(t, "b.txt", got.Entries[0].Name)
 }
 
-// An ignored folder that is named is listed; rules inside it hold (16980).
+// An ignored directory that is named is listed; rules inside it hold (16980).
 func TestListDirectoryOfAnIgnoredFolder(t *testing.T) {
 	s := newSession(t)
 	s.Write(".gitignore", "built/\n*.o\n")
@@ -126,7 +126,7 @@ func TestListDirectoryArguments(t *testing.T) {
 	require.Equal(t, []tools.Location{{Path: s.Path("sub/deep")}}, inv.Locations())
 }
 
-// fakeFolder is a folder of many files, and one folder that sorts last.
+// fakeFolder is a directory of many files, and one directory that sorts last.
 type fakeFolder struct {
 	file.Folders
 	file.Finder
@@ -145,7 +145,7 @@ func (f fakeFolder) In(context.Context, workspace.Path) (*discovery.Scope, error
 	return new(discovery.Scope), nil
 }
 
-// A huge folder is cut, folders first, with a count of the rest and a way to
+// A huge directory is cut, directories first, with a count of the rest and a way to
 // them.
 func TestListDirectoryOfAHugeFolder(t *testing.T) {
 	ws, err := workspace.Open(t.TempDir())

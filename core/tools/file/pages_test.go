@@ -252,7 +252,7 @@ func TestReadManyFilesFits(t *testing.T) {
 	}
 }
 
-// Of a folder as many entries are listed as have room, and the others counted.
+// Of a directory as many entries are listed as have room, and the others counted.
 func TestListDirectoryFits(t *testing.T) {
 	s := newSession(t, bounded(2000))
 	for i := range 300 {

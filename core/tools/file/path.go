@@ -12,7 +12,7 @@ import (
 // displayWidth is the length in characters beyond which a path is shortened.
 const displayWidth = 80
 
-// short returns the path relative to its workspace folder on one line, with
+// short returns the path relative to its workspace directory on one line, with
 // its middle left out where it is long (TO-02).
 func short(p workspace.Path) string { return shorten(p.Rel()) }
 
@@ -50,7 +50,7 @@ func take(args map[string]json.RawMessage, name string) (text string, ok bool) {
 func nonEmpty(parameter, value string) error {
 	if strings.TrimSpace(value) == "" {
 		return badParameter("The '"+parameter+"' parameter must be non-empty.",
-			"Give a path, absolute or relative to the target folder.")
+			"Give a path, absolute or relative to the target directory.")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // ReadFileParams are the parameters of read_file (FS-13).
 type ReadFileParams struct {
-	FilePath string `json:"file_path" jsonschema_description:"The file to read: absolute, or relative to the target folder."`
+	FilePath string `json:"file_path" jsonschema_description:"The file to read: absolute, or relative to the target directory."`
 	Offset   *int   `json:"offset,omitempty" jsonschema_description:"First line to show, counted from 0. Give it together with limit to page through a long file."`
 	Limit    *int   `json:"limit,omitempty" jsonschema_description:"Number of lines to show, at least 1."`
 }

@@ -20,8 +20,8 @@ import (
 
 // ReadManyFilesParams are the parameters of read_many_files.
 type ReadManyFilesParams struct {
-	Paths   []string `json:"paths" jsonschema:"minItems=1" jsonschema_description:"Files to read, as paths or glob patterns (** crosses folders), absolute or relative to the target folder."`
-	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace folder, of files that the patterns in paths should leave out."`
+	Paths   []string `json:"paths" jsonschema:"minItems=1" jsonschema_description:"Files to read, as paths or glob patterns (** crosses directories), absolute or relative to the target directory."`
+	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace directory, of files that the patterns in paths should leave out."`
 }
 
 // maxResultBytes caps the result of one call, whatever the session's limit is.
@@ -30,7 +30,7 @@ const maxResultBytes = 4 << 20
 const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the order asked for: " +
 	"version, sha256, file_path and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
 	"the sha256 is null for a file that was cut, so read on with read_file. What one result has no room for has an error in place of content: call read_file for it. A file that cannot be read appears in its place with an error, and the others are still returned. " +
-	"Files that ignore rules cover are left out of patterns, but not where they are named by path, nor, with a notice, where a pattern begins with their folder."
+	"Files that ignore rules cover are left out of patterns, but not where they are named by path, nor, with a notice, where a pattern begins with their directory."
 
 func newReadManyFiles() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadManyFilesParams]{
@@ -246,7 +246,7 @@ func (c *readManyFiles) expand(ctx context.Context, pattern string, list *target
 	}
 	notice := ""
 	if folder := found.Tally.Folder; folder.Ignored {
-		notice = "The file is ignored, as its folder is by " + folder.String() + "; it was read because the pattern names the folder."
+		notice = "The file is ignored, as its directory is by " + folder.String() + "; it was read because the pattern names the directory."
 	}
 	kept := slices.DeleteFunc(slices.Clone(found.Files), c.excluded)
 	for _, p := range kept {
@@ -257,7 +257,7 @@ func (c *readManyFiles) expand(ctx context.Context, pattern string, list *target
 		list.add(target{name: pattern, err: list.tooMany("not all that match " + pattern + " were read")})
 	case len(found.Files) == 0:
 		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
-			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses folders, * does not, and ignored files never match.")})
+			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses directories, * does not, and ignored files never match.")})
 	case len(kept) == 0:
 		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
 			"Every file that matches the pattern "+pattern+" is excluded.", "Take it from exclude, or name the file itself in paths.")})

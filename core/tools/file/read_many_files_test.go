@@ -156,7 +156,7 @@ func TestReadManyFilesPatternsWithoutResult(t *testing.T) {
 	}
 }
 
-// Links to folders are not walked, so a pattern cannot leave by one.
+// Links to directories are not walked, so a pattern cannot leave by one.
 func TestReadManyFilesDoesNotWalkLinks(t *testing.T) {
 	s := newSession(t)
 	outside := t.TempDir()
@@ -225,7 +225,7 @@ func TestReadManyFilesLocations(t *testing.T) {
 	require.Equal(t, `1, "2\n", 3, 4, 5, and 2 more`, inv.Description())
 }
 
-// TO-03: a pattern that names an ignored folder reads what is in it, and says so.
+// TO-03: a pattern that names an ignored directory reads what is in it, and says so.
 func TestReadManyFilesNamesIgnoredFolders(t *testing.T) {
 	s := newSession(t)
 	for _, name := range []string{"built/a.go", "built/b.bin", "src/c.go"} {
@@ -234,7 +234,7 @@ func TestReadManyFilesNamesIgnoredFolders(t *testing.T) {
 	s.Write(".gitignore", "built/\n")
 	got := readMany(t, s, args{"paths": []string{"built/*", "src/*"}})
 	require.Equal(t, []string{"built/a.go", "built/b.bin", "src/c.go"}, names(s, got))
-	says := "The file is ignored, as its folder is by " + s.Path(".gitignore") + `:1: "built/"; it was read because the pattern names the folder.`
+	says := "The file is ignored, as its directory is by " + s.Path(".gitignore") + `:1: "built/"; it was read because the pattern names the directory.`
 	require.Equal(t, says, got[0].Notice)
 	require.True(t, strings.HasSuffix(got[1].Notice, says) && got[1].Notice != says, got[1].Notice)
 	require.Empty(t, got[2].Notice)

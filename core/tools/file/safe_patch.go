@@ -14,7 +14,7 @@ import (
 
 // SafePatchParams are the parameters of safe_patch (FS-26).
 type SafePatchParams struct {
-	FilePath          string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target folder."`
+	FilePath          string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target directory."`
 	UnifiedDiff       string `json:"unified_diff" jsonschema_description:"The change as a unified diff of this one file. Line numbers may be wrong; context and removed lines must be copied exactly."`
 	BaseContentSHA256 string `json:"base_content_sha256" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state object that the diff is based on; for a file that does not exist yet, that of empty input (e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855)."`
 }

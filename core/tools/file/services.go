@@ -55,7 +55,7 @@ type Mutator interface {
 	Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome
 }
 
-// Folders lists a folder; *workspace.Workspace has it.
+// Folders lists a directory; *workspace.Workspace has it.
 type Folders interface {
 	Stat(p workspace.Path) (workspace.Info, error)
 	ReadDir(ctx context.Context, p workspace.Path) ([]workspace.Entry, error)
@@ -65,9 +65,9 @@ type Folders interface {
 // it.
 type Finder interface {
 	// Find returns the files that match a pattern and are not ignored, unless
-	// the pattern names their folder.
+	// the pattern names their directory.
 	Find(ctx context.Context, r discovery.Find) (discovery.Found, error)
-	// In returns what ignore rules say about the names in a folder.
+	// In returns what ignore rules say about the names in a directory.
 	In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error)
 	// Options returns the caps of one answer.
 	Options() discovery.Options

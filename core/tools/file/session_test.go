@@ -223,7 +223,7 @@ func eachMutator(t *testing.T, run func(t *testing.T, m mutator)) {
 	}
 }
 
-// tree describes everything below a folder: names, types, modes, identities,
+// tree describes everything below a directory: names, types, modes, identities,
 // times and bytes (of a file above 64 MiB only its size).
 func tree(t testing.TB, dir string) string {
 	t.Helper()

@@ -115,7 +115,7 @@ func TestChangesInEveryWindow(t *testing.T) {
 }
 
 // PR-17, PR-18, FS-62: a file that appears where one is to be made is kept and
-// not shown; folders made for nothing are gone.
+// not shown; directories made for nothing are gone.
 func TestAppearancesInEveryWindow(t *testing.T) {
 	t.Parallel()
 	const theirs = "somebody's work\n"
@@ -143,7 +143,7 @@ func TestAppearancesInEveryWindow(t *testing.T) {
 	})
 }
 
-// PR-18: absent throughout is created; a folder that appears is refused.
+// PR-18: absent throughout is created; a directory that appears is refused.
 func TestFolderAppears(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s, arm := stagedSession(t, "prompt", func(s *configtest.Session) { s.Write("dir/a.txt/inner", "") })
@@ -189,7 +189,7 @@ func TestLinkSwappedIn(t *testing.T) {
 					require.Len(t, entries, 1)
 					require.NotContains(t, string(jsonOf(t, r.Result)), "secret\\n")
 					if what == "folder" && strings.HasPrefix(window, "commit:") {
-						return // the folder that was opened is the one written to, wherever it was moved
+						return // the directory that was opened is the one written to, wherever it was moved
 					}
 					require.Equal(t, scheduler.StatusError, r.Status)
 					require.NotEmpty(t, r.Result.Error.Remedy)

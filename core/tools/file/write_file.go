@@ -13,13 +13,13 @@ import (
 
 // WriteFileParams are the parameters of write_file (FS-48).
 type WriteFileParams struct {
-	FilePath          string `json:"file_path" jsonschema_description:"The file to write: absolute, or relative to the target folder."`
+	FilePath          string `json:"file_path" jsonschema_description:"The file to write: absolute, or relative to the target directory."`
 	Content           string `json:"content" jsonschema_description:"The whole new content."`
 	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state that is to be replaced. Leave it out to create a file; it is required to replace one."`
 	LineEndings       string `json:"line_endings,omitempty" jsonschema:"enum=keep,enum=lf,enum=crlf" jsonschema_description:"keep, the default: those of the replaced file; if it mixes them, unchanged lines keep theirs and others get the commoner one. lf, crlf: for all lines, of a new file too."`
 }
 
-const writeFileDescription = "Writes a whole file. Three cases: to create a file that does not exist, leave base_content_sha256 out, and missing folders are made too; " +
+const writeFileDescription = "Writes a whole file. Three cases: to create a file that does not exist, leave base_content_sha256 out, and missing directories are made too; " +
 	"to replace an existing file, base_content_sha256 is required and must be the sha256 of the state object that you last saw of it; " +
 	"anything else is refused and nothing is written, that is, an existing file without a hash, a hash that is not the file's any more, or a hash for a file that has disappeared. " +
 	"The result has success, message and latest_file_state, whose sha256 is the base of your next change. " +

@@ -27,8 +27,8 @@ type document struct {
 const maxPlan = 1 << 20
 
 // locate finds the place of a plan by its text alone: an absolute path, one
-// that counts from the target folder and leads into the folder of plans, or
-// one that counts from that folder.
+// that counts from the target directory and leads into the directory of plans, or
+// one that counts from that directory.
 func (s Services) locate(name string) (workspace.Path, error) {
 	given, err := s.Files.Resolve(name)
 	if err == nil && s.holds(given) {
@@ -43,7 +43,7 @@ func (s Services) locate(name string) (workspace.Path, error) {
 	return given, err
 }
 
-// holds reports whether a path lies below the folder of plans by its text.
+// holds reports whether a path lies below the directory of plans by its text.
 func (s Services) holds(p workspace.Path) bool {
 	dir, err := s.Files.Resolve(s.Dir)
 	return err == nil && below(dir.String(), p.String())
@@ -56,11 +56,11 @@ func below(folder, path string) bool {
 
 func (s Services) outside(path string) *fault.Error {
 	return fault.New(fault.PathNotInWorkspace, "plan.locate",
-		"A plan must lie in the folder of plans: "+escape.Quoted(path)+" lies, or leads, outside of "+escape.Quoted(s.Dir)+".",
-		"Write the plan into a Markdown file in that folder, and give its name.")
+		"A plan must lie in the directory of plans: "+escape.Quoted(path)+" lies, or leads, outside of "+escape.Quoted(s.Dir)+".",
+		"Write the plan into a Markdown file in that directory, and give its name.")
 }
 
-// read reads a plan. Links are followed, and must stay in the folder of plans.
+// read reads a plan. Links are followed, and must stay in the directory of plans.
 func (s Services) read(ctx context.Context, p workspace.Path) (*document, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 	}
 	switch path := escape.Quoted(p.String()); {
 	case info.Mode.IsDir():
-		return nil, fault.New(fault.TargetIsDirectory, "plan.read", path+" is a folder, not a plan.", "Name a file in it.")
+		return nil, fault.New(fault.TargetIsDirectory, "plan.read", path+" is a directory, not a plan.", "Name a file in it.")
 	case !info.Mode.IsRegular():
 		return nil, fault.New(fault.NotARegularFile, "plan.read", path+" is no regular file and was not read.", "Write the plan into a regular file.")
 	}

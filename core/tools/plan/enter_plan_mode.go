@@ -17,9 +17,9 @@ type EnterPlanModeParams struct {
 }
 
 const enterPlanModeDescription = "Asks the user to go into plan mode. There nothing is changed: a tool that would change something only shows what it would do. " +
-	"Files are read and searched as before, and Markdown files right in the folder of plans may be written. " +
+	"Files are read and searched as before, and Markdown files right in the directory of plans may be written. " +
 	"Use it before large or risky work, when the way should be agreed on first; not for what is clear and small. " +
-	"In plan mode look around, write the plan into a Markdown file of that folder, which the result names, and then call " + ExitPlanMode + "."
+	"In plan mode look around, write the plan into a Markdown file of that directory, which the result names, and then call " + ExitPlanMode + "."
 
 func newEnterPlanMode() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, EnterPlanModeParams]{
@@ -69,7 +69,7 @@ func (e *enterPlanMode) refusal() *fault.Error {
 		"Write the plan into a Markdown file in "+e.services.Dir+", then call "+ExitPlanMode+" with its name.")
 }
 
-// Execute makes the folder of plans and then goes into plan mode, or does
+// Execute makes the directory of plans and then goes into plan mode, or does
 // neither.
 func (e *enterPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	if refusal := e.refusal(); refusal != nil {

@@ -14,14 +14,14 @@ import (
 
 // ExitPlanModeParams are the parameters of exit_plan_mode.
 type ExitPlanModeParams struct {
-	PlanFilename string `json:"plan_filename" jsonschema_description:"The file that holds the plan: its name in the folder of plans, as feature.md, or its path, absolute or relative to the target folder. It must lie in that folder."`
+	PlanFilename string `json:"plan_filename" jsonschema_description:"The file that holds the plan: its name in the directory of plans, as feature.md, or its path, absolute or relative to the target directory. It must lie in that directory."`
 }
 
 const exitPlanModeDescription = "Shows the user the plan that you have written and asks for leave to carry it out. " +
 	"If the user agrees, plan mode ends and the approval mode from before it is in force again; if not, plan mode stays, and you are told what the user said: change the plan and call again. " +
 	"Call it only in plan mode, when the plan is complete, and not to ask questions about it. " +
-	"The plan is a text file in UTF-8, not blank, at most 1 MiB, in the folder of plans; the user is shown its first 32 KiB. " +
-	"The result of " + EnterPlanMode + " names that folder. Where the session began in plan mode, call this with the name that the plan shall have: while there is no such file, the refusal names the path to write it to."
+	"The plan is a text file in UTF-8, not blank, at most 1 MiB, in the directory of plans; the user is shown its first 32 KiB. " +
+	"The result of " + EnterPlanMode + " names that directory. Where the session began in plan mode, call this with the name that the plan shall have: while there is no such file, the refusal names the path to write it to."
 
 func newExitPlanMode() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ExitPlanModeParams]{

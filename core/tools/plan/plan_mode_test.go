@@ -225,7 +225,7 @@ func TestLongPlan(t *testing.T) {
 	require.Equal(t, "[cut here: 32767 of 40001 bytes are shown; the rest is in the file]", note)
 }
 
-// Where the folder of plans cannot be made, or the mode cannot be changed,
+// Where the directory of plans cannot be made, or the mode cannot be changed,
 // nothing happens.
 func TestEnterFails(t *testing.T) {
 	s := newSession(t)
@@ -244,7 +244,7 @@ func TestEnterFails(t *testing.T) {
 	r = s.Call(plan.EnterPlanMode, args{})
 	require.Equal(t, fault.ExecutionFailed, r.Result.Error.Code)
 	require.Contains(t, r.Result.Error.Message, "not now")
-	require.NoDirExists(t, s.Path(".fettle"), "the folder that was made for nothing is gone")
+	require.NoDirExists(t, s.Path(".fettle"), "the directory that was made for nothing is gone")
 
 	s.modes.fail = nil
 	require.NoError(t, s.SetApprovalMode(policy.ModePlan))

@@ -18,7 +18,7 @@ type Services struct {
 	Todos Keeper
 	Mode  Mode
 	Files Files
-	// Dir is the absolute folder of plans, inside the workspace. It need not
+	// Dir is the absolute directory of plans, inside the workspace. It need not
 	// exist.
 	Dir string
 }

@@ -15,8 +15,8 @@ import (
 
 // GlobParams are the parameters of glob.
 type GlobParams struct {
-	Pattern       string `json:"pattern" jsonschema_description:"The glob that a file's path has to match: * ? [a-z] {a,b}, and ** for any number of folders. Relative to dir_path, or absolute. '*.go' matches in dir_path alone, '**/*.go' in all folders below it."`
-	DirPath       string `json:"dir_path,omitempty" jsonschema_description:"The folder to search, absolute or relative to the target folder. Default: every folder of the workspace."`
+	Pattern       string `json:"pattern" jsonschema_description:"The glob that a file's path has to match: * ? [a-z] {a,b}, and ** for any number of directories. Relative to dir_path, or absolute. '*.go' matches in dir_path alone, '**/*.go' in all directories below it."`
+	DirPath       string `json:"dir_path,omitempty" jsonschema_description:"The directory to search, absolute or relative to the target directory. Default: every directory of the workspace."`
 	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema_description:"Mind the case of letters. Default: false."`
 }
 
@@ -28,7 +28,7 @@ const (
 )
 
 const globDescription = "Finds files by name and returns their absolute paths: first those changed within the last 24 hours, the newest first, then the others by path. " +
-	"Hidden files are found too; folders are not. Files that ignore rules cover are left out, with the lines that cover them under ignored_by, unless the pattern or dir_path names them or their folder. " +
+	"Hidden files are found too; directories are not. Files that ignore rules cover are left out, with the lines that cover them under ignored_by, unless the pattern or dir_path names them or their directory. " +
 	"It shows no content, so read a file with read_file before you change it. It looks at names alone: text in files is found by the tool that searches their content."
 
 func newGlob() (*Factory, error) {
@@ -66,7 +66,7 @@ type glob struct {
 
 // globResult is what the model sees.
 type globResult struct {
-	Searched []string `json:"searched"` // the folders
+	Searched []string `json:"searched"` // the directories
 	Files    []string `json:"files"`    // absolute paths
 	LeftOut  int      `json:"left_out,omitempty"`
 	left
@@ -111,9 +111,9 @@ func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error
 	case out.LeftOut > 0:
 		out.note(noteNarrower)
 	case len(out.Files) == 0 && out.Ignored > 0:
-		out.note("No file matches. Ignored folders were not looked into: name one with dir_path to search it.")
+		out.note("No file matches. Ignored directories were not looked into: name one with dir_path to search it.")
 	case len(out.Files) == 0:
-		out.note("No file matches. * does not cross folders, ** does.")
+		out.note("No file matches. * does not cross directories, ** does.")
 	}
 	out.fit(c.services.resultBytes())
 	content, err := tools.JSON(out)
@@ -121,7 +121,7 @@ func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
 }
 
-const noteNarrower = "Not all files fit into one answer: use a narrower pattern, or name a folder further down with dir_path."
+const noteNarrower = "Not all files fit into one answer: use a narrower pattern, or name a directory further down with dir_path."
 
 // fit leaves out the last files where the JSON text of r has more than so many bytes.
 func (r *globResult) fit(most int) {
@@ -149,7 +149,7 @@ func (c *glob) find(ctx context.Context, place workspace.Path, limit int) (disco
 		return discovery.Found{}, err
 	}
 	if !info.Mode.IsDir() {
-		return discovery.Found{}, fault.New(fault.PathIsNotADirectory, "search.glob", "Not a folder: "+place.String()+".", "Name a folder with dir_path.")
+		return discovery.Found{}, fault.New(fault.PathIsNotADirectory, "search.glob", "Not a directory: "+place.String()+".", "Name a directory with dir_path.")
 	}
 	return c.services.Finder.Find(ctx, discovery.Find{
 		Pattern: c.p.Pattern, Dir: place, FoldCase: !c.p.CaseSensitive, Limit: limit,

@@ -34,7 +34,7 @@ func many(few, lots int) int {
 // their limits.
 func TestManyFiles(t *testing.T) {
 	n := many(5_000, 100_000)
-	for shape, perFolder := range map[string]int{"a tree": 50, "one folder": n} {
+	for shape, perFolder := range map[string]int{"a tree": 50, "one directory": n} {
 		t.Run(shape, func(t *testing.T) {
 			w := newWorld(t, nil)
 			for i := range n {
@@ -65,7 +65,7 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// Two thousand folders, one in the other, and some with longer names. What lies so deep that the system
+// Two thousand directories, one in the other, and some with longer names. What lies so deep that the system
 // has no name for it is told of.
 func TestDeepTree(t *testing.T) {
 	if runtime.GOOS != "linux" {

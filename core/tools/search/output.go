@@ -19,9 +19,9 @@ const (
 		`"withheld":{"type":"integer","minimum":1,"description":"files that may not be shown"},` + leftProperties + `},` +
 		`"required":["searched","matches","files"],"additionalProperties":false}`
 
-	namesSchema = `{"type":"array","items":{"type":"string"},"description":"the folders, or the one file, that were searched"}`
+	namesSchema = `{"type":"array","items":{"type":"string"},"description":"the directories, or the one file, that were searched"}`
 
 	leftProperties = `"ignored":{"type":"integer","minimum":1,"description":"names that ignore rules cover"},` +
 		`"ignored_by":{"type":"array","items":{"type":"string"},"description":"the first few of these rules"},` +
-		`"unreadable":{"type":"array","items":{"type":"string"},"description":"the first few folders that cannot be listed"},"notice":{"type":"string"}`
+		`"unreadable":{"type":"array","items":{"type":"string"},"description":"the first few directories that cannot be listed"},"notice":{"type":"string"}`
 )

@@ -16,7 +16,7 @@ import (
 )
 
 // places returns where to search: what dirPath names, or if it is empty each
-// folder of the workspace that does not lie in another.
+// directory of the workspace that does not lie in another.
 func (s Services) places(dirPath string) ([]workspace.Path, error) {
 	names := []string{dirPath}
 	if dirPath == "" {
@@ -98,9 +98,9 @@ func asFault(ctx context.Context, op string, code fault.Code, err error) *fault.
 
 // left is what a result says of what was left out.
 type left struct {
-	Ignored    int      `json:"ignored,omitempty"`    // names that ignore rules cover; an ignored folder counts once
+	Ignored    int      `json:"ignored,omitempty"`    // names that ignore rules cover; an ignored directory counts once
 	IgnoredBy  []string `json:"ignored_by,omitempty"` // the first few lines that do
-	Unreadable []string `json:"unreadable,omitempty"` // the first few folders that cannot be listed
+	Unreadable []string `json:"unreadable,omitempty"` // the first few directories that cannot be listed
 	Notice     string   `json:"notice,omitempty"`
 }
 
@@ -119,17 +119,17 @@ func (l *left) add(t discovery.Tally) {
 		}
 	}
 	if more := t.Unreadable - len(t.Closed); more > 0 {
-		l.note(fmt.Sprintf("%d more folders cannot be listed.", more))
+		l.note(fmt.Sprintf("%d more directories cannot be listed.", more))
 	}
 	switch {
 	case !t.Folder.Ignored:
 	case t.Folder.Source == "":
-		l.note("The folder is git's own, or lies in it, and such folders are never searched.")
+		l.note("The directory is git's own, or lies in it, and such directories are never searched.")
 	default:
-		l.note("The folder is ignored by " + t.Folder.String() + ", and was searched because it is named.")
+		l.note("The directory is ignored by " + t.Folder.String() + ", and was searched because it is named.")
 	}
 	if t.Partial {
-		l.note("There are too many files to look at all of them: name a folder further down with dir_path.")
+		l.note("There are too many files to look at all of them: name a directory further down with dir_path.")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // SearchFileContentParams are the parameters of search_file_content.
 type SearchFileContentParams struct {
 	Pattern           string `json:"pattern" jsonschema_description:"The regular expression to look for in each line, in RE2 syntax: no look-around, no back-references."`
-	DirPath           string `json:"dir_path,omitempty" jsonschema_description:"The folder or file to search, absolute or relative to the target folder. Default: every folder of the workspace."`
+	DirPath           string `json:"dir_path,omitempty" jsonschema_description:"The directory or file to search, absolute or relative to the target directory. Default: every directory of the workspace."`
 	IncludePattern    string `json:"include_pattern,omitempty" jsonschema_description:"Search only files that match this glob: their name if it holds no slash, as '*.{ts,tsx}', else their path below dir_path, as 'src/**'."`
 	ExcludePattern    string `json:"exclude_pattern,omitempty" jsonschema_description:"Leave out files that match this glob, which is read as include_pattern is."`
 	NamesOnly         bool   `json:"names_only,omitempty" jsonschema_description:"Return only the paths of the files with a match. Default: false."`
@@ -42,7 +42,7 @@ const (
 )
 
 const searchDescription = "Searches the text of files for lines that match a regular expression and returns them with their line numbers, by file, sorted by path. " +
-	"Long lines are shown around the match. Text is taken for UTF-8, or for UTF-16 where it begins with a byte order mark; of a file in an older encoding, as Latin-1, only the ASCII is found, though read_file shows all of it. Binary files, and files that ignore rules cover, are left out; name an ignored file or folder with dir_path to search it. " +
+	"Long lines are shown around the match. Text is taken for UTF-8, or for UTF-16 where it begins with a byte order mark; of a file in an older encoding, as Latin-1, only the ASCII is found, though read_file shows all of it. Binary files, and files that ignore rules cover, are left out; name an ignored file or directory with dir_path to search it. " +
 	"Files that read_file may not show, or not without asking, are left out too, and counted under withheld. " +
 	"What it shows does not count as having read a file, so read it with read_file before you change it."
 
@@ -92,7 +92,7 @@ type searchFileContent struct {
 
 // searchResult is what the model sees.
 type searchResult struct {
-	Searched []string     `json:"searched"` // folders, or the one file
+	Searched []string     `json:"searched"` // directories, or the one file
 	Matches  int          `json:"matches"`  // lines, or files if only names are asked for
 	Files    []fileResult `json:"files"`
 	More     bool         `json:"more,omitempty"` // a limit left matches out
@@ -258,7 +258,7 @@ func (c *searchFileContent) explain(out *searchResult) {
 		out.note(c.more(out.limit))
 	case out.Matches > 0 || out.Withheld > 0:
 	case out.Ignored > 0:
-		out.note("No line matches. Ignored files were not searched: name one, or its folder, with dir_path to search it.")
+		out.note("No line matches. Ignored files were not searched: name one, or its directory, with dir_path to search it.")
 	case out.Binary > 0:
 		out.note("No line matches. Binary files were not searched.")
 	default:

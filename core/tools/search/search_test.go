@@ -117,7 +117,7 @@ type answer struct {
 }
 
 // shown runs a call that succeeds and returns its lines: names of files, or
-// name:line:text, relative to the folder.
+// name:line:text, relative to the directory.
 func (w *world) shown(tool string, a args) ([]string, answer) {
 	w.t.Helper()
 	r := w.run(w.t.Context(), tool, a)
@@ -203,18 +203,18 @@ func TestGlob(t *testing.T) {
 		call args
 		want []string
 	}{
-		"one folder":            {args{"pattern": "*.go"}, []string{".hidden.go", "B.GO", "a.go", "odd[1].go"}},
-		"minding case":          {args{"pattern": "*.go", "case_sensitive": true}, []string{".hidden.go", "a.go", "odd[1].go"}},
-		"all folders":           {args{"pattern": "**/[a-g].go"}, []string{"B.GO", "Sub2/g.go", "a.go", "sub/c.go"}},
-		"folder of any case":    {args{"pattern": "SUB*/**"}, []string{"Sub2/g.go", "sub/c.go", "sub/d.txt"}},
-		"folder":                {args{"pattern": "*", "dir_path": "sub"}, []string{"sub/c.go", "sub/d.txt"}},
-		"folder, by its alias":  {args{"pattern": "*.go", "path": "sub"}, []string{"sub/c.go"}},
-		"absolute":              {args{"pattern": w.path("sub") + "/*.txt"}, []string{"sub/d.txt"}},
-		"a name with brackets":  {args{"pattern": "odd[1].go"}, []string{"odd[1].go"}},
-		"ignored, named":        {args{"pattern": "x.gen.go"}, []string{"x.gen.go"}},
-		"ignored folder, named": {args{"pattern": "built/*"}, []string{"built/e.go"}},
-		"none":                  {args{"pattern": "*.rs"}, nil},
-		"the parent":            {args{"pattern": "../*.go", "dir_path": "sub"}, []string{".hidden.go", "B.GO", "a.go", "odd[1].go"}},
+		"one directory":            {args{"pattern": "*.go"}, []string{".hidden.go", "B.GO", "a.go", "odd[1].go"}},
+		"minding case":             {args{"pattern": "*.go", "case_sensitive": true}, []string{".hidden.go", "a.go", "odd[1].go"}},
+		"all directories":          {args{"pattern": "**/[a-g].go"}, []string{"B.GO", "Sub2/g.go", "a.go", "sub/c.go"}},
+		"directory of any case":    {args{"pattern": "SUB*/**"}, []string{"Sub2/g.go", "sub/c.go", "sub/d.txt"}},
+		"folder":                   {args{"pattern": "*", "dir_path": "sub"}, []string{"sub/c.go", "sub/d.txt"}},
+		"directory, by its alias":  {args{"pattern": "*.go", "path": "sub"}, []string{"sub/c.go"}},
+		"absolute":                 {args{"pattern": w.path("sub") + "/*.txt"}, []string{"sub/d.txt"}},
+		"a name with brackets":     {args{"pattern": "odd[1].go"}, []string{"odd[1].go"}},
+		"ignored, named":           {args{"pattern": "x.gen.go"}, []string{"x.gen.go"}},
+		"ignored directory, named": {args{"pattern": "built/*"}, []string{"built/e.go"}},
+		"none":                     {args{"pattern": "*.rs"}, nil},
+		"the parent":               {args{"pattern": "../*.go", "dir_path": "sub"}, []string{".hidden.go", "B.GO", "a.go", "odd[1].go"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, a := w.shown(search.Glob, tt.call)
@@ -284,7 +284,7 @@ func TestSearchFileContent(t *testing.T) {
 		"a few of a file": {args{"pattern": "func", "max_matches_per_file": 1}, []string{"a.go:2:func A() {", "c.txt:1:func", "sub/b.go:1:FUNC c"}},
 		"a few":           {args{"pattern": "func", "total_max_matches": 1}, []string{"a.go:2:func A() {"}},
 		"one file":        {args{"pattern": "func", "dir_path": "x.log"}, []string{"x.log:1:func"}},
-		"a folder":        {args{"pattern": "func", "path": "sub"}, []string{"sub/b.go:1:FUNC c"}},
+		"a directory":     {args{"pattern": "func", "path": "sub"}, []string{"sub/b.go:1:FUNC c"}},
 		"none":            {args{"pattern": "absent"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestSearchIsBounded(t *testing.T) {
 	require.Contains(t, r.ReturnDisplay.Text, "limited")
 }
 
-// Without dir_path all folders of the workspace are searched, each file once.
+// Without dir_path all directories of the workspace are searched, each file once.
 func TestSeveralFolders(t *testing.T) {
 	w := newWorld(t, map[string]string{"one/a": "x", "two/b": "x", "one/in/c": "x"})
 	w.folders = []string{w.path("one"), w.path("two"), w.path("one/in")}
@@ -387,13 +387,13 @@ func TestWhatMayNotBeShown(t *testing.T) {
 		withheld int
 		asked    map[string]int
 	}{
-		"lines":         {args{"pattern": "key"}, []string{"a/b:1:key=3", "c:1:key=4"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
-		"with context":  {args{"pattern": "key", "context": 3}, []string{"a/b:1:key=3", "c:1:key=4"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
-		"names":         {args{"pattern": "key", "names_only": true}, []string{"a/b", "c"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
-		"folder, limit": {args{"pattern": "key", "dir_path": "a", "total_max_matches": 1}, []string{"a/b:1:key=3"}, 1, map[string]int{"a/.env": 1, "a/b": 1}},
-		"file":          {args{"pattern": "key", "dir_path": "a/.env"}, nil, 1, map[string]int{"a/.env": 1}},
-		"file, names":   {args{"pattern": "key", "dir_path": "a/.env", "names_only": true}, nil, 1, map[string]int{"a/.env": 1}},
-		"no match":      {args{"pattern": "absent"}, nil, 0, map[string]int{}},
+		"lines":            {args{"pattern": "key"}, []string{"a/b:1:key=3", "c:1:key=4"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
+		"with context":     {args{"pattern": "key", "context": 3}, []string{"a/b:1:key=3", "c:1:key=4"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
+		"names":            {args{"pattern": "key", "names_only": true}, []string{"a/b", "c"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
+		"directory, limit": {args{"pattern": "key", "dir_path": "a", "total_max_matches": 1}, []string{"a/b:1:key=3"}, 1, map[string]int{"a/.env": 1, "a/b": 1}},
+		"file":             {args{"pattern": "key", "dir_path": "a/.env"}, nil, 1, map[string]int{"a/.env": 1}},
+		"file, names":      {args{"pattern": "key", "dir_path": "a/.env", "names_only": true}, nil, 1, map[string]int{"a/.env": 1}},
+		"no match":         {args{"pattern": "absent"}, nil, 0, map[string]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clear(asked)
@@ -412,7 +412,7 @@ func TestWhatMayNotBeShown(t *testing.T) {
 	require.Equal(t, []string{"a/.env", "e.env"}, got, "names of files are no bytes of them")
 }
 
-// TO-05: maxFileCount is for all folders together.
+// TO-05: maxFileCount is for all directories together.
 func TestMaxFileCountOverSeveralFolders(t *testing.T) {
 	w := newWorld(t, map[string]string{"one/a": "x", "one/b": "x", "two/a": "x", "two/b": "x"})
 	w.folders = []string{w.path("one"), w.path("two")}
@@ -551,12 +551,12 @@ func TestOlderEncodings(t *testing.T) {
 	require.Equal(t, "No line matches.", a.Notice)
 }
 
-// No line ignores git's own folder, and it is not searched though it is named.
+// No line ignores git's own directory, and it is not searched though it is named.
 func TestGitFolder(t *testing.T) {
 	w := newWorld(t, map[string]string{".git/config": "x"})
 	for tool, a := range map[string]args{search.Glob: {"pattern": ".git/*"}, search.SearchFileContent: {"pattern": "x", "dir_path": ".git"}} {
 		got, answer := w.shown(tool, a)
 		require.Empty(t, got)
-		require.Contains(t, answer.Notice, "The folder is git's own, or lies in it, and such folders are never searched.")
+		require.Contains(t, answer.Notice, "The directory is git's own, or lies in it, and such directories are never searched.")
 	}
 }

@@ -27,7 +27,7 @@ type Results interface {
 	ResultBytes() int
 }
 
-// Paths knows the folders of the workspace and turns a path parameter into a
+// Paths knows the directories of the workspace and turns a path parameter into a
 // name inside one (TO-01); *workspace.Workspace has it.
 type Paths interface {
 	Folders() []string

@@ -32,7 +32,7 @@ func TestConfined(t *testing.T) {
 			&process.Confinement{Kind: process.Container, NoTCP: true}, failed,
 			"Note: Commands are confined by container: they can write only in the workspace and below $TMPDIR, and reach no network.\n",
 		},
-		"further folders": {
+		"further directories": {
 			&process.Confinement{Kind: process.Landlock, Writable: []string{"/dev/shm", "/a\nb"}}, failed,
 			"Note: Commands are confined by landlock: they can write only in the workspace, /dev/shm, \"/a\\nb\" and below $TMPDIR.\n",
 		},

@@ -28,7 +28,7 @@ type Services struct {
 	Terminal bool
 
 	// Confinement is what holds for the Runner's commands, so that the model is
-	// told of it where a command fails; its Writable are the folders beside those
+	// told of it where a command fails; its Writable are the directories beside those
 	// of the workspace. nil: nothing.
 	Confinement *process.Confinement
 

@@ -73,7 +73,7 @@ func TestGoodTool(t *testing.T) {
 	})
 }
 
-// deleteNote is a tool that changes something, in the folder given.
+// deleteNote is a tool that changes something, in the directory given.
 func deleteNote(dir string) (tools.DeclarativeTool, error) {
 	type params struct {
 		Name string `json:"name" jsonschema_description:"Name of the note."`

@@ -28,7 +28,7 @@ func stateByHand(path string) ([]byte, error) {
 }
 
 // replaceByHand puts data in a file's place so that a crash loses nothing: a
-// temporary file, flushed, renamed, and the folder flushed where that can be done.
+// temporary file, flushed, renamed, and the directory flushed where that can be done.
 func replaceByHand(dir, name string, data []byte) (err error) {
 	temporary, err := os.CreateTemp(dir, name)
 	if err != nil {
@@ -46,7 +46,7 @@ func replaceByHand(dir, name string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	_ = folder.Sync() // not every system flushes folders
+	_ = folder.Sync() // not every system flushes directories
 	return folder.Close()
 }
 

@@ -88,7 +88,7 @@ type headlessRun struct {
 	command []string
 }
 
-// headless prepares a folder with a file and a server, and what make makes of them.
+// headless prepares a directory with a file and a server, and what make makes of them.
 func headless(make func(*headlessRun) *Prepared) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		fettle, err := lab.Fettle(ctx)

@@ -51,7 +51,7 @@ func readCases() []Case {
 		return err
 	}
 	return append(all,
-		Case{ID: "read/unchanged", Title: "unchanged re-read, three folders down", What: "The model has the file already: a look at it, and a placeholder.",
+		Case{ID: "read/unchanged", Title: "unchanged re-read, three directories down", What: "The model has the file already: a look at it, and a placeholder.",
 			Budgets: []Budget{{Kind: Difference, Most: 10e3, Against: noop}},
 			Contestants: []Contestant{
 				{"fettle", Ours, caller("read_file", args, func(ctx context.Context, s *session) error {
@@ -59,7 +59,7 @@ func readCases() []Case {
 				})},
 				{noop, Part, caller("noop", args, nil)},
 			}},
-		Case{ID: "read/1000-files", Title: "`read_many_files`, 1,000 of 1 KB", What: "One call reads all files of a folder.",
+		Case{ID: "read/1000-files", Title: "`read_many_files`, 1,000 of 1 KB", What: "One call reads all files of a directory.",
 			Contestants: []Contestant{
 				{"fettle", Ours, readMany()},
 				{"list, read, SHA-256, JSON by hand", Floor, manyByHand},

@@ -31,7 +31,7 @@ func startCases() []Case {
 	return all
 }
 
-// command prepares a program in an empty folder and home.
+// command prepares a program in an empty directory and home.
 func command(program func(*Lab, context.Context) (string, error), args ...string) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		path, err := program(lab, ctx)

@@ -92,7 +92,7 @@ func changeOf(n int) Change {
 	return c
 }
 
-// Tree is a folder to search in.
+// Tree is a directory to search in.
 type Tree struct {
 	Top string // absolute, links resolved
 	// Files is how many files there are that no ignore rule hides, .gitignore included, 0 if that is not known.

@@ -13,10 +13,10 @@ import (
 	"sync"
 )
 
-// Lab is what contestants prepare with: a scratch folder that goes away at the
+// Lab is what contestants prepare with: a scratch directory that goes away at the
 // end, programs, and fixtures that are made once.
 type Lab struct {
-	// Dir is the scratch folder, absolute, with links resolved.
+	// Dir is the scratch directory, absolute, with links resolved.
 	Dir string
 	// Full asks for the sizes that the design's budgets speak of.
 	Full bool
@@ -38,7 +38,7 @@ type fixture struct {
 	err   error
 }
 
-// NewLab makes a Lab with a scratch folder below the system's one for temporary files.
+// NewLab makes a Lab with a scratch directory below the system's one for temporary files.
 func NewLab(full bool, note func(format string, args ...any)) (*Lab, error) {
 	dir, err := os.MkdirTemp("", "fettle-bench-")
 	if err != nil {
@@ -51,7 +51,7 @@ func NewLab(full bool, note func(format string, args ...any)) (*Lab, error) {
 	return &Lab{Dir: real, Full: full, Note: note, shared: map[string]*fixture{}, versions: map[string]string{}}, nil
 }
 
-// Close ends all fixtures, the last one first, and removes the scratch folder.
+// Close ends all fixtures, the last one first, and removes the scratch directory.
 func (l *Lab) Close() error {
 	l.mu.Lock()
 	closes := l.closes
@@ -114,7 +114,7 @@ func (l *Lab) Size(quick, small, full int) int {
 	return small
 }
 
-// TempDir makes a folder of its own below Dir, with name in its name.
+// TempDir makes a directory of its own below Dir, with name in its name.
 func (l *Lab) TempDir(name string) (string, error) {
 	return os.MkdirTemp(l.Dir, strings.Map(func(r rune) rune {
 		if r == '/' || r == ' ' || r == '*' {
@@ -176,7 +176,7 @@ func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {
 }
 
 // Environment is what processes of contestants are started with: an empty home
-// in the scratch folder, PATH, and nothing of the user's settings.
+// in the scratch directory, PATH, and nothing of the user's settings.
 func (l *Lab) Environment(ctx context.Context) ([]string, error) {
 	home, err := Shared(ctx, l, "home", func(context.Context) (string, func() error, error) {
 		dir, err := l.TempDir("home")

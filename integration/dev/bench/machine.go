@@ -32,10 +32,10 @@ type Machine struct {
 	Processor string `json:"processor"`
 	Cores     int    `json:"cores"`
 	Memory    int64  `json:"memory"` // bytes
-	Disk      string `json:"disk"`   // type of the file system of the scratch folder
+	Disk      string `json:"disk"`   // type of the file system of the scratch directory
 }
 
-// about describes this machine; l's scratch folder says which disk is used.
+// about describes this machine; l's scratch directory says which disk is used.
 func about(ctx context.Context, l *Lab, pace Pace) RunInfo {
 	info := RunInfo{
 		Date: time.Now().UTC().Format(time.DateOnly), Full: l.Full, PerCase: pace.Time.String(), Load: loadAverage(),

@@ -45,7 +45,7 @@ type options struct {
 	list        bool
 	json, from  string
 	pace        Pace
-	docs        string // folder of the page
+	docs        string // directory of the page
 }
 
 const usage = `usage: go run -C integration/dev ./bench [flags]

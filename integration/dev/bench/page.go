@@ -42,7 +42,7 @@ func writeDocs(dir string, info RunInfo, results []Result) (int, error) {
 	path := filepath.Join(dir, pageName)
 	page, err := os.ReadFile(path)
 	if err != nil {
-		return 0, fmt.Errorf("%w: run the command in fettle's repository, or name the folder of the page by -docs", err)
+		return 0, fmt.Errorf("%w: run the command in fettle's repository, or name the directory of the page by -docs", err)
 	}
 	plots := drawPlots(results)
 	blocks := map[string]string{blockRun: runBlock(info), blockBudgets: budgetBlock(results), blockAbsent: notComparedBlock()}
@@ -106,7 +106,7 @@ func runBlock(info RunInfo) string {
 	if m.Memory > 0 {
 		fmt.Fprintf(&b, ", %s of memory", figure(float64(m.Memory), Bytes))
 	}
-	fmt.Fprintf(&b, " |\n| system | %s, %s, scratch folder on %s |\n", m.OS, orUnknown(m.Kernel), orUnknown(m.Disk))
+	fmt.Fprintf(&b, " |\n| system | %s, %s, scratch directory on %s |\n", m.OS, orUnknown(m.Kernel), orUnknown(m.Disk))
 	fmt.Fprintf(&b, "| versions | %s |\n", escaped(info.versions()))
 	if info.Load >= 0 {
 		fmt.Fprintf(&b, "| load average at the beginning | %.2f |\n", info.Load)

@@ -73,7 +73,7 @@ func mentions(want string) func(string) error {
 	}
 }
 
-// fileWith makes a file in a folder of its own.
+// fileWith makes a file in a directory of its own.
 func fileWith(lab *Lab, name, text string) (dir, path string, err error) {
 	dir, err = lab.TempDir("peer")
 	if err != nil {

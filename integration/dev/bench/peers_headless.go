@@ -56,7 +56,7 @@ type promptRun struct {
 	command []string
 }
 
-// prompted prepares a folder with the file that a server has read, that server, and
+// prompted prepares a directory with the file that a server has read, that server, and
 // what make makes of them. The first run must print the model's last words.
 func prompted(serve func(file string) (*modelServer, error), program func(ctx context.Context, lab *Lab, url string) (env, command []string, err error),
 	make func(r *promptRun) *Prepared) func(context.Context, *Lab) (*Prepared, error) {

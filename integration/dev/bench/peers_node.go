@@ -21,7 +21,7 @@ const (
 	jsdiffNPM = "diff"
 )
 
-// packagesVariable names a folder other than integration/dev/bench/node that holds node_modules.
+// packagesVariable names a directory other than integration/dev/bench/node that holds node_modules.
 const packagesVariable = "FETTLE_BENCH_NODE"
 
 const packagesFolder = "integration/dev/bench/node"
@@ -29,17 +29,17 @@ const packagesFolder = "integration/dev/bench/node"
 //go:embed node/driver.mjs
 var driverSource []byte
 
-// npmVersion returns the version of a package that is installed and the folder
+// npmVersion returns the version of a package that is installed and the directory
 // that holds node_modules, else an [Absent] error that says how to install it.
 func npmVersion(ctx context.Context, lab *Lab, name string) (version, folder string, err error) {
-	folder, err = Shared(ctx, lab, "folder of the Node packages", func(ctx context.Context) (string, func() error, error) {
+	folder, err = Shared(ctx, lab, "directory of the Node packages", func(ctx context.Context) (string, func() error, error) {
 		if dir := os.Getenv(packagesVariable); dir != "" {
 			dir, err := filepath.Abs(dir)
 			return dir, nil, err
 		}
 		root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/fettle-dev/fettle").Output()
 		if err != nil {
-			return "", nil, absent("fettle's repository is not here, nor does %s name a folder with the npm packages", packagesVariable)
+			return "", nil, absent("fettle's repository is not here, nor does %s name a directory with the npm packages", packagesVariable)
 		}
 		return filepath.Join(strings.TrimSpace(string(root)), filepath.FromSlash(packagesFolder)), nil, nil
 	})

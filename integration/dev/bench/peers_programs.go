@@ -17,7 +17,7 @@ const (
 )
 
 // patching has a program apply a diff there and back. diff is the path of the
-// diff, which is as git writes it, of changeFile in the folder it is started in.
+// diff, which is as git writes it, of changeFile in the directory it is started in.
 func patching(n int, program string, args func(diff string) []string) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		path, err := lab.Program(program)
@@ -173,7 +173,7 @@ func agentProgram(pkg, program string, want func(version string) string, args ..
 	}
 }
 
-// agentCommand returns what starts a program of an npm package in an empty folder,
+// agentCommand returns what starts a program of an npm package in an empty directory,
 // in the peers' home.
 func agentCommand(ctx context.Context, lab *Lab, pkg, program string, args ...string) (func(context.Context) *exec.Cmd, error) {
 	path, err := npmProgram(ctx, lab, pkg, program)

@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// session is a Config in a folder of its own that asks nobody, and whose clock is
+// session is a Config in a directory of its own that asks nobody, and whose clock is
 // so late that no file is racily clean. It has a tool noop that does nothing.
 type session struct {
 	dir    string
@@ -69,7 +69,7 @@ func newSession(ctx context.Context, lab *Lab, change ...func(*config.Parameters
 	return &session{dir: dir, config: c, calls: calls}, nil
 }
 
-// write puts a file in the session's folder and returns its path.
+// write puts a file in the session's directory and returns its path.
 func (s *session) write(name, content string) (string, error) {
 	path := filepath.Join(s.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

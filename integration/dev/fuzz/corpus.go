@@ -141,7 +141,7 @@ func choose(have, found []input) (chosen []input) {
 	return chosen
 }
 
-// personal reports whether a text may name a folder or the host of the machine
+// personal reports whether a text may name a directory or the host of the machine
 // that it was found on.
 func personal(text string) bool {
 	host, _ := os.Hostname()

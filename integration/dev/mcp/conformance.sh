@@ -17,7 +17,7 @@ failures=${1:-$work/failures.txt}
 : >"$failures"
 
 # scenarios SERVER URL REVISIONS runs the suites whose revisions match; each leaves
-# a folder of results in $work/results.
+# a directory of results in $work/results.
 scenarios() {
 	local server=$1 url=$2 revisions=$3 suite version revision
 	for suite in "${suites[@]}"; do

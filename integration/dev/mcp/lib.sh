@@ -11,8 +11,8 @@ need_node() {
 	[ "$major" -ge 22 ] || missing "node is of version $(node -v); 22 or later is needed"
 }
 
-# npm_package NAME VERSION prints the folder of an npm package. It is looked for
-# in the folders of MCP_NODE_MODULES, separated by colons, each of which has
+# npm_package NAME VERSION prints the directory of an npm package. It is looked for
+# in the directories of MCP_NODE_MODULES, separated by colons, each of which has
 # packages below it as npm installs them; else npm installs it into $work.
 npm_package() {
 	local name=$1 version=$2 dir found
@@ -26,7 +26,7 @@ npm_package() {
 			return
 		fi
 	done
-	command -v npm >/dev/null || missing "the npm package $name ${version:+of version $version }is in no folder of MCP_NODE_MODULES, and there is no npm to install it"
+	command -v npm >/dev/null || missing "the npm package $name ${version:+of version $version }is in no directory of MCP_NODE_MODULES, and there is no npm to install it"
 	dir=$work/npm/${name##*/}-${version:-latest}
 	npm install --silent --no-save --prefix "$dir" "$name${version:+@$version}" >&2 || missing "npm could not install $name"
 	echo "$dir/node_modules/$name"

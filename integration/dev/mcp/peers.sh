@@ -42,7 +42,7 @@ has "everything: a sum" "5" "$(call mcp_everything_get-sum '{"a":2,"b":3}' | of 
 has "everything: an image" "image/png" "$(call mcp_everything_get-tiny-image '{}' | of 'JSON.stringify(j)')"
 has "everything: a resource within a result" "plaintext resource" "$(call mcp_everything_get-resource-reference '{"resourceType":"Text","resourceId":1}' | of j.result)"
 has "everything: a long operation" "Steps: 3" "$(call mcp_everything_trigger-long-running-operation '{"duration":1,"steps":3}' | of j.result)"
-has "everything: it knows the folder" "file://$project" "$(call mcp_everything_get-roots-list '{}' | of j.result)"
+has "everything: it knows the directory" "file://$project" "$(call mcp_everything_get-roots-list '{}' | of j.result)"
 same "everything: it does not know this environment" false "$(SECRET_OF_MINE=tulip call mcp_everything_get-env '{}' | of 'j.result.includes("tulip")')"
 has "everything: and has the variable that is configured" "narcissus" "$(call mcp_everything_get-env '{}' | of j.result)"
 has "everything: resources are listed" "features.md" "$(call list_mcp_resources '{"serverName":"everything"}' | of 'JSON.stringify(j.result)')"
@@ -53,7 +53,7 @@ use files
 call mcp_files_write_file "{\"path\":\"$project/a.txt\",\"content\":\"one\\n\"}" >/dev/null
 same "files: a file is written" one "$(cat "$project/a.txt" 2>/dev/null || true)"
 has "files: and read" one "$(call mcp_files_read_text_file "{\"path\":\"$project/a.txt\"}" | of 'JSON.stringify(j.result)')"
-same "files: outside of its folder" error "$(call mcp_files_read_text_file '{"path":"/etc/hostname"}' | of j.status)"
+same "files: outside of its directory" error "$(call mcp_files_read_text_file '{"path":"/etc/hostname"}' | of j.status)"
 
 port=$(free_port)
 start '(listening on port)' env PORT="$port" node "$everything" streamableHttp

@@ -1,4 +1,4 @@
-// Prints what conformance.sh has left in a folder as a table. A scenario that
+// Prints what conformance.sh has left in a directory as a table. A scenario that
 // README.md lists for a server is not expected to pass there. Of fettle itself only
 // the scenarios PLAIN count, and of these not what the suite says that it could not
 // try for want of its own tools.

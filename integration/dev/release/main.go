@@ -19,7 +19,7 @@ import (
 
 func main() {
 	flags := flag.NewFlagSet("release", flag.ExitOnError)
-	to := flags.String("to", ".release", "the `folder` to write man/man1 and completions into")
+	to := flags.String("to", ".release", "the `directory` to write man/man1 and completions into")
 	date := flags.String("date", "", "the `day` that the manual bears, as 2006-01-02, with or without a time behind it; empty: today")
 	program := flags.String("sbom", "", "write the list of this `program`'s modules instead, in CycloneDX's JSON")
 	out := flags.String("out", "", "the `file` of that list; empty: the program's name with .cdx.json")
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// write makes the folders where they are absent, and replaces files of the same
+// write makes the directories where they are absent, and replaces files of the same
 // names. Equal sources and days give equal files.
 func write(to, date string) error {
 	day := time.Now()

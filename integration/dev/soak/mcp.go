@@ -21,7 +21,7 @@ import (
 )
 
 // serveVariable makes this program an MCP server over stdin and stdout, for the
-// folder that it names.
+// directory that it names.
 const serveVariable = "FETTLE_SOAK_SERVE"
 
 // serve serves a session of fettle's until stdin ends.
@@ -43,7 +43,7 @@ func serveOver(ctx context.Context, c *config.Config, in *os.File, out *os.File)
 	return errors.Join(s.Stdio(ctx, in, out), s.Close())
 }
 
-// programServer is this program as a server of the folder of the same name.
+// programServer is this program as a server of the directory of the same name.
 func (s *soak) programServer(folder string) mcp.ServerSpec {
 	return mcp.ServerSpec{Name: "program", Command: s.program, Env: map[string]string{serveVariable: s.path(folder)}, Dir: s.dir, Trusted: true}
 }

@@ -19,7 +19,7 @@ type sample struct {
 	Goroutines  int           `json:"goroutines"`
 	Descriptors int           `json:"descriptors"`
 	Children    int           `json:"children"` // processes that this one has started
-	Files       int           `json:"files"`    // below the folder of the run
+	Files       int           `json:"files"`    // below the directory of the run
 }
 
 func (s sample) String() string {

@@ -13,7 +13,7 @@ func descriptors() int {
 	if err != nil {
 		return -1
 	}
-	return len(entries) - 1 // the one that reads the folder
+	return len(entries) - 1 // the one that reads the directory
 }
 
 // children counts the processes that this one has started and not yet waited for.

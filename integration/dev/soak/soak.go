@@ -249,7 +249,7 @@ func (s *soak) open(ctx context.Context, dir, home string, change func(*config.P
 	return &session{Config: c, soak: s, calls: calls, dir: dir}, nil
 }
 
-// short runs f in a session of its own, in folders of its own, which are gone
+// short runs f in a session of its own, in directories of its own, which are gone
 // afterwards.
 func (s *soak) short(ctx context.Context, change func(*config.Parameters), f func(c *session) error) (err error) {
 	dir, err := os.MkdirTemp(s.dir, "short-")

@@ -18,7 +18,7 @@ import (
 )
 
 // Folder holds the definitions of agents, below the user's and the
-// project's settings folder (CF-02).
+// project's settings directory (CF-02).
 const Folder = "agents"
 
 // Remote makes tools of agents at other servers.
@@ -31,7 +31,7 @@ type Remote interface {
 type Sources struct {
 	Definitions []subagent.Definition // before fettle's own
 	Folders     []subagent.Folder
-	UserDir     string // the user's settings folder; "": there is none
+	UserDir     string // the user's settings directory; "": there is none
 	ProjectDir  string // that of the project; "": it is not trusted
 	Registry    *tools.Registry
 	Local       bool // there are models that agents can run on

@@ -29,18 +29,18 @@ import (
 // Given is what a session has without the settings.
 type Given struct {
 	Layout  layout.Layout
-	Home    string   // where the user's settings folder lies; "": there is none
-	Target  string   // the folder of the project, absolute
+	Home    string   // where the user's settings directory lies; "": there is none
+	Target  string   // the directory of the project, absolute
 	Environ []string // the environment
 	Tools   []string // names of the built-in tools of the default set
-	// IncludeDirs are further folders of the workspace, where no setting names them.
+	// IncludeDirs are further directories of the workspace, where no setting names them.
 	IncludeDirs []string
 	// Decides reports whether the embedder decides on a key, before all settings.
 	Decides func(key string) bool
 }
 
-// Absolute returns a path of settings as an absolute one: ~/ is the home folder,
-// and others count from the target folder. It is cleaned; an empty path stays empty.
+// Absolute returns a path of settings as an absolute one: ~/ is the home directory,
+// and others count from the target directory. It is cleaned; an empty path stays empty.
 func (g Given) Absolute(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && g.Home != "" {
 		return filepath.Join(g.Home, rest)
@@ -157,7 +157,7 @@ func (c *checker) policies() {
 	c.usable.PolicyPaths = c.paths(key, false, nil, func(e settings.Entry, why error) {
 		c.stop(fault.Problem{
 			Message: fmt.Sprintf("The policy %q cannot be read: %v. As rules that protect you may be missing, there is no session.", e.Text, why),
-			Remedy:  "Name a file or a folder that exists, or remove the entry.",
+			Remedy:  "Name a file or a directory that exists, or remove the entry.",
 		}, key, e.Origin)
 	})
 }
@@ -182,7 +182,7 @@ func (c *checker) folders() {
 		return true
 	}
 	c.usable.Context.IncludeDirectories = c.paths(key, true, outside, func(e settings.Entry, why error) {
-		p := fault.Problem{Message: fmt.Sprintf("The folder %q cannot be used: %v.", e.Text, why), Remedy: "Name a folder that exists."}
+		p := fault.Problem{Message: fmt.Sprintf("The directory %q cannot be used: %v.", e.Text, why), Remedy: "Name a directory that exists."}
 		if e.Origin.Layer == settings.LayerFlags { // who has just typed it waits for nothing else
 			c.stop(p, key, e.Origin)
 			return
@@ -207,7 +207,7 @@ func (c *checker) sandbox(ctx context.Context) {
 	s.AllowedPaths = c.paths(paths, true, nil, func(e settings.Entry, why error) {
 		c.stop(fault.Problem{
 			Message: fmt.Sprintf("Confined commands are to write in %q, which cannot be used: %v. %s", e.Text, why, none),
-			Remedy:  "Make the folder, or remove the entry.",
+			Remedy:  "Make the directory, or remove the entry.",
 		}, paths, e.Origin)
 	})
 	key := "tools.sandbox.command"
@@ -282,8 +282,8 @@ func (c *checker) outside(origin settings.Origin) {
 		below, err := filepath.Rel(paths.RealAsFarAsThere(folder), real)
 		if err == nil && filepath.IsLocal(below) {
 			c.tell(fault.Problem{
-				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower folder.",
-				Message: fmt.Sprintf("Confined commands can write your settings folder %s, which lies in %s: what they write there holds for later sessions.", dir, folder),
+				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower directory.",
+				Message: fmt.Sprintf("Confined commands can write your settings directory %s, which lies in %s: what they write there holds for later sessions.", dir, folder),
 			}, "tools.sandbox", origin)
 			return
 		}

@@ -20,8 +20,8 @@ type Finder struct {
 	Names       []string // base names; nil: the layout's own and AGENTS.md
 	Imports     instructions.Imports
 	Boundary    []string // names that mark where the search upwards ends; nil: .git
-	UserDir     string   // the user's settings folder; "": there is none
-	Home        string   // the home folder; "": there is none
+	UserDir     string   // the user's settings directory; "": there is none
+	Home        string   // the home directory; "": there is none
 	Untrusted   bool     // the project's files do not count
 	Extensions  []contributions.File
 	MayShow     func(path string) bool // whether a file may be shown without asking
@@ -39,7 +39,7 @@ func (f Finder) options() instructions.Options {
 	return instructions.Options{Names: f.names(), Imports: f.Imports, MayShow: func(p workspace.Path) bool { return mayShow(p.String()) }}
 }
 
-// Accessed finds the instruction files of the project's own folders, and none of those
+// Accessed finds the instruction files of the project's own directories, and none of those
 // that the session may only read, as those of skills.
 func (f Finder) Accessed() Accessed {
 	return Accessed{f.Workspace, instructions.New(f.Workspace, f.options())}
@@ -60,8 +60,8 @@ func (a Accessed) For(ctx context.Context, path workspace.Path, known func(key s
 }
 
 // Start finds the files that hold from the beginning: the user's
-// own, those of extensions, then for each folder of the workspace those from the
-// boundary above it down to it. In an untrusted folder the last are left out.
+// own, those of extensions, then for each directory of the workspace those from the
+// boundary above it down to it. In an untrusted directory the last are left out.
 func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instructions.Document, error) {
 	var found []instructions.Document
 	seen := func(key string) bool {
@@ -98,7 +98,7 @@ func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instr
 	return found, nil
 }
 
-// in finds those from top down to folder, which lies in it.
+// in finds those from top down to directory, which lies in it.
 func (f Finder) in(ctx context.Context, top, folder string, known func(key string) bool) ([]instructions.Document, error) {
 	ws, err := workspace.Open(top)
 	if err != nil {
@@ -119,8 +119,8 @@ func (f Finder) in(ctx context.Context, top, folder string, known func(key strin
 	return instructions.New(ws, o).For(ctx, p, known)
 }
 
-// boundaryOf returns the nearest folder from the given one upwards that holds a
-// mark, else the folder itself. Folders and marks of another owner count as if
+// boundaryOf returns the nearest directory from the given one upwards that holds a
+// mark, else the directory itself. Folders and marks of another owner count as if
 // they were not there, as with git.
 func (f Finder) boundaryOf(folder string) string {
 	marks := f.Boundary

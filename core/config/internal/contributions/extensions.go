@@ -19,10 +19,10 @@ import (
 
 // Options make [Extensions].
 type Options struct {
-	Target  string             // folder of the project
+	Target  string             // directory of the project
 	Servers func() servers.Set // those that there are beside extensions'
-	// Plans returns the folders below Target in which plans may be written in any case,
-	// with slashes, and the one that holds a file for each other folder that has become
+	// Plans returns the directories below Target in which plans may be written in any case,
+	// with slashes, and the one that holds a file for each other directory that has become
 	// plan mode's own; "": there is none.
 	Plans   func() (folders []string, kept string)
 	Secrets func(values ...string) // is told of sensitive values before they are used; nil: nobody is
@@ -99,7 +99,7 @@ func (x *Extensions) Contributed() *Set {
 	return &Set{}
 }
 
-// Store returns the folder of the person's extensions, as this session sees it.
+// Store returns the directory of the person's extensions, as this session sees it.
 func (x *Extensions) Store() *extensions.Store {
 	x.mu.Lock()
 	defer x.mu.Unlock()

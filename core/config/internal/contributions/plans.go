@@ -17,7 +17,7 @@ import (
 )
 
 // plans takes over where plans may be written, of the first extension that says so
-// and may: plan mode writes there without asking, so that it is a folder of its own.
+// and may: plan mode writes there without asking, so that it is a directory of its own.
 func (b *bringing) plans(e extensions.Extension) {
 	if e.PlanDir == "" || b.all.plansDir != "" {
 		return
@@ -27,7 +27,7 @@ func (b *bringing) plans(e extensions.Extension) {
 		dir = rel
 	}
 	own, kept := b.o.Plans()
-	why, remedy := extensions.PlanDirectoryWrong(filepath.ToSlash(dir), own), "Name a folder of its own in plan.directory of its manifest, or one below "+own[0]+"."
+	why, remedy := extensions.PlanDirectoryWrong(filepath.ToSlash(dir), own), "Name a directory of its own in plan.directory of its manifest, or one below "+own[0]+"."
 	if why == "" {
 		why = b.planFolder(filepath.Clean(dir), own, kept)
 	}
@@ -39,9 +39,9 @@ func (b *bringing) plans(e extensions.Extension) {
 	b.all.plansDir = filepath.Join(b.o.Target, dir)
 }
 
-// planFolder says why a folder of the project cannot become plan mode's own; "": it
+// planFolder says why a directory of the project cannot become plan mode's own; "": it
 // is. One becomes so while there is nothing in it, which is kept, and is so as long
-// as it holds nothing but Markdown files. One below the folders of plans always is.
+// as it holds nothing but Markdown files. One below the directories of plans always is.
 func (x *Extensions) planFolder(dir string, plans []string, kept string) string {
 	full := filepath.Join(x.o.Target, dir)
 	if x.PlansDir() == full { // in this session
@@ -54,7 +54,7 @@ func (x *Extensions) planFolder(dir string, plans []string, kept string) string 
 	entries, err := os.ReadDir(full)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return "cannot be read as a folder"
+		return "cannot be read as a directory"
 	case len(entries) == 0:
 		keepPlanFolder(kept, below)
 		return ""
@@ -66,7 +66,7 @@ func (x *Extensions) planFolder(dir string, plans []string, kept string) string 
 	return ""
 }
 
-// keptPlanFolder is the file that says that a folder is plan mode's own; "": there is
+// keptPlanFolder is the file that says that a directory is plan mode's own; "": there is
 // no place for it.
 func keptPlanFolder(kept, below string) string {
 	if kept == "" {
@@ -76,13 +76,13 @@ func keptPlanFolder(kept, below string) string {
 	return filepath.Join(kept, hex.EncodeToString(id[:8]))
 }
 
-// isPlanFolder reports whether it has been kept that a folder is plan mode's own.
+// isPlanFolder reports whether it has been kept that a directory is plan mode's own.
 func isPlanFolder(kept, below string) bool {
 	_, err := os.Stat(keptPlanFolder(kept, below))
 	return err == nil
 }
 
-// keepPlanFolder keeps that a folder is plan mode's own. Where that fails it is so
+// keepPlanFolder keeps that a directory is plan mode's own. Where that fails it is so
 // in this session.
 func keepPlanFolder(kept, below string) {
 	file := keptPlanFolder(kept, below)

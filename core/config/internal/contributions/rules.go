@@ -22,7 +22,7 @@ type Rules struct {
 	Checkers []policy.Checker
 }
 
-// Rules reads the rules of the active extensions: of their policies folders, in which
+// Rules reads the rules of the active extensions: of their policies directories, in which
 // nothing can be allowed, and of the tools that they exclude. Of an extension with a
 // mistake in its policy there is no rule, and its own tools are asked about: what a
 // third party wrote must not stop the session.

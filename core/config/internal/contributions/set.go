@@ -20,9 +20,9 @@ import (
 // zero value is nothing. It is replaced as a whole and never changed.
 type Set struct {
 	Hooks    []File   // hooks/hooks.json, with the names of variables
-	Skills   []Folder // folders that hold skills
-	Commands []Folder // folders of TOML files
-	policies []Folder // folders of rules
+	Skills   []Folder // directories that hold skills
+	Commands []Folder // directories of TOML files
+	policies []Folder // directories of rules
 	Agents   []subagent.Folder
 	Context  []File                     // instruction files; Data is not set
 	Exclude  []string                   // tools that are excluded
@@ -33,7 +33,7 @@ type Set struct {
 	plansDir  string // where plans may be written; "": not said
 }
 
-// Folder is a folder of an extension.
+// Folder is a directory of an extension.
 type Folder struct {
 	Path      string // absolute
 	Extension string // its name

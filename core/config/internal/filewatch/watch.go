@@ -94,21 +94,21 @@ func afterSettling(ctx context.Context, changes <-chan struct{}, reload func(ctx
 }
 
 // fileWatch tells when one of the wanted files may have changed. It watches
-// their folders, as files are replaced, and the folder above one that does not
+// their directories, as files are replaced, and the directory above one that does not
 // exist or is a link.
 type fileWatch struct {
 	files  *fsnotify.Watcher
 	wanted map[string]bool
 }
 
-// follow watches the folders that there are, and those that links lead to.
+// follow watches the directories that there are, and those that links lead to.
 // Watching one twice is harmless, and one that cannot be watched is left.
 func (w *fileWatch) follow() {
 	for _, path := range slices.Collect(maps.Keys(w.wanted)) {
 		dir := filepath.Dir(path)
 		info, err := os.Lstat(dir)
 		if w.files.Add(dir) != nil || err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			_ = w.files.Add(filepath.Dir(dir)) // where the folder may be made, or the link to it pointed elsewhere
+			_ = w.files.Add(filepath.Dir(dir)) // where the directory may be made, or the link to it pointed elsewhere
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			w.wanted[real] = true
@@ -117,7 +117,7 @@ func (w *fileWatch) follow() {
 	}
 }
 
-// tell sends a change for each event of a wanted file, or of its folder, until
+// tell sends a change for each event of a wanted file, or of its directory, until
 // ctx ends.
 func (w *fileWatch) tell(ctx context.Context, changes chan<- struct{}) {
 	for {
@@ -130,7 +130,7 @@ func (w *fileWatch) tell(ctx context.Context, changes chan<- struct{}) {
 			if !w.wanted[path] && !w.folder(path) || e.Op == fsnotify.Chmod {
 				continue
 			}
-			w.follow() // the event may be about a link, or about a folder that is another now
+			w.follow() // the event may be about a link, or about a directory that is another now
 		}
 		select {
 		case changes <- struct{}{}:
@@ -139,7 +139,7 @@ func (w *fileWatch) tell(ctx context.Context, changes chan<- struct{}) {
 	}
 }
 
-// folder reports whether a path is the folder of a wanted file.
+// directory reports whether a path is the directory of a wanted file.
 func (w *fileWatch) folder(path string) bool {
 	for wanted := range w.wanted {
 		if filepath.Dir(wanted) == path {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Same reports whether two paths lead to one file or folder.
+// Same reports whether two paths lead to one file or directory.
 func Same(a, b string) bool {
 	if a == b {
 		return true
@@ -21,13 +21,13 @@ func Same(a, b string) bool {
 	return err == nil && os.SameFile(infoA, infoB)
 }
 
-// IsFolder reports whether there is a folder.
+// IsFolder reports whether there is a directory.
 func IsFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// Usable says why a file or folder cannot be used, nil if it can.
+// Usable says why a file or directory cannot be used, nil if it can.
 func Usable(path string, folder bool) error {
 	if path == "" {
 		return errors.New("the path is empty")
@@ -37,7 +37,7 @@ func Usable(path string, folder bool) error {
 		return e.Err
 	}
 	if err == nil && folder && !info.IsDir() {
-		return errors.New("it is no folder")
+		return errors.New("it is no directory")
 	}
 	return err
 }

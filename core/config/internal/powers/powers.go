@@ -19,9 +19,9 @@ import (
 
 // Files are what a project may have, as absolute paths; they need not exist.
 type Files struct {
-	Policies []string // files and folders of rules
-	Commands string   // folder of slash commands
-	Agents   string   // folder of definitions of agents
+	Policies []string // files and directories of rules
+	Commands string   // directory of slash commands
+	Agents   string   // directory of definitions of agents
 	Skills   []skills.Folder
 }
 

@@ -73,7 +73,7 @@ type Files struct {
 	Finder    func() *discovery.Finder // that of now
 }
 
-// Look tries a relative path in each folder of the workspace, the target first.
+// Look tries a relative path in each directory of the workspace, the target first.
 func (f Files) Look(ctx context.Context, path string) (mention.Found, error) {
 	folders := f.Workspace.Folders()
 	if filepath.IsAbs(path) {

@@ -64,7 +64,7 @@ func Declared(r *tools.Registry) []string {
 	return names
 }
 
-// inRepository reports whether a folder lies in a repository of git.
+// inRepository reports whether a directory lies in a repository of git.
 func inRepository(folder string) bool {
 	for at := folder; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Names of policy files and folders, below the user's and the project's settings folder.
+// Names of policy files and directories, below the user's and the project's settings directory.
 const (
 	File          = "policies.toml"
 	Folder        = "policies"
@@ -29,7 +29,7 @@ const (
 	checkerFolder = "checkers" // the user's only: programs that are safety checkers
 )
 
-// Workspace are the folders that rules judge by.
+// Workspace are the directories that rules judge by.
 type Workspace interface {
 	Target() string
 	Folders() []string
@@ -39,10 +39,10 @@ type Workspace interface {
 // Options make [Rules].
 type Options struct {
 	Workspace  Workspace
-	AdminDir   string   // the system's settings folder
+	AdminDir   string   // the system's settings directory
 	UserDir    string   // the user's; "": there is none
 	ProjectDir string   // the project's
-	Paths      []string // files and folders in the place of the user's; nil: there are none
+	Paths      []string // files and directories in the place of the user's; nil: there are none
 	Trusted    bool     // the project's rules may allow
 	Own        []policy.Rule
 	NoSaving   bool           // approvals are not saved
@@ -56,14 +56,14 @@ type Options struct {
 type Rules struct {
 	*policy.Engine
 	Checks *checker.Runner
-	SaveTo string // file of the user's saved approvals; "" if there is no home folder
+	SaveTo string // file of the user's saved approvals; "" if there is no home directory
 
 	workspace Workspace
 	noSaving  bool
 	log       *slog.Logger
 	files     []rulefile.File
 	problems  []fault.Problem
-	roots     atomic.Pointer[[]string] // workspace folders, also as they are once links are followed
+	roots     atomic.Pointer[[]string] // workspace directories, also as they are once links are followed
 	repos     *gitdir.Watch
 	brought   atomic.Pointer[contributions.Rules]
 }
@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 	r.brought.Store(&contributions.Rules{})
 	r.setRoots()
 	if o.UserDir == "" {
-		o.Logger.Warn("no home folder, so there is no user policy")
+		o.Logger.Warn("no home directory, so there is no user policy")
 	} else {
 		r.SaveTo = filepath.Join(o.UserDir, Folder, saved)
 	}
@@ -161,17 +161,17 @@ func (r *Rules) Problems() []fault.Problem {
 	return slices.Concat(r.problems, r.brought.Load().Problems)
 }
 
-// Roots are the folders of the workspace, also as they are once links are followed.
+// Roots are the directories of the workspace, also as they are once links are followed.
 func (r *Rules) Roots() []string { return *r.roots.Load() }
 
-// Added has rules judge by the folders that the workspace has now, of which this one is
+// Added has rules judge by the directories that the workspace has now, of which this one is
 // new.
 func (r *Rules) Added(folder string) {
 	r.setRoots()
 	r.repos.Add(folder)
 }
 
-// setRoots has rules judge by the folders that the workspace has now.
+// setRoots has rules judge by the directories that the workspace has now.
 func (r *Rules) setRoots() {
 	roots := r.workspace.Folders()
 	for _, real := range r.workspace.RealFolders() {
@@ -197,7 +197,7 @@ func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope,
 				"Approve for this session only.")
 		}
 		if r.SaveTo == "" {
-			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, as there is no home folder.",
+			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, as there is no home directory.",
 				"Set HOME, or approve for this session only.")
 		}
 		for i := range narrowed {
@@ -302,7 +302,7 @@ func missingPrograms(checkers []policy.Checker, programs map[string]string, fold
 	return missing
 }
 
-// checkerPrograms are the programs in the user's folder of safety checkers, by
+// checkerPrograms are the programs in the user's directory of safety checkers, by
 // name.
 func checkerPrograms(userDir string) map[string]string {
 	if userDir == "" {

@@ -16,7 +16,7 @@ import (
 
 // documents are the instruction files that a model of this session would be
 // given: those that hold from the beginning, then those that accesses have
-// brought up. In an untrusted folder they are the user's own alone (FT-20).
+// brought up. In an untrusted directory they are the user's own alone (FT-20).
 func (s *served) documents(ctx context.Context) ([]instructions.Document, error) {
 	files, err := s.session.Files()
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *served) resources(ctx context.Context) ([]mcp.Resource, error) {
 
 const markdown = "text/markdown"
 
-// nameOf is a path as people know it: inside of the folder without that.
+// nameOf is a path as people know it: inside of the directory without that.
 func (s *served) nameOf(path string) string {
 	if rel, err := filepath.Rel(s.session.Folder, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)

@@ -178,7 +178,7 @@ func (t *questionText) cut(s string, most int, mark string) string {
 // instructions tell a client how the tools are meant to be used.
 func (s *served) instructions() string {
 	folder := s.session.Folder
-	text := fmt.Sprintf("These tools work on the files in the folder %q, %s; a relative path is one in it. ",
+	text := fmt.Sprintf("These tools work on the files in the directory %q, %s; a relative path is one in it. ",
 		escape.ClipBytes(filepath.Base(folder), 100), escape.ClipBytes(fmt.Sprintf("%q", folder), 1_000))
 	if s.offers(file.ReadFile) && s.offers(file.SafePatch) {
 		text += "Read a file with read_file before you change it: it gives the content with a version and a sha256. " +

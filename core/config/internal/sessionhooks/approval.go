@@ -43,11 +43,11 @@ func (s *Set) reason(h *hooks.Hook, state State, err error) string {
 		}
 		return "The project's hook at " + h.Place() + " does not run, as nobody can tell whether it has changed: " + text
 	case state == Changed && s.o.Inherited && !s.seen():
-		return "The project's hook at " + h.Place() + " does not run, as what is trusted is a folder above, and nobody has approved of this project's hooks." + look
+		return "The project's hook at " + h.Place() + " does not run, as what is trusted is a directory above, and nobody has approved of this project's hooks." + look
 	case state == Changed:
 		return "The project's hook at " + h.Place() + " is new or has changed since the project's hooks were approved, and does not run." + look
 	case !s.o.Trusted:
-		return "The project's hook at " + h.Place() + " does not run, as the folder is not trusted. Look at it, then run fettle trust."
+		return "The project's hook at " + h.Place() + " does not run, as the directory is not trusted. Look at it, then run fettle trust."
 	}
 	return "The project's hook at " + h.Place() + " does not run: commands are confined, and could write what it runs. Put it into your own hooks."
 }
@@ -60,12 +60,12 @@ const (
 	Active    State = "active"
 	Unmatched State = "unmatched" // its matcher matches nothing that there is
 	Disabled  State = "disabled"  // by the settings
-	Untrusted State = "untrusted" // the project's folder is not trusted, or commands are confined
+	Untrusted State = "untrusted" // the project's directory is not trusted, or commands are confined
 	Changed   State = "changed"   // it is new or changed since the project's hooks were approved
 )
 
 // stateOf says whether a hook runs. With record, those of a project of which
-// none was seen before are recorded as approved, as their folder is trusted.
+// none was seen before are recorded as approved, as their directory is trusted.
 func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, error) {
 	switch {
 	case s.runner.Load().Disabled(h):
@@ -100,7 +100,7 @@ func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, e
 	if err != nil {
 		return Changed, err
 	}
-	s.tell(bus.HookMessage{Level: bus.HookInfo, Text: "As its folder is trusted, the hooks of this project run: " + strings.Join(names, ", ") +
+	s.tell(bus.HookMessage{Level: bus.HookInfo, Text: "As its directory is trusted, the hooks of this project run: " + strings.Join(names, ", ") +
 		". One that is new or changed from now on runs once you have approved it with fettle hooks trust, which tells what is looked at."}, nil)
 	return Active, nil
 }
@@ -158,7 +158,7 @@ func (s *Set) Approve(ctx context.Context) ([]string, error) {
 }
 
 func noHome() error {
-	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home folder, where approved hooks are recorded.", "Set HOME.")
+	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home directory, where approved hooks are recorded.", "Set HOME.")
 }
 
 // Listing is a hook with what becomes of it.

@@ -29,14 +29,14 @@ import (
 )
 
 // Files of hooks, below the user's, the project's and the machine's settings
-// folder (CF-02, CR-24), and that of approved ones.
+// directory (CF-02, CR-24), and that of approved ones.
 const (
 	hooksFile        = "hooks.toml"
 	hooksJSON        = "hooks.json"
 	trustedHooksFile = "trusted_hooks.json"
 )
 
-// workspacePath is what commands of hooks call the target folder.
+// workspacePath is what commands of hooks call the target directory.
 const workspacePath = "workspacePath"
 
 // Options are what hooks need to know of a session and of those derived from it.
@@ -44,16 +44,16 @@ type Options struct {
 	Bus       *bus.MessageBus
 	Workspace *workspace.Workspace
 	Layout    *layout.Layout
-	UserDir   string // the user's settings folder; "": there is no home folder
+	UserDir   string // the user's settings directory; "": there is no home directory
 	Sources   *Sources
 
-	Trusted, Inherited bool // whether the folder is trusted, and that as a folder above it is
+	Trusted, Inherited bool // whether the directory is trusted, and that as a directory above it is
 	Confined           bool // commands are confined
-	TrustAll           bool // the project's hooks run as they are, where the folder is trusted
+	TrustAll           bool // the project's hooks run as they are, where the directory is trusted
 
 	Process     func() process.Options                   // of the session's commands
 	Open        func(o process.Options) *process.Service // the session ends it
-	PlansDir    func() string                            // the folder of plans
+	PlansDir    func() string                            // the directory of plans
 	Servers     func() []mcp.Configured                  // the MCP servers that may be used
 	ServerNames func() []string                          // all that are configured
 	Mask        func() func(text string) string          // replaces secrets
@@ -75,8 +75,8 @@ type Sources struct {
 type Set struct {
 	o         Options
 	runner    atomic.Pointer[hooks.Runner] // replaced as a whole
-	approvals *hooks.Approvals             // nil: there is no home folder
-	project   string                       // folder with links followed, by which approvals are recorded
+	approvals *hooks.Approvals             // nil: there is no home directory
+	project   string                       // directory with links followed, by which approvals are recorded
 	telling   sync.WaitGroup               // notifications that run
 
 	mu     sync.Mutex
@@ -166,7 +166,7 @@ func (l *loader) add(found []hooks.Hook, problems []fault.Problem) {
 	l.hooks, l.problems = append(l.hooks, found...), append(l.problems, problems...)
 }
 
-// folder reads the files of a settings folder.
+// directory reads the files of a settings directory.
 func (l *loader) folder(s hooks.Source, dir string) {
 	for _, name := range []string{hooksFile, hooksJSON} {
 		l.add(hooks.ReadFile(l.origin(s, filepath.Join(dir, name))))
@@ -226,7 +226,7 @@ func (s *Set) service(limited bool) *process.Service {
 	return *at
 }
 
-// exec runs a hook as a process in the target folder.
+// exec runs a hook as a process in the target directory.
 func (s *Set) exec(ctx context.Context, c hooks.Command) (hooks.Outcome, error) {
 	out, err := s.service(c.Source == hooks.SourceExtension).Program(ctx, process.Program{
 		Line: c.Line, Dir: s.o.Workspace.Target(), Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hooks.MaxOutput, Drops: true,

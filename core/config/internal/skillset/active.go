@@ -100,7 +100,7 @@ func (a *Active) Activated(ctx context.Context, skill skills.Skill) error {
 	return nil
 }
 
-// activate notes that a skill is active, and lets the session read its folder.
+// activate notes that a skill is active, and lets the session read its directory.
 func (a *Active) activate(skill skills.Skill) error {
 	if skill.Dir != "" {
 		if err := a.o.Workspace.AddReadOnly(skill.Dir); err != nil {
@@ -116,8 +116,8 @@ func (a *Active) activate(skill skills.Skill) error {
 }
 
 // Activate puts the instructions of a skill into the system prompt, and lets the
-// session read its folder. The error is of code cancelled, invalid_tool_params where
-// no skill of that name can be activated, or invalid_config where its folder is gone.
+// session read its directory. The error is of code cancelled, invalid_tool_params where
+// no skill of that name can be activated, or invalid_config where its directory is gone.
 func (a *Active) Activate(ctx context.Context, name string) (skills.Skill, error) {
 	skill, err := a.o.Skills.Activatable(name)
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *Active) tell(name, text string) {
 	a.prompt = append(a.prompt, promptSkill{name, text})
 }
 
-// Clear has no skill active any more; the folders stay readable.
+// Clear has no skill active any more; the directories stay readable.
 func (a *Active) Clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

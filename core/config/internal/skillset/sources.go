@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// Names of folders of skills: below the user's and the project's settings
-// folder, and below the folder that several programs look into.
+// Names of directories of skills: below the user's and the project's settings
+// directory, and below the directory that several programs look into.
 const (
 	skillsFolder = "skills"
 	agentsShared = ".agents"
@@ -26,8 +26,8 @@ type Sources struct {
 	Folders    []skills.Folder        // the embedder's
 	Extensions []contributions.Folder // of extensions
 	Home       string                 // "": there is none
-	Target     string                 // the project's folder
-	Dir        string                 // base name of settings folders
+	Target     string                 // the project's directory
+	Dir        string                 // base name of settings directories
 	Trusted    bool                   // the project's own skills count
 	Logger     *slog.Logger
 }
@@ -58,7 +58,7 @@ func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 	return nil
 }
 
-// folders are those that may hold skills. The project's are among them where it is
+// directories are those that may hold skills. The project's are among them where it is
 // trusted.
 func (s Sources) folders() []skills.Folder {
 	folders := slices.Clone(s.Folders)
@@ -85,7 +85,7 @@ func (s Sources) folders() []skills.Folder {
 	return folders
 }
 
-// OfProject are the folders of skills of a project whose settings folder is dir, the
+// OfProject are the directories of skills of a project whose settings directory is dir, the
 // later one going before.
 func OfProject(target, dir string) []skills.Folder {
 	var all []skills.Folder

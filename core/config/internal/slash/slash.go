@@ -22,7 +22,7 @@ import (
 // have written.
 const maxDescription = 200
 
-// Folder holds commands, below the user's and the project's settings folder.
+// Folder holds commands, below the user's and the project's settings directory.
 const Folder = "commands"
 
 // Options say where commands come from.
@@ -32,7 +32,7 @@ type Options struct {
 	Activate   func(ctx context.Context, skill string) (skills.Skill, error)
 	Registry   *tools.Registry // has the tools of agents
 	Lines      *Lines
-	UserDir    string // the user's settings folder; "": there is none
+	UserDir    string // the user's settings directory; "": there is none
 	ProjectDir string // the project's
 	Trusted    bool   // the project's own commands count
 	Extensions []contributions.Folder
@@ -51,7 +51,7 @@ func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.S
 	return set, append(problems, more...), err
 }
 
-// folders are the folders of commands, in the order in which they count.
+// directories are the directories of commands, in the order in which they count.
 func (o Options) folders() (folders []commands.Folder, problems []fault.Problem) {
 	if o.UserDir != "" {
 		folders = append(folders, commands.Folder{Path: filepath.Join(o.UserDir, Folder)})
@@ -63,7 +63,7 @@ func (o Options) folders() (folders []commands.Folder, problems []fault.Problem)
 			folders = append(folders, commands.Folder{Path: dir})
 		case paths.IsFolder(dir):
 			problems = append(problems, fault.Problem{Path: dir, Severity: fault.SeverityError,
-				Message: "The project's own commands are not there, as its folder is not trusted.", Remedy: "Look at them, and trust the folder with fettle trust."})
+				Message: "The project's own commands are not there, as its directory is not trusted.", Remedy: "Look at them, and trust the directory with fettle trust."})
 		}
 	}
 	brought := slices.SortedStableFunc(slices.Values(o.Extensions), func(a, b contributions.Folder) int {

@@ -110,7 +110,7 @@ func sample(key, prompt string, maxTokens int) tools.Question {
 	}}
 }
 
-// roots is the question which folders the host works in.
+// roots is the question which directories the host works in.
 func roots(key string) tools.Question {
 	return tools.Question{Key: key, Roots: &tools.RootsQuestion{}}
 }

@@ -181,8 +181,8 @@ func TestWays(t *testing.T) {
 				"test_elicitation":                           `Elicitation completed: action=accept, content={"email":"me@example.com","username":"my username"}`,
 				"test_sampling":                              "LLM response: as you say",
 				"test_elicitation_sep1034_defaults":          `Elicitation completed: action=accept, content={"age":30,"name":"John Doe","score":95.5,"status":"active","verified":true}`,
-				"test_input_required_result_list_roots":      "The host works in 1 folders: file:///work",
-				"test_input_required_result_multiple_inputs": "as you say my name, who works in 1 folders",
+				"test_input_required_result_list_roots":      "The host works in 1 directories: file:///work",
+				"test_input_required_result_multiple_inputs": "as you say my name, who works in 1 directories",
 				"test_input_required_result_multi_round":     "my name likes my color.",
 				"test_input_required_result_capabilities":    "The host answered 3 of 3 questions.",
 			}

@@ -42,7 +42,7 @@ func addRoundTools(b *toolbox) {
 		return "The model says: " + replies[0].Sample.Content.String(), nil
 	})
 
-	round("list_roots", "Asks which folders the host works in.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("list_roots", "Asks which directories the host works in.", func(ctx context.Context, host tools.Host) (string, error) {
 		replies, err := host.Ask(ctx, roots("client_roots"))
 		if err != nil {
 			return "", err
@@ -51,7 +51,7 @@ func addRoundTools(b *toolbox) {
 		for _, r := range replies[0].Roots {
 			uris = append(uris, r.URI)
 		}
-		return fmt.Sprintf("The host works in %d folders: %s", len(uris), strings.Join(uris, ", ")), nil
+		return fmt.Sprintf("The host works in %d directories: %s", len(uris), strings.Join(uris, ", ")), nil
 	})
 
 	// What a call has got so far travels with its questions, and comes back with
@@ -65,7 +65,7 @@ func addRoundTools(b *toolbox) {
 	round("request_state", "Asks the person to confirm, and goes on where it was.", confirm)
 	round("tampered_state", "Asks the person to confirm; an answer to a question that was not asked is refused.", confirm)
 
-	round("multiple_inputs", "Asks the person, the host's model and for the host's folders, all at once.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("multiple_inputs", "Asks the person, the host's model and for the host's directories, all at once.", func(ctx context.Context, host tools.Host) (string, error) {
 		replies, err := host.Ask(ctx,
 			elicit("user_name", "What is your name?", nameSchema),
 			sample("greeting", "Generate a greeting.", 50),
@@ -73,7 +73,7 @@ func addRoundTools(b *toolbox) {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s %s, who works in %d folders", replies[1].Sample.Content.String(), field(replies[0], "name"), len(replies[2].Roots)), nil
+		return fmt.Sprintf("%s %s, who works in %d directories", replies[1].Sample.Content.String(), field(replies[0], "name"), len(replies[2].Roots)), nil
 	})
 
 	round("multi_round", "Asks the person twice, one question after the other.", func(ctx context.Context, host tools.Host) (string, error) {
@@ -89,7 +89,7 @@ func addRoundTools(b *toolbox) {
 		return field(first[0], "name") + " likes " + field(second[0], "color") + ".", nil
 	})
 
-	round("capabilities", "Asks whatever the host can answer, of his person, his model and his folders.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("capabilities", "Asks whatever the host can answer, of his person, his model and his directories.", func(ctx context.Context, host tools.Host) (string, error) {
 		answered := 0
 		for _, q := range []tools.Question{
 			elicit("user_name", "What is your name?", nameSchema),
