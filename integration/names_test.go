@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,17 +42,9 @@ func TestDocsNameWhatExists(t *testing.T) {
 // settings that exist, or gives the reason why fettle has none.
 func TestNamesPage(t *testing.T) {
 	t.Parallel()
-	packages, exported := declared(t)
 	rows := 0
-	quoted := regexp.MustCompile("`([^`]+)`")
-	identifier := regexp.MustCompile(`^([a-z0-9]+)\.([A-Z]\w*(?:\.[A-Z]\w*)?)$`)
-	directory := regexp.MustCompile(`^(core|cli|integration|docs|\.ci)(/[a-z0-9/]+)?$`)
-	setting := regexp.MustCompile(`^[a-z]+\.[A-Za-z.]+(\*)?$`)
-	for line := range strings.Lines(readFile(t, "docs/names.md")) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| there") {
-			continue
-		}
+	known := newNames(t)
+	for cells, line := range rowsOf(t, "docs/names.md", "there") {
 		if rows++; len(cells) != 2 {
 			t.Errorf("not two cells: %s", line)
 			continue
@@ -59,30 +52,98 @@ func TestNamesPage(t *testing.T) {
 		if reason, not := strings.CutPrefix(strings.TrimSpace(cells[1]), "not in fettle"); not && !strings.HasPrefix(reason, ": ") {
 			t.Errorf("no reason: %s", line)
 		}
-		for _, m := range quoted.FindAllStringSubmatch(cells[1], -1) {
-			id := identifier.FindStringSubmatch(m[1])
-			switch {
-			case id != nil && (id[1] == "context" || id[1] == "slog"): // the standard library's
-			case id != nil && !packages[id[1]]:
-				t.Errorf("there is no package %s: %s", id[1], line)
-			case id != nil && !exported[m[1]]:
-				t.Errorf("%s does not exist: %s", m[1], line)
-			case id != nil:
-			case directory.MatchString(m[1]):
-				if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil || !info.IsDir() {
-					t.Errorf("there is no directory %s: %s", m[1], line)
-				}
-			case setting.MatchString(m[1]):
-				group, whole := strings.CutSuffix(m[1], "*")
-				if !slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Path == group || whole && strings.HasPrefix(k.Path, group) }) {
-					t.Errorf("there is no setting %s: %s", m[1], line)
-				}
-			}
-		}
+		known.check(t, cells[1], line)
 	}
 	if rows < 150 {
 		t.Errorf("only %d rows were found", rows)
 	}
+}
+
+// Each row of docs/glossary.md has a term, identifiers that exist, a meaning of
+// whole sentences, and the words that the term replaces.
+func TestGlossaryPage(t *testing.T) {
+	t.Parallel()
+	known := newNames(t)
+	terms := map[string]bool{}
+	for cells, line := range rowsOf(t, "docs/glossary.md", "term") {
+		if len(cells) != 4 {
+			t.Errorf("not four cells: %s", line)
+			continue
+		}
+		if terms[cells[0]] {
+			t.Errorf("a second row for %s", cells[0])
+		}
+		terms[cells[0]] = true
+		if known.check(t, cells[1], line) == 0 {
+			t.Errorf("no identifier: %s", line)
+		}
+		if !strings.HasSuffix(cells[2], ".") || strings.TrimSpace(cells[3]) == "" {
+			t.Errorf("no meaning, or no word that is replaced: %s", line)
+		}
+	}
+	if len(terms) < 50 {
+		t.Errorf("only %d terms were found", len(terms))
+	}
+}
+
+// rowsOf yields the cells of each row of a page's tables whose header begins with
+// the given word, and the line. Headers and rulers are left out.
+func rowsOf(t *testing.T, page, header string) iter.Seq2[[]string, string] {
+	t.Helper()
+	text := readFile(t, page)
+	return func(yield func([]string, string) bool) {
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| "+header+" ") {
+				continue
+			}
+			if !yield(strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | "), line) {
+				return
+			}
+		}
+	}
+}
+
+// names are the names that a page can quote.
+type names struct{ packages, exported map[string]bool }
+
+func newNames(t *testing.T) names {
+	t.Helper()
+	packages, exported := declared(t)
+	return names{packages, exported}
+}
+
+// check reports each quoted Go identifier, directory and setting in a cell that
+// does not exist, and returns how many there are.
+func (n names) check(t *testing.T, cell, line string) (found int) {
+	t.Helper()
+	quoted := regexp.MustCompile("`([^`]+)`")
+	identifier := regexp.MustCompile(`^([a-z0-9]+)\.([A-Z]\w*(?:\.[A-Z]\w*)?)$`)
+	directory := regexp.MustCompile(`^(core|cli|integration|docs|\.ci)(/[a-z0-9/]+)?$`)
+	setting := regexp.MustCompile(`^[a-z]+\.[A-Za-z.]+(\*)?$`)
+	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+		found++
+		id := identifier.FindStringSubmatch(m[1])
+		switch {
+		case id != nil && (id[1] == "context" || id[1] == "slog"): // the standard library's
+		case id != nil && !n.packages[id[1]]:
+			t.Errorf("there is no package %s: %s", id[1], line)
+		case id != nil && !n.exported[m[1]]:
+			t.Errorf("%s does not exist: %s", m[1], line)
+		case id != nil:
+		case directory.MatchString(m[1]):
+			if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil || !info.IsDir() {
+				t.Errorf("there is no directory %s: %s", m[1], line)
+			}
+		case setting.MatchString(m[1]):
+			group, whole := strings.CutSuffix(m[1], "*")
+			if !slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Path == group || whole && strings.HasPrefix(k.Path, group) }) {
+				t.Errorf("there is no setting %s: %s", m[1], line)
+			}
+		default:
+			found--
+		}
+	}
+	return found
 }
 
 // declared returns the names of the packages in core and cli and of their
