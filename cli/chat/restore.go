@@ -87,7 +87,7 @@ func (c chatCheckpoints) Preview(ctx context.Context, id string, partial bool) (
 	}
 	preview := builtin.Preview{Notes: plan.Warnings, Paths: len(plan.Steps)}
 	if refused := plan.Err(); refused != nil {
-		preview.Refused = program.LineOf(refused)
+		preview.Refused = fault.Line(refused)
 	}
 	for _, r := range plan.Refused {
 		preview.Notes = append(preview.Notes, program.LeftText(r))

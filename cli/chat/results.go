@@ -10,7 +10,6 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/internal/conversation"
-	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/commands"
@@ -173,7 +172,7 @@ func (c *chat) renew(ctx context.Context, history []model.Content, highest int64
 	opening.History = history
 	if kept.Recording != nil && len(history) > 0 {
 		if err := kept.Recording.Replace(ctx, history); err != nil {
-			c.Warn("The session is not recorded: " + program.LineOf(err))
+			c.Warn("The session is not recorded: " + fault.Line(err))
 		}
 	}
 	client, err := c.config.Converse(opening)

@@ -144,7 +144,7 @@ func (c chatServers) List() []builtin.Server {
 	for _, s := range m.Status() {
 		server := builtin.Server{Name: s.Name, State: string(s.State), Prompts: s.Prompts, Resources: s.Resources}
 		if s.Error != nil {
-			server.Problem = program.LineOf(s.Error)
+			server.Problem = fault.Line(s.Error)
 		}
 		if spec, _, err := c.config.MCPServer(s.Name); err == nil {
 			server.Description = spec.Description

@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/cli/tui"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // frontEnd shows a session until the person leaves it.
@@ -86,7 +87,7 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 // atTerminal is the front end that fits the terminal.
 func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	if err := theme.Check(set.UI.Theme); err != nil {
-		c.notices.add(program.LineOf(err))
+		c.notices.add(fault.Line(err))
 	}
 	if c.Flags.Plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM")) {
 		return runLines(ctx, c.Program, c, c.Flags.First)
@@ -118,7 +119,7 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 		w.tellNotices()
 		w.Progress("Connecting to MCP servers")
 		for _, missing := range c.session.ConnectServers(ctx, program.ServersForPrompt) {
-			c.notices.add(program.LineOf(missing))
+			c.notices.add(fault.Line(missing))
 		}
 		if problems, err := c.loadCommands(ctx); err == nil { // with the prompts of servers
 			for _, problem := range problems {

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
-	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/commands"
@@ -61,7 +60,7 @@ func (w *work) fail(ctx context.Context, err error) {
 	case ctx.Err() != nil:
 		w.message(interactive.LevelInfo, "Called off.")
 	default:
-		w.message(interactive.LevelError, "%s", program.LineOf(err))
+		w.message(interactive.LevelError, "%s", fault.Line(err))
 	}
 }
 

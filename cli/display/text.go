@@ -24,13 +24,7 @@ func Sentence(s string) string {
 }
 
 // FirstSentence returns the first sentence of a description, on one line.
-func FirstSentence(s string) string {
-	s = escape.OneLine(s)
-	if i := strings.Index(s, ". "); i >= 0 {
-		s = s[:i+1]
-	}
-	return Printable(s)
-}
+func FirstSentence(s string) string { return Printable(escape.FirstSentence(s)) }
 
 // Wrap breaks text at blanks into lines of at most so many characters, if no
 // word is longer, each behind an indent and with a line feed.

@@ -13,6 +13,17 @@ const mark = "…"
 // OneLine returns s with each run of white space as one blank, none at its ends.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// FirstSentence returns the first sentence of a text on one line: up to the first
+// full stop that a blank follows, else the first paragraph.
+func FirstSentence(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
+	s = OneLine(s)
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i+1]
+	}
+	return s
+}
+
 // Plain returns s as one line of at most n characters that can be seen: others are
 // left out, and so are those after the limit, as by [Clip].
 func Plain(s string, n int) string {

@@ -89,6 +89,15 @@ func (e *Error) Text() string {
 // prints on stderr.
 func (e *Error) Line() string { return strings.Join(strings.Fields(e.Text()), " ") }
 
+// Line returns err as one line for a user: [Error.Line] where its chain holds an
+// [*Error], else its text.
+func Line(err error) string {
+	if e := As(err); e != nil {
+		return e.Line()
+	}
+	return err.Error()
+}
+
 // Display returns Short, or Message where Short is empty.
 func (e *Error) Display() string {
 	if e.Short != "" {

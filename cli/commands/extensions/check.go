@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/config"
@@ -27,7 +26,7 @@ import (
 func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	data, err := e.Hooks("")
 	if err != nil {
-		return []fault.Problem{found(e.HooksFile, 0, program.LineOf(err), "", true)}, nil
+		return []fault.Problem{found(e.HooksFile, 0, fault.Line(err), "", true)}, nil
 	}
 	if data == nil {
 		return nil, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
@@ -39,7 +40,7 @@ func runPolicyTests(p *program.Program, s program.Session) error {
 		for _, test := range file.Tests {
 			if err := test.Run(s.Decide); err != nil {
 				failed++
-				if _, err := fmt.Fprintln(p.Out, "FAIL "+display.Line(program.LineOf(err))); err != nil {
+				if _, err := fmt.Fprintln(p.Out, "FAIL "+display.Line(fault.Line(err))); err != nil {
 					return err
 				}
 				continue

@@ -247,7 +247,7 @@ func warnOfTrustVariable(p *program.Program, names layout.Layout) {
 	for _, name := range names.TrustVariables {
 		state, given, err := trust.FromEnv(os.Getenv(name))
 		if err != nil {
-			p.Complain(fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", name, program.LineOf(err)), "", err))
+			p.Complain(fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", name, fault.Line(err)), "", err))
 			return
 		}
 		if given {

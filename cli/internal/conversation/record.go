@@ -35,7 +35,7 @@ func (t *Talk) openRecord(ctx context.Context, c *config.Config) (*Record, confi
 		if t.Flags.Resume != "" {
 			return nil, config.Opening{}, &program.ExitError{Code: program.ExitConfig, Err: err}
 		}
-		t.Warn("The session is not recorded: " + program.LineOf(err))
+		t.Warn("The session is not recorded: " + fault.Line(err))
 		return r, config.Opening{}, nil
 	}
 	if t.Flags.Resume != "" {
@@ -62,7 +62,7 @@ func (t *Talk) BeginRecord(ctx context.Context, c *config.Config, r *Record) (co
 	case fault.CodeOf(err) == fault.InvalidConfig: // the id is taken
 		return config.Opening{}, &program.ExitError{Code: program.ExitUsage, Err: err}
 	}
-	t.Warn("The session is not recorded: " + program.LineOf(err))
+	t.Warn("The session is not recorded: " + fault.Line(err))
 	return config.Opening{}, nil
 }
 

@@ -81,7 +81,7 @@ func (t *Talk) Begin(ctx context.Context, s program.Session, notices []string) e
 		t.Warn(notice)
 	}
 	for _, missing := range s.ConnectServers(ctx, program.ServersForPrompt) {
-		t.Warn(program.LineOf(missing))
+		t.Warn(fault.Line(missing))
 	}
 	if ctx.Err() != nil {
 		return program.Interrupted()

@@ -64,11 +64,3 @@ func AsFault(err error) *fault.Error {
 	}
 	return fault.Wrap(fault.ExecutionFailed, "cli", display.Sentence(err.Error()), "", err)
 }
-
-// LineOf is an error as one line, with its remedy where it has one.
-func LineOf(err error) string {
-	if f := fault.As(err); f != nil {
-		return f.Line()
-	}
-	return err.Error()
-}

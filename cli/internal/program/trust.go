@@ -48,7 +48,7 @@ func TrustOf(ctx context.Context, g *Flags, folders []string) (trust.State, erro
 	for _, variable := range names.TrustVariables {
 		state, given, err := trust.FromEnv(os.Getenv(variable))
 		if err != nil {
-			return trust.Undecided, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", variable, LineOf(err)), "", err)
+			return trust.Undecided, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", variable, fault.Line(err)), "", err)
 		}
 		if given {
 			return state, nil

@@ -46,7 +46,7 @@ func toolsCommand(s *Services) *commands.Command {
 func writeTool(b *strings.Builder, t Tool, described bool) {
 	about := ""
 	if !described {
-		about = line(firstSentence(t.Description))
+		about = line(escape.FirstSentence(t.Description))
 	}
 	if t.Server != "" {
 		about = strings.TrimSpace(about + " (MCP server " + line(t.Server) + ")")
@@ -55,16 +55,6 @@ func writeTool(b *strings.Builder, t Tool, described bool) {
 	if described && t.Description != "" {
 		b.WriteString("\n  " + escaped(escape.Plain(t.Description, 1000)) + "\n\n")
 	}
-}
-
-// firstSentence is the first sentence of a text, or all of its first paragraph.
-func firstSentence(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
-	text = escape.OneLine(text)
-	if end := strings.Index(text, ". "); end >= 0 {
-		text = text[:end+1]
-	}
-	return text
 }
 
 func mcpCommand(s *Services) *commands.Command {

@@ -77,7 +77,7 @@ func (r *Recorder) Restore(ctx context.Context, c *commit.Committer, p *Plan) (*
 	}
 	r.leave()
 	if err == nil && lookErr != nil {
-		report.Notes = append(report.Notes, "The restore itself could not be recorded: "+lineOf(lookErr))
+		report.Notes = append(report.Notes, "The restore itself could not be recorded: "+fault.Line(lookErr))
 	}
 	return report, err
 }

@@ -335,7 +335,7 @@ func (t *Taken) End(ctx context.Context) []string {
 	}
 	r.leave()
 	if err != nil {
-		return []string{"What this call changed could not be recorded, so that it cannot be undone: " + lineOf(err)}
+		return []string{"What this call changed could not be recorded, so that it cannot be undone: " + fault.Line(err)}
 	}
 	return unrestorable(changes)
 }
@@ -438,12 +438,4 @@ func syncFile(path string) error {
 		return nil
 	}
 	return err
-}
-
-// lineOf is an error in one line for people.
-func lineOf(err error) string {
-	if e := fault.As(err); e != nil {
-		return e.Line()
-	}
-	return err.Error()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 // Transport says how a search service is reached. Every field may be zero. The
@@ -34,14 +35,14 @@ type Transport struct {
 type client struct {
 	o         Transport
 	transport *http.Transport
-	secret    string // "": none
+	secret    *strings.Replacer // masks the secret; nil: none
 }
 
 func newClient(o Transport, secret string) *client {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 4<<20)
 	o.UserAgent = cmp.Or(o.UserAgent, "fettle")
-	return &client{o: o, secret: secret, transport: &http.Transport{
+	return &client{o: o, secret: redact.Replacer([]string{secret}, 1), transport: &http.Transport{
 		Proxy: o.Proxy, ForceAttemptHTTP2: true, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 256 << 10,
 	}}
 }
@@ -54,12 +55,12 @@ func (c *client) failed(message, remedy string) *fault.Error {
 	return fault.New(fault.WebSearchFailed, op, c.hide(message), remedy)
 }
 
-// hide takes the secret out of a text: a service may repeat it.
+// hide masks the secret in a text, which a service may repeat.
 func (c *client) hide(text string) string {
-	if c.secret == "" {
+	if c.secret == nil {
 		return text
 	}
-	return strings.NewReplacer(c.secret, "[secret]", url.QueryEscape(c.secret), "[secret]").Replace(text)
+	return c.secret.Replace(text)
 }
 
 // quote makes text that a service has a part in fit for a message: one line of

@@ -81,7 +81,7 @@ func TestGeminiErrors(t *testing.T) {
 		body, words string
 		otherRemedy bool
 	}{
-		"bad key":   {400, `{"error":{"code":400,"message":"API key not valid: ` + key + `","status":"INVALID_ARGUMENT"}}`, "status 400 Bad Request: INVALID_ARGUMENT API key not valid: [secret].", false},
+		"bad key":   {400, `{"error":{"code":400,"message":"API key not valid: ` + key + `","status":"INVALID_ARGUMENT"}}`, "status 400 Bad Request: INVALID_ARGUMENT API key not valid: [masked].", false},
 		"quota":     {429, `{"error":{"message":"Quota exceeded."}}`, "status 429 Too Many Requests: Quota exceeded.", true},
 		"down":      {503, `<html>`, "status 503 Service Unavailable.", true},
 		"blocked":   {200, `{"promptFeedback":{"blockReason":"SAFETY"}}`, "refused the query, with reason SAFETY", true},

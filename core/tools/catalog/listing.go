@@ -162,8 +162,5 @@ func (e *entry) line() string {
 	if text == "" {
 		text = escape.Plain(e.title, maxRead)
 	}
-	if i := strings.Index(text, ". "); i >= 0 {
-		text = text[:i+1]
-	}
-	return escape.Clip(text, maxLine)
+	return escape.Clip(escape.FirstSentence(text), maxLine)
 }
