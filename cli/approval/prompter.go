@@ -92,7 +92,7 @@ func readHidden(ctx context.Context, tty *os.File) (string, error) {
 	fd := int(tty.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fault.Wrap(fault.NobodyToAsk, "cli.extensions", "The terminal cannot be read without showing what is typed.", "Give the value on stdin to fettle extensions config.", err)
+		return "", fault.Wrap(fault.NoApprover, "cli.extensions", "The terminal cannot be read without showing what is typed.", "Give the value on stdin to fettle extensions config.", err)
 	}
 	type result struct {
 		text []byte

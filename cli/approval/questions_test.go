@@ -211,6 +211,6 @@ func TestQuestionsEnd(t *testing.T) {
 	b := bus.New(bus.Options{})
 	detach := NewTerminal(strings.NewReader("x\n"), display.NewScreen(brokenWriter{}), false).Attach(t.Context(), b)
 	_, err := bus.Ask(t.Context(), b, ask)
-	require.Equal(t, bus.ErrNobody, err)
+	require.Equal(t, bus.ErrNoApprover, err)
 	detach()
 }

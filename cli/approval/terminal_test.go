@@ -303,7 +303,7 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 		}()
 		synctest.Wait()
 		detach()
-		require.ErrorIs(t, <-ended, bus.ErrNobody)
+		require.ErrorIs(t, <-ended, bus.ErrNoApprover)
 		require.False(t, b.Listening(bus.TypeToolConfirmationRequest))
 		require.NoError(t, keys.Close())
 	})
@@ -314,7 +314,7 @@ func TestQuestionThatCannotBeShown(t *testing.T) {
 	b := bus.New(bus.Options{})
 	detach := NewTerminal(strings.NewReader("y\n"), display.NewScreen(brokenWriter{}), false).Attach(t.Context(), b)
 	_, err := bus.Ask(t.Context(), b, editQuestion(bus.ProceedOnce))
-	require.Equal(t, bus.ErrNobody, err)
+	require.Equal(t, bus.ErrNoApprover, err)
 	detach()
 }
 

@@ -95,7 +95,7 @@ func statusOf(response json.RawMessage) bus.CallStatus {
 	switch r.Error.Type {
 	case fault.Cancelled:
 		return bus.StatusCancelled
-	case fault.PolicyViolation, fault.DeniedByUser, fault.NobodyToAsk:
+	case fault.PolicyViolation, fault.DeniedByUser, fault.NoApprover:
 		return bus.StatusDenied
 	}
 	return bus.StatusError

@@ -183,7 +183,7 @@ func (w *work) confirmed(ctx context.Context, header, question string) bool {
 		Question: question, Header: header, Type: bus.QuestionYesNo,
 	}}})
 	switch {
-	case errors.Is(err, bus.ErrNobody):
+	case errors.Is(err, bus.ErrNoApprover):
 		w.message(interactive.LevelError, "Nobody could be asked: %s", question)
 		return false
 	case err != nil:

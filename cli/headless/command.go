@@ -68,7 +68,7 @@ func (h *headlessRun) submitted(ctx context.Context, c *config.Config, p command
 
 // unasked is the error of a command that runs what a person would have to approve.
 func (h *headlessRun) unasked(ctx context.Context, c *config.Config, name string, lines []string) error {
-	refused := fault.New(fault.NobodyToAsk, "cli", fmt.Sprintf("The command /%s runs !{%s}, which needs a person's approval, and there is nobody to ask; nothing was run.",
+	refused := fault.New(fault.NoApprover, "cli", fmt.Sprintf("The command /%s runs !{%s}, which needs a person's approval, and there is nobody to ask; nothing was run.",
 		name, strings.Join(lines, "}, !{")), "Allow it with a rule, or run the command in a session at the terminal.")
 	s, err := c.Scheduler()
 	if err != nil {
@@ -88,7 +88,7 @@ func remedyOf(ctx context.Context, s *scheduler.Scheduler, line string) string {
 		return ""
 	}
 	r := s.Run(ctx, scheduler.Request{CallID: bus.NewID(), Tool: shell.RunShellCommand, Args: args})
-	if r.Result.Error == nil || r.Result.Error.Code != fault.NobodyToAsk {
+	if r.Result.Error == nil || r.Result.Error.Code != fault.NoApprover {
 		return ""
 	}
 	return r.Result.Error.Remedy

@@ -51,7 +51,7 @@ type openQuestion struct {
 //
 // A correlation id is made if q has none. One that is in use, or was in use
 // lately, is refused with [ErrInvalid], as a late answer could be taken for
-// another question's. The other errors: [ErrNobody], [ErrClosed], and one that
+// another question's. The other errors: [ErrNoApprover], [ErrClosed], and one that
 // wraps ctx's.
 func Ask[Q Question[A], A Answer](ctx context.Context, b *MessageBus, q Q) (A, error) {
 	a, err := b.ask(ctx, q)
@@ -106,7 +106,7 @@ func (b *MessageBus) put(m question) (*openQuestion, error) {
 	b.deliver(m, q)
 	if len(q.holders) == 0 {
 		delete(b.open, id) // who could answer has not seen it
-		return nil, ErrNobody
+		return nil, ErrNoApprover
 	}
 	return q, nil
 }
@@ -185,7 +185,7 @@ func (b *MessageBus) giveUp(q *openQuestion, s *Subscription) {
 		cancel(context.Canceled)
 	}
 	if len(q.holders) == 0 {
-		b.settle(q, nil, ErrNobody)
+		b.settle(q, nil, ErrNoApprover)
 	}
 }
 

@@ -247,7 +247,7 @@ func TestGoexitInHandler(t *testing.T) {
 		b := bus.New(bus.Options{})
 		s := bus.SubscribeAll(t.Context(), b, func(context.Context, bus.Message) { runtime.Goexit() })
 		_, err := bus.Ask(t.Context(), b, bus.AskUserRequest{})
-		require.ErrorIs(t, err, bus.ErrNobody)
+		require.ErrorIs(t, err, bus.ErrNoApprover)
 		<-s.Done()
 		require.False(t, b.Listening(bus.TypeToolOutput))
 		require.NoError(t, b.Close())

@@ -11,9 +11,9 @@ var (
 	// whose id is in use or was, an answer without an id, or of a type that
 	// its question does not take.
 	ErrInvalid = errors.New("bus: not a message to be carried")
-	// ErrNobody is returned by [Ask] when nobody can answer: nobody
+	// ErrNoApprover is returned by [Ask] when nobody can answer: nobody
 	// subscribes to the question, or those who got it are gone.
-	ErrNobody = errors.New("bus: nobody is there to answer")
+	ErrNoApprover = errors.New("bus: no approver")
 	// ErrAnswered is returned to whoever answers a question second.
 	ErrAnswered = errors.New("bus: the question has been answered already")
 	// ErrWithdrawn is returned to whoever answers a question that nobody

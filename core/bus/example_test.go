@@ -53,7 +53,7 @@ func ExampleAsk() {
 	_, err := bus.Ask(context.Background(), b, bus.AskUserRequest{
 		Questions: []bus.UserQuestion{{Question: "Which database?", Header: "Database", Type: bus.QuestionText}},
 	})
-	fmt.Println(errors.Is(err, bus.ErrNobody))
+	fmt.Println(errors.Is(err, bus.ErrNoApprover))
 	// Output: true
 }
 

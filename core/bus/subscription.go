@@ -79,7 +79,7 @@ func SubscribeAll(ctx context.Context, b *MessageBus, handle func(context.Contex
 
 // Observe is [SubscribeAll] for who only watches, as a log or a recorder: it
 // is nobody who can answer, so that questions that it alone sees end with
-// [ErrNobody].
+// [ErrNoApprover].
 func Observe(ctx context.Context, b *MessageBus, handle func(context.Context, Message)) *Subscription {
 	return b.subscribe(ctx, &Subscription{handle: handle, watch: true})
 }
@@ -129,7 +129,7 @@ func (s *Subscription) Unsubscribe() { s.end(context.Canceled) }
 // Decline gives up the question with a correlation id: this subscriber cannot
 // answer it, and others still may. It ends the ctx of a handler that has the
 // question; one to whom it was not handed over yet does not get it. If nobody
-// else has it, it ends with [ErrNobody]. A question that this subscription
+// else has it, it ends with [ErrNoApprover]. A question that this subscription
 // does not have, or no longer has, is left as it is.
 func (s *Subscription) Decline(id string) {
 	s.bus.mu.Lock()

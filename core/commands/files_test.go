@@ -184,7 +184,7 @@ func TestFilesMalformed(t *testing.T) {
 		name := filepath.Base(p.Path)
 		require.NotContains(t, told, name)
 		lines[name], told[name] = p.Line, p.Message
-		require.Equal(t, name != "open.toml", p.Lost(), name)
+		require.Equal(t, name != "open.toml", p.IsError(), name)
 	}
 	for name, line := range map[string]int{
 		"syntax.toml": 2, "type.toml": 3, "list.toml": 1, "none.toml": 1, "empty.toml": 1, "nothing.toml": 1, "twice.toml": 2, "bytes.toml": 1,
@@ -413,7 +413,7 @@ func FuzzFile(f *testing.F) {
 		lost := 0
 		for _, p := range problems {
 			require.NotEmpty(t, p.Message)
-			if p.Lost() {
+			if p.IsError() {
 				lost++
 			}
 		}

@@ -95,7 +95,7 @@ func TestAssembleSideBySide(t *testing.T) {
 	require.Contains(t, problems[0].Message, "no such thing")
 	require.Equal(t, "panics", problems[1].Path)
 	require.NotContains(t, fmt.Sprint(problems), "sk-secret")
-	require.True(t, problems[0].Lost() && problems[1].Lost())
+	require.True(t, problems[0].IsError() && problems[1].IsError())
 }
 
 func TestAssembleCancelled(t *testing.T) {

@@ -211,8 +211,8 @@ func (p person) Ask(ctx context.Context, questions []communicate.Question) (comm
 		return communicate.Answers{ByIndex: answer.Answers, Dismissed: answer.Cancelled}, nil
 	case ctx.Err() != nil:
 		return communicate.Answers{}, fault.WasCancelled("config.ask", ctx.Err())
-	case errors.Is(err, bus.ErrNobody), errors.Is(err, bus.ErrClosed):
-		return communicate.Answers{}, fault.Wrap(fault.NobodyToAsk, "config.ask", "There is nobody who could answer questions.",
+	case errors.Is(err, bus.ErrNoApprover), errors.Is(err, bus.ErrClosed):
+		return communicate.Answers{}, fault.Wrap(fault.NoApprover, "config.ask", "There is nobody who could answer questions.",
 			"Go on with what is most likely wanted, and say what you have assumed.", err)
 	}
 	return communicate.Answers{}, fault.Wrap(fault.ExecutionFailed, "config.ask", "The questions could not be asked: "+err.Error()+".", "", err)

@@ -362,7 +362,7 @@ func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Gi
 	r = s.scheduler.Run(ctx, request)
 	sub.Unsubscribe()
 	<-sub.Done()
-	if fault.CodeOf(r.Result.Error) != fault.NobodyToAsk {
+	if fault.CodeOf(r.Result.Error) != fault.NoApprover {
 		open = nil // somebody else has answered, or the call was called off
 	}
 	return agent.Answer(call, r), r, open, nil

@@ -43,7 +43,7 @@ func TestRunCallWithAnAnswer(t *testing.T) {
 	answer, r, open, err := c.RunCall(t.Context(), call, nil)
 	require.NoError(t, err)
 	require.Equal(t, scheduler.StatusDenied, r.Status)
-	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 	require.Equal(t, "call", answer.ID)
 	require.Equal(t, "one\n", open.Details.NewContent)
 	require.NoFileExists(t, path)
@@ -79,7 +79,7 @@ func TestRunCallThatIsNoLongerTheSame(t *testing.T) {
 	for name, call := range map[string]model.FunctionCall{"other content": writing("f", "two\n"), "another file": writing("g", "one\n")} {
 		_, r, again, err := c.RunCall(t.Context(), call, yes())
 		require.NoError(t, err, name)
-		require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code, name)
+		require.Equal(t, fault.NoApprover, r.Result.Error.Code, name)
 		require.NotNil(t, again, name)
 	}
 	require.NoFileExists(t, filepath.Join(dir, "f"))
@@ -168,7 +168,7 @@ func TestRunCallWithAnAnswerToAlmostTheSame(t *testing.T) {
 		change(&asked)
 		_, r, again, err := c.RunCall(t.Context(), call("1"), &config.Given{Question: asked, Answer: bus.ToolConfirmationResponse{Confirmed: true}})
 		require.NoError(t, err, name)
-		require.Equal(t, fault.NobodyToAsk, fault.CodeOf(r.Result.Error), name)
+		require.Equal(t, fault.NoApprover, fault.CodeOf(r.Result.Error), name)
 		require.NotNil(t, again, name)
 	}
 	require.Empty(t, paid)
@@ -232,6 +232,6 @@ func TestRunCallAnswersNoSubagent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, scheduler.StatusSuccess, r.Status)
 	require.Nil(t, open)
-	require.Equal(t, fault.NobodyToAsk, fault.CodeOf(inner.Result.Error))
+	require.Equal(t, fault.NoApprover, fault.CodeOf(inner.Result.Error))
 	require.NoFileExists(t, filepath.Join(dir, "f"))
 }

@@ -137,8 +137,8 @@ func TestMCPServiceUnanswered(t *testing.T) {
 	}{
 		"of no use":     {refused(fault.DeniedByUser, "The client's answer cannot be used: it is odd."), fault.DeniedByUser, "it is odd."},
 		"none":          {silent{&client{}}, fault.DeniedByUser, "The client's answer holds none."},
-		"an error":      {refused(fault.NobodyToAsk, "The client has not answered: boom."), fault.NobodyToAsk, "boom."},
-		"another error": {unwilling{&client{}, context.DeadlineExceeded}, fault.NobodyToAsk, ""},
+		"an error":      {refused(fault.NoApprover, "The client has not answered: boom."), fault.NoApprover, "boom."},
+		"another error": {unwilling{&client{}, context.DeadlineExceeded}, fault.NoApprover, ""},
 		"cancelled":     {refused(fault.Cancelled, "The call has ended."), fault.Cancelled, ""},
 	}
 	for name, tt := range tests {

@@ -46,7 +46,7 @@ func (c *client) Ask(_ context.Context, questions ...tools.Question) ([]tools.Re
 	c.asked = append(c.asked, questions...)
 	c.mu.Unlock()
 	if c.answer == nil {
-		return nil, fault.New(fault.NobodyToAsk, "test", "This client cannot be asked.", "")
+		return nil, fault.New(fault.NoApprover, "test", "This client cannot be asked.", "")
 	}
 	var replies []tools.Reply
 	for _, q := range questions {
@@ -249,7 +249,7 @@ func TestMCPServiceRefusals(t *testing.T) {
 		"an answer not offered":   {says(`{"answer":"always"}`), fault.DeniedByUser, []string{`"always" was not offered`}},
 		"not a form's content":    {says(`["once"]`), fault.DeniedByUser, []string{"not in the form"}},
 		"an action there is not":  {leaves("maybe"), fault.DeniedByUser, []string{`the action "maybe"`}},
-		"cannot be asked":         {nil, fault.NobodyToAsk, []string{"This client cannot be asked."}},
+		"cannot be asked":         {nil, fault.NoApprover, []string{"This client cannot be asked."}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestMCPServiceSessionApproval(t *testing.T) {
 	require.Nil(t, callAs(t, s.Service, c, "run_shell_command", args(1)).Error)
 	require.Nil(t, callAs(t, s.Service, c, "run_shell_command", args(2)).Error)
 	require.Len(t, c.asked, 1)
-	require.Equal(t, fault.NobodyToAsk, fault.CodeOf(callAs(t, other.Service, &client{}, "run_shell_command", args(1)).Error))
+	require.Equal(t, fault.NoApprover, fault.CodeOf(callAs(t, other.Service, &client{}, "run_shell_command", args(1)).Error))
 
 	single := serviceOf(t, other.config, config.MCPServiceOptions{Stateless: true})
 	asked := &client{answer: says(`{"answer":"session"}`)}
@@ -328,9 +328,9 @@ func TestMCPServiceLeavesOthersQuestions(t *testing.T) {
 	c := &client{answer: says(`{"answer":"once"}`)}
 	callAs(t, s.Service, c, "list_directory", map[string]any{"dir_path": "."}) // listens from now on
 	_, err := bus.Ask(t.Context(), s.config.MessageBus(), bus.ToolConfirmationRequest{CallID: "foreign", Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel}})
-	require.ErrorIs(t, err, bus.ErrNobody)
+	require.ErrorIs(t, err, bus.ErrNoApprover)
 	_, err = bus.Ask(t.Context(), s.config.MessageBus(), bus.AskUserRequest{Questions: []bus.UserQuestion{{Question: "?"}}})
-	require.ErrorIs(t, err, bus.ErrNobody)
+	require.ErrorIs(t, err, bus.ErrNoApprover)
 	require.Empty(t, c.asked)
 }
 

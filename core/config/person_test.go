@@ -68,12 +68,12 @@ func TestAskUserWithoutAnybody(t *testing.T) {
 	require.NoError(t, c.Initialize(t.Context()))
 	r := call(t, c, "ask_user", questions)
 	require.Equal(t, scheduler.StatusError, r.Status)
-	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 
 	ctx, leave := context.WithCancel(t.Context())
 	bus.Subscribe(ctx, c.MessageBus(), func(context.Context, bus.AskUserRequest) { leave() })
 	r = call(t, c, "ask_user", questions)
-	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	bus.Subscribe(t.Context(), c.MessageBus(), func(context.Context, bus.AskUserRequest) { cancel() })

@@ -98,7 +98,7 @@ func TestPlanModeFromTheStart(t *testing.T) {
 	// Without anybody to ask the mode stays.
 	require.NoError(t, c.SetApprovalMode(policy.ModeAutoEdit))
 	r = call(t, c, "enter_plan_mode", map[string]any{})
-	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 	require.Equal(t, policy.ModeAutoEdit, c.ApprovalMode())
 
 	// What a front end sets is where the way out leads.
@@ -184,7 +184,7 @@ func TestNoPlanModeWithoutAWayOut(t *testing.T) {
 	require.NoError(t, c.Initialize(t.Context()))
 	require.NotContains(t, declared(t, c), "enter_plan_mode")
 	r := call(t, c, "enter_plan_mode", map[string]any{})
-	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 	require.Equal(t, policy.ModeYolo, c.ApprovalMode())
 
 	c = newConfig(t, config.Parameters{AllowedTools: []string{"enter_plan_mode"}, Rules: inPlan("exit_plan_mode")})

@@ -166,7 +166,7 @@ func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata, li
 	}
 	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, LooksSecret: s.o.LooksSecret, literal: literal}).Read(folder, nil)
 	for _, p := range problems {
-		if p.Lost() {
+		if p.IsError() {
 			p.Path = relativeTo(folder, p.Path)
 			return Extension{}, fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("The extension in %s cannot be used: %s", m.Source, withoutRemedy(p)), p.Remedy)
 		}

@@ -259,7 +259,7 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 // fill reads the manifest and finds the parts.
 func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) {
 	r := readManifest(data)
-	lost := func() bool { return slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.Lost() }) }
+	lost := func() bool { return slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.IsError() }) }
 	for i := range r.m.Settings {
 		r.m.Settings[i].Sensitive = r.m.Settings[i].Sensitive || l.s.looksSecret(r.m.Settings[i].EnvVar, "")
 	}

@@ -63,7 +63,7 @@ func (s *shelf) one() extensions.Extension {
 func told(problems []fault.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
-		fmt.Fprintf(&b, "%s lost=%t\n", p, p.Lost())
+		fmt.Fprintf(&b, "%s lost=%t\n", p, p.IsError())
 	}
 	return b.String()
 }
@@ -132,7 +132,7 @@ func TestBrokenAmongOthers(t *testing.T) {
 	require.Equal(t, []string{"good"}, activeNames(found))
 	require.Len(t, problems, 4, told(problems))
 	for _, p := range problems {
-		require.True(t, p.Lost(), p.String())
+		require.True(t, p.IsError(), p.String())
 		require.NotEmpty(t, p.Remedy)
 	}
 	require.Contains(t, told(problems), "bad/fettle-extension.json:3: The value of version is not a text.")
@@ -315,7 +315,7 @@ func TestEscapes(t *testing.T) {
 			require.Contains(t, told(problems), tt.path)
 			if tt.lost {
 				require.Equal(t, []string{"good"}, activeNames(found))
-				require.True(t, problems[0].Lost())
+				require.True(t, problems[0].IsError())
 				return
 			}
 			require.Equal(t, []string{"good", "x"}, activeNames(found), "the rest of it is used")

@@ -210,7 +210,7 @@ func (r *reading) decode(key, kind string, to any) bool {
 func (r *reading) required(key string) string {
 	var text string
 	there := r.decode(key, "a text", &text)
-	if !there && !slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.Lost() && p.Line > 0 && p.Line == r.line(key) }) || there && text == "" {
+	if !there && !slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.IsError() && p.Line > 0 && p.Line == r.line(key) }) || there && text == "" {
 		r.lose(r.line(key), "The manifest has no "+key+".", "Add it.")
 	}
 	return text

@@ -15,7 +15,7 @@ import (
 )
 
 func isLost(problems []fault.Problem) bool {
-	return slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.Lost() })
+	return slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.IsError() })
 }
 
 // EX-01: what no manifest may hold, with the line.

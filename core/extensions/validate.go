@@ -44,10 +44,10 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 	v := Validation{Findings: []fault.Problem{}}
 	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, literal: true}).Read(folder, nil)
 	for _, p := range problems {
-		v.Findings = append(v.Findings, fault.Problem{Severity: fault.SeverityOf(p.Lost()), Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy})
+		v.Findings = append(v.Findings, fault.Problem{Severity: fault.SeverityOf(p.IsError()), Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy})
 	}
 	v.Name, v.Version = e.Name, e.Version
-	if slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.Lost() }) {
+	if slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.IsError() }) {
 		s.completed(&e)
 	}
 	found, err := examine(ctx, folder, usualLimits)

@@ -1,5 +1,5 @@
-// Package fault is the one error type of fettle: what failed, to what, and
-// what its reader, a model or a person, can do about it.
+// Package fault defines the error type of fettle. An [Error] carries a stable code, a message for the model, and a
+// remedy that names the next step. Hosts match errors by code with errors.Is, or inspect them with [As] and [CodeOf].
 package fault
 
 import (
@@ -11,24 +11,23 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a failure that a model, a person or a program can act on. The
-// requirement rows call it StructuredToolError (PR-21, PR-31).
+// Error is a failure that a model, a user or a program can act on.
 //
-// Its JSON form is {"type", "message", "remedy", "reason"}; empty remedy and
-// reason are left out, and Op, Short and Err never leave the process.
+// Its JSON form is {"type", "message", "remedy", "reason"}; an empty remedy or reason is omitted, and Op, Short and Err
+// are not encoded.
 //
 // An Error is immutable once returned and safe for concurrent reading.
 type Error struct {
-	Code    Code   // class of the failure; required. Codes are API: added, never renamed
-	Reason  Reason // narrower cause within Code; "" when the code says it all
-	Op      string // package and operation, as "filestate.read"; for logs
-	Message string // what happened to what, in sentences for the model; required
-	Short   string // the same in a few words for a display; "" means Message
+	Code    Code   // class of the failure; required
+	Reason  Reason // narrower cause within Code; "" when Code is specific enough
+	Op      string // package and operation, such as "filestate.read"; for logs
+	Message string // description of the failure, in sentences for the model; required
+	Short   string // a few words for a display; "" means Message
 	Remedy  string // the next step for the reader; "" when there is none
 	Err     error  // cause; may be nil
 }
 
-// New returns an Error of a class with its message and remedy.
+// New returns an Error with the given code, operation, message and remedy.
 func New(code Code, op, message, remedy string) *Error {
 	return &Error{Code: code, Op: op, Message: message, Remedy: remedy}
 }
@@ -38,9 +37,8 @@ func Wrap(code Code, op, message, remedy string, cause error) *Error {
 	return &Error{Code: code, Op: op, Message: message, Remedy: remedy, Err: cause}
 }
 
-// WasCancelled returns the Error, of code [Cancelled], of an operation whose context
-// has ended. Its message names the last part of op: of "config.Restate" it is
-// "Restate was cancelled."
+// WasCancelled returns an Error with code [Cancelled] for an operation whose context has ended. Its message names the
+// last part of op: for "config.Restate" it is "Restate was cancelled."
 func WasCancelled(op string, cause error) *Error {
 	return Wrap(Cancelled, op, op[strings.LastIndexByte(op, '.')+1:]+" was cancelled.", "", cause)
 }
@@ -52,8 +50,7 @@ func (e *Error) Because(r Reason) *Error {
 	return &c
 }
 
-// Error returns one line: operation, code, message and cause. The remedy is
-// left to the caller, who knows how to show it; see [Error.Line].
+// Error returns operation, code, message and cause as one line. It omits the remedy; see [Error.Line].
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Op != "" {
@@ -72,8 +69,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Text returns message and remedy, line breaks kept. A message that ends in a word
-// has a full stop before the remedy.
+// Text returns message and remedy with their line breaks. It adds a full stop between them if the message ends in a
+// word.
 func (e *Error) Text() string {
 	s := strings.TrimSpace(e.Message)
 	if e.Remedy == "" {
@@ -85,12 +82,10 @@ func (e *Error) Text() string {
 	return s + " " + e.Remedy
 }
 
-// Line returns Text as one line, line breaks turned into blanks: what a terminal
-// prints on stderr.
+// Line returns Text as one line, with each run of white space replaced by one space. A terminal prints it on stderr.
 func (e *Error) Line() string { return strings.Join(strings.Fields(e.Text()), " ") }
 
-// Line returns err as one line for a user: [Error.Line] where its chain holds an
-// [*Error], else its text.
+// Line returns err as one line for a user: [Error.Line] of the first *Error in its chain, else the text of err.
 func Line(err error) string {
 	if e := As(err); e != nil {
 		return e.Line()
@@ -98,7 +93,7 @@ func Line(err error) string {
 	return err.Error()
 }
 
-// Display returns Short, or Message where Short is empty.
+// Display returns Short, or Message if Short is empty.
 func (e *Error) Display() string {
 	if e.Short != "" {
 		return e.Short
@@ -109,9 +104,8 @@ func (e *Error) Display() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is matches a class: errors.Is(err, &Error{Code: FileNotFound}). A target
-// with a Reason matches only that reason; a target with any other field set
-// matches nothing but itself.
+// Is reports whether target describes the class of e, as in errors.Is(err, &Error{Code: FileNotFound}). A target with a
+// Reason matches only errors with that reason. A target with any other field set matches only itself.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	if !ok || t.Op != "" || t.Message != "" || t.Short != "" || t.Remedy != "" || t.Err != nil {
@@ -127,8 +121,7 @@ type wire struct {
 	Reason  Reason `json:"reason,omitempty"`
 }
 
-// MarshalJSON encodes the parts that a model or a front end sees, without
-// HTML escapes of its own.
+// MarshalJSON encodes type, message, remedy and reason. It does not escape HTML characters.
 func (e *Error) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -139,7 +132,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the form that MarshalJSON writes.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -158,8 +151,8 @@ func As(err error) *Error {
 	return nil
 }
 
-// MessageOf returns the message of the first *Error in err's chain, else the text of
-// err as a sentence.
+// MessageOf returns the message of the first *Error in err's chain. For other errors it returns the text of err as a
+// sentence.
 func MessageOf(err error) string {
 	if f := As(err); f != nil {
 		return f.Message
@@ -167,8 +160,7 @@ func MessageOf(err error) string {
 	return err.Error() + "."
 }
 
-// CodeOf returns the code of the first *Error in err's chain, "" for nil and
-// [Unknown] for an error of another type.
+// CodeOf returns the code of the first *Error in err's chain, "" for a nil error and [Unknown] for other errors.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

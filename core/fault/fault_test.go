@@ -132,8 +132,8 @@ func TestAsAndCodeOf(t *testing.T) {
 	require.ErrorIs(t, outer, inner)
 }
 
-// Codes and reasons are API: what is listed here is never renamed. A new one
-// is added to its constant alone and here.
+// Codes and reasons are API: an entry of this list is never renamed or removed. A new code needs its constant and an
+// entry here.
 func TestCodesAreKept(t *testing.T) {
 	source, err := os.ReadFile("code.go")
 	require.NoError(t, err)
@@ -156,11 +156,11 @@ func TestCodesAreKept(t *testing.T) {
 		mcp_tool_error mcp_server_unavailable mcp_sign_in_required mcp_resource_not_found
 		model_error limit_reached loop_detected invalid_stream session_not_found session_unreadable agent_execution_error
 		checkpoint_failed checkpoint_not_found restore_refused later_work not_kept`)
-	require.ElementsMatch(t, found, kept) // none twice
+	require.ElementsMatch(t, found, kept) // without duplicates
 }
 
 // A problem is one line, whatever its fields hold.
 func TestProblemIsOneLine(t *testing.T) {
-	p := fault.Problem{Path: "a\nb", Line: 2, Column: 3, Key: "c\r\nd", Message: "It\nis\twrong.", Remedy: "Mend\n it."}
-	require.Equal(t, "a b:2:3: c d: It is wrong. Mend it.", p.String())
+	p := fault.Problem{Path: "a\nb", Line: 2, Column: 3, Key: "c\r\nd", Message: "It\nis\twrong.", Remedy: "Repair\n it."}
+	require.Equal(t, "a b:2:3: c d: It is wrong. Repair it.", p.String())
 }

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Severity says what a [Problem] leaves in force.
+// Severity is the effect of a [Problem].
 type Severity string
 
-// The severities. "" is that of a warning.
+// The severities. The empty Severity means SeverityWarning.
 const (
-	SeverityError   Severity = "error"   // what it is about is not in force
-	SeverityWarning Severity = "warning" // it is, or it was left out on purpose; see the message
-	SeverityNotice  Severity = "notice"  // nothing is wrong, but it has no effect here, or is for an author
+	SeverityError   Severity = "error"   // the entry is not in force
+	SeverityWarning Severity = "warning" // the entry is in force, or was left out on purpose; see the message
+	SeverityNotice  Severity = "notice"  // nothing is wrong, but the entry has no effect here, or the note is for its author
 )
 
-// SeverityOf returns the severity of what is lost, or else of what is there all the same.
-func SeverityOf(lost bool) Severity {
-	if lost {
+// SeverityOf returns SeverityError if the entry is not in force, else SeverityWarning.
+func SeverityOf(failed bool) Severity {
+	if failed {
 		return SeverityError
 	}
 	return SeverityWarning
@@ -26,33 +26,31 @@ func SeverityOf(lost bool) Severity {
 // ProblemKind is the class of a [Problem]. Kinds are API: added, never renamed.
 type ProblemKind string
 
-// ProblemLayer is the layer of settings that a [Problem] is in.
+// ProblemLayer is the settings layer that a [Problem] was found in.
 type ProblemLayer string
 
-// Problem is something wrong in what is read from files, with its place: settings,
-// policies, hooks, skills, agents, commands, extensions, recordings. Fields that do not
-// apply are empty.
+// Problem is a problem in a configuration file, with its position: settings, policies, hooks, skills, agents, commands,
+// extensions, recordings. Fields that do not apply are empty.
 type Problem struct {
 	Severity  Severity     `json:"severity,omitempty"`
-	Path      string       `json:"path,omitempty"`      // of the file or directory; else what holds it, as "the command line"
-	Line      int          `json:"line,omitempty"`      // 1-based; 0: the whole of it
+	Path      string       `json:"path,omitempty"`      // path of the file or directory, or another source such as "the command line"
+	Line      int          `json:"line,omitempty"`      // 1-based; 0: the whole file
 	Column    int          `json:"column,omitempty"`    // 1-based, in bytes; 0: the whole line
-	Layer     ProblemLayer `json:"layer,omitempty"`     // "": not of settings
-	Extension string       `json:"extension,omitempty"` // name of the extension that it is about
+	Layer     ProblemLayer `json:"layer,omitempty"`     // "": not a settings problem
+	Extension string       `json:"extension,omitempty"` // name of the extension concerned
 	Key       string       `json:"key,omitempty"`       // as "tools.core" or "priority"
 	Kind      ProblemKind  `json:"kind,omitempty"`
-	Expected  string       `json:"expected,omitempty"` // of a wrong value: what the key takes
-	Nearest   string       `json:"nearest,omitempty"`  // of an unknown key: one that may be meant
-	Open      bool         `json:"open,omitempty"`     // what is not in force may have been a protection, and nothing stands in for it
-	Message   string       `json:"message"`            // what is wrong and what that leaves in force, in sentences
-	Remedy    string       `json:"remedy,omitempty"`   // what to do, in sentences
+	Expected  string       `json:"expected,omitempty"` // for an invalid value: the values that the key takes
+	Nearest   string       `json:"nearest,omitempty"`  // for an unknown key: the known key that is most similar
+	Open      bool         `json:"open,omitempty"`     // the entry that is not in force may have been a protection, and nothing replaces it
+	Message   string       `json:"message"`            // the problem and its effect, in sentences
+	Remedy    string       `json:"remedy,omitempty"`   // the next step, in sentences
 }
 
-// Lost reports whether what the problem is about is not there because of it.
-func (p Problem) Lost() bool { return p.Severity == SeverityError }
+// IsError reports whether the problem keeps its entry from being in force.
+func (p Problem) IsError() bool { return p.Severity == SeverityError }
 
-// String returns "PATH:LINE:COLUMN: KEY: message remedy" as one line, without what is
-// not known.
+// String returns "PATH:LINE:COLUMN: KEY: message remedy" as one line. Empty fields are left out.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Path)

@@ -371,12 +371,12 @@ func TestFrontEndLeaves(t *testing.T) {
 		}()
 		<-shown
 		sub.Unsubscribe()
-		require.Equal(t, fault.NobodyToAsk, (<-finished).Result.Error.Code)
+		require.Equal(t, fault.NoApprover, (<-finished).Result.Error.Code)
 		require.NoError(t, b.Close())
 
 		// A bus that is closed has nobody either.
 		r := scheduler.New(s.options).Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
-		require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+		require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 		require.Empty(t, s.defects)
 	})
 }

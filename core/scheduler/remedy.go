@@ -36,7 +36,7 @@ func (c *call) missing(err error) error {
 
 // nobodyToAsk says what would allow the call without a person.
 func (c *call) nobodyToAsk(cause error) *fault.Error {
-	return fault.Wrap(fault.NobodyToAsk, "scheduler.confirm",
+	return fault.Wrap(fault.NoApprover, "scheduler.confirm",
 		"A call of "+c.name+" needs a person's approval, and there is nobody to ask; nothing was done.",
 		c.withoutPerson(), cause)
 }

@@ -73,7 +73,7 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := lonely(t, policy.ModeDefault, tt.untrusted, tt.rules...).RunAll(t.Context(), batchOf(tt.call))[0]
-			require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+			require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 			remedy := r.Result.Error.Remedy
 			require.NotEmpty(t, remedy)
 			require.Contains(t, remedy, tt.says)
@@ -108,7 +108,7 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 				}
 				rules := append(tt.rules, userRule(policy.Allow, 300, tool))
 				r := lonely(t, flag, tt.untrusted, rules...).RunAll(t.Context(), batchOf(tt.call))[0]
-				require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code, "no flag would")
+				require.Equal(t, fault.NoApprover, r.Result.Error.Code, "no flag would")
 			}
 		})
 	}

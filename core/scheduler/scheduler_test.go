@@ -39,10 +39,10 @@ func TestPath(t *testing.T) {
 		"no clear answer":  {policy.AskUser, "perhaps", nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
 		"no clear verdict": {"maybe", "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
 		"nobody to ask": {policy.AskUser, "", func(s *setup) { s.answer = nil },
-			"build decide confirm", scheduler.StatusDenied, fault.NobodyToAsk}, // AR-24
+			"build decide confirm", scheduler.StatusDenied, fault.NoApprover}, // AR-24
 		"the front end dies": {policy.AskUser, "", func(s *setup) {
 			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { panic("terminal gone") }
-		}, "build decide confirm ask", scheduler.StatusDenied, fault.NobodyToAsk}, // KH-23
+		}, "build decide confirm ask", scheduler.StatusDenied, fault.NoApprover}, // KH-23
 		"bad arguments": {policy.Allow, "", func(s *setup) {
 			s.build = func(json.RawMessage) error { return fault.New(fault.InvalidToolParams, "x", "Bad.", "") }
 		}, "build", scheduler.StatusError, fault.InvalidToolParams},
@@ -540,7 +540,7 @@ func TestZeroOptions(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")}).Status)
 	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit}})
 	r := s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
-	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit, run: func(context.Context, tools.Output) (tools.Result, error) {
 		panic("boom")
 	}}, Policy: &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}})

@@ -77,7 +77,7 @@ func TestScopes(t *testing.T) {
 	s, _ = m.Get("same")
 	require.Equal(t, "user", s.Description)
 	require.Contains(t, said(m), "takes the place of the one of the extension kit")
-	require.False(t, m.Problems()[0].Lost())
+	require.False(t, m.Problems()[0].IsError())
 	m = discover(t, given, all...)
 	s, _ = m.Get("same")
 	require.Equal(t, "workspace", s.Description)
@@ -156,7 +156,7 @@ func TestLinksOut(t *testing.T) {
 	require.Empty(t, m.All())
 	require.Equal(t, 3, strings.Count(said(m), "is a link that leads out of"), said(m))
 	for _, p := range m.Problems() {
-		require.True(t, p.Lost())
+		require.True(t, p.IsError())
 	}
 
 	require.NoError(t, os.Symlink(filepath.Join(top, "outside"), filepath.Join(top, "project", "all")))

@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 			require.Len(t, problems, len(tt.problems))
 			for i, part := range tt.problems {
 				require.Contains(t, problems[i].String(), part)
-				require.False(t, problems[i].Lost())
+				require.False(t, problems[i].IsError())
 			}
 		})
 	}
@@ -77,7 +77,7 @@ func TestParseLost(t *testing.T) {
 		_, problems, ok := skills.Parse([]byte(tt.text), skills.Source{Path: "/s/SKILL.md"})
 		require.False(t, ok, name)
 		last := problems[len(problems)-1]
-		require.True(t, last.Lost(), name)
+		require.True(t, last.IsError(), name)
 		require.Contains(t, last.String(), tt.want, name)
 		require.Contains(t, last.String(), "/s/SKILL.md", name)
 		require.NotEmpty(t, last.Remedy, name)

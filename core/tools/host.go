@@ -262,5 +262,5 @@ func (nobody) Progress(Progress) {}
 func (nobody) Log(LogEntry) {}
 
 func (nobody) Ask(context.Context, ...Question) ([]Reply, error) {
-	return nil, fault.New(fault.NobodyToAsk, "tools.ask", "The call is made for nobody who could answer questions.", "Go on without an answer, or call the tool where somebody can give one.")
+	return nil, fault.New(fault.NoApprover, "tools.ask", "The call is made for nobody who could answer questions.", "Go on without an answer, or call the tool where somebody can give one.")
 }

@@ -52,7 +52,7 @@ func TestHostOf(t *testing.T) {
 		nobody.Progress(tools.Progress{Done: 1})
 		nobody.Log(tools.LogEntry{Level: tools.LogInfo})
 		_, err := nobody.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}})
-		require.Equal(t, fault.NobodyToAsk, fault.CodeOf(err))
+		require.Equal(t, fault.NoApprover, fault.CodeOf(err))
 		require.NotEmpty(t, fault.As(err).Remedy)
 		within, end := tools.HostUntil(ctx)
 		require.Equal(t, ctx, within)

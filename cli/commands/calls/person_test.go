@@ -17,6 +17,6 @@ func TestNoTerminalNobodyAttached(t *testing.T) {
 	p := &program.Program{In: strings.NewReader("y\n"), Out: io.Discard, Err: io.Discard}
 	_, detach := attachPerson(t.Context(), p, &busSession{bus: b}, false)
 	_, err := bus.Ask(t.Context(), b, bus.ToolConfirmationRequest{Outcomes: []bus.Outcome{bus.ProceedOnce}})
-	require.ErrorIs(t, err, bus.ErrNobody)
+	require.ErrorIs(t, err, bus.ErrNoApprover)
 	detach()
 }

@@ -52,7 +52,7 @@ func checkSkills(ctx context.Context, e extensions.Extension) ([]fault.Problem, 
 	}
 	var all []fault.Problem
 	for _, p := range m.Problems() {
-		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.IsError()))
 	}
 	return all, nil
 }
@@ -67,7 +67,7 @@ func checkAgents(ctx context.Context, e extensions.Extension) ([]fault.Problem, 
 	}
 	var all []fault.Problem
 	for _, p := range problems {
-		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.IsError()))
 	}
 	return all, nil
 }
@@ -86,7 +86,7 @@ func checkCommands(ctx context.Context, e extensions.Extension) ([]fault.Problem
 	}
 	var all []fault.Problem
 	for _, p := range problems {
-		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.IsError()))
 	}
 	return all, nil
 }

@@ -72,7 +72,7 @@ func extensionFailure(err error) error {
 	switch fault.CodeOf(err) {
 	case fault.InvalidToolParams:
 		return &program.ExitError{Code: program.ExitUsage, Err: err}
-	case fault.PolicyViolation, fault.DeniedByUser, fault.NobodyToAsk:
+	case fault.PolicyViolation, fault.DeniedByUser, fault.NoApprover:
 		return &program.ExitError{Code: program.ExitDenied, Err: err}
 	case fault.Cancelled:
 		return program.Interrupted()

@@ -72,11 +72,11 @@ func listExtensions(ctx context.Context, p *program.Program, store *extensions.S
 // withProblem adds a problem to the extension that it is about, also one that is
 // not there because of it.
 func withProblem(list []extensionListing, problem fault.Problem) []extensionListing {
-	if problem.Extension == "" && !problem.Lost() {
+	if problem.Extension == "" && !problem.IsError() {
 		return list
 	}
 	for i := range list {
-		if l := &list[i]; l.Name == problem.Extension && (l.Path == problem.Path || !problem.Lost()) {
+		if l := &list[i]; l.Name == problem.Extension && (l.Path == problem.Path || !problem.IsError()) {
 			l.Problems = append(l.Problems, extensionProblemOf(problem))
 			return list
 		}

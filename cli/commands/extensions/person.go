@@ -33,7 +33,7 @@ func (i *installer) Agree(ctx context.Context, c extensions.Consent) (bool, erro
 		return true, nil
 	}
 	if !i.IsThere() {
-		return false, fault.New(fault.NobodyToAsk, "cli.extensions", fmt.Sprintf("The extension %s is left as it was: nobody could be asked whether it may do this.", c.Name),
+		return false, fault.New(fault.NoApprover, "cli.extensions", fmt.Sprintf("The extension %s is left as it was: nobody could be asked whether it may do this.", c.Name),
 			"Run it in a terminal, or add --consent if you agree.")
 	}
 	return i.Agrees(ctx, "Go on?")

@@ -16,5 +16,5 @@ type extensionProblem struct {
 }
 
 func extensionProblemOf(p fault.Problem) extensionProblem {
-	return extensionProblem{p.Path, p.Line, p.Extension, p.Message, p.Remedy, p.Lost(), p.Severity == fault.SeverityNotice}
+	return extensionProblem{p.Path, p.Line, p.Extension, p.Message, p.Remedy, p.IsError(), p.Severity == fault.SeverityNotice}
 }

@@ -107,7 +107,7 @@ func restoreFailure(ctx context.Context, err error) error {
 		return program.Interrupted()
 	case code == fault.CheckpointNotFound:
 		return &program.ExitError{Code: program.ExitUsage, Err: err}
-	case code == fault.NobodyToAsk || code == fault.DeniedByUser:
+	case code == fault.NoApprover || code == fault.DeniedByUser:
 		return &program.ExitError{Code: program.ExitDenied, Err: err}
 	}
 	return err
@@ -191,7 +191,7 @@ func agreeToRestore(ctx context.Context, p *program.Program, plan *checkpoint.Pl
 	person, done := approval.NewPrompter(p.In, p.Err)
 	defer done()
 	if !person.IsThere() {
-		return fault.New(fault.NobodyToAsk, "cli.restore", "Nothing was restored: nobody could be asked.", "Run it in a terminal, or add --yes if you agree.")
+		return fault.New(fault.NoApprover, "cli.restore", "Nothing was restored: nobody could be asked.", "Run it in a terminal, or add --yes if you agree.")
 	}
 	if asJSON {
 		if err := showPlan(p.Err, plan); err != nil {

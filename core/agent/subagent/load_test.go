@@ -116,7 +116,7 @@ func TestLoadUnreadable(t *testing.T) {
 	require.Contains(t, said(problems), "long.md: The file has more than 1024 KiB")
 	require.Contains(t, said(problems), "The directory of agents cannot be read")
 	for _, p := range problems {
-		require.True(t, p.Lost())
+		require.True(t, p.IsError())
 	}
 }
 

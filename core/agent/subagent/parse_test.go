@@ -168,7 +168,7 @@ func TestParseWarns(t *testing.T) {
 			require.Len(t, defs, 1, said(problems))
 			require.Contains(t, said(problems), tt.want)
 			for _, p := range problems {
-				require.False(t, p.Lost())
+				require.False(t, p.IsError())
 			}
 		})
 	}
@@ -245,7 +245,7 @@ func TestParseLoses(t *testing.T) {
 			require.Empty(t, defs)
 			require.Contains(t, said(problems), tt.want)
 			require.NotContains(t, said(problems), "topsecret")
-			require.True(t, problems[len(problems)-1].Lost())
+			require.True(t, problems[len(problems)-1].IsError())
 		})
 	}
 }

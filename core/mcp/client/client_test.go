@@ -201,7 +201,7 @@ func TestElicit(t *testing.T) {
 		"null":      {answer: tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada","age":null}`)}, want: `{"action":"accept","content":{"age":9,"name":"Ada"}}`},
 		"decline":   {answer: tools.Elicited{Action: tools.ElicitDecline}, want: `{"action":"decline"}`},
 		"cancel":    {answer: tools.Elicited{Action: tools.ElicitCancel}, want: `{"action":"cancel"}`},
-		"nobody":    {err: fault.New(fault.NobodyToAsk, "x", "Nobody.", ""), want: `{"action":"cancel"}`},
+		"nobody":    {err: fault.New(fault.NoApprover, "x", "Nobody.", ""), want: `{"action":"cancel"}`},
 		"unfitting": {answer: tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":5}`)}, fails: "does not fit"},
 	}
 	for way, spec := range transports(t) {

@@ -255,7 +255,7 @@ func (s *shop) call(ctx context.Context, c mcp.Client, count *atomic.Int64, name
 		}
 		t, err := answerTo(ctx, q)
 		if err != nil {
-			return failure(fault.Wrap(fault.NobodyToAsk, "shop", "Nobody said a name.", "Use --name.", err))
+			return failure(fault.Wrap(fault.NoApprover, "shop", "Nobody said a name.", "Use --name.", err))
 		}
 		return text(t)
 	case "ask_all":

@@ -172,7 +172,7 @@ func (h *host) asks(more int) {
 // able refuses questions that the client cannot answer.
 func able(x *exchange, questions []tools.Question) error {
 	if !x.modern && x.s.stateless {
-		return fault.New(fault.NobodyToAsk, "server.ask", "The client has no session in which it could be asked.",
+		return fault.New(fault.NoApprover, "server.ask", "The client has no session in which it could be asked.",
 			"Use a session, or revision "+revision2026+" of the protocol; or go on without an answer.")
 	}
 	for _, q := range questions {
@@ -181,9 +181,9 @@ func able(x *exchange, questions []tools.Question) error {
 			continue
 		}
 		if capability == "" {
-			return fault.New(fault.NobodyToAsk, "server.ask", "A question asks nothing.", "Set exactly one of its fields.")
+			return fault.New(fault.NoApprover, "server.ask", "A question asks nothing.", "Set exactly one of its fields.")
 		}
-		return fault.Wrap(fault.NobodyToAsk, "server.ask", "The client cannot be asked: it does not offer "+capability+".",
+		return fault.Wrap(fault.NoApprover, "server.ask", "The client cannot be asked: it does not offer "+capability+".",
 			"Use a client that does, or go on without an answer.", lacking(capability))
 	}
 	return nil
@@ -208,7 +208,7 @@ func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]too
 			return nil, cancelled(ctx)
 		}
 		if err != nil {
-			return nil, fault.Wrap(fault.NobodyToAsk, "server.ask", "The client has not answered: "+clip(err.Error())+".", "Go on without an answer.", err)
+			return nil, fault.Wrap(fault.NoApprover, "server.ask", "The client has not answered: "+clip(err.Error())+".", "Go on without an answer.", err)
 		}
 		reply, problem := read(q, given)
 		if problem != "" {

@@ -179,7 +179,7 @@ func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 	t, ok := srv.lot.put(r, q)
 	if !ok {
 		r.host.meet(x)
-		q.refuse(fault.New(fault.NobodyToAsk, "server.ask", "Too many calls wait for answers of this client, or of all.", "Answer those, or go on without an answer."))
+		q.refuse(fault.New(fault.NoApprover, "server.ask", "Too many calls wait for answers of this client, or of all.", "Answer those, or go on without an answer."))
 		return r.await(x)
 	}
 	if x.ctx.Err() != nil { // nobody will learn what was asked

@@ -175,14 +175,14 @@ func yesOrNo(text string) (answer string, said bool) {
 }
 
 func nobody(cause error) *fault.Error {
-	return fault.Wrap(fault.NobodyToAsk, "communicate.ask", "There is nobody to ask in this session; no question was shown.",
+	return fault.Wrap(fault.NoApprover, "communicate.ask", "There is nobody to ask in this session; no question was shown.",
 		"Decide what can be decided without the user, say which assumption you made, and leave the rest.", cause)
 }
 
 // failed gives an error a class; an ended ctx is cancelled.
 func failed(ctx context.Context, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
-		if e.Code == fault.NobodyToAsk {
+		if e.Code == fault.NoApprover {
 			return nobody(e)
 		}
 		return e

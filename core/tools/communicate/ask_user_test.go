@@ -229,8 +229,8 @@ func TestNobody(t *testing.T) {
 		code    fault.Code
 		message string
 	}{
-		"no person":   {nil, fault.NobodyToAsk, "nobody to ask"},
-		"no listener": {fails(fault.Wrap(fault.NobodyToAsk, "x.y", "None.", "", bus.ErrNobody)), fault.NobodyToAsk, "nobody to ask"},
+		"no person":   {nil, fault.NoApprover, "nobody to ask"},
+		"no listener": {fails(fault.Wrap(fault.NoApprover, "x.y", "None.", "", bus.ErrNoApprover)), fault.NoApprover, "nobody to ask"},
 		"closed":      {fails(fault.New(fault.NotInitialized, "x.y", "Closed.", "")), fault.NotInitialized, "Closed."},
 		"another":     {fails(errors.New("the line is dead")), fault.ExecutionFailed, "the line is dead"},
 	} {
@@ -239,7 +239,7 @@ func TestNobody(t *testing.T) {
 			require.Equal(t, scheduler.StatusError, r.Status)
 			require.Equal(t, tt.code, r.Result.Error.Code)
 			require.Contains(t, r.Result.Error.Message, tt.message)
-			if tt.code == fault.NobodyToAsk {
+			if tt.code == fault.NoApprover {
 				require.Contains(t, r.Result.Error.Remedy, "without the user")
 			}
 		})
@@ -258,8 +258,8 @@ func onBus(b *bus.MessageBus) person {
 			m.Questions = append(m.Questions, wire)
 		}
 		a, err := bus.Ask(ctx, b, m)
-		if errors.Is(err, bus.ErrNobody) || errors.Is(err, bus.ErrClosed) {
-			err = fault.Wrap(fault.NobodyToAsk, "test.ask", "Nobody.", "", err)
+		if errors.Is(err, bus.ErrNoApprover) || errors.Is(err, bus.ErrClosed) {
+			err = fault.Wrap(fault.NoApprover, "test.ask", "Nobody.", "", err)
 		}
 		return communicate.Answers{ByIndex: a.Answers, Dismissed: a.Cancelled}, err
 	}
@@ -279,7 +279,7 @@ func TestOverTheBus(t *testing.T) {
 			tooltest.CheckResult(t, asks.Spec(), result)
 			return result
 		}
-		require.Equal(t, fault.NobodyToAsk, call(t.Context()).Error.Code)
+		require.Equal(t, fault.NoApprover, call(t.Context()).Error.Code)
 
 		front := bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.AskUserRequest) {
 			label := q.Questions[0].Options[1].Label
@@ -303,7 +303,7 @@ func TestOverTheBus(t *testing.T) {
 		go func() { ended <- call(t.Context()) }()
 		synctest.Wait()
 		silent.Unsubscribe()
-		require.Equal(t, fault.NobodyToAsk, (<-ended).Error.Code)
+		require.Equal(t, fault.NoApprover, (<-ended).Error.Code)
 		require.NoError(t, b.Close())
 	})
 }

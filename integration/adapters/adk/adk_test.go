@@ -292,7 +292,7 @@ func TestOthersToAsk(t *testing.T) {
 		if one.Name() == "write_file" {
 			answer, err := run(t.Context(), t, one, map[string]any{"file_path": "a.txt", "content": "x"})
 			require.NoError(t, err)
-			require.Equal(t, fault.NobodyToAsk, code(t, answer))
+			require.Equal(t, fault.NoApprover, code(t, answer))
 		}
 	}
 	require.NoFileExists(t, filepath.Join(dir, "a.txt"))

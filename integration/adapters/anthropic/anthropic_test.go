@@ -226,7 +226,7 @@ func TestRefusals(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, fault.NobodyToAsk, code(t, answer(t.Context(), t, c, write)[0]))
+	require.Equal(t, fault.NoApprover, code(t, answer(t.Context(), t, c, write)[0]))
 	require.Equal(t, fault.Cancelled, code(t, answer(ended, t, c, write)[0]))
 	require.NoFileExists(t, dir+"/a.txt")
 }

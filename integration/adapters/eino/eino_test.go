@@ -318,7 +318,7 @@ func TestInterrupts(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	c, dir := unattended(t)
 	write := call("1", "write_file", `{"file_path": "a.txt", "content": "x"}`)
-	require.Equal(t, fault.NobodyToAsk, code(t, node(t.Context(), t, eino.Toolset{Config: c}, write)[0].Content))
+	require.Equal(t, fault.NoApprover, code(t, node(t.Context(), t, eino.Toolset{Config: c}, write)[0].Content))
 
 	list, err := eino.Toolset{Config: c}.Tools()
 	require.NoError(t, err)

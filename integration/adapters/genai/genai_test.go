@@ -173,7 +173,7 @@ func TestNobodyToAsk(t *testing.T) {
 	turn, err := genai.Toolset{Config: c}.Answer(t.Context(), calls)
 	require.NoError(t, err)
 	code, _ := answered(t, turn, 0)
-	require.Equal(t, fault.NobodyToAsk, code)
+	require.Equal(t, fault.NoApprover, code)
 	require.NoFileExists(t, dir+"/a.txt")
 }
 

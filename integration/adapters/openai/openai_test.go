@@ -233,7 +233,7 @@ func TestRefusals(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for want, ctx := range map[fault.Code]context.Context{fault.NobodyToAsk: t.Context(), fault.Cancelled: ended} {
+	for want, ctx := range map[fault.Code]context.Context{fault.NoApprover: t.Context(), fault.Cancelled: ended} {
 		answers, err := openai.Chat{Config: c}.Answer(ctx, write)
 		require.NoError(t, err)
 		require.Equal(t, want, code(t, answers[0].OfTool.Content.OfString.Value))

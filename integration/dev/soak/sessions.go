@@ -69,7 +69,7 @@ func sessions(ctx context.Context, s *soak, r *rand.Rand) error {
 // approvals asks a person, who says yes and no, and once is not there.
 func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
 	return s.short(ctx, func(p *config.Parameters) { p.ApprovalMode = policy.ModeDefault }, func(c *session) error {
-		if got := c.call(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}); fault.CodeOf(got.Result.Error) != fault.NobodyToAsk {
+		if got := c.call(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}); fault.CodeOf(got.Result.Error) != fault.NoApprover {
 			return fmt.Errorf("nobody is there: %v: %w", got.Status, got.Result.Error)
 		}
 		yes := r.IntN(2) == 0

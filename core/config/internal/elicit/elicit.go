@@ -113,7 +113,7 @@ func (e Elicitor) put(ctx context.Context, questions []bus.UserQuestion) (answer
 		return answer.Answers, answer.Cancelled, nil
 	case ctx.Err() != nil:
 		return nil, false, ctx.Err()
-	case errors.Is(err, bus.ErrNobody), errors.Is(err, bus.ErrClosed):
+	case errors.Is(err, bus.ErrNoApprover), errors.Is(err, bus.ErrClosed):
 		return nil, true, nil
 	}
 	return nil, false, fault.Wrap(fault.ExecutionFailed, "config.elicit", "A server's question could not be asked: "+err.Error()+".", "", err)

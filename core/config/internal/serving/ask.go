@@ -131,9 +131,9 @@ func (x said) explain(r tools.Result) tools.Result {
 			refusal.Remedy += " Should the user want such calls to run without a question: " + x.unasked
 		}
 		return tools.Fail(&refusal)
-	case code == fault.NobodyToAsk && x.failure != nil && x.failure.Code == fault.Cancelled:
+	case code == fault.NoApprover && x.failure != nil && x.failure.Code == fault.Cancelled:
 		return tools.Fail(fault.Wrap(fault.Cancelled, "config.mcpService", "The call was cancelled before its question was answered; nothing was done.", "", x.failure))
-	case code == fault.NobodyToAsk && x.failure != nil:
+	case code == fault.NoApprover && x.failure != nil:
 		refusal := *r.Error
 		refusal.Message += " " + x.failure.Message
 		return tools.Fail(&refusal)

@@ -83,7 +83,7 @@ func (h *host) Ask(_ context.Context, questions ...tools.Question) ([]tools.Repl
 	for _, q := range questions {
 		r, ok := h.replies[q.Key]
 		if !ok {
-			return nil, fault.New(fault.NobodyToAsk, "test", "It cannot be answered.", "")
+			return nil, fault.New(fault.NoApprover, "test", "It cannot be answered.", "")
 		}
 		replies = append(replies, r)
 	}
@@ -137,7 +137,7 @@ func TestAsking(t *testing.T) {
 			}
 			r = e.service().Call(t.Context(), tool, json.RawMessage(tt.args))
 			require.NotNil(t, r.Error)
-			require.Equal(t, fault.NobodyToAsk, r.Error.Code)
+			require.Equal(t, fault.NoApprover, r.Error.Code)
 		})
 	}
 }

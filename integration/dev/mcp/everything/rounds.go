@@ -97,7 +97,7 @@ func addRoundTools(b *toolbox) {
 			roots("client_roots"),
 		} {
 			_, err := host.Ask(ctx, q)
-			if errors.Is(err, &fault.Error{Code: fault.NobodyToAsk}) {
+			if errors.Is(err, &fault.Error{Code: fault.NoApprover}) {
 				continue // he cannot answer this one
 			}
 			if err != nil {
