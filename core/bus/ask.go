@@ -11,48 +11,45 @@ import (
 	"slices"
 )
 
-// Question is a message that is asked, and answered by an A.
+// Question is a request message that is answered by an A.
 type Question[A Answer] interface {
 	question
 	answeredBy(A)
 }
 
-// question is a [Question] of any answer.
+// question is a [Question] with any answer type.
 type question interface {
 	Message
 	Correlation() string
-	correlated(id string) question // a copy with that id
+	correlated(id string) question // a copy with the given id
 	takes(a Answer) bool
 }
 
-// Answer is a message that answers a question: the one with its correlation
-// id.
+// Answer is a message that answers the question with the same correlation id.
 type Answer interface {
 	Message
 	Correlation() string
 	answers()
 }
 
-// openQuestion is a question that somebody waits for the answer to.
+// openQuestion is a question whose caller waits for the answer.
 type openQuestion struct {
 	m    question
-	seq  int           // in the order of asking
-	done chan struct{} // closed when it is settled
+	seq  int           // sequence number, in the order of asking
+	done chan struct{} // closed when the question is settled
 
 	// Guarded by the bus's mu until done is closed, then constant.
-	holders map[*Subscription]context.CancelCauseFunc // who may answer; nil until its handler begins
+	holders map[*Subscription]context.CancelCauseFunc // subscriptions that may answer; nil until the handler starts
 	answer  Answer
 	err     error
 }
 
-// Ask puts a question to all who subscribe to it, and waits for the first
-// answer. It waits as long as somebody is there to give one and ctx lasts, and
-// has no time limit of its own.
+// Ask sends a question to all subscribers of its type and returns the first answer. It waits while at least one
+// subscriber can answer and until ctx ends; it has no timeout of its own.
 //
-// A correlation id is made if q has none. One that is in use, or was in use
-// lately, is refused with [ErrInvalid], as a late answer could be taken for
-// another question's. The other errors: [ErrNoApprover], [ErrClosed], and one that
-// wraps ctx's.
+// If q has no correlation id, Ask generates one. It refuses an id that is or recently was in use with [ErrInvalid],
+// because a late answer could be mistaken for the answer to another question. Ask also returns [ErrNoApprover],
+// [ErrClosed], or an error that wraps that of ctx.
 func Ask[Q Question[A], A Answer](ctx context.Context, b *MessageBus, q Q) (A, error) {
 	a, err := b.ask(ctx, q)
 	if err != nil {
@@ -64,7 +61,7 @@ func Ask[Q Question[A], A Answer](ctx context.Context, b *MessageBus, q Q) (A, e
 
 func (b *MessageBus) ask(ctx context.Context, m question) (Answer, error) {
 	if !known(m) {
-		return nil, fmt.Errorf("%w: %T is none of its messages, which are passed by value", ErrInvalid, m)
+		return nil, fmt.Errorf("%w: %T is not a message type of this package; messages are passed by value", ErrInvalid, m)
 	}
 	if m.Correlation() == "" {
 		m = m.correlated(NewID())
@@ -89,7 +86,7 @@ func (b *MessageBus) ask(ctx context.Context, m question) (Answer, error) {
 	return q.answer, q.err
 }
 
-// put opens a question.
+// put registers and delivers a question.
 func (b *MessageBus) put(m question) (*openQuestion, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,13 +102,13 @@ func (b *MessageBus) put(m question) (*openQuestion, error) {
 	b.open[id] = q
 	b.deliver(m, q)
 	if len(q.holders) == 0 {
-		delete(b.open, id) // who could answer has not seen it
+		delete(b.open, id) // no subscriber has seen it
 		return nil, ErrNoApprover
 	}
 	return q, nil
 }
 
-// accept gives an answer to whoever asked. b.mu is held.
+// accept passes an answer to the caller of Ask. b.mu is held.
 func (b *MessageBus) accept(a Answer) error {
 	id := a.Correlation()
 	if id == "" {
@@ -125,21 +122,20 @@ func (b *MessageBus) accept(a Answer) error {
 		return ErrUnknownQuestion
 	case !q.m.takes(a):
 		return fmt.Errorf("%w: %s does not answer %s", ErrInvalid, a.Type(), q.m.Type())
-	case len(q.holders) > 1 && !tells(a):
+	case len(q.holders) > 1 && !decides(a):
 		return ErrOthersAsked
 	}
 	b.settle(q, a, nil)
 	return nil
 }
 
-// tells reports whether an answer is one, and not the word that there is none.
-func tells(a Answer) bool {
+// decides reports whether an answer is a decision, and not a refusal to answer.
+func decides(a Answer) bool {
 	r, ok := a.(ToolConfirmationResponse)
 	return !ok || !r.RequiresUserConfirmation
 }
 
-// settle ends a question with its answer, or with the reason why there is
-// none; one that has ended stays as it is. b.mu is held.
+// settle ends a question with its answer or with an error. A settled question stays as it is. b.mu is held.
 func (b *MessageBus) settle(q *openQuestion, a Answer, err error) {
 	select {
 	case <-q.done:
@@ -162,8 +158,7 @@ func (b *MessageBus) settle(q *openQuestion, a Answer, err error) {
 	close(q.done)
 }
 
-// remember keeps what to tell who answers an ended question, for the last
-// ones. b.mu is held.
+// remember keeps the error for late answers to an ended question. It keeps the most recent ones only. b.mu is held.
 func (b *MessageBus) remember(id string, late error) {
 	if len(b.endedIDs) == remembered {
 		delete(b.ended, b.endedIDs[0])
@@ -173,8 +168,8 @@ func (b *MessageBus) remember(id string, late error) {
 	b.ended[id] = late
 }
 
-// giveUp takes a question from one who held it, and ends it if that was the
-// last one. b.mu is held.
+// giveUp removes a subscription from the holders of a question, and ends the question if it was the last holder. b.mu is
+// held.
 func (b *MessageBus) giveUp(q *openQuestion, s *Subscription) {
 	cancel, held := q.holders[s]
 	if !held {
@@ -189,8 +184,8 @@ func (b *MessageBus) giveUp(q *openQuestion, s *Subscription) {
 	}
 }
 
-// begin returns the ctx for a handler that is about to be called with the
-// question, unless that has ended. The bus's mu is held.
+// begin returns the ctx for a handler call with the question. It returns false if the question has ended. The bus's mu
+// is held.
 func (q *openQuestion) begin(s *Subscription) (context.Context, bool) {
 	if _, held := q.holders[s]; !held {
 		return nil, false
@@ -200,14 +195,12 @@ func (q *openQuestion) begin(s *Subscription) (context.Context, bool) {
 	return ctx, true
 }
 
-// openQuestions returns the open questions in the order of asking. b.mu is
-// held.
+// openQuestions returns the open questions in the order of asking. b.mu is held.
 func (b *MessageBus) openQuestions() []*openQuestion {
 	return slices.SortedFunc(maps.Values(b.open), func(x, y *openQuestion) int { return cmp.Compare(x.seq, y.seq) })
 }
 
-// NewID returns a new id, for a question or whatever else needs one of its
-// own: 128 random bits in lower-case hex.
+// NewID returns a unique id for a question or another object: 128 random bits in lower-case hex.
 func NewID() string {
 	var id [16]byte
 	rand.Read(id[:]) // never fails

@@ -19,13 +19,13 @@ type (
 	response = bus.ToolConfirmationResponse
 )
 
-// reply is what Ask returned.
+// reply is the result of Ask.
 type reply struct {
 	answer response
 	err    error
 }
 
-// ask asks in the background.
+// ask calls Ask in the background.
 func ask(ctx context.Context, b *bus.MessageBus, id string) <-chan reply {
 	replies := make(chan reply, 1)
 	go func() {
@@ -41,11 +41,10 @@ func yes(id string) response {
 
 func no(id string) response { return response{CorrelationID: id, Outcome: bus.Cancel} }
 
-// keep is the handler of a front end that shows a question and goes on; the
-// answer comes later, or never.
+// keep is the handler of a front end that shows a question and returns; the answer comes later, or never.
 func keep(context.Context, request) {}
 
-// bubble runs f with a bus in a bubble, where a goroutine left is a failure.
+// bubble runs f with a bus in a synctest bubble, which fails if a goroutine is left.
 func bubble(t *testing.T, f func(t *testing.T, b *bus.MessageBus)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +54,7 @@ func bubble(t *testing.T, f func(t *testing.T, b *bus.MessageBus)) {
 	})
 }
 
-// AR-23: two requests at once, answered crosswise.
+// AR-23: two concurrent requests, answered in reverse order.
 func TestCrossedRequests(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		bus.Subscribe(t.Context(), b, keep)
@@ -67,8 +66,7 @@ func TestCrossedRequests(t *testing.T) {
 	})
 }
 
-// AR-23: waiting ends with the context. The dialog is told, and whoever
-// answers then.
+// AR-23: Ask ends with its context. The dialog's ctx ends, and a late answer is reported.
 func TestCancelledWait(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		causes := make(chan error, 1)
@@ -90,14 +88,13 @@ func TestCancelledWait(t *testing.T) {
 
 		_, err := bus.Ask(ctx, b, request{CorrelationID: "2"})
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, bus.ErrUnknownQuestion, b.Publish(yes("2"))) // it was never put
+		require.Equal(t, bus.ErrUnknownQuestion, b.Publish(yes("2"))) // it was never asked
 		synctest.Wait()
 		require.Equal(t, 1, shown)
 	})
 }
 
-// AR-24: who cannot answer leaves the question to the others, and ends it only
-// as the last one.
+// AR-24: a subscriber that cannot answer leaves the question to the others, and ends it only as the last one.
 func TestDecline(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		causes := make(chan error, 1)
@@ -108,7 +105,7 @@ func TestDecline(t *testing.T) {
 		two := bus.Subscribe(t.Context(), b, keep)
 		asked := ask(t.Context(), b, "1")
 		synctest.Wait()
-		one.Decline("2") // what it does not have
+		one.Decline("2") // a question that it does not have
 		one.Decline("1")
 		require.Equal(t, context.Canceled, <-causes)
 		one.Decline("1")
@@ -128,7 +125,7 @@ func TestDecline(t *testing.T) {
 	})
 }
 
-// A question that is declined before its turn is not handed over.
+// A question that is declined before its turn is not delivered.
 func TestDeclineBeforeItsTurn(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		var shown []string
@@ -148,8 +145,7 @@ func TestDeclineBeforeItsTurn(t *testing.T) {
 	})
 }
 
-// An answer that says that it is none does not end the question for others; as
-// the only one it does (AR-24).
+// AR-24: a response that refuses to answer does not end the question for others; from the only subscriber it does.
 func TestAnswerThatIsNone(t *testing.T) {
 	none := response{CorrelationID: "1", RequiresUserConfirmation: true}
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
@@ -166,7 +162,7 @@ func TestAnswerThatIsNone(t *testing.T) {
 	})
 }
 
-// There is no limit but the caller's.
+// Only the caller limits the time.
 func TestNoTimeLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		bus.Subscribe(t.Context(), b, keep)
@@ -179,7 +175,7 @@ func TestNoTimeLimit(t *testing.T) {
 	})
 }
 
-// AR-24, KH-23: nobody to answer is an answer, at once.
+// AR-24, KH-23: without an approver, Ask returns at once.
 func TestNobody(t *testing.T) {
 	subscribe := map[string]func(t *testing.T, b *bus.MessageBus){
 		"no subscription": func(*testing.T, *bus.MessageBus) {},
@@ -201,7 +197,7 @@ func TestNobody(t *testing.T) {
 				require.Zero(t, a)
 				require.Zero(t, time.Since(start))
 				require.Equal(t, bus.ErrUnknownQuestion, b.Publish(yes("1")))
-				// Nobody has seen it, so the id can be used again.
+				// No subscriber has seen it, so the id can be used again.
 				bus.Subscribe(t.Context(), b, func(context.Context, request) { publish(t, b, yes("1")) })
 				require.Equal(t, reply{yes("1"), nil}, <-ask(t.Context(), b, "1"))
 			})
@@ -209,9 +205,9 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// The front end that has the question goes, in the middle of it.
+// The front end that holds the question disconnects while it is open.
 func TestListenerDiesMidQuestion(t *testing.T) {
-	// Each front end calls shown, then waits for its end as it is told to.
+	// Each front end calls shown, then waits until it is to disconnect.
 	deaths := map[string]func(t *testing.T, b *bus.MessageBus, shown func()) (die func()){
 		"its context ends": func(t *testing.T, b *bus.MessageBus, shown func()) func() {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -267,7 +263,7 @@ func TestListenerDiesMidQuestion(t *testing.T) {
 	}
 }
 
-// A question is lost with its listener even before the handler saw it.
+// A question ends with its only subscriber even before the handler received it.
 func TestListenerDiesBeforeQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		release := make(chan struct{})
@@ -289,7 +285,7 @@ func TestListenerDiesBeforeQuestion(t *testing.T) {
 	})
 }
 
-// A panic gives up the question that it happened in, and no other.
+// A panic gives up the question of that call, and no other.
 func TestPanicGivesUpOneQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		bus.Subscribe(t.Context(), b, func(_ context.Context, q request) {
@@ -307,8 +303,7 @@ func TestPanicGivesUpOneQuestion(t *testing.T) {
 	})
 }
 
-// AR-24: two front ends answer. The first wins, the second is told, and both
-// dialogs can close.
+// AR-24: two front ends answer. The first answer wins, the second is refused, and both dialogs can close.
 func TestTwoAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		var answers list[bus.Message]
@@ -327,12 +322,11 @@ func TestTwoAnswers(t *testing.T) {
 		require.Equal(t, bus.ErrAnswered, <-causes)
 		require.Equal(t, bus.ErrUnknownQuestion, b.Publish(yes("2")))
 		synctest.Wait()
-		require.Equal(t, []bus.Message{no("1")}, answers.get()) // refused ones are not shown to anybody
+		require.Equal(t, []bus.Message{no("1")}, answers.get()) // refused answers are not delivered
 	})
 }
 
-// Whatever the race, exactly one answer is taken, and it is the one that
-// arrives; an answer is taken if, and only if, it arrives.
+// Whatever the race, exactly one answer is accepted, and Ask returns it.
 func TestAnswersRace(t *testing.T) {
 	b := bus.New(bus.Options{})
 	shown := make(chan string)
@@ -411,11 +405,11 @@ func TestCorrelationIDs(t *testing.T) {
 		require.Empty(t, asked)
 		publish(t, b, yes("mine"))
 		require.NoError(t, (<-asked).err)
-		require.ErrorIs(t, (<-ask(t.Context(), b, "mine")).err, bus.ErrInvalid) // a late answer could still come
+		require.ErrorIs(t, (<-ask(t.Context(), b, "mine")).err, bus.ErrInvalid) // a late answer could still arrive
 	})
 }
 
-// The last 1,024 questions are told from unknown ones.
+// The last 1,024 ended questions are distinguished from unknown ones.
 func TestAnsweredIsRememberedForAWhile(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		bus.Subscribe(t.Context(), b, func(_ context.Context, q request) { publish(t, b, yes(q.CorrelationID)) })
@@ -429,7 +423,7 @@ func TestAnsweredIsRememberedForAWhile(t *testing.T) {
 	})
 }
 
-// A front end that comes while questions are open sees them first, in order.
+// A front end that subscribes while questions are open receives them first, in order.
 func TestLateFrontEndSeesOpenQuestions(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		first := bus.Subscribe(t.Context(), b, keep)
@@ -444,7 +438,7 @@ func TestLateFrontEndSeesOpenQuestions(t *testing.T) {
 		bus.SubscribeAll(t.Context(), b, messages(&all))
 		bus.Subscribe(t.Context(), b, each[bus.AskUserRequest](&other))
 		bus.Observe(t.Context(), b, messages(&watched))
-		first.Unsubscribe() // others have the questions now
+		first.Unsubscribe() // other subscriptions hold the questions now
 		synctest.Wait()
 		want := []bus.Message{request{CorrelationID: "3"}, request{CorrelationID: "1"}, request{CorrelationID: "2"}}
 		require.Equal(t, want, typed.get())
@@ -458,8 +452,7 @@ func TestLateFrontEndSeesOpenQuestions(t *testing.T) {
 	})
 }
 
-// A question that has ended is not shown to who has not seen it yet; an
-// observer sees all that was asked.
+// An ended question is not delivered to subscribers that have not seen it yet; an observer sees every question.
 func TestEndedQuestionIsNotShown(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		release := make(chan struct{})
@@ -488,7 +481,7 @@ func TestEndedQuestionIsNotShown(t *testing.T) {
 	})
 }
 
-// A question that finds every queue full has nobody to answer it.
+// A question that finds every queue full has no approver.
 func TestQuestionThatIsNotDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{Queue: 1})
@@ -531,7 +524,7 @@ func TestHandlerUsesTheBus(t *testing.T) {
 	})
 }
 
-// The ctx of a question outlives its handler's call, for a dialog elsewhere.
+// The ctx of a question outlives the handler call, for a dialog in another goroutine.
 func TestQuestionContextOutlivesItsHandler(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		contexts := make(chan context.Context, 1)

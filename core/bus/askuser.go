@@ -1,14 +1,13 @@
 package bus
 
-// AskUserRequest asks a person questions that are not about a call's leave to
-// run.
+// AskUserRequest asks the user questions other than the approval of a call.
 type AskUserRequest struct {
-	CorrelationID string `json:"correlationId"`      // "" when asked: [Ask] makes one
-	CallID        string `json:"callId,omitempty"`   // the call that asks; "" is unknown
-	Subagent      string `json:"subagent,omitempty"` // who asks; "" is the main agent
-	Server        string `json:"server,omitempty"`   // MCP server that asks, in the place of a model; "": none
-	// Program says that the program itself asks, in the place of a model, as before a
-	// command of the person's does something.
+	CorrelationID string `json:"correlationId"`      // may be empty: [Ask] generates one
+	CallID        string `json:"callId,omitempty"`   // the call that asks; "": unknown
+	Subagent      string `json:"subagent,omitempty"` // the subagent that asks; "": the main agent
+	Server        string `json:"server,omitempty"`   // MCP server that asks instead of a model; "": none
+	// Program is set if the program itself asks instead of a model, for example before a command of the user takes
+	// effect.
 	Program   bool           `json:"program,omitempty"`
 	Questions []UserQuestion `json:"questions"`
 }
@@ -32,12 +31,12 @@ type UserQuestion struct {
 	Type        UserQuestionType `json:"type"`
 	Options     []UserOption     `json:"options,omitempty"`     // of a choice
 	MultiSelect bool             `json:"multiSelect,omitempty"` // more than one option may be chosen
-	Placeholder string           `json:"placeholder,omitempty"` // shown where text goes
-	Optional    bool             `json:"optional,omitempty"`    // it may be left out while others are answered
-	Default     string           `json:"default,omitempty"`     // what leaving it out means; "": nothing
+	Placeholder string           `json:"placeholder,omitempty"` // shown in an empty text field
+	Optional    bool             `json:"optional,omitempty"`    // it may be left blank while others are answered
+	Default     string           `json:"default,omitempty"`     // the meaning of a blank answer; "": none
 }
 
-// UserQuestionType says how a question is answered.
+// UserQuestionType is the kind of answer that a question takes.
 type UserQuestionType string
 
 // The types of questions.
@@ -55,15 +54,14 @@ type UserOption struct {
 
 // AskUserResponse answers an [AskUserRequest].
 //
-// Answers are by the index of the question: "0", "1", …; one that is missing or
-// blank was left out. To a choice the answer is the label of an option, several
-// of them joined by ", ", or the person's own words; to yesno it is yes or no,
-// of which the first letter will do in any case of letters; to text it is what
-// was typed. Other words to a yesno reach the model as the person's own.
+// Answers are keyed by the index of the question: "0", "1", …. A missing or blank answer means that the user left the
+// question out. The answer to a choice is the label of an option, several labels joined by ", ", or the user's own
+// words. The answer to yesno is yes or no; the first letter in either case suffices, and other words reach the model as
+// the user's own. The answer to text is the text that was typed.
 type AskUserResponse struct {
 	CorrelationID string            `json:"correlationId"`
 	Answers       map[string]string `json:"answers"`
-	Cancelled     bool              `json:"cancelled,omitempty"` // the person did not want to answer
+	Cancelled     bool              `json:"cancelled,omitempty"` // the user declined to answer
 }
 
 // Type returns [TypeAskUserResponse].

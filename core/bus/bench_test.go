@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// From the question to its answer, with one front end that answers at once.
+// Measures from question to answer, with one front end that answers at once.
 func BenchmarkAsk(b *testing.B) {
 	m := bus.New(bus.Options{})
 	bus.Subscribe(b.Context(), m, func(_ context.Context, q request) {
@@ -34,8 +34,7 @@ func BenchmarkAskNobody(b *testing.B) {
 	}
 }
 
-// From publishing to the end of the last handler; nothing is dropped, as each
-// burst is awaited.
+// Measures from publishing to the end of the last handler. Nothing is dropped, because each burst is awaited.
 func BenchmarkPublish(b *testing.B) {
 	const burst = 128
 	for _, listeners := range []int{0, 1, 10} {

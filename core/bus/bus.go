@@ -1,13 +1,13 @@
-// Package bus carries a session's questions, answers and events between the
-// core and any number of front ends, as plain data.
+// Package bus carries questions, answers and events between the core of a session and any number of front ends. Messages
+// are plain data, and [Marshal] encodes them as JSON for front ends in other processes.
 //
-// What it promises: publishing never waits. Each subscription has its own
-// goroutine and its own bounded queue, and receives what is published while it
-// lasts, at most once, in the order of publication, which is the same for all
-// subscriptions. What finds the queue full is dropped there, and counted.
-// Answers are exact: the first one to a question reaches whoever asked, who
-// answers later is told so, and a question that nobody can answer, or can
-// answer any more, ends at once (AR-22 … AR-24, KH-23).
+// The core asks with [Ask] and publishes events with [MessageBus.Publish]; a front end receives both with [Subscribe].
+// Publishing never blocks. Each subscription has its own goroutine and its own bounded queue. It receives the messages
+// that are published while it lasts, each at most once, in the order of publication, which is the same for all
+// subscriptions. A message that finds the queue full is dropped there, and counted.
+//
+// The first answer to a question reaches the caller of Ask. Later answers are refused with an error. A question without
+// a subscriber that can still answer ends at once.
 package bus
 
 import (
@@ -16,39 +16,38 @@ import (
 	"sync"
 )
 
-// DefaultQueue is the queue of a subscription where [Options] name none.
+// DefaultQueue is the queue length of a subscription if [Options] sets none.
 const DefaultQueue = 256
 
-// remembered is how many questions that have ended are told from unknown ones.
+// remembered is the number of ended questions that are distinguished from unknown ones.
 const remembered = 1024
 
-// Options are the parts of a [MessageBus]; the zero value is ready to use.
+// Options configures a [MessageBus]; the zero value is ready to use.
 type Options struct {
-	// Queue is how many messages wait at most at one subscription: of live
-	// output, of other events, and of questions with answers, each, so that no
-	// flood of output makes anybody miss a question. 0 or less: [DefaultQueue].
+	// Queue is the maximum number of waiting messages of one subscription. It applies separately to live output, to
+	// other events, and to questions and answers, so that much output cannot displace a question. 0 or less:
+	// [DefaultQueue].
 	Queue int
-	// OnDefect receives the panics of handlers, with their stack. It is called
-	// on the subscription's goroutine, perhaps on several at once; nil drops
-	// them.
+	// OnDefect receives the panics of handlers, with their stack. It is called on the subscription's goroutine, possibly
+	// on several at once. nil discards them.
 	OnDefect func(err error)
 }
 
-// MessageBus is the bus of one session. It is safe for concurrent use. It
-// starts no goroutine until somebody subscribes.
+// MessageBus is the bus of one session. It is safe for concurrent use. It starts no goroutine before the first
+// subscription.
 type MessageBus struct {
 	queue    int
 	onDefect func(error)
 	handlers sync.WaitGroup // the subscriptions' goroutines
 
-	mu        sync.Mutex // guards all below, and the queues; no foreign code runs under it
+	mu        sync.Mutex // guards all fields below, and the queues; handlers never run under it
 	closed    bool
 	typed     map[Type][]*Subscription // of one type
 	all       []*Subscription          // of all types
-	observers []*Subscription          // of all types, but nobody to ask
+	observers []*Subscription          // of all types; they cannot answer
 	open      map[string]*openQuestion // by correlation id
-	asked     int                      // questions so far
-	ended     map[string]error         // what to tell who answers a question that is no longer open
+	asked     int                      // number of questions so far
+	ended     map[string]error         // the error for a late answer, by correlation id
 	endedIDs  []string                 // keys of ended, a ring
 	dropped   int64
 }
@@ -67,20 +66,17 @@ func New(o Options) *MessageBus {
 	}
 }
 
-// Publish sends an event or an answer to everybody who subscribes to its type
-// now. It never waits for them.
+// Publish sends an event or an answer to the current subscribers of its type. It never blocks.
 //
-// An answer is first given to whoever asked the question with its correlation
-// id; if that fails, nobody else sees it either, and the error is
-// [ErrAnswered], [ErrWithdrawn], [ErrUnknownQuestion] or, for an answer that
-// says that it is none, [ErrOthersAsked]. Subscribers of its
-// type see it afterwards, so that other front ends can close their dialogs.
+// An answer first goes to the caller of [Ask] with its correlation id. If that fails, it is not delivered to subscribers
+// either, and Publish returns [ErrAnswered], [ErrWithdrawn], [ErrUnknownQuestion] or, for a refusal to answer,
+// [ErrOthersAsked]. Otherwise subscribers of its type receive it afterwards, so that other front ends can close their
+// dialogs.
 //
-// A question is refused with [ErrInvalid]: see [Ask]. Once the bus is closed
-// the error is [ErrClosed].
+// Publish refuses a question with [ErrInvalid]: see [Ask]. It returns [ErrClosed] once the bus is closed.
 func (b *MessageBus) Publish(m Message) error {
 	if !known(m) {
-		return fmt.Errorf("%w: %T is none of its messages, which are passed by value", ErrInvalid, m)
+		return fmt.Errorf("%w: %T is not a message type of this package; messages are passed by value", ErrInvalid, m)
 	}
 	if q, ok := m.(question); ok {
 		return fmt.Errorf("%w: the question %s is asked, not published", ErrInvalid, q.Type())
@@ -99,8 +95,8 @@ func (b *MessageBus) Publish(m Message) error {
 	return nil
 }
 
-// deliver queues m at everybody who is to see it; q is set for a question, and
-// keeps those who got it. b.mu is held.
+// deliver queues m for the subscriptions that receive it. For a question q is set, and records the subscriptions that
+// got it. b.mu is held.
 func (b *MessageBus) deliver(m Message, q *openQuestion) {
 	for _, s := range b.typed[m.Type()] {
 		s.push(m, q)
@@ -113,36 +109,35 @@ func (b *MessageBus) deliver(m Message, q *openQuestion) {
 	}
 }
 
-// Listening reports whether somebody subscribes to messages of a type, or to
-// all, and so could answer a question of that type. Observers do not count.
+// Listening reports whether a subscriber of type t, or of all types, exists and could answer a question of that type.
+// Observers do not count.
 func (b *MessageBus) Listening(t Type) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.typed[t]) > 0 || len(b.all) > 0
 }
 
-// Watched reports whether anybody sees messages of a type, an observer too, so
-// that a message that is costly to make need not be made for nobody.
+// Watched reports whether any subscriber or observer receives messages of type t. A publisher can skip a message that is
+// expensive to build otherwise.
 func (b *MessageBus) Watched(t Type) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.typed[t]) > 0 || len(b.all) > 0 || len(b.observers) > 0
 }
 
-// Dropped returns how many messages have been dropped because a queue was
-// full, once for each subscription that missed one.
+// Dropped returns the number of messages that were dropped because a queue was full, counted once for each subscription
+// that missed one.
 func (b *MessageBus) Dropped() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.dropped
 }
 
-// Close ends the bus: subscriptions end as by [Subscription.Unsubscribe], open
-// questions end with [ErrClosed], and so does whatever is published or asked
-// later. It then waits for handlers that still run; their ctx has ended.
+// Close ends the bus. Subscriptions end as with [Subscription.Unsubscribe]; open questions and later calls of Publish
+// and Ask return [ErrClosed]. Close then waits for running handlers, whose ctx has ended.
 //
-// A handler must not call it, as it would wait for itself. Closing again only
-// waits. The error is always nil.
+// A handler must not call Close, because Close would wait for it. Calling Close again only waits. The error is always
+// nil.
 func (b *MessageBus) Close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -161,7 +156,7 @@ func (b *MessageBus) Close() error {
 	return nil
 }
 
-// report hands a defect to the host, whose own panics end here.
+// report passes an internal error to OnDefect. It recovers from panics of OnDefect.
 func (b *MessageBus) report(err error) {
 	if b.onDefect != nil {
 		defer func() { _ = recover() }()

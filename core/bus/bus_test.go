@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// list gathers what handlers see.
+// list collects values from handlers.
 type list[T any] struct {
 	mu sync.Mutex
 	of []T
@@ -46,7 +46,7 @@ func messages(l *list[bus.Message]) func(context.Context, bus.Message) {
 	return func(_ context.Context, m bus.Message) { l.add(m) }
 }
 
-// each is messages for a typed handler.
+// each adapts a list of messages to a typed handler.
 func each[M bus.Message](l *list[bus.Message]) func(context.Context, M) {
 	return func(_ context.Context, m M) { l.add(m) }
 }
@@ -58,12 +58,11 @@ func publish(t *testing.T, b *bus.MessageBus, ms ...bus.Message) {
 	}
 }
 
-// AR-23: who subscribes to a type gets it, in order; a bubble with a goroutine
-// left fails.
+// AR-23: a subscriber of a type receives its messages, in order. The bubble fails if a goroutine is left.
 func TestPublish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
-		publish(t, b, chunk(0)) // before anybody subscribes
+		publish(t, b, chunk(0)) // before the first subscription
 		var output, activity, all, watched list[bus.Message]
 		bus.Subscribe(t.Context(), b, each[bus.ToolOutput](&output))
 		bus.Subscribe(t.Context(), b, each[bus.SubagentActivity](&activity))
@@ -83,8 +82,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// Publishers at once: each one's messages stay in order, and all subscriptions
-// see the same order.
+// Concurrent publishers: the messages of each one stay in order, and all subscriptions see the same order.
 func TestOrderIsTheSameForAll(t *testing.T) {
 	const publishers, each = 8, 50
 	b := bus.New(bus.Options{Queue: publishers * each})
@@ -119,7 +117,7 @@ func TestOrderIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// A listener that stands still makes nobody wait; it misses the newest, counted.
+// A blocked subscriber delays no other; it misses the newest messages, which are counted.
 func TestSlowListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{Queue: 4})
@@ -132,7 +130,7 @@ func TestSlowListener(t *testing.T) {
 		q := bus.SubscribeAll(t.Context(), b, messages(&quick))
 		for i := range 10 {
 			publish(t, b, chunk(i))
-			synctest.Wait() // the quick one keeps up; the slow one has the first
+			synctest.Wait() // the fast one keeps up; the slow one has the first
 		}
 		require.Equal(t, chunks(0, 10), quick.get())
 		require.Zero(t, q.Dropped())
@@ -173,7 +171,7 @@ func TestBusyQueue(t *testing.T) {
 	})
 }
 
-// A flood of output crowds out neither events nor questions.
+// Much output displaces neither events nor questions.
 func TestClassesHaveTheirOwnRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{Queue: 3})
@@ -198,7 +196,7 @@ func TestClassesHaveTheirOwnRoom(t *testing.T) {
 		require.NoError(t, <-answered)
 		synctest.Wait()
 		const o = bus.TypeToolOutput
-		require.Contains(t, [][]bus.Type{ // the handler may have begun before the queue was full
+		require.Contains(t, [][]bus.Type{ // the handler may have started before the queue was full
 			{o, o, o, bus.TypeToolCallsUpdate, bus.TypeAskUserRequest, bus.TypeAskUserResponse},
 			{o, o, o, o, bus.TypeToolCallsUpdate, bus.TypeAskUserRequest, bus.TypeAskUserResponse},
 		}, seen.get())
@@ -207,13 +205,13 @@ func TestClassesHaveTheirOwnRoom(t *testing.T) {
 	})
 }
 
-// AR-23: one failing listener harms nobody, not even itself.
+// AR-23: a failing handler affects no other subscription, and not even its own.
 func TestPanickingListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var defects list[error]
 		b := bus.New(bus.Options{OnDefect: func(err error) {
 			defects.add(err)
-			panic("the host, too") // and this ends here
+			panic("the host, too") // recovered by the bus
 		}})
 		var failing, other list[bus.Message]
 		bus.Subscribe(t.Context(), b, func(_ context.Context, m bus.ToolOutput) {
@@ -232,7 +230,7 @@ func TestPanickingListener(t *testing.T) {
 		require.ErrorContains(t, defects.get()[0], "bus_test.go") // the stack
 		require.NoError(t, b.Close())
 	})
-	synctest.Test(t, func(t *testing.T) { // nobody wants to know
+	synctest.Test(t, func(t *testing.T) { // without OnDefect
 		b := bus.New(bus.Options{})
 		bus.SubscribeAll(t.Context(), b, func(context.Context, bus.Message) { panic(errors.New("x")) })
 		publish(t, b, chunk(0), chunk(1))
@@ -278,7 +276,7 @@ func TestUnsubscribe(t *testing.T) {
 		}
 		close(release)
 		<-s.Done()
-		require.Equal(t, chunks(0, 1), seen.get()) // what was queued is given up
+		require.Equal(t, chunks(0, 1), seen.get()) // queued messages are dropped
 		s.Unsubscribe()
 		require.Zero(t, s.Dropped())
 		require.NoError(t, b.Close())
@@ -344,8 +342,7 @@ func TestContextEndsSubscription(t *testing.T) {
 	})
 }
 
-// No message is handed over once the context has ended, even to a handler that
-// ended it a moment ago.
+// No message is delivered once the context has ended, even if the handler itself has just ended it.
 func TestHandlerEndsItsContext(t *testing.T) {
 	for range 200 {
 		b := bus.New(bus.Options{})
@@ -365,7 +362,7 @@ func TestHandlerEndsItsContext(t *testing.T) {
 	}
 }
 
-// counted is a context that counts who waits for its end.
+// counted is a context that counts registered functions.
 type counted struct {
 	context.Context
 	done    chan struct{}
@@ -379,8 +376,7 @@ func (c counted) AfterFunc(func()) (stop func() bool) {
 	return func() bool { *c.waiting--; return true }
 }
 
-// A subscription that has ended leaves nothing behind at a context that lives
-// on, as that of a session.
+// An ended subscription leaves no function registered at a longer-lived context, such as that of a session.
 func TestNothingIsLeftAtTheContext(t *testing.T) {
 	b := bus.New(bus.Options{})
 	waiting := 0
@@ -440,7 +436,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// foreign claims to be a message of the bus.
+// foreign implements Message outside of the package.
 type foreign struct{}
 
 func (foreign) Type() bus.Type { return bus.TypeToolOutput }
@@ -467,7 +463,7 @@ func TestRefusedMessages(t *testing.T) {
 	require.Panics(t, func() { bus.Subscribe(t.Context(), b, func(context.Context, foreign) {}) })
 }
 
-// An observer is worth making a message for, and nobody to ask.
+// An observer counts as a receiver, and cannot answer.
 func TestWatched(t *testing.T) {
 	b := bus.New(bus.Options{})
 	require.False(t, b.Watched(bus.TypeToolOutput))
@@ -505,8 +501,7 @@ func TestListening(t *testing.T) {
 	require.False(t, b.Listening(bus.TypeToolOutput))
 }
 
-// AR-22: who flushes a subscription knows that its handler is through with what
-// was published before.
+// AR-22: after Flush, the handler has returned for all messages published before.
 func TestFlush(t *testing.T) {
 	t.Run("waits for what is queued", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -518,7 +513,7 @@ func TestFlush(t *testing.T) {
 				<-gate
 				got.add(m)
 			})
-			require.True(t, s.Flush(t.Context()), "nothing is there to wait for")
+			require.True(t, s.Flush(t.Context()), "the queue is empty")
 			publish(t, b, chunks(0, 3)...)
 			through := make(chan bool)
 			go func() { through <- s.Flush(t.Context()) }()
@@ -532,7 +527,7 @@ func TestFlush(t *testing.T) {
 			for range 3 {
 				gate <- struct{}{}
 			}
-			require.True(t, <-through, "what comes later is not waited for")
+			require.True(t, <-through, "it waited for a later message")
 			require.Equal(t, chunks(0, 3), got.get())
 			close(gate)
 			require.True(t, s.Flush(t.Context()))

@@ -1,29 +1,27 @@
 package bus
 
-// ToolConfirmationRequest asks a person whether a call may run.
+// ToolConfirmationRequest asks an approver whether a call may run.
 type ToolConfirmationRequest struct {
-	CorrelationID   string         `json:"correlationId"` // "" when asked: [Ask] makes one
+	CorrelationID   string         `json:"correlationId"` // may be empty: [Ask] generates one
 	CallID          string         `json:"callId,omitempty"`
 	ToolCall        ToolCall       `json:"toolCall"`
-	ServerName      string         `json:"serverName,omitempty"`      // MCP server that the tool belongs to
-	ToolAnnotations map[string]any `json:"toolAnnotations,omitempty"` // what that server says of the tool; not verified
-	Subagent        string         `json:"subagent,omitempty"`        // who calls; "" is the main agent
+	ServerName      string         `json:"serverName,omitempty"`      // MCP server of the tool
+	ToolAnnotations map[string]any `json:"toolAnnotations,omitempty"` // annotations that the server sent; not verified
+	Subagent        string         `json:"subagent,omitempty"`        // the subagent that calls; "": the main agent
 	Details         Confirmation   `json:"details"`
-	Decision        Explanation    `json:"decision"`            // why it is asked
-	Outcomes        []Outcome      `json:"outcomes"`            // the answers that are taken, in the order to offer them
-	Remembers       []Remembered   `json:"remembers,omitempty"` // what those of them stand for that last, in the same order
-	Modified        bool           `json:"modified,omitempty"`  // Details show what a person has changed
-	// Unasked says, for people, what would let such a call run without a question:
-	// a flag, a rule.
+	Decision        Explanation    `json:"decision"`            // why approval is required
+	Outcomes        []Outcome      `json:"outcomes"`            // the accepted outcomes, in the order to offer them
+	Remembers       []Remembered   `json:"remembers,omitempty"` // the rules that the lasting outcomes store, in the same order
+	Modified        bool           `json:"modified,omitempty"`  // Details show content that the user has modified
+	// Unasked names the flag or rule that would let such a call run without approval, in words for the user.
 	Unasked string `json:"unasked,omitempty"`
 }
 
-// Remembered is what an outcome would let run from then on.
+// Remembered lists the rules that an outcome stores.
 type Remembered struct {
 	Outcome Outcome `json:"outcome"`
-	// Rules are all rules that the answer puts in force, in words, one each, as
-	// "commands that begin with git status": texts of one line that are safe to
-	// show. There is at least one.
+	// Rules describes each rule that the answer puts in force, such as "commands that begin with git status". Each text
+	// is one line and safe to print. There is at least one.
 	Rules []string `json:"rules"`
 }
 
@@ -45,9 +43,9 @@ type ToolConfirmationResponse struct {
 	Confirmed     bool    `json:"confirmed"`
 	Outcome       Outcome `json:"outcome,omitempty"` // "": proceed_once if Confirmed, else cancel
 	Payload       Payload `json:"payload,omitzero"`
-	// RequiresUserConfirmation says that whoever answers is no person and
-	// cannot tell; it is not a yes. It ends the question only if nobody else
-	// is asked: a front end that cannot tell uses [Subscription.Decline].
+	// RequiresUserConfirmation is set by a client that cannot decide without a user; it is not an approval. It ends the
+	// question only if no other subscriber can answer. A front end that cannot decide should call
+	// [Subscription.Decline].
 	RequiresUserConfirmation bool `json:"requiresUserConfirmation,omitempty"`
 }
 
@@ -59,9 +57,9 @@ func (m ToolConfirmationResponse) Correlation() string { return m.CorrelationID 
 
 func (ToolConfirmationResponse) answers() {}
 
-// Payload is what comes with an outcome.
+// Payload is the data that accompanies an outcome.
 type Payload struct {
-	NewContent *string `json:"newContent,omitempty"` // of modify_with_editor: the whole content that replaces the proposed one
-	Approved   *bool   `json:"approved,omitempty"`   // of a plan; false is a no, whatever Confirmed and Outcome say, and true is no yes without them
-	Feedback   string  `json:"feedback,omitempty"`   // the person's own words for the model, with a yes or a no
+	NewContent *string `json:"newContent,omitempty"` // for modify_with_editor: the whole content that replaces the proposed one
+	Approved   *bool   `json:"approved,omitempty"`   // for a plan: false is a denial whatever Confirmed and Outcome are; true alone is not an approval
+	Feedback   string  `json:"feedback,omitempty"`   // the user's own words for the model, with an approval or a denial
 }

@@ -2,24 +2,23 @@ package bus
 
 import "encoding/json"
 
-// Confirmation is what a person is asked to approve (AR-19). Exactly one of
-// the embedded details goes with Type; in JSON their fields stand beside the
-// others, in the form of tools.Confirmation.
+// Confirmation describes a call that needs approval. Type selects exactly one of the embedded details. In JSON the
+// fields of the details are on the same level as the others, in the form of tools.Confirmation.
 type Confirmation struct {
 	Type          ConfirmationType `json:"type"`
 	Title         string           `json:"title"`
-	SystemMessage string           `json:"systemMessage,omitempty"` // what else to know before answering, from a hook or the last answer
+	SystemMessage string           `json:"systemMessage,omitempty"` // additional information for the approver, from a hook or the previous answer
 
 	*EditDetails
 	*ExecDetails
 	*MCPDetails
 	*InfoDetails
 
-	Paths []string      `json:"paths,omitempty"` // absolute paths that would change
-	Bases []FileVersion `json:"bases,omitempty"` // what the change is computed from; execution refuses if it moved
+	Paths []string      `json:"paths,omitempty"` // absolute paths that the call would change
+	Bases []FileVersion `json:"bases,omitempty"` // the versions that the change is computed from; execution fails if they changed
 }
 
-// ConfirmationType names the details of a [Confirmation].
+// ConfirmationType selects the details of a [Confirmation].
 type ConfirmationType string
 
 // The types.
@@ -30,8 +29,7 @@ const (
 	ConfirmInfo ConfirmationType = "info"
 )
 
-// EditDetails show a change of one file. FileDiff applies to OriginalContent
-// and gives NewContent.
+// EditDetails describes a change of one file. Applying FileDiff to OriginalContent yields NewContent.
 type EditDetails struct {
 	FileName        string    `json:"fileName"`        // base name
 	FilePath        string    `json:"filePath"`        // absolute
@@ -53,50 +51,48 @@ type DiffStat struct {
 	UserRemovedChars  int `json:"user_removed_chars"`
 }
 
-// ExecDetails show a command line.
+// ExecDetails describes a command line.
 type ExecDetails struct {
 	Command      string   `json:"command"`
-	RootCommand  string   `json:"rootCommand"`     // names of all programs, for people
-	RootCommands []string `json:"rootCommands"`    // the same, one by one
-	Parts        []Part   `json:"parts,omitempty"` // everything that the line runs or writes, each with its verdict
+	RootCommand  string   `json:"rootCommand"`     // names of all programs, for display
+	RootCommands []string `json:"rootCommands"`    // the same, one entry a program
+	Parts        []Part   `json:"parts,omitempty"` // the commands and writes of the line, each with its decision
 }
 
-// MCPDetails show a call to an MCP server. What the server says of its tool is
-// not verified.
+// MCPDetails describes a call to an MCP server. The server's description of its tool is not verified.
 type MCPDetails struct {
 	ServerName          string          `json:"serverName"`
-	ToolName            string          `json:"toolName"` // the tool's own at the server, as far as it is known
+	ToolName            string          `json:"toolName"` // name of the tool at the server, if known
 	ToolDisplayName     string          `json:"toolDisplayName"`
-	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // what the call would be made with
+	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // arguments of the call
 	ToolDescription     string          `json:"toolDescription,omitempty"`
 	ToolParameterSchema json.RawMessage `json:"toolParameterSchema,omitempty"`
 }
 
-// InfoDetails show a plain question.
+// InfoDetails describes a plain question.
 type InfoDetails struct {
 	Prompt string   `json:"prompt"`
 	URLs   []string `json:"urls,omitempty"`
 }
 
-// FileVersion is a file's content that a change was computed from.
+// FileVersion identifies the content that a change was computed from.
 type FileVersion struct {
 	Path   string `json:"path"`
-	SHA256 string `json:"sha256"` // lower-case hex; that of empty input for an absent file
+	SHA256 string `json:"sha256"` // lower-case hex; the hash of empty input for a missing file
 }
 
-// Explanation is a decision of policy and where it comes from, in the form of
-// policy.Decision. Empty fields have nothing to name.
+// Explanation is a policy decision and its origin, in the form of policy.Decision. Fields that do not apply are empty.
 type Explanation struct {
 	Decision string `json:"decision"` // allow, deny or ask_user
 	Rule     string `json:"rule"`
 	Tier     string `json:"tier"`
-	Source   string `json:"source"`             // file, flag or table that holds the rule
+	Source   string `json:"source"`             // file, flag or table of the rule
 	Line     int    `json:"line"`               // 1-based, in Source; 0: not in a file
-	Reason   string `json:"reason"`             // for a person
-	Remedy   string `json:"remedy,omitempty"`   // what would change the decision
-	Message  string `json:"message,omitempty"`  // the denying rule's own words
-	Confined string `json:"confined,omitempty"` // what confines the command, as "landlock"; "" is nothing
-	Previews bool   `json:"preview,omitempty"`  // plan mode shows what the call would do instead
+	Reason   string `json:"reason"`             // reason, for the user
+	Remedy   string `json:"remedy,omitempty"`   // a change that would lead to another decision
+	Message  string `json:"message,omitempty"`  // message of the denying rule
+	Confined string `json:"confined,omitempty"` // confinement of the command, such as "landlock"; "": none
+	Previews bool   `json:"preview,omitempty"`  // plan mode previews the call instead of running it
 	Parts    []Part `json:"parts"`              // of a command line
 }
 

@@ -2,27 +2,24 @@ package bus
 
 import "errors"
 
-// Errors of publishing and asking; errors.Is finds them.
+// Errors of publishing and asking, for use with errors.Is.
 var (
-	// ErrClosed is returned once the bus has been closed.
+	// ErrClosed is returned once the bus is closed.
 	ErrClosed = errors.New("bus: closed")
-	// ErrInvalid is returned for what the bus does not carry: what is none of
-	// its messages, a question that is published instead of asked, a question
-	// whose id is in use or was, an answer without an id, or of a type that
-	// its question does not take.
-	ErrInvalid = errors.New("bus: not a message to be carried")
-	// ErrNoApprover is returned by [Ask] when nobody can answer: nobody
-	// subscribes to the question, or those who got it are gone.
+	// ErrInvalid is returned for a value that is not a message of this package, a question that is published instead of
+	// asked, a question whose id is or was in use, and an answer that has no id or a type that its question does not
+	// accept.
+	ErrInvalid = errors.New("bus: invalid message")
+	// ErrNoApprover is returned by [Ask] if no subscriber can answer: the question has no subscribers, or all of them
+	// have declined or ended.
 	ErrNoApprover = errors.New("bus: no approver")
-	// ErrAnswered is returned to whoever answers a question second.
+	// ErrAnswered is returned for a second answer to a question.
 	ErrAnswered = errors.New("bus: the question has been answered already")
-	// ErrWithdrawn is returned to whoever answers a question that nobody
-	// waits for any more.
+	// ErrWithdrawn is returned for an answer to a question whose caller no longer waits.
 	ErrWithdrawn = errors.New("bus: the question has been withdrawn")
-	// ErrOthersAsked is returned to who answers that it cannot answer, while
-	// others still can: see [Subscription.Decline].
-	ErrOthersAsked = errors.New("bus: others are asked too, so who cannot answer must decline")
-	// ErrUnknownQuestion is returned to whoever answers a question that was
-	// never asked, or so long ago that the bus has forgotten it.
-	ErrUnknownQuestion = errors.New("bus: there is no such question")
+	// ErrOthersAsked is returned for a refusal to answer while other subscribers can still answer: see
+	// [Subscription.Decline].
+	ErrOthersAsked = errors.New("bus: other subscribers can still answer; decline instead")
+	// ErrUnknownQuestion is returned for an answer to a question that was never asked, or that the bus has forgotten.
+	ErrUnknownQuestion = errors.New("bus: unknown question")
 )

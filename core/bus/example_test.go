@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// A whole front end: it shows the question, and answers it.
+// A complete front end: it shows the question, and answers it.
 func Example() {
 	ctx := context.Background()
 	b := bus.New(bus.Options{})
@@ -35,7 +35,7 @@ func Example() {
 	// proceed_once <nil>
 }
 
-// A front end elsewhere needs no Go: messages cross as JSON, either way.
+// A front end in another process needs no Go: messages cross as JSON in both directions.
 func ExampleMarshal() {
 	data, err := bus.Marshal(bus.ToolOutput{CallID: "call-1", Chunk: "a < b\n"})
 	fmt.Println(string(data), err)
@@ -47,7 +47,7 @@ func ExampleMarshal() {
 	// cancel <nil>
 }
 
-// With nobody there, a question ends at once.
+// Without a subscriber, a question ends at once.
 func ExampleAsk() {
 	b := bus.New(bus.Options{})
 	_, err := bus.Ask(context.Background(), b, bus.AskUserRequest{
@@ -57,7 +57,7 @@ func ExampleAsk() {
 	// Output: true
 }
 
-// A dialog closes when its question ends, whoever answered it.
+// A dialog closes when its question ends, whichever front end answered it.
 func ExampleSubscribe() {
 	ctx := context.Background()
 	b := bus.New(bus.Options{})
@@ -67,12 +67,12 @@ func ExampleSubscribe() {
 	closed := make(chan error)
 	bus.Subscribe(ctx, b, func(ctx context.Context, q bus.ToolConfirmationRequest) {
 		shown <- q.CorrelationID
-		<-ctx.Done() // or a key
+		<-ctx.Done() // or a key press
 		closed <- context.Cause(ctx)
 	})
 	go func() { _, _ = bus.Ask(ctx, b, bus.ToolConfirmationRequest{}) }()
 
-	// Meanwhile a browser answers, and then a third.
+	// Meanwhile a second front end answers, and then a third.
 	id := <-shown
 	fmt.Println(b.Publish(bus.ToolConfirmationResponse{CorrelationID: id, Outcome: bus.Cancel}))
 	fmt.Println(b.Publish(bus.ToolConfirmationResponse{CorrelationID: id, Confirmed: true}))

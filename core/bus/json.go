@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// message is one of the package's messages.
+// message describes one of the package's messages.
 type message struct {
 	name   Type
-	is     func(m Message) bool // by value
+	is     func(m Message) bool // m has this type, by value
 	decode func(data []byte) (Message, error)
 }
 
@@ -43,13 +43,12 @@ func known(m Message) bool {
 	return slices.ContainsFunc(messages, func(row message) bool { return row.is(m) })
 }
 
-// Marshal returns a message as one JSON object: its fields and, first, its
-// type under "type". Characters of HTML are not escaped, and bytes that are
-// not UTF-8 become U+FFFD. It fails with [ErrInvalid] on what is no message of
-// this package, and if a message holds what is not JSON.
+// Marshal encodes a message as one JSON object that begins with the message type under "type". HTML characters are not
+// escaped, and bytes that are not UTF-8 become U+FFFD. Marshal fails with [ErrInvalid] if m is not a message of this
+// package, and fails if a field holds invalid JSON.
 func Marshal(m Message) ([]byte, error) {
 	if !known(m) {
-		return nil, fmt.Errorf("%w: %T is none of its messages, which are passed by value", ErrInvalid, m)
+		return nil, fmt.Errorf("%w: %T is not a message type of this package; messages are passed by value", ErrInvalid, m)
 	}
 	b := bytes.NewBufferString(`{"type":"` + string(m.Type()) + `",`)
 	head := b.Len()
@@ -58,20 +57,19 @@ func Marshal(m Message) ([]byte, error) {
 	if err := e.Encode(withLists(m)); err != nil {
 		return nil, fmt.Errorf("bus: marshal %s: %w", m.Type(), err)
 	}
-	// The fields have their own brace, and the encoder ends with a line break.
+	// The encoded fields have their own brace, and the encoder ends with a line break.
 	data := b.Bytes()
 	return append(data[:head], data[head+1:len(data)-1]...), nil
 }
 
-// withLists returns m with empty lists where what readers expect is missing,
-// so that they find none instead of null.
+// withLists returns m with empty lists instead of null for required list fields.
 func withLists(m Message) Message {
 	switch m := m.(type) {
 	case ToolConfirmationRequest:
 		m.Outcomes = present(m.Outcomes)
 		m.Decision.Parts = present(m.Decision.Parts)
 		if m.Details.ExecDetails != nil {
-			exec := *m.Details.ExecDetails // shared with other readers
+			exec := *m.Details.ExecDetails // shared with other subscribers
 			exec.RootCommands = present(exec.RootCommands)
 			m.Details.ExecDetails = &exec
 		}
@@ -101,9 +99,9 @@ func present[T any](list []T) []T {
 	return list
 }
 
-// Unmarshal reads what [Marshal] writes. Unknown fields are ignored, so that
-// a newer writer is understood; an unknown type is refused with [ErrInvalid].
-// What it returns is not checked further: [MessageBus.Publish] does that.
+// Unmarshal decodes the form that [Marshal] writes. It ignores unknown fields, so that messages of newer versions can be
+// read, and fails with [ErrInvalid] for an unknown type. It does not validate the message further: [MessageBus.Publish]
+// does that.
 func Unmarshal(data []byte) (Message, error) {
 	var envelope struct {
 		Type Type `json:"type"`

@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// zero holds a message of each type.
+// zero returns a zero message of each type.
 func zero() []bus.Message {
 	return []bus.Message{
 		bus.ToolConfirmationRequest{}, bus.ToolConfirmationResponse{}, bus.ToolPolicyRejection{}, bus.UpdatePolicy{},
@@ -27,8 +27,7 @@ func zero() []bus.Message {
 	}
 }
 
-// filled returns a message like m in which every field, however deep, has a
-// value of its own.
+// filled returns a copy of m in which every field, however deep, has a unique value.
 func filled(m bus.Message) bus.Message {
 	v := reflect.New(reflect.TypeOf(m)).Elem()
 	n := 0
@@ -79,7 +78,7 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-// AR-22: the list of types is complete, and each survives the wire whole.
+// AR-22: the list of types is complete, and each type survives the round trip.
 func TestRoundTrip(t *testing.T) {
 	require.Len(t, zero(), len(bus.Types()))
 	for i, m := range zero() {
@@ -103,7 +102,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A reader in another language finds lists where it expects them, not null.
+// Readers in other languages find lists instead of null.
 func TestZeroMessages(t *testing.T) {
 	ms := append(zero(), bus.ToolConfirmationRequest{Details: bus.Confirmation{ExecDetails: &bus.ExecDetails{}}})
 	for _, m := range ms {
@@ -114,10 +113,10 @@ func TestZeroMessages(t *testing.T) {
 		require.NoError(t, err)
 		require.IsType(t, m, back)
 	}
-	require.Nil(t, ms[len(ms)-1].(bus.ToolConfirmationRequest).Details.RootCommands, "Marshal changed what others may read")
+	require.Nil(t, ms[len(ms)-1].(bus.ToolConfirmationRequest).Details.RootCommands, "Marshal modified a shared message")
 }
 
-// keys returns the values of an object.
+// keys returns the keys of an object.
 func keys(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	var m map[string]any
@@ -125,7 +124,7 @@ func keys(t *testing.T, data []byte) map[string]any {
 	return m
 }
 
-// The names on the wire are API. A "." leads into an object, "[]" into a list.
+// The names in the JSON are API. A "." leads into an object, "[]" into a list.
 func TestNames(t *testing.T) {
 	const parts = "text decision rule tier source line reason"
 	decision := under("decision.", "decision rule tier source line reason remedy message confined preview "+under("parts[].", parts))
@@ -171,8 +170,7 @@ func under(prefix, list string) string {
 	return prefix + strings.Join(strings.Fields(list), " "+prefix)
 }
 
-// names gathers the paths of all values; what is free inside, as arguments, is
-// one value.
+// names collects the paths of all values. A value without a fixed form, such as arguments, counts as one.
 func names(path string, v any, into map[string]bool) {
 	switch x := v.(type) {
 	case map[string]any:
@@ -195,8 +193,7 @@ func names(path string, v any, into map[string]bool) {
 	into[path] = true
 }
 
-// AR-19: what a tool shows is what a front end gets: the same JSON, but for
-// what the scheduler adds.
+// AR-19: a front end receives the JSON that a tool shows, plus the fields that the scheduler adds.
 func TestDetailsAreThoseOfTools(t *testing.T) {
 	requireSameJSON[tools.Confirmation, bus.Confirmation](t, "systemMessage", "parts[].decision", "parts[].line", "parts[].reason",
 		"parts[].rule", "parts[].source", "parts[].text", "parts[].tier")
@@ -206,7 +203,7 @@ func TestExplanationIsThatOfPolicy(t *testing.T) {
 	requireSameJSON[policy.Decision, bus.Explanation](t)
 }
 
-// requireSameJSON holds that Here has the JSON of There, and what is added.
+// requireSameJSON checks that Here has the JSON form of There plus the added fields.
 func requireSameJSON[There, Here any](t *testing.T, added ...string) {
 	t.Helper()
 	list := func(v any) []string {
@@ -233,7 +230,7 @@ func requireSameJSON[There, Here any](t *testing.T, added ...string) {
 	require.JSONEq(t, string(data), string(again))
 }
 
-// fillShown is fill without fields that are not in the JSON.
+// fillShown is fill without the fields that are not encoded.
 func fillShown(v reflect.Value) {
 	n := 0
 	for i := range v.NumField() {
@@ -258,7 +255,7 @@ func TestMarshalRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "marshal tool-confirmation-request")
 }
 
-func TestMarshalMendsText(t *testing.T) {
+func TestMarshalRepairsText(t *testing.T) {
 	data, err := bus.Marshal(bus.ToolOutput{Chunk: "a\xffb"})
 	require.NoError(t, err)
 	m, err := bus.Unmarshal(data)
@@ -288,8 +285,7 @@ func TestUnmarshal(t *testing.T) {
 	require.Equal(t, bus.ToolOutput{Chunk: "x"}, m)
 }
 
-// FuzzUnmarshal: whatever comes from another machine ends in an error or in a
-// message that survives the way back.
+// FuzzUnmarshal: any input yields an error or a message that survives the round trip.
 func FuzzUnmarshal(f *testing.F) {
 	for _, m := range zero() {
 		for _, m := range []bus.Message{m, filled(m)} {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Message is what the bus carries: one of this package's message structs, by
-// value (AR-22). [Types] lists them all; nothing else is carried.
+// Message is a message of the bus: one of the message structs of this package, by value. [Types] lists their types; the
+// bus accepts no others.
 //
-// Slices, maps and pointers in a message are shared by all that receive it:
-// neither who publishes one nor who receives it changes what they lead to.
+// Slices, maps and pointers in a message are shared by all receivers. Neither the publisher nor a receiver may modify
+// them.
 type Message interface {
 	Type() Type
 }
 
-// Type names a kind of message, on the wire too.
+// Type is the kind of a message, also in JSON.
 type Type string
 
 // The types.
@@ -48,46 +48,45 @@ type ToolCall struct {
 	Args json.RawMessage `json:"args,omitempty"` // a JSON object
 }
 
-// Failure is an error as people and programs see it; its fields are those of
-// fault.Error.
+// Failure is an error for users and programs. Its fields are those of fault.Error.
 type Failure struct {
-	Type    string `json:"type"` // class, as "file_not_found"
+	Type    string `json:"type"` // class, such as "file_not_found"
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"` // next step
 	Reason  string `json:"reason,omitempty"` // narrower cause within Type
 }
 
-// ToolPolicyRejection tells that policy did not let a call run (AR-26).
+// ToolPolicyRejection reports that policy denied a call.
 type ToolPolicyRejection struct {
 	ToolCall   ToolCall    `json:"toolCall"`
 	CallID     string      `json:"callId,omitempty"`
-	ServerName string      `json:"serverName,omitempty"` // MCP server that the tool belongs to
-	Subagent   string      `json:"subagent,omitempty"`   // who called; "" is the main agent
+	ServerName string      `json:"serverName,omitempty"` // MCP server of the tool
+	Subagent   string      `json:"subagent,omitempty"`   // the calling subagent; "": the main agent
 	Decision   Explanation `json:"decision"`
 }
 
 // Type returns [TypeToolPolicyRejection].
 func (ToolPolicyRejection) Type() Type { return TypeToolPolicyRejection }
 
-// UpdatePolicy tells that a person's answer has become a rule that allows
-// calls from now on (AR-15, AR-21). One message is one rule.
+// UpdatePolicy reports that an approval has become a rule that allows calls from now on. Each message describes one
+// rule.
 type UpdatePolicy struct {
 	ToolName         string       `json:"toolName"`
 	Persist          bool         `json:"persist,omitempty"`      // saved for later sessions
-	PersistScope     PersistScope `json:"persistScope,omitempty"` // where, if saved
+	PersistScope     PersistScope `json:"persistScope,omitempty"` // the scope, if saved
 	ArgsPattern      string       `json:"argsPattern,omitempty"`
 	CommandPrefix    []string     `json:"commandPrefix,omitempty"`
 	MCPName          string       `json:"mcpName,omitempty"`
 	AllowRedirection bool         `json:"allowRedirection,omitempty"`
-	Modes            []string     `json:"modes,omitempty"`    // approval modes it holds in; empty: all but plan
-	Subagent         string       `json:"subagent,omitempty"` // whose calls it holds for; "" is everybody's
-	Words            string       `json:"words,omitempty"`    // the rule as its question had it: see [Remembered]
+	Modes            []string     `json:"modes,omitempty"`    // approval modes that it applies in; empty: all but plan
+	Subagent         string       `json:"subagent,omitempty"` // the subagent it applies to; "": all agents
+	Words            string       `json:"words,omitempty"`    // the rule as shown with the question: see [Remembered]
 }
 
 // Type returns [TypeUpdatePolicy].
 func (UpdatePolicy) Type() Type { return TypeUpdatePolicy }
 
-// PersistScope says whose policy a saved approval belongs to.
+// PersistScope is the policy file that a saved approval goes to.
 type PersistScope string
 
 // The scopes.
@@ -96,17 +95,17 @@ const (
 	PersistUser      PersistScope = "user"
 )
 
-// ToolExecutionSuccess tells that a call has succeeded.
+// ToolExecutionSuccess reports that a call has succeeded.
 type ToolExecutionSuccess struct {
 	ToolCall ToolCall        `json:"toolCall"`
 	CallID   string          `json:"callId,omitempty"`
-	Result   json.RawMessage `json:"result,omitempty"` // the tool's result (AR-17)
+	Result   json.RawMessage `json:"result,omitempty"` // the result of the tool
 }
 
 // Type returns [TypeToolExecutionSuccess].
 func (ToolExecutionSuccess) Type() Type { return TypeToolExecutionSuccess }
 
-// ToolExecutionFailure tells that a call was executed and has failed.
+// ToolExecutionFailure reports that a call was executed and failed.
 type ToolExecutionFailure struct {
 	ToolCall ToolCall `json:"toolCall"`
 	CallID   string   `json:"callId,omitempty"`
@@ -116,8 +115,8 @@ type ToolExecutionFailure struct {
 // Type returns [TypeToolExecutionFailure].
 func (ToolExecutionFailure) Type() Type { return TypeToolExecutionFailure }
 
-// ToolCallsUpdate is a snapshot of all calls of one batch, in call order. One
-// follows each change of state, so that a lost one is made good by the next.
+// ToolCallsUpdate is a snapshot of all calls of one batch, in call order. One is published after each change of state,
+// so that the next one compensates for a dropped one.
 type ToolCallsUpdate struct {
 	SchedulerID string          `json:"schedulerId"`
 	ToolCalls   []ToolCallState `json:"toolCalls"`
@@ -126,28 +125,28 @@ type ToolCallsUpdate struct {
 // Type returns [TypeToolCallsUpdate].
 func (ToolCallsUpdate) Type() Type { return TypeToolCallsUpdate }
 
-// ToolCallState is where one call stands.
+// ToolCallState is the state of one call.
 type ToolCallState struct {
 	CallID      string          `json:"callId"`
 	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"` // what the call does, one line
+	Description string          `json:"description,omitempty"` // description of the call, one line
 	Args        json.RawMessage `json:"args,omitempty"`
 	Status      CallStatus      `json:"status"`
-	Subagent    string          `json:"subagent,omitempty"` // whose call it is; "" is the main agent's
-	// Preview says that plan mode has shown what the call would do instead of
-	// doing it: the status is success, and nothing was changed.
+	Subagent    string          `json:"subagent,omitempty"` // the calling subagent; "": the main agent
+	// Preview is set if plan mode previewed the call instead of running it: the status is success, and nothing was
+	// changed.
 	Preview       bool            `json:"preview,omitempty"`
 	CorrelationID string          `json:"correlationId,omitempty"` // of the open question, while awaiting approval
-	Outcome       Outcome         `json:"outcome,omitempty"`       // what a person chose, once asked
-	StartTime     time.Time       `json:"startTime,omitzero"`      // when execution began
-	Display       json.RawMessage `json:"display,omitempty"`       // the result for people (AR-18), once there is one
-	Error         *Failure        `json:"error,omitempty"`         // why it did not succeed
+	Outcome       Outcome         `json:"outcome,omitempty"`       // the approver's choice, once answered
+	StartTime     time.Time       `json:"startTime,omitzero"`      // start of the execution
+	Display       json.RawMessage `json:"display,omitempty"`       // the result for the user, once available
+	Error         *Failure        `json:"error,omitempty"`         // why the call did not succeed
 }
 
 // CallStatus is the state of a call.
 type CallStatus string
 
-// The states, in the order that a call takes them. The last four are final.
+// The states, in the order in which a call passes through them. The last four are final.
 const (
 	StatusValidating       CallStatus = "validating"
 	StatusAwaitingApproval CallStatus = "awaiting_approval"
@@ -155,7 +154,7 @@ const (
 	StatusExecuting        CallStatus = "executing"
 	StatusSuccess          CallStatus = "success"
 	StatusError            CallStatus = "error"
-	StatusDenied           CallStatus = "denied" // by policy or a person, or for want of one
+	StatusDenied           CallStatus = "denied" // by policy or the user, or without an approver
 	StatusCancelled        CallStatus = "cancelled"
 )
 
@@ -164,63 +163,58 @@ func (s CallStatus) Final() bool {
 	return s == StatusSuccess || s == StatusError || s == StatusDenied || s == StatusCancelled
 }
 
-// ToolOutput is a piece of live output of a call that executes.
+// ToolOutput is a piece of live output of an executing call.
 type ToolOutput struct {
 	CallID string `json:"callId"`
-	Chunk  string `json:"chunk"` // follows the call's previous chunk without a break
+	Chunk  string `json:"chunk"` // directly follows the call's previous chunk
 }
 
 // Type returns [TypeToolOutput].
 func (ToolOutput) Type() Type { return TypeToolOutput }
 
-// ConfigChanged tells that a setting has another value from now on: somebody
-// has turned a knob of a running session, or a settings file has changed. It is
-// sent once the value is in force. Messages about one key of one conversation
-// come in the order in which its values came into force. A call that sets the
-// value that is in force already is no change and announces nothing. A file's
-// new value is announced even where what is in force is stricter and stays: it
-// is Value then.
+// ConfigChanged reports that a setting has a new value: a caller changed a running session, or a settings file changed.
+// It is published once the value is in force. Messages about one key of one conversation arrive in the order in which
+// the values came into force. A call that sets the current value publishes nothing. The new value of a file is published
+// even if a stricter value stays in force; Value is then the stricter one.
 type ConfigChanged struct {
 	SessionID string `json:"sessionId"`
-	// Subagent is whose conversation it is; "" is the main agent. What a file
-	// changes holds for subagents too and is announced once, for the main agent;
-	// only where an approval mode of a subagent's own gives way to it, that is
-	// announced too, once the subagent goes on.
+	// Subagent is the conversation concerned; "": the main agent. A change of a file applies to subagents too and is
+	// published once, for the main agent. If the approval mode of a subagent yields to it, that is published as well
+	// when the subagent continues.
 	Subagent string `json:"subagent,omitempty"`
-	// Key is that of the setting, as "general.defaultApprovalMode". "": no value
-	// has changed, but what is wrong in the settings, or waits for the next
-	// session, is something else now; Value and Origin are empty.
+	// Key is the setting, such as "general.defaultApprovalMode". "": no value has changed, but the list of problems or
+	// of values that wait for the next session has; Value and Origin are then empty.
 	Key    string          `json:"key"`
-	Value  json.RawMessage `json:"value,omitempty"`  // in force now, as a settings file holds it; null: nobody gives one
-	Origin string          `json:"origin,omitempty"` // path of the settings file that it comes from now, "default" for none; "": a call in the program
+	Value  json.RawMessage `json:"value,omitempty"`  // the value in force, as in a settings file; null: unset
+	Origin string          `json:"origin,omitempty"` // path of the settings file that sets it, "default" for none; "": a call in the program
 }
 
 // Type returns [TypeConfigChanged].
 func (ConfigChanged) Type() Type { return TypeConfigChanged }
 
-// HookMessage tells that a hook runs, what it has to say, or what is wrong with it.
+// HookMessage reports that a hook runs, its message, or a problem with it.
 type HookMessage struct {
-	Event    string    `json:"event,omitempty"` // as "BeforeTool"
-	Hook     string    `json:"hook,omitempty"`  // its name, or its command; "": it is about several
+	Event    string    `json:"event,omitempty"` // such as "BeforeTool"
+	Hook     string    `json:"hook,omitempty"`  // its name or its command; "": several hooks
 	Level    HookLevel `json:"level"`
-	Text     string    `json:"text,omitempty"`     // for people; "" while it runs
-	Subagent string    `json:"subagent,omitempty"` // in whose conversation; "" is the main agent
+	Text     string    `json:"text,omitempty"`     // for the user; "" while the hook runs
+	Subagent string    `json:"subagent,omitempty"` // the subagent's conversation; "": the main agent
 }
 
 // Type returns [TypeHookMessage].
 func (HookMessage) Type() Type { return TypeHookMessage }
 
-// HookLevel is what a [HookMessage] is.
+// HookLevel is the kind of a [HookMessage].
 type HookLevel string
 
 // The levels.
 const (
-	HookRuns    HookLevel = "running" // it has begun; nothing tells its end
-	HookInfo    HookLevel = "info"    // the hook says it
-	HookWarning HookLevel = "warning" // something is wrong with it, or it does not run
+	HookRuns    HookLevel = "running" // it has started; its end is not reported
+	HookInfo    HookLevel = "info"    // a message of the hook
+	HookWarning HookLevel = "warning" // the hook has a problem, or does not run
 )
 
-// SubagentActivity tells what a subagent does.
+// SubagentActivity reports a step of a subagent.
 type SubagentActivity struct {
 	SubagentName string   `json:"subagentName"`
 	Activity     Activity `json:"activity"`
@@ -237,7 +231,7 @@ type Activity struct {
 	Status  ActivityStatus `json:"status"`
 }
 
-// ActivityType is what a step is.
+// ActivityType is the kind of a step.
 type ActivityType string
 
 // The types of steps.
@@ -246,7 +240,7 @@ const (
 	ActivityToolCall ActivityType = "tool_call"
 )
 
-// ActivityStatus is where a step stands.
+// ActivityStatus is the state of a step.
 type ActivityStatus string
 
 // The states of steps.

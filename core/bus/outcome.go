@@ -8,27 +8,26 @@ type Outcome string
 // The outcomes. Each has a row in [Outcomes].
 const (
 	ProceedOnce          Outcome = "proceed_once"            // run this call
-	ProceedAlways        Outcome = "proceed_always"          // and its like, while the session lasts
-	ProceedAlwaysAndSave Outcome = "proceed_always_and_save" // and its like, in later sessions too
-	ProceedAlwaysServer  Outcome = "proceed_always_server"   // and all of that MCP server, while the session lasts
+	ProceedAlways        Outcome = "proceed_always"          // and similar calls, while the session lasts
+	ProceedAlwaysAndSave Outcome = "proceed_always_and_save" // and similar calls, in later sessions too
+	ProceedAlwaysServer  Outcome = "proceed_always_server"   // and all calls to that MCP server, while the session lasts
 	ProceedAlwaysTool    Outcome = "proceed_always_tool"     // and all calls of that tool, while the session lasts
-	ModifyWithEditor     Outcome = "modify_with_editor"      // put Payload.NewContent in place of the proposed content, then ask again
+	ModifyWithEditor     Outcome = "modify_with_editor"      // replace the proposed content with Payload.NewContent, then ask again
 	Cancel               Outcome = "cancel"                  // do not run it
 )
 
-// OutcomeInfo is what front ends offer an [Outcome] by, and what it stores.
+// OutcomeInfo describes how front ends offer an [Outcome], and the rules it stores.
 type OutcomeInfo struct {
 	Outcome Outcome
-	Key     string // what is typed at a terminal
-	Word    string // may be typed instead, where lines are typed
-	Label   string // what a terminal shows; the key stands in brackets in it
-	// Name is the answer in a form. Of an outcome that stores rules it is the scope of
-	// these, as a policy.Scope.
+	Key     string // typed at a terminal
+	Word    string // accepted instead of Key where whole lines are typed
+	Label   string // shown at a terminal, with the key in brackets
+	// Name is the answer in a form. For an outcome that stores rules it is their policy.Scope.
 	Name  string
-	Means string // what the answer does, in a form; what it stores follows. "": no form offers it
-	// Until says how long the rules hold that the answer stores; "": it stores none.
+	Means string // the effect of the answer, in a form; the stored rules follow. "": forms do not offer it
+	// Until is how long the stored rules apply, in words; "": the outcome stores none.
 	Until string
-	Kept  bool // the rules hold in later sessions too
+	Kept  bool // the rules apply in later sessions too
 }
 
 const (
@@ -36,7 +35,7 @@ const (
 	untilEnd     = "until this session ends"
 )
 
-// Outcomes returns all outcomes in the order to offer them. Cancel is the last.
+// Outcomes returns all outcomes in the order to offer them. Cancel is last.
 func Outcomes() []OutcomeInfo {
 	return []OutcomeInfo{
 		{Outcome: ProceedOnce, Key: "y", Word: "yes", Label: "[y]es once", Name: "once", Means: "run this call"},
@@ -49,7 +48,7 @@ func Outcomes() []OutcomeInfo {
 	}
 }
 
-// Info returns the row of o in [Outcomes], or false for what is no outcome.
+// Info returns the row of o in [Outcomes], and false if o is not an outcome.
 func (o Outcome) Info() (OutcomeInfo, bool) {
 	all := Outcomes()
 	i := slices.IndexFunc(all, func(r OutcomeInfo) bool { return r.Outcome == o })
@@ -65,7 +64,7 @@ func (o Outcome) Valid() bool {
 	return ok
 }
 
-// Stores returns all rules that the answer o to m would store, in words; nil: none.
+// Stores returns a description of each rule that the answer o to m would store; nil: none.
 func (m ToolConfirmationRequest) Stores(o Outcome) []string {
 	for _, r := range m.Remembers {
 		if r.Outcome == o {
@@ -75,8 +74,7 @@ func (m ToolConfirmationRequest) Stores(o Outcome) []string {
 	return nil
 }
 
-// Lasting says of rules that have been stored how long they hold, as the end of a
-// sentence.
+// Lasting returns how long a stored rule applies, as the end of a sentence.
 func (m UpdatePolicy) Lasting() string {
 	if m.Persist {
 		return "kept for later sessions"

@@ -8,8 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// AR-21: every outcome is told from the others wherever it is offered, cancel is the
-// last, and what is kept in later sessions is no less than what lasts in this one.
+// AR-21: outcomes are distinct wherever they are offered, cancel is last, and an outcome that is kept in later sessions
+// also applies in this one.
 func TestOutcomes(t *testing.T) {
 	taken := map[string]bus.Outcome{}
 	all := bus.Outcomes()

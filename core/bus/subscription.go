@@ -7,57 +7,52 @@ import (
 	"slices"
 )
 
-// Subscription is one handler's share in a bus. It is safe for concurrent use.
+// Subscription is one handler's subscription to a bus. It is safe for concurrent use.
 type Subscription struct {
 	bus    *MessageBus
-	kind   Type // "" for all
+	kind   Type // "": all types
 	watch  bool // an observer
 	handle func(context.Context, Message)
 	ctx    context.Context // the handler's
 	cancel context.CancelCauseFunc
-	wake   chan struct{} // holds one: there may be something in the queue
+	wake   chan struct{} // buffered, capacity 1: the queue may have a message
 	done   chan struct{}
 
 	// Guarded by bus.mu.
 	queue   []queued
 	head    int          // index of the first in queue
-	waiting [classes]int // how many are queued
-	taken   int          // how many were taken out of queue, ever
-	flushes []flush      // who waits for what was queued before
+	waiting [classes]int // number of queued messages by class
+	removed int          // number of messages removed from queue so far
+	flushes []flush      // waiting calls of Flush
 	removed bool
 	dropped int64
 }
 
-// flush is somebody who waits until a subscription is through with messages.
+// flush is a call of Flush that waits for earlier messages.
 type flush struct {
-	upTo    int           // that many were taken
-	through chan struct{} // closed then
+	upTo    int           // value of removed to wait for
+	through chan struct{} // closed when reached
 }
 
-// queued is a message on its way to a handler.
+// queued is a message in a queue.
 type queued struct {
 	m Message
-	q *openQuestion // for who may answer it; else nil
+	q *openQuestion // for a subscriber that may answer it; else nil
 }
 
 // Subscribe calls handle for each message of type M, one at a time, in order.
 //
-// The subscription lasts until ctx ends, [Subscription.Unsubscribe] or
-// [MessageBus.Close]; if ctx has ended already, or the bus is closed, it has
-// ended when Subscribe returns. The handler's ctx ends with it. For a question
-// its ctx also ends as soon as the question does, with the reason as its
-// cause: [ErrAnswered], by this front end or another, or [ErrWithdrawn]. A
-// dialog shown meanwhile should then be closed.
+// The subscription lasts until ctx ends, [Subscription.Unsubscribe] or [MessageBus.Close]. If ctx has already ended, or
+// the bus is closed, the subscription has ended when Subscribe returns. The handler's ctx ends with the subscription.
+// The ctx of a question also ends with the question, and its cause is the reason: [ErrAnswered] for an answer of any
+// front end, or [ErrWithdrawn]. A dialog for the question should then close.
 //
-// Who subscribes to a question is one who can answer it, from the handler or
-// later, by publishing its answer, or says by [Subscription.Decline] that it
-// cannot; questions that are still open come first. One that ends before its
-// turn is not handed over.
+// A subscriber of a question can answer it, in the handler or later, by publishing the answer. If it cannot answer, it
+// calls [Subscription.Decline]. Questions that are still open are delivered first. A question that ends before its turn
+// is not delivered.
 //
-// A handler may publish, ask, subscribe and unsubscribe; while it asks, its
-// own subscription stands still. It must not close the bus. One that panics
-// gives up the question that it was called for, and is called again for the
-// next message.
+// A handler may publish, ask, subscribe and unsubscribe; its own subscription is blocked while it asks. It must not
+// close the bus. If it panics, the subscription declines the question of that call and continues with the next message.
 //
 // Subscribe panics if M is not one of the package's message structs.
 func Subscribe[M Message](ctx context.Context, b *MessageBus, handle func(context.Context, M)) *Subscription {
@@ -71,15 +66,13 @@ func Subscribe[M Message](ctx context.Context, b *MessageBus, handle func(contex
 	})
 }
 
-// SubscribeAll is [Subscribe] for messages of every type. Its subscriber is
-// one who can answer all questions.
+// SubscribeAll is [Subscribe] for messages of all types. The subscriber counts as able to answer all questions.
 func SubscribeAll(ctx context.Context, b *MessageBus, handle func(context.Context, Message)) *Subscription {
 	return b.subscribe(ctx, &Subscription{handle: handle})
 }
 
-// Observe is [SubscribeAll] for who only watches, as a log or a recorder: it
-// is nobody who can answer, so that questions that it alone sees end with
-// [ErrNoApprover].
+// Observe is [SubscribeAll] for a subscriber that only watches, such as a log or a recorder. It cannot answer, so a
+// question that only observers see ends with [ErrNoApprover].
 func Observe(ctx context.Context, b *MessageBus, handle func(context.Context, Message)) *Subscription {
 	return b.subscribe(ctx, &Subscription{handle: handle, watch: true})
 }
@@ -120,17 +113,15 @@ func (b *MessageBus) subscribe(ctx context.Context, s *Subscription) *Subscripti
 	return s
 }
 
-// Unsubscribe ends the subscription: what is queued is given up. It does not
-// wait for a handler that runs, or is just being called, whose ctx it ends; so
-// it may be called from there. [Subscription.Done] tells when that has
-// returned. Unsubscribing again does nothing.
+// Unsubscribe ends the subscription and drops its queued messages. It ends the ctx of a running handler without waiting
+// for the handler, so a handler may call it. [Subscription.Done] reports the end of the handler. Further calls have no
+// effect.
 func (s *Subscription) Unsubscribe() { s.end(context.Canceled) }
 
-// Decline gives up the question with a correlation id: this subscriber cannot
-// answer it, and others still may. It ends the ctx of a handler that has the
-// question; one to whom it was not handed over yet does not get it. If nobody
-// else has it, it ends with [ErrNoApprover]. A question that this subscription
-// does not have, or no longer has, is left as it is.
+// Decline reports that this subscriber cannot answer the question with the given correlation id; others still may. It
+// ends the ctx of a handler that has the question; a question that was not delivered yet is not delivered. If no other
+// subscriber has it, the question ends with [ErrNoApprover]. Decline ignores a question that this subscription does not
+// have.
 func (s *Subscription) Decline(id string) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
@@ -139,28 +130,27 @@ func (s *Subscription) Decline(id string) {
 	}
 }
 
-// Done is closed once the subscription has ended and its handler does not run
-// and never will again. A handler must not wait for it.
+// Done returns a channel that is closed once the subscription has ended and its handler has returned for the last time.
+// A handler must not wait for it.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
-// Dropped returns how many messages this subscription has missed because its
-// queue was full.
+// Dropped returns the number of messages that this subscription missed because its queue was full.
 func (s *Subscription) Dropped() int64 {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
 	return s.dropped
 }
 
-// Flush waits until the handler is through with all that was published before it
-// is called, and reports true; false where ctx or the subscription ends first. A
-// handler must not call it for its own subscription, as it would wait for itself.
+// Flush waits until the handler has returned for all messages published before the call, and returns true. It returns
+// false if ctx or the subscription ends first. A handler must not call it for its own subscription, because Flush would
+// wait for the handler.
 func (s *Subscription) Flush(ctx context.Context) bool {
 	through := make(chan struct{})
 	s.bus.mu.Lock()
-	s.flushes = append(s.flushes, flush{s.taken + len(s.queue) - s.head, through})
+	s.flushes = append(s.flushes, flush{s.removed + len(s.queue) - s.head, through})
 	s.bus.mu.Unlock()
 	select {
-	case s.wake <- struct{}{}: // in case that there is nothing to wait for
+	case s.wake <- struct{}{}: // there may be nothing to wait for
 	default:
 	}
 	select {
@@ -178,8 +168,7 @@ func (s *Subscription) end(cause error) {
 	s.bus.remove(s, cause)
 }
 
-// remove ends a subscription, and with it the questions that nobody else has.
-// b.mu is held.
+// remove ends a subscription, and the questions that only it could answer. b.mu is held.
 func (b *MessageBus) remove(s *Subscription, cause error) {
 	if s.removed {
 		return
@@ -225,7 +214,7 @@ func (s *Subscription) push(m Message, q *openQuestion) {
 	}
 }
 
-// class is what a message is to a queue, which bounds each on its own.
+// class is a kind of message with its own queue bound.
 type class int
 
 const (
@@ -245,12 +234,12 @@ func classOf(m Message) class {
 	return event
 }
 
-// run hands over message by message until the subscription ends.
+// run calls the handler for each message until the subscription ends.
 func (s *Subscription) run(stop func() bool) {
 	defer s.bus.handlers.Done()
 	defer close(s.done)
 	defer stop()
-	defer func() { s.end(context.Cause(s.ctx)) }() // in case that ctx ended, or that the handler ended the goroutine
+	defer func() { s.end(context.Cause(s.ctx)) }() // ctx ended, or the handler ended the goroutine
 	for {
 		ctx, next, ok := s.pop()
 		if ok {
@@ -265,8 +254,7 @@ func (s *Subscription) run(stop func() bool) {
 	}
 }
 
-// pop takes the first message that is still to be handed over, with the ctx
-// for its handler.
+// pop removes the next message to deliver, and returns it with the ctx for the handler.
 func (s *Subscription) pop() (context.Context, queued, bool) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
@@ -278,7 +266,7 @@ func (s *Subscription) pop() (context.Context, queued, bool) {
 		next := s.queue[s.head]
 		s.queue[s.head] = queued{}
 		s.head++
-		s.taken++
+		s.removed++
 		if s.head == len(s.queue) {
 			s.queue, s.head = s.queue[:0], 0
 		}
@@ -293,11 +281,10 @@ func (s *Subscription) pop() (context.Context, queued, bool) {
 	return nil, queued{}, false
 }
 
-// flushed tells those who wait for no more than was handed over. The handler does
-// not run, and b.mu is held.
+// flushed ends the calls of Flush that wait only for delivered messages. The handler does not run, and b.mu is held.
 func (s *Subscription) flushed() {
 	s.flushes = slices.DeleteFunc(s.flushes, func(f flush) bool {
-		if f.upTo > s.taken {
+		if f.upTo > s.removed {
 			return false
 		}
 		close(f.through)
@@ -305,7 +292,7 @@ func (s *Subscription) flushed() {
 	})
 }
 
-// call runs the handler; its panic ends here.
+// call runs the handler, and recovers from its panic.
 func (s *Subscription) call(ctx context.Context, next queued) {
 	defer func() {
 		v := recover()
