@@ -22,7 +22,7 @@ type Subscription struct {
 	queue   []queued
 	head    int          // index of the first in queue
 	waiting [classes]int // number of queued messages by class
-	removed int          // number of messages removed from queue so far
+	popped  int          // number of messages removed from queue so far
 	flushes []flush      // waiting calls of Flush
 	removed bool
 	dropped int64
@@ -30,7 +30,7 @@ type Subscription struct {
 
 // flush is a call of Flush that waits for earlier messages.
 type flush struct {
-	upTo    int           // value of removed to wait for
+	upTo    int           // value of popped to wait for
 	through chan struct{} // closed when reached
 }
 
@@ -147,7 +147,7 @@ func (s *Subscription) Dropped() int64 {
 func (s *Subscription) Flush(ctx context.Context) bool {
 	through := make(chan struct{})
 	s.bus.mu.Lock()
-	s.flushes = append(s.flushes, flush{s.removed + len(s.queue) - s.head, through})
+	s.flushes = append(s.flushes, flush{s.popped + len(s.queue) - s.head, through})
 	s.bus.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}: // there may be nothing to wait for
@@ -266,7 +266,7 @@ func (s *Subscription) pop() (context.Context, queued, bool) {
 		next := s.queue[s.head]
 		s.queue[s.head] = queued{}
 		s.head++
-		s.removed++
+		s.popped++
 		if s.head == len(s.queue) {
 			s.queue, s.head = s.queue[:0], 0
 		}
@@ -284,7 +284,7 @@ func (s *Subscription) pop() (context.Context, queued, bool) {
 // flushed ends the calls of Flush that wait only for delivered messages. The handler does not run, and b.mu is held.
 func (s *Subscription) flushed() {
 	s.flushes = slices.DeleteFunc(s.flushes, func(f flush) bool {
-		if f.upTo > s.removed {
+		if f.upTo > s.popped {
 			return false
 		}
 		close(f.through)
