@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 )
 
-// TE-05, CM-13, FS-28, FS-29, AR-30: through each provider's own wire format, a
+// TE-05, CM-13, FS-28, FS-29, AR-30, CR-32: through each provider's own wire format, a
 // file that is named with @ is patched without a read; the patch is refused, as
 // somebody else has saved the file; and the refusal alone is enough for the
 // next patch.

@@ -23,7 +23,7 @@ const (
 	apiCommand = "go test ./integration -run TestAPI -update"
 )
 
-// What an embedder can name stands in a file, a line for each thing, so that a
+// HO-05: what an embedder can name stands in a file, a line for each thing, so that a
 // change of it is seen where the change is judged. With -update it is written.
 func TestAPI(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func released(t *testing.T, dir, module, version, day string) {
 	}
 }
 
-// What stands in docs/dependencies.md of nested modules is what their
+// HO-08: what stands in docs/dependencies.md of nested modules is what their
 // go.mod requires.
 func TestDependenciesOfNestedModules(t *testing.T) {
 	t.Parallel()

@@ -132,7 +132,7 @@ func TestImportsOfTests(t *testing.T) {
 	}
 }
 
-// What bash would read is read in one place: no other package, and no test, takes
+// HO-06: what bash would read is read in one place: no other package, and no test, takes
 // command lines apart by the parser.
 func TestOneReaderOfBash(t *testing.T) {
 	for _, p := range goList(t, "linux", "./...") {
@@ -144,7 +144,7 @@ func TestOneReaderOfBash(t *testing.T) {
 	}
 }
 
-// What is wrong in a file is one type everywhere, whatever it is called: no package
+// HO-06: what is wrong in a file is one type everywhere, whatever it is called: no package
 // declares another struct with a path, a line and a message to show, but for decisions
 // of rules.
 func TestOneProblem(t *testing.T) {
@@ -176,7 +176,7 @@ func TestOneProblem(t *testing.T) {
 	}
 }
 
-// A package of the program is small enough to be read at once.
+// HO-04: a package of the program is small enough to be read at once.
 func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 	const maxFiles, maxLines = 30, 4000 // without tests
 	for _, p := range goList(t, "linux", "./cli/...") {

@@ -47,3 +47,29 @@ func TestLayoutProgramIsThreeLines(t *testing.T) {
 		t.Errorf("func main has %d lines in its body; package cli is the place for them", lines)
 	}
 }
+
+// GO-10, GO-12: one command checks format, vet, build and all tests, without cgo, and
+// builds for the other platforms.
+func TestLayoutOneCommandChecksAll(t *testing.T) {
+	t.Parallel()
+	script := readFile(t, ".ci/run")
+	for _, step := range []string{"set -euo pipefail", "gofmt -l", "go vet ./...", "go build ./...", "go test", "CGO_ENABLED=0", "for os in darwin windows", "GOOS=$os go build"} {
+		if !strings.Contains(script, step) {
+			t.Errorf(".ci/run has no %q", step)
+		}
+	}
+}
+
+// HO-10: no file of code is longer than 500 lines.
+func TestLayoutFilesAreShort(t *testing.T) {
+	t.Parallel()
+	const most = 500
+	for _, name := range repositoryFiles(t) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if lines := strings.Count(readFile(t, name), "\n"); lines > most {
+			t.Errorf("%s has %d lines; at most %d", name, lines, most)
+		}
+	}
+}

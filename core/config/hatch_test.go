@@ -64,7 +64,7 @@ func TestHatchAtStart(t *testing.T) { // RC-29
 	}
 }
 
-func TestHatchAtRunTime(t *testing.T) { // RC-29
+func TestHatchAtRunTime(t *testing.T) { // RC-29, KH-06
 	s := configtest.New(t)
 	s.Write("f", "a\n")
 	cache, err := s.FileReadCache()

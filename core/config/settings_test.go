@@ -58,7 +58,7 @@ const everything = `{
 	},
 }`
 
-// CF-01, CF-04: a Config reads its settings, and what they say holds in it.
+// CF-01, CF-03, CF-04: a Config reads its settings, and what they say holds in it.
 func TestSettingsFillParameters(t *testing.T) {
 	s := configtest.New(t, withUser(t, everything), func(p *config.Parameters) {
 		require.NoError(t, os.Mkdir(filepath.Join(p.TargetDir, "more"), 0o755))

@@ -85,7 +85,7 @@ func TestWasCancelled(t *testing.T) {
 	require.Equal(t, "skills was cancelled.", fault.WasCancelled("skills", context.Canceled).Message)
 }
 
-// PR-25: a reason is set on a copy.
+// PR-25, PR-31, KH-07, KH-10: a reason is set on a copy.
 func TestBecause(t *testing.T) {
 	err := fault.New(fault.FileChangedSinceRead, "op", "Message.", "Remedy.")
 	because := err.Because(fault.Disappeared)

@@ -24,7 +24,7 @@ func allowTool(names ...string) policy.Rule {
 	return policy.Rule{Tools: names, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: "allowed tools"}
 }
 
-// AR-25, AR-27: mode × kind. An unknown kind is asked about.
+// AR-25, AR-27, CR-21: mode × kind. An unknown kind is asked about.
 func TestModeByKind(t *testing.T) {
 	const allow, ask = policy.Allow, policy.AskUser
 	matrix := map[string][4]policy.Verdict{

@@ -49,7 +49,7 @@ func TestDefine(t *testing.T) {
 	result, err := inv.Execute(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, "Hello Ann", result.LLMContent.String())
-	require.Equal(t, `{"name":"Ann","times":2}`, string(inv.Params())) // AR-12
+	require.Equal(t, `{"name":"Ann","times":2}`, string(inv.Params())) // AR-12, CR-28
 }
 
 func TestDefineOptions(t *testing.T) {

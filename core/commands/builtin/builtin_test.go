@@ -291,7 +291,7 @@ func shown(t *testing.T, r commands.Result) string {
 	return ""
 }
 
-// CM-09: each command runs against fakes: what it does, and what it shows.
+// CM-04, CM-09: each command runs against fakes: what it does, and what it shows.
 func TestCommands(t *testing.T) {
 	tests := map[string]struct {
 		did   string // parted by ", "

@@ -232,7 +232,7 @@ func (h *history) dropped() (overwritten, lost []string) {
 // that save by rename, by truncating and in place, each of which reads the file
 // before it saves. It counts the saves that fettle took from under the editors,
 // kept beside the file or lost, and the commits that were lost.
-func TestEditorsBesideWriters(t *testing.T) { // FS-58, FS-59, FS-60, FS-66, TE-08
+func TestEditorsBesideWriters(t *testing.T) { // FS-58, FS-59, FS-60, FS-66, KH-02, TE-08
 	fx := newFixture(t, "")
 	require.NoError(t, os.WriteFile(fx.file, versionText("start", ""), 0o644))
 	each := number(60, 17_000)

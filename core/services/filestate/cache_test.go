@@ -95,7 +95,7 @@ func TestFilesAreKeptApart(t *testing.T) {
 	require.True(t, ok)
 }
 
-// RC-04: without an identity the path is the key.
+// RC-04, KH-05: without an identity the path is the key.
 func TestPathKeysKeepFilesApart(t *testing.T) {
 	var c FileReadCache
 	info := workspace.Info{Size: 3, MtimeNS: 1}
@@ -187,7 +187,7 @@ func TestRecordWriteQualifies(t *testing.T) {
 	}
 }
 
-// RC-11
+// RC-11, CR-14
 func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
 	var c FileReadCache
 	old, now := infoAt(5, 10), infoAt(6, 12)
@@ -340,7 +340,7 @@ func TestReusedInodeIsAStranger(t *testing.T) {
 	require.False(t, ok, "the old name must not stand for the new file")
 }
 
-// RC-07
+// RC-07, CR-01
 func TestDisqualify(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)

@@ -71,7 +71,7 @@ func TestStateKeepsTheNameAsked(t *testing.T) {
 	require.Equal(t, f.name("link.txt"), f.shown("link.txt").FilePath)
 }
 
-// FS-04, FS-07, FS-12, TE-02: a version for each object with content, none
+// FS-04, FS-07, FS-12, CR-07, TE-02: a version for each object with content, none
 // for anything else.
 func TestVersionsAreSpentOnContentAlone(t *testing.T) {
 	f := newFixture(t)

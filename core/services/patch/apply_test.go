@@ -36,7 +36,7 @@ func TestApplyIsStrict(t *testing.T) {
 		require.NotEmpty(t, e.Remedy)
 		require.Error(t, errors.Unwrap(e))
 	}
-	t.Run("shifted by a line", func(t *testing.T) { // FS-38
+	t.Run("shifted by a line", func(t *testing.T) { // FS-38, CR-10
 		for _, by := range []int64{-1, 1} {
 			c := corrected(t, poem, "@@ -6,3 +6,3 @@\n six\n-seven\n+7\n eight\n")
 			c.fragments[0].OldPosition += by

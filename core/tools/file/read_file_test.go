@@ -54,7 +54,7 @@ func TestReadFileEmptyFile(t *testing.T) {
 	require.Empty(t, *st.Content)
 }
 
-// FS-13
+// FS-13, CR-30
 func TestReadFileRange(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", "1\n2\n3\n4\n5\n6\n")

@@ -290,7 +290,7 @@ func execute(t testing.TB, tool tools.DeclarativeTool, a args) tools.Result {
 	return result
 }
 
-// FS-24, TE-02: both tools hand on what the one builder made, called once a
+// FS-24, CR-34, TE-02: both tools hand on what the one builder made, called once a
 // path and in order.
 func TestReadToolsOnlyPassStatesOn(t *testing.T) {
 	ws, err := workspace.Open(t.TempDir())

@@ -134,7 +134,7 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 	require.Contains(t, kinds, patch.KindLineCounts)
 }
 
-// FS-28, FS-29, PR-06, TE-03: a mismatch on a file that was fully seen shows
+// FS-28, FS-29, PR-06, CR-35, TE-03: a mismatch on a file that was fully seen shows
 // what is there, and the next call needs nothing else.
 func TestSafePatchRecoversFromItsOwnRefusal(t *testing.T) {
 	s := newSession(t)

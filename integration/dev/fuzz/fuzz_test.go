@@ -36,7 +36,7 @@ func TestPageNamesEveryTarget(t *testing.T) {
 	}
 }
 
-// What is committed stays small, is what it is named after, is run by its target,
+// HO-09: what is committed stays small, is what it is named after, is run by its target,
 // and tells nothing of the machine that it was found on.
 func TestCorpus(t *testing.T) {
 	root, targets, err := find(t.Context())
