@@ -9,12 +9,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +32,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
+// More tests run side by side than there are processors, as many wait for programs.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf})
 }
 
@@ -75,32 +81,47 @@ func TestProgram(t *testing.T) {
 			p := scripts("testdata/script", names)
 			if names.Name != layout.Fettle().Name && os.Getenv("FETTLE_FULL") == "" {
 				p.Dir, p.Files = "", aboutLayouts(t, p.Dir)
+				t.Logf("%q", p.Files)
 			}
 			testscript.Run(t, p)
 		})
 	}
 }
 
-// aboutLayouts returns the scripts that name something that layouts differ in.
+// aboutLayouts returns scripts that together name all that scripts name of a
+// layout: each of its variables, and each entry of its directory. Of the scripts
+// that name the same the shortest is taken.
 func aboutLayouts(t *testing.T, dir string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{`\[!?(` + layout.Fettle().Name + "|" + layout.Gemini().Name + `)\]`}
-	for name := range layoutNames(layout.Fettle()) {
-		names = append(names, `\$\{?`+name+`\b`)
-	}
-	about := regexp.MustCompile(strings.Join(names, "|"))
-	some := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+	texts := map[string]string{}
+	for _, name := range all {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return !about.Match(text)
-	})
-	if len(some) < len(all)/2 {
+		texts[name] = string(text)
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return len(texts[a]) - len(texts[b]) })
+	variables := slices.Sorted(maps.Keys(layoutNames(layout.Fettle())))
+	mention := regexp.MustCompile(`\$\{?(DIR\b\}?/[\w.-]+|(` + strings.Join(variables, "|") + `)\b)|\[!?(` + layout.Fettle().Name + "|" + layout.Gemini().Name + `)\]`)
+	seen := map[string]bool{}
+	var some []string
+	for _, name := range all {
+		news := false
+		for _, m := range mention.FindAllString(texts[name], -1) {
+			m = strings.NewReplacer("{", "", "}", "", "!", "").Replace(m)
+			news = news || !seen[m]
+			seen[m] = true
+		}
+		if news {
+			some = append(some, name)
+		}
+	}
+	if len(some) < 5 {
 		t.Fatalf("only %d of %d scripts are about layouts", len(some), len(all))
 	}
 	return some
