@@ -16,7 +16,7 @@ import (
 func eventReference(t *testing.T) string {
 	b := referencePage("Events", "What a session tells while it runs, and in which form: messages on the bus, events of a prompt, lines of `stream-json`, what hooks are given and\n"+
 		"say, and the names of telemetry.")
-	b.WriteString("\n## The bus\n\nMessages of `core/bus`. As JSON each is an object with `type` and the keys below. [embedding.md](../embedding.md#asking-a-person) says how to answer.\n")
+	b.WriteString("\n## The bus\n\nMessages of `core/bus`. As JSON each is an object with `type` and the keys below. [embedding.md](../embedding.md#asking-for-approval) says how to answer.\n")
 	own := parsePackage(t, "core/bus")
 	known := map[string]string{} // struct by type
 	for name := range own.structs {
