@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// run runs one call: the scheduler has judged and, where that is due, asked about
-// it before.
+// run runs one call. The scheduler has already applied the policy and obtained
+// any approval.
 func (r *remote) run(ctx context.Context, args json.RawMessage, out tools.Output) (tools.Result, error) {
 	relay := &relay{host: tools.HostOf(ctx), out: out}
 	defer relay.close()
@@ -32,7 +32,7 @@ func (r *remote) run(ctx context.Context, args json.RawMessage, out tools.Output
 	return r.result(answer), nil
 }
 
-// relay passes on what a server says of a call while that runs.
+// relay forwards the progress notifications of a running call.
 type relay struct {
 	host tools.Host
 	out  tools.Output
@@ -52,14 +52,14 @@ func (r *relay) progress(p tools.Progress) {
 	r.out.Write(progressLine(p) + "\n")
 }
 
-// close ends the relay: a tool says nothing after it has returned.
+// close stops the relay: a tool reports no progress after it has returned.
 func (r *relay) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 }
 
-// progressLine is progress for people, as "3/10 reading".
+// progressLine formats progress for display, for example "3/10 reading".
 func progressLine(p tools.Progress) string {
 	number := func(f float64) string {
 		if math.Abs(f) >= 1e15 {
@@ -77,7 +77,7 @@ func progressLine(p tools.Progress) string {
 	return line
 }
 
-// result is an answer as the model and the person get it.
+// result converts an answer into the results for the model and for display.
 func (r *remote) result(a CallResult) tools.Result {
 	s := r.server
 	render := newRendering(s.m.o.MaxText, s.m.o.MaxData)
@@ -106,8 +106,8 @@ func (r *remote) result(a CallResult) tools.Result {
 	return result
 }
 
-// promised returns structured content that is as the tool promises; other content
-// is not given to programs, and that is told.
+// promised returns structured content that matches the tool's output schema.
+// Content that does not match is withheld from programs, and a note reports that.
 func (r *remote) promised(structured json.RawMessage, render *rendering) json.RawMessage {
 	switch {
 	case !json.Valid(structured):

@@ -9,8 +9,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Add takes more servers on, as those of an extension that is enabled (AR-32);
-// one of a name that is there already is passed over. Start connects them.
+// Add registers more servers, for example those of an extension that was enabled.
+// A server whose name is already registered is ignored. Start connects the new
+// servers.
 func (m *Manager) Add(servers ...Configured) {
 	m.known.Lock()
 	defer m.known.Unlock()
@@ -22,11 +23,11 @@ func (m *Manager) Add(servers ...Configured) {
 	m.names = slices.Sorted(maps.Keys(m.servers))
 }
 
-// Remove forgets a server: ends its connection, with the process behind it, waits
-// for that, and tells that its tools are gone (Options.Changed). Calls of it that
-// run fail. A server that there is not is none to remove. The error, of code
-// cancelled where ctx ends first, is of what has not ended yet; the server is
-// forgotten all the same, and Close waits for it.
+// Remove unregisters a server: it closes the connection, terminates the server's
+// process, waits for both, and reports through Options.Changed that the tools are
+// gone. Running calls to the server fail. Removing an unknown server is a no-op.
+// If ctx ends first, the error has code cancelled; the server is unregistered all
+// the same, and Close waits for it.
 func (m *Manager) Remove(ctx context.Context, name string) error {
 	s, started := m.forget(name)
 	if s == nil {
@@ -36,16 +37,16 @@ func (m *Manager) Remove(ctx context.Context, name string) error {
 	var late error
 	if started {
 		select {
-		case <-s.gone:
+		case <-s.stopped:
 		case <-ctx.Done():
 			late = fault.Wrap(fault.Cancelled, "mcp.remove", fmt.Sprintf("Waiting for the end of the MCP server %s was cancelled.", quoted(name)), "", ctx.Err())
 		}
 	}
-	m.tell(name)
+	m.notifyChange(name)
 	return late
 }
 
-// forget takes a server out and begins to end it.
+// forget unregisters a server and starts to shut it down.
 func (m *Manager) forget(name string) (s *server, started bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,21 +65,21 @@ func (m *Manager) forget(name string) (s *server, started bool) {
 	return s, started
 }
 
-// named returns the server of a name, nil where there is none.
+// named returns the server with the given name, or nil.
 func (m *Manager) named(name string) *server {
 	m.known.RLock()
 	defer m.known.RUnlock()
 	return m.servers[name]
 }
 
-// serverNames are those of all servers, sorted.
+// serverNames returns the sorted names of all servers.
 func (m *Manager) serverNames() []string {
 	m.known.RLock()
 	defer m.known.RUnlock()
-	return m.names // replaced as a whole
+	return m.names // the slice is replaced as a whole
 }
 
-// Servers returns the servers that there are, by name, as they are configured.
+// Servers returns the configuration of all servers, sorted by name.
 func (m *Manager) Servers() []Configured {
 	var list []Configured
 	for _, s := range m.all() {
@@ -87,7 +88,7 @@ func (m *Manager) Servers() []Configured {
 	return list
 }
 
-// Running reports whether Start has been called, and Close has not.
+// Running reports whether Start has been called and Close has not.
 func (m *Manager) Running() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// AR-32: servers come and go while others stay.
+// AR-32: servers are added and removed while others stay connected.
 func TestAddAndRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stays, comes, again := newFake(tool("a")), newFake(tool("b")), newFake(tool("c"))

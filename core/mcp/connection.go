@@ -13,38 +13,38 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// How a connection is tried again.
+// Parameters of reconnection.
 const (
-	firstTries = 4                      // of a server that was never connected
-	shortest   = time.Second            // before the second try
-	longest    = time.Minute            // before any
-	lasting    = 30 * time.Second       // a connection that lasts so long was good: its loss is the first of new ones
-	grace      = 2 * time.Minute        // that the tools of a lost server stay
-	lateness   = 2 * time.Second        // that an attempt has to return once its time is over
-	calm       = 200 * time.Millisecond // between two looks at what has changed
+	firstTries = 4                      // attempts for a server that was never connected
+	minDelay   = time.Second            // first delay between two attempts
+	maxDelay    = time.Minute            // upper bound of the delay
+	stableAfter    = 30 * time.Second       // a connection that lasted this long resets the backoff
+	toolsGrace      = 2 * time.Minute        // how long the tools of a disconnected server stay registered
+	attemptGrace   = 2 * time.Second        // additional time for an attempt to return after its deadline
+	refreshInterval       = 200 * time.Millisecond // minimum time between two refreshes of the lists
 )
 
-// backoff is how long to wait after so many failures, one after the other. It
-// differs a little each time, so that servers do not come back all at once.
+// backoff returns the delay after the given number of consecutive failures. It
+// adds jitter, so that servers do not reconnect all at once.
 func backoff(failures int) time.Duration {
-	wait := longest
+	wait := maxDelay
 	if failures < 7 {
-		wait = shortest << (failures - 1)
+		wait = minDelay << (failures - 1)
 	}
-	wait = min(wait, longest*4/5)
+	wait = min(wait, maxDelay*4/5)
 	return wait + rand.N(wait/4+1)
 }
 
-// supervise lives the server's lives, as they are wanted, until ctx ends.
+// supervise runs the server's connections and applies commands until ctx ends.
 func (s *server) supervise(ctx context.Context) {
-	defer close(s.gone)
+	defer close(s.stopped)
 	stop := func() {}
 	begin := func(first func(error)) {
 		life, cancel := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			s.live(life, first)
+			s.keepConnected(life, first)
 		}()
 		stop = func() { cancel(); <-ended }
 	}
@@ -56,7 +56,7 @@ func (s *server) supervise(ctx context.Context) {
 		case <-ctx.Done():
 			stop()
 			s.withdraw()
-			s.set(func(st *Status) { st.State, st.Error, st.Next = StateDisconnected, s.stopped(), time.Time{} })
+			s.set(func(st *Status) { st.State, st.Error, st.Next = StateDisconnected, s.notMaintained(), time.Time{} })
 			s.settle()
 			return
 		case c := <-s.commands:
@@ -68,15 +68,15 @@ func (s *server) supervise(ctx context.Context) {
 			stop = func() {}
 			s.withdraw()
 			s.set(func(st *Status) { st.State, st.Error, st.Next, st.Attempts = StateDisabled, nil, time.Time{}, 0 })
-			s.m.tell(s.Name)
+			s.m.notifyChange(s.Name)
 			c.reply <- nil
 		}
 	}
 }
 
-// live connects the server and keeps it connected until ctx ends or there is no
-// use in trying again. It tells first, once, whether the server is connected.
-func (s *server) live(ctx context.Context, first func(error)) {
+// keepConnected connects the server and keeps it connected until ctx ends or retrying
+// cannot succeed. It calls first once, with the outcome of the first attempt.
+func (s *server) keepConnected(ctx context.Context, first func(error)) {
 	told := false
 	tell := func(err error) {
 		if !told {
@@ -86,7 +86,7 @@ func (s *server) live(ctx context.Context, first func(error)) {
 	}
 	defer func() { tell(s.interrupted()) }()
 	failures := 0
-	gone := time.Now() // when the tools that there are have lost their server
+	gone := time.Now() // when the server behind the registered tools was lost
 	s.set(func(st *Status) { st.Attempts, st.Error = 0, nil })
 	for {
 		l, why := s.connect(ctx)
@@ -94,9 +94,9 @@ func (s *server) live(ctx context.Context, first func(error)) {
 		if l != nil {
 			tell(nil)
 			begun := time.Now()
-			stderr, why = s.attend(ctx, l)
+			stderr, why = s.watchChanges(ctx, l)
 			gone = time.Now()
-			if gone.Sub(begun) >= lasting {
+			if gone.Sub(begun) >= stableAfter {
 				failures = 0
 			}
 		}
@@ -124,31 +124,31 @@ func (s *server) live(ctx context.Context, first func(error)) {
 			}
 		})
 		s.m.o.Logger.Warn("an MCP server is not connected", "server", s.Name, "error", why, "again", wait)
-		s.m.tell(s.Name)
+		s.m.notifyChange(s.Name)
 		tell(why)
 		s.end(l)
-		if wait == 0 || !s.rest(ctx, wait, gone.Add(grace)) {
+		if wait == 0 || !s.pause(ctx, wait, gone.Add(toolsGrace)) {
 			return
 		}
 	}
 }
 
-// final reports whether there is no use in trying again.
+// final reports whether retrying cannot succeed.
 func (s *server) final(why error, failures int) bool {
 	switch {
 	case fault.CodeOf(why) == fault.MCPSignInRequired:
 		return true
 	case s.connected:
-		return false // a program that is gone may come back, as after an update
+		return false // a missing program may reappear, for example after an update
 	case fault.CodeOf(why) == fault.InvalidConfig, errors.Is(why, exec.ErrNotFound), errors.Is(why, fs.ErrNotExist), errors.Is(why, fs.ErrPermission):
 		return true
 	}
 	return failures >= firstTries
 }
 
-// rest waits, and takes the tools back when their time has come. It reports
-// whether ctx has not ended.
-func (s *server) rest(ctx context.Context, wait time.Duration, until time.Time) bool {
+// pause waits, and unregisters the tools at the given time. It reports false if
+// ctx has ended.
+func (s *server) pause(ctx context.Context, wait time.Duration, until time.Time) bool {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	kept := time.NewTimer(time.Until(until))
@@ -161,13 +161,13 @@ func (s *server) rest(ctx context.Context, wait time.Duration, until time.Time) 
 			return true
 		case <-kept.C:
 			if s.withdraw() {
-				s.m.tell(s.Name)
+				s.m.notifyChange(s.Name)
 			}
 		}
 	}
 }
 
-// attempt is what came of trying to connect.
+// attempt is the outcome of an attempt to connect.
 type attempt struct {
 	link   *link
 	offer  *offer
@@ -175,23 +175,23 @@ type attempt struct {
 	stderr []string
 }
 
-// connect makes one attempt to connect, and returns the connection or why there
-// is none.
+// connect makes one attempt to connect. It returns the connection or the reason
+// of the failure.
 func (s *server) connect(ctx context.Context) (*link, error) {
 	begun := time.Now()
 	s.set(func(st *Status) {
 		st.State, st.Next = StateConnecting, time.Time{}
 		st.Attempts++
 	})
-	s.m.tell(s.Name)
+	s.m.notifyChange(s.Name)
 	a := s.try(ctx)
 	if a.err != nil {
-		why := s.failed(a.err, a.stderr)
+		why := s.connectError(a.err, a.stderr)
 		s.set(func(st *Status) { st.Took, st.Stderr = time.Since(begun), a.stderr })
 		return nil, why
 	}
 	s.connected = true
-	s.declare(a.offer, s.offered()) // takes its time, which the server has no part in
+	s.declare(a.offer, s.offered()) // takes time that does not count against the server's deadline
 	took := time.Since(begun)
 	s.set(func(st *Status) {
 		s.link, s.offer = a.link, a.offer
@@ -201,13 +201,13 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		}
 	})
 	s.m.o.Logger.Info("an MCP server is connected", "server", s.Name, "tools", len(a.offer.tools), "dropped", len(a.offer.dropped), "took", took)
-	s.m.tell(s.Name)
+	s.m.notifyChange(s.Name)
 	return a.link, nil
 }
 
-// try dials and lists, within the time that there is for it. A Dialer that does
-// not return in time is left to itself; it is waited for by the next attempt and
-// by Close, and what it may still bring is closed.
+// try dials the server and lists its features within the connection timeout. A
+// Dialer that does not return in time keeps running in the background; the next
+// attempt and Close wait for it, and a session that it returns late is closed.
 func (s *server) try(ctx context.Context) attempt {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.attemptTimeout(), errLate)
 	defer cancel()
@@ -234,7 +234,7 @@ func (s *server) try(ctx context.Context) attempt {
 		return a
 	case <-ctx.Done():
 	}
-	over := time.NewTimer(lateness) // to say why in its own words
+	over := time.NewTimer(attemptGrace) // time for the Dialer to report its own error
 	defer over.Stop()
 	select {
 	case a := <-result:
@@ -245,7 +245,7 @@ func (s *server) try(ctx context.Context) attempt {
 	}
 }
 
-// dial connects and lists what the server offers.
+// dial connects and lists the server's features.
 func (s *server) dial(ctx context.Context) (a attempt) {
 	l := newLink()
 	a.err = s.protect("dial", func() (err error) {
@@ -264,7 +264,7 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 		return nil
 	})
 	if a.err == nil {
-		a.offer, l.missed, a.err = s.list(ctx, l, dueTools|dueResources|duePrompts, s.offered())
+		a.offer, l.missed, a.err = s.list(ctx, l, toolsChanged|resourcesChanged|promptsChanged, s.offered())
 	}
 	if a.err != nil {
 		if ctx.Err() != nil {
@@ -278,10 +278,11 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 	return a
 }
 
-// attend follows the server's changes until the connection or ctx ends. What cannot
-// be listed it tries again, after a second and after longer pauses up to a minute. It
-// returns what the server wrote last, and why the connection is no more.
-func (s *server) attend(ctx context.Context, l *link) (stderr []string, why error) {
+// watchChanges processes the server's change notifications until the connection or ctx
+// ends. A list that cannot be fetched is retried after a second, then with longer
+// delays of up to a minute. It returns the last lines of the server's stderr and
+// the reason why the connection ended.
+func (s *server) watchChanges(ctx context.Context, l *link) (stderr []string, why error) {
 	changes := l.changes
 	var quiet, again <-chan time.Time
 	missed, failures := l.missed, 0
@@ -297,7 +298,7 @@ func (s *server) attend(ctx context.Context, l *link) (stderr []string, why erro
 	for look(); ; {
 		select {
 		case <-ctx.Done():
-			return nil, s.stopped()
+			return nil, s.notMaintained()
 		case <-l.done:
 			l.end()
 			var err error
@@ -305,25 +306,26 @@ func (s *server) attend(ctx context.Context, l *link) (stderr []string, why erro
 				err = p
 			}
 			stderr = s.stderr(l.session)
-			return stderr, s.lost(err, stderr)
-		case <-l.useless:
+			return stderr, s.connectionLost(err, stderr)
+		case <-l.unusable:
 			l.end()
 			return s.stderr(l.session), s.unavailable("it does not know the session any more, as after a restart", checkServer, nil, nil)
 		case <-again:
 			again = nil
-			l.poke(missed)
+			l.notify(missed)
 		case <-changes:
-			d := l.take()
+			d := l.takePending()
 			missed = missed&^d | s.refresh(ctx, l, d)
 			look()
-			changes, quiet = nil, time.After(calm) // for a server that never stops to change
+			changes, quiet = nil, time.After(refreshInterval) // bounds the rate for a server that sends changes continuously
 		case <-quiet:
 			changes, quiet = l.changes, nil
 		}
 	}
 }
 
-// end closes a connection; nil is none. Calls that it serves fail.
+// end closes a connection, or does nothing for nil. Calls that use the connection
+// fail.
 func (s *server) end(l *link) {
 	if l == nil {
 		return
@@ -334,7 +336,8 @@ func (s *server) end(l *link) {
 	}
 }
 
-// stderr is what the process of a session last wrote there, without secrets.
+// stderr returns the last lines of the server process's stderr, with secrets
+// masked.
 func (s *server) stderr(session Session) []string {
 	var lines []string
 	if err := s.protect("read stderr", func() error { lines = session.Stderr(); return nil }); err != nil {

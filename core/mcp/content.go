@@ -13,19 +13,20 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// maxParts is how many pieces of one answer a model gets.
+// maxParts is the maximum number of content parts of an answer that reach the
+// model.
 const maxParts = 1000
 
-// rendering turns what a server answers into what a model gets: its text marked as
-// untrusted, with what fettle has to say of it before, and data with a note.
+// rendering converts a server's answer into model content: text marked as
+// untrusted, preceded by notes of fettle's own, and data with a note.
 type rendering struct {
-	maxText, maxData int // what is left of both, in bytes
+	maxText, maxData int // remaining bytes of each kind
 
-	notes  []string // of fettle's own
+	notes  []string // written by fettle
 	parts  []tools.Part
-	shown  []string // for people
-	cut    int      // bytes of text that are left out
-	missed int      // parts that are left out
+	shown  []string // for display
+	omittedBytes    int      // omitted bytes of text
+	omitted int      // omitted parts
 }
 
 func newRendering(maxText, maxData int) *rendering {
@@ -48,7 +49,7 @@ func (r *rendering) part(p tools.Part) {
 	}
 }
 
-// linkLine names a resource in one line.
+// linkLine formats a resource as one line.
 func linkLine(l tools.ResourceLink) string {
 	line := "Resource Link: " + cmp.Or(escape.Plain(l.Title, 200), escape.Plain(l.Name, 200), "resource") + " at " + escape.Plain(l.URI, 2000)
 	if l.MIMEType != "" {
@@ -63,17 +64,17 @@ func linkLine(l tools.ResourceLink) string {
 	return line
 }
 
-// text adds text; from is the URI of the resource that holds it, or "".
+// text adds text. from is the URI of the resource that contains it, or "".
 func (r *rendering) text(text, from string) {
 	if len(r.parts) >= maxParts {
-		r.missed++
-		r.cut += len(text)
+		r.omitted++
+		r.omittedBytes += len(text)
 		return
 	}
 	text = strings.ToValidUTF8(text, "\ufffd")
 	kept, cut := ends(text, r.maxText)
 	r.maxText -= len(text) - cut
-	r.cut += cut
+	r.omittedBytes += cut
 	marked := kept
 	if from != "" {
 		marked = resourceLabel(from) + ":\n" + kept
@@ -82,13 +83,13 @@ func (r *rendering) text(text, from string) {
 	r.shown = append(r.shown, kept)
 }
 
-// resourceLabel names the resource that holds something, in its server's words.
+// resourceLabel names the resource that contains a text, quoting its server.
 func resourceLabel(uri string) string {
 	return "Resource " + escape.Quote(escape.Clip(escape.OneLine(uri), 200))
 }
 
-// ends returns text of at most limit bytes: of a longer one the beginning and the
-// end, with how much is left out between them.
+// ends returns at most limit bytes of text. It shortens a longer text to its
+// beginning and end, with a marker that states how many bytes are omitted.
 func ends(text string, limit int) (kept string, cut int) {
 	limit = max(limit, 0)
 	head, tail, cut := escape.Ends(text, limit-limit/4, limit/4)
@@ -98,10 +99,10 @@ func ends(text string, limit int) (kept string, cut int) {
 	return strings.TrimSpace(fmt.Sprintf("%s\n... [%d bytes omitted] ...\n%s", head, cut, tail)), cut
 }
 
-// data adds a payload, with a note that says what it is; from is as with text.
+// data adds binary data with a note that describes it. from is as for text.
 func (r *rendering) data(from, mimeType string, data []byte) {
 	if len(r.parts) >= maxParts {
-		r.missed++
+		r.omitted++
 		return
 	}
 	mimeType = plainType(mimeType)
@@ -129,11 +130,11 @@ func (r *rendering) data(from, mimeType string, data []byte) {
 	r.parts = append(r.parts, tools.Part{InlineData: &tools.InlineData{MIMEType: mimeType, Data: data}})
 }
 
-// mimeToken is a type or a subtype.
+// mimeToken matches a MIME type or subtype.
 var mimeToken = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$`)
 
-// plainType returns a MIME type, without parameters; where it is none, that of
-// unknown data.
+// plainType returns a MIME type without parameters, or the type of unknown data
+// if s is not a MIME type.
 func plainType(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	s = strings.ToLower(strings.TrimSpace(s))
@@ -144,14 +145,14 @@ func plainType(s string) string {
 	return s
 }
 
-// content is what the model gets.
+// content returns the content for the model.
 func (r *rendering) content() []tools.Part {
 	notes := r.notes
-	if r.cut > 0 {
-		notes = append(notes, fmt.Sprintf("The answer is too long: %d bytes of its text are left out. Ask for less at once to see them.", r.cut))
+	if r.omittedBytes > 0 {
+		notes = append(notes, fmt.Sprintf("The answer is too long: %d bytes of its text are left out. Ask for less at once to see them.", r.omittedBytes))
 	}
-	if r.missed > 0 {
-		notes = append(notes, fmt.Sprintf("The last %d parts of the answer are left out.", r.missed))
+	if r.omitted > 0 {
+		notes = append(notes, fmt.Sprintf("The last %d parts of the answer are left out.", r.omitted))
 	}
 	parts := r.parts
 	if len(parts) == 0 {
@@ -163,7 +164,7 @@ func (r *rendering) content() []tools.Part {
 	return parts
 }
 
-// display is what a person sees.
+// display returns the text for display.
 func (r *rendering) display() string {
 	if len(r.shown) == 0 {
 		return "[no output]"
@@ -171,11 +172,12 @@ func (r *rendering) display() string {
 	return strings.Join(r.shown, "\n")
 }
 
-// maxCompared is how long content may be that is compared with structured content.
+// maxCompared is the maximum size of content that is compared with structured
+// content.
 const maxCompared = 4 << 20
 
-// sameAs reports whether the text of an answer says what its structured content
-// does: one text is its JSON, or the texts are what its only member holds.
+// sameAs reports whether the text of an answer only repeats its structured
+// content: one text is its JSON, or the texts are the values of its only member.
 func sameAs(content []tools.Part, structured json.RawMessage) bool {
 	var texts []string
 	size := len(structured)
@@ -201,7 +203,7 @@ func sameAs(content []tools.Part, structured json.RawMessage) bool {
 	if len(object) != 1 {
 		return false
 	}
-	for _, only := range object { // as servers wrap results that are no object
+	for _, only := range object { // servers wrap results that are not objects
 		if len(texts) == 1 && equals(texts[0], only) {
 			return true
 		}
@@ -218,7 +220,7 @@ func sameAs(content []tools.Part, structured json.RawMessage) bool {
 	return len(texts) > 0
 }
 
-// equals reports whether text is a value's JSON, or the string that it is.
+// equals reports whether text is the JSON of value, or the string value itself.
 func equals(text string, value any) bool {
 	if s, ok := value.(string); ok && s == text {
 		return true
@@ -227,7 +229,7 @@ func equals(text string, value any) bool {
 	return ok && reflect.DeepEqual(v, value)
 }
 
-// decode reads one JSON text, numbers digit by digit.
+// decode parses a JSON text and keeps the digits of numbers.
 func decode(raw []byte) (v any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// dialer is a Dialer whose servers are functions, by name.
+// dialer is a Dialer whose servers are functions, keyed by name.
 type dialer map[string]func(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error)
 
 func (d dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
@@ -30,8 +30,8 @@ func (d dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (
 	return dial(ctx, spec, h)
 }
 
-// fake is a session. What a test wants otherwise it sets before the session is
-// used, or through with.
+// fake is a session. A test configures it before the session is used, or through
+// with.
 type fake struct {
 	mcp.Handlers
 
@@ -42,11 +42,11 @@ type fake struct {
 	templates []mcp.ResourceTemplate
 	prompts   []mcp.Prompt
 	stderr    []string
-	listed    int // how often the tools were listed
-	roots     int // how often RootsChanged was called
+	listed    int // number of times the tools were listed
+	roots     int // number of calls of RootsChanged
 	closed    int
 	panics    string // the method that panics
-	deaf      bool   // it lists its tools whatever has become of ctx
+	deaf      bool   // it lists its tools even after ctx has ended
 	onCall    func(ctx context.Context, c mcp.Call) (mcp.CallResult, error)
 	onRead    func(ctx context.Context, uri string) ([]tools.Resource, error)
 	onPrompt  func(ctx context.Context, name string, args map[string]string) (mcp.PromptMessages, error)
@@ -64,20 +64,20 @@ func newFake(declared ...mcp.Tool) *fake {
 	}
 }
 
-// dial returns a dial function that gives s, once.
+// dial is a dial function that returns s once.
 func (s *fake) dial(_ context.Context, _ mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
 	s.Handlers = h
 	return s, nil
 }
 
-// with changes the session while it is used.
+// with changes the session under its lock.
 func (s *fake) with(change func(s *fake)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
 }
 
-// drop ends the connection, as a server does that dies.
+// drop ends the connection like a crashed server.
 func (s *fake) drop(err error) {
 	s.once.Do(func() {
 		s.err = err
@@ -85,7 +85,7 @@ func (s *fake) drop(err error) {
 	})
 }
 
-// count reads a counter of the session's while it is used.
+// count reads a counter of the session under its lock.
 func (s *fake) count(of *int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,18 +190,18 @@ func (s *fake) Close() error {
 	return nil
 }
 
-// text is an answer of one text.
+// text returns an answer of one text.
 func text(s string) mcp.CallResult { return mcp.CallResult{Content: []tools.Part{{Text: s}}} }
 
-// tool declares a tool that takes anything.
+// tool declares a tool that accepts any arguments.
 func tool(name string) mcp.Tool { return mcp.Tool{Name: name, Description: "Does " + name + "."} }
 
-// stdio is a server that a program is.
+// stdio returns the configuration of a server that is a program.
 func stdio(name string) mcp.Configured {
 	return mcp.Configured{ServerSpec: mcp.ServerSpec{Name: name, Command: "server-" + name}}
 }
 
-// manage returns a Manager that is started and closed with the test.
+// manage returns a started Manager that is closed with the test.
 func manage(t testing.TB, o mcp.Options) *mcp.Manager {
 	t.Helper()
 	m := mcp.NewManager(o)
@@ -210,7 +210,7 @@ func manage(t testing.TB, o mcp.Options) *mcp.Manager {
 	return m
 }
 
-// one returns a settled Manager of one server, named s, whose session is given.
+// one returns a settled Manager of one server, named s, with the given session.
 func one(t testing.TB, s *fake, change ...func(*mcp.Options)) *mcp.Manager {
 	t.Helper()
 	o := mcp.Options{Dialer: dialer{"s": s.dial}, Servers: []mcp.Configured{stdio("s")}}
@@ -257,7 +257,7 @@ func status(t testing.TB, m *mcp.Manager, server string) mcp.Status {
 	return all[i]
 }
 
-// changes counts what a Manager tells.
+// changes counts the notifications of a Manager.
 type changes struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -287,7 +287,7 @@ var errBroken = errors.New("broken pipe")
 
 const second = time.Second
 
-// logger writes to b, which is read once nothing writes any more.
+// logger writes to b, which may be read once no goroutine writes any more.
 func logger(b *strings.Builder) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

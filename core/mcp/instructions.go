@@ -6,15 +6,15 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// maxInstructions is how many bytes of a server's instructions are taken.
+// maxInstructions is the maximum number of bytes kept of a server's instructions.
 const maxInstructions = 16 << 10
 
-// instructionsTag is the tag around instructions.
+// instructionsTag is the tag that encloses instructions.
 const instructionsTag = "mcp_server_instructions"
 
-// Instructions returns what the connected servers say of their tools, by server,
-// each between tags that name the server and that its text cannot close. What is
-// longer than 16 KiB is cut.
+// Instructions returns the instructions of the connected servers, keyed by
+// server. Each text is enclosed in tags that name the server; the text cannot
+// close them. Text beyond 16 KiB is cut off.
 func (m *Manager) Instructions() map[string]string {
 	all := make(map[string]string)
 	for _, s := range m.all() {

@@ -16,55 +16,55 @@ type link struct {
 	session Session
 	info    Info
 	done    <-chan struct{} // of session
-	missed  due             // what could not be listed when it was connected
+	missed  changeSet             // lists that could not be fetched on connecting
 
-	changes chan struct{} // holds one where something is due
-	useless chan struct{} // closed where a request has shown that the session is of no use
+	changes chan struct{} // receives a value when pending is not empty
+	unusable chan struct{} // closed when a request has shown that the session is unusable
 	giveUp  func()        // closes useless; idempotent
 
 	mu    sync.Mutex
-	due   due
+	pending   changeSet
 	ended bool
-	calls map[*context.CancelCauseFunc]bool // of the requests that run
+	calls map[*context.CancelCauseFunc]bool // of the running requests
 }
 
 func newLink() *link {
-	l := &link{changes: make(chan struct{}, 1), useless: make(chan struct{}), calls: make(map[*context.CancelCauseFunc]bool)}
-	l.giveUp = sync.OnceFunc(func() { close(l.useless) })
+	l := &link{changes: make(chan struct{}, 1), unusable: make(chan struct{}), calls: make(map[*context.CancelCauseFunc]bool)}
+	l.giveUp = sync.OnceFunc(func() { close(l.unusable) })
 	return l
 }
 
-// due says what of a server is to be looked at again, or told.
-type due uint8
+// changeSet is a set of lists to refresh and of changes to report.
+type changeSet uint8
 
 const (
-	dueTools due = 1 << iota
-	dueResources
-	duePrompts
-	dueRoots
+	toolsChanged changeSet = 1 << iota
+	resourcesChanged
+	promptsChanged
+	rootsChanged
 )
 
-// poke notes that something is due. It does not block.
-func (l *link) poke(d due) {
+// notify adds d to the pending changes. It does not block.
+func (l *link) notify(d changeSet) {
 	l.mu.Lock()
-	l.due |= d
+	l.pending |= d
 	l.mu.Unlock()
 	select {
 	case l.changes <- struct{}{}:
-	default: // it is known already
+	default: // already signalled
 	}
 }
 
-// take returns what is due, which no longer is.
-func (l *link) take() due {
+// takePending returns the pending changes and clears them.
+func (l *link) takePending() changeSet {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := l.due
-	l.due = 0
+	d := l.pending
+	l.pending = 0
 	return d
 }
 
-// end has the requests that run fail, and those to come.
+// end cancels the running requests and refuses new ones.
 func (l *link) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,19 +75,19 @@ func (l *link) end() {
 	clear(l.calls)
 }
 
-// isDone reports whether the session has ended, or is of no use any more.
+// isDone reports whether the session has ended or become unusable.
 func (l *link) isDone() bool {
 	select {
 	case <-l.done:
 		return true
-	case <-l.useless:
+	case <-l.unusable:
 		return true
 	default:
 		return false
 	}
 }
 
-// request runs a request, whose ctx ends with errLost when the connection does.
+// request runs a request. Its ctx ends with errLost when the connection does.
 func (l *link) request(ctx context.Context, run func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -119,12 +119,12 @@ func (l *link) request(ctx context.Context, run func(ctx context.Context) error)
 	return err
 }
 
-// handlers are what a session tells the server of.
+// handlers returns the callbacks through which a session notifies the server.
 func (s *server) handlers(l *link) Handlers {
 	h := Handlers{
-		ToolsChanged:     func() { l.poke(dueTools) },
-		ResourcesChanged: func() { l.poke(dueResources) },
-		PromptsChanged:   func() { l.poke(duePrompts) },
+		ToolsChanged:     func() { l.notify(toolsChanged) },
+		ResourcesChanged: func() { l.notify(resourcesChanged) },
+		PromptsChanged:   func() { l.notify(promptsChanged) },
 		Log:              s.note,
 	}
 	if s.m.o.Elicit != nil {
@@ -141,7 +141,7 @@ func (s *server) handlers(l *link) Handlers {
 	return h
 }
 
-// note logs what a server says of itself.
+// note logs a log message of the server.
 func (s *server) note(e tools.LogEntry) {
 	write := s.m.o.Logger.Debug
 	switch e.Level {
@@ -158,21 +158,22 @@ func (s *server) note(e tools.LogEntry) {
 	write("an MCP server says", "server", s.Name, "logger", escape.Plain(e.Logger, 100), "text", escape.Plain(s.mask.Hide(text), 2000))
 }
 
-// How many of each kind are taken from one server, the first.
+// Maximum number of entries of each kind kept from one server; the first ones are
+// kept.
 const (
 	maxTools     = 5_000
 	maxResources = 10_000
 	maxPrompts   = 1_000
 )
 
-// list asks a session for what is due, each kind for itself within the time to
-// connect, and returns it with the rest of what there was. What could not be listed
-// is missed, and as it was; err is why the tools are. Those that are declared are yet
-// to be made, see [server.declare].
-func (s *server) list(ctx context.Context, l *link, d due, old *offer) (o *offer, missed due, err error) {
+// list fetches the lists in d, each within the connection timeout, and returns
+// them merged with the rest of old. A list that could not be fetched is in missed
+// and keeps its old content; err is the error of the tools. The declared tools
+// have not been created yet, see [server.declare].
+func (s *server) list(ctx context.Context, l *link, d changeSet, old *offer) (o *offer, missed changeSet, err error) {
 	o = new(offer)
 	*o = *old
-	look := func(kind due, what string, list func(ctx context.Context) error) error {
+	look := func(kind changeSet, what string, list func(ctx context.Context) error) error {
 		if d&kind == 0 {
 			return nil
 		}
@@ -185,14 +186,14 @@ func (s *server) list(ctx context.Context, l *link, d due, old *offer) (o *offer
 		}
 		return err
 	}
-	err = look(dueTools, "tools", func(ctx context.Context) error {
+	err = look(toolsChanged, "tools", func(ctx context.Context) error {
 		declared, err := l.session.Tools(ctx)
 		if err == nil {
 			o.declared = declared
 		}
 		return err
 	})
-	_ = look(dueResources, "resources", func(ctx context.Context) error {
+	_ = look(resourcesChanged, "resources", func(ctx context.Context) error {
 		resources, err := l.session.Resources(ctx)
 		if err != nil {
 			return err
@@ -204,7 +205,7 @@ func (s *server) list(ctx context.Context, l *link, d due, old *offer) (o *offer
 		}
 		return err
 	})
-	_ = look(duePrompts, "prompts", func(ctx context.Context) error {
+	_ = look(promptsChanged, "prompts", func(ctx context.Context) error {
 		prompts, err := l.session.Prompts(ctx)
 		if err == nil {
 			o.prompts = prompts[:min(len(prompts), maxPrompts)]
@@ -214,11 +215,11 @@ func (s *server) list(ctx context.Context, l *link, d due, old *offer) (o *offer
 	return o, missed, err
 }
 
-// refresh looks at what is due, and tells if anything is not as it was. It returns
-// what could not be listed.
-func (s *server) refresh(ctx context.Context, l *link, d due) (missed due) {
-	if d&dueRoots != 0 {
-		s.tellRoots(ctx, l)
+// refresh fetches the lists in d and reports a change. It returns the lists that
+// could not be fetched.
+func (s *server) refresh(ctx context.Context, l *link, d changeSet) (missed changeSet) {
+	if d&rootsChanged != 0 {
+		s.notifyRoots(ctx, l)
 	}
 	old := s.offered()
 	now, missed, _ := s.list(ctx, l, d, old)
@@ -228,24 +229,24 @@ func (s *server) refresh(ctx context.Context, l *link, d due) (missed due) {
 	}
 	s.declare(now, old)
 	s.set(func(*Status) { s.offer = now })
-	s.m.tell(s.Name)
+	s.m.notifyChange(s.Name)
 	return missed
 }
 
-// tellRoots has a session say that the roots are others.
-func (s *server) tellRoots(ctx context.Context, l *link) {
+// notifyRoots notifies the session that the roots have changed.
+func (s *server) notifyRoots(ctx context.Context, l *link) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.connectTimeout(), errLate)
 	defer cancel()
-	if err := s.protect("tell of other roots", func() error { l.session.RootsChanged(ctx); return nil }); err != nil {
-		s.m.o.Logger.Warn("an MCP server is not told of other roots", "server", s.Name, "error", s.mask.Hide(err.Error()))
+	if err := s.protect("notify of changed roots", func() error { l.session.RootsChanged(ctx); return nil }); err != nil {
+		s.m.o.Logger.Warn("notify an MCP server of changed roots", "server", s.Name, "error", s.mask.Hide(err.Error()))
 	}
 }
 
-// request runs a request of a server that is connected or comes back in time. It
-// runs it once more over a new connection where the server has certainly not begun
-// to, as after its restart. The
-// error is that of ctx, a *tools.Defect, or a *fault.Error without secrets; step
-// names the request, and what is a noun for what was asked for.
+// request runs a request of a server that is connected or reconnects in time. It
+// repeats the request once over a new connection if the server has certainly not
+// begun to run it, for example after the server was restarted. The error is that
+// of ctx, a *tools.Defect, or a *fault.Error with secrets masked. step names the
+// request, and what is a noun phrase for its object.
 func (s *server) request(ctx context.Context, step, what string, run func(ctx context.Context, session Session) error) error {
 	limited, stop := s.limited(ctx)
 	defer stop()
@@ -260,7 +261,7 @@ func (s *server) request(ctx context.Context, step, what string, run func(ctx co
 		case err == nil:
 			return nil
 		case again, l == nil, !errors.Is(err, ErrNotRun), limited.Err() != nil:
-			return s.explain(ctx, what, l, err)
+			return s.requestError(ctx, what, l, err)
 		}
 		l.giveUp()
 	}

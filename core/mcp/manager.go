@@ -14,26 +14,29 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Options are the parts of a [Manager]. Dialer is required.
+// Options configure a [Manager]. Dialer is required.
 type Options struct {
 	Dialer Dialer
-	// Servers are those to connect to. Of two of one name the first counts.
+	// Servers are the servers to connect to. If two have the same name, the first
+	// one counts.
 	Servers []Configured
-	// Elicit asks the person what a server wants to know. nil: nobody can be asked,
-	// and servers are told so. Of one server it is called only while that is connected,
-	// and not again before it has returned. ctx ends after ten minutes; the text is of
-	// 4 KiB at most, the schema of 64. Meanwhile the time of the requests that ran
-	// before stands still, half an hour at most.
+	// Elicit asks the user a question of a server. nil: elicitation is not
+	// supported, and servers are informed of that. For one server it is called
+	// only while the server is connected, and not concurrently. ctx ends after
+	// ten minutes; the text has at most 4 KiB, the schema at most 64. The
+	// timeouts of the requests that were already running are suspended meanwhile,
+	// for half an hour at most.
 	Elicit func(ctx context.Context, server string, e tools.Elicitation) (tools.Elicited, error)
-	Roots  func() []string // the session's directories; nil: servers are not told
-	// Changed is told which server's tools, resources, prompts or status are
-	// others now. Calls follow one another; it must not wait for the Manager.
+	Roots  func() []string // the session's directories; nil: roots are not supported
+	// Changed is called with the name of a server whose tools, resources, prompts
+	// or status have changed. Calls are sequential. It must not wait for the
+	// Manager.
 	Changed func(server string)
 	Logger  *slog.Logger // nil: nothing is logged
 
-	// MaxText and MaxData are how much of one answer of a server a model gets: so
-	// many bytes of text, and so many of images and other data. Zero: 256 KiB and
-	// 10 MiB. What is left out is told.
+	// MaxText and MaxData limit how many bytes of text, and of images and other
+	// data, the model receives of one answer. Zero: 256 KiB and 10 MiB. A note
+	// reports omitted content.
 	MaxText, MaxData int
 }
 
@@ -44,50 +47,51 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Configured is a server of the settings. One with Blocked or Disabled is listed
-// and not started.
+// Configured is a server from the settings. A server with Blocked or Disabled set
+// is listed but not started.
 type Configured struct {
 	ServerSpec
 	Blocked error // why it may not start; nil: it may
-	// Disabled says that it is not to start by itself, as a person wants it; for
-	// embedders, and sessions that let people choose. [Manager.Restart] starts it.
+	// Disabled prevents the automatic start, at the user's choice. It is for
+	// embedders, and for sessions that let the user choose. [Manager.Restart]
+	// starts the server.
 	Disabled bool
 }
 
-// Manager keeps a session's servers connected and makes tools, resources and
-// prompts of what they offer (EX-16). It is safe for concurrent use. Close it at
-// the end.
+// Manager keeps a session's servers connected and turns their features into
+// tools, resources and prompts. It is safe for concurrent use. The caller must
+// call Close at the end.
 //
-// A connection that is lost is made again, however often: after about a second,
-// and after twice as long each time that it does not last, up to a minute. A
-// server that was never connected is tried four times. What only a person can
-// mend is not tried again: a sign-in that is due, or before the first connection a
-// program that there is not. [Manager.Restart] begins anew.
+// A lost connection is restored, however often it is lost: after about a second,
+// and after twice the previous delay each time that the connection does not last,
+// up to a minute. A server that was never connected is tried four times. Failures
+// that only the user can repair are not retried: a required sign-in or, before
+// the first connection, a missing program. [Manager.Restart] starts over.
 type Manager struct {
 	o Options
 
-	known   sync.RWMutex       // protects what follows; taken after mu
+	known   sync.RWMutex       // protects the following fields; acquired after mu
 	servers map[string]*server // by name
 	names   []string           // of servers, sorted
 
-	telling sync.Mutex // held while Options.Changed runs
+	notifying sync.Mutex // held while Options.Changed runs
 
 	mu      sync.Mutex
-	started map[string]bool // the servers that Start has begun to connect
+	started map[string]bool // servers that Start has begun to connect
 	closed  bool
 	ctx     context.Context    // of all goroutines; nil before Start
-	cancel  context.CancelFunc // ends it; nil before Start
+	cancel  context.CancelFunc // ends ctx; nil before Start
 	running sync.WaitGroup     // all goroutines
 }
 
-// NewManager returns a Manager. It starts nothing.
+// NewManager returns a Manager. It does not start any server.
 func NewManager(o Options) *Manager {
 	m := &Manager{o: o.withDefaults(), servers: make(map[string]*server, len(o.Servers)), started: make(map[string]bool)}
 	m.Add(o.Servers...)
 	return m
 }
 
-// all returns the servers, by name.
+// all returns the servers, sorted by name.
 func (m *Manager) all() []*server {
 	m.known.RLock()
 	defer m.known.RUnlock()
@@ -98,10 +102,10 @@ func (m *Manager) all() []*server {
 	return list
 }
 
-// Start begins to connect the named servers, or all where none is named, side by
-// side, and returns at once; those that it has begun with before, and names of none,
-// it passes over. The ctx of the first call ends what all of them started, as Close
-// does.
+// Start begins to connect the named servers, or all if no name is given,
+// concurrently, and returns at once. Servers that were started before and unknown
+// names are ignored. The ctx of the first call bounds everything that all calls
+// start, as Close does.
 func (m *Manager) Start(ctx context.Context, names ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,10 +125,10 @@ func (m *Manager) Start(ctx context.Context, names ...string) {
 	}
 }
 
-// Settled waits until each of the named servers, or of all where none is named,
-// is connected or has failed once, or ctx ends, and reports which it was.
-// Options.Changed has been told by then. A server that was not started is waited
-// for too.
+// Settled waits until each of the named servers, or of all servers if no name is
+// given, is connected or has failed once. It reports false if ctx ends first.
+// Options.Changed has been called by then. Settled also waits for servers that
+// were not started.
 func (m *Manager) Settled(ctx context.Context, names ...string) bool {
 	for _, s := range m.chosen(names) {
 		select {
@@ -136,7 +140,7 @@ func (m *Manager) Settled(ctx context.Context, names ...string) bool {
 	return true
 }
 
-// chosen returns the named servers, or all for none.
+// chosen returns the named servers, or all if no name is given.
 func (m *Manager) chosen(names []string) []*server {
 	if len(names) == 0 {
 		return m.all()
@@ -150,7 +154,7 @@ func (m *Manager) chosen(names []string) []*server {
 	return list
 }
 
-// Status tells how all servers are, by name.
+// Status returns the status of all servers, sorted by name.
 func (m *Manager) Status() []Status {
 	all := m.all()
 	list := make([]Status, len(all))
@@ -160,10 +164,11 @@ func (m *Manager) Status() []Status {
 	return list
 }
 
-// Tools returns a server's tools, in the server's order, under the names that
-// [tools.QualifiedName] gives them. They stay usable: one whose server is gone for
-// the moment waits for its return, half a minute at most, or refuses with the code
-// mcp_server_unavailable. Two minutes after a server was lost it has none.
+// Tools returns a server's tools, in the server's order, under the names given by
+// [tools.QualifiedName]. The tools remain valid: while their server is
+// disconnected, a call waits at most half a minute for it to reconnect and then
+// fails with code mcp_server_unavailable. Two minutes after a server was lost,
+// Tools returns none.
 func (m *Manager) Tools(server string) []tools.DeclarativeTool {
 	s := m.named(server)
 	if s == nil {
@@ -172,12 +177,13 @@ func (m *Manager) Tools(server string) []tools.DeclarativeTool {
 	return slices.Clone(s.offered().tools)
 }
 
-// Restart ends a server's connection and makes a new one, also of a server that
-// is given up or disabled. It returns when that is connected or has failed. The
-// error is of code invalid_config for a server that there is not or that may not
-// start, not_initialized before Start of it and after Close, cancelled, or why the
-// server is not connected. It is for whoever lets a person choose among servers, as
-// embedders do: fettle's commands do not call it.
+// Restart closes a server's connection and opens a new one. It also starts a
+// server that was given up or is disabled. It returns when the server is
+// connected or has failed. The error has code invalid_config for an unknown
+// server or one that may not start, not_initialized before the server was started
+// and after Close, or cancelled; otherwise it is the reason why the server is not
+// connected. Restart is for embedders that let the user choose among servers:
+// fettle's commands do not call it.
 func (m *Manager) Restart(ctx context.Context, server string) error {
 	err := m.command(ctx.Done(), server, command{})
 	if err != nil && ctx.Err() != nil {
@@ -186,14 +192,15 @@ func (m *Manager) Restart(ctx context.Context, server string) error {
 	return err
 }
 
-// Disable ends a server's connection, until Restart, and waits for its end. Its
-// tools are gone then. The errors are those of Restart. It is for a person's choice,
-// as Restart is.
+// Disable closes a server's connection until Restart, and waits for its end. The
+// server's tools are removed. The errors are those of Restart. Like Restart, it
+// is for a choice of the user.
 func (m *Manager) Disable(server string) error {
 	return m.command(nil, server, command{disable: true})
 }
 
-// command has a server do something, and waits for it until enough is closed.
+// command sends a command to a server and waits for the reply, or until enough is
+// closed.
 func (m *Manager) command(enough <-chan struct{}, name string, c command) error {
 	s, err := m.server(name)
 	if err != nil {
@@ -206,32 +213,32 @@ func (m *Manager) command(enough <-chan struct{}, name string, c command) error 
 	runs := m.started[name] && !m.closed
 	m.mu.Unlock()
 	if !runs {
-		return s.stopped()
+		return s.notMaintained()
 	}
 	c.reply = make(chan error, 1)
 	select {
 	case s.commands <- c:
-	case <-s.gone:
-		return s.stopped()
+	case <-s.stopped:
+		return s.notMaintained()
 	case <-enough:
 		return errLate
 	}
 	select {
 	case err := <-c.reply:
 		return err
-	case <-s.gone: // the reply may be there none the less
+	case <-s.stopped: // the reply may have arrived all the same
 		select {
 		case err := <-c.reply:
 			return err
 		default:
-			return s.stopped()
+			return s.notMaintained()
 		}
 	case <-enough:
 		return errLate
 	}
 }
 
-// server returns the server of a name.
+// server returns the server with the given name.
 func (m *Manager) server(name string) (*server, error) {
 	if s := m.named(name); s != nil {
 		return s, nil
@@ -243,38 +250,39 @@ func (m *Manager) server(name string) (*server, error) {
 	return nil, fault.New(fault.InvalidConfig, "mcp.server", fmt.Sprintf("There is no MCP server %s.", quoted(name)), remedy)
 }
 
-// Has reports whether there is a server of that name (@server:uri).
+// Has reports whether a server of that name exists (@server:uri).
 func (m *Manager) Has(server string) bool { return m.named(server) != nil }
 
-// RootsChanged tells the servers that Options.Roots gives others now. It does not
-// wait for them. Whoever changes the directories of a session calls it; fettle's own
-// sessions keep theirs.
+// RootsChanged notifies the servers that the result of Options.Roots has changed.
+// It does not wait for them. Code that changes a session's directories calls it;
+// fettle's own sessions keep theirs.
 func (m *Manager) RootsChanged() {
 	for _, s := range m.all() {
 		if l := s.connection(); l != nil {
-			l.poke(dueRoots)
+			l.notify(rootsChanged)
 		}
 	}
 }
 
-// tell says that something of a server has changed.
-func (m *Manager) tell(server string) {
+// notifyChange reports a change of a server through Options.Changed.
+func (m *Manager) notifyChange(server string) {
 	if m.o.Changed == nil {
 		return
 	}
-	m.telling.Lock()
-	defer m.telling.Unlock()
-	if err := tools.Protect("", "tell what changed", func() error { m.o.Changed(server); return nil }); err != nil {
-		m.o.Logger.Error("what takes note of changes of MCP servers failed", "server", server, "error", err)
+	m.notifying.Lock()
+	defer m.notifying.Unlock()
+	if err := tools.Protect("", "report a change", func() error { m.o.Changed(server); return nil }); err != nil {
+		m.o.Logger.Error("the handler for changes of MCP servers failed", "server", server, "error", err)
 	}
 }
 
-// closeLimit is how long Close waits for what should long have ended.
+// closeLimit is how long Close waits for connections that should already have
+// ended.
 const closeLimit = 20 * time.Second
 
-// Close ends all connections, with the processes behind them, and waits for
-// them. Calls that run fail. It is idempotent. The error, of code
-// execution_failed, says that something did not end, which is then left behind.
+// Close closes all connections, terminates the servers' processes, and waits for
+// both. Running calls fail. It is idempotent. An error has code execution_failed
+// and reports that a connection or process did not end and was left behind.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -298,7 +306,7 @@ func (m *Manager) Close() error {
 		return nil
 	case <-late.C:
 		return fault.New(fault.ExecutionFailed, "mcp.close",
-			fmt.Sprintf("A connection to an MCP server has not ended %v after it was told to.", closeLimit),
+			fmt.Sprintf("A connection to an MCP server has not ended %v after Close.", closeLimit),
 			"Look for processes of MCP servers that are left over, and end them.")
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// EX-16: servers start side by side; one that hangs, panics or fails in whatever
-// way keeps nobody else.
+// EX-16: servers start concurrently; one that hangs, panics or fails does not
+// affect the others.
 func TestStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, also := newFake(tool("a"), tool("b")), newFake(tool("c"))
@@ -66,7 +66,7 @@ func TestStart(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, status(t, m, "slow").Error, "it has not failed yet")
 		synctest.Wait()
-		// All that can be known is known at once, though two hang.
+		// Every status is available at once, although two servers hang.
 		for name, want := range map[string]struct {
 			state mcp.State
 			code  fault.Code
@@ -116,8 +116,8 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// A server that was never connected is given up after a few tries, which are
-// further and further apart, and Restart begins anew.
+// A server that was never connected is given up after a few attempts with growing
+// delays, and Restart starts over.
 func TestGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries []time.Time
@@ -155,7 +155,8 @@ func TestGivesUp(t *testing.T) {
 	})
 }
 
-// A server that was connected is never given up; its tools stay for a while.
+// A server that was connected once is never given up; its tools stay registered
+// for a while.
 func TestReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var refuse atomic.Bool
@@ -184,7 +185,7 @@ func TestReconnects(t *testing.T) {
 		require.Equal(t, []string{"one", "two"}, st.Stderr)
 		require.Len(t, m.Tools("s"), 1)
 		require.Equal(t, 1, last.Load().count(&last.Load().closed))
-		// A call waits for the server's return.
+		// A call waits for the server to reconnect.
 		begun := time.Now()
 		require.Contains(t, call(t.Context(), t, kept, `{}`).LLMContent.String(), "called a")
 		require.LessOrEqual(t, time.Since(begun), 2*second)
@@ -205,7 +206,7 @@ func TestReconnects(t *testing.T) {
 		before := told.number("s")
 		tries.Store(0)
 		time.Sleep(time.Hour)
-		require.InDelta(t, 66, tries.Load(), 10) // one a minute, for ever
+		require.InDelta(t, 66, tries.Load(), 10) // one attempt a minute, without end
 		require.Greater(t, told.number("s"), before)
 
 		refuse.Store(false)
@@ -216,7 +217,7 @@ func TestReconnects(t *testing.T) {
 	})
 }
 
-// A connection that breaks again and again is not made more and more often.
+// A connection that breaks repeatedly is not restored at a growing rate.
 func TestFlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries int
@@ -240,8 +241,8 @@ func TestFlaps(t *testing.T) {
 	})
 }
 
-// A call that runs when its server dies fails, and says what is not known; it is
-// not made twice.
+// A call that runs when its server dies fails, reports that its effect is
+// unknown, and is not repeated.
 func TestDiesInMidCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -249,7 +250,7 @@ func TestDiesInMidCall(t *testing.T) {
 		var calls atomic.Int32
 		s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
 			calls.Add(1)
-			<-ctx.Done() // and not at Done: a session may be slow to notice
+			<-ctx.Done() // and not at Done: a session may notice late
 			return mcp.CallResult{}, ctx.Err()
 		}
 		m := one(t, s)
@@ -257,13 +258,13 @@ func TestDiesInMidCall(t *testing.T) {
 		time.AfterFunc(second, func() { s.drop(errBroken) })
 		r := call(t.Context(), t, a, `{}`)
 		require.Equal(t, fault.MCPServerUnavailable, r.Error.Code)
-		require.Contains(t, r.Error.Message, "is not known")
+		require.Contains(t, r.Error.Message, "unknown")
 		require.Contains(t, r.Error.Message, "out of luck")
 		require.Equal(t, int32(1), calls.Load())
 	})
 }
 
-// Close ends calls that run.
+// Close ends running calls.
 func TestCloseEndsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -279,7 +280,7 @@ func TestCloseEndsCalls(t *testing.T) {
 	})
 }
 
-// Start's ctx ends all, as Close does.
+// The end of Start's ctx ends everything, as Close does.
 func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -299,7 +300,8 @@ func TestContextEnds(t *testing.T) {
 	})
 }
 
-// A dialer that never returns does not keep Close for ever, and is told.
+// A dialer that never returns does not block Close without bound, and Close
+// reports it.
 func TestCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
@@ -314,7 +316,8 @@ func TestCloseIsBounded(t *testing.T) {
 	})
 }
 
-// What a dialer brings too late is closed, and no second attempt runs beside it.
+// A session that a dialer returns too late is closed, and no second attempt runs
+// concurrently.
 func TestLateSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := newFake(tool("late"))
@@ -337,7 +340,7 @@ func TestLateSession(t *testing.T) {
 	})
 }
 
-// So is one that lists what it has as if it had the time.
+// The same is true of a session that lists its tools too late.
 func TestLateList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := newFake(tool("late"))
@@ -394,7 +397,7 @@ func TestDisable(t *testing.T) {
 	})
 }
 
-// Restart is given up with its ctx, and ends what hangs.
+// Restart returns when its ctx ends, and ends an attempt that hangs.
 func TestRestartOfOneThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manage(t, mcp.Options{Servers: []mcp.Configured{stdio("s")}, Dialer: dialer{"s": func(ctx context.Context, _ mcp.ServerSpec, _ mcp.Handlers) (mcp.Session, error) {
@@ -408,8 +411,8 @@ func TestRestartOfOneThatHangs(t *testing.T) {
 	})
 }
 
-// While a person may have to sign in an attempt takes minutes; all else is late
-// then.
+// An attempt during which the user may have to sign in may take minutes; any
+// other is late by then.
 func TestTimeToSignIn(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spec mcp.ServerSpec
@@ -437,8 +440,8 @@ func TestTimeToSignIn(t *testing.T) {
 	}
 }
 
-// list_changed: what comes while a list is made is looked at once more, not as
-// often as it came; a list that is as it was tells nobody.
+// list_changed: notifications that arrive while a list is fetched cause one more
+// fetch, not one each; an unchanged list causes no notification.
 func TestListChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -448,7 +451,7 @@ func TestListChanged(t *testing.T) {
 		before := told.number("s")
 		kept := lookUp(t, m, "s", "a")
 
-		s.ToolsChanged() // in vain
+		s.ToolsChanged() // without an effect
 		time.Sleep(second)
 		require.Equal(t, 2, s.count(&s.listed))
 		require.Equal(t, before, told.number("s"))
@@ -462,7 +465,7 @@ func TestListChanged(t *testing.T) {
 			s.ToolsChanged()
 		}
 		time.Sleep(second / 2)
-		for range 1000 { // while it is listed
+		for range 1000 { // while the list is fetched
 			s.ToolsChanged()
 		}
 		time.Sleep(time.Minute)
@@ -482,7 +485,7 @@ func TestListChanged(t *testing.T) {
 		require.Equal(t, []string{"p"}, status(t, m, "s").Prompts)
 		require.Equal(t, 1, status(t, m, "s").Resources)
 
-		// One that fails keeps what there was.
+		// A list that cannot be fetched keeps its old content.
 		s.with(func(s *fake) { s.onList = func(context.Context) error { return errBroken } })
 		s.ToolsChanged()
 		time.Sleep(second)
@@ -490,7 +493,8 @@ func TestListChanged(t *testing.T) {
 	})
 }
 
-// What cannot be listed is tried again, however often, and keeps nothing else.
+// A list that cannot be fetched is retried without end, and does not block
+// anything else.
 func TestListsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -509,7 +513,7 @@ func TestListsAgain(t *testing.T) {
 		require.InDelta(t, 70, s.count(&s.listed)-listed, 15, "and not all the time")
 		require.Equal(t, []string{"a"}, status(t, m, "s").Tools)
 		s.with(func(s *fake) { s.onList = nil })
-		for range 1000 { // which do not put it off
+		for range 1000 { // which do not postpone it
 			s.PromptsChanged()
 			time.Sleep(second / 10)
 		}
@@ -518,7 +522,7 @@ func TestListsAgain(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Equal(t, listed, s.count(&s.listed))
 	})
-	synctest.Test(t, func(t *testing.T) { // as it is connected
+	synctest.Test(t, func(t *testing.T) { // on connecting
 		s := newFake(tool("a"))
 		s.prompts = []mcp.Prompt{{Name: "p"}}
 		s.panics = "Prompts"
@@ -531,7 +535,7 @@ func TestListsAgain(t *testing.T) {
 	})
 }
 
-// A server that says all the time that it has changed is not listed all the time.
+// A server that reports changes continuously is not listed continuously.
 func TestChangesWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -544,7 +548,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 	})
 }
 
-// Changed is called by one at a time, sees what it is told of, and may panic.
+// Changed is called sequentially, sees the reported state, and may panic.
 func TestChanged(t *testing.T) {
 	var running atomic.Int32
 	var m *mcp.Manager
@@ -581,8 +585,8 @@ func TestChanged(t *testing.T) {
 	require.NoError(t, m.Close())
 }
 
-// Whichever method of a session panics, its server alone suffers, and the rest of
-// it where that is possible.
+// A panic in any method of a session affects only its server, and as little of
+// that as possible.
 func TestPanics(t *testing.T) {
 	for method, fatal := range map[string]bool{
 		"Info": true, "Done": true, "Tools": true, "Resources": false, "ResourceTemplates": false, "Prompts": false,
@@ -631,7 +635,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// No secret of a spec comes back out, whoever quotes it.
+// No secret of a spec appears in any output, whoever quotes it.
 func TestSecrets(t *testing.T) {
 	secrets := []string{"hdr-s3cret", "env-s3cret-value", "client-s3cret", "query-s3cret", "pass-s3cret", "0f9a8b7c6d5e4f3a2b1c"}
 	all := strings.Join(secrets, " and ")
@@ -689,7 +693,7 @@ func TestSecrets(t *testing.T) {
 	})
 }
 
-// What is wrong with one list but that of the tools does not keep the rest.
+// An error in a list other than that of the tools does not affect the rest.
 func TestListsThatFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -705,7 +709,7 @@ func TestListsThatFail(t *testing.T) {
 	})
 }
 
-// Everything at once, under the race detector.
+// All methods run concurrently under the race detector.
 func TestAtOnce(t *testing.T) {
 	d := dialer{}
 	o := mcp.Options{Dialer: d, Changed: func(string) {}}

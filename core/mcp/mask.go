@@ -13,19 +13,20 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// Mask keeps what a server's configuration holds in confidence out of messages,
-// statuses and logs, whoever quotes it: the values of headers, and what follows the
-// scheme of one; of variables and arguments what is named as a secret, looks like
-// one or is the password in a URL; the client's secret; of the server's own URL the
-// user, the query, and parts of the path that look like secrets. Texts of fewer than
-// four bytes cannot be told from any other and stay. It is safe for concurrent use.
+// Mask removes the confidential values of a server's configuration from messages,
+// statuses and logs, whoever quotes them: header values, and the credential after
+// the scheme of one; variables and arguments that are named as a secret, look
+// like one, or are the password in a URL; the client secret; and of the server's
+// own URL the user, the query, and parts of the path that look like secrets.
+// Texts of fewer than four bytes are ambiguous and are not masked. It is safe for
+// concurrent use.
 type Mask struct {
 	known redact.Masker
-	own   int // values of the configuration
+	own   int // number of values from the configuration
 }
 
-// shortestSecret is how long a text is that can be told from any other, and
-// shortestPlain one that nothing says to be a secret.
+// shortestSecret is the minimum length of a masked value. shortestPlain is the
+// minimum for a value that nothing identifies as a secret.
 const (
 	shortestSecret = 4
 	shortestPlain  = 8
@@ -51,15 +52,15 @@ func NewMask(s ServerSpec) *Mask {
 	return m
 }
 
-// Learn keeps a text out, too, that the server has given the client to be known by;
-// not one that comes after a hundred others.
+// Learn adds a value to mask, such as an identifier that the server has assigned
+// to the client. After a hundred values, further ones are ignored.
 func (m *Mask) Learn(text string) {
 	if len(m.known.Values()) < m.own+100 {
 		m.known.Add(text)
 	}
 }
 
-// secrets collects what is not to be shown.
+// secrets collects the values to mask.
 type secrets struct{ list []string }
 
 func (c *secrets) add(values ...string) {
@@ -68,10 +69,10 @@ func (c *secrets) add(values ...string) {
 	}
 }
 
-// schemes are how headers begin that have a credential behind that.
+// schemes are header prefixes that a credential follows.
 var schemes = []string{"apikey", "basic", "bearer", "digest", "key", "negotiate", "token"}
 
-// header takes the value of a header, and the credential in it.
+// header adds the value of a header and the credential in it.
 func (c *secrets) header(name, value string) {
 	c.add(value)
 	scheme, credential, found := strings.Cut(strings.TrimSpace(value), " ")
@@ -81,7 +82,8 @@ func (c *secrets) header(name, value string) {
 	}
 }
 
-// named takes a value with a name, as of a variable, where it seems to be secret.
+// named adds a named value, for example of a variable, if it appears to be
+// secret.
 func (c *secrets) named(name, value string) {
 	if secretName(name) || looksRandom(value) {
 		c.add(value)
@@ -92,11 +94,11 @@ func (c *secrets) named(name, value string) {
 	c.user(value)
 }
 
-// flagValue is an argument that holds a name and a value, as --token=x or
+// flagValue matches an argument with a name and a value, such as --token=x or
 // "Authorization: Bearer x".
 var flagValue = regexp.MustCompile(`^([\w.-]+)\s*[=:]\s*(.*)$`)
 
-// arguments takes what is secret of a command line.
+// arguments adds the secrets of a command line.
 func (c *secrets) arguments(args []string) {
 	for i, a := range args {
 		name := ""
@@ -114,8 +116,8 @@ func (c *secrets) arguments(args []string) {
 	}
 }
 
-// user takes what stands before the host of a URL: the password or, without one,
-// the user, which then is a token.
+// user adds the userinfo of a URL: the password or, without a password, the user,
+// which then is a token.
 func (c *secrets) user(address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {
@@ -128,7 +130,7 @@ func (c *secrets) user(address string) {
 	c.add(u.User.Username())
 }
 
-// address takes what is secret of the server's URL.
+// address adds the secrets of the server's URL.
 func (c *secrets) address(address string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -150,27 +152,27 @@ func (c *secrets) address(address string) {
 	}
 }
 
-// What names of variables, flags and parameters say of a secret: anywhere, or as a
-// word of their own.
+// Parts of names of variables, flags and parameters that indicate a secret:
+// anywhere in the name, or as a word of its own.
 var (
 	secretPart = expression(`(?i)key|token|secret|passw|passphrase|pwd|auth|cred|cookie|session|signature|private|dsn|connection`)
 	secretWord = expression(`(?i)(^|[^a-z])(pat|pass|jwt|sig)($|[^a-z])`)
 	plainName  = expression(`(?i)(path|file|dir|author(_\w+)?)$`)
 )
 
-// expression returns a regular expression, compiled at first use.
+// expression returns a regular expression that is compiled on first use.
 func expression(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-// secretName reports whether what is called that holds a secret.
+// secretName reports whether a variable or flag of that name holds a secret.
 func secretName(name string) bool {
 	return (secretPart().MatchString(name) || secretWord().MatchString(name)) && !plainName().MatchString(name)
 }
 
 // looksRandom reports whether a value is more likely a key than a word, a number,
-// a version or a path: it has a long run of letters and digits, or changes between
-// them again and again.
+// a version or a path: it has a long run of letters and digits, or alternates
+// between them repeatedly.
 func looksRandom(value string) bool {
 	const longRun, manyChanges = 16, 4
 	if len(value) < longRun || strings.ContainsAny(value, `/\ `) {
@@ -196,10 +198,11 @@ func looksRandom(value string) bool {
 	return false
 }
 
-// Hide returns text without secrets, nor what has the shape of one.
+// Hide returns text with known secrets, and text of the shape of a secret,
+// masked.
 func (m *Mask) Hide(text string) string { return m.known.Text(text) }
 
-// fault returns f without secrets.
+// fault returns f with secrets masked.
 func (m *Mask) fault(f *fault.Error) *fault.Error {
 	c := *f
 	c.Message, c.Short, c.Remedy = m.Hide(f.Message), m.Hide(f.Short), m.Hide(f.Remedy)
@@ -207,7 +210,7 @@ func (m *Mask) fault(f *fault.Error) *fault.Error {
 	return &c
 }
 
-// cause returns err so that its text is without secrets; nil for nil.
+// cause returns err with secrets masked in its text, or nil for nil.
 func (m *Mask) cause(err error) error {
 	if err == nil {
 		return nil
@@ -218,8 +221,8 @@ func (m *Mask) cause(err error) error {
 	return err
 }
 
-// masked is an error whose own text must not be seen. It can be compared with its
-// cause, which it does not give away.
+// masked is an error that hides the text of its cause but still matches the cause
+// in errors.Is.
 type masked struct {
 	text  string
 	cause error

@@ -1,7 +1,11 @@
-// Package mcp holds what fettle knows of the Model Context Protocol without
-// speaking it: servers that a session uses, with a [Manager] that keeps them
-// connected over a [Dialer] and makes tools of what they offer, and the
-// [Service] that a session offers to clients.
+// Package mcp is the protocol-independent part of fettle's support for the Model
+// Context Protocol (MCP). On the client side, a [Manager] keeps the servers of a
+// session connected through a [Dialer] and turns their features into tools,
+// resources and prompts. On the server side, a [Service] is the interface through
+// which a session serves clients.
+//
+// Package mcp/client implements the Dialer with the official SDK, mcp/server
+// serves a Service, and mcp/oauth signs in to servers.
 package mcp
 
 import (
@@ -15,43 +19,43 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// ServerSpec is how a server is reached and what of it is used (EX-15).
+// ServerSpec describes how to reach a server and which of its tools to use.
 type ServerSpec struct {
-	Name        string // required, see [CheckServerName]; as the settings spell it
-	Description string // for people
+	Name        string // required, see [CheckServerName]; as written in the settings
+	Description string // for display
 
-	// Exactly one of these says where the server is.
-	Command   string // a program that is spoken to over its stdin and stdout
-	URL       string // of a server that runs elsewhere
-	TCP       string // a WebSocket's address, which is not supported and told (EX-18)
-	InProcess any    // a server in this process, as the [Dialer] knows it
+	// Exactly one of the following fields is set: it locates the server.
+	Command   string // a program, used over its stdin and stdout
+	URL       string // of a remote server
+	TCP       string // the address of a WebSocket, which is not supported and reported
+	InProcess any    // a server in this process, in the Dialer's own type
 
 	Args []string          // of Command
-	Env  map[string]string // variables of Command's process beside the few that every one has, see [Dialer]
-	Dir  string            // absolute directory that Command runs in; "": the session's
+	Env  map[string]string // additional variables of Command's process, see [Dialer]
+	Dir  string            // absolute working directory of Command; "": the session's
 
-	Transport Transport         // how URL is spoken to; "": HTTP, then SSE where the server does not know that
+	Transport Transport         // the transport for URL; "": streamable HTTP, then SSE if the server does not support that
 	Headers   map[string]string // of requests to URL
-	OAuth     *OAuthSpec        // how a person signs in at URL; nil: by what the server says of itself
+	OAuth     *OAuthSpec        // how the user signs in at URL; nil: by the server's metadata
 
 	ConnectTimeout time.Duration // until the server is ready; 0: 30 s, or Timeout if that is less
 	Timeout        time.Duration // of one request; 0: 10 min
 
-	// Trusted says that its tools run without asking. Whoever makes the spec leaves
-	// it out where a project claims it that nobody trusts (EX-17).
+	// Trusted lets the server's tools run without approval. The caller must not
+	// set it for a server that an untrusted project declares as trusted.
 	Trusted bool
-	// IncludeTools are the server's tools to use, by their own names; an entry may
-	// be NAME(…), of which the name counts. nil: all; empty: none.
+	// IncludeTools lists the tools to use by their own names. An entry NAME(…)
+	// counts as NAME. nil: all; empty: none.
 	IncludeTools []string
-	ExcludeTools []string // likewise, not to use; goes before IncludeTools
+	ExcludeTools []string // the tools not to use, likewise; takes precedence over IncludeTools
 
-	Source string // who configured it, for people: a file, an extension
+	Source string // where it is configured, for display: a file, an extension
 }
 
-// CheckServerName says why a server cannot be called so, nil if it can: a name is
-// UTF-8 text that can be seen, without a blank at either end, and without "*", which stands for
-// any server in rules and in the lists of servers. The error is of code
-// invalid_config.
+// CheckServerName returns an error of code invalid_config unless name is a valid
+// server name. A name is UTF-8 text of visible characters without a leading or
+// trailing blank. It must not contain "*", which stands for any server in rules
+// and in lists of servers.
 func CheckServerName(name string) error {
 	const remedy = "Use letters, digits, - and _."
 	wrong := func(why string) error {
@@ -70,7 +74,7 @@ func CheckServerName(name string) error {
 	return nil
 }
 
-// Transport is how a server is spoken to.
+// Transport identifies a transport of the protocol.
 type Transport string
 
 // The transports.
@@ -81,11 +85,11 @@ const (
 	TransportInProcess Transport = "in-process"
 )
 
-// OAuthSpec says how a person signs in to a server. Zero fields are found out
-// from the server's own metadata.
+// OAuthSpec describes how the user signs in to a server. Zero fields are
+// discovered from the server's metadata.
 type OAuthSpec struct {
-	// Enabled lets a connection that needs it open the person's browser. Without
-	// it such a connection fails, and says how to sign in.
+	// Enabled lets a connection that requires a sign-in open the user's browser.
+	// Otherwise such a connection fails, and the error explains how to sign in.
 	Enabled          bool
 	ClientID         string // "": the client registers itself
 	ClientSecret     string
@@ -95,25 +99,25 @@ type OAuthSpec struct {
 	Issuer           string
 	Scopes           []string
 	Audiences        []string
-	RedirectURI      string // a loopback address; "": one of a free port
-	TokenParamName   string // of SSE servers that want the token in the query
+	RedirectURI      string // a loopback address; "": one with a free port
+	TokenParamName   string // for SSE servers that expect the token in the query
 }
 
-// Tool is a tool as its server declares it.
+// Tool is a tool as declared by its server.
 type Tool struct {
 	Name         string
-	Title        string // for people; "": Name
+	Title        string // for display; "": Name
 	Description  string
 	InputSchema  []byte // JSON
 	OutputSchema []byte // JSON; nil: none
-	// Annotations are hints that nothing verifies, as {"readOnlyHint": true}.
+	// Annotations are unverified hints, for example {"readOnlyHint": true}.
 	Annotations map[string]any
 }
 
-// Resource is something that a server can be asked for by its URI.
+// Resource is a resource that a server lists under a URI.
 type Resource = tools.ResourceLink
 
-// ResourceTemplate names resources by an RFC 6570 template.
+// ResourceTemplate describes resources by an RFC 6570 URI template.
 type ResourceTemplate struct {
 	URITemplate string `json:"uriTemplate"`
 	Name        string `json:"name"`
@@ -122,7 +126,7 @@ type ResourceTemplate struct {
 	MIMEType    string `json:"mimeType,omitempty"`
 }
 
-// Prompt is a message, or several, that a server has ready.
+// Prompt is a prompt that a server offers.
 type Prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title,omitempty"`
@@ -130,7 +134,7 @@ type Prompt struct {
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
 }
 
-// PromptArgument is one argument of a [Prompt]. All are text.
+// PromptArgument is an argument of a [Prompt]. All arguments are text.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
@@ -138,7 +142,7 @@ type PromptArgument struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
-// PromptMessages are what a [Prompt] gives.
+// PromptMessages is the content of a filled-in [Prompt].
 type PromptMessages struct {
 	Description string
 	Messages    []tools.Message

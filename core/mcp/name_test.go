@@ -9,8 +9,9 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// EX-17: a server has no name that means others in rules and lists, or that is
-// not seen as it is; it is listed with the reason, and not dialed.
+// EX-17: a server's name cannot denote other servers in rules and lists, and is
+// displayed exactly; a server with an invalid name is listed with the reason and
+// not dialed.
 func TestServerNames(t *testing.T) {
 	for name, good := range map[string]bool{
 		"a": true, "my server": true, "über.the:top/x": true, "書架": true, `a"b`: true,

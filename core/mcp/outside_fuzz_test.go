@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// EX-17: a name of a server that counts is text that is seen as it is and stands
-// for no other; what is refused is refused in one line that can be shown.
+// EX-17: a valid server name is text that is displayed exactly and denotes no
+// other server; an invalid one is refused in one displayable line.
 func FuzzServerName(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, s := range []string{"a", "", " a", "a*", "über.the:top/x", "a\nb", "a\x1b[2J", "a\u202eb", "\xff", `a"b`, "a\u00a0b", "\u200b"} {
@@ -35,8 +35,8 @@ func FuzzServerName(f *testing.F) {
 	})
 }
 
-// What a configuration holds in confidence is in no text that is shown, wherever it
-// stands there, and what was hidden stays so.
+// No confidential value of a configuration appears in displayed text, wherever it
+// occurs there, and masking is idempotent.
 func FuzzMask(f *testing.F) {
 	fuzzseed.Add(f)
 	f.Add("sk-0123456789abcdef", "before ", " after")
@@ -47,7 +47,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("d29yZA==", "", "")
 	f.Fuzz(func(t *testing.T, secret, before, after string) {
 		if strings.Contains(secret, "*") || len(strings.TrimSpace(secret)) < 4 {
-			return // what stands in the place of secrets; and what cannot be told from other texts
+			return // the mark itself, and values that cannot be told from other text
 		}
 		for _, spec := range []mcp.ServerSpec{
 			{Headers: map[string]string{"X-Anything": secret}}, {Env: map[string]string{"API_KEY": secret}}, {Args: []string{"--token", secret}}, {OAuth: &mcp.OAuthSpec{ClientSecret: secret}},

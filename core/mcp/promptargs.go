@@ -10,22 +10,23 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// CommandName returns the name of a command that stands for a prompt: the prompt's
-// without blanks around it, and with "-" in the place of those within.
+// CommandName returns the name of the command for a prompt: the prompt's name
+// without surrounding blanks, and with "-" in place of blanks within it.
 func (p Prompt) CommandName() string { return strings.Join(strings.Fields(p.Name), "-") }
 
-// ParseArguments reads what a person has written after a prompt's command:
-// --NAME=VALUE, --NAME="VALUE", and text that names no argument. In double quotes,
-// a backslash takes the next character as it is; outside of them only a blank or a
-// quote, so that paths stay whole. After "--" all is text. A quote that is not
-// closed is text too.
+// ParseArguments parses the text after a prompt's command: --NAME=VALUE,
+// --NAME="VALUE", and text that names no argument. Within double quotes, a
+// backslash escapes the next character; outside of them it escapes only a blank
+// or a quote, so that paths stay intact. After "--" everything is text. An
+// unclosed quote is text as well.
 //
-// Text that names no argument goes to the required arguments that are not given, in
-// their order, one word or quoted text each, and then to the others. Where only one
-// required argument is not given it gets all of that text, as it is written; so does
-// the only optional one where none is required.
+// Text that names no argument is assigned to the required arguments without a
+// value, in their order, one word or quoted text each, and then to the other
+// arguments. If only one required argument has no value, it receives all of that
+// text as written; so does a single optional argument if no argument is required.
 //
-// An error, of code invalid_tool_params, names what is missing, unknown or too much.
+// An error has code invalid_tool_params and names missing, unknown or surplus
+// arguments.
 func (p Prompt) ParseArguments(text string) (map[string]string, error) {
 	args := make(map[string]string)
 	words := promptWords(text)
@@ -68,13 +69,13 @@ func (p Prompt) ParseArguments(text string) (map[string]string, error) {
 	return args, p.complete(args)
 }
 
-// promptWord is one word of what a person has written.
+// promptWord is one word of the text after a prompt's command.
 type promptWord struct {
 	named bool
 	name  string
 	value string
 	space string // blanks before it
-	next  bool   // the word before it names no argument either
+	next  bool   // the previous word names no argument either
 }
 
 // joinWords returns words as they were written.
@@ -128,9 +129,10 @@ func argumentName(text string) (string, bool) {
 	return rest[:end], true
 }
 
-// nextWord returns the word that text begins with, whether it has quotes, and what
-// follows it, by the rules of [Prompt.ParseArguments]: not those of bash, so that
-// backslashes of paths and single quotes stay as they are typed.
+// nextWord returns the first word of text, whether it is quoted, and the
+// remaining text. It follows the rules of [Prompt.ParseArguments] rather than
+// those of bash, so that backslashes of paths and single quotes are kept as
+// typed.
 func nextWord(text string) (word string, hasQuotes bool, rest string) {
 	var b strings.Builder
 	for text != "" {
@@ -159,7 +161,7 @@ func nextWord(text string) (word string, hasQuotes bool, rest string) {
 	return b.String(), hasQuotes, ""
 }
 
-// inQuotes returns text up to the closing quote, and what follows that.
+// inQuotes returns text up to the closing quote, and the remaining text.
 func inQuotes(text string) (inside, after string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

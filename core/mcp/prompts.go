@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Prompts lists the prompts of the servers, by server. Servers that have none are
-// left out.
+// Prompts returns the servers' prompts, keyed by server. Servers without prompts
+// are omitted.
 func (m *Manager) Prompts() map[string][]Prompt {
 	all := make(map[string][]Prompt)
 	for _, s := range m.all() {
@@ -22,13 +22,13 @@ func (m *Manager) Prompts() map[string][]Prompt {
 	return all
 }
 
-// maxPrompt is how many bytes the messages of a prompt may have.
+// maxPrompt is the maximum number of bytes of a prompt's messages.
 const maxPrompt = 4 << 20
 
-// Prompt has a server fill in a prompt. The error is of code invalid_tool_params
-// where there is no such prompt, or a required argument is missing;
-// mcp_server_unavailable, mcp_sign_in_required, mcp_tool_error; invalid_config for
-// a server that there is not; cancelled.
+// Prompt has a server fill in a prompt. The error has code invalid_tool_params
+// for an unknown prompt or a missing required argument; mcp_server_unavailable,
+// mcp_sign_in_required or mcp_tool_error; invalid_config for an unknown server;
+// or cancelled.
 func (m *Manager) Prompt(ctx context.Context, server, name string, args map[string]string) (PromptMessages, error) {
 	s, err := m.server(server)
 	if err != nil {
@@ -71,7 +71,7 @@ func (m *Manager) Prompt(ctx context.Context, server, name string, args map[stri
 	return messages, nil
 }
 
-// promptNames lists names, not too many of them.
+// promptNames lists a bounded number of names.
 func promptNames(list []Prompt) string {
 	const most = 20
 	var names []string
@@ -84,7 +84,7 @@ func promptNames(list []Prompt) string {
 	return strings.Join(names, ", ")
 }
 
-// complete says which required arguments are missing.
+// complete returns an error that names the missing required arguments.
 func (p Prompt) complete(args map[string]string) error {
 	var missing []string
 	for _, a := range p.Arguments {
@@ -99,7 +99,7 @@ func (p Prompt) complete(args map[string]string) error {
 		fmt.Sprintf("The prompt %s needs the arguments %s.", quoted(p.Name), strings.Join(missing, ", ")), p.usage())
 }
 
-// usage says how the prompt is called as a command.
+// usage describes the prompt's arguments as a command.
 func (p Prompt) usage() string {
 	if len(p.Arguments) == 0 {
 		return "It takes no arguments."

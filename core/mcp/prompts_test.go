@@ -110,7 +110,7 @@ func TestParseArguments(t *testing.T) {
 	}
 }
 
-// Nothing panics, and a value that is written in quotes comes back as it was.
+// Nothing panics, and a quoted value is parsed exactly.
 func FuzzParseArguments(f *testing.F) {
 	for _, s := range []string{`--a="v" x`, `--a=`, `"`, `\`, `--`, "--a=\"\\", "a\u00a0b \xff", `--b=1 "c d" -- --a`, `""`} {
 		f.Add(s)

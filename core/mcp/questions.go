@@ -9,23 +9,23 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Limits on what a server asks the person.
+// Limits on elicitation requests.
 const (
-	maxQuestion       = 4 << 10  // bytes of its text; what is longer is cut
-	maxQuestionSchema = 64 << 10 // bytes; one with more is not put
-	maxQuestionURL    = 4 << 10  // bytes of a page's address, and of its id, likewise
-	maxWaiting        = 8        // questions that wait for the one that is open; more are not put
+	maxQuestion       = 4 << 10  // bytes of the text; a longer text is shortened
+	maxQuestionSchema = 64 << 10 // bytes; a larger schema is refused
+	maxQuestionURL    = 4 << 10  // bytes of a page's address and of its id; a longer one is refused
+	maxWaiting        = 8        // requests that wait for the open one; further requests are refused
 )
 
-// How long a person has.
+// Time limits for the user.
 const (
 	questionTime = 10 * time.Minute // to answer one question
-	longestStill = 30 * time.Minute // that the clock of one request may stand still in all
+	longestStill = 30 * time.Minute // total suspension of one request's timeout
 )
 
-// questions are those that one server asks the person, one at a time.
+// questions serializes the elicitation requests of one server.
 type questions struct {
-	turn chan struct{} // holds one while a question is open
+	turn chan struct{} // holds a value while a question is open
 
 	mu     sync.Mutex
 	number int // open and waiting
@@ -36,8 +36,9 @@ func newQuestions() *questions {
 	return &questions{turn: make(chan struct{}, 1), clocks: make(map[*clock]bool)}
 }
 
-// begin takes note of a question, and stops the clocks of the requests that run:
-// it may be of any of them. Not ok: there are too many already.
+// begin registers a question and suspends the timeouts of the running requests,
+// because the question may belong to any of them. It returns ok == false if too
+// many questions are waiting.
 func (q *questions) begin() (end func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -60,12 +61,12 @@ func (q *questions) begin() (end func(), ok bool) {
 	}), true
 }
 
-// elicit puts a question of a server's to the person, and says cancel where that
-// cannot be.
+// elicit passes a server's question to the user. It answers cancel if that is not
+// possible.
 func (s *server) elicit(ctx context.Context, l *link, e tools.Elicitation) (answer tools.Elicited, err error) {
 	answer.Action = tools.ElicitCancel
 	refuse := func(why string) (tools.Elicited, error) {
-		s.m.o.Logger.Warn("a question of an MCP server is not put", "server", s.Name, "why", why)
+		s.m.o.Logger.Warn("a question of an MCP server is refused", "server", s.Name, "why", why)
 		return answer, nil
 	}
 	switch {
@@ -91,8 +92,8 @@ func (s *server) elicit(ctx context.Context, l *link, e tools.Elicitation) (answ
 		}
 		ctx, cancel := context.WithTimeout(ctx, questionTime)
 		defer cancel()
-		defer context.AfterFunc(ctx, end)() // though whoever asks may not heed ctx
-		return s.protect("ask the person", func() (err error) {
+		defer context.AfterFunc(ctx, end)() // the handler may ignore ctx
+		return s.protect("ask the user", func() (err error) {
 			answer, err = s.m.o.Elicit(ctx, s.Name, e)
 			return err
 		})
@@ -100,23 +101,23 @@ func (s *server) elicit(ctx context.Context, l *link, e tools.Elicitation) (answ
 	return answer, err
 }
 
-// clock ends a request with errLate when the request's time is over. It stands
-// still while a question is open that the server has asked since the request began,
-// but no longer than longestStill in all.
+// clock ends a request with errLate when the request's timeout expires. It is
+// suspended while a question is open that the server asked since the request
+// began, but for no longer than longestStill in total.
 type clock struct {
 	cancel context.CancelCauseFunc
 
 	mu        sync.Mutex
-	left      time.Duration // of the request's time
-	still     time.Duration // that the clock may yet stand still
-	questions int           // for which it is stopped
-	since     time.Time     // of the last change from one to the other
+	left      time.Duration // of the request's timeout
+	still     time.Duration // how long the clock may still be suspended
+	questions int           // open ones that suspend the clock
+	since     time.Time     // when the clock last started or stopped
 	due       time.Time     // when timer fires
 	timer     *time.Timer
 }
 
-// limited returns a ctx that ends with errLate after the time for one request, by
-// its [clock].
+// limited returns a ctx that ends with errLate after the timeout of one request,
+// as measured by its [clock].
 func (s *server) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &clock{cancel: cancel, left: s.timeout(), still: longestStill}
@@ -138,7 +139,7 @@ func (s *server) limited(ctx context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// set has the timer fire after d. c.mu is held.
+// set makes the timer fire after d. The caller holds c.mu.
 func (c *clock) set(d time.Duration) {
 	c.since = time.Now()
 	c.due = c.since.Add(d)
@@ -152,8 +153,8 @@ func (c *clock) fire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case time.Now().Before(c.due): // it was set anew at that moment
-	case c.questions > 0 && c.still > 0: // it has stood still for long enough
+	case time.Now().Before(c.due): // it was reset at that moment
+	case c.questions > 0 && c.still > 0: // the limit on suspensions has been reached
 		c.still = 0
 		c.set(c.left)
 	default:

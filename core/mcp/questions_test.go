@@ -16,7 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// asker returns a session whose tool a asks the person, and takes another second.
+// asker returns a session whose tool a asks the user and then takes another
+// second.
 func asker() *fake {
 	s := newFake(tool("a"))
 	s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
@@ -34,8 +35,8 @@ func asker() *fake {
 	return s
 }
 
-// The server may ask the person, and the time for that does not count, within
-// bounds; without anybody who could be asked the server is told so.
+// The server may ask the user; that time does not count, within bounds. Without a
+// handler the server is informed that elicitation is not supported.
 func TestElicit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
@@ -76,8 +77,8 @@ func TestElicit(t *testing.T) {
 	require.Nil(t, s.Roots)
 }
 
-// A question stops the time of what ran before it and of nothing else, and its own
-// time is bounded whatever the person's side does.
+// A question suspends the timeouts of the requests that ran before it and of no
+// others, and its own time is bounded whatever the handler does.
 func TestQuestionsAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("hang"))
@@ -100,7 +101,7 @@ func TestQuestionsAndTime(t *testing.T) {
 				begun := time.Now()
 				r := call(t.Context(), t, hang, `{}`)
 				require.Equal(t, want, time.Since(begun))
-				require.Contains(t, r.Error.Message, "Whether it has done anything is not known")
+				require.Contains(t, r.Error.Message, "unknown")
 			})
 		}
 		lasts(11 * time.Minute)
@@ -112,7 +113,7 @@ func TestQuestionsAndTime(t *testing.T) {
 		close(answer)
 		all.Wait()
 
-		// One question after the other cannot keep a call for ever.
+		// Consecutive questions cannot keep a call running without bound.
 		lasts(31 * time.Minute)
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -127,8 +128,9 @@ func TestQuestionsAndTime(t *testing.T) {
 	})
 }
 
-// However much a server asks, one question is open, few wait, none is put before
-// the server is connected or after, and what is put is of a size for people.
+// However often a server asks, one question is open, few wait, none is put before
+// the server is connected or after it is lost, and the size of a question is
+// bounded.
 func TestQuestionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open, most, put atomic.Int32
@@ -197,7 +199,7 @@ func TestQuestionOfOneThatIsLost(t *testing.T) {
 	})
 }
 
-// forgetful is a server that forgets its sessions, as by a restart.
+// forgetful returns a server that forgets its sessions, as after a restart.
 func forgetful(t *testing.T, forget func(n int32) error) (m *mcp.Manager, dials, calls *atomic.Int32) {
 	dials, calls = new(atomic.Int32), new(atomic.Int32)
 	m = manage(t, mcp.Options{Servers: []mcp.Configured{stdio("s")}, Dialer: dialer{"s": func(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
@@ -213,8 +215,8 @@ func forgetful(t *testing.T, forget func(n int32) error) (m *mcp.Manager, dials,
 	return m, dials, calls
 }
 
-// A call that its server has certainly not begun to run is made again over a new
-// connection, once, and no other call is.
+// A call that its server has certainly not begun to run is repeated once over a
+// new connection; no other call is.
 func TestRestartedServer(t *testing.T) {
 	notRun := fault.Wrap(fault.MCPServerUnavailable, "x", "It does not know the session.", "Connect again.", mcp.ErrNotRun)
 	synctest.Test(t, func(t *testing.T) {
@@ -255,8 +257,8 @@ func TestRestartedServer(t *testing.T) {
 	})
 }
 
-// A call whose connection ends as it fails says that nothing is known, even before
-// anything else has noticed the end.
+// A call that fails together with its connection reports that its effect is
+// unknown, even before the end of the connection is noticed elsewhere.
 func TestFailsWithItsConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -268,11 +270,11 @@ func TestFailsWithItsConnection(t *testing.T) {
 		busy := make(chan struct{})
 		s.with(func(s *fake) { s.onList = func(context.Context) error { <-busy; return nil } })
 		a := lookUp(t, m, "s", "a")
-		s.ToolsChanged() // which keeps whoever looks after the connection
+		s.ToolsChanged() // blocks the goroutine that watches the connection
 		synctest.Wait()
 		r := call(t.Context(), t, a, `{}`)
 		require.Equal(t, fault.MCPServerUnavailable, r.Error.Code)
-		require.Contains(t, r.Error.Message, "is not known")
+		require.Contains(t, r.Error.Message, "unknown")
 		close(busy)
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Resources lists the resources of a server, or of all for "", by server. Servers
-// that have none are left out.
+// Resources returns the resources of a server, or of all servers for "", keyed by
+// server. Servers without resources are omitted.
 func (m *Manager) Resources(server string) map[string][]Resource {
 	all := make(map[string][]Resource)
 	for _, s := range m.all() {
@@ -22,7 +22,7 @@ func (m *Manager) Resources(server string) map[string][]Resource {
 	return all
 }
 
-// Templates lists the resource templates of a server likewise.
+// Templates returns the resource templates likewise.
 func (m *Manager) Templates(server string) map[string][]ResourceTemplate {
 	all := make(map[string][]ResourceTemplate)
 	for _, s := range m.all() {
@@ -33,10 +33,10 @@ func (m *Manager) Templates(server string) map[string][]ResourceTemplate {
 	return all
 }
 
-// Read reads a resource; what it holds is marked as untrusted. It need not be
-// listed. The error is of code mcp_resource_not_found, mcp_server_unavailable,
-// mcp_sign_in_required or mcp_tool_error; invalid_config for a server that there
-// is not; cancelled.
+// Read reads a resource and marks its content as untrusted. The resource need not
+// be listed. The error has code mcp_resource_not_found, mcp_server_unavailable,
+// mcp_sign_in_required or mcp_tool_error; invalid_config for an unknown server;
+// or cancelled.
 func (m *Manager) Read(ctx context.Context, server, uri string) (tools.Content, error) {
 	render, err := m.read(ctx, server, uri)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *Manager) read(ctx context.Context, server, uri string) (*rendering, err
 	render := newRendering(m.o.MaxText, m.o.MaxData)
 	for _, c := range contents {
 		from := ""
-		if len(contents) > 1 || c.URI != uri { // as of a directory
+		if len(contents) > 1 || c.URI != uri { // for example for a directory
 			from = c.URI
 		}
 		if c.Blob != nil {
@@ -77,8 +77,8 @@ func (m *Manager) read(ctx context.Context, server, uri string) (*rendering, err
 	return render, nil
 }
 
-// find tells the server and the URI of a resource that is named by either alone or
-// by both, as server:uri.
+// find returns the server and the URI of a resource. Either one may be missing,
+// or both may be given as server:uri.
 func (m *Manager) find(server, uri string) (string, string, error) {
 	refuse := func(message, remedy string) (string, string, error) {
 		return "", "", fault.New(fault.InvalidToolParams, "mcp.read", message, remedy)
@@ -117,12 +117,12 @@ func (m *Manager) find(server, uri string) (string, string, error) {
 	case len(having) == 1:
 		return having[0], uri, nil
 	case len(having) > 1:
-		return refuse(fmt.Sprintf("The resource %s is there at the servers %s.", quoted(uri), strings.Join(having, ", ")), "Say by serverName whose is meant.")
+		return refuse(fmt.Sprintf("Several servers have the resource %s: %s.", quoted(uri), strings.Join(having, ", ")), "Name the server by serverName.")
 	case len(offering) == 1:
 		return offering[0], uri, nil
 	case len(offering) == 0:
-		return "", "", fault.New(fault.MCPResourceNotFound, "mcp.read", "No MCP server that is connected has resources.", "Do without it.")
+		return "", "", fault.New(fault.MCPResourceNotFound, "mcp.read", "No connected MCP server has resources.", "Continue without it.")
 	}
 	return refuse(fmt.Sprintf("No server lists the resource %s, and several have resources: %s.", quoted(uri), strings.Join(offering, ", ")),
-		"Say by serverName who is to be asked for it.")
+		"Name the server by serverName.")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// reading returns a Manager of the servers docs, wiki, which have resources, and
-// plain, which has none.
+// reading returns a Manager of the servers docs and wiki, which have resources,
+// and plain, which has none.
 func reading(t testing.TB) (m *mcp.Manager, docs *fake) {
 	docs, wiki := newFake(), newFake()
 	docs.resources = []mcp.Resource{{URI: "file:///a", Name: "a", Description: "The\nfirst."}, {URI: "both", Name: "b", Title: "B"}}
@@ -46,7 +46,7 @@ func TestResourceLists(t *testing.T) {
 	require.Equal(t, "4 resources, 1 templates.\n<untrusted_context>\n- docs:file:///a | a | The first.\n- docs:both | B\n- wiki:both | b\n- wiki:docs:odd | o\n- template docs:file:///{x} | any\n</untrusted_context>",
 		call(t.Context(), t, list, `{}`).LLMContent.String())
 	require.NotContains(t, call(t.Context(), t, list, `{"serverName":"wiki"}`).LLMContent.String(), "first")
-	require.Contains(t, call(t.Context(), t, list, `{"serverName":"plain"}`).LLMContent.String(), "No MCP server")
+	require.Contains(t, call(t.Context(), t, list, `{"serverName":"plain"}`).LLMContent.String(), "No connected MCP server")
 	r := call(t.Context(), t, list, `{"serverName":"x"}`)
 	require.Equal(t, fault.InvalidToolParams, r.Error.Code)
 	require.Contains(t, r.Error.Remedy, "docs, off, plain, wiki")
@@ -65,7 +65,7 @@ func TestManyResources(t *testing.T) {
 	require.Regexp(t, `^10000 resources, 0 templates; the last \d+ lines are left out`, text)
 }
 
-// read_mcp_resource finds whose resource is meant.
+// read_mcp_resource finds the server of the resource.
 func TestReadTool(t *testing.T) {
 	m, docs := reading(t)
 	read := m.ResourceTools()[1]

@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// Limits on one schema, beside those of [tools.ParseSchema].
+// Limits on one schema, in addition to those of [tools.ParseSchema].
 const (
 	maxSchemaBytes = 256 << 10
-	maxSchemaParts = 10_000 // with what it refers to in its place
+	maxSchemaParts = 10_000 // with references expanded
 )
 
-// adaptSchema returns a tool's schema, in its order, as one that says that it is
-// an object's; none is that of an object without properties. Whatever cannot be
-// declared to every model, or would keep whoever checks arguments busy for ever, is
-// an error, a clause. What is left is for [tools.ParseSchema] to find.
+// adaptSchema returns a tool's schema, in its own order, with the type object; a
+// missing schema becomes that of an object without properties. It returns a
+// clause as the error for a schema that cannot be declared to every model, or
+// that would keep a validator busy without bound. Other mistakes are left to
+// [tools.ParseSchema].
 func adaptSchema(raw []byte) (json.RawMessage, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -29,7 +30,7 @@ func adaptSchema(raw []byte) (json.RawMessage, error) {
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &keys); err != nil {
-		return nil, errors.New("its schema is no JSON object")
+		return nil, errors.New("its schema is not a JSON object")
 	}
 	adapted := json.RawMessage(raw)
 	if t, ok := keys["type"]; !ok || isList(t) {
@@ -43,8 +44,8 @@ func adaptSchema(raw []byte) (json.RawMessage, error) {
 
 func isList(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) }
 
-// asObject returns a schema with the type object in the place of none, or of a
-// list of types that object is among.
+// asObject returns a schema with the type object in place of a missing type, or
+// of a list of types that includes object.
 func asObject(raw []byte, types json.RawMessage) (json.RawMessage, error) {
 	if types != nil {
 		var list []any
@@ -82,29 +83,30 @@ func asObject(raw []byte, types json.RawMessage) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// checkSchema looks for what only shows when the schema is used: references that
-// lead out of it or nowhere, and such as multiply without end.
+// checkSchema finds mistakes that show only when the schema is used: references
+// that leave the schema or have no target, and references that expand without
+// bound.
 func checkSchema(raw json.RawMessage) error {
 	var root any
 	if err := json.Unmarshal(raw, &root); err != nil {
-		return errors.New("its schema is no JSON")
+		return errors.New("its schema is not valid JSON")
 	}
 	c := schemaCheck{root: root, parts: map[string]int{}}
 	parts, err := c.schema(root, "")
 	if err == nil && parts > maxSchemaParts {
-		err = fmt.Errorf("its schema has more than %d parts, with all that it refers to", maxSchemaParts)
+		err = fmt.Errorf("its schema has more than %d parts, references included", maxSchemaParts)
 	}
 	return err
 }
 
-// schemaCheck goes through a schema.
+// schemaCheck walks a schema.
 type schemaCheck struct {
 	root  any
-	parts map[string]int // by reference: how many schemas its target consists of; 1 while that is counted
+	parts map[string]int // by reference: the number of schemas in its target; 1 while that is being counted
 	depth int
 }
 
-// The keywords whose values are or hold schemas.
+// Keywords whose values are or contain schemas.
 var (
 	schemaKeys = []string{
 		"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
@@ -114,15 +116,15 @@ var (
 	schemaMapKeys  = []string{"dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 
-// schema returns how many schemas v consists of, its references followed. at is
-// where it stands, "" for the outermost.
+// schema returns the number of schemas in v, with references expanded. at is the
+// position of v, "" for the root.
 func (c *schemaCheck) schema(v any, at string) (int, error) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		if _, ok := v.(bool); ok && at != "" {
 			return 1, nil
 		}
-		return 0, fmt.Errorf("its schema has at %s what is no schema", quoted(at))
+		return 0, fmt.Errorf("its schema has an invalid schema at %s", quoted(at))
 	}
 	if c.depth++; c.depth > 2000 {
 		return 0, errors.New("its schema is nested too deep")
@@ -145,13 +147,13 @@ func (c *schemaCheck) schema(v any, at string) (int, error) {
 			return 0, err
 		}
 		if parts += n; parts > maxSchemaParts {
-			return maxSchemaParts + 1, nil // and no further, so that it cannot overflow
+			return maxSchemaParts + 1, nil // saturates, so that it cannot overflow
 		}
 	}
 	return parts, nil
 }
 
-// keyword counts the schemas that the value of a keyword holds.
+// keyword counts the schemas in the value of a keyword.
 func (c *schemaCheck) keyword(key string, value any, at string) (parts int, err error) {
 	add := func(v any, at string) {
 		if err == nil && parts <= maxSchemaParts {
@@ -179,8 +181,8 @@ func (c *schemaCheck) keyword(key string, value any, at string) (parts int, err 
 	return parts, err
 }
 
-// checkNames refuses what gives a schema within the schema a name of its own:
-// then references would mean one thing here and another elsewhere.
+// checkNames refuses schemas within the schema that have a name of their own: a
+// reference would then depend on its position.
 func checkNames(s map[string]any, at string) error {
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := s[key]; ok {
@@ -196,7 +198,7 @@ func checkNames(s map[string]any, at string) error {
 	return nil
 }
 
-// reference returns how many schemas the target of a $ref consists of.
+// reference returns the number of schemas in the target of a $ref.
 func (c *schemaCheck) reference(ref any) (int, error) {
 	pointer, ok := ref.(string)
 	if !ok || pointer != "#" && !strings.HasPrefix(pointer, "#/") {

@@ -11,44 +11,44 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// server is one server over all of its connections.
+// server is one server across all of its connections.
 type server struct {
 	m *Manager
 	Configured
-	never error // why it is not even tried; nil: it is
+	never error // why it is never connected; nil: it may be
 	mask  *Mask
 
 	commands chan command
-	gone     chan struct{} // closed when nothing runs any more
+	stopped     chan struct{} // closed when no goroutine of the server runs any more
 	settled  chan struct{} // closed once it has been connected or has failed
 	settle   func()        // closes settled; idempotent
 
 	questions *questions
 
-	cancel context.CancelFunc // ends its life; nil before Start. Manager.mu protects it
+	cancel context.CancelFunc // stops supervise; nil before Start. Protected by Manager.mu
 
-	// Of the goroutine that lives the server's life; see connection.go.
-	returned  <-chan struct{} // closed when the last attempt has returned; nil: there was none
-	connected bool            // it was once
+	// Fields of the goroutine that runs supervise; see connection.go.
+	returned  <-chan struct{} // closed when the last attempt has returned; nil: no attempt was made
+	connected bool            // it was connected at least once
 
 	mu      sync.Mutex
-	status  Status // but for what snapshot adds
+	status  Status // without the fields that snapshot adds
 	link    *link  // nil: not connected
 	offer   *offer
-	changed chan struct{} // closed, and made anew, at every change of link or status
+	changed chan struct{} // closed and replaced at every change of link or status
 }
 
-// command is what a person wants of a server: to begin anew, or to disable it.
+// command is a request of the user: restart the server, or disable it.
 type command struct {
 	disable bool
-	reply   chan error // holds one
+	reply   chan error // buffered for one value
 }
 
-// offer is what a server offers. It is not changed once made.
+// offer is the set of features that a server offers. It is immutable.
 type offer struct {
-	declared  []Tool // as they came
+	declared  []Tool // as received
 	tools     []tools.DeclarativeTool
-	names     []string // of tools, their own, sorted
+	names     []string // own names of tools, sorted
 	dropped   []error
 	resources []Resource
 	templates []ResourceTemplate
@@ -58,7 +58,7 @@ type offer struct {
 func newServer(m *Manager, c Configured) *server {
 	s := &server{
 		m: m, Configured: c, mask: NewMask(c.ServerSpec),
-		commands: make(chan command), gone: make(chan struct{}),
+		commands: make(chan command), stopped: make(chan struct{}),
 		settled: make(chan struct{}), changed: make(chan struct{}), offer: new(offer), questions: newQuestions(),
 	}
 	s.settle = sync.OnceFunc(func() { close(s.settled) })
@@ -84,7 +84,8 @@ func newServer(m *Manager, c Configured) *server {
 	return s
 }
 
-// transport is how the server will be spoken to, as far as the spec says.
+// transport returns the transport for the server, as far as the spec determines
+// it.
 func (s ServerSpec) transport() Transport {
 	switch {
 	case s.Transport != "":
@@ -99,7 +100,7 @@ func (s ServerSpec) transport() Transport {
 	return ""
 }
 
-// unsupported reports whether the server's transport is not spoken (EX-18).
+// unsupported reports whether the server's transport is not supported.
 func (s ServerSpec) unsupported() bool {
 	switch s.Transport {
 	case "", TransportStdio, TransportHTTP, TransportSSE, TransportInProcess:
@@ -108,8 +109,8 @@ func (s ServerSpec) unsupported() bool {
 	return true
 }
 
-// mistake says what is wrong with the spec itself, nil if nothing is. The error is
-// of code invalid_config.
+// mistake returns an error of code invalid_config that describes a mistake in the
+// spec, or nil.
 func (s ServerSpec) mistake() error {
 	wrong := func(what, remedy string) error {
 		return fault.New(fault.InvalidConfig, "mcp.server", fmt.Sprintf("The MCP server %s cannot be used: %s.", quoted(s.Name), what), remedy)
@@ -139,7 +140,8 @@ func (s ServerSpec) mistake() error {
 	return nil
 }
 
-// set changes the status, and what else s.mu protects, and wakes whoever waits for that.
+// set changes the status and other fields protected by s.mu, and wakes the
+// goroutines that wait for a change.
 func (s *server) set(change func(st *Status)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +150,7 @@ func (s *server) set(change func(st *Status)) {
 	s.changed = make(chan struct{})
 }
 
-// snapshot is the status as it is now.
+// snapshot returns the current status.
 func (s *server) snapshot() Status {
 	s.mu.Lock()
 	st, o, l := s.status, s.offer, s.link
@@ -165,22 +167,22 @@ func (s *server) snapshot() Status {
 	return st
 }
 
-// offered is what the server offers.
+// offered returns the current offer.
 func (s *server) offered() *offer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.offer
 }
 
-// connection is the connection there is, or nil.
+// connection returns the current connection, or nil.
 func (s *server) connection() *link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.link
 }
 
-// withdraw takes back what the server offered, and reports whether that was
-// anything.
+// withdraw removes the server's offer. It reports whether the offer was not
+// empty.
 func (s *server) withdraw() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,12 +191,12 @@ func (s *server) withdraw() bool {
 	return had
 }
 
-// reconnectWait is how long a call waits for a server to come back.
+// reconnectWait is how long a call waits for a server to reconnect.
 const reconnectWait = 30 * time.Second
 
-// acquire returns the connection. Where there is none for the moment it waits, as
-// long as one may come in time. The error is that of ctx, or says why there is
-// none.
+// acquire returns the connection. While the server is disconnected it waits, as
+// long as a connection is possible in time. The error is that of ctx, or the
+// reason why there is no connection.
 func (s *server) acquire(ctx context.Context) (*link, error) {
 	wait := min(reconnectWait, s.timeout())
 	deadline := time.Now().Add(wait)
@@ -210,18 +212,18 @@ func (s *server) acquire(ctx context.Context) (*link, error) {
 		case l != nil && !l.isDone():
 			return l, nil
 		case l == nil && st.State != StateConnecting && (st.Next.IsZero() || st.Next.After(deadline)):
-			return nil, s.absent(st)
+			return nil, s.notConnected(st)
 		}
 		select {
 		case <-changed:
 		case <-late.C:
-			return nil, s.absent(st)
+			return nil, s.notConnected(st)
 		case <-ctx.Done():
 		}
 	}
 }
 
-// timeout is how long one request may take.
+// timeout returns the timeout of one request.
 func (s *server) timeout() time.Duration {
 	if s.Timeout > 0 {
 		return s.Timeout
@@ -229,7 +231,7 @@ func (s *server) timeout() time.Duration {
 	return 10 * time.Minute
 }
 
-// connectTimeout is how long the server has until it is ready.
+// connectTimeout returns the time limit for the server to become ready.
 func (s *server) connectTimeout() time.Duration {
 	if s.ConnectTimeout > 0 {
 		return s.ConnectTimeout
@@ -237,11 +239,11 @@ func (s *server) connectTimeout() time.Duration {
 	return min(30*time.Second, s.timeout())
 }
 
-// signInTime is how much longer an attempt may take at which a person may be asked
-// to sign in. The Dialer keeps the time that the server has until it is ready.
+// signInTime is the additional time of an attempt during which the user may have
+// to sign in. The Dialer applies the connection timeout itself.
 const signInTime = 6 * time.Minute
 
-// attemptTimeout is how long an attempt to connect may take.
+// attemptTimeout returns the time limit of an attempt to connect.
 func (s *server) attemptTimeout() time.Duration {
 	if s.URL != "" && s.OAuth != nil && s.OAuth.Enabled {
 		return s.connectTimeout() + signInTime

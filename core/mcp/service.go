@@ -7,66 +7,69 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Service is what one client is served with; core/mcp/server speaks the protocol
-// for it. All functions must be safe for concurrent use; a nil one is not
-// offered, but for Tools and Call, which are required together. While Call, Read
-// or Prompt runs, [tools.HostOf] of its ctx is the client; the others have nobody
-// to turn to.
+// Service is the set of functions that serves one client; core/mcp/server
+// implements the protocol on top of it. All functions must be safe for concurrent
+// use. A nil function means that the feature is not offered, except for Tools and
+// Call, which are both required. While Call, Read or Prompt runs, [tools.HostOf]
+// of its ctx is the client; the other functions have no host.
 type Service struct {
-	// Tools lists the tools, in order.
+	// Tools returns the tools, in order.
 	Tools func() []tools.DeclarativeTool
-	// Call runs one call through its whole path. It does not panic.
+	// Call runs one call through policy, approval and execution. It does not
+	// panic.
 	Call func(ctx context.Context, name string, args json.RawMessage) tools.Result
-	// Instructions tell the client how the tools are meant to be used.
+	// Instructions describe to the client how the tools are meant to be used.
 	Instructions string
 
 	Resources func(ctx context.Context) ([]Resource, error)
 	Templates func(ctx context.Context) ([]ResourceTemplate, error)
-	// Read returns what a resource holds. The error is a *fault.Error, of code
-	// file_not_found for one that there is not.
+	// Read returns the content of a resource. The error is a *fault.Error, of
+	// code file_not_found for an unknown resource.
 	Read func(ctx context.Context, uri string) ([]tools.Resource, error)
 
 	Prompts func(ctx context.Context) ([]Prompt, error)
-	// Prompt fills a prompt in. The error is a *fault.Error.
+	// Prompt fills in a prompt. The error is a *fault.Error.
 	Prompt func(ctx context.Context, name string, args map[string]string) (PromptMessages, error)
 
-	// Complete suggests values for the argument of a prompt, or the variable of a
-	// resource template, that begin with what is written.
+	// Complete suggests values for an argument of a prompt, or a variable of a
+	// resource template, that begin with the given prefix.
 	Complete func(ctx context.Context, c Completion) ([]string, error)
 
-	// Watch calls changed after each change of what is offered, until stop is
-	// called; a call that is under way then may still end later. changed may be
-	// called from any goroutine and does not wait for the client, but it takes locks:
-	// so it is never called with one held that Watch or stop take, nor is either of
-	// these called with one held that changed takes.
+	// Watch calls changed after each change of the offered features until stop is
+	// called; a call that is already running may end later. changed may be called
+	// from any goroutine and does not wait for the client, but it acquires locks:
+	// it must not be called with a lock held that Watch or stop acquire, and
+	// neither of these may be called with a lock held that changed acquires.
 	Watch func(changed func(Change)) (stop func())
-	// Updates says that Watch also tells of single resources: [Change.Resource]. Only
-	// then can a client subscribe to them.
+	// Updates states that Watch also reports changes of single resources:
+	// [Change.Resource]. Clients can subscribe to resources only then.
 	Updates bool
 
-	// Close ends the session; it is called once, when nothing runs any more.
+	// Close ends the session. It is called once, when no other function runs any
+	// more.
 	Close func() error
 }
 
-// Change says what of a [Service] is not as it was.
+// Change describes a change of the features of a [Service].
 type Change struct {
 	Tools, Resources, Prompts bool
-	Resource                  string // the URI of a resource that holds something else now; "": none
+	Resource                  string // the URI of a resource whose content has changed; "": none
 }
 
-// Completion is what values are suggested for.
+// Completion is a request for suggestions.
 type Completion struct {
 	Prompt   string // name of a prompt; or
 	Template string // URI template of resources
 	Argument string
-	Value    string            // what is written so far
+	Value    string            // the prefix typed so far
 	Args     map[string]string // of other arguments
 }
 
-// Client is whom a [Service] is for.
+// Client identifies the client of a [Service].
 type Client struct {
-	Name, Version string // as it calls itself; may be ""
-	// Session is the id of its session; "" where there is none, as with stateless
-	// HTTP: then the Service is for one request, and what it keeps is lost.
+	Name, Version string // as reported by the client; may be ""
+	// Session is the ID of the client's session. It is "" without a session, as
+	// in stateless HTTP: the Service then serves one request, and its state is
+	// lost.
 	Session string
 }

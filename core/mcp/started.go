@@ -1,8 +1,8 @@
 package mcp
 
-// StartedVariable is a variable of the environment of each server that is a
-// process: its value is the server's name. fettle mcp serve that finds it uses no
-// servers of its own, whatever its settings say, since one of them may be the one
-// that it is: behind a script nothing else tells that, and each would start the
-// next without end. A server must leave it to what it starts.
+// StartedVariable is an environment variable of each server that is a process.
+// Its value is the server's name. When fettle mcp serve finds it, it uses no
+// servers of its own, whatever its settings: one of them may be itself, hidden
+// behind a script, and each instance would start the next one without end. A
+// server must pass the variable on to the processes that it starts.
 const StartedVariable = "FETTLE_MCP_SERVER"

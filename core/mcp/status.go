@@ -2,20 +2,20 @@ package mcp
 
 import "time"
 
-// State is where a server's connection is in its life.
+// State is the state of a server's connection.
 type State string
 
 // The states.
 const (
 	StateConnecting   State = "connecting"
 	StateConnected    State = "connected"
-	StateDisconnected State = "disconnected" // Status.Error says why; it may be tried again
-	StateDisabled     State = "disabled"     // by a person, for the session or the settings
+	StateDisconnected State = "disconnected" // Status.Error is the reason; a new attempt may be scheduled
+	StateDisabled     State = "disabled"     // by the user, for the session or in the settings
 	StateBlocked      State = "blocked"      // not among mcp.allowed, or among mcp.excluded
-	StateUnsupported  State = "unsupported"  // its transport is not spoken
+	StateUnsupported  State = "unsupported"  // its transport is not supported
 )
 
-// Status tells how a server is.
+// Status is the status of a server.
 type Status struct {
 	Name      string
 	Source    string
@@ -23,12 +23,12 @@ type Status struct {
 	State     State
 	Error     error         // why it is not connected, with remedy; nil otherwise
 	Stderr    []string      // the last lines of its process
-	Info      Info          // of the connection, or of the last one
-	Tools     []string      // registered, by their own names, sorted
+	Info      Info          // of the current or the last connection
+	Tools     []string      // registered tools by their own names, sorted
 	Dropped   []error       // tools that cannot be used, each with its reason
-	Resources int           // how many it offers
+	Resources int           // their number
 	Prompts   []string      // names
-	Took      time.Duration // from the attempt's beginning until connected and listed, or failed
-	Attempts  int           // connections tried since it was last connected
-	Next      time.Time     // when it is tried again; zero: it is not
+	Took      time.Duration // from the start of the attempt until it was connected and listed, or failed
+	Attempts  int           // attempts since it was last connected
+	Next      time.Time     // time of the next attempt; zero: none is scheduled
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Limits on what a tool's declaration says.
+// Limits on a tool's declaration.
 const (
 	maxToolName    = 512  // bytes
-	maxDescription = 8000 // bytes; what is longer is cut
+	maxDescription = 8000 // bytes; a longer description is shortened
 )
 
-// declare makes tools of what o declares, unless those of old are the same. What is
-// wrong with one drops that alone.
+// declare creates the tools declared in o, and reuses those of old that are
+// unchanged. A mistake in one declaration drops only that tool.
 func (s *server) declare(o, old *offer) {
 	if reflect.DeepEqual(o.declared, old.declared) {
-		return // and has the tools of old
+		return // and keeps the tools of old
 	}
 	declared := o.declared
 	o.tools, o.names, o.dropped = nil, nil, nil
@@ -45,7 +45,7 @@ func (s *server) declare(o, old *offer) {
 		var t tools.DeclarativeTool
 		err := s.protect("make a tool", func() (err error) { t, err = s.newTool(d); return err })
 		if err == nil && seen[d.Name] {
-			err = errors.New("there is another of its name")
+			err = errors.New("another tool has the same name")
 		}
 		if err != nil {
 			o.dropped = append(o.dropped, s.dropped(d.Name, err))
@@ -70,7 +70,7 @@ func (s *server) declare(o, old *offer) {
 	}
 }
 
-// selects reports whether a tool is to be used (EX-15).
+// selects reports whether a tool is to be used, by IncludeTools and ExcludeTools.
 func (s ServerSpec) selects(tool string) bool {
 	for _, text := range s.ExcludeTools {
 		name := ownName(text)
@@ -83,7 +83,8 @@ func (s ServerSpec) selects(tool string) bool {
 	})
 }
 
-// wildcard reports whether a name matches, in which * stands for any characters.
+// wildcard reports whether name matches pattern, in which * stands for any
+// characters.
 func wildcard(pattern, name string) bool {
 	first, rest, starred := strings.Cut(pattern, "*")
 	if !starred {
@@ -101,13 +102,13 @@ func wildcard(pattern, name string) bool {
 	return false
 }
 
-// ownName is the tool's name of an entry NAME or NAME(…).
+// ownName returns the tool name of an entry NAME or NAME(…).
 func ownName(entry string) string {
 	name, _, _ := strings.Cut(entry, "(")
 	return strings.TrimSpace(name)
 }
 
-// dropped says that a tool cannot be used.
+// dropped returns the error for a tool that cannot be used.
 func (s *server) dropped(tool string, why error) *fault.Error {
 	because := why.Error() + "."
 	if f := fault.As(forModel(why)); f != nil {
@@ -115,7 +116,7 @@ func (s *server) dropped(tool string, why error) *fault.Error {
 	}
 	return fault.New(fault.InvalidConfig, "mcp.tools",
 		fmt.Sprintf("The tool %s of the MCP server %s is dropped: %s", quoted(tool), quoted(s.Name), because),
-		"Have the server's makers correct it. Its other tools can be used.")
+		"Report it to the server's developers. The other tools remain available.")
 }
 
 // remote is a tool of a server.
@@ -125,10 +126,11 @@ type remote struct {
 	display string
 	about   string // its description
 	input   json.RawMessage
-	output  *tools.Schema // of structured content; nil: nothing is promised
+	output  *tools.Schema // of structured content; nil: not validated
 }
 
-// newTool makes a tool of a declaration. The error is a *fault.Error or a clause.
+// newTool creates a tool from its declaration. The error is a *fault.Error or a
+// clause.
 func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 	switch {
 	case strings.TrimSpace(d.Name) == "":
@@ -163,11 +165,11 @@ func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 		tools.WithConfirmation(r.confirm))
 }
 
-// describe is what a model is told of a tool.
+// describe returns the description of a tool for the model.
 func (s *server) describe(d Tool) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(d.Description, "\ufffd"))
 	if text == "" {
-		text = fmt.Sprintf("The tool %s of the MCP server %s, which says nothing more about it.", cmp.Or(escape.Plain(d.Title, 100), escape.Plain(d.Name, 100)), escape.Plain(s.Name, 100))
+		text = fmt.Sprintf("The tool %s of the MCP server %s, which has no further description.", cmp.Or(escape.Plain(d.Title, 100), escape.Plain(d.Name, 100)), escape.Plain(s.Name, 100))
 	}
 	if over := len(text) - maxDescription; over > 0 {
 		text = escape.ClipBytes(text, maxDescription) + fmt.Sprintf(" [%d bytes of this description are left out]", over)
@@ -175,8 +177,8 @@ func (s *server) describe(d Tool) string {
 	return text
 }
 
-// outputSchema is the schema of a tool's structured content, nil where there is
-// none that can be used: then nothing is promised, and nothing checked.
+// outputSchema returns the schema of a tool's structured content, or nil without
+// a valid one: then structured content is not validated.
 func outputSchema(name string, raw []byte) *tools.Schema {
 	if len(raw) == 0 || len(raw) > maxSchemaBytes || checkSchema(raw) != nil {
 		return nil
@@ -188,7 +190,7 @@ func outputSchema(name string, raw []byte) *tools.Schema {
 	return schema
 }
 
-// confirm is what a person is asked to approve (AR-19).
+// confirm returns the request for approval of a call.
 func (r *remote) confirm(_ context.Context, args json.RawMessage) (*tools.Confirmation, error) {
 	return &tools.Confirmation{
 		Type: tools.ConfirmMCP, Title: "Confirm: " + r.display,
