@@ -15,13 +15,13 @@ import (
 
 // Parameters of reconnection.
 const (
-	firstTries = 4                      // attempts for a server that was never connected
-	minDelay   = time.Second            // first delay between two attempts
-	maxDelay    = time.Minute            // upper bound of the delay
-	stableAfter    = 30 * time.Second       // a connection that lasted this long resets the backoff
+	firstTries      = 4                      // attempts for a server that was never connected
+	minDelay        = time.Second            // first delay between two attempts
+	maxDelay        = time.Minute            // upper bound of the delay
+	stableAfter     = 30 * time.Second       // a connection that lasted this long resets the backoff
 	toolsGrace      = 2 * time.Minute        // how long the tools of a disconnected server stay registered
-	attemptGrace   = 2 * time.Second        // additional time for an attempt to return after its deadline
-	refreshInterval       = 200 * time.Millisecond // minimum time between two refreshes of the lists
+	attemptGrace    = 2 * time.Second        // additional time for an attempt to return after its deadline
+	refreshInterval = 200 * time.Millisecond // minimum time between two refreshes of the lists
 )
 
 // backoff returns the delay after the given number of consecutive failures. It

@@ -22,11 +22,11 @@ const maxParts = 1000
 type rendering struct {
 	maxText, maxData int // remaining bytes of each kind
 
-	notes  []string // written by fettle
-	parts  []tools.Part
-	shown  []string // for display
-	omittedBytes    int      // omitted bytes of text
-	omitted int      // omitted parts
+	notes        []string // written by fettle
+	parts        []tools.Part
+	shown        []string // for display
+	omittedBytes int      // omitted bytes of text
+	omitted      int      // omitted parts
 }
 
 func newRendering(maxText, maxData int) *rendering {

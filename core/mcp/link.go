@@ -16,16 +16,16 @@ type link struct {
 	session Session
 	info    Info
 	done    <-chan struct{} // of session
-	missed  changeSet             // lists that could not be fetched on connecting
+	missed  changeSet       // lists that could not be fetched on connecting
 
-	changes chan struct{} // receives a value when pending is not empty
+	changes  chan struct{} // receives a value when pending is not empty
 	unusable chan struct{} // closed when a request has shown that the session is unusable
-	giveUp  func()        // closes useless; idempotent
+	giveUp   func()        // closes useless; idempotent
 
-	mu    sync.Mutex
-	pending   changeSet
-	ended bool
-	calls map[*context.CancelCauseFunc]bool // of the running requests
+	mu      sync.Mutex
+	pending changeSet
+	ended   bool
+	calls   map[*context.CancelCauseFunc]bool // of the running requests
 }
 
 func newLink() *link {

@@ -19,7 +19,7 @@ type server struct {
 	mask  *Mask
 
 	commands chan command
-	stopped     chan struct{} // closed when no goroutine of the server runs any more
+	stopped  chan struct{} // closed when no goroutine of the server runs any more
 	settled  chan struct{} // closed once it has been connected or has failed
 	settle   func()        // closes settled; idempotent
 

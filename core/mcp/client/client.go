@@ -1,5 +1,6 @@
-// Package client connects to MCP servers with the protocol's official SDK: a
-// [Dialer] starts or reaches a server and gives a session with it.
+// Package client connects to MCP servers with the protocol's official SDK. A
+// [Dialer] starts a local server or reaches a remote one, and returns a session
+// with it.
 package client
 
 import (
@@ -17,50 +18,52 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Auth signs in to servers that want it (OAuth).
+// Auth signs in to servers that require it (OAuth).
 type Auth interface {
-	// Handler returns what gives the tokens of a server, and asks for them where
-	// the server refuses a request; nil: it is not signed in to.
+	// Handler returns the source of a server's tokens, which also signs in when
+	// the server refuses a request. nil: the server is used without signing in.
 	Handler(spec mcp.ServerSpec) auth.OAuthHandler
 }
 
-// InProcess is what [mcp.ServerSpec].InProcess has to be; *mcp.Server of the SDK
-// is one. Each session connects to it anew.
+// InProcess is the type required of [mcp.ServerSpec].InProcess. *mcp.Server of
+// the SDK implements it. Each session opens a new connection.
 type InProcess interface {
 	Connect(ctx context.Context, t sdk.Transport, opts *sdk.ServerSessionOptions) (*sdk.ServerSession, error)
 }
 
-// Options are the parts of a [Dialer]. A zero field is its default.
+// Options configure a [Dialer]. The zero value of each field is its default.
 type Options struct {
-	Name, Version string // how the client calls itself; "": fettle, unknown
+	Name, Version string // of the client, as reported to servers; "": fettle, unknown
 
-	// Environ is the environment that the few variables are taken from which every
-	// server's process gets, as NAME=VALUE. nil: that of this process.
+	// Environ returns, as NAME=VALUE, the environment from which every server's
+	// process receives a few variables. nil: that of this process.
 	Environ func() []string
-	// Dir is the directory that programs run in whose spec names none. "": that of
+	// Dir is the working directory of programs whose spec names none. "": that of
 	// this process.
 	Dir string
-	// Proxy returns the proxy for a request, or nil for none. nil: as the
-	// environment of this process says.
+	// Proxy returns the proxy for a request, or nil for none. nil: the proxy
+	// settings of this process's environment.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Auth signs in to servers at a URL. nil: none is signed in to but by the
-	// headers of its spec.
+	// Auth signs in to servers at a URL. nil: only the headers of a spec
+	// authenticate.
 	Auth   Auth
 	Logger *slog.Logger // nil: nothing is logged
 
-	// MaxMessage is how many bytes one message of a server may have, a tool's result
-	// among them; 0: 64 MiB and 1 MiB more for what is around a result. A larger one
-	// fails its call where the server is at a URL, and ends the session elsewhere.
+	// MaxMessage is the maximum number of bytes of one message of a server,
+	// including tool results; 0: 64 MiB, plus 1 MiB for the envelope of a result.
+	// A larger message fails its call for a server at a URL, and ends the session
+	// of other servers.
 	MaxMessage int
 	MaxPages   int // of one list; 0: 1,000
 	MaxItems   int // of one list over all of its pages; 0: 10,000
-	// Grace is how long a server's process is waited for each time before it is
-	// ended by harder means: after its stdin was closed, and after SIGTERM; 0: 1 s.
+	// Grace is how long each step of shutting down a server's process may take
+	// before a harder one follows: closing its stdin, SIGTERM, and SIGKILL; 0: 1
+	// s.
 	Grace time.Duration
 }
 
-// Dialer connects to MCP servers. It is safe for concurrent use and keeps
-// nothing: each session stands alone and is ended by its Close.
+// Dialer connects to MCP servers. It is safe for concurrent use and has no state:
+// sessions are independent, and each is ended by its Close.
 type Dialer struct {
 	o     Options
 	probe time.Duration // see discoverLimit

@@ -25,7 +25,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// long is until something is taken for hanging.
+// long is the time after which a test counts as hanging.
 const long = time.Minute
 
 // settled fails if goroutines are left over after the test.
@@ -49,7 +49,7 @@ func dial(t *testing.T, spec mcp.ServerSpec, h mcp.Handlers) mcp.Session {
 	return s
 }
 
-// transports are the ways to one and the same server.
+// transports returns the transports to one and the same server.
 func transports(t *testing.T) map[string]func(t *testing.T) mcp.ServerSpec {
 	serve := func(handler func(get func(*http.Request) *sdk.Server) http.Handler) func(*testing.T) mcp.ServerSpec {
 		return func(t *testing.T) mcp.ServerSpec {
@@ -73,8 +73,8 @@ func transports(t *testing.T) map[string]func(t *testing.T) mcp.ServerSpec {
 	}
 }
 
-// EX-16: whatever the way, a server's tools, resources and prompts are listed and
-// used, and arguments and results stay exact.
+// EX-16: over every transport, a server's tools, resources and prompts are listed
+// and used, and arguments and results stay exact.
 func TestTransports(t *testing.T) {
 	for name, spec := range transports(t) {
 		t.Run(name, func(t *testing.T) {
@@ -129,10 +129,10 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// Progress comes whole, in order, and not after the call.
+// Progress arrives completely, in order, and not after the call.
 func TestProgress(t *testing.T) {
 	for name, spec := range transports(t) {
-		if name == "plain answers" { // which can hold no progress
+		if name == "plain answers" { // which cannot carry progress
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A call that is cancelled returns, and the server is told.
+// A cancelled call returns, and the server is notified.
 func TestCancel(t *testing.T) {
 	settled(t)
 	spec := peerSpec(t, "sdk", "")
@@ -175,7 +175,7 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, err, "the session goes on")
 }
 
-// A server that ignores cancellation, and even its input, holds nobody up.
+// A server that ignores cancellation, and even its input, blocks no caller.
 func TestCancelIgnored(t *testing.T) {
 	settled(t)
 	s := dial(t, peerSpec(t, "script", hello+"> tools/call\n!deaf\n"), mcp.Handlers{})
@@ -187,9 +187,9 @@ func TestCancelIgnored(t *testing.T) {
 	}
 }
 
-// Elicitation: what a tool of today's protocol asks back for, and of older ones,
-// reaches the person in the order of the schema; defaults stand for what is left
-// out; what does not fit is not sent.
+// Elicitation: requests within a tool result of the current protocol, and
+// requests of older ones, reach the user in the order of the schema; defaults
+// replace omitted fields; an answer that does not match is not sent.
 func TestElicit(t *testing.T) {
 	cases := map[string]struct {
 		answer tools.Elicited
@@ -206,7 +206,7 @@ func TestElicit(t *testing.T) {
 	}
 	for way, spec := range transports(t) {
 		if way == "plain answers" {
-			continue // one JSON text has no room for a question of the server's
+			continue // a JSON answer cannot carry a request of the server
 		}
 		for name, tt := range cases {
 			t.Run(way+" "+name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestElicit(t *testing.T) {
 	}
 }
 
-// Nothing is declared that there is no handler for.
+// The client declares no capability without a handler.
 func TestCapabilities(t *testing.T) {
 	all := mcp.Handlers{
 		Elicit: func(context.Context, tools.Elicitation) (tools.Elicited, error) { return tools.Elicited{}, nil },
@@ -272,10 +272,10 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// What a server tells of itself reaches the handlers.
+// Notifications of a server reach the handlers.
 func TestNotifications(t *testing.T) {
 	for name, spec := range transports(t) {
-		if name == "stateless" || name == "plain answers" { // nobody to tell
+		if name == "stateless" || name == "plain answers" { // no stream to the client
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -301,7 +301,7 @@ func TestNotifications(t *testing.T) {
 			}(), "%v", list)
 			require.NoError(t, s.Subscribe(t.Context(), "test://a"))
 			var uri string
-			for uri == "" { // a subscription of today's protocol is not confirmed to us
+			for uri == "" { // a subscription of the current protocol is not confirmed
 				_, err = s.Call(t.Context(), mcp.Call{Tool: "touch"})
 				require.NoError(t, err)
 				select {
@@ -325,10 +325,10 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Close ends a person's question and a running call.
+// Close ends an open question and a running call.
 func TestCloseWhileAsked(t *testing.T) {
 	for name, spec := range transports(t) {
-		if name == "stateless" || name == "plain answers" { // such servers do not hear that a call is cancelled, or cannot ask
+		if name == "stateless" || name == "plain answers" { // such servers do not receive cancellations, or cannot ask
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -337,12 +337,12 @@ func TestCloseWhileAsked(t *testing.T) {
 			t.Cleanup(func() { close(release) })
 			s := dial(t, spec(t), mcp.Handlers{Elicit: func(context.Context, tools.Elicitation) (tools.Elicited, error) {
 				asked <- true
-				<-release // deaf to its ctx
+				<-release // ignores its ctx
 				return tools.Elicited{}, nil
 			}})
 			failed := make(chan error, 2)
 			go func() { _, err := s.Call(t.Context(), mcp.Call{Tool: "ask"}); failed <- err }()
-			ours := name == "stdio" || name == "in process" // a server elsewhere may miss the end of what it has just got
+			ours := name == "stdio" || name == "in process" // a remote server may miss the end of its current request
 			if ours {
 				go func() { _, err := s.Call(t.Context(), mcp.Call{Tool: "wait"}); failed <- err }()
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// signing is a person who signs in.
+// signing simulates a user who signs in.
 type signing struct {
 	token     oauth2.TokenSource
 	authorize func()
@@ -33,8 +33,7 @@ func (s *signing) Authorize(_ context.Context, _ *http.Request, r *http.Response
 	return nil
 }
 
-// The time that a connection may take stands still while a person signs in, and
-// only then.
+// The connection timeout is suspended while the user signs in, and only then.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(t.Context(), 10*time.Second)
@@ -51,8 +50,7 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// A person who signs in to a server does so while the clock of its connection
-// stands still, whatever the transport.
+// The connection timeout is suspended during a sign-in over every transport.
 func TestSignInStopsTheClock(t *testing.T) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
 	get := func(*http.Request) *sdk.Server { return server }

@@ -12,24 +12,27 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// shownOfUnknown is how many bytes a model sees of what is not known here.
+// shownOfUnknown is the maximum number of bytes shown to the model of content of
+// an unknown type.
 const shownOfUnknown = 2000
 
-// decodeTool reads a tool as far as it can be read; not ok where it has no name.
+// decodeTool decodes a tool as far as possible. It returns ok == false for a tool
+// without a name.
 func decodeTool(raw []byte) (t mcp.Tool, ok bool) {
 	f := fieldsOf(raw)
 	t = mcp.Tool{
 		Name: textOf(f["name"]), Title: textOf(f["title"]), Description: textOf(f["description"]),
 		InputSchema: given(f["inputSchema"]), OutputSchema: given(f["outputSchema"]),
 	}
-	_ = json.Unmarshal(f["annotations"], &t.Annotations) // what is no object is none
+	_ = json.Unmarshal(f["annotations"], &t.Annotations) // anything but an object is ignored
 	if title, is := t.Annotations["title"].(string); is && t.Title == "" {
 		t.Title = title
 	}
 	return t, t.Name != ""
 }
 
-// decodeResource reads a resource's entry; not ok where it has no URI.
+// decodeResource decodes an entry of a list of resources. It returns ok == false
+// for one without a URI.
 func decodeResource(raw []byte) (r mcp.Resource, ok bool) {
 	f := fieldsOf(raw)
 	r = mcp.Resource{
@@ -66,12 +69,12 @@ func decodePromptEntry(raw []byte) (p mcp.Prompt, ok bool) {
 	return p, p.Name != ""
 }
 
-// decodeResult reads the answer to a call.
+// decodeResult decodes the answer to a call.
 func decodeResult(raw []byte) mcp.CallResult {
 	f := fieldsOf(raw)
 	r := mcp.CallResult{Content: decodeContent(f["content"]), Structured: given(f["structuredContent"]), IsError: isTrue(f["isError"])}
 	if !r.IsError {
-		r.IsError = isTrue(fieldsOf(f["error"])["isError"]) // of servers before the protocol had it
+		r.IsError = isTrue(fieldsOf(f["error"])["isError"]) // of servers that predate the protocol's own field
 	}
 	if old := given(f["toolResult"]); len(r.Content) == 0 && old != nil { // 2024-10-07
 		r.Content = []tools.Part{{Text: string(old)}}
@@ -79,7 +82,7 @@ func decodeResult(raw []byte) mcp.CallResult {
 	return r
 }
 
-// decodePrompt reads a prompt that the server has filled in.
+// decodePrompt decodes a filled-in prompt.
 func decodePrompt(raw []byte) mcp.PromptMessages {
 	f := fieldsOf(raw)
 	p := mcp.PromptMessages{Description: textOf(f["description"])}
@@ -94,7 +97,7 @@ func decodePrompt(raw []byte) mcp.PromptMessages {
 	return p
 }
 
-// decodeResources reads what a resource holds.
+// decodeResources decodes the content of a resource.
 func decodeResources(raw []byte, uri string) []tools.Resource {
 	var all []tools.Resource
 	for _, content := range listOf(fieldsOf(raw)["contents"]) {
@@ -108,7 +111,7 @@ func decodeResources(raw []byte, uri string) []tools.Resource {
 	return all
 }
 
-// decodeContent reads a list of content, or one piece of it.
+// decodeContent decodes a list of content, or one piece of content.
 func decodeContent(raw []byte) []tools.Part {
 	raw = bytes.TrimSpace(raw)
 	if given(raw) == nil {
@@ -127,8 +130,8 @@ func decodeContent(raw []byte) []tools.Part {
 	return parts
 }
 
-// decodePart reads one piece of content. What is not known, or cannot be read, is
-// a text that says so.
+// decodePart decodes one piece of content. Unknown or malformed content becomes a
+// text that reports it.
 func decodePart(raw []byte) tools.Part {
 	f := fieldsOf(raw)
 	kind := textOf(f["type"])
@@ -180,7 +183,7 @@ func resourceOf(raw []byte) (tools.Resource, error) {
 	return r, nil
 }
 
-// bytesOf decodes base64, with or without its filling, in either alphabet.
+// bytesOf decodes base64 with or without padding, in either alphabet.
 func bytesOf(raw []byte) ([]byte, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -188,27 +191,27 @@ func bytesOf(raw []byte) ([]byte, error) {
 	}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		if data, err := encoding.DecodeString(text); err == nil {
-			return data, nil // not nil, also where it is empty
+			return data, nil // not nil, even if empty
 		}
 	}
 	return nil, fmt.Errorf("its data is no base64")
 }
 
-// fieldsOf returns the fields of a JSON object; nil if it is none.
+// fieldsOf returns the fields of a JSON object, or nil for other values.
 func fieldsOf(raw []byte) map[string]json.RawMessage {
 	var f map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &f) // what is no object has no fields
+	_ = json.Unmarshal(raw, &f) // other values have no fields
 	return f
 }
 
-// listOf returns the entries of a JSON list; nil if it is none.
+// listOf returns the entries of a JSON list, or nil for other values.
 func listOf(raw []byte) []json.RawMessage {
 	var l []json.RawMessage
 	_ = json.Unmarshal(raw, &l)
 	return l
 }
 
-// textOf returns a JSON string; "" if it is none.
+// textOf returns a JSON string, or "" for other values.
 func textOf(raw []byte) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
@@ -217,13 +220,13 @@ func textOf(raw []byte) string {
 	return s
 }
 
-// isTrue reports whether a value is true, or "true" as some servers have it.
+// isTrue reports whether a value is true, or "true" as some servers send it.
 func isTrue(raw []byte) bool {
 	raw = bytes.TrimSpace(raw)
 	return string(raw) == "true" || string(raw) == `"true"`
 }
 
-// given returns a value; nil if it is missing or null.
+// given returns a value, or nil if it is missing or null.
 func given(raw []byte) []byte {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || string(raw) == "null" {
 		return nil

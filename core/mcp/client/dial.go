@@ -18,18 +18,18 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// discoverLimit is how long a server may leave server/discover without an answer
-// until it is taken for one that is older than that.
+// discoverLimit is how long the client waits for the answer to server/discover
+// before it assumes a server that predates the method.
 const discoverLimit = 5 * time.Second
 
-// oldProtocol is the last revision that is agreed on by initialize.
+// oldProtocol is the last revision that is negotiated by initialize.
 const oldProtocol = "2025-11-25"
 
-// Dial implements [mcp.Dialer]. It ends after the spec's ConnectTimeout; the time
-// in which a person signs in does not count.
+// Dial implements [mcp.Dialer]. It ends after the spec's ConnectTimeout, not
+// counting the time in which the user signs in.
 //
-// A server at a URL without transport is spoken to by streamable HTTP and, where
-// it answers 400, 404 or 405 to that, by SSE.
+// For a server at a URL without a transport it uses streamable HTTP, and SSE if
+// the server answers 400, 404 or 405.
 func (d *Dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
 	limit := cmp.Or(max(spec.ConnectTimeout, 0), min(30*time.Second, cmp.Or(max(spec.Timeout, 0), 30*time.Second)))
 	clock := newClock(ctx, limit)
@@ -53,21 +53,21 @@ func (d *Dialer) dial(c *clock, spec mcp.ServerSpec, h mcp.Handlers) (*session, 
 		start := func(fresh *tap) (peer, error) { t = fresh; return orNil(d.startProgram(spec, t, v)) }
 		s, ended, err := d.open(c, spec, h, v, "", start)
 		if ended && !t.hasHeard() && c.ctx.Err() == nil {
-			// Some old servers end at a method that they do not know.
+			// Some old servers exit on an unknown method.
 			s, _, err = d.open(c, spec, h, v, oldProtocol, start)
 		}
 		return s, err
 	case spec.URL != "":
 		return d.dialURL(c, spec, h, v)
 	case spec.TCP != "":
-		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" is configured with tcp, a WebSocket, which is not supported.", // EX-18
+		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" is configured with tcp, a WebSocket, which is not supported.", // WebSockets are not supported
 			"Use a server that is a program (command), or one that speaks HTTP (url).")
 	}
 	return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The settings of the MCP server "+quoted(spec.Name)+" do not say where it is.",
 		"Give it a command or a url.")
 }
 
-// orNil keeps a nil pointer from becoming a peer.
+// orNil keeps a nil pointer from becoming a non-nil peer.
 func orNil[P peer](p P, err error) (peer, error) {
 	if err != nil {
 		return nil, err
@@ -99,14 +99,14 @@ func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.M
 	}
 	s, _, second := d.open(c, spec, h, v, oldProtocol, by(mcp.TransportSSE))
 	if second != nil && (fault.CodeOf(second) != fault.MCPSignInRequired) {
-		return nil, err // by what is the way today
+		return nil, err // of the current transport
 	}
 	return s, second
 }
 
-// open starts what is at the other side and agrees on a protocol, the latest for
-// version "". When it fails nothing is left of what was started; ended says that
-// the server had ended by itself.
+// open starts or reaches the server and negotiates a protocol revision, the
+// latest one for version "". When it fails, everything that it started has ended;
+// ended reports that the server exited by itself.
 func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask, version string, start func(*tap) (peer, error)) (_ *session, ended bool, _ error) {
 	ctx := c.ctx
 	t := newTap()
@@ -132,7 +132,7 @@ func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask
 		p.cut()
 		abandon(over)
 	case <-p.gone():
-		select { // what it has said before counts
+		select { // its earlier output counts
 		case err = <-over:
 		case <-ctx.Done():
 			err = context.Cause(ctx)
@@ -157,7 +157,7 @@ func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask
 	return s, false, nil
 }
 
-// abandon waits for what was cut off, unless that hangs on.
+// abandon waits for an interrupted operation, unless that hangs.
 func abandon(over <-chan error) {
 	select {
 	case <-over:
@@ -165,7 +165,7 @@ func abandon(over <-chan error) {
 	}
 }
 
-// refused says why a connection was not made.
+// refused returns the error for a connection that was not established.
 func (s *session) refused(ctx context.Context, err error) error {
 	if _, version, found := strings.Cut(err.Error(), "unsupported protocol version: "); found {
 		return unavailable(s.name, s.mask, "It speaks the version "+stated(version)+" of the protocol, which is not known here.",
@@ -181,7 +181,7 @@ func (s *session) refused(ctx context.Context, err error) error {
 	return f
 }
 
-// stated is a text that an error quotes, as messages have it.
+// stated formats a text that an error quotes for a message.
 func stated(s string) string {
 	if plain, err := strconv.Unquote(s); err == nil {
 		s = plain
@@ -189,7 +189,7 @@ func stated(s string) string {
 	return tools.Quote(s, 60)
 }
 
-// describe takes over what the server says of itself.
+// describe records the information that the server reports about itself.
 func (s *session) describe(kind mcp.Transport) {
 	s.info.Transport = kind
 	r := s.sdk.InitializeResult()
@@ -206,8 +206,7 @@ func (s *session) describe(kind mcp.Transport) {
 	}
 }
 
-// clock is the time that a connection may take. It stands still while a person
-// signs in.
+// clock measures the connection timeout. It is suspended while the user signs in.
 type clock struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -230,11 +229,11 @@ func (c *clock) end() {
 	c.cancel(nil)
 }
 
-// pause stops the clock until the func that it returns is called.
+// pause suspends the clock until the returned function is called.
 func (c *clock) pause() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.timer.Stop() { // it is over, or is paused already
+	if !c.timer.Stop() { // expired, or already suspended
 		return func() {}
 	}
 	c.left -= time.Since(c.since)
@@ -248,7 +247,7 @@ func (c *clock) pause() (resume func()) {
 	}
 }
 
-// patient gives a person the time to sign in.
+// patient suspends the connection timeout while the user signs in.
 type patient struct {
 	auth.OAuthHandler
 	clock *clock

@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// TestDialogues holds whole conversations against testdata/*.txtar.
+// TestDialogues compares whole conversations with testdata/*.txtar.
 func TestDialogues(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -49,8 +49,8 @@ func TestDialogues(t *testing.T) {
 	}
 }
 
-// converse is a server that plays its part of a dialogue, and ends where the
-// client does not keep to its own.
+// converse is a server that plays its part of a dialogue and exits if the client
+// deviates.
 func converse(dialogue string) {
 	in := bufio.NewReader(os.Stdin)
 	id, token := "", ""
@@ -89,7 +89,7 @@ func exactly(text string) any {
 	return v
 }
 
-// holds reports whether got has all that want has; a list is equal.
+// holds reports whether got contains everything in want; lists must be equal.
 func holds(got, want any) bool {
 	fields, ok := want.(map[string]any)
 	if !ok {

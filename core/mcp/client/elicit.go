@@ -15,11 +15,11 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// schemaKey is where the schema of a question is kept as the server wrote it: the
-// SDK's own form of it has lost the order of its fields, in which people are asked.
+// schemaKey is the key under which the original schema of a question is kept: the
+// SDK's representation loses the order of the fields, in which the user is asked.
 const schemaKey = "fettle/requestedSchema"
 
-// keepSchema puts a copy of a question's schema beside it.
+// keepSchema adds a copy of a question's schema to its params.
 func keepSchema(params []byte) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(params, &fields) != nil || len(fields["requestedSchema"]) == 0 {
@@ -34,8 +34,8 @@ func keepSchema(params []byte) []byte {
 	return encode(fields)
 }
 
-// elicit asks the person for the server. Whatever keeps the person from
-// answering is told as cancel; an answer that does not fit is not sent.
+// elicit asks the user on behalf of the server. If the user cannot answer, the
+// server receives cancel; an answer that does not match the schema is not sent.
 func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	p := r.Params
 	e := tools.Elicitation{Message: p.Message, URL: p.URL, ID: p.ElicitationID}
@@ -55,7 +55,7 @@ func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elicit
 		err    error
 	}
 	asked := make(chan outcome, 1)
-	go func() { // the session does not wait for a person who is asked in vain
+	go func() { // the handler may ignore ctx; the session does not wait for it
 		var o outcome
 		if err := guard(func() error { o.answer, o.err = s.h.Elicit(ctx, e); return nil }); err != nil {
 			o.err = err
@@ -66,7 +66,7 @@ func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elicit
 	select {
 	case o = <-asked:
 	case <-ctx.Done():
-		return nil, ctx.Err() // the question does not matter any more
+		return nil, ctx.Err() // the answer is no longer needed
 	}
 	if o.err != nil {
 		s.d.o.Logger.DebugContext(ctx, "mcp: nobody answered a server's question", "server", s.name)
@@ -89,8 +89,8 @@ func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elicit
 	return &sdk.ElicitResult{Action: string(tools.ElicitAccept), Content: content}, nil
 }
 
-// fill returns an answer with the schema's defaults in place of what is left
-// out. The error says what does not fit.
+// fill returns an answer with the schema's defaults for omitted fields. The error
+// describes a mismatch with the schema.
 func fill(schema, answer []byte) (map[string]any, error) {
 	content := map[string]any{}
 	if len(bytes.TrimSpace(answer)) > 0 {
@@ -121,7 +121,7 @@ func fill(schema, answer []byte) (map[string]any, error) {
 					content[name] = v
 				}
 			} else if given && value == nil {
-				delete(content, name) // null is what was left out
+				delete(content, name) // null means omitted
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func fill(schema, answer []byte) (map[string]any, error) {
 	return content, check(schema, content)
 }
 
-// number returns a JSON number as the SDK takes it: whole ones exactly.
+// number converts a JSON number for the SDK; integers stay exact.
 func number(v any) any {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -147,7 +147,7 @@ func number(v any) any {
 	return f
 }
 
-// check reports what of content does not fit a schema.
+// check returns the mismatches of content with a schema.
 func check(schema []byte, content map[string]any) error {
 	if len(schema) == 0 {
 		return nil
@@ -179,5 +179,5 @@ func check(schema []byte, content map[string]any) error {
 	return nil
 }
 
-// noURL keeps the validator from loading what a schema refers to.
+// noURL keeps the validator from loading references to other documents.
 func noURL(string) (io.ReadCloser, error) { return nil, errors.New("nothing is loaded for a schema") }

@@ -12,18 +12,19 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// everyProcess are the variables that a server's process gets of this one's
-// environment, beside those whose names begin with LC_.
+// everyProcess lists the variables of this process's environment that a server's
+// process receives, in addition to those whose names begin with LC_.
 var everyProcess = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG"}
 
-// everyWindows are those that programs for Windows do not run without.
+// everyWindows lists the variables that programs for Windows require.
 var everyWindows = []string{
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
 	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES", "PROCESSOR_ARCHITECTURE",
 }
 
-// environment returns the environment of a server's process: the few of all
-// variables, its own in place of these, and the one that says which server it is.
+// environment returns the environment of a server's process: the common
+// variables, overridden by the server's own, and the variable that identifies the
+// server.
 func environment(all []string, own map[string]string, server string) []string {
 	values := map[string]string{}
 	for _, variable := range all {
@@ -50,7 +51,7 @@ func allowed(name string) bool {
 		runtime.GOOS == "windows" && slices.Contains(everyWindows, name)
 }
 
-// canonical returns a variable's name as it is compared.
+// canonical returns a variable's name in the form in which names are compared.
 func canonical(name string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToUpper(name)
@@ -67,8 +68,8 @@ func lookup(environment []string, name string) string {
 	return ""
 }
 
-// findProgram returns the path of a program as its own environment finds it: a
-// name on the PATH, or a path, from dir where it is not absolute.
+// findProgram resolves a program in its own environment: a name is searched on
+// the PATH, and a relative path is resolved against dir.
 func findProgram(name, dir string, environment []string) (string, error) {
 	extensions := []string{""}
 	if runtime.GOOS == "windows" {
@@ -82,7 +83,7 @@ func findProgram(name, dir string, environment []string) (string, error) {
 		dirs = []string{dir}
 	default:
 		for _, d := range filepath.SplitList(lookup(environment, "PATH")) {
-			if filepath.IsAbs(d) { // one that is not would let a project's directory choose
+			if filepath.IsAbs(d) { // a relative entry would let a project's directory choose the program
 				dirs = append(dirs, d)
 			}
 		}

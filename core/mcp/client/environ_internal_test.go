@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program is found in directories of the PATH that are named whole: what else stands
-// there would let the directory that fettle or the server runs in choose.
+// A program is searched only in absolute directories of the PATH: a relative
+// entry would let the working directory of fettle or of the server choose it.
 func TestFindProgram(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	t.Chdir(here)

@@ -16,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// codeTooLarge is the JSON-RPC code of the answer that is given in place of one
-// that is larger than the limit.
+// codeTooLarge is the JSON-RPC code of the answer that replaces one larger than
+// the limit.
 const codeTooLarge = -32091
 
 // Causes of ended contexts.
@@ -26,9 +26,9 @@ var (
 	errClosed = errors.New("the session was closed")
 )
 
-// unavailable is that a server cannot be reached, or was lost: what happened, in
-// sentences, in which what comes from outside is quoted, and the last of its
-// stderr.
+// unavailable returns the error for a server that cannot be reached or was lost.
+// what consists of sentences that quote any text from outside; the end of stderr
+// is appended.
 func unavailable(server string, v *mcp.Mask, what, remedy string, stderr []string, cause error) *fault.Error {
 	return fault.Wrap(fault.MCPServerUnavailable, "mcp.connect",
 		v.Hide(strings.TrimSpace("The MCP server "+quoted(server)+" is not available. "+what)+lastOf(v, stderr)), remedy, quiet(cause, v))
@@ -46,17 +46,17 @@ func lastOf(v *mcp.Mask, stderr []string) string {
 	return " The last of its stderr: " + tools.Quote(text, len(text)) + "."
 }
 
-// maxWords is how many bytes of a server's words stand in an error.
+// maxWords is the maximum number of bytes of a server's text in an error.
 const maxWords = 300
 
-// words are what a server says, or an error that may repeat it, as a message has
-// it: quoted, on one line, short, and without secrets.
+// words formats text of a server, or an error that may repeat it, for a message:
+// quoted, on one line, short, and with secrets masked.
 func words(v *mcp.Mask, s string) string { return tools.Quote(v.Hide(s), maxWords) }
 
-// quoted returns a name, or another short text from outside, as messages have it.
+// quoted quotes a name or another short text from outside for a message.
 func quoted(s string) string { return tools.Quote(s, maxWords) }
 
-// masked is a cause whose text holds no secret.
+// masked is a cause whose text contains no secret.
 type masked struct {
 	text  string
 	cause error
@@ -64,7 +64,7 @@ type masked struct {
 
 func (e *masked) Error() string { return e.text }
 
-// Is passes the question for what is no text on.
+// Is reports whether the cause matches target.
 func (e *masked) Is(target error) bool { return errors.Is(e.cause, target) }
 
 func quiet(err error, v *mcp.Mask) error {
@@ -74,8 +74,8 @@ func quiet(err error, v *mcp.Mask) error {
 	return &masked{escape.ClipBytes(escape.OneLine(v.Hide(err.Error())), 500), err}
 }
 
-// explain makes an error of the SDK's, or of an ended ctx, one for people. what
-// is what was asked for, as a clause.
+// explain converts an error of the SDK, or of an ended ctx, into a *fault.Error.
+// what is a clause that names the request.
 func (s *session) explain(ctx context.Context, what string, err error) error {
 	if f := fault.As(err); f != nil {
 		return f
@@ -109,17 +109,18 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 	return unavailable(s.name, s.mask, reason, remedy, s.peer.lastLines(), err)
 }
 
-// answerOf returns the error that a server has answered with; not ok for others,
-// among them that of the SDK for what was not sent.
+// answerOf returns the error with which a server answered. It returns ok == false
+// for other errors, including the SDK's error for a request that was not sent.
 func answerOf(err error) (answer *jsonrpc.Error, ok bool) {
 	const notSent = -32005
 	return answer, errors.As(err, &answer) && (answer.Code != notSent || answer.Message != "rejected by transport")
 }
 
-// answered is that the server answered a request with an error.
+// answered returns the error for a request that the server answered with an
+// error.
 func (s *session) answered(what string, answer *jsonrpc.Error, err error) error {
 	code, remedy := fault.MCPToolError, "Look at what it says; correct the request or go on without it."
-	const notFound = -32002 // until 2025-11-25; then it is an invalid parameter
+	const notFound = -32002 // until 2025-11-25; an invalid parameter since then
 	if what == methodRead && (answer.Code == notFound || answer.Code == jsonrpc.CodeInvalidParams) {
 		code, remedy = fault.MCPResourceNotFound, "List its resources, and ask for one of these."
 	}

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// events reads a stream of server-sent events and gives it on with each message
-// as the tap has it. What is no message, as the address for what is sent, passes
-// as it is. An event that is larger than the limit is given on as the failure of
-// the request that the stream answers, and ends the stream.
+// events reads a stream of server-sent events and returns it with each message as
+// processed by the tap. Events that are not messages, such as the endpoint of an
+// SSE server, pass unchanged. An event larger than the limit is replaced by a
+// failure of the request that the stream answers, and ends the stream.
 type events struct {
 	in  *bufio.Reader
 	max int
@@ -17,7 +17,7 @@ type events struct {
 	tap *tap
 
 	out bytes.Buffer // not read yet
-	err error        // what follows out
+	err error        // that follows out
 }
 
 func newEvents(r io.Reader, limit int, id string, t *tap) *events {
@@ -38,7 +38,7 @@ func (e *events) Read(p []byte) (int, error) {
 // next reads one event into out.
 func (e *events) next() {
 	if e.out.Cap() > 1<<20 {
-		e.out = bytes.Buffer{} // a large one is not kept
+		e.out = bytes.Buffer{} // releases the memory of a large event
 	}
 	var name, other, data []byte
 	var has bool
@@ -70,7 +70,7 @@ func (e *events) next() {
 			return
 		case err != nil:
 			if e.err = err; err != io.EOF { //nolint:errorlint // a reader's end
-				return // what is cut off is no event
+				return // an incomplete event is dropped
 			}
 		}
 		if len(line) == 0 || e.err != nil {

@@ -2,5 +2,5 @@ package client
 
 import "time"
 
-// SetProbe sets how long server/discover may go without an answer.
+// SetProbe sets how long the client waits for server/discover.
 func (d *Dialer) SetProbe(limit time.Duration) { d.probe = limit }

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a program with what it has started: the members of the process group
-// that it leads.
+// group is a program and its descendants: the members of the process group that
+// it leads.
 type group struct{ pid int }
 
-// launch starts a program as the leader of a session, and so of a group, of its
-// own: no terminal is there that it could ask at, and what is typed for fettle
-// does not reach it.
+// launch starts a program as the leader of a session, and so of a process group,
+// of its own: it has no terminal to prompt on, and keyboard signals for fettle do
+// not reach it.
 func launch(cmd *exec.Cmd) (group, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -26,14 +26,14 @@ func launch(cmd *exec.Cmd) (group, error) {
 	return group{cmd.Process.Pid}, nil
 }
 
-func (g group) terminate() { _ = syscall.Kill(-g.pid, syscall.SIGTERM) } // nobody left is well
+func (g group) terminate() { _ = syscall.Kill(-g.pid, syscall.SIGTERM) } // an empty group is fine
 func (g group) kill()      { _ = syscall.Kill(-g.pid, syscall.SIGKILL) }
 func (g group) release()   {}
 
 // lives reports whether the group has members.
 func (g group) lives() bool { return syscall.Kill(-g.pid, 0) == nil }
 
-// ending says how a program has ended, as a clause.
+// ending describes how a program has ended, as a clause.
 func ending(state *os.ProcessState) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return "was ended by " + unix.SignalName(status.Signal())

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a program with what it has started: a job that takes all of it in and
-// ends with this process. There is no signal that asks first. This is built and
-// not tried.
+// group is a program and its descendants: a job object that contains all of them
+// and ends with this process. Windows has no signal for a polite request. This is
+// compiled but untested.
 type group struct{ job windows.Handle }
 
 func launch(cmd *exec.Cmd) (group, error) {
@@ -31,7 +31,7 @@ func launch(cmd *exec.Cmd) (group, error) {
 		_ = windows.CloseHandle(job)
 		return group{}, err
 	}
-	_ = cmd.Process.WithHandle(func(handle uintptr) { // where that fails the program alone is ended
+	_ = cmd.Process.WithHandle(func(handle uintptr) { // on failure only the program itself is terminated
 		_ = windows.AssignProcessToJobObject(job, windows.Handle(handle))
 	})
 	return group{job}, nil

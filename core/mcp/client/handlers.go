@@ -17,11 +17,11 @@ import (
 
 //lint:file-ignore SA1019 roots and logs are the protocol's until servers have moved on
 
-// logLevel is from which level on a server is to send its log.
+// logLevel is the minimum level of the log messages requested from a server.
 const logLevel = "info"
 
-// newClient returns the SDK's client of this session, which says to the server
-// no more than there are handlers for.
+// newClient returns the SDK's client of this session. It declares only
+// capabilities for which a handler exists.
 func (s *session) newClient() *sdk.Client {
 	o := &sdk.ClientOptions{Logger: maskedLogger(s.d.o.Logger, s.mask), Capabilities: &sdk.ClientCapabilities{}}
 	if f := s.h.ToolsChanged; f != nil {
@@ -58,13 +58,14 @@ func (s *session) newClient() *sdk.Client {
 	client.AddReceivingMiddleware(s.receive)
 	s.client = client
 	if s.h.Roots != nil {
-		s.tellRoots() // for calls that the server asks back for; nobody is connected yet
+		s.tellRoots() // for calls with elicitations; no server is connected yet
 	}
 	return client
 }
 
-// receive is what each message of the server's passes that is no answer: what the
-// SDK does not survive becomes an error, and roots are told as they are now.
+// receive is the middleware for requests and notifications of the server: it
+// answers messages that the SDK cannot handle with an error, and refreshes the
+// roots.
 func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
 		defer func() {
@@ -83,11 +84,11 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// begin asks the server for its log, once connected. Whether it is sent does not
-// matter to the session.
+// begin requests the server's log after connecting. The session does not depend
+// on its success.
 func (s *session) begin(ctx context.Context) {
 	if !s.logs || s.info.Protocol >= newProtocol {
-		return // there it goes with each call
+		return // there the level is part of each call
 	}
 	const short = 5 * time.Second
 	_ = s.run(ctx, short, "logging/setLevel", func(ctx context.Context) error {
@@ -95,7 +96,7 @@ func (s *session) begin(ctx context.Context) {
 	})
 }
 
-// tellRoots gives the SDK the roots as they are now, which tells the server.
+// tellRoots passes the current roots to the SDK, which notifies the server.
 func (s *session) tellRoots() {
 	s.roots.Lock()
 	defer s.roots.Unlock()
@@ -117,7 +118,7 @@ func (s *session) tellRoots() {
 	s.client.AddRoots(now...)
 }
 
-// rootsOf returns directories as the protocol has them.
+// rootsOf converts directories into roots of the protocol.
 func rootsOf(folders []string) []*sdk.Root {
 	roots := []*sdk.Root{} // not null
 	for _, folder := range folders {

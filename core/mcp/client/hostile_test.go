@@ -22,8 +22,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/client"
 )
 
-// EX-16: a program that is no server, or dies, is an error in plain words, with
-// how it ended and what it wrote last.
+// EX-16: a program that is not a server, or dies, yields a readable error with
+// its exit status and its last output.
 func TestDialFails(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	require.NoError(t, os.WriteFile(plain, []byte("x"), 0o600))
@@ -80,8 +80,8 @@ func TestDialFails(t *testing.T) {
 	}
 }
 
-// A server that breaks while it is used fails the calls that run, ends the
-// session, says why, and leaves nothing behind.
+// A server that breaks in use fails the running calls, ends the session with a
+// reason, and leaves no process behind.
 func TestDies(t *testing.T) {
 	tests := map[string]struct{ run, want string }{
 		"exits":        {"!err out of memory\n!exit 9", "exited with status 9"},
@@ -109,7 +109,7 @@ func TestDies(t *testing.T) {
 	}
 }
 
-// noChild fails if a process lives whose number stands in what a server wrote.
+// noChild fails if a process is alive whose number appears in a server's output.
 func noChild(t *testing.T, stderr []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`child (\d+)`).FindAllStringSubmatch(strings.Join(stderr, "\n"), -1) {
@@ -125,7 +125,7 @@ func noChild(t *testing.T, stderr []string) {
 	}
 }
 
-// Close ends a server that does not end by itself, with what it has started.
+// Close terminates a server that does not exit by itself, and its descendants.
 func TestCloseEndsTheGroup(t *testing.T) {
 	settled(t)
 	s, err := client.New(client.Options{Grace: 100 * time.Millisecond}).Dial(t.Context(), peerSpec(t, "script", "!child\n!deaf\n"+hello), mcp.Handlers{})
@@ -136,7 +136,7 @@ func TestCloseEndsTheGroup(t *testing.T) {
 	noChild(t, s.Stderr())
 }
 
-// A large result arrives; a flood on stderr harms nothing and leaves the end.
+// A large result arrives; a flood on stderr does no harm and keeps the end.
 func TestLarge(t *testing.T) {
 	settled(t)
 	flood, size := 16, 17<<20 // the SDK's own limit is 16 MiB
@@ -155,8 +155,8 @@ func TestLarge(t *testing.T) {
 	require.Less(t, len(strings.Join(s.Stderr(), "")), 41*1010)
 }
 
-// A server's process gets the few variables, its own and the one that says which
-// server it is, and no others.
+// A server's process receives the common variables, its own, and the one that
+// identifies the server, and no others.
 func TestEnvironment(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestEnvironment(t *testing.T) {
 	require.ElementsMatch(t, []string{"PATH=/bin", "HOME=/own", "LC_ALL=C", "LANG=x", "TERM=t", "FETTLE_TEST_PEER=sdk", "FETTLE_MCP_SERVER=e"}, strings.Split(r.Content[0].Text, "\n"))
 }
 
-// What is secret in a spec stands in no error and no line of stderr.
+// Secrets of a spec appear in no error and no line of stderr.
 func TestSecrets(t *testing.T) {
 	const secret = "s3cr3t-value"
 	spec := peerSpec(t, "script", "!err the key is "+secret+"\n< "+secret+"\n!exit 1")
@@ -198,7 +198,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// Old servers: one that says nothing to what it does not know, and one that ends.
+// Old servers: one that does not answer unknown methods, and one that exits.
 func TestOldServers(t *testing.T) {
 	settled(t)
 	d := client.New(client.Options{})
@@ -217,8 +217,8 @@ func TestOldServers(t *testing.T) {
 	require.Equal(t, "2024-11-05", s2.Info().Protocol)
 }
 
-// Odd entries of a list do not take the others with them, and a list without
-// end has one.
+// An invalid entry of a list does not affect the others, and an endless list is
+// bounded.
 func TestLists(t *testing.T) {
 	settled(t)
 	page := func(tools, next string) string {
@@ -254,7 +254,7 @@ func TestLists(t *testing.T) {
 	require.ErrorContains(t, err, "more than 2 entries")
 }
 
-// Content of all kinds, odd ones among them.
+// Content of all kinds, including malformed content.
 func TestContent(t *testing.T) {
 	settled(t)
 	s := dial(t, peerSpec(t, "script", hello+`> tools/call

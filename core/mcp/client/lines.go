@@ -18,22 +18,22 @@ import (
 
 var errTooLarge = errors.New("a message is larger than the limit")
 
-// errNotJSON is that a line of the server's, of which the beginning is kept, is no
-// message.
+// errNotJSON reports a line of the server that is not a message; it keeps the
+// beginning of the line.
 type errNotJSON struct{ line string }
 
 func (e *errNotJSON) Error() string { return "a line is no JSON message" }
 
-// lineConn speaks JSON-RPC with a peer, a message a line. It owns a goroutine
-// that reads, to the end of what is read, and one that writes; finish waits for
+// lineConn is a JSON-RPC connection with one message per line. It owns a
+// goroutine that reads until the input ends and one that writes; finish waits for
 // both.
 type lineConn struct {
 	tap   *tap
 	max   int
-	probe time.Duration // how long server/discover may go without an answer
+	probe time.Duration // limit for the answer to server/discover
 
 	lines  chan []byte
-	queue  []jsonrpc.Message // of a batch, not given out yet
+	queue  []jsonrpc.Message // of a batch, not returned yet
 	out    chan []byte
 	closed chan struct{}
 	atEnd  chan struct{} // closed when nothing is read any more
@@ -41,10 +41,10 @@ type lineConn struct {
 	wg     sync.WaitGroup
 
 	mu     sync.Mutex
-	failed error       // why there is no more to read
-	ended  chan error  // holds failed once
+	failed error       // why reading has ended
+	ended  chan error  // receives failed once
 	timer  *time.Timer // of the probe
-	probed string      // its id; "": it is answered, or was not made
+	probed string      // its id; "": answered, or never sent
 }
 
 func newLineConn(t *tap, r io.Reader, w io.WriteCloser, limit int, probe time.Duration) *lineConn {
@@ -58,9 +58,9 @@ func newLineConn(t *tap, r io.Reader, w io.WriteCloser, limit int, probe time.Du
 	return c
 }
 
-// read passes lines on until there are no more. What comes after Close, or after
-// what is no message, is read and dropped, so that the peer is not held up while
-// it ends.
+// read passes lines on until the input ends. Lines after Close, or after a line
+// that is not a message, are read and dropped, so that the peer is not blocked
+// while it exits.
 func (c *lineConn) read(r io.Reader) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	for {
@@ -89,7 +89,7 @@ func (c *lineConn) read(r io.Reader) {
 	}
 }
 
-// readLine reads to the next line break, or to the end. It keeps no more than
+// readLine reads to the next line break or the end of the input. It keeps at most
 // limit bytes.
 func readLine(b *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
@@ -99,7 +99,7 @@ func readLine(b *bufio.Reader, limit int) ([]byte, error) {
 			return nil, errTooLarge
 		}
 		if cap(line)-len(line) < len(part) {
-			line = slices.Grow(line, max(len(line), len(part))) // doubled, as a line may have megabytes
+			line = slices.Grow(line, max(len(line), len(part))) // doubled, because a line may have megabytes
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -108,7 +108,7 @@ func readLine(b *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// write sends what Write has taken, to the last, and closes w.
+// write sends everything that Write has accepted, and then closes w.
 func (c *lineConn) write(w io.WriteCloser) {
 	defer w.Close() //nolint:errcheck // the peer reads the end either way
 	for {
@@ -122,7 +122,7 @@ func (c *lineConn) write(w io.WriteCloser) {
 				return
 			}
 		}
-		if _, err := w.Write(message); err != nil { // reading tells why
+		if _, err := w.Write(message); err != nil { // the reader reports the reason
 			<-c.closed
 			return
 		}
@@ -157,8 +157,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return next, nil
 }
 
-// fail takes note why there is no more to read, and returns it. The end of what is
-// read says less than what was wrong before.
+// fail records why reading has ended, and returns the reason. An earlier error
+// takes precedence over the end of the input.
 func (c *lineConn) fail(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,15 +168,15 @@ func (c *lineConn) fail(err error) error {
 	return err
 }
 
-// failure returns why there is no more to read; nil as long as there may be.
+// failure returns why reading has ended, or nil while it has not.
 func (c *lineConn) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed
 }
 
-// split decodes a message, or a batch of them as protocols up to 2025-03-26 have
-// it.
+// split decodes a message, or a batch of messages as in protocols up to
+// 2025-03-26.
 func split(line []byte) ([]jsonrpc.Message, error) {
 	texts := []json.RawMessage{line}
 	if line[0] == '[' {
@@ -195,8 +195,8 @@ func split(line []byte) ([]jsonrpc.Message, error) {
 	return messages, nil
 }
 
-// Write implements the SDK's connection. It waits for no reader, unless many
-// messages are not read yet.
+// Write implements the SDK's connection. It does not wait for the peer to read,
+// unless many messages are queued.
 func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
@@ -217,9 +217,9 @@ func (c *lineConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 }
 
-// awaitAnswer answers server/discover in the server's place where that takes too
-// long: servers that are older than the method may say nothing to what they do
-// not know. The SDK then goes on as with these.
+// awaitAnswer answers server/discover on behalf of a server that takes too long:
+// servers that predate the method may ignore it. The SDK then continues as with
+// an old server.
 func (c *lineConn) awaitAnswer(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,8 +252,8 @@ func (c *lineConn) answered(id string) {
 	}
 }
 
-// Close implements the SDK's connection: nothing is read any more, and the peer
-// is told so when all is written.
+// Close implements the SDK's connection: reading stops, and the output is closed
+// once everything is written.
 func (c *lineConn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
@@ -269,5 +269,6 @@ func (c *lineConn) Close() error {
 // SessionID implements the SDK's connection.
 func (c *lineConn) SessionID() string { return "" }
 
-// finish waits for the goroutines, after Close and when both streams are closed.
+// finish waits for the goroutines. It is called after Close, when both streams
+// are closed.
 func (c *lineConn) finish() { c.wg.Wait() }

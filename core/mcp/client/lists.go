@@ -13,14 +13,14 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Tools implements [mcp.Session]. A tool without a name is left out, and over HTTP
-// one whose arguments are to go into headers that there cannot be; a schema that is
-// none is for the caller to find.
+// Tools implements [mcp.Session]. A tool without a name is omitted and, over
+// HTTP, a tool whose arguments belong into headers that are not possible. Invalid
+// schemas are left to the caller.
 func (s *session) Tools(ctx context.Context) ([]mcp.Tool, error) {
 	if !s.info.HasTools {
 		return nil, nil
 	}
-	sendable := map[string]bool{} // what the SDK, which makes the headers, has left in the list
+	sendable := map[string]bool{} // the list as filtered by the SDK, which sets the headers
 	all, err := pages(ctx, s, methodTools, "tools", decodeTool, func(ctx context.Context, cursor string) error {
 		list, err := s.sdk.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
@@ -35,7 +35,7 @@ func (s *session) Tools(ctx context.Context) ([]mcp.Tool, error) {
 		return all, err
 	}
 	return slices.DeleteFunc(all, func(t mcp.Tool) bool {
-		if sendable[t.Name] || !hasSchema(t) || !hasHeaders(t) { // the SDK is not shown one without
+		if sendable[t.Name] || !hasSchema(t) || !hasHeaders(t) { // the SDK does not see a tool without a schema
 			return false
 		}
 		s.d.o.Logger.WarnContext(ctx, "mcp: a tool is left out, as its x-mcp-header cannot be sent", "server", s.name, "tool", t.Name)
@@ -76,8 +76,8 @@ func (s *session) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
 	})
 }
 
-// pages asks for all pages of a list and reads the entries in field. An entry
-// that cannot be used is left out.
+// pages fetches all pages of a list and decodes the entries in field. An invalid
+// entry is omitted.
 func pages[T any](ctx context.Context, s *session, method, field string, decode func([]byte) (T, bool), page func(ctx context.Context, cursor string) error) ([]T, error) {
 	var all []T
 	cursor, seen := "", map[string]bool{}
@@ -119,7 +119,8 @@ func (s *session) endless(method, how string) error {
 	return fault.New(fault.MCPToolError, "mcp.list", "The list of the MCP server "+quoted(s.name)+" ("+method+") "+how+".", "Use another release of the server.")
 }
 
-// codeOf returns the code of a server's answer; not ok for other errors.
+// codeOf returns the code of a server's error answer. It returns ok == false for
+// other errors.
 func codeOf(err error) (int64, bool) {
 	var m *masked
 	if errors.As(err, &m) {

@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// A list that its server lets be kept for a while is the same when it is asked for
-// again; and over HTTP a tool whose headers cannot be sent is not in it.
+// A list that its server allows to be cached is the same on the next request.
+// Over HTTP, a tool whose headers cannot be sent is omitted.
 func TestKeptListsAndHeaders(t *testing.T) {
 	settled(t)
 	server := newServer(nil)

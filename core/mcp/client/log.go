@@ -7,12 +7,12 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// maskedLogger returns what the SDK logs to: what people see of it holds no secret.
+// maskedLogger returns the logger for the SDK, which masks secrets.
 func maskedLogger(l *slog.Logger, m *mcp.Mask) *slog.Logger {
 	return slog.New(&maskedHandler{l.Handler(), m})
 }
 
-// maskedHandler is a handler of logs without secrets.
+// maskedHandler is a log handler that masks secrets.
 type maskedHandler struct {
 	slog.Handler
 	mask *mcp.Mask
@@ -42,7 +42,7 @@ func (h *maskedHandler) WithGroup(name string) slog.Handler {
 	return &maskedHandler{h.Handler.WithGroup(name), h.mask}
 }
 
-// attr is a as text.
+// attr returns a as masked text.
 func (h *maskedHandler) attr(a slog.Attr) slog.Attr {
 	return slog.String(a.Key, h.mask.Hide(a.Value.Resolve().String()))
 }

@@ -48,8 +48,8 @@ func callTool(t *testing.T, m *mcp.Manager, server, name string) tools.Result {
 	return tools.Result{}
 }
 
-// A session has no clock of its own beside its caller's: a person may take longer
-// than a request may.
+// A session has no timeout of its own in addition to its caller's: the user may
+// take longer than a request may.
 func TestNoClock(t *testing.T) {
 	for name, way := range transports(t) {
 		t.Run(name, func(t *testing.T) {
@@ -64,9 +64,9 @@ func TestNoClock(t *testing.T) {
 	}
 }
 
-// A server at a URL that was restarted costs no call: one that it has refused with
-// the session is made again, once for each call, and so is one that comes before the
-// end of the connection is known.
+// The restart of a server at a URL fails no call: a call that the server refused
+// because of an unknown session is repeated once, and so is one made before the
+// end of the connection is noticed.
 func TestRestartCostsNothing(t *testing.T) { // the servers' own goroutines are not ended
 	for _, versions := range [][]string{nil, {"2025-06-18"}} {
 		t.Run(fmt.Sprint(versions), func(t *testing.T) {
@@ -95,8 +95,9 @@ func TestRestartCostsNothing(t *testing.T) { // the servers' own goroutines are 
 						succeeded++
 						continue
 					}
-					// Another request of the forgotten session has ended it while this one
-					// was under way, so that nobody knows; it is told, and not repeated.
+					// Another request of the lost session has ended it while this
+					// one was running, so its effect is unknown; that is
+					// reported, and the call is not repeated.
 					require.Equal(t, fault.MCPServerUnavailable, err.Code)
 					require.Contains(t, err.Message, "is not known")
 				}
@@ -110,7 +111,8 @@ func TestRestartCostsNothing(t *testing.T) { // the servers' own goroutines are 
 	}
 }
 
-// The cause of a failure says whether the server has certainly not begun.
+// The cause of a failure shows whether the server has certainly not begun the
+// request.
 func TestNotRun(t *testing.T) {
 	var status atomic.Int32
 	server := newServer(&sdk.ServerOptions{SupportedProtocolVersions: []string{"2025-06-18"}})
@@ -131,7 +133,7 @@ func TestNotRun(t *testing.T) {
 		require.Equal(t, want, errors.Is(err, mcp.ErrNotRun), "%d: %v", code, err)
 		if want {
 			<-s.Done()
-			_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"}) // which is not even sent
+			_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"}) // it is not even sent
 			require.ErrorIs(t, err, mcp.ErrNotRun)
 		}
 	}
@@ -141,7 +143,7 @@ func TestNotRun(t *testing.T) {
 	require.NotErrorIs(t, err, mcp.ErrNotRun)
 }
 
-// What is secret of the arguments stands in no status.
+// Secrets of the arguments appear in no status.
 func TestSecretArguments(t *testing.T) {
 	const secret = "sk-verysecret0123456789"
 	spec := peerSpec(t, "script", "!err unknown option --token="+secret+"\n!exit 2")

@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Whatever a server sends: what is read of it does not panic, JSON stays JSON,
-// and what the SDK gets of a result holds nothing of it that is free text.
+// Whatever a server sends, decoding does not panic, JSON stays JSON, and the part
+// of a result passed to the SDK contains no free text.
 func FuzzReceived(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"x"}],"structuredContent":5}}`,
@@ -48,8 +48,8 @@ func FuzzReceived(f *testing.F) {
 	})
 }
 
-// A stream of events says the same however it comes in, and what passes once
-// passes again unchanged.
+// A stream of events has the same content however it is split, and processing is
+// idempotent.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		"event: message\ndata: {\"a\":1}\nid: 5\n\n", "data: 1\ndata: 2\n\n:note\n\nretry: 5\n\n", "data\n\n", "event: endpoint\ndata: /x\n\n", "data: cut", "\n\n", "id: 1\n\n", "nonsense\n\n",
@@ -66,13 +66,13 @@ func FuzzEvents(f *testing.F) {
 		require.Equal(t, whole, pass(iotest.OneByteReader(strings.NewReader(string(stream)))))
 		for line := range strings.Lines(whole) {
 			if line != "\n" {
-				require.Contains(t, line, ":") // the SDK fails at a line without
+				require.Contains(t, line, ":") // the SDK fails on a line without one
 			}
 		}
 	})
 }
 
-// An answer that did not pass the tap is not taken for an empty one.
+// An answer that did not pass the tap is not mistaken for an empty one.
 func TestNoAnswer(t *testing.T) {
 	s := &session{name: "s", tap: newTap(), mask: mcp.NewMask(mcp.ServerSpec{})}
 	s.ctx, s.stop = context.WithCancelCause(t.Context())
@@ -81,7 +81,7 @@ func TestNoAnswer(t *testing.T) {
 	require.Equal(t, fault.MCPToolError, fault.CodeOf(err), "%v", err)
 }
 
-// A large event becomes the failure of its request; without one, of the stream.
+// A large event becomes a failure of its request or, without one, of the stream.
 func TestLargeEvent(t *testing.T) {
 	large := "data: " + strings.Repeat("x", 100) + "\n\n"
 	out, err := io.ReadAll(newEvents(strings.NewReader(large), 50, "7", newTap()))
@@ -91,7 +91,8 @@ func TestLargeEvent(t *testing.T) {
 	require.ErrorIs(t, err, errTooLarge)
 }
 
-// An answer gets the defaults of the schema, keeps its numbers, and is checked.
+// An answer receives the defaults of the schema, keeps its numbers, and is
+// validated.
 func TestFill(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer","default":3},"s":{"type":"string","minLength":2},"c":{"type":"string","enum":["a","b"],"default":"b"},"m":{"type":"array","items":{"type":"string","enum":["x","y"]},"default":["x"]}},"required":["n"]}`
 	for answer, want := range map[string]string{
@@ -122,7 +123,7 @@ func TestFill(t *testing.T) {
 	require.Empty(t, content)
 }
 
-// Secrets are hidden whole, the longer first.
+// Secrets are masked completely, the longer first.
 func TestMask(t *testing.T) {
 	m := mcp.NewMask(mcp.ServerSpec{
 		URL: "https://u:pass-word@h/x?token=quer-y", Headers: map[string]string{"Authorization": "Bearer abc-def", "X": "abc-def-ghi"},
@@ -132,7 +133,7 @@ func TestMask(t *testing.T) {
 	require.NotContains(t, m.Hide("token=quer-y quer-y"), "quer-y")
 }
 
-// The end of what is written to stderr is kept, in bounds and fit to be shown.
+// The end of stderr is kept, bounded and displayable.
 func TestTail(t *testing.T) {
 	tail := &tail{mask: mcp.NewMask(mcp.ServerSpec{})}
 	tail.add([]byte("\x1b[31mred\x1b[0m\r\n\n" + strings.Repeat("y", 5000) + "\nbegun \xff"))

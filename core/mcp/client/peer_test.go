@@ -25,8 +25,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// The test binary is also the servers that it tests with: FETTLE_TEST_PEER says
-// which.
+// The test binary also contains the servers used by the tests: FETTLE_TEST_PEER
+// selects one.
 func TestMain(m *testing.M) {
 	switch peer := os.Getenv("FETTLE_TEST_PEER"); peer {
 	case "":
@@ -37,14 +37,14 @@ func TestMain(m *testing.M) {
 		play(os.Getenv("FETTLE_TEST_SCRIPT"))
 	case "dialogue":
 		converse(os.Getenv("FETTLE_TEST_SCRIPT"))
-	case "sleep": // outlives what is polite
+	case "sleep": // outlives polite shutdown
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(time.Hour)
 	}
 	os.Exit(0)
 }
 
-// peerSpec is the spec of a server that this binary is.
+// peerSpec returns the spec of a server in this binary.
 func peerSpec(t *testing.T, peer, script string) mcp.ServerSpec {
 	self, err := os.Executable()
 	if err != nil {
@@ -53,7 +53,7 @@ func peerSpec(t *testing.T, peer, script string) mcp.ServerSpec {
 	return mcp.ServerSpec{Name: "peer", Command: self, Env: map[string]string{"FETTLE_TEST_PEER": peer, "FETTLE_TEST_SCRIPT": script}, Dir: t.TempDir()}
 }
 
-// message is what a server that is played looks at of what the client sends.
+// message is the part of a client's message that a scripted server reads.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -63,7 +63,7 @@ type message struct {
 }
 
 func messageOf(text []byte) (m message) {
-	_ = json.Unmarshal(text, &m) // what is none has no method
+	_ = json.Unmarshal(text, &m) // an invalid message has no method
 	return m
 }
 
@@ -125,7 +125,7 @@ func play(script string) {
 		case "!child":
 			c := exec.Command(os.Args[0])
 			c.Env = []string{"FETTLE_TEST_PEER=sleep"}
-			c.Stdout, c.Stderr = os.Stdout, os.Stderr // held open
+			c.Stdout, c.Stderr = os.Stdout, os.Stderr // kept open
 			_ = c.Start()
 			fmt.Fprintln(os.Stderr, "child", c.Process.Pid)
 		case "!deaf":
@@ -135,11 +135,11 @@ func play(script string) {
 	}
 	_, _ = io.Copy(io.Discard, in)
 	if deaf {
-		time.Sleep(time.Hour) // until it is killed; without cgo, select {} would be told as a deadlock
+		time.Sleep(time.Hour) // until it is killed; without cgo, select {} would be reported as a deadlock
 	}
 }
 
-// hello begins a dialogue by the old handshake.
+// hello begins a dialogue with the old handshake.
 const hello = `> server/discover
 < {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"Method not found"}}
 > initialize

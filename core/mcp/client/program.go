@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// program is a server that is a process of ours, spoken to over its stdin and
+// program is a server that runs as a child process and is used over its stdin and
 // stdout.
 type program struct {
 	name   string
@@ -30,12 +30,12 @@ type program struct {
 	errors *tail
 
 	stdout, stderr *os.File
-	exited         chan struct{} // closed when the process is waited for
+	exited         chan struct{} // closed when the process has been waited for
 	watched        chan struct{} // closed when watch has returned
-	drained        chan struct{} // closed when stderr is read to its end
+	drained        chan struct{} // closed when stderr has been read to its end
 }
 
-// startProgram starts a server's process. Whoever gets it calls end.
+// startProgram starts a server's process. The caller must call end.
 func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*program, error) {
 	dir := cmp.Or(spec.Dir, d.o.Dir, ".")
 	if !filepath.IsAbs(dir) {
@@ -102,14 +102,14 @@ func (p *program) start(d *Dialer, path, dir string, environment, args []string,
 	}()
 	go func() {
 		defer close(p.exited)
-		_ = p.cmd.Wait() // the state says more
+		_ = p.cmd.Wait() // the state is more specific
 	}()
 	go p.watch()
 	return nil
 }
 
-// watch ends the conversation once the process has ended, also where something
-// that it has started still holds its output. What it has written before is read.
+// watch ends the conversation once the process has exited, even if a descendant
+// keeps its output open. Output written before is read.
 func (p *program) watch() {
 	defer close(p.watched)
 	<-p.exited
@@ -125,14 +125,14 @@ func (p *program) Connect(context.Context) (sdk.Connection, error) { return p.co
 
 func (p *program) transport() (sdk.Transport, mcp.Transport) { return p, mcp.TransportStdio }
 
-// gone is closed when the process has ended.
+// gone returns a channel that is closed when the process has exited.
 func (p *program) gone() <-chan struct{} { return p.exited }
 
 // cut ends the conversation.
 func (p *program) cut() { _ = p.conn.Close() }
 
-// end ends the process and its whole group: its stdin is closed; it is asked;
-// it is killed. It returns when nothing is left of it that can be ended.
+// end terminates the process and its whole group: it closes stdin, then sends
+// SIGTERM, then SIGKILL. It returns when nothing is left that can be terminated.
 func (p *program) end() {
 	p.cut()
 	if !p.wait(p.exited) {
@@ -142,7 +142,7 @@ func (p *program) end() {
 			<-p.exited
 		}
 	}
-	if p.group.lives() { // it has left something behind
+	if p.group.lives() { // a descendant is still running
 		p.group.terminate()
 		step := time.NewTicker(5 * time.Millisecond)
 		defer step.Stop()
@@ -152,7 +152,7 @@ func (p *program) end() {
 		p.group.kill()
 	}
 	p.group.release()
-	if !p.wait(p.drained) { // by what has left the group
+	if !p.wait(p.drained) { // by a process that has left the group
 		_ = p.stderr.Close()
 		<-p.drained
 	}
@@ -162,7 +162,7 @@ func (p *program) end() {
 	<-p.watched
 }
 
-// wait waits for the end of a phase, for as long as the server is given.
+// wait waits for the end of a shutdown step, at most for the grace period.
 func (p *program) wait(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -174,8 +174,8 @@ func (p *program) wait(done <-chan struct{}) bool {
 
 func (p *program) lastLines() []string { return p.errors.lines() }
 
-// why says how the conversation has ended: what came that was no message, or how
-// the process has ended, for which it waits a moment.
+// why describes how the conversation ended: a line that is not a message, or the
+// exit status of the process, for which it waits briefly.
 func (p *program) why(error) (what, remedy string) {
 	err := p.conn.failure()
 	var odd *errNotJSON
@@ -212,7 +212,7 @@ type local struct {
 	closed  chan struct{} // closed when the server has ended its session
 }
 
-// startLocal connects to a server in this process. Whoever gets it calls end.
+// startLocal connects to a server in this process. The caller must call end.
 func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*local, error) {
 	server, ok := spec.InProcess.(InProcess)
 	if !ok {
@@ -243,8 +243,8 @@ func (l *local) gone() <-chan struct{}                     { return l.closed }
 func (l *local) cut()                                      { _ = l.conn.Close() }
 func (l *local) lastLines() []string                       { return nil }
 
-// end breaks the streams, which ends the server's session. A handler of the
-// server's that goes on after its ctx has ended is not waited for.
+// end closes the streams, which ends the server's session. It does not wait for a
+// handler of the server that continues after its ctx has ended.
 func (l *local) end() {
 	l.cut()
 	for _, s := range l.streams {

@@ -21,8 +21,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// errElsewhere is that a request would have gone to another server than that of
-// the spec, with what is secret or said in confidence.
+// errElsewhere is returned for a request that would have gone to an origin other
+// than the spec's, together with confidential headers.
 var errElsewhere = errors.New("it would have gone to another origin")
 
 // remote is a server at a URL. It is the round tripper of the SDK's transport.
@@ -40,13 +40,13 @@ type remote struct {
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
-	conn   sdk.Connection // the SDK's, once it is made
-	status int            // of the last answer to a request that was not well; 0: none
-	away   string         // the other origin that a request would have gone to
+	conn   sdk.Connection // the SDK's, once created
+	status int            // of the last unsuccessful answer; 0: none
+	away   string         // the other origin to which a request would have gone
 }
 
-// newRemote returns what speaks with a server at a URL. It does no I/O. Whoever
-// gets it calls end.
+// newRemote returns the peer for a server at a URL. It does no I/O. The caller
+// must call end.
 func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Transport, t *tap, v *mcp.Mask, handler auth.OAuthHandler) (*remote, error) {
 	base, err := url.Parse(spec.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
@@ -59,7 +59,7 @@ func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Tr
 		IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 256 << 10,
 	}}
 	for name := range spec.Headers {
-		if http.CanonicalHeaderKey(name) == "Authorization" { // what is configured goes before what is asked for
+		if http.CanonicalHeaderKey(name) == "Authorization" { // a configured header takes precedence over a sign-in
 			r.auth = nil
 		}
 	}
@@ -79,8 +79,8 @@ func (r *remote) Connect(ctx context.Context) (sdk.Connection, error) {
 	}}
 	var t sdk.Transport
 	if r.kind == mcp.TransportSSE {
-		t = &sdk.SSEClientTransport{Endpoint: r.base.String(), HTTPClient: client, MaxEventSize: -1} // bounded by us
-		// The SDK reads the stream with this ctx, as long as the session lasts.
+		t = &sdk.SSEClientTransport{Endpoint: r.base.String(), HTTPClient: client, MaxEventSize: -1} // limited by the tap instead
+		// The SDK reads the stream with this ctx as long as the session lasts.
 		detached, stop := context.WithCancel(context.WithoutCancel(ctx))
 		defer context.AfterFunc(ctx, stop)()
 		context.AfterFunc(r.ctx, stop)
@@ -95,9 +95,9 @@ func (r *remote) Connect(ctx context.Context) (sdk.Connection, error) {
 	return conn, err
 }
 
-// RoundTrip implements http.RoundTripper: nothing goes to another origin,
-// whatever redirection or endpoint says so; the spec's headers go with each
-// request; and what comes is bounded and passes the tap.
+// RoundTrip implements http.RoundTripper. It refuses requests to another origin,
+// whatever redirect or endpoint caused them, adds the spec's headers to each
+// request, and limits each answer and passes it through the tap.
 func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 	r.learn(q.URL)
 	if err := r.check(q.URL); err != nil {
@@ -128,7 +128,7 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.mask.Learn(response.Header.Get("Mcp-Session-Id"))
-	switch stream := q.Method == http.MethodGet && r.kind == mcp.TransportHTTP; { // which a server need not have
+	switch stream := q.Method == http.MethodGet && r.kind == mcp.TransportHTTP; { // which is optional for a server
 	case response.StatusCode >= 400 && !stream:
 		r.note(response.StatusCode)
 		if response.StatusCode == http.StatusNotFound && q.Header.Get("Mcp-Session-Id") != "" {
@@ -150,7 +150,7 @@ func (r *remote) note(status int) {
 	r.mu.Unlock()
 }
 
-// send sends a request as long as the session lasts.
+// send sends a request that may last as long as the session.
 func (r *remote) send(q *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(q.Context())
 	stop := context.AfterFunc(r.ctx, cancel)
@@ -202,8 +202,8 @@ func (r *remote) dress(q *http.Request) error {
 	return nil
 }
 
-// check reports whether a request may go to u: the origin of the spec's URL, or
-// the same by https.
+// check returns an error unless a request may go to u: the origin of the spec's
+// URL, or the same over https.
 func (r *remote) check(u *url.URL) error {
 	same := strings.EqualFold(u.Hostname(), r.base.Hostname())
 	switch {
@@ -218,7 +218,7 @@ func (r *remote) check(u *url.URL) error {
 	return errElsewhere
 }
 
-// learn hides what the address of an SSE server's holds to know the session by.
+// learn masks the session ID in the address of an SSE server's endpoint.
 func (r *remote) learn(u *url.URL) {
 	if u.RawQuery == r.base.RawQuery {
 		return
@@ -234,7 +234,7 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// look has a body pass the tap, in whole or event by event.
+// look passes a response body through the tap, as a whole or event by event.
 func (r *remote) look(response *http.Response, id string) error {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	b := response.Body.(*body) //nolint:errcheck // send has made it
@@ -259,7 +259,7 @@ func (r *remote) look(response *http.Response, id string) error {
 	return nil
 }
 
-// tooLarge is the answer to a request whose own is larger than the limit.
+// tooLarge returns the answer that replaces one larger than the limit.
 func tooLarge(id string) []byte {
 	return encode(envelope{
 		Version: []byte(`"2.0"`), ID: []byte(id),
@@ -280,27 +280,27 @@ func (b *body) Close() error {
 	return err
 }
 
-// gone is never closed: whether a server at a URL is there shows when it is asked.
+// gone returns nil: whether a server at a URL is alive shows on the next request.
 func (r *remote) gone() <-chan struct{} { return nil }
 
-// cut breaks off all requests.
+// cut cancels all requests.
 func (r *remote) cut() { r.cancel() }
 
-// end breaks off all requests and frees the connections.
+// end cancels all requests and releases the connections.
 func (r *remote) end() {
 	r.cancel()
 	r.mu.Lock()
 	conn := r.conn
 	r.mu.Unlock()
 	if conn != nil {
-		_ = conn.Close() // with nothing left to send; it ends the SDK's goroutines
+		_ = conn.Close() // there is nothing left to send; ends the SDK's goroutines
 	}
 	r.plain.CloseIdleConnections()
 }
 
 func (r *remote) lastLines() []string { return nil }
 
-// refused reports whether the server has answered as one does that does not speak
+// refused reports whether the answer is that of a server that does not support
 // streamable HTTP.
 func (r *remote) refused() bool {
 	r.mu.Lock()
@@ -308,7 +308,7 @@ func (r *remote) refused() bool {
 	return r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed || r.status == http.StatusBadRequest
 }
 
-// signIn reports whether the server wants to know who asks.
+// signIn reports whether the server requires a sign-in.
 func (r *remote) signIn() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -36,7 +36,7 @@ func streamable(server *sdk.Server, o *sdk.StreamableHTTPOptions) http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, o)
 }
 
-// The spec's headers go with each request, but for the protocol's own.
+// The spec's headers are sent with each request, except for the protocol's own.
 func TestHeaders(t *testing.T) {
 	settled(t)
 	var requests, bare atomic.Int32
@@ -56,8 +56,8 @@ func TestHeaders(t *testing.T) {
 	require.Zero(t, bare.Load())
 }
 
-// Nothing goes to another origin, neither by redirection nor by what an SSE
-// server names as its endpoint.
+// Nothing is sent to another origin, neither by a redirect nor by the endpoint of
+// an SSE server.
 func TestOtherOrigin(t *testing.T) {
 	settled(t)
 	var reached atomic.Int32
@@ -91,7 +91,7 @@ func TestOtherOrigin(t *testing.T) {
 	}
 	require.Zero(t, reached.Load())
 
-	own := serve(t, func(w http.ResponseWriter, r *http.Request) { // on the same server it goes
+	own := serve(t, func(w http.ResponseWriter, r *http.Request) { // to the same server it is sent
 		if r.URL.Path != "/mcp" {
 			http.Redirect(w, r, "/mcp", http.StatusTemporaryRedirect)
 			return
@@ -102,8 +102,8 @@ func TestOtherOrigin(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Without a transport it is HTTP, then SSE for servers that refuse as those do
-// which do not speak it; not where it is another matter.
+// Without a configured transport, streamable HTTP is tried first, then SSE for
+// servers that refuse as one without streamable HTTP does, and only for these.
 func TestFallback(t *testing.T) {
 	tests := map[string]struct {
 		status int
@@ -143,7 +143,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// A server that has forgotten the session ends it; one that is gone fails calls.
+// A server that has forgotten the session ends it; a stopped server fails calls.
 func TestRestart(t *testing.T) { // the servers' own goroutines are not ended
 	var handler atomic.Pointer[http.Handler]
 	fresh := func() { h := streamable(newServer(nil), nil); handler.Store(&h) }
@@ -159,8 +159,8 @@ func TestRestart(t *testing.T) { // the servers' own goroutines are not ended
 	require.NoError(t, again.Close())
 }
 
-// A result that is larger than the limit fails its call alone; up to it, it
-// arrives, as events and as one answer.
+// A result larger than the limit fails only its call; one of at most that size
+// arrives, as events and as a single answer.
 func TestLargeRemote(t *testing.T) {
 	for name, plain := range map[string]bool{"events": false, "answer": true} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestLargeRemote(t *testing.T) {
 	}
 }
 
-// A proxy is asked for each connection.
+// The proxy function is called for each connection.
 func TestProxy(t *testing.T) {
 	settled(t)
 	handler := streamable(newServer(nil), nil)
@@ -216,7 +216,7 @@ func TestProxy(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// signIn is an [auth.OAuthHandler] that gives a token once it was asked for.
+// signIn is an [auth.OAuthHandler] that returns a token once it was requested.
 type signIn struct {
 	token atomic.Value
 }
@@ -237,7 +237,7 @@ func (s *signIn) Authorize(_ context.Context, _ *http.Request, r *http.Response)
 	return nil
 }
 
-// Signing in works by HTTP and by SSE, in the header or the query.
+// Signing in works over HTTP and SSE, with the token in the header or the query.
 func TestSignIn(t *testing.T) {
 	for name, tt := range map[string]struct {
 		transport mcp.Transport
@@ -272,7 +272,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// A server that does not answer holds nobody up.
+// A server that does not answer blocks no caller.
 func TestHangingRemote(t *testing.T) {
 	settled(t)
 	web := serve(t, func(_ http.ResponseWriter, r *http.Request) {

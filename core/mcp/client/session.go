@@ -26,18 +26,18 @@ const (
 	methodPrompt    = "prompts/get"
 )
 
-// newProtocol is the first revision without sessions, pings and roots that change.
+// newProtocol is the first revision without sessions, pings and changing roots.
 const newProtocol = "2026-07-28"
 
-// peer is a server as it is reached.
+// peer is the transport-specific side of a session.
 type peer interface {
 	transport() (sdk.Transport, mcp.Transport)
-	gone() <-chan struct{} // closed when the server has ended; nil: that is not known
-	cut()                  // whatever waits for the server fails at once; idempotent
-	end()                  // ends what was started, and waits for it
+	gone() <-chan struct{} // closed when the server has ended; nil: unknown
+	cut()                  // makes everything that waits for the server fail at once; idempotent
+	end()                  // shuts down everything that was started, and waits for it
 	lastLines() []string   // of stderr
-	// why says what an error comes of, in a sentence, and what to do; "" if it is
-	// not known better than the error has it.
+	// why describes the cause of an error in a sentence, with a remedy. It
+	// returns "" if the error is as specific.
 	why(err error) (what, remedy string)
 }
 
@@ -56,11 +56,11 @@ type session struct {
 	info   mcp.Info
 	logs   bool // the server sends its log
 
-	ctx    context.Context // of all that the session does; ends with errClosed at Close
+	ctx    context.Context // of all requests of the session; ends with errClosed at Close
 	stop   context.CancelCauseFunc
 	tokens atomic.Int64
 
-	roots    sync.Mutex // held while the SDK is told the roots
+	roots    sync.Mutex // held while the roots are passed to the SDK
 	rootURIs []string
 
 	running    sync.WaitGroup // goroutines that use the SDK
@@ -74,9 +74,9 @@ type session struct {
 
 var _ mcp.Session = (*session)(nil)
 
-// run runs f, which uses the SDK, and returns when that has or ctx has ended. ctx
-// ends with the session too, and after limit where that is not 0. A panic is an
-// error.
+// run runs f, which uses the SDK, and returns when f has returned or ctx has
+// ended. ctx also ends with the session and, if limit is not 0, after limit. A
+// panic becomes an error.
 func (s *session) run(ctx context.Context, limit time.Duration, what string, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -112,7 +112,7 @@ func (s *session) run(ctx context.Context, limit time.Duration, what string, f f
 	}
 }
 
-// guard makes a panic in f an error.
+// guard converts a panic in f into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,14 +122,14 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// withoutEffect makes mcp.ErrNotRun a cause of an error.
+// withoutEffect adds mcp.ErrNotRun as a cause to an error.
 func withoutEffect(err error) error {
 	f := *fault.As(err)
 	f.Err = &notRun{f.Err}
 	return &f
 }
 
-// notRun is a cause that says that the server has not begun to run a request.
+// notRun marks an error of a request that the server has not begun to run.
 type notRun struct{ cause error }
 
 func (e *notRun) Error() string {
@@ -139,7 +139,7 @@ func (e *notRun) Error() string {
 	return e.cause.Error()
 }
 
-// Is reports whether target is mcp.ErrNotRun; what else it is Unwrap says.
+// Is reports whether target is mcp.ErrNotRun; Unwrap returns the other causes.
 func (e *notRun) Is(target error) bool { return target == mcp.ErrNotRun }
 
 func (e *notRun) Unwrap() error { return e.cause }
@@ -182,7 +182,7 @@ func (s *session) ask(ctx context.Context, method, token string, progress func(t
 		c.running.Store(true)
 		defer c.running.Store(false)
 		if err := f(ctx); err != nil {
-			return err // the result may come at this moment
+			return err // the result may arrive at this moment
 		}
 		raw = c.raw
 		return nil
@@ -232,11 +232,11 @@ func (s *session) Subscribe(ctx context.Context, uri string) error {
 	})
 }
 
-// Ping implements [mcp.Session]. Whatever the server answers, it is there.
+// Ping implements [mcp.Session]. Any answer of the server counts.
 func (s *session) Ping(ctx context.Context) error {
 	return s.run(ctx, 0, "ping", func(ctx context.Context) error {
 		err := s.sdk.Ping(ctx, nil)
-		if _, answered := codeOf(err); answered { // with the refusal of a method that is gone since 2026-07-28
+		if _, answered := codeOf(err); answered { // including the refusal of a method that was removed in 2026-07-28
 			return nil
 		}
 		return err
@@ -261,7 +261,7 @@ func (s *session) Err() error {
 	}
 }
 
-// lostBy returns why the connection has ended by itself; nil if it has not.
+// lostBy returns why the connection was lost, or nil if it was not.
 func (s *session) lostBy() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +277,7 @@ func (s *session) isClosed() bool {
 // Close implements [mcp.Session].
 func (s *session) Close() error {
 	s.mu.Lock()
-	if !s.closed && !s.ending { // what has ended by itself keeps its reason
+	if !s.closed && !s.ending { // a lost connection keeps its reason
 		s.closed, s.unanswered = true, s.tap.unanswered()
 	}
 	s.mu.Unlock()
@@ -286,11 +286,11 @@ func (s *session) Close() error {
 	return nil
 }
 
-// farewell is how long the server is given to take note of the end.
+// farewell is the time limit for the server to process the end of the session.
 const farewell = 3 * time.Second
 
-// live waits for the end of the connection, by Close or by the server, and ends
-// what belongs to it. It owns done.
+// live waits for the end of the connection, by Close or by the server, and
+// releases its resources. It owns done.
 func (s *session) live() {
 	defer close(s.done)
 	over := make(chan error, 1)
@@ -298,8 +298,8 @@ func (s *session) live() {
 	var err error
 	select {
 	case <-s.ctx.Done():
-		// The calls that run are given up before, as the SDK waits for them, and so do
-		// servers, which have to be told.
+		// Running calls are cancelled first, because the SDK waits for them, and
+		// the server has to be notified of the cancellation.
 		patience := time.After(farewell)
 		s.mu.Lock()
 		unanswered := s.unanswered
@@ -338,7 +338,7 @@ func (s *session) live() {
 	s.running.Wait()
 }
 
-// lost is why the connection has ended by itself.
+// lost returns the error for a connection that the server ended.
 func (s *session) lost(err error) error {
 	ctx := context.WithoutCancel(s.ctx)
 	return s.explain(ctx, "the connection", err)
@@ -349,7 +349,7 @@ func (s *session) RootsChanged(ctx context.Context) {
 	if s.h.Roots == nil {
 		return
 	}
-	_ = s.run(ctx, 0, "roots", func(context.Context) error { // there is nobody to tell
+	_ = s.run(ctx, 0, "roots", func(context.Context) error { // the session has ended
 		s.tellRoots()
 		return nil
 	})

@@ -9,21 +9,21 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// What is kept of a server's stderr.
+// Limits on the stderr that is kept of a server.
 const (
 	stderrLines = 40
 	stderrLine  = 1000 // bytes of one
 )
 
-// tail keeps the last lines that are written to it, each without its end where
-// it is long. It is safe for concurrent use.
+// tail keeps the last lines that are written to it, each shortened to a maximum
+// length. It is safe for concurrent use.
 type tail struct {
 	mask *mcp.Mask
 
 	mu   sync.Mutex
 	last []string // complete
-	line []byte   // begun
-	cut  bool     // the one begun is longer than what is kept
+	line []byte   // incomplete
+	cut  bool     // the incomplete line exceeds the maximum length
 }
 
 // drain reads r to its end.
@@ -63,7 +63,7 @@ func (t *tail) end() {
 	t.line, t.cut = t.line[:0], false
 }
 
-// shown returns the line that is begun as people are to see it.
+// shown returns the incomplete line in displayable form.
 func (t *tail) shown() string {
 	s := strings.ToValidUTF8(strings.TrimRight(string(t.line), " \t\r"), "\ufffd")
 	s = strings.Map(func(r rune) rune {
@@ -78,7 +78,7 @@ func (t *tail) shown() string {
 	return s
 }
 
-// lines returns what is kept, the one that is begun included.
+// lines returns the kept lines, including the incomplete one.
 func (t *tail) lines() []string {
 	if t == nil {
 		return nil

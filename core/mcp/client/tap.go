@@ -12,29 +12,29 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// tap stands between a transport and the SDK and sees each message as text. It
-// hands the results of a session's requests over as they are, since the SDK's
-// types lose what they do not know: exact numbers, the order of a schema, content
-// of kinds that are new, and a whole list for one odd entry. The SDK itself gets
-// of them what it needs for its own work.
+// tap stands between a transport and the SDK and sees the text of each message.
+// It hands the results of requests to the session unchanged, because the SDK's
+// types lose unknown data: exact numbers, the order of a schema, new kinds of
+// content, and a whole list for one invalid entry. The SDK receives only the part
+// of a result that it needs for its own work.
 type tap struct {
 	mu      sync.Mutex
 	waiting map[string]*capture // by the request's id
 	tokens  map[string]*capture // by the progress token
-	heard   bool                // the server has said anything
+	heard   bool                // the server has sent a message
 
-	cancels chan struct{} // holds one for each call that the server was told to cancel
+	cancels chan struct{} // receives a value for each call cancelled at the server
 }
 
-// capture is one request of a session's, or the several of a call that the
-// server has asked back for.
+// capture is one request of a session, or the sequence of requests of a call with
+// elicitations.
 type capture struct {
 	method   string
-	progress func(tools.Progress) // nil: nobody is told
+	progress func(tools.Progress) // nil: dropped
 	raw      json.RawMessage      // the last result; read when the SDK has returned
-	running  atomic.Bool          // the SDK may yet send something
-	sent     int                  // how many requests have gone to the server, of tap.mu
-	refused  bool                 // the server did not know the session of the last; likewise
+	running  atomic.Bool          // the SDK may still send something
+	sent     int                  // number of requests sent to the server, protected by tap.mu
+	refused  bool                 // the server did not know the session of the last one; likewise
 
 	telling sync.Mutex // held while progress runs
 	over    bool
@@ -43,12 +43,12 @@ type capture struct {
 type captureKey struct{}
 
 func newTap() *tap {
-	const most = 1 << 10 // calls that are waited for at Close
+	const most = 1 << 10 // calls awaited at Close
 	return &tap{waiting: map[string]*capture{}, tokens: map[string]*capture{}, cancels: make(chan struct{}, most)}
 }
 
-// expect has the result of the requests that are sent with the ctx it returns
-// handed over to c, and the progress of a token, until forget.
+// expect routes the results of requests sent with the returned ctx to c, and the
+// progress of the token, until forget.
 func (t *tap) expect(ctx context.Context, c *capture, token string) context.Context {
 	if token != "" {
 		t.mu.Lock()
@@ -58,9 +58,9 @@ func (t *tap) expect(ctx context.Context, c *capture, token string) context.Cont
 	return context.WithValue(ctx, captureKey{}, c)
 }
 
-// forget ends what expect has begun. Progress is not told any more when it
-// returns. It reports whether the server has certainly begun nothing of it; what is
-// still running may yet send something.
+// forget ends the routing that expect began. No progress is reported after it has
+// returned. It reports whether the server has certainly not begun to run the
+// request; a request that is still running may yet be sent.
 func (t *tap) forget(c *capture) (notRun bool) {
 	running := c.running.Load()
 	t.mu.Lock()
@@ -82,8 +82,8 @@ func (t *tap) forget(c *capture) (notRun bool) {
 	return notRun
 }
 
-// refuse takes note that the server has refused the request that is sent with ctx,
-// as it does not know the session.
+// refuse records that the server refused the request sent with ctx because it
+// does not know the session.
 func (t *tap) refuse(ctx context.Context) {
 	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
 		t.mu.Lock()
@@ -92,7 +92,7 @@ func (t *tap) refuse(ctx context.Context) {
 	}
 }
 
-// delivered takes note of a message that has gone to the server.
+// delivered records a message that has been sent to the server.
 func (t *tap) delivered(method string) {
 	if method == "notifications/cancelled" {
 		select {
@@ -102,8 +102,8 @@ func (t *tap) delivered(method string) {
 	}
 }
 
-// unanswered returns how many requests the server has not answered, and forgets
-// of which it was told before that they are cancelled.
+// unanswered returns the number of requests that the server has not answered, and
+// resets the record of cancelled ones.
 func (t *tap) unanswered() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +116,7 @@ func (t *tap) unanswered() int {
 	}
 }
 
-// envelope is what of a message is looked at.
+// envelope is the part of a message that the tap reads.
 type envelope struct {
 	Version json.RawMessage `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -126,8 +126,8 @@ type envelope struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// keyOf is an id, or a progress token, as the SDK compares it: numbers by the whole
-// number that they are, however they are written.
+// keyOf returns an id or a progress token in the form in which the SDK compares
+// it: numbers by their integer value, however they are written.
 func keyOf(id []byte) string {
 	var v any
 	if json.Unmarshal(id, &v) == nil {
@@ -138,7 +138,8 @@ func keyOf(id []byte) string {
 	return string(id)
 }
 
-// sent takes note of a message to the server, and returns its id and method, "" for none.
+// sent records a message to the server. It returns the message's id and method,
+// "" for none.
 func (t *tap) sent(ctx context.Context, message []byte) (id, method string) {
 	var e envelope
 	if json.Unmarshal(message, &e) != nil || e.Method == "" || len(e.ID) == 0 {
@@ -153,8 +154,8 @@ func (t *tap) sent(ctx context.Context, message []byte) (id, method string) {
 	return string(e.ID), e.Method
 }
 
-// received takes note of a message, or a batch of them, of the server's, and
-// returns it as the SDK is to have it.
+// received records a message, or a batch of messages, from the server. It returns
+// the form that the SDK receives.
 func (t *tap) received(message []byte) []byte {
 	message = bytes.TrimSpace(message)
 	t.mu.Lock()
@@ -194,15 +195,15 @@ func (t *tap) received(message []byte) []byte {
 	return message
 }
 
-// hasHeard reports whether the server has said anything.
+// hasHeard reports whether the server has sent a message.
 func (t *tap) hasHeard() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.heard
 }
 
-// tell passes progress on, on the goroutine that reads, so that it comes in
-// order and before the result.
+// tell reports progress on the reading goroutine, so that it arrives in order and
+// before the result.
 func (t *tap) tell(params []byte) {
 	var p struct {
 		Token   json.RawMessage `json:"progressToken"`
@@ -227,12 +228,12 @@ func (t *tap) tell(params []byte) {
 	}
 }
 
-// harmless returns what the SDK gets of a result: enough to ask the person back
-// and to send what the annotations of a tool's schema say, and nothing that it
-// could fail to read.
+// harmless returns the part of a result that the SDK receives: enough to handle
+// elicitations and to send the headers that a tool's schema requires, and nothing
+// that it could fail to decode.
 func harmless(method string, result []byte) []byte {
 	if method == methodTools && !mayHaveHeaders(result) {
-		return []byte(`{"tools":[]}`) // without reading a list that may be long
+		return []byte(`{"tools":[]}`) // without decoding a list that may be long
 	}
 	var in struct {
 		Type     json.RawMessage            `json:"resultType"`
@@ -240,7 +241,7 @@ func harmless(method string, result []byte) []byte {
 		State    json.RawMessage            `json:"requestState"`
 		Tools    []json.RawMessage          `json:"tools"`
 	}
-	_ = json.Unmarshal(result, &in) // what cannot be read is not passed on
+	_ = json.Unmarshal(result, &in) // a malformed result is not passed on
 	out := map[string]any{}
 	if in.Requests != nil && (method == methodCall || method == methodRead || method == methodPrompt) {
 		for name, request := range in.Requests {
@@ -266,8 +267,8 @@ func harmless(method string, result []byte) []byte {
 	return encode(out)
 }
 
-// bare returns tools with nothing but name and schema, of those that have both and
-// may have arguments that go into headers: nothing else of a list matters to the SDK.
+// bare returns tools with only name and schema, of the tools that have both and
+// whose arguments may go into headers: the SDK needs nothing else of a list.
 func bare(list []json.RawMessage) []any {
 	out := []any{}
 	for _, raw := range list {
@@ -282,15 +283,15 @@ func bare(list []json.RawMessage) []any {
 // hasHeaders reports whether arguments of a tool may have to go into headers.
 func hasHeaders(t mcp.Tool) bool { return mayHaveHeaders(t.InputSchema) }
 
-// mayHaveHeaders reports whether a text may name the key that says it, also where
-// escapes hide that.
+// mayHaveHeaders reports whether a schema may contain the keyword for headers,
+// even if escapes disguise it.
 func mayHaveHeaders(text []byte) bool {
 	return bytes.Contains(text, []byte("x-mcp-header")) || bytes.Contains(text, []byte(`\u`))
 }
 
 func hasSchema(t mcp.Tool) bool { return len(t.InputSchema) > 0 && t.InputSchema[0] == '{' }
 
-// encode is json.Marshal without HTML escapes, of what cannot fail.
+// encode is json.Marshal without HTML escapes, for values that cannot fail.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

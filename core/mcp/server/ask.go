@@ -13,8 +13,8 @@ import (
 
 //lint:file-ignore SA1019 sampling and roots are deprecated since revision 2026-07-28, and part of the protocol
 
-// answerable reports whether a client can answer q, and which of its
-// capabilities that takes.
+// answerable reports whether a client can answer q, and returns the capability
+// that this requires.
 func answerable(caps *sdk.ClientCapabilities, q tools.Question) (capability string, ok bool) {
 	if caps == nil {
 		caps = &sdk.ClientCapabilities{}
@@ -34,7 +34,7 @@ func answerable(caps *sdk.ClientCapabilities, q tools.Question) (capability stri
 	return "", false
 }
 
-// params is q as the protocol puts it.
+// params converts q into a request of the protocol.
 func params(q tools.Question) sdk.InputRequest {
 	switch {
 	case q.Elicit != nil:
@@ -51,7 +51,7 @@ func params(q tools.Question) sdk.InputRequest {
 	case q.Sample != nil:
 		p := &sdk.CreateMessageWithToolsParams{SystemPrompt: q.Sample.SystemPrompt, MaxTokens: int64(q.Sample.MaxTokens), Messages: []*sdk.SamplingMessageV2{}}
 		for _, m := range q.Sample.Messages {
-			for _, c := range contents(m.Content.Parts) { // one content a message, as all revisions have it
+			for _, c := range contents(m.Content.Parts) { // one content per message, as in all revisions
 				p.Messages = append(p.Messages, &sdk.SamplingMessageV2{Role: sdk.Role(m.Role), Content: []sdk.Content{c}})
 			}
 		}
@@ -60,7 +60,7 @@ func params(q tools.Question) sdk.InputRequest {
 	return &sdk.ListRootsParams{}
 }
 
-// request asks the client of an older revision.
+// request sends a request to a client of an older revision.
 func request(ctx context.Context, conn *sdk.ServerSession, q tools.Question) (sdk.InputResponse, error) {
 	switch p := params(q).(type) {
 	case *sdk.ElicitParams:
@@ -73,7 +73,7 @@ func request(ctx context.Context, conn *sdk.ServerSession, q tools.Question) (sd
 	return nil, fmt.Errorf("a question asks nothing")
 }
 
-// answered turns a result that may be a nil pointer into an answer.
+// answered converts a result that may be a nil pointer into an answer.
 func answered[R sdk.InputResponse](r R, err error) (sdk.InputResponse, error) {
 	if err != nil {
 		return nil, err
@@ -81,7 +81,8 @@ func answered[R sdk.InputResponse](r R, err error) (sdk.InputResponse, error) {
 	return r, nil
 }
 
-// read makes a reply of the client's answer to q, or says what is wrong with it.
+// read converts the client's answer to q into a reply, or returns the mistake in
+// it.
 func read(q tools.Question, given sdk.InputResponse) (reply tools.Reply, problem string) {
 	switch {
 	case q.Elicit != nil:
@@ -121,14 +122,14 @@ func read(q tools.Question, given sdk.InputResponse) (reply tools.Reply, problem
 	return reply, ""
 }
 
-// inquiry is what a run waits for: questions by the keys that the client knows
-// them by, and the replies as far as they are there.
+// inquiry is a set of questions that a run waits for, under the keys sent to the
+// client, with the replies received so far.
 type inquiry struct {
 	questions []tools.Question
 	keys      []string
 	replies   []tools.Reply
 	have      []bool
-	settled   chan error // one value, when all replies are there, or none will be
+	settled   chan error // receives one value when all replies have arrived, or none will
 }
 
 func newInquiry(questions []tools.Question) *inquiry {
@@ -152,9 +153,9 @@ func newInquiry(questions []tools.Question) *inquiry {
 	return q
 }
 
-// take takes the answers that a client has sent along with a call, before it was
-// asked: to questions that their tool has named and does not want answered anew,
-// once each. One that is of no use is as good as none.
+// take accepts answers that a client has sent along with its call before it was
+// asked: for questions whose tool gave them a key and accepts early answers, once
+// each. An invalid answer counts as none.
 func (q *inquiry) take(early sdk.InputResponseMap) {
 	for i, one := range q.questions {
 		given, ok := early[one.Key]
@@ -166,8 +167,8 @@ func (q *inquiry) take(early sdk.InputResponseMap) {
 	}
 }
 
-// answer takes a client's answers. Those that it was not asked for are nothing
-// to it, and what is missing or of no use is asked again.
+// answer accepts a client's answers. It ignores answers to other questions;
+// missing or invalid answers are requested again.
 func (q *inquiry) answer(given sdk.InputResponseMap) {
 	for i, key := range q.keys {
 		if g, ok := given[key]; ok && !q.have[i] {
@@ -182,7 +183,7 @@ func (q *inquiry) put(i int, given sdk.InputResponse) {
 	}
 }
 
-// complete reports whether all replies are there.
+// complete reports whether all replies have arrived.
 func (q *inquiry) complete() bool {
 	for _, h := range q.have {
 		if !h {
@@ -192,7 +193,7 @@ func (q *inquiry) complete() bool {
 	return true
 }
 
-// open is what the client is still asked.
+// open returns the open questions.
 func (q *inquiry) open() sdk.InputRequestMap {
 	m := sdk.InputRequestMap{}
 	for i, key := range q.keys {

@@ -13,8 +13,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// BenchmarkCall shows what a call costs more over each transport than in the
-// process itself.
+// BenchmarkCall compares the cost of a call over each transport with that of a
+// call within the process.
 func BenchmarkCall(b *testing.B) {
 	args := json.RawMessage(`{"a":1}`)
 	b.Run("direct", func(b *testing.B) {

@@ -11,11 +11,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// metaError is where a failed call's error stands for programs.
+// metaError is the metadata key under which a failed call's error is sent for
+// programs.
 const metaError = "fettle/error"
 
-// contents makes content of the protocol of parts. Text that is not UTF-8 is
-// made so.
+// contents converts parts into content of the protocol. Invalid UTF-8 is
+// replaced.
 func contents(parts []tools.Part) []sdk.Content {
 	out := make([]sdk.Content, 0, len(parts))
 	for i, p := range parts {
@@ -24,14 +25,14 @@ func contents(parts []tools.Part) []sdk.Content {
 	return out
 }
 
-// content makes content of a part, the i-th.
+// content converts the i-th part into content of the protocol.
 func content(i int, p tools.Part) sdk.Content {
 	switch {
 	case p.InlineData != nil && strings.HasPrefix(p.InlineData.MIMEType, "image/"):
 		return &sdk.ImageContent{Data: p.InlineData.Data, MIMEType: p.InlineData.MIMEType}
 	case p.InlineData != nil && strings.HasPrefix(p.InlineData.MIMEType, "audio/"):
 		return &sdk.AudioContent{Data: p.InlineData.Data, MIMEType: p.InlineData.MIMEType}
-	case p.InlineData != nil: // the protocol has no other payload but a resource's, which has a URI
+	case p.InlineData != nil: // other binary data is only possible in a resource, which has a URI
 		return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
 			URI: fmt.Sprintf("fettle:content/%d", i), MIMEType: p.InlineData.MIMEType, Blob: filled(p.InlineData.Data),
 		}}
@@ -47,7 +48,7 @@ func content(i int, p tools.Part) sdk.Content {
 	return &sdk.TextContent{Text: valid(p.Text)}
 }
 
-// resource makes content of the protocol of what a resource holds.
+// resource converts the content of a resource.
 func resource(r tools.Resource) *sdk.ResourceContents {
 	c := &sdk.ResourceContents{URI: r.URI, MIMEType: r.MIMEType, Text: valid(r.Text)}
 	if r.Blob != nil {
@@ -56,7 +57,7 @@ func resource(r tools.Resource) *sdk.ResourceContents {
 	return c
 }
 
-// filled returns b, empty where it is nil, which would mean text.
+// filled returns b, or an empty slice for nil, which would denote text.
 func filled(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -66,8 +67,8 @@ func filled(b []byte) []byte {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// parts makes parts of content that a client has sent. What it may not send
-// there is left out.
+// parts converts content from a client. Content that is not allowed there is
+// omitted.
 func parts(content []sdk.Content) []tools.Part {
 	var out []tools.Part
 	for _, c := range content {
@@ -83,7 +84,7 @@ func parts(content []sdk.Content) []tools.Part {
 	return out
 }
 
-// result makes the protocol's result of a call, after fulfil.
+// result converts the result of a call after fulfil.
 func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult {
 	out := fresh[sdk.CallToolResult](modern, false)
 	out.Content = contents(res.LLMContent.Parts)
@@ -103,10 +104,11 @@ func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult 
 	return out
 }
 
-// withError puts a failure's code, message and remedy before what the call has to
-// show beside it; or behind its first part, if that is JSON with this message, as then
-// it may also hold what a client that cuts results must not lose, such as a hash. What
-// that part tells whole is not repeated.
+// withError prepends a failure's code, message and remedy to the displayed
+// content. If the first part is JSON that contains the message, the error follows
+// it, because that part may contain data, such as a hash, that must not be lost
+// when a client shortens results. An error that the part contains completely is
+// not repeated.
 func withError(res tools.Result, shown []sdk.Content) []sdk.Content {
 	text := describe(res.Error)
 	tells, whole := tells(res)
@@ -116,7 +118,7 @@ func withError(res tools.Result, shown []sdk.Content) []sdk.Content {
 	case tells:
 		text = heading(res.Error) + ": " + res.Error.Text() // with its line breaks
 	case res.LLMContent.String() == res.Error.Line() && !res.LLMContent.HasData():
-		shown = nil // it says nothing else
+		shown = nil // it contains nothing else
 	}
 	failure := []sdk.Content{&sdk.TextContent{Text: valid(text)}}
 	if tells {
@@ -125,9 +127,9 @@ func withError(res tools.Result, shown []sdk.Content) []sdk.Content {
 	return append(failure, shown...)
 }
 
-// tells reports whether the first part of a failure's content is a JSON object that
-// holds the failure's message, or a clipped one, and whether it has message and remedy
-// whole.
+// tells reports whether the first part of a failure's content is a JSON object
+// with the failure's message, possibly shortened, and whether it has the complete
+// message and remedy.
 func tells(res tools.Result) (tells, whole bool) {
 	if len(res.LLMContent.Parts) == 0 || !strings.HasPrefix(res.LLMContent.Parts[0].Text, "{") {
 		return false, false
@@ -143,7 +145,7 @@ func tells(res tools.Result) (tells, whole bool) {
 	return strings.Contains(report.Message, valid(strings.TrimSpace(res.Error.Message))), strings.Contains(report.Message, text)
 }
 
-// describe is a failure in one line for a model.
+// describe formats a failure as one line for the model.
 func describe(f *fault.Error) string { return heading(f) + ": " + f.Line() }
 
 // heading returns the code of a failure and its reason.
@@ -154,8 +156,8 @@ func heading(f *fault.Error) string {
 	return fmt.Sprintf("Error %s", f.Code)
 }
 
-// structured returns a result as JSON for programs, nil where there is none: of a
-// failure, always.
+// structured returns a result as JSON for programs, or nil if it has none. A
+// failure always has one.
 func structured(res tools.Result) json.RawMessage {
 	switch {
 	case res.Error != nil:

@@ -11,8 +11,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// declare says what a tool is, in a revision of the protocol. Its schemas are
-// passed on whole.
+// declare returns the declaration of a tool in a revision of the protocol. Its
+// schemas are passed on unchanged.
 func declare(spec tools.Spec, revision string) *sdk.Tool {
 	t := &sdk.Tool{
 		Name:        spec.Name,
@@ -30,8 +30,8 @@ func declare(spec tools.Spec, revision string) *sdk.Tool {
 	return t
 }
 
-// ofObjects reports whether a schema is of type object, as revisions before
-// 2026-07-28 want those of results.
+// ofObjects reports whether a schema has the type object, as revisions before
+// 2026-07-28 require of output schemas.
 func ofObjects(schema json.RawMessage) bool {
 	var s struct {
 		Type any `json:"type"`
@@ -39,8 +39,8 @@ func ofObjects(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &s) == nil && s.Type == "object"
 }
 
-// annotate hints at what a tool does: what its own server says of it, else what
-// its Spec does.
+// annotate returns the annotations of a tool: those of its own server, or else
+// those derived from its Spec.
 func annotate(spec tools.Spec) *sdk.ToolAnnotations {
 	a := &sdk.ToolAnnotations{Title: spec.DisplayName}
 	if spec.Origin.Server != "" {
@@ -62,7 +62,7 @@ func annotate(spec tools.Spec) *sdk.ToolAnnotations {
 		}
 		return a
 	}
-	// Of the kind other nothing is known but what its effects say.
+	// For the kind other, only declared effects allow a conclusion.
 	a.ReadOnlyHint = !spec.Mutates() && (spec.Kind != tools.KindOther || len(spec.Effects) > 0)
 	if spec.Kind.Mutates() {
 		a.DestructiveHint = ptr(true)
@@ -71,7 +71,7 @@ func annotate(spec tools.Spec) *sdk.ToolAnnotations {
 	case slices.Contains(spec.Effects, tools.EffectNetwork), spec.Kind == tools.KindFetch:
 		a.OpenWorldHint = ptr(true)
 	case !slices.Contains(spec.Effects, tools.EffectRunProcess) && spec.Kind != tools.KindExecute && spec.Kind != tools.KindOther:
-		a.OpenWorldHint = ptr(false) // a process may reach anything, and so may what nothing is known of
+		a.OpenWorldHint = ptr(false) // a process may reach anything, and so may a tool without declared effects
 	}
 	return a
 }
@@ -79,29 +79,29 @@ func annotate(spec tools.Spec) *sdk.ToolAnnotations {
 // ptr returns a pointer to v.
 func ptr[T any](v T) *T { return &v }
 
-// mirrors reports whether the headers of an HTTP request may have to repeat some of
-// a tool's arguments (revision 2026-07-28).
+// mirrors reports whether the headers of an HTTP request may have to repeat some
+// of a tool's arguments (revision 2026-07-28).
 func mirrors(schema json.RawMessage) bool {
-	return bytes.Contains(schema, []byte("x-mcp-header")) || bytes.Contains(schema, []byte(`\u`)) // which may spell it
+	return bytes.Contains(schema, []byte("x-mcp-header")) || bytes.Contains(schema, []byte(`\u`)) // an escape may disguise the keyword
 }
 
-// declareCalled tells the SDK of the tool that a stateless request calls, for it
-// compares the tool's arguments with the request's headers before anybody else
-// sees the call. Which tool that is the headers say too, and the SDK refuses a
-// body that says another. A call that gets past this all the same is refused by
-// unbound.
+// declareCalled registers with the SDK the tool that a stateless request calls,
+// because the SDK compares the tool's arguments with the request's headers before
+// any middleware runs. The headers name the tool as well, and the SDK refuses a
+// body that differs. unbound refuses a call that passes in spite of this.
 func (s *session) declareCalled(r *http.Request, body []byte) {
 	name := r.Header.Get("Mcp-Name")
 	if r.Header.Get(revisionHeader) < revision2026 || r.Header.Get("Mcp-Method") != "tools/call" {
 		return
 	}
-	// As the SDK does, keys are read in their own case: maps do, structs do not.
+	// Keys are case-sensitive, as in the SDK: maps compare them exactly, structs
+	// do not.
 	var message, params, meta map[string]json.RawMessage
 	if json.Unmarshal(body, &message) != nil || json.Unmarshal(message["params"], &params) != nil {
 		return
 	}
 	if state := params["requestState"]; len(state) > 0 && string(state) != `""` && string(state) != "null" {
-		return // it goes on with a call that was compared when it began
+		return // it continues a call that was compared when it began
 	}
 	var who *sdk.Implementation
 	if json.Unmarshal(params["_meta"], &meta) == nil {
@@ -109,7 +109,7 @@ func (s *session) declareCalled(r *http.Request, body []byte) {
 	}
 	svc, err := s.service(r.Context(), who)
 	if err != nil {
-		return // the SDK comes to the same end, and answers it
+		return // the SDK finds the same mistake and answers it
 	}
 	if spec, ok := s.spec(svc, name); ok && mirrors(spec.Schema) {
 		s.declareHeaders(name, spec)
@@ -117,18 +117,18 @@ func (s *session) declareCalled(r *http.Request, body []byte) {
 	}
 }
 
-// unbound reports whether a call came with headers that nobody has compared with
-// its arguments.
+// unbound reports whether a call has headers that were not compared with its
+// arguments.
 func (s *session) unbound(called string, spec tools.Spec, x *exchange) bool {
 	return s.stateless && x.modern && mirrors(spec.Schema) && s.bound != called
 }
 
-// declareHeaders has the SDK compare the arguments of the tool that goes by a
-// name with the headers that its schema mirrors them in. A schema whose headers
-// cannot be used is not compared.
+// declareHeaders makes the SDK compare the arguments of the named tool with the
+// headers that its schema requires. A schema with invalid headers is not
+// compared.
 func (s *session) declareHeaders(name string, spec tools.Spec) {
 	defer func() {
-		if v := recover(); v != nil { // the SDK's way to refuse a schema
+		if v := recover(); v != nil { // the SDK panics on an invalid schema
 			s.srv.log.Warn("the headers of a tool's schema cannot be used", "tool", spec.Name, "reason", fmt.Sprint(v))
 		}
 	}()

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EX-20: each file of testdata/stdio holds dialogues. A line "> TEXT" is sent as
-// it is, "< JSON" is the next answer or has at least what stands there; "$name"
-// there takes a string, which ${name} in what is sent later stands for.
+// EX-20: each file of testdata/stdio contains dialogues. A line "> TEXT" is sent
+// unchanged. A line "< JSON" must be contained in the next answer; "$name" in it
+// captures a string, which ${name} inserts into later lines.
 func TestDialogues(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "stdio", "*.txtar"))
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func speak(t *testing.T, w wire, dialogue string) {
 	}
 }
 
-// contains reports whether got has all that want has.
+// contains reports whether got contains everything in want.
 func contains(got, want any, taken map[string]string) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// fill returns what a person has entered with the schema's defaults, digit by
-// digit, for what is left out, or says in what it does not fit the schema.
+// fill returns the user's input with the schema's defaults, digit by digit, for
+// omitted fields, or a description of its mismatches with the schema.
 func fill(schema json.RawMessage, entered map[string]any) (json.RawMessage, string) {
 	values := map[string]any{}
 	for k, v := range entered {
@@ -46,16 +46,16 @@ func fill(schema json.RawMessage, entered map[string]any) (json.RawMessage, stri
 	return filled, ""
 }
 
-// rounded reports whether v is a number as the SDK reads it, which in the older
-// revisions fills in defaults itself, and would be the same of the default.
+// rounded reports whether v is the given number as the SDK decodes it. In the
+// older revisions the SDK fills in defaults itself, and rounds them.
 func rounded(number json.RawMessage, v any) bool {
 	f, ok := v.(float64)
 	var d float64
 	return ok && json.Unmarshal(number, &d) == nil && d == f
 }
 
-// misfit says in what values, an object, do not fit a schema; "" where they do. What a
-// person has entered is not repeated.
+// misfit describes how values, an object, do not match a schema; "" if they
+// match. It does not repeat the user's input.
 func misfit(schema, values json.RawMessage) string {
 	c := jsonschema.NewCompiler()
 	c.LoadURL = func(url string) (io.ReadCloser, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EX-20: what a person leaves out is as the schema has it, to the last digit, also
-// where the SDK has filled it in before.
+// EX-20: omitted fields receive the schema's defaults exactly, even if the SDK
+// has filled them in before.
 func TestDefaultsAreExact(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":9007199254740993},"s":{"type":"string","default":null}}}`)
 	for name, tt := range map[string]struct {

@@ -10,11 +10,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// codeNotFound is how revisions before 2026-07-28 say that there is no such
-// resource; later ones say invalid params.
+// codeNotFound is the code for an unknown resource in revisions before
+// 2026-07-28; later ones use invalid params.
 const codeNotFound = -32002
 
-// Errors of the protocol that say no more than their class.
+// Errors of the protocol that contain no more than their class.
 var (
 	errInternal  = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; its log says more."}
 	errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The request was cancelled."}
@@ -22,21 +22,21 @@ var (
 	errEnded     = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The session has ended."}
 )
 
-// errInvalid refuses a request's params.
+// errInvalid returns the error for invalid params.
 func errInvalid(message string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-// errNotOffered refuses what the Service has not.
+// errNotOffered returns the error for a method that the Service does not offer.
 func errNotOffered(method string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "This server does not offer " + method + "."}
 }
 
-// wire makes an error of the protocol of err. A fault is told whole; of an error
-// that is neither, nobody but the log learns.
+// wire converts err into an error of the protocol. A fault is sent completely.
+// Other errors are only logged.
 func (s *session) wire(ctx context.Context, method string, err error) error {
 	if w := (*jsonrpc.Error)(nil); errors.As(err, &w) {
-		return err // the SDK reads the code out of it
+		return err // the SDK reads the code from it
 	}
 	if f := (*fault.Error)(nil); errors.As(err, &f) {
 		data, _ := json.Marshal(f)
@@ -49,7 +49,8 @@ func (s *session) wire(ctx context.Context, method string, err error) error {
 	return errInternal
 }
 
-// wireCode is the protocol's class of a fault: the client's mistake, or not.
+// wireCode returns the protocol's code for a fault: a mistake of the client, or
+// an internal error.
 func wireCode(c fault.Code) int64 {
 	switch c {
 	case fault.InvalidToolParams, fault.FileNotFound, fault.ToolNotRegistered, fault.PathNotInWorkspace:
@@ -58,7 +59,7 @@ func wireCode(c fault.Code) int64 {
 	return jsonrpc.CodeInternalError
 }
 
-// notFound refuses a resource that there is not.
+// notFound returns the error for an unknown resource.
 func notFound(uri string, modern bool, f *fault.Error) error {
 	code := int64(codeNotFound)
 	if modern {
@@ -68,7 +69,7 @@ func notFound(uri string, modern bool, f *fault.Error) error {
 	return &jsonrpc.Error{Code: code, Message: f.Line(), Data: data}
 }
 
-// lacks refuses a request that cannot be served without a capability which the
+// lacks returns the error for a request that requires a capability which the
 // client has not declared (revision 2026-07-28).
 func lacks(capability lacking, f *fault.Error) error {
 	data, _ := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{string(capability): map[string]any{}}})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireCode wants an error of the protocol.
+// requireCode requires an error of the protocol with the given code.
 func requireCode(t *testing.T, err error, code int64) {
 	t.Helper()
 	var w *jsonrpc.Error

@@ -2,7 +2,7 @@ package server
 
 import "net/http"
 
-// Sessions returns how many sessions requests to a handler can name.
+// Sessions returns the number of registered sessions of a handler.
 func Sessions(h http.Handler) int {
 	own := h.(*handler)
 	own.mu.Lock()
@@ -10,7 +10,7 @@ func Sessions(h http.Handler) int {
 	return len(own.sessions)
 }
 
-// Places returns how many places of a handler are taken.
+// Places returns the number of used places of a handler.
 func Places(h http.Handler) int {
 	own := h.(*handler)
 	own.mu.Lock()

@@ -23,7 +23,7 @@ import (
 
 //lint:file-ignore SA1019 sampling, roots and logging are deprecated since revision 2026-07-28, and part of the protocol
 
-// TestMain is also the server that the tests start as a process.
+// TestMain also runs the server that the tests start as a process.
 func TestMain(m *testing.M) {
 	if os.Getenv("FETTLE_TEST_STDIO_SERVER") != "" {
 		s := server.New(options(newShop()))
@@ -45,16 +45,16 @@ func (t tool) Build(json.RawMessage) (tools.ToolInvocation, error) {
 	return nil, errors.New("not built")
 }
 
-// shop opens services and counts what happens to them.
+// shop opens Services and counts their calls.
 type shop struct {
 	opened, closed atomic.Int64
 	running, most  atomic.Int64 // calls
 	cancelled      atomic.Int64
-	started        chan string // by tools that block, their session
+	started        chan string // receives the session of each blocking tool
 
 	mu      sync.Mutex
 	clients []mcp.Client
-	extra   []tools.DeclarativeTool // beside the fixed ones
+	extra   []tools.DeclarativeTool // in addition to the fixed ones
 	watches map[int]func(mcp.Change)
 	nextID  int
 	bad     error // of Open
@@ -106,7 +106,7 @@ func (s *shop) tools() []tools.DeclarativeTool {
 	return append(all, s.extra...)
 }
 
-// change adds a tool and tells all sessions of it.
+// change adds a tool and notifies all sessions.
 func (s *shop) change(c mcp.Change) {
 	s.mu.Lock()
 	var tell []func(mcp.Change)
@@ -337,7 +337,7 @@ func (s *shop) call(ctx context.Context, c mcp.Client, count *atomic.Int64, name
 	return text("added tool")
 }
 
-// begun waits until a tool that blocks has begun.
+// begun waits until a blocking tool has begun.
 func (s *shop) begun(t *testing.T) {
 	t.Helper()
 	select {
@@ -347,20 +347,21 @@ func (s *shop) begun(t *testing.T) {
 	}
 }
 
-// settled waits until what is counted is so; slow machines take their time.
+// settled waits until a condition is true.
 func settled(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	require.Eventually(t, is, time.Minute, 2*time.Millisecond, what)
 }
 
-// wire is a client's end of a Stdio session, with the SDK's client or by hand.
+// wire is a client's end of a Stdio session, used by the SDK's client or
+// directly.
 type wire struct {
 	in  io.WriteCloser // of the server
 	out io.ReadCloser
 	end func() error // waits for Stdio
 }
 
-// stdio starts a session over pipes of the process.
+// stdio starts a session over pipes within the process.
 func stdio(t testing.TB, s *server.Server) wire {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -376,7 +377,7 @@ func stdio(t testing.TB, s *server.Server) wire {
 	return w
 }
 
-// client is the SDK's client with everything that it can do.
+// client is the SDK's client with all capabilities.
 type client struct {
 	*sdk.ClientSession
 	progress chan *sdk.ProgressNotificationParams
@@ -401,7 +402,8 @@ func clientOf(t *testing.T, tr sdk.Transport, revision string, o sdk.ClientOptio
 	return c
 }
 
-// answering are options of a client whose person and model answer.
+// answering returns the options of a client that answers elicitation and sampling
+// requests.
 func answering() sdk.ClientOptions {
 	return sdk.ClientOptions{
 		ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {

@@ -7,9 +7,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// fresh returns an empty result which says, in revision 2026-07-28, whether it is
-// complete or asks for input. The SDK has no setter of that field, but reads it
-// from JSON.
+// fresh returns an empty result that states, in revision 2026-07-28, whether it
+// is complete or requires input. The SDK has no setter for that field but decodes
+// it from JSON.
 func fresh[R any, P interface {
 	*R
 	json.Unmarshaler

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EX-20: whatever is written to a server, it answers what comes after, and writes
-// nothing but JSON.
+// EX-20: whatever is written to a server, it answers later messages and writes
+// only JSON.
 func FuzzStdio(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "null", "[]", "[{}]", "[[[]]]", "\x00", "\xff\xfe", `"a"`, `{"jsonrpc":"2.0","id":1}`,

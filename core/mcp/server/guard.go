@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// guard decides who may speak to an HTTP server at all.
+// guard authorizes requests to an HTTP server.
 type guard struct {
 	tokens  [][sha256.Size]byte
 	hosts   []string
@@ -29,8 +29,8 @@ func newGuard(o HTTPOptions) *guard {
 	return g
 }
 
-// admit answers a request that may not be served, and reports false; else it
-// returns the digest of the token that was presented, "" where none is wanted.
+// admit answers a request that must not be served and reports false. Otherwise it
+// returns the digest of the presented token, "" if no token is required.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (holder string, ok bool) {
 	if !g.hostAllowed(r.Host) {
 		http.Error(w, "Forbidden: this server does not answer to that Host.", http.StatusForbidden)
@@ -65,8 +65,8 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (holder string, ok
 	return "", false
 }
 
-// hostAllowed reports whether a Host header names this machine's loopback, or
-// what the options allow.
+// hostAllowed reports whether a Host header names a loopback address or a host
+// allowed by the options.
 func (g *guard) hostAllowed(host string) bool {
 	name, _ := splitPort(host)
 	return loopback(name) || slices.ContainsFunc(g.hosts, func(allowed string) bool {
@@ -74,7 +74,7 @@ func (g *guard) hostAllowed(host string) bool {
 	})
 }
 
-// originAllowed likewise, of an Origin header. "null" is nobody's.
+// originAllowed reports the same of an Origin header. "null" is never allowed.
 func (g *guard) originAllowed(origin string) bool {
 	if slices.ContainsFunc(g.origins, func(allowed string) bool { return strings.EqualFold(allowed, origin) }) {
 		return true
@@ -87,7 +87,8 @@ func (g *guard) originAllowed(origin string) bool {
 	return loopback(name)
 }
 
-// splitPort takes the port off a host, and the brackets off an IPv6 address.
+// splitPort splits the port off a host, and removes the brackets of an IPv6
+// address.
 func splitPort(host string) (name, port string) {
 	if name, port, err := net.SplitHostPort(host); err == nil {
 		return name, port
@@ -95,8 +96,8 @@ func splitPort(host string) (name, port string) {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ""
 }
 
-// loopback reports whether a host's name is this machine for itself. Names that
-// a resolver is asked for are not, but localhost.
+// loopback reports whether a host name denotes the loopback interface. Except for
+// localhost, names that require a resolver do not.
 func loopback(name string) bool {
 	if strings.EqualFold(name, "localhost") {
 		return true

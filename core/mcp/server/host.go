@@ -11,24 +11,24 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxTold is how many messages about a run may wait for a client that reads
-// slowly; more are dropped.
+// maxTold is the maximum number of queued notifications of a run for a client
+// that reads slowly; further ones are dropped.
 const maxTold = 256
 
-// host is the client of a run, as tools see it. What it is told goes out in
-// order, on a goroutine of its own, so that no tool waits for a slow client.
+// host is the client of a run as tools see it. Notifications are sent in order on
+// a goroutine of their own, so that no tool waits for a slow client.
 type host struct {
 	r     *run
 	ended <-chan struct{} // closed when the work is cancelled or done
 
 	mu      sync.Mutex
-	x       *exchange // the request that is there to tell; nil: none at the moment
-	met     *exchange // the last that was
+	x       *exchange // the request that receives notifications; nil: none at the moment
+	met     *exchange // the last such request
 	out     chan func()
-	told    chan struct{}        // closed when all of out is sent
+	told    chan struct{}        // closed when everything in out has been sent
 	last    float64              // of progress
-	started bool                 // progress was told
-	early   sdk.InputResponseMap // sent along before anything was asked
+	started bool                 // progress was reported
+	early   sdk.InputResponseMap // answers sent with the call, before any question
 	asking  int                  // requests to the client without an answer
 }
 
@@ -43,15 +43,15 @@ func newHost(r *run, x *exchange, ended <-chan struct{}) *host {
 	return h
 }
 
-// meet makes x the request that is told.
+// meet makes x the request that receives notifications.
 func (h *host) meet(x *exchange) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.x, h.met = x, x
 }
 
-// leave drops what is told from now on, and waits until all that was told before
-// is sent, or the client has gone.
+// leave drops further notifications, and waits until the queued ones are sent or
+// the client has disconnected.
 func (h *host) leave() {
 	h.mu.Lock()
 	x, out, told := h.x, h.out, h.told
@@ -71,8 +71,8 @@ func (h *host) leave() {
 	}
 }
 
-// tell sends in order, if anybody is there to tell; false: it is dropped. The
-// lock is held.
+// tell queues a notification. It reports false if the notification is dropped
+// because no request receives it. The caller holds the lock.
 func (h *host) tell(send func(x *exchange)) bool {
 	x := h.x
 	if x == nil {
@@ -80,7 +80,7 @@ func (h *host) tell(send func(x *exchange)) bool {
 	}
 	if h.out == nil {
 		if !x.s.engage() {
-			return false // nobody is there any more
+			return false // no request receives it any more
 		}
 		out, told := make(chan func(), maxTold), make(chan struct{})
 		h.out, h.told = out, told
@@ -102,8 +102,8 @@ func (h *host) tell(send func(x *exchange)) bool {
 	}
 }
 
-// Progress tells a client that has asked for it; each value is greater than the
-// one before.
+// Progress sends progress to a client that has requested it; each value is
+// greater than the previous one.
 func (h *host) Progress(p tools.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +118,7 @@ func (h *host) Progress(p tools.Progress) {
 	})
 }
 
-// Log tells a client that wants that level.
+// Log sends a log message to a client that has requested its level.
 func (h *host) Log(e tools.LogEntry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +128,7 @@ func (h *host) Log(e tools.LogEntry) {
 	})
 }
 
-// Part ends the stream that the answer would come over.
+// Part ends the stream over which the answer would be sent.
 func (h *host) Part(after time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,8 +139,8 @@ func (h *host) Part(after time.Duration) bool {
 	return h.tell(func(x *exchange) { x.part(sdk.CloseSSEStreamArgs{RetryAfter: after}) })
 }
 
-// Ask asks the client: by requests to it, or in revision 2026-07-28 by a result
-// that it answers with its next request.
+// Ask asks the client: by requests to it or, in revision 2026-07-28, by a result
+// that the client answers with its next request.
 func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Reply, error) {
 	h.mu.Lock()
 	x := h.met
@@ -156,8 +156,8 @@ func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Re
 	return h.askLater(ctx, questions)
 }
 
-// asks counts the questions that the client has before it. A run that has some is
-// one of those that only the client can go on with.
+// asks counts the open questions to the client. A run with open questions can
+// continue only if the client answers.
 func (h *host) asks(more int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,7 +169,7 @@ func (h *host) asks(more int) {
 	}
 }
 
-// able refuses questions that the client cannot answer.
+// able returns an error for questions that the client cannot answer.
 func able(x *exchange, questions []tools.Question) error {
 	if !x.modern && x.s.stateless {
 		return fault.New(fault.NoApprover, "server.ask", "The client has no session in which it could be asked.",
@@ -189,14 +189,15 @@ func able(x *exchange, questions []tools.Question) error {
 	return nil
 }
 
-// lacking is the cause of a refusal to ask a client: what it does not offer.
+// lacking is the cause of an error for questions that the client cannot answer:
+// the missing capability.
 type lacking string
 
 func (l lacking) Error() string { return "no " + string(l) }
 
 // askNow asks by requests to the client, one after the other.
 func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]tools.Reply, error) {
-	// What is sent belongs to the client's request; it ends with either ctx.
+	// The requests belong to the client's request and end with either ctx.
 	merged, cancel := context.WithCancel(x.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -219,8 +220,8 @@ func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]too
 	return replies, nil
 }
 
-// askLater hands the questions to whoever answers the client's request, and
-// waits for its next one.
+// askLater passes the questions to the goroutine that answers the client's
+// request, and waits for the client's next request.
 func (h *host) askLater(ctx context.Context, questions []tools.Question) ([]tools.Reply, error) {
 	q := newInquiry(questions)
 	h.mu.Lock()
@@ -248,7 +249,7 @@ func (h *host) askLater(ctx context.Context, questions []tools.Question) ([]tool
 	return nil, cancelled(ctx)
 }
 
-// cancelled is what Ask answers when the call has ended.
+// cancelled is the error of Ask when the call has ended.
 func cancelled(ctx context.Context) error {
 	cause := ctx.Err()
 	if cause == nil {

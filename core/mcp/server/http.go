@@ -15,39 +15,41 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Path is where a handler is spoken to, where [HTTPOptions.Path] does not say
-// otherwise.
+// Path is the default of [HTTPOptions.Path].
 const Path = "/mcp"
 
-// revisionHeader is where a request says which revision of the protocol it is of.
+// revisionHeader is the header that names the protocol revision of a request.
 const revisionHeader = "Mcp-Protocol-Version"
 
-// HTTPOptions say how a handler is spoken to. The zero value serves programs of
-// this machine, whoever runs them.
+// HTTPOptions configure a handler. The zero value serves all programs of this
+// machine, whichever user runs them.
 type HTTPOptions struct {
-	Path string // "": [Path]; another path is not found
+	Path string // "": [Path]; requests to another path receive 404
 
-	// Stateless makes a Service for each request, with no session: nothing is kept
-	// from one to the next but calls that wait for answers. Revision 2026-07-28 is
-	// spoken so, and only so; without it clients begin a session by initialize.
+	// Stateless creates a Service per request, without sessions: no state is kept
+	// between requests except calls that wait for answers. It is required for
+	// revision 2026-07-28, which has no sessions; without it clients begin a
+	// session by initialize.
 	Stateless bool
 
-	// Tokens, of which a request has to bear one. A session belongs to the token it
-	// was begun with. None: nobody is asked for a token.
+	// Tokens is the set of accepted bearer tokens. A session belongs to the token
+	// that began it. Empty: no token is required.
 	Tokens []string
-	// Hosts and Origins that requests may name beside loopback ones: a name, or
-	// HOST:PORT; and SCHEME://HOST[:PORT]. Others are refused, so that no web page
-	// can reach the server. Cross-origin requests of browsers are not supported.
+	// Hosts and Origins are the names that requests may use in addition to
+	// loopback ones: a name, or HOST:PORT; and SCHEME://HOST[:PORT]. Others are
+	// refused, so that no web page can reach the server. Cross-origin requests of
+	// browsers are not supported.
 	Hosts, Origins []string
 
-	// Sessions at once, or requests at once where Stateless; 0: 1,000. More are
-	// refused and asked to try again later.
+	// Sessions is the maximum number of concurrent sessions or, with Stateless,
+	// of concurrent requests; 0: 1,000. Further ones are refused with a request
+	// to retry later.
 	Sessions int
-	// IdleTime ends a session that no request is open of and nothing runs in, or only
-	// calls that wait for the client's answers; 0: 30 min.
+	// IdleTime ends a session without open requests in which nothing runs, or
+	// only calls that wait for the client's answers; 0: 30 min.
 	IdleTime time.Duration
-	// ReplayBytes are kept of what was sent, over all sessions, for clients that
-	// have lost their connection; 0: 10 MiB; < 0: none.
+	// ReplayBytes is the size of the buffer of sent messages, over all sessions,
+	// for clients that reconnect; 0: 10 MiB; < 0: none.
 	ReplayBytes int
 }
 
@@ -60,7 +62,7 @@ type handler struct {
 
 	mu       sync.Mutex
 	sessions map[string]*visit
-	used     int // places that are taken: sessions, and requests that may become one
+	used     int // used places: sessions, and requests that may begin one
 }
 
 // visit is a session over HTTP.
@@ -72,10 +74,10 @@ type visit struct {
 	gone  bool
 }
 
-// Handler returns a handler of streamable HTTP. Its sessions end by the client's
-// DELETE, by [HTTPOptions.IdleTime] and by [Server.Close], which alone waits for
-// them. For an http.Server that is shut down: close the Server first, since its
-// open streams are not idle.
+// Handler returns a handler for streamable HTTP. Its sessions end by the client's
+// DELETE, by [HTTPOptions.IdleTime] and by [Server.Close]; only the latter waits
+// for them. Before the shutdown of an http.Server, close the Server: its open
+// streams are not idle.
 func (s *Server) Handler(o HTTPOptions) http.Handler {
 	o.Path = cmp.Or(o.Path, Path)
 	setDefault(&o.Sessions, 1000)
@@ -142,8 +144,8 @@ func (h *handler) serveSession(w http.ResponseWriter, r *http.Request, id, holde
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	// What was agreed on counts, where a request says nothing of it or is of another
-	// revision: the SDK goes by the header.
+	// The negotiated revision applies if a request names none or a different one:
+	// the SDK trusts the header.
 	if said, agreed := r.Header.Get(revisionHeader), v.revision(); said == "" || said < revision2026 && slices.Contains(sdk.SupportedProtocolVersions(), said) {
 		r = r.Clone(r.Context())
 		r.Header.Set(revisionHeader, agreed)
@@ -151,7 +153,7 @@ func (h *handler) serveSession(w http.ResponseWriter, r *http.Request, id, holde
 	h.serve(w, r, v.session)
 }
 
-// serve has the SDK answer a request of a session.
+// serve passes a request of a session to the SDK.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, s *session) {
 	p, done := newPatient(s.ctx, w)
 	defer done()
@@ -175,7 +177,7 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 			if !h.add(v) {
 				return
 			}
-			go func() { // whatever ends the SDK's end of it, ends it
+			go func() { // ends the session when its connection ends in the SDK
 				_ = c.Wait()
 				h.end(v)
 			}()
@@ -186,7 +188,7 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 		unavailable(w)
 		return
 	}
-	context.AfterFunc(v.ctx, func() { h.end(v) }) // also where the Server ends it
+	context.AfterFunc(v.ctx, func() { h.end(v) }) // including an end by the Server
 	defer h.leave(v)
 	h.serve(w, r, v.session)
 	h.mu.Lock()
@@ -221,9 +223,9 @@ func (h *handler) serveOnce(w http.ResponseWriter, r *http.Request, holder strin
 	h.serve(w, r, s)
 }
 
-// body reads a request's body, before anything is kept for it: one that never
-// ends holds nothing but its connection. It reports false where it has answered
-// the request.
+// body reads a request's body before any resource is reserved for it, so that an
+// unfinished request occupies only its connection. It reports false if it has
+// answered the request.
 func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.srv.o.RequestBytes)))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -238,8 +240,8 @@ func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
-// begins refuses calls that need a session and name none; what else does not
-// begin one the SDK refuses.
+// begins refuses calls that require a session and name none; the SDK refuses
+// other requests that do not begin a session.
 func begins(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	m, err := jsonrpc.DecodeMessage(body)
 	call, ok := m.(*jsonrpc.Request)
@@ -261,7 +263,7 @@ func begins(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	return false
 }
 
-// reserve takes a place for a session, or answers that there is none.
+// reserve reserves a place for a session, or answers that none is free.
 func (h *handler) reserve(w http.ResponseWriter) bool {
 	h.mu.Lock()
 	full := h.used >= h.o.Sessions
@@ -281,15 +283,16 @@ func (h *handler) unreserve() {
 	h.used--
 }
 
-// unavailable asks a client to come back later.
+// unavailable asks a client to retry later.
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "5")
 	http.Error(w, "Service Unavailable: the server has no place for another client at the moment.", http.StatusServiceUnavailable)
 }
 
-// add makes a session one that requests can name; false: it has ended meanwhile.
+// add registers a session under its ID. It reports false if the session has
+// already ended.
 func (h *handler) add(v *visit) bool {
-	v.mu.Lock() // as end has it, which takes out what is in
+	v.mu.Lock() // as in end, which removes registered sessions
 	defer v.mu.Unlock()
 	if v.gone {
 		return false
@@ -318,7 +321,8 @@ func (h *handler) end(v *visit) {
 	_ = v.session.end()
 }
 
-// enter counts a request of the session; false: it has ended.
+// enter counts a request of the session. It reports false if the session has
+// ended.
 func (v *visit) enter() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -329,7 +333,8 @@ func (v *visit) enter() bool {
 	return true
 }
 
-// leave counts a request out. The session ends when none has come for a while.
+// leave counts the end of a request. The session ends when no request arrives for
+// a while.
 func (h *handler) leave(v *visit) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -343,12 +348,13 @@ func (h *handler) leave(v *visit) {
 	v.timer = time.AfterFunc(h.o.IdleTime, func() { h.expire(v) })
 }
 
-// expire ends a session that is idle, or looks again later.
+// expire ends an idle session, or checks again later.
 func (h *handler) expire(v *visit) {
 	v.mu.Lock()
 	idle := !v.gone && v.busy == 0
-	// A client that has hung up may come back for the answers of its calls. But those
-	// that wait for its own would wait for ever: they are no reason to keep it.
+	// A disconnected client may reconnect for the answers of its calls. But calls
+	// that wait for the client would wait without end: they do not keep the
+	// session.
 	if idle && int64(len(v.slots)) > v.stalled.Load() {
 		idle = false
 		v.timer = time.AfterFunc(h.o.IdleTime, func() { h.expire(v) })

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// web is a server over HTTP that is spoken to by hand.
+// web is a server over HTTP for hand-written requests.
 type web struct {
 	t    *testing.T
 	url  string
@@ -67,7 +67,7 @@ func (w *web) send(ctx context.Context, method, body string, headers ...string) 
 	return w.c.Do(r)
 }
 
-// do makes a request and returns its status and whole body.
+// do makes a request and returns its status and complete body.
 func (w *web) do(method, body string, headers ...string) (*http.Response, string) {
 	w.t.Helper()
 	res, err := w.send(w.t.Context(), method, body, headers...)
@@ -78,7 +78,7 @@ func (w *web) do(method, body string, headers ...string) (*http.Response, string
 	return res, string(b)
 }
 
-// begin begins a session and returns the header that names it.
+// begin begins a session and returns the header that identifies it.
 func (w *web) begin(headers ...string) string {
 	w.t.Helper()
 	res, body := w.do("POST", hello, headers...)
@@ -92,7 +92,7 @@ func call(id int, tool string) string {
 	return request(id, "tools/call", fmt.Sprintf(`{"name":%q}`, tool))
 }
 
-// EX-20: no page of a browser reaches the server, by whatever name it has it.
+// EX-20: no page in a browser reaches the server, by whatever name.
 func TestHostAndOrigin(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Hosts: []string{"tools.example", "other.example:8080"}, Origins: []string{"https://app.example"}})
 	for name, tt := range map[string]struct {
@@ -145,7 +145,8 @@ func TestHostAndOrigin(t *testing.T) {
 	require.Equal(t, before, w.shop.opened.Load())
 }
 
-// EX-20: without a token that is known nothing is answered, and none is repeated.
+// EX-20: a request without a known token is refused, and the answer repeats no
+// token.
 func TestToken(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Tokens: []string{"first-secret", "second-secret", ""}})
 	for name, tt := range map[string]struct {
@@ -197,8 +198,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// EX-20: a session is of the revision that it began with, whatever a request says
-// of it; what nobody knows is refused.
+// EX-20: a session keeps its negotiated revision, whatever a request claims; an
+// unknown revision is refused.
 func TestRevisionOfASession(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{})
 	session := w.begin()
@@ -211,7 +212,7 @@ func TestRevisionOfASession(t *testing.T) {
 	}
 }
 
-// EX-20: who sends a request that does not end keeps nobody's place.
+// EX-20: a client that sends an unfinished request occupies no place.
 func TestUnfinishedBodies(t *testing.T) {
 	for name, o := range map[string]server.HTTPOptions{"session": {Sessions: 1}, "stateless": {Sessions: 1, Stateless: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +240,7 @@ func TestUnfinishedBodies(t *testing.T) {
 	}
 }
 
-// body is what it reads.
+// body is a reader made of a function.
 type body func([]byte) (int, error)
 
 func (b body) Read(p []byte) (int, error) { return b(p) }
@@ -252,7 +253,8 @@ func posted(ctx context.Context, body io.Reader) *http.Request {
 	return r
 }
 
-// EX-20: a client that hangs up while its session begins leaves nothing of it.
+// EX-20: a client that disconnects while its session begins leaves nothing
+// behind.
 func TestHangUpWhileBeginning(t *testing.T) {
 	shop := newShop()
 	o := options(shop)
@@ -285,7 +287,7 @@ func TestHangUpWhileBeginning(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// EX-20: more sessions than there is place for are told to come later.
+// EX-20: sessions beyond the limit receive an answer to retry later.
 func TestSessionLimit(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Sessions: 2})
 	first := w.begin()
@@ -300,7 +302,7 @@ func TestSessionLimit(t *testing.T) {
 	require.EqualValues(t, 3, w.shop.opened.Load())
 }
 
-// EX-20: requests that no session comes of leave nothing behind.
+// EX-20: requests that do not begin a session leave nothing behind.
 func TestRequestsOutsideASession(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Sessions: 1}, func(o *server.Options) { o.RequestBytes = 1 << 20 })
 	for name, tt := range map[string]struct {
@@ -340,7 +342,7 @@ func TestRequestsOutsideASession(t *testing.T) {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 
-// modernCall is a call of revision 2026-07-28; more begins with a comma.
+// modernCall returns a call of revision 2026-07-28; more begins with a comma.
 func modernCall(id int, tool, more string) string {
 	return request(id, "tools/call", fmt.Sprintf(`{%s,"name":%q%s}`, modernMeta, tool, more))
 }
@@ -349,7 +351,7 @@ func modernHeaders(tool string, more ...string) []string {
 	return append(more, "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: "+tool)
 }
 
-// EX-20: without sessions each request has a Service, which has no session.
+// EX-20: without sessions each request has its own Service.
 func TestStateless(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Stateless: true})
 	for i := range 3 {
@@ -382,7 +384,7 @@ func TestStateless(t *testing.T) {
 	status, _ = echo(`{"region":"eu"}`, "Mcp-Param-Region: =?base64?ZXU=?=")
 	require.Equal(t, 200, status)
 
-	// What the SDK reads of the body counts, not what looks like it.
+	// The body as decoded by the SDK counts, not a lookalike key.
 	good := modernCall(9, "echo", `,"arguments":{"region":"us"}`)
 	for name, body := range map[string]string{
 		"as it should be":      good,
@@ -420,8 +422,8 @@ func TestStateless(t *testing.T) {
 	require.Contains(t, body, "nobody_to_ask")
 }
 
-// EX-20: who hangs up in mid-call has cancelled it, where there is no session to
-// come back to.
+// EX-20: without a session to resume, a client that disconnects during a call
+// cancels it.
 func TestHangUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body    string
@@ -449,7 +451,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// EX-20: a client that does not read keeps nobody from closing the server.
+// EX-20: a client that does not read does not block Close of the server.
 func TestSlowReader(t *testing.T) {
 	for name, o := range map[string]server.HTTPOptions{"session": {}, "stateless": {Stateless: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -472,8 +474,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// EX-20, SEP-1699: a tool can send its client away, which comes back for the
-// result.
+// EX-20, SEP-1699: a tool can end its client's stream; the client reconnects for
+// the result.
 func TestPart(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{})
 	c := clientOf(t, &sdk.StreamableClientTransport{Endpoint: w.url}, "2025-11-25", sdk.ClientOptions{})
@@ -487,7 +489,8 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// EX-20: a client whose connection breaks in mid-call gets its answer on the next.
+// EX-20: a client whose connection breaks during a call receives the answer on
+// the next one.
 func TestResumed(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{})
 	session := w.begin()
@@ -506,15 +509,15 @@ func TestResumed(t *testing.T) {
 	r, _ := w.do("POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`, session)
 	require.Equal(t, 202, r.StatusCode)
 	var body string
-	settled(t, "resumed", func() bool { // the server may not have seen yet that the connection is gone
+	settled(t, "resumed", func() bool { // the server may not have noticed yet that the connection is gone
 		r, body = w.do("GET", "", session, "Last-Event-ID: "+strings.TrimSpace(strings.TrimPrefix(line, "id: ")))
 		return r.StatusCode == 200
 	})
 	require.Contains(t, body, `"cancelled"`)
 }
 
-// EX-20: 100 clients of one server, each with what is its own, and nothing left
-// of them.
+// EX-20: 100 clients of one server with separate state, of which nothing is left
+// behind.
 func TestHundredClients(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{})
 	const clients, calls = 100, 5
@@ -569,7 +572,7 @@ func TestHundredClients(t *testing.T) {
 	_ = res.Body.Close()
 	require.Equal(t, 503, res.StatusCode, "a closed server")
 	for cs := range stayed {
-		_ = cs.Close() // its session has ended before
+		_ = cs.Close() // its session has already ended
 	}
 	w.c.CloseIdleConnections()
 	var left string

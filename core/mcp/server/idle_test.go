@@ -14,15 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// still is a server over HTTP in a bubble of synctest, where time passes only
-// when all wait.
+// still is a server over HTTP in a synctest bubble, with a fake clock.
 type still struct {
 	t *testing.T
 	h http.Handler
 }
 
-// send has a request answered in the background, until it is or ctx ends. What
-// there is of the answer may be read after synctest.Wait.
+// send sends a request in the background until it is answered or ctx ends. The
+// answer received so far may be read after synctest.Wait.
 func (s still) send(ctx context.Context, method, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, server.Path, io.NopCloser(strings.NewReader(body))).WithContext(ctx)
 	r.Host = "localhost"
@@ -38,7 +37,7 @@ func (s still) send(ctx context.Context, method, body string, headers ...string)
 	return w
 }
 
-// begin begins a session and returns the header that names it.
+// begin begins a session and returns the header that identifies it.
 func (s still) begin() string {
 	s.t.Helper()
 	w := s.send(s.t.Context(), "POST", strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
@@ -46,7 +45,7 @@ func (s still) begin() string {
 	return "Mcp-Session-Id: " + w.Header().Get("Mcp-Session-Id")
 }
 
-// EX-20: a session ends when nobody uses it, and not while it is used.
+// EX-20: an idle session ends, and a session in use does not.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
@@ -93,8 +92,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// EX-20: a client that is gone for good while it is asked does not keep its
-// session; one that is there, or comes back in time, does.
+// EX-20: a client that disconnects for good while it is asked does not keep its
+// session; one that is connected, or reconnects in time, does.
 func TestGoneWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Minute
@@ -121,7 +120,7 @@ func TestGoneWhileAsked(t *testing.T) {
 	})
 }
 
-// EX-20: a call whose answers never come is cancelled after a time, and its
+// EX-20: a call whose answers never arrive is cancelled after a time, and its
 // Service closed.
 func TestAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

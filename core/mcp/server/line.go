@@ -14,19 +14,19 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// errTooLong ends the reading of a line.
+// errTooLong reports a line beyond the limit.
 var errTooLong = errors.New("the line is too long")
 
-// lines is a connection of one JSON-RPC message a line, and of a batch a line in
-// the revisions that have them. What is no message is answered as JSON-RPC says
-// and costs the client nothing else.
+// lines is a connection with one JSON-RPC message per line, or one batch in the
+// revisions that have batches. A malformed message is answered as JSON-RPC
+// specifies and has no other effect.
 type lines struct {
 	out    io.Writer
 	limit  int
 	linger time.Duration
-	batch  func() bool // whether the client's revision has batches
+	batch  func() bool // reports whether the client's revision has batches
 
-	in     chan line // read, and not looked at yet
+	in     chan line // read, not processed yet
 	queue  []jsonrpc.Message
 	writes chan write
 	ended  chan struct{} // closed when nothing is written any more
@@ -35,36 +35,37 @@ type lines struct {
 
 	mu      sync.Mutex
 	begin   *beginning            // an initialize without an answer; nil: none
-	open    map[jsonrpc.ID]*batch // calls without an answer; nil: of no batch
-	drained chan struct{}         // closed when there is none, once the input has ended; nil before
+	open    map[jsonrpc.ID]*batch // calls without an answer; nil: not in a batch
+	drained chan struct{}         // closed when there is none after the input has ended; nil before
 }
 
-// line is a line of the input; with tooLong one that was dropped for that.
+// line is a line of the input; tooLong marks one that was dropped.
 type line struct {
 	text    []byte
 	tooLong bool
 }
 
-// write is a line to be written; done is told how it went.
+// write is a line to be written; done receives the outcome.
 type write struct {
 	text []byte
 	done chan error
 }
 
-// beginning is an initialize, whose answer says what a line may be.
+// beginning is an initialize request. Its answer determines whether batches are
+// allowed.
 type beginning struct {
 	id       jsonrpc.ID
-	answered chan struct{} // closed then
+	answered chan struct{} // closed when it has been answered
 }
 
-// batch is one that is answered together.
+// batch is a set of calls that are answered together.
 type batch struct {
 	left    int
 	answers []json.RawMessage
 }
 
-// newLines reads in and writes out until it is closed. The reader ends when in
-// does, which may be later.
+// newLines returns a connection that reads in and writes out until it is closed.
+// Its reader ends when in does, which may be later.
 func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, batches func() bool) *lines {
 	c := &lines{
 		out: out, limit: limit, linger: linger, batch: batches,
@@ -86,7 +87,7 @@ func (c *lines) Connect(context.Context) (sdk.Connection, error) { return c, nil
 // SessionID returns "": the connection is the session.
 func (c *lines) SessionID() string { return "" }
 
-// read hands on what is read until the input ends.
+// read passes lines on until the input ends.
 func (c *lines) read(r *bufio.Reader) {
 	defer close(c.in)
 	for {
@@ -105,8 +106,8 @@ func (c *lines) read(r *bufio.Reader) {
 	}
 }
 
-// readLine returns the next line without its end. One of more than limit bytes
-// is read over, and errTooLong returned.
+// readLine returns the next line without its line break. It skips a line of more
+// than limit bytes and returns errTooLong.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var text []byte
 	long := false
@@ -130,7 +131,8 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// write writes one message after the other, since a Write of out may not end.
+// write writes the messages on a goroutine of its own, because a Write of out may
+// block.
 func (c *lines) write() {
 	defer close(c.ended)
 	for {
@@ -169,7 +171,7 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return next, nil
 }
 
-// drain waits, for a time, until all calls are answered.
+// drain waits, for a bounded time, until all calls are answered.
 func (c *lines) drain(ctx context.Context) {
 	if c.linger < 0 {
 		return
@@ -191,7 +193,7 @@ func (c *lines) drain(ctx context.Context) {
 	}
 }
 
-// accept queues the messages of a line, or answers what is wrong with it.
+// accept queues the messages of a line, or answers a malformed one.
 func (c *lines) accept(ctx context.Context, l line) {
 	text := bytes.TrimSpace(l.text)
 	switch {
@@ -232,8 +234,8 @@ func (c *lines) acceptBatch(ctx context.Context, text []byte) {
 	}
 }
 
-// settle waits until the revision is known, where it is being agreed on; false: the
-// connection ends.
+// settle waits for the end of a running negotiation of the revision. It reports
+// false if the connection ends.
 func (c *lines) settle(ctx context.Context) bool {
 	c.mu.Lock()
 	begin := c.begin
@@ -251,7 +253,7 @@ func (c *lines) settle(ctx context.Context) bool {
 	}
 }
 
-// decode returns the message of valid JSON, or answers that it is none.
+// decode decodes valid JSON as a message, or answers that it is not a message.
 func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool) {
 	m, err := jsonrpc.DecodeMessage(text)
 	if err != nil {
@@ -261,11 +263,11 @@ func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool)
 	return m, true
 }
 
-// register queues a message and remembers a call.
+// register queues a message and records a call.
 func (c *lines) register(m jsonrpc.Message, b *batch) {
 	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && r.Method != "subscriptions/listen" {
 		c.mu.Lock()
-		if _, taken := c.open[r.ID]; !taken { // the SDK refuses the second
+		if _, taken := c.open[r.ID]; !taken { // the SDK refuses the second one
 			if c.open[r.ID] = b; b != nil {
 				b.left++
 			}
@@ -278,7 +280,7 @@ func (c *lines) register(m jsonrpc.Message, b *batch) {
 	c.queue = append(c.queue, m)
 }
 
-// refuse answers what has no id that could be answered to.
+// refuse answers a message without a usable id.
 func (c *lines) refuse(ctx context.Context, code int64, message string) {
 	text, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": &jsonrpc.Error{Code: code, Message: message},
@@ -330,8 +332,8 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// coded returns a response whose error has a code: those that the SDK refuses
-// before anybody else sees them, as what comes before initialize, have none.
+// coded returns a response whose error has a code: errors that the SDK returns
+// before any middleware runs, for example before initialize, have none.
 func coded(r *jsonrpc.Response) *jsonrpc.Response {
 	if w := (*jsonrpc.Error)(nil); r.Error == nil || errors.As(r.Error, &w) && w.Code != 0 {
 		return r
@@ -339,7 +341,7 @@ func coded(r *jsonrpc.Response) *jsonrpc.Response {
 	return &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}}
 }
 
-// answered ends drain when nothing is open any more.
+// answered ends drain when no call is open any more.
 func (c *lines) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

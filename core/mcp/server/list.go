@@ -8,8 +8,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// cache says how long a client may keep a list: not at all where it may change,
-// a minute where nothing is known to change it. It is never for other clients.
+// cache returns how long a client may cache a list: not at all if changes are
+// reported, else a minute. It must not be shared between clients.
 func cache(svc *mcp.Service) sdk.Cacheable {
 	c := sdk.Cacheable{CacheScope: "private"}
 	if svc.Watch == nil {
@@ -19,8 +19,8 @@ func cache(svc *mcp.Service) sdk.Cacheable {
 }
 
 // page returns the entries of all that follow cursor, and the cursor of the next
-// page, "" for none. A cursor is the key of the entry before; where that is gone
-// meanwhile the client has to begin again.
+// page, "" for none. A cursor is the key of the last entry of the previous page;
+// if that entry has disappeared, the client has to start over.
 func page[T any](all []T, key func(T) string, cursor string, size int) ([]T, string, error) {
 	if cursor != "" {
 		last, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -133,7 +133,7 @@ func (s *session) listPrompts(ctx context.Context, svc *mcp.Service, r *sdk.List
 	return res, nil
 }
 
-// list returns l, empty where it is nil, which JSON would spell null.
+// list returns l, or an empty list for nil, which JSON would encode as null.
 func list[T any](l []T) []T {
 	if l == nil {
 		return []T{}
@@ -141,7 +141,7 @@ func list[T any](l []T) []T {
 	return l
 }
 
-// maxValues is how many values one completion may hold, by the protocol.
+// maxValues is the protocol's maximum number of values of one completion.
 const maxValues = 100
 
 func (s *session) complete(ctx context.Context, svc *mcp.Service, r *sdk.CompleteRequest) (sdk.Result, error) {

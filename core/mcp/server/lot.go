@@ -15,20 +15,20 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// errState refuses a request that wants to go on with what there is not, or is
-// not its own: it does not learn which.
+// errState refuses a request with an invalid state. It does not tell an unknown
+// state from one of another client.
 var errState = errInvalid("The requestState is not of a request that waits for these answers: it was changed, used before, or has expired. Send the request again without requestState and inputResponses.")
 
-// signer makes states that a client cannot make. The key is the process's: what
-// waits does not outlive it either.
+// signer signs request states, so that a client cannot forge one. The key lives
+// as long as the process, as the waiting runs do.
 type signer struct{ key [32]byte }
 
-// A state is ticket, expiry and signature.
+// A state consists of ticket, expiry and signature.
 type ticket [16]byte
 
 const stateSize = 16 + 8 + sha256.Size
 
-// sign makes the state of a ticket.
+// sign returns the state of a ticket.
 func (s *signer) sign(t ticket, expiry time.Time, x *exchange) string {
 	b := make([]byte, 0, stateSize)
 	b = append(b, t[:]...)
@@ -36,7 +36,7 @@ func (s *signer) sign(t ticket, expiry time.Time, x *exchange) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, s.mac(b, x)...))
 }
 
-// verify returns the ticket of a state that was signed for the same request, and
+// verify returns the ticket of a state that was signed for the same request and
 // has not expired.
 func (s *signer) verify(state string, x *exchange) (ticket, bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(state)
@@ -65,8 +65,8 @@ func (s *signer) mac(signed []byte, x *exchange) []byte {
 	return h.Sum(nil)
 }
 
-// canonical returns JSON with its keys in order and without blanks, numbers as
-// they are written.
+// canonical returns JSON with sorted keys and without blanks; numbers keep their
+// spelling.
 func canonical(j json.RawMessage) []byte {
 	d := json.NewDecoder(bytes.NewReader(j))
 	d.UseNumber()
@@ -81,18 +81,18 @@ func canonical(j json.RawMessage) []byte {
 	return b
 }
 
-// lot is where runs wait whose clients have been asked by a result. One that is
-// not taken in time is cancelled.
+// lot holds the runs whose clients have been asked by a result. A run that is not
+// resumed in time is cancelled.
 type lot struct {
-	most, each int // runs that wait, and those of one client
+	most, each int // limits on waiting runs, in total and per client
 	limit      time.Duration
 
 	mu      sync.Mutex
 	waiting map[ticket]*waiting
-	clients map[string]int // how many wait of each
+	clients map[string]int // number of waiting runs of each client
 }
 
-// waiting is a run with what it waits for.
+// waiting is a run and the questions it waits for.
 type waiting struct {
 	r     *run
 	q     *inquiry
@@ -103,7 +103,7 @@ func (l *lot) init(most, each int, limit time.Duration) {
 	l.most, l.each, l.limit, l.waiting, l.clients = most, each, limit, map[ticket]*waiting{}, map[string]int{}
 }
 
-// client is whom a run that waits is counted for.
+// client returns the client for which a waiting run counts.
 func (w *waiting) client() string {
 	if w.r.s.client == "" {
 		return w.r.s.id
@@ -111,8 +111,8 @@ func (w *waiting) client() string {
 	return w.r.s.client
 }
 
-// put has a run wait. It reports false where there are too many, at all or of its
-// client, or its session has ended.
+// put adds a run. It reports false if there are too many, in total or of its
+// client, or if its session has ended.
 func (l *lot) put(r *run, q *inquiry) (ticket, bool) {
 	var t ticket
 	_, _ = rand.Read(t[:]) // it never fails
@@ -128,7 +128,7 @@ func (l *lot) put(r *run, q *inquiry) (ticket, bool) {
 	return t, true
 }
 
-// take returns what waits, once.
+// take removes and returns a waiting run.
 func (l *lot) take(t ticket) *waiting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *lot) take(t ticket) *waiting {
 	return w
 }
 
-// drop takes a run out. The lock is held.
+// drop removes a run. The caller holds the lock.
 func (l *lot) drop(t ticket, w *waiting) {
 	w.timer.Stop()
 	delete(l.waiting, t)
@@ -148,7 +148,7 @@ func (l *lot) drop(t ticket, w *waiting) {
 	}
 }
 
-// give cancels what waits still, and waits for its end.
+// give cancels a run that is still waiting, and waits for its end.
 func (l *lot) give(t ticket) {
 	w := l.take(t)
 	if w == nil {
@@ -159,7 +159,8 @@ func (l *lot) give(t ticket) {
 	w.r.s.release()
 }
 
-// clear cancels what waits of a session that ends, which itself waits for it.
+// clear cancels the waiting runs of a session that ends; the session waits for
+// them.
 func (l *lot) clear(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,8 +172,8 @@ func (l *lot) clear(s *session) {
 	}
 }
 
-// wait answers a request with questions; the run goes on with the next request
-// that brings their answers.
+// wait answers a request with questions. The run continues with the next request,
+// which brings their answers.
 func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 	r.host.leave()
 	srv := r.s.srv
@@ -182,7 +183,7 @@ func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 		q.refuse(fault.New(fault.NoApprover, "server.ask", "Too many calls wait for answers of this client, or of all.", "Answer those, or go on without an answer."))
 		return r.await(x)
 	}
-	if x.ctx.Err() != nil { // nobody will learn what was asked
+	if x.ctx.Err() != nil { // the client will not receive the questions
 		srv.lot.give(t)
 		return nil, errCancelled
 	}
@@ -203,7 +204,7 @@ func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 	return res, nil
 }
 
-// resume goes on with the run that a request has answers for.
+// resume continues the run that a request has answers for.
 func (s *session) resume(x *exchange) (sdk.Result, error) {
 	t, ok := s.srv.states.verify(x.state, x)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asked calls a tool that asks, without a session, and returns the state that its
-// answers have to come with.
+// asked calls a tool that asks, without a session, and returns the state for its
+// answers.
 func (w *web) asked(headers ...string) string {
 	w.t.Helper()
 	res, body := w.do("POST", modernCall(1, "ask", ""), modernHeaders("ask", headers...)...)
@@ -19,7 +19,7 @@ func (w *web) asked(headers ...string) string {
 	return stateOf(w.t, body)
 }
 
-// stateOf is the state of a result that asks.
+// stateOf returns the state of a result that asks.
 func stateOf(t *testing.T, body string) string {
 	t.Helper()
 	_, data, ok := strings.Cut(body, "data: ")
@@ -32,20 +32,20 @@ func stateOf(t *testing.T, body string) string {
 	return r.Result.RequestState
 }
 
-// modernAnswer answers it.
+// modernAnswer returns a request that answers it.
 func modernAnswer(state string) string {
 	return modernCall(2, "ask", `,"requestState":"`+state+`","inputResponses":{"question1":{"action":"accept","content":{"name":"Ada"}}}`)
 }
 
-// answer answers it.
+// answer sends such a request.
 func (w *web) answer(state string, headers ...string) (int, string) {
 	w.t.Helper()
 	res, body := w.do("POST", modernAnswer(state), modernHeaders("ask", headers...)...)
 	return res.StatusCode, body
 }
 
-// EX-20: a call without a session waits with its Service for its answers, and for
-// those of whoever began it.
+// EX-20: a call without a session waits with its Service for its answers, and
+// only for those of its own client.
 func TestWaitsForAnswers(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Stateless: true, Tokens: []string{"one", "two"}})
 	one, two := "Authorization: Bearer one", "Authorization: Bearer two"
@@ -66,7 +66,7 @@ func TestWaitsForAnswers(t *testing.T) {
 	settled(t, "closed", func() bool { return w.shop.closed.Load() == 1 })
 }
 
-// EX-20: closing the server cancels what waits, and closes its Services.
+// EX-20: closing the server cancels waiting calls and closes their Services.
 func TestCloseWhileWaiting(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Stateless: true})
 	state := w.asked()
@@ -78,7 +78,8 @@ func TestCloseWhileWaiting(t *testing.T) {
 	require.Equal(t, 503, status)
 }
 
-// EX-20: no more calls wait than may; a further one is told that nobody answers.
+// EX-20: the number of waiting calls is bounded; a further one learns that no
+// client can answer.
 func TestTooManyWait(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Stateless: true}, func(o *server.Options) { o.Waiting = 2 })
 	first := w.asked()
@@ -90,7 +91,7 @@ func TestTooManyWait(t *testing.T) {
 	w.asked()
 }
 
-// EX-20: no client takes the places of the others: they are counted by token, and
+// EX-20: no client uses up the places of others: they are counted by token, and
 // without one by connection.
 func TestTooManyWaitOfOne(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Stateless: true, Tokens: []string{"one", "two"}}, func(o *server.Options) { o.WaitingEach = 2 })
@@ -110,7 +111,7 @@ func TestTooManyWaitOfOne(t *testing.T) {
 	w.asked()
 }
 
-// EX-20: a state of one server is nothing to another, with other keys.
+// EX-20: a state of one server is invalid at another with other keys.
 func TestStateOfAnotherServer(t *testing.T) {
 	a, b := serveWeb(t, server.HTTPOptions{Stateless: true}), serveWeb(t, server.HTTPOptions{Stateless: true})
 	status, _ := b.answer(a.asked())

@@ -7,17 +7,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// promises reports whether a tool is declared with a schema of its results, which
-// a result then has to fit.
+// promises reports whether a tool is declared with an output schema, which its
+// results have to match.
 func promises(spec tools.Spec, modern bool) bool {
 	return len(spec.OutputSchema) > 0 && (modern || ofObjects(spec.OutputSchema))
 }
 
-// fulfil returns a result that is what its tool is declared with, or a failure:
-// the one that it is, or that it is not so. What has nothing for programs any
-// more, as one that something was taken out of, is a failure too: the schema
-// leaves a client no other way to learn of it. A schema that cannot be used
-// cannot be broken.
+// fulfil returns a result that matches the tool's output schema, or a failure:
+// the result's own, or that of a mismatch. A result without structured content,
+// for example because some was removed, is a failure too: the schema leaves no
+// other way to inform the client. An invalid schema is not checked.
 func (s *session) fulfil(res tools.Result, spec tools.Spec, modern bool) tools.Result {
 	if res.Error != nil || !promises(spec, modern) {
 		return res
@@ -29,7 +28,7 @@ func (s *session) fulfil(res tools.Result, spec tools.Spec, modern bool) tools.R
 			s.srv.log.Debug("results are not checked", "tool", spec.Name, "error", err)
 			return res
 		}
-		if schema.Fits(given) == nil { // what it says else quotes the result, which is not for a log
+		if schema.Fits(given) == nil { // the validator's error quotes the result, which must not be logged
 			return res
 		}
 	}
@@ -39,17 +38,18 @@ func (s *session) fulfil(res tools.Result, spec tools.Spec, modern bool) tools.R
 		"Do not repeat a call that changes something; go on with what follows, or tell the user."))
 }
 
-// maxOutputs is how many schemas of results are kept; more than one server has.
+// maxOutputs is the maximum number of cached output schemas; it exceeds the
+// number of tools of a server.
 const maxOutputs = 1000
 
-// outputs are schemas of results that were used before, since one is dear to
-// make. The zero value has none.
+// outputs caches compiled output schemas, which are expensive to compile. The
+// zero value is empty.
 type outputs struct {
 	mu   sync.Mutex
 	made map[string]*tools.Schema // by their text
 }
 
-// of returns a tool's schema of results. It may not compile.
+// of returns a tool's output schema. It may be invalid.
 func (o *outputs) of(spec tools.Spec) *tools.Schema {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (o *outputs) of(spec tools.Spec) *tools.Schema {
 	}
 	schema, err := tools.ParseOutputSchema(spec.Name, spec.OutputSchema)
 	if err != nil {
-		schema = &tools.Schema{} // which does not compile
+		schema = &tools.Schema{} // an invalid one
 	}
 	if len(o.made) >= maxOutputs || o.made == nil {
 		o.made = map[string]*tools.Schema{}

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EX-20: a result is as its tool promises, or says that it is not.
+// EX-20: a result matches its tool's output schema, or is an error that reports
+// the mismatch.
 func TestOutput(t *testing.T) {
 	const numbered = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
 	fits, err := tools.JSON(map[string]any{"n": 1})
@@ -51,7 +52,7 @@ func TestOutput(t *testing.T) {
 				return svc, nil
 			}})
 			c := clientOf(t, stdio(t, s).transport(), "2025-11-25", sdk.ClientOptions{})
-			for range 2 { // the second time with what is known from the first
+			for range 2 { // the second time with a cached schema
 				r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "t"})
 				require.NoError(t, err)
 				require.Equal(t, tt.fails, r.IsError, textOf(t, r))
@@ -70,8 +71,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// ST-07: JSON that tells of a failure itself, as the file tools' does, is the first
-// block, so that the hash in it is not cut off; a text follows the error.
+// ST-07: JSON that contains the failure itself, as that of the file tools does,
+// is the first block, so that its hash is not cut off; a text follows the error.
 func TestWhatTellsOfAFailureComesFirst(t *testing.T) {
 	failed := fault.New(fault.FileChangedSinceRead, "test", `It is "changed".`, "Go on.")
 	report, err := tools.JSON(map[string]any{"message": failed.Text(), "sha256": "b0"})

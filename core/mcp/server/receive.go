@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The revisions of the protocol that something depends on.
+// Revisions of the protocol at which behaviour changes.
 const (
 	revision2025 = "2025-11-25" // the last that begins with initialize
 	revision2026 = "2026-07-28" // no sessions, no requests to the client
@@ -23,8 +23,9 @@ const (
 // anyObject is the schema of any object.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// options are those of the session's SDK server. What it announces is what all
-// Services have together; receive takes out what this one has not.
+// options returns the options of the session's SDK server. They announce the
+// features of all Services; receive removes those that this Service does not
+// offer.
 func (s *session) options() *sdk.ServerOptions {
 	return &sdk.ServerOptions{
 		Logger:       s.srv.sdkLog,
@@ -45,7 +46,7 @@ func (s *session) options() *sdk.ServerOptions {
 	}
 }
 
-// capabilities are what a Service can do.
+// capabilities returns the capabilities of a Service.
 func capabilities(svc *mcp.Service) *sdk.ServerCapabilities {
 	watched := svc.Watch != nil
 	c := &sdk.ServerCapabilities{
@@ -64,8 +65,9 @@ func capabilities(svc *mcp.Service) *sdk.ServerCapabilities {
 	return c
 }
 
-// receive answers the client's requests from the Service. The SDK keeps what is
-// the protocol's alone: its beginning, subscriptions, log levels, pings.
+// receive is the middleware that answers the client's requests from the Service.
+// The SDK handles the rest of the protocol: initialization, subscriptions, log
+// levels, pings.
 func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
 		defer func() {
@@ -103,8 +105,8 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 				if c := capabilities(svc).Resources; c == nil || !c.Subscribe {
 					return nil, errNotOffered(method)
 				}
-				// Whether there is the resource only Read can tell. One that cannot be read at
-				// the moment is one.
+				// Only Read can tell whether the resource exists. A resource that
+				// cannot be read at the moment exists.
 				_, err := svc.Read(ctx, r.Params.URI)
 				if f := faultOf(err); f != nil && f.Code == fault.FileNotFound {
 					return nil, notFound(r.Params.URI, r.ProtocolVersion() >= revision2026, f)
@@ -138,8 +140,8 @@ func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.Init
 	if err != nil {
 		return nil, err
 	}
-	// A client that asks for a revision which does not begin so, or which nobody
-	// knows, is offered the last that does, and is served by that from here on.
+	// A client that requests an unknown revision, or one without initialize, is
+	// offered the last revision with initialize.
 	if v := r.Params.ProtocolVersion; v >= revision2026 || !slices.Contains(sdk.SupportedProtocolVersions(), v) {
 		r.Params.ProtocolVersion = revision2025
 	}
@@ -151,7 +153,7 @@ func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.Init
 	if i, ok := res.(*sdk.InitializeResult); ok {
 		offered := *svc
 		if s.stateless {
-			offered.Watch = nil // such a client cannot be told of anything
+			offered.Watch = nil // such a client cannot receive notifications
 		}
 		i.Capabilities, i.Instructions = capabilities(&offered), svc.Instructions
 	}
@@ -164,7 +166,7 @@ func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.Init
 	return res, nil
 }
 
-// discover tells a client of revision 2026-07-28 what it is served with.
+// discover answers a client of revision 2026-07-28 with the server's features.
 func (s *session) discover(ctx context.Context, r *sdk.ServerRequest[*sdk.DiscoverParams], next sdk.MethodHandler) (sdk.Result, error) {
 	res, err := next(ctx, "server/discover", r)
 	if err != nil {
@@ -175,7 +177,7 @@ func (s *session) discover(ctx context.Context, r *sdk.ServerRequest[*sdk.Discov
 		return res, nil
 	}
 	if !slices.Contains(d.SupportedVersions, revision2026) {
-		return res, nil // the client begins again, by initialize; nothing is opened for this
+		return res, nil // the client starts over with initialize; no Service is opened for this
 	}
 	svc, err := s.service(ctx, r.ClientInfo())
 	if err != nil {
@@ -187,7 +189,7 @@ func (s *session) discover(ctx context.Context, r *sdk.ServerRequest[*sdk.Discov
 	return res, nil
 }
 
-// listen keeps a client of revision 2026-07-28 told of changes.
+// listen notifies a client of revision 2026-07-28 of changes.
 func (s *session) listen(ctx context.Context, r *sdk.SubscriptionsListenRequest, next sdk.MethodHandler) (sdk.Result, error) {
 	svc, err := s.service(ctx, r.ClientInfo())
 	if err != nil {

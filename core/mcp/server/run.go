@@ -15,29 +15,29 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// exchange is one request that something is done for, and its answer. In
-// revision 2026-07-28 a run may take several, one after the other.
+// exchange is one request and its answer. In revision 2026-07-28 a run may take
+// several consecutive exchanges.
 type exchange struct {
-	s      *session // that the request came by
+	s      *session // that received the request
 	ctx    context.Context
 	conn   *sdk.ServerSession
 	modern bool // revision 2026-07-28 or later
 	parts  bool // revision 2025-11-25, in which a server may end a stream before its answer
 	caps   *sdk.ClientCapabilities
-	token  any // that progress is told with; nil: it is not wanted
+	token  any // for progress; nil: not requested
 	part   func(sdk.CloseSSEStreamArgs)
 	given  sdk.InputResponseMap
 	state  string
 	binding
 }
 
-// binding is what a request must be to go on with a run.
+// binding identifies the request that may continue a run.
 type binding struct {
 	method, name string
 	args         json.RawMessage
 }
 
-// exchangeOf reads what all requests have that something can be asked for.
+// exchangeOf returns the exchange of a request.
 func exchangeOf[P sdk.RequestParams](s *session, ctx context.Context, r *sdk.ServerRequest[P], b binding, given sdk.InputResponseMap, state string) *exchange {
 	x := &exchange{
 		s: s, ctx: ctx, conn: r.Session, binding: b, given: given, state: state,
@@ -49,19 +49,19 @@ func exchangeOf[P sdk.RequestParams](s *session, ctx context.Context, r *sdk.Ser
 	return x
 }
 
-// outcome is what a run ends with.
+// outcome is the result of a run.
 type outcome struct {
 	res sdk.Result
 	err error
 }
 
-// run is one piece of work for a client: a call, or the like. It outlives the
-// request that began it where it waits for answers.
+// run is the work for one request of a client, for example a call. While it waits
+// for answers it outlives the request that began it.
 type run struct {
-	s      *session // whose Service does it
+	s      *session // whose Service does the work
 	cancel context.CancelFunc
 	host   *host
-	asked  chan *inquiry // what the work wants to know; from the host
+	asked  chan *inquiry // questions from the host
 	done   chan struct{}
 	outcome
 }
@@ -85,10 +85,10 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 		switch f := res.Error; {
 		case f == nil:
 		case f.Code == fault.ToolNotRegistered && ctx.Err() == nil:
-			return nil, f // it is gone since it was listed
+			return nil, f // it was removed after it was listed
 		case x.modern:
-			// A tool that hands on as it is that the client cannot be asked cannot do
-			// without; one that makes an error of its own has something to say to a model.
+			// A tool that returns this error unchanged requires the capability. A
+			// tool that wraps it has a message for the model.
 			if l, ok := f.Err.(lacking); ok { //nolint:errorlint // not of what it was made from
 				return nil, lacks(l, f)
 			}
@@ -147,7 +147,7 @@ func (s *session) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 	})
 }
 
-// answer does work for a request, or goes on with the work that the request has
+// answer runs work for a request, or continues the run that the request has
 // answers for.
 func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context.Context, *mcp.Service) (sdk.Result, error)) (sdk.Result, error) {
 	select {
@@ -181,7 +181,7 @@ func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context
 	s.refs++
 	s.mu.Unlock()
 	r := &run{s: s, asked: make(chan *inquiry), done: make(chan struct{})}
-	// The work ends with its session, or when whoever waits for it gives it up.
+	// The work ends with its session, or when its request is given up.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(x.ctx))
 	stop := context.AfterFunc(s.ctx, cancel)
 	r.cancel = cancel
@@ -202,9 +202,8 @@ func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context
 	return r, nil
 }
 
-// await returns what the run ends with, or the questions that it has first. A
-// run whose client has gone, or does not want it any more, is cancelled and
-// waited for.
+// await returns the outcome of the run, or its first questions. It cancels and
+// awaits a run whose client has disconnected or cancelled.
 func (r *run) await(x *exchange) (sdk.Result, error) {
 	select {
 	case <-r.done:
@@ -219,12 +218,12 @@ func (r *run) await(x *exchange) (sdk.Result, error) {
 	return r.finish(x)
 }
 
-// finish sends what the run still has to tell, and returns what it ended with.
+// finish sends the queued notifications of the run, and returns its outcome.
 func (r *run) finish(x *exchange) (sdk.Result, error) {
 	r.host.leave()
 	r.s.release()
 	return r.res, r.err
 }
 
-// clip shortens a name that a client has sent for a message to it.
+// clip shortens a name received from a client for a message to it.
 func clip(name string) string { return escape.Clip(valid(name), 100) }

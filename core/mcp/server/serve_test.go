@@ -15,7 +15,7 @@ import (
 
 //lint:file-ignore SA1019 sampling, roots and logging are deprecated since revision 2026-07-28, and part of the protocol
 
-// transports are the ways to a server, each with the revisions that it speaks.
+// transports lists the transports of a server, each with its revisions.
 var transports = map[string]struct {
 	revisions []string
 	dial      func(t *testing.T, s *server.Server) sdk.Transport
@@ -41,8 +41,8 @@ func overHTTP(t *testing.T, s *server.Server, o server.HTTPOptions) *sdk.Streama
 	return &sdk.StreamableClientTransport{Endpoint: h.URL + server.Path}
 }
 
-// EX-20: everything that a client can do, in every revision and over every
-// transport that speaks it.
+// EX-20: all features of a client, in every revision and over every transport
+// that supports it.
 func TestServe(t *testing.T) {
 	for name, tr := range transports {
 		for _, revision := range tr.revisions {

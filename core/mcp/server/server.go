@@ -1,6 +1,7 @@
-// Package server speaks the Model Context Protocol for an [mcp.Service]: over a
-// program's stdin and stdout, and over streamable HTTP with a Service for each
-// client. It knows neither Config nor policy; whoever opens a Service does.
+// Package server serves clients of the Model Context Protocol on behalf of an
+// [mcp.Service]: over a program's stdin and stdout, and over streamable HTTP with
+// a Service per client. It knows neither configuration nor policy; they belong to
+// the caller that opens a Service.
 package server
 
 import (
@@ -16,38 +17,39 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Options are the parts of a [Server]. Name, Version and Open are required.
+// Options configure a [Server]. Name, Version and Open are required.
 type Options struct {
-	Name, Version string // of the server, as clients are told
+	Name, Version string // of the server, as reported to clients
 
-	// Open makes the Service of one client: once a session, when its client has
-	// said who it is, or once a request where there is no session. ctx lives as long
-	// as the Service; its Close is called after ctx has ended. A failure is told to
-	// the client, which may try again; of an error that is no *fault.Error it is
-	// told nothing more than that.
+	// Open creates the Service of one client: once per session, when its client
+	// has identified itself, or once per request without a session. ctx lives as
+	// long as the Service; its Close is called after ctx has ended. A
+	// *fault.Error is reported to the client, which may retry; of any other error
+	// the client learns only that it occurred.
 	Open func(ctx context.Context, c mcp.Client) (*mcp.Service, error)
 
-	Logger *slog.Logger // what happens, for operators; never on stdout; nil: nothing is logged
+	Logger *slog.Logger // for operators; never on stdout; nil: nothing is logged
 
-	Calls        int           // calls of one session that run at once, the others wait; 0: 32
+	Calls        int           // concurrent calls of one session, further ones wait; 0: 32
 	RequestBytes int           // of one message of a client; 0: 16 MiB
 	PageSize     int           // entries of one page of a list; 0: 500
-	AnswerTime   time.Duration // how long a call waits, without a request, for its client's answers; 0: 10 min
-	Waiting      int           // calls that wait so at once, over all sessions; 0: 1,000
-	WaitingEach  int           // of those, how many of one session, or without one of one token, else connection; 0: 100
-	// Linger is how long calls that run when the input of [Server.Stdio] ends may
-	// still be answered before they are cancelled. 0: 1 s; < 0: not at all.
+	AnswerTime   time.Duration // how long a call without a request waits for its client's answers; 0: 10 min
+	Waiting      int           // maximum number of such waiting calls over all sessions; 0: 1,000
+	WaitingEach  int           // of those, the maximum per session or, without one, per token, else per connection; 0: 100
+	// Linger is how long running calls may still be answered after the input of
+	// [Server.Stdio] has ended, before they are cancelled. 0: 1 s; < 0: they are
+	// cancelled at once.
 	Linger time.Duration
 }
 
-// Server serves MCP clients (EX-20). It is safe for concurrent use; Close it at
-// the end.
+// Server serves MCP clients. It is safe for concurrent use. The caller must call
+// Close at the end.
 type Server struct {
 	o      Options
 	log    *slog.Logger
-	sdkLog *slog.Logger // of the SDK, which at lower levels tells the ids of sessions
+	sdkLog *slog.Logger // of the SDK, which logs session IDs at lower levels
 	states signer
-	lot    lot // where calls wait for answers
+	lot    lot // calls that wait for answers
 
 	outputs outputs
 
@@ -56,7 +58,8 @@ type Server struct {
 	closed   bool
 }
 
-// New returns a Server. It starts nothing. It panics without Options.Open.
+// New returns a Server. It does not start anything. It panics without
+// Options.Open.
 func New(o Options) *Server {
 	if o.Open == nil {
 		panic("server: Options.Open is required")
@@ -75,16 +78,16 @@ func New(o Options) *Server {
 	return s
 }
 
-// setDefault sets what is not positive.
+// setDefault replaces a value that is not positive.
 func setDefault[T int | time.Duration](v *T, to T) {
 	if *v <= 0 {
 		*v = to
 	}
 }
 
-// Close ends all sessions: what runs is cancelled and waited for, and the
-// Services are closed. Clients are refused from now on. It is idempotent and
-// returns the joined errors of the Services.
+// Close ends all sessions: it cancels running work, waits for it, and closes the
+// Services. Further clients are refused. It is idempotent and returns the joined
+// errors of the Services.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -102,8 +105,8 @@ func (s *Server) Close() error {
 	return errors.Join(failures...)
 }
 
-// begin makes a session; nil where the Server is closed. The values of ctx are
-// the session's, its end is not.
+// begin creates a session, or returns nil if the Server is closed. The session
+// keeps the values of ctx but not its end.
 func (s *Server) begin(ctx context.Context, k kind) *session {
 	c := &session{srv: s, kind: k, opening: make(chan struct{}, 1), slots: make(chan struct{}, s.o.Calls), refs: 1}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -120,17 +123,17 @@ func (s *Server) begin(ctx context.Context, k kind) *session {
 	return c
 }
 
-// forget takes a session that has ended out.
+// forget unregisters a session that has ended.
 func (s *Server) forget(c *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, c)
 }
 
-// warnings is a handler of what is a warning at least.
+// warnings is a handler that drops records below the level of warnings.
 type warnings struct{ slog.Handler }
 
-// Enabled leaves out what is less.
+// Enabled reports whether the level is at least that of warnings.
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plain is a service that has tools and nothing else.
+// plain is a service that offers only tools.
 func plain(closed error) *mcp.Service {
 	return &mcp.Service{
 		Tools: func() []tools.DeclarativeTool { return nil },
@@ -31,7 +31,7 @@ func plain(closed error) *mcp.Service {
 	}
 }
 
-// EX-20: what a Service has not is not offered, in words and in deed.
+// EX-20: a feature that a Service lacks is neither announced nor answered.
 func TestNotOffered(t *testing.T) {
 	s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) { return plain(nil), nil }})
 	speak(t, stdio(t, s), strings.TrimSpace("> "+hello)+`
@@ -55,7 +55,7 @@ func TestNotOffered(t *testing.T) {
 `)
 }
 
-// EX-20: a Service that cannot be made or closed breaks nothing else.
+// EX-20: a Service that cannot be opened or closed affects nothing else.
 func TestServiceBreaks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		open func(context.Context, mcp.Client) (*mcp.Service, error)
@@ -86,7 +86,7 @@ func TestServiceBreaks(t *testing.T) {
 	require.Error(t, closed.Stdio(t.Context(), strings.NewReader(hello), &bytes.Buffer{}))
 }
 
-// text is a log that is written from many sides.
+// text is a log for concurrent writers.
 type text struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -98,7 +98,7 @@ func (l *text) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// EX-20: neither tokens nor what opens a session reach the log, at any level.
+// EX-20: neither tokens nor session IDs reach the log, at any level.
 func TestLogHoldsNoSecret(t *testing.T) {
 	var log text
 	w := serveWeb(t, server.HTTPOptions{Tokens: []string{"hunter2"}}, func(o *server.Options) {

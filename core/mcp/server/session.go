@@ -14,18 +14,18 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// kind is how a client is connected.
+// kind describes how a client is connected.
 type kind struct {
 	stateless bool                     // the session is one request
-	holder    string                   // digest of the token that was presented; "": none
-	client    string                   // whom calls that wait for answers are counted for; "": the session
-	gone      <-chan struct{}          // closed when the client of a stateless request has hung up; nil: never
-	resumable bool                     // a client that has lost its stream can take it up again
-	begun     func(*sdk.ServerSession) // called when the client has introduced itself; may be nil
+	holder    string                   // digest of the presented token; "": none
+	client    string                   // the client for which waiting calls count; "": the session
+	gone      <-chan struct{}          // closed when the client of a stateless request has disconnected; nil: never
+	resumable bool                     // the client can resume a lost stream
+	begun     func(*sdk.ServerSession) // called when the client has identified itself; may be nil
 }
 
-// session is one client with its Service, which is made when it is needed
-// first. It has an SDK server of its own, so that nothing of one client can
+// session is one client with its Service, which is created when it is first
+// needed. It has an SDK server of its own, so that no state of one client can
 // reach another.
 type session struct {
 	kind
@@ -34,28 +34,28 @@ type session struct {
 	sdk    *sdk.Server
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	slots  chan struct{} // one for each call that runs
+	slots  chan struct{} // holds a value for each running call
 
-	stalled atomic.Int64 // of those, how many wait for answers to requests
+	stalled atomic.Int64 // number of those that wait for answers to requests
 
-	opening chan struct{}  // holds one value while the Service is made, and once the session has ended
-	work    sync.WaitGroup // what runs for the client
+	opening chan struct{}  // holds a value while the Service is created, and once the session has ended
+	work    sync.WaitGroup // running work for the client
 	once    sync.Once      // of end
 	failure error          // of end
 
 	mu    sync.Mutex
-	refs  int // who needs the session; it ends with the last
+	refs  int // references to the session; it ends with the last
 	svc   *mcp.Service
-	never error // why there will be none
+	never error // why there will be no Service
 	conn  *sdk.ServerSession
-	index map[string]tools.Spec // of tools by each of their names; nil: to be made
-	news  int                   // how often the tools have changed
+	index map[string]tools.Spec // of tools by each of their names; nil: not built
+	news  int                   // number of changes of the tools
 	bound string                // the tool whose arguments the SDK has compared with the request's headers
 	watch *watcher
-	uris  map[string]struct{} // of resources that the client waits for
+	uris  map[string]struct{} // of resources to which the client has subscribed
 }
 
-// service returns the Service, and makes it where there is none yet.
+// service returns the Service, and creates it on the first call.
 func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Service, error) {
 	if svc := s.opened(); svc != nil {
 		return svc, nil
@@ -89,7 +89,7 @@ func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Se
 		s.never = err
 		s.mu.Unlock()
 	}
-	if !stop() && err == nil { // ctx has ended meanwhile, and open with it
+	if !stop() && err == nil { // ctx has ended in the meantime, and open with it
 		_ = s.close(svc)
 		err = errCancelled
 	}
@@ -103,7 +103,7 @@ func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Se
 	return svc, nil
 }
 
-// open calls Options.Open. A panic of it is an error.
+// open calls Options.Open. A panic becomes an error.
 func (s *session) open(ctx context.Context, c mcp.Client) (svc *mcp.Service, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -126,14 +126,14 @@ func (s *session) open(ctx context.Context, c mcp.Client) (svc *mcp.Service, err
 	return svc, nil
 }
 
-// opened returns the Service, nil where there is none yet.
+// opened returns the Service, or nil if it has not been created.
 func (s *session) opened() *mcp.Service {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.svc
 }
 
-// spec returns what is known of a tool by one of its names.
+// spec returns the Spec of a tool by one of its names.
 func (s *session) spec(svc *mcp.Service, name string) (tools.Spec, bool) {
 	s.mu.Lock()
 	spec, ok := s.index[name]
@@ -153,7 +153,7 @@ func (s *session) spec(svc *mcp.Service, name string) (tools.Spec, bool) {
 		index[spec.Name] = spec
 	}
 	s.mu.Lock()
-	if s.watch != nil && s.news == news { // else nobody tells that it is out of date, or somebody has
+	if s.watch != nil && s.news == news { // otherwise no notification would invalidate it, or one already has
 		s.index = index
 	}
 	s.mu.Unlock()
@@ -161,15 +161,15 @@ func (s *session) spec(svc *mcp.Service, name string) (tools.Spec, bool) {
 	return spec, ok
 }
 
-// connected remembers the SDK's end of the session.
+// connected records the SDK's side of the session.
 func (s *session) connected(c *sdk.ServerSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conn = c
 }
 
-// engage counts something in that end waits for, which calls work.Done; false: the
-// session has ended.
+// engage registers work that end waits for; the work calls work.Done. It reports
+// false if the session has ended.
 func (s *session) engage() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *session) engage() bool {
 	return true
 }
 
-// release ends the session when nobody needs it any more.
+// release drops a reference, and ends the session with the last one.
 func (s *session) release() {
 	s.mu.Lock()
 	s.refs--
@@ -191,12 +191,12 @@ func (s *session) release() {
 	}
 }
 
-// end cancels what runs, waits for it and closes the Service. It must not be
-// called by what it waits for. The error is that of the Service.
+// end cancels running work, waits for it and closes the Service. It must not be
+// called by work that it waits for. The error is that of the Service.
 func (s *session) end() error {
 	s.once.Do(func() {
 		s.mu.Lock()
-		s.cancel() // and nothing is begun from here on
+		s.cancel() // no work is started after this
 		s.mu.Unlock()
 		s.srv.lot.clear(s)
 		s.mu.Lock()
@@ -207,7 +207,7 @@ func (s *session) end() error {
 				s.srv.log.Debug("closing a session", "error", err)
 			}
 		}
-		s.opening <- struct{}{} // and never back: nothing is opened any more
+		s.opening <- struct{}{} // never released: no Service is opened any more
 		s.work.Wait()
 		watch.stop()
 		if svc := s.opened(); svc != nil {
@@ -218,7 +218,7 @@ func (s *session) end() error {
 	return s.failure
 }
 
-// close closes a Service. A panic of it is an error.
+// close closes a Service. A panic becomes an error.
 func (s *session) close(svc *mcp.Service) (err error) {
 	if svc.Close == nil {
 		return nil

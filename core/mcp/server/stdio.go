@@ -9,15 +9,16 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Stdio serves one client that writes to in and reads from out, until in ends,
-// out cannot be written, ctx ends or the Server is closed; that is no error.
-// Then what runs is cancelled and waited for, and the Service is closed, whose
-// error it returns. Nothing but messages of the protocol is written.
+// Stdio serves one client that writes to in and reads from out. It returns when
+// in ends, out cannot be written, ctx ends or the Server is closed; none of these
+// is an error. It then cancels running work, waits for it, and closes the
+// Service, whose error it returns. Only messages of the protocol are written to
+// out.
 //
-// When in ends, calls that run may be answered for [Options.Linger], so that
-// requests can come from a file or a pipe. What is no message is answered with an
-// error and else ignored. in is closed at the end, where it is an io.Closer; a
-// Read of in, or a Write of out, that does not end even so is left behind.
+// When in ends, running calls may still be answered for [Options.Linger], so that
+// requests can come from a file or a pipe. A malformed message is answered with
+// an error and otherwise ignored. At the end in is closed if it is an io.Closer;
+// a Read of in, or a Write of out, that blocks even then is left behind.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := s.begin(ctx, kind{})
 	if c == nil {
@@ -41,7 +42,7 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	if closer, ok := in.(io.Closer); ok {
 		_ = closer.Close()
 	}
-	select { // a message that is being written is written whole, where it can be
+	select { // a message that is being written is completed if possible
 	case <-l.ended:
 	case <-time.After(time.Second):
 	}
@@ -54,7 +55,8 @@ func (s *session) batches() bool {
 	return r != "" && r < "2025-06-18"
 }
 
-// revision returns the one that a session has begun with; "" before that.
+// revision returns the negotiated revision of a session, "" before the
+// negotiation.
 func (s *session) revision() string {
 	s.mu.Lock()
 	conn := s.conn

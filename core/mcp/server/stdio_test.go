@@ -26,7 +26,7 @@ func request(id int, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
 }
 
-// EX-20: requests that come from a file are all answered, and then it ends.
+// EX-20: requests from a file are all answered, and then the server ends.
 func TestStdioAnswersWhatWasSentBeforeTheEnd(t *testing.T) {
 	shop := newShop()
 	var in, out bytes.Buffer
@@ -42,7 +42,8 @@ func TestStdioAnswersWhatWasSentBeforeTheEnd(t *testing.T) {
 	require.EqualValues(t, 1, shop.closed.Load())
 }
 
-// EX-20: it ends when its client goes, and what runs is cancelled and waited for.
+// EX-20: the server ends when its client disconnects; running work is cancelled
+// and awaited.
 func TestStdioEnds(t *testing.T) {
 	type parts struct {
 		in     *io.PipeWriter
@@ -58,7 +59,7 @@ func TestStdioEnds(t *testing.T) {
 			_ = p.out.Close()
 			_, _ = p.in.Write([]byte(request(3, "ping", "{}")))
 		},
-		"nobody reads, and ctx ends": func(p parts) { // a Write that does not end
+		"nobody reads, and ctx ends": func(p parts) { // a blocked Write
 			for i := range 10 {
 				_, _ = p.in.Write([]byte(request(10+i, "ping", "{}")))
 			}
@@ -75,7 +76,7 @@ func TestStdioEnds(t *testing.T) {
 			defer cancel()
 			inR, inW := io.Pipe()
 			outR, outW := io.Pipe()
-			defer func() { _ = outR.Close() }() // else a Write that does not end is left behind
+			defer func() { _ = outR.Close() }() // otherwise a blocked Write is left behind
 			done := make(chan error, 1)
 			go func() { done <- s.Stdio(ctx, inR, outW) }()
 			_, err := inW.Write([]byte(hello))
@@ -94,8 +95,8 @@ func TestStdioEnds(t *testing.T) {
 	}
 }
 
-// EX-20: a process whose input ends, as it does when its client does, has answered
-// what came before, ends by itself, and has written nothing but messages.
+// EX-20: a process whose input ends, as it does when its client exits, has
+// answered earlier requests, exits by itself, and has written only messages.
 func TestStdioProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FETTLE_TEST_STDIO_SERVER=1")
@@ -115,8 +116,8 @@ func TestStdioProcess(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out.String(), "\n"))
 }
 
-// EX-20: a client that cannot be served is told why, and nothing that is not for
-// it; it may try again.
+// EX-20: a client that cannot be served receives the reason, and nothing that is
+// not meant for it; it may retry.
 func TestOpenFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
@@ -148,7 +149,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// EX-20: 1,000 calls at once: some run, the others wait, all are answered.
+// EX-20: 1,000 concurrent calls: some run, the others wait, all are answered.
 func TestManyCallsAtOnce(t *testing.T) {
 	overWire := 200 // of as many connections
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -189,7 +190,8 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-// EX-20: clients are told of changes, once for those that come together.
+// EX-20: clients are notified of changes, once for several changes in short
+// order.
 func TestChanges(t *testing.T) {
 	for name, tr := range transports {
 		if name == "process" {

@@ -8,11 +8,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxSubscriptions bounds the resources that one client may wait for.
+// maxSubscriptions is the maximum number of resources to which one client may
+// subscribe.
 const maxSubscriptions = 1000
 
-// watcher tells a client of changes. Those that come while it is telling are
-// told together.
+// watcher notifies a client of changes. Changes that occur during a notification
+// are combined into the next one.
 type watcher struct {
 	s       *session
 	kick    chan struct{}
@@ -24,7 +25,7 @@ type watcher struct {
 	updated map[string]struct{}
 }
 
-// startWatch begins to tell the client of changes, once.
+// startWatch begins to notify the client of changes, once.
 func (s *session) startWatch(svc *mcp.Service) {
 	if svc.Watch == nil {
 		return
@@ -35,18 +36,18 @@ func (s *session) startWatch(svc *mcp.Service) {
 	needed := s.watch == nil && s.ctx.Err() == nil
 	if needed {
 		s.watch = w
-		s.news++ // what was read before may have changed unseen
+		s.news++ // the tools may have changed unseen since the index was built
 		s.index = nil
 	}
 	s.mu.Unlock()
 	if !needed {
-		w.unwatch() // without the lock: changed takes it, and the Service may wait for that
+		w.unwatch() // without the lock: changed acquires it, and the Service may wait for changed
 		return
 	}
 	go w.run(s.ctx)
 }
 
-// changed notes a change. It does not block.
+// changed records a change. It does not block.
 func (w *watcher) changed(c mcp.Change) {
 	w.mu.Lock()
 	w.pending.Tools = w.pending.Tools || c.Tools
@@ -71,7 +72,7 @@ func (w *watcher) changed(c mcp.Change) {
 	}
 }
 
-// run tells of changes until ctx ends.
+// run sends notifications until ctx ends.
 func (w *watcher) run(ctx context.Context) {
 	defer close(w.done)
 	for {
@@ -93,9 +94,9 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// announce has the SDK say that lists have changed. It does so when something is
-// added, and in no other way; what it is given for that is on no list, for
-// those are answered by the Service.
+// announce makes the SDK notify the client that lists have changed. The SDK does
+// so only when an entry is added; the entries added here are on no list, because
+// the Service answers list requests.
 func (s *session) announce(c mcp.Change) {
 	if c.Tools {
 		s.sdk.AddTool(&sdk.Tool{Name: "changed", InputSchema: anyObject}, nil)
@@ -108,7 +109,7 @@ func (s *session) announce(c mcp.Change) {
 	}
 }
 
-// stop ends the watch and waits for it. A nil watcher is none.
+// stop ends the watch and waits for it. It does nothing for a nil watcher.
 func (w *watcher) stop() {
 	if w == nil {
 		return
@@ -117,7 +118,8 @@ func (w *watcher) stop() {
 	w.unwatch()
 }
 
-// subscribe notes that the client waits for a resource; the SDK tells it.
+// subscribe records a subscription of the client to a resource; the SDK sends the
+// notifications.
 func (s *session) subscribe(uri string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +133,7 @@ func (s *session) subscribe(uri string) error {
 	return nil
 }
 
-// unsubscribe takes it back.
+// unsubscribe removes a subscription.
 func (s *session) unsubscribe(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

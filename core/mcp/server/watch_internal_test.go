@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aSession is one that nobody is connected to.
+// aSession returns a session without a connected client.
 func aSession(t *testing.T) *session {
 	t.Helper()
 	s := New(Options{Name: "s", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) { return nil, nil }})
@@ -21,7 +21,7 @@ func aSession(t *testing.T) *session {
 	return s.begin(t.Context(), kind{})
 }
 
-// within fails where something hangs.
+// within fails if f does not return in time.
 func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -33,7 +33,7 @@ func within(t *testing.T, what string, f func()) {
 	}
 }
 
-// EX-20: a Service may wait in stop for a change that it is telling of.
+// EX-20: a Service may wait in stop for a change that it is reporting.
 func TestWatchIsGivenUpWhileAChangeIsTold(t *testing.T) {
 	s := aSession(t)
 	stopped := 0
@@ -47,7 +47,7 @@ func TestWatchIsGivenUpWhileAChangeIsTold(t *testing.T) {
 	}}
 	within(t, "the second watch", func() {
 		s.startWatch(svc)
-		s.startWatch(svc) // one is enough: this is given up
+		s.startWatch(svc) // one is enough: this watch is stopped
 	})
 	require.Equal(t, 1, stopped)
 	within(t, "the end", func() { require.NoError(t, s.end()) })
@@ -60,7 +60,7 @@ func (d declared) Spec() tools.Spec { return tools.Spec(d) }
 
 func (declared) Build(json.RawMessage) (tools.ToolInvocation, error) { return nil, nil }
 
-// EX-20: what was read before a change is not kept after it.
+// EX-20: an index built before a change is not kept after it.
 func TestIndexOfAnEarlierTime(t *testing.T) {
 	s := aSession(t)
 	var tell func(mcp.Change)
@@ -85,7 +85,7 @@ func TestIndexOfAnEarlierTime(t *testing.T) {
 	require.Equal(t, "new", spec.Description)
 }
 
-// EX-20: a host is told that its client is sent away only where it is.
+// EX-20: a host learns that its client's stream was ended only if it was.
 func TestPartIsNotDropped(t *testing.T) {
 	s := aSession(t)
 	s.resumable = true
