@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// keyOf returns what a server's tokens belong to.
+// keyOf returns the key of a server's tokens.
 func keyOf(spec mcp.ServerSpec) (key, error) {
 	u, err := url.Parse(spec.URL)
 	if err != nil || spec.URL == "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -19,8 +19,9 @@ func keyOf(spec mcp.ServerSpec) (key, error) {
 	return key{spec.Name, canonical(u)}, nil
 }
 
-// canonical returns an address as it names a resource (RFC 8707): scheme and host
-// in lower case, without a default port, a fragment, a lone slash or a user.
+// canonical returns an address in the form that identifies a resource (RFC 8707):
+// scheme and host in lower case, without a default port, a fragment, a lone slash
+// or a user.
 func canonical(u *url.URL) string {
 	c := *u
 	c.Scheme, c.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
@@ -34,8 +35,8 @@ func canonical(u *url.URL) string {
 	return c.String()
 }
 
-// origin returns scheme and host of an address: all of it that may be told, as
-// its path and query may hold a key.
+// origin returns scheme and host of an address: the only part that may be
+// displayed, because path and query may hold a key.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -53,8 +54,8 @@ func withoutQuery(address string) string {
 	return u.String()
 }
 
-// wellKnown returns the address of a well-known document of another one: with
-// the other's path behind its name.
+// wellKnown returns the address of a well-known document for u: u's path follows
+// the document's name.
 func wellKnown(u *url.URL, name, path string) string {
 	w := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/.well-known/" + name + strings.TrimRight(path, "/")}
 	return w.String()
@@ -70,9 +71,9 @@ func local(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// trustworthy returns what keeps a secret from being sent to an address that a
-// server at from has named, "" if nothing does: it must be encrypted or local, and
-// local only if the server is.
+// trustworthy returns the reason why a secret must not be sent to an address
+// named by a server at from, or "". The connection must be encrypted or local,
+// and local only if the server is.
 func trustworthy(address, from string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -94,7 +95,7 @@ func fromHere(address string) bool {
 }
 
 // coversResource reports whether a declared resource is the server at address or
-// what contains it: of the same origin, with a path that leads to it.
+// contains it: it has the same origin and a path that is a prefix.
 func coversResource(declared, address string) bool {
 	d, err := url.Parse(declared)
 	if err != nil || d.Host == "" {
@@ -122,17 +123,16 @@ func portOf(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
 }
 
-// sameIssuer compares issuers as metadata spells them: a last slash aside.
+// sameIssuer reports whether two issuers are equal except for a trailing slash.
 func sameIssuer(a, b string) bool {
 	return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// callbackPath is where the answer of a sign-in arrives, unless the settings say
-// otherwise.
+// callbackPath is the default path of the redirect URI.
 const callbackPath = "/oauth/callback"
 
-// redirectOf returns where the settings want the answer of a sign-in, by default
-// at a free port. A port left out is a free one too.
+// redirectOf returns the configured redirect URI, by default one with a free
+// port. A missing port also means a free one.
 func redirectOf(spec mcp.ServerSpec) (*url.URL, error) {
 	if spec.OAuth == nil || spec.OAuth.RedirectURI == "" {
 		return &url.URL{Scheme: "http", Host: "127.0.0.1", Path: callbackPath}, nil
@@ -145,8 +145,8 @@ func redirectOf(spec mcp.ServerSpec) (*url.URL, error) {
 	return u, nil
 }
 
-// withPort returns the redirect URI of a listener: as the settings spell it, with
-// the port that was free where they name none.
+// withPort returns the redirect URI of a listener: as configured, with the
+// listener's port if none is configured.
 func withPort(u *url.URL, addr net.Addr) string {
 	c := *u
 	if tcp, ok := addr.(*net.TCPAddr); ok && c.Port() == "" {

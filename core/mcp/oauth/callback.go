@@ -15,14 +15,15 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// answer is what an authorization server sends the person's browser back with.
+// answer is the authorization response: the parameters with which the
+// authorization server redirects the user's browser back.
 type answer struct{ code, issuer, problem string }
 
-// listener waits on this machine for the answer of one sign-in.
+// listener waits on this machine for the authorization response of one sign-in.
 type listener struct {
-	redirect string // its address, as the authorization server is told
+	redirect string // its address, as sent to the authorization server
 	path     string
-	answers  chan answer // holds one
+	answers  chan answer // buffered for one value
 	server   *http.Server
 	served   chan struct{} // closed when server has ended
 
@@ -30,11 +31,11 @@ type listener struct {
 	state string // of the sign-in; "": none is expected
 }
 
-// closeLimit bounds how long a page that is being sent may take at the end.
+// closeLimit bounds how long an unfinished page may delay the end.
 const closeLimit = 2 * time.Second
 
-// listen opens the listener, at the address that the client is registered with if
-// that is free. close ends it.
+// listen opens the listener, at the address with which the client is registered
+// if that is free. close ends it.
 func (s *Service) listen(ctx context.Context, spec mcp.ServerSpec, before *entry) (*listener, error) {
 	where, err := redirectOf(spec)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *Service) listen(ctx context.Context, spec mcp.ServerSpec, before *entry
 	l.path = cmp.Or(l.path, "/")
 	l.server = &http.Server{
 		Handler: l, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10,
-		ErrorLog: log.New(discard{}, "", 0), // it would go to stderr
+		ErrorLog: log.New(discard{}, "", 0), // the default is stderr
 	}
 	l.server.SetKeepAlivesEnabled(false)
 	go func() {
@@ -84,14 +85,14 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// expect has the listener take the answer that carries state.
+// expect makes the listener accept the response with the given state.
 func (l *listener) expect(state string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state = state
 }
 
-// close ends the listener and what it serves.
+// close ends the listener and its open requests.
 func (l *listener) close(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer stop()
@@ -100,12 +101,13 @@ func (l *listener) close(ctx context.Context) {
 	<-l.served
 }
 
-// ServeHTTP takes the first answer that carries the state, and no other.
+// ServeHTTP accepts the first response with the expected state and refuses all
+// others.
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer") // the address holds the code
+	h.Set("Referrer-Policy", "no-referrer") // the address contains the code
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	if r.URL.Path != l.path || r.Method != http.MethodGet {
@@ -132,8 +134,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.answers <- answer{code: q.Get("code"), issuer: q.Get("iss"), problem: q.Get("error")}
 }
 
-// take reports whether an answer's state is the expected one, which is expected no
-// more then.
+// take reports whether state is the expected one, and clears it.
 func (l *listener) take(state string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

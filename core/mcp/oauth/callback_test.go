@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
 )
 
-// A redirect URI of the settings is used as it is spelt.
+// A configured redirect URI is used literally.
 func TestRedirectURI(t *testing.T) {
 	free := func() string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func TestRedirectURI(t *testing.T) {
 	})
 }
 
-// The page that the person comes back to answers its own sign-in alone.
+// The callback page accepts only the response to its own sign-in.
 func TestCallback(t *testing.T) {
 	w := newWorld(t)
 	o := w.options(w.path)

@@ -12,14 +12,14 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// demand is what a server asks for as it refuses a request.
+// demand is the content of a server's challenge when it refuses a request.
 type demand struct {
-	metadata string   // where the resource's metadata are; "": not said
-	scopes   []string // nil: not said
-	problem  string   // as "insufficient_scope"
+	metadata string   // the address of the resource's metadata; "": not given
+	scopes   []string // nil: not given
+	problem  string   // for example "insufficient_scope"
 }
 
-// demandOf reads the challenges of an answer. What is malformed is not said.
+// demandOf parses the challenges of an answer. Malformed ones are ignored.
 func demandOf(h http.Header) demand {
 	var d demand
 	challenges, err := oauthex.ParseWWWAuthenticate(h.Values("WWW-Authenticate"))
@@ -43,20 +43,20 @@ func demandOf(h http.Header) demand {
 	return d
 }
 
-// place is where and how somebody is signed in.
+// place is an authorization server and the parameters of a sign-in there.
 type place struct {
-	resource string // that tokens are for
+	resource string // for which tokens are issued
 	issuer   string
 	meta     oauthex.AuthServerMeta
-	// checkIssuer says that the issuer is known for sure, and not derived from where
-	// the endpoints are.
+	// checkIssuer states that the issuer is known, rather than derived from the
+	// endpoints.
 	checkIssuer bool
-	scopes      []string // to ask for; nil: the server's default
-	guessed     bool     // nobody has said where; the places are those of the revision 2025-03-26
+	scopes      []string // to request; nil: the server's default
+	guessed     bool     // no metadata was found; the endpoints are the defaults of the revision 2025-03-26
 }
 
-// probe asks a server without a token, so that it says what it wants. wanted is
-// whether it wants a token.
+// probe sends a request without a token to receive the server's challenge. wanted
+// reports whether the server requires a token.
 func (s *Service) probe(ctx context.Context, spec mcp.ServerSpec) (_ demand, wanted bool, _ error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, spec.URL, nil)
 	if err != nil {
@@ -70,18 +70,18 @@ func (s *Service) probe(ctx context.Context, spec mcp.ServerSpec) (_ demand, wan
 	resp, err := s.client.Do(r)
 	if err != nil {
 		if ctx.Err() == nil && !passing(err) {
-			return demand{}, true, nil // a redirect; the well-known places remain
+			return demand{}, true, nil // a redirect; the well-known addresses remain
 		}
 		return demand{}, false, failed(ctx, spec.Name, spec.URL, err)
 	}
-	_ = resp.Body.Close() // nobody reads it
+	_ = resp.Body.Close() // the body is not needed
 	if resp.StatusCode != http.StatusUnauthorized {
 		return demand{}, false, nil
 	}
 	return demandOf(resp.Header), true, nil
 }
 
-// discover finds out where tokens of a server come from.
+// discover determines the authorization server of an MCP server.
 func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (place, error) {
 	k, err := keyOf(spec)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (
 		return place{}, err
 	}
 	p := place{resource: k.url, scopes: d.scopes, checkIssuer: true}
-	issuers := []string{origin(k.url)} // as in the revision 2025-03-26, where the server is its own
+	issuers := []string{origin(k.url)} // as in the revision 2025-03-26, where the server is its own authorization server
 	if declared != nil {
 		p.resource = declared.Resource
 		issuers = declared.AuthorizationServers
@@ -142,7 +142,7 @@ func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (
 	return p, nil
 }
 
-// offline is the scope that has OpenID providers give out refresh tokens.
+// offline is the scope that makes OpenID providers issue refresh tokens.
 const offline = "offline_access"
 
 func override(endpoint *string, setting string) {
@@ -151,7 +151,7 @@ func override(endpoint *string, setting string) {
 	}
 }
 
-// union returns the texts of both, each once, in their order.
+// union returns the texts of both lists without duplicates, in order.
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, text := range b {
@@ -162,8 +162,9 @@ func union(a, b []string) []string {
 	return all
 }
 
-// resourceMetadata returns what a server declares of itself (RFC 9728), nil if it
-// declares nothing. It has to declare itself, and who signs in.
+// resourceMetadata returns the metadata that a server declares (RFC 9728), or nil
+// if it declares none. They must name the server itself and an authorization
+// server.
 func (s *Service) resourceMetadata(ctx context.Context, name, address, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *Service) resourceMetadata(ctx context.Context, name, address, named str
 		var declared oauthex.ProtectedResourceMetadata
 		err := s.getJSON(ctx, at, &declared)
 		if err != nil && absent(err) && ctx.Err() == nil {
-			continue // it may be elsewhere, also where the server knows its own address wrongly
+			continue // it may be at another address, even if the server reports a wrong one
 		}
 		if err != nil {
 			return nil, failed(ctx, name, at, err)
@@ -202,10 +203,10 @@ func (s *Service) resourceMetadata(ctx context.Context, name, address, named str
 	return nil, nil
 }
 
-// serverMetadata returns what an authorization server declares of itself (RFC
-// 8414, OpenID Connect Discovery), or where its endpoints are by default if it
-// declares nothing, as in the revision 2025-03-26: guessed is true then. assumed says that nobody has
-// named the issuer: one of the same origin will do.
+// serverMetadata returns the metadata of an authorization server (RFC 8414,
+// OpenID Connect Discovery). Without metadata it returns the default endpoints of
+// the revision 2025-03-26, and guessed is true. assumed states that the issuer
+// was not declared: an issuer of the same origin is accepted.
 func (s *Service) serverMetadata(ctx context.Context, name, server, issuer string, assumed bool) (_ oauthex.AuthServerMeta, guessed bool, _ error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {

@@ -20,8 +20,8 @@ func (secret) String() string       { return masked }
 func (secret) GoString() string     { return masked }
 func (secret) LogValue() slog.Value { return slog.StringValue(masked) }
 
-// entry is what is kept of one server: whose the tokens are, how they are renewed,
-// and the tokens, both empty where only the client is known.
+// entry is the stored state of one server: the client, the data for renewal, and
+// the tokens, which are both empty if only the client is known.
 type entry struct {
 	Server   string `json:"server"`
 	URL      string `json:"url"`    // of the server, canonical
@@ -30,35 +30,35 @@ type entry struct {
 	TokenURL string `json:"tokenUrl"`
 
 	ClientID     string    `json:"clientId"`
-	ClientSecret secret    `json:"clientSecret,omitempty"` // of a registered client; the settings keep their own
+	ClientSecret secret    `json:"clientSecret,omitempty"` // of a registered client; a configured one stays in the settings
 	SecretUntil  time.Time `json:"clientSecretExpiresAt,omitzero"`
-	AuthMethod   string    `json:"authMethod,omitempty"`  // at TokenURL, as RFC 7591 names it
-	Registered   bool      `json:"registered,omitempty"`  // the client registered itself
-	RedirectURI  string    `json:"redirectUri,omitempty"` // that the client is registered with
+	AuthMethod   string    `json:"authMethod,omitempty"`  // at TokenURL, as named by RFC 7591
+	Registered   bool      `json:"registered,omitempty"`  // by dynamic registration
+	RedirectURI  string    `json:"redirectUri,omitempty"` // with which the client is registered
 	Machine      bool      `json:"clientCredentials,omitempty"`
 
-	Scopes       []string  `json:"scopes,omitempty"` // granted, or asked for where the server does not say
+	Scopes       []string  `json:"scopes,omitempty"` // granted, or requested if the server does not report them
 	Asked        []string  `json:"askedScopes,omitempty"`
 	AccessToken  secret    `json:"accessToken,omitempty"`
 	RefreshToken secret    `json:"refreshToken,omitempty"`
 	ExpiresAt    time.Time `json:"expiresAt,omitzero"`
 	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
 
-	unknown map[string]json.RawMessage // members that this version does not know
+	unknown map[string]json.RawMessage // members unknown to this version
 }
 
 func (e entry) key() key { return key{e.Server, e.URL} }
 
-// String names the entry without what it keeps.
+// String describes the entry without its secrets.
 func (e entry) String() string { return "tokens of " + e.Server }
 
-// GoString is String.
+// GoString returns the same as String.
 func (e entry) GoString() string { return e.String() }
 
-// LogValue is String.
+// LogValue returns the same as String.
 func (e entry) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
-// parseEntry reads an entry; ok is false for what is none.
+// parseEntry decodes an entry. ok is false for an invalid one.
 func parseEntry(raw json.RawMessage) (e entry, ok bool) {
 	if json.Unmarshal(raw, &e) != nil || e.Server == "" || e.URL == "" || e.Issuer == "" {
 		return entry{}, false
@@ -78,7 +78,7 @@ func parseEntry(raw json.RawMessage) (e entry, ok bool) {
 		"resource", "clientSecret", "clientSecretExpiresAt", "authMethod", "registered", "redirectUri", "clientCredentials",
 		"scopes", "askedScopes", "accessToken", "refreshToken", "expiresAt", "updatedAt",
 	} {
-		delete(all, name) // left out of known where it is empty
+		delete(all, name) // known omits it if it is empty
 	}
 	e.unknown = all
 	return e, true
@@ -103,12 +103,12 @@ func (e entry) encode() (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// fits reports whether an entry may be used for a server as the settings have it
-// now: whoever names another client, issuer or token endpoint gets nothing.
+// fits reports whether an entry may be used with the current settings of a
+// server: with another client, issuer or token endpoint configured, it may not.
 func (e entry) fits(spec mcp.ServerSpec) bool {
 	o := spec.OAuth
 	if o == nil {
-		return e.Registered || e.byDocument() // else its client was the settings' own
+		return e.Registered || e.byDocument() // otherwise its client was a configured one
 	}
 	switch {
 	case o.Issuer != "" && !sameIssuer(o.Issuer, e.Issuer),
@@ -120,7 +120,7 @@ func (e entry) fits(spec mcp.ServerSpec) bool {
 	return true
 }
 
-// byDocument reports whether the client is known by its metadata document.
+// byDocument reports whether the client is identified by its metadata document.
 func (e entry) byDocument() bool { return e.AuthMethod == methodDocument }
 
 // valid reports whether the access token can be sent.
@@ -128,8 +128,8 @@ func (e entry) valid(now time.Time) bool {
 	return e.AccessToken != "" && (e.ExpiresAt.IsZero() || now.Before(e.ExpiresAt))
 }
 
-// fresh reports whether it can be sent and need not be refreshed yet. A token that
-// lives for a short time only is fresh for three quarters of it.
+// fresh reports whether the access token can be sent without refreshing it first.
+// A short-lived token is fresh for three quarters of its lifetime.
 func (e entry) fresh(now time.Time) bool {
 	if !e.valid(now) || e.ExpiresAt.IsZero() {
 		return e.valid(now)
@@ -141,7 +141,7 @@ func (e entry) fresh(now time.Time) bool {
 	return now.Before(e.ExpiresAt.Add(-margin))
 }
 
-// renewable reports whether a new access token can be had without the person.
+// renewable reports whether a new access token can be obtained without the user.
 func (e entry) renewable() bool { return e.RefreshToken != "" || e.Machine }
 
 func (e entry) token() *oauth2.Token {

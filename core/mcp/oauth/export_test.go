@@ -2,13 +2,13 @@ package oauth
 
 import "time"
 
-// SetRequestLimit has requests to authorization servers take no longer.
+// SetRequestLimit sets the timeout of requests to authorization servers.
 func SetRequestLimit(s *Service, d time.Duration) { s.client.Timeout = d }
 
-// Secret is a secret as the package holds them.
+// Secret is a secret as the package stores it.
 type Secret = secret
 
-// Entry is what is kept of a sign-in.
+// Entry is the stored state of a sign-in.
 type Entry = entry
 
 var (
@@ -18,7 +18,7 @@ var (
 	ParseEntry     = parseEntry
 )
 
-// Said returns what a challenge demands.
+// Said returns the content of a challenge.
 func (d demand) Said() (metadata string, scopes []string, problem string) {
 	return d.metadata, d.scopes, d.problem
 }

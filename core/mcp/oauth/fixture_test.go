@@ -26,11 +26,11 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
 )
 
-// canary marks all that is secret in the tests: it may stand nowhere but in
-// requests and in the file of tokens.
+// canary marks all secrets in the tests: it may appear only in requests and in
+// the token file.
 const canary = "CANARY"
 
-// world is an MCP server, the authorization server that it names, and a Service.
+// world is an MCP server, its authorization server, and a Service.
 type world struct {
 	t       *testing.T
 	as, rs  *httptest.Server
@@ -42,30 +42,30 @@ type world struct {
 	mu  sync.Mutex
 	now time.Time
 
-	// How the authorization server is.
+	// Configuration of the authorization server.
 	metadata    map[string]any // members to set; nil removes one
-	metadataAt  string         // "": the OAuth well-known place
-	iss         func() string  // of the answer; nil: none
+	metadataAt  string         // "": the OAuth well-known path
+	iss         func() string  // of the response; nil: none
 	state       func(string) string
-	redirect    func(url.Values) string // the answer's address; nil: the redirect URI
-	lifetime    int                     // seconds of tokens; 0: not said
+	redirect    func(url.Values) string // the response's address; nil: the redirect URI
+	lifetime    int                     // seconds; 0: not reported
 	noRotation  bool
-	tokenAnswer http.HandlerFunc // in place of the token endpoint
+	tokenAnswer http.HandlerFunc // replaces the token endpoint
 	regAnswer   http.HandlerFunc
 	metaAnswer  http.HandlerFunc
-	slowAfter   string // the path with whose answer the time of requests becomes short
+	slowAfter   string // after the answer to this path, the timeout of requests becomes short
 
-	// How the MCP server is.
+	// Configuration of the MCP server.
 	resource    string // that it declares; "": its own; "none": it declares nothing
 	servers     []string
 	challenge   func(scopes []string) string // nil: with resource_metadata and scopes
 	needs       []string                     // scopes
 	scopesKnown []string
 	prmAnswer   http.HandlerFunc
-	takes       func(token string) bool // tokens of others; nil: none
-	refused     chan struct{}           // told of each refused request; nil: nobody is
+	takes       func(token string) bool // tokens from elsewhere; nil: none
+	refused     chan struct{}           // receives a value for each refused request; may be nil
 
-	// What was seen.
+	// Recorded requests.
 	authorizations []url.Values
 	tokenForms     []url.Values
 	tokenHeaders   []string
@@ -113,8 +113,7 @@ func (w *world) secret(kind string) string {
 	return fmt.Sprintf("%s-%s-%d", canary, kind, w.n)
 }
 
-// seen takes note of a request. What the Service waits for at that moment keeps
-// the time that it has.
+// seen records a request. A request that is in progress keeps its timeout.
 func (w *world) seen(at string, r *http.Request) {
 	w.paths = append(w.paths, at+" "+r.URL.Path)
 	if r.URL.Path == w.slowAfter {
@@ -292,7 +291,7 @@ func (w *world) serveRS(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// with changes how the servers are, while they do not serve.
+// with changes the servers' configuration while they serve no request.
 func (w *world) with(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -315,14 +314,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// options are those of the world's Service.
+// options returns the options of the world's Service.
 func (w *world) options(path string) oauth.Options {
 	return oauth.Options{
 		StorePath: path, OpenURL: w.open, Now: w.clock, Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: w.log}, nil)),
 	}
 }
 
-// another is a Service as a second process has it.
+// another returns a Service as in a second process.
 func (w *world) another(path string) *oauth.Service { return oauth.New(w.options(path)) }
 
 type lockedWriter struct {
@@ -344,7 +343,7 @@ func (w *world) clock() time.Time {
 
 func (w *world) pass(d time.Duration) { w.with(func() { w.now = w.now.Add(d) }) }
 
-// open is the person with a browser: who follows where it is sent.
+// open is the user's browser: it follows redirects.
 func (w *world) open(ctx context.Context, address string) error {
 	w.with(func() { w.opens++ })
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -360,7 +359,8 @@ func (w *world) open(ctx context.Context, address string) error {
 	return nil
 }
 
-// call is a request as the SDK's transport makes it: once more after Authorize.
+// call makes a request as the SDK's transport does: it repeats the request after
+// Authorize.
 func (w *world) call(s *oauth.Service, spec mcp.ServerSpec, interactive bool) (int, error) {
 	return w.callCtx(w.t.Context(), s, spec, interactive)
 }
@@ -401,7 +401,7 @@ func (w *world) callCtx(ctx context.Context, s *oauth.Service, spec mcp.ServerSp
 	return resp.StatusCode, nil
 }
 
-// ok asserts that a call of the MCP server comes off.
+// ok asserts that a call of the MCP server succeeds.
 func (w *world) ok() {
 	w.t.Helper()
 	status, err := w.call(w.service, w.spec, true)
@@ -409,7 +409,8 @@ func (w *world) ok() {
 	require.Equal(w.t, http.StatusOK, status)
 }
 
-// fails asserts that a call fails with a code, and tells no secret.
+// fails asserts that a call fails with a code, and that the error contains no
+// secret.
 func (w *world) fails(code fault.Code, part string) *fault.Error {
 	w.t.Helper()
 	_, err := w.call(w.service, w.spec, true)

@@ -20,7 +20,8 @@ type handler struct {
 	interactive bool
 }
 
-// TokenSource returns the source of the server's tokens, good for as long as ctx.
+// TokenSource returns the source of the server's tokens, which is valid as long
+// as ctx.
 func (h *handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	return source{h, ctx}, nil
 }
@@ -31,8 +32,8 @@ type source struct {
 	ctx context.Context //nolint:containedctx // the interface that it has gives Token none
 }
 
-// Token returns the token to send, nil if there is none: the server then says
-// whether it wants one.
+// Token returns the token to send, or nil if there is none: the server then
+// states whether it requires one.
 func (t source) Token() (*oauth2.Token, error) {
 	s, spec := t.h.s, t.h.spec
 	k, err := keyOf(spec)
@@ -50,11 +51,11 @@ func (t source) Token() (*oauth2.Token, error) {
 	return e.token(), nil
 }
 
-// Authorize makes a refused request worth trying again: with the token that
-// another request has got in the meantime, a refreshed one, or that of a new
+// Authorize prepares a refused request for a retry: with the token that another
+// request has obtained in the meantime, a refreshed one, or that of a new
 // sign-in.
 func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Response) error {
-	_ = resp.Body.Close() // nobody reads it
+	_ = resp.Body.Close() // the body is not needed
 	k, err := keyOf(h.spec)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Res
 		}
 		switch {
 		case ok && e.valid(h.s.o.Now()) && string(e.AccessToken) != used:
-			return nil // it is another one by now
+			return nil // the token has changed
 		case more:
 			return h.extend(ctx, k, e, ok, d)
 		}
@@ -94,7 +95,7 @@ func (h *handler) sent(r *http.Request) string {
 	return token
 }
 
-// obtain gets a token for a server that wants one, or another one.
+// obtain gets a token for a server that requires one, or a new token.
 func (h *handler) obtain(ctx context.Context, k key, e entry, known bool, used string, d demand) error {
 	byItself := h.spec.OAuth != nil && h.spec.OAuth.ClientSecret != ""
 	if !h.interactive && !byItself && !(known && e.renewable()) {
@@ -122,8 +123,8 @@ func (h *handler) obtain(ctx context.Context, k key, e entry, known bool, used s
 	return h.s.unasked(ctx, h.spec, k, p)
 }
 
-// extend gets a token with more scopes. One that was asked for already is not
-// asked for again: the server would refuse for ever.
+// extend gets a token with additional scopes. It does not request a scope again
+// that was requested before: the server would refuse it without end.
 func (h *handler) extend(ctx context.Context, k key, e entry, known bool, d demand) error {
 	missing := d.scopes
 	if known {
@@ -145,7 +146,7 @@ func (h *handler) extend(ctx context.Context, k key, e entry, known bool, d dema
 		return err
 	}
 	if known && sameIssuer(e.Issuer, p.meta.Issuer) {
-		p.scopes = union(union(e.Asked, e.Scopes), p.scopes) // none that it has is lost
+		p.scopes = union(union(e.Asked, e.Scopes), p.scopes) // keeps the granted scopes
 	}
 	if machineOnly(h.spec, p.meta) {
 		return h.s.signInMachine(ctx, h.spec, p)

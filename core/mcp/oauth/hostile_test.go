@@ -23,8 +23,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
 )
 
-// EX-15: whoever lies, stalls or redirects on the way gets no code, no token and
-// no secret, and the error says what is wrong without repeating any.
+// EX-15: a party that lies, stalls or redirects receives no code, token or
+// secret, and the error names the problem without repeating any.
 func TestHostile(t *testing.T) {
 	flood := func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")
@@ -44,10 +44,10 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	hang := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that nobody waits
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice the cancellation
 		<-r.Context().Done()
 	}
-	echo := func(status int) http.HandlerFunc { // all that it was sent comes back
+	echo := func(status int) http.HandlerFunc { // repeats everything that was sent
 		return func(rw http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			text := fmt.Sprintf("%s %s %s %s", canary, r.PostForm.Encode(), r.Header.Get("Authorization"), body)
@@ -151,8 +151,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// What the authorization server says of itself in an answer with the right state
-// is repeated only where it is a standard's word.
+// Text of the authorization server in a response with the right state is repeated
+// only if it is a standard error code.
 func TestDeclined(t *testing.T) {
 	for problem, part := range map[string]string{
 		"access_denied": "it was declined.", "server_error": "declines (server_error).", canary: "declines.", "": "holds no code.",
@@ -177,7 +177,7 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// An answer with another state is no answer: the one with its own is waited for.
+// A response with another state is ignored, and the right one awaited.
 func TestWrongState(t *testing.T) {
 	w := newWorld(t)
 	o := w.options(w.path)
@@ -200,8 +200,8 @@ func TestWrongState(t *testing.T) {
 	require.NotEqual(t, wrong[0], w.tokenForms[0].Get("code"))
 }
 
-// A redirect does not carry a code, a verifier or a secret elsewhere, and no
-// metadata are taken from there.
+// A redirect carries no code, verifier or secret elsewhere, and metadata from its
+// target are not used.
 func TestRedirectsElsewhere(t *testing.T) {
 	var seen []string
 	evil := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -261,7 +261,7 @@ func TestRedirectsElsewhere(t *testing.T) {
 	})
 }
 
-// The page cannot be opened: the reason is told, the address is not.
+// The page cannot be opened: the reason is reported, the address is not.
 func TestOpenFails(t *testing.T) {
 	for part, text := range map[string]func(address string) string{
 		"could not be opened: no browser.": func(string) string { return "no browser" },
@@ -292,7 +292,8 @@ func TestUnreachable(t *testing.T) {
 	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "srv", URL: gone.URL}), fault.MCPServerUnavailable, "refuses the connection")
 }
 
-// Addresses that a secret may be sent to, and resources that a server may claim.
+// Addresses to which a secret may be sent, and resources that a server may
+// declare.
 func TestAddresses(t *testing.T) {
 	const there, here = "https://mcp.example/mcp", "http://127.0.0.1:1/mcp"
 	for address, from := range map[string]string{
@@ -323,7 +324,7 @@ func TestAddresses(t *testing.T) {
 	w.tells(w.service.Handler(spec, true).Authorize(t.Context(), r, resp), fault.InvalidConfig, "unencrypted")
 }
 
-// Nothing that holds a secret prints it.
+// No value that contains a secret prints it.
 func TestSecretsDoNotPrint(t *testing.T) {
 	s := oauth.Secret(canary)
 	e := oauth.Entry{Server: "srv", AccessToken: canary, RefreshToken: canary, ClientSecret: canary}
@@ -342,7 +343,7 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	}
 }
 
-// FuzzChallenge: no header makes trouble, and what is read of it is in it.
+// FuzzChallenge: no header causes a failure, and parsed values occur in it.
 func FuzzChallenge(f *testing.F) {
 	for _, seed := range []string{
 		`Bearer resource_metadata="https://x/y", scope="a b", error="insufficient_scope"`, `Basic realm="x", Bearer scope=a`, `Bearer "`, `bearer scope="`, ``, `,,,`, "Bearer a=b,c", `Bearer scope="\"x"`,
@@ -352,7 +353,7 @@ func FuzzChallenge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		h := http.Header{"Www-Authenticate": {header}}
 		metadata, scopes, problem := oauth.DemandOf(h).Said()
-		bare := strings.ReplaceAll(header, `\`, "") // what quoted text escapes
+		bare := strings.ReplaceAll(header, `\`, "") // without the escapes of quoted text
 		for _, said := range append(scopes, metadata, problem) {
 			require.True(t, strings.Contains(bare, strings.ReplaceAll(said, `\`, "")), "%q is not in %q", said, header)
 		}
@@ -362,8 +363,8 @@ func FuzzChallenge(f *testing.F) {
 	})
 }
 
-// FuzzAddress: an address that a secret may be sent to is https or local, whatever
-// it looks like.
+// FuzzAddress: an address to which a secret may be sent is https or local,
+// however it is written.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{"https://as.example/x", "http://127.0.0.1:9", "http://[::1%25eth0]/", "http://localhost@evil.example", "http://127.1", "https://a\\b", "http:///x"} {
 		f.Add(seed)

@@ -13,25 +13,25 @@ import (
 	"syscall"
 )
 
-// maxBytes caps the body of an answer.
+// maxBytes limits the body of an answer.
 const maxBytes = 1 << 20
 
-// maxRedirects caps how often metadata may redirect.
+// maxRedirects limits the redirects of a metadata request.
 const maxRedirects = 3
 
 var (
 	errRedirect  = errors.New("redirected")
-	errNotJSON   = errors.New("not JSON") // as a page that is shown for whatever is not there
+	errNotJSON   = errors.New("not JSON") // for example an HTML page for unknown paths
 	errMalformed = errors.New("malformed")
 )
 
-// errStatus is an answer that is none.
+// errStatus is the status code of an unsuccessful answer.
 type errStatus int
 
 func (e errStatus) Error() string { return fmt.Sprintf("HTTP status %d", int(e)) }
 
-// newClient returns the client of all requests of this package. Only a GET is
-// redirected, and within its origin: what a POST sends is meant for one address.
+// newClient returns the client for all requests of this package. It follows
+// redirects only for GET and within the origin: a POST is meant for one address.
 func newClient(rt http.RoundTripper) *http.Client {
 	if rt == nil {
 		rt = http.DefaultTransport
@@ -49,7 +49,7 @@ func newClient(rt http.RoundTripper) *http.Client {
 	}
 }
 
-// capped cuts what a server may send.
+// capped limits the size of answers.
 type capped struct{ http.RoundTripper }
 
 func (c capped) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -60,12 +60,12 @@ func (c capped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// getJSON reads a document. The error is an errStatus for every answer but 200,
-// and errNotJSON or errMalformed for one that holds something else.
+// getJSON fetches a document. The error is an errStatus for every status but 200,
+// and errNotJSON or errMalformed for other content.
 func (s *Service) getJSON(ctx context.Context, address string, into any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return errNotJSON // which it cannot be
+		return errNotJSON // it cannot be JSON
 	}
 	r.Header.Set("Accept", "application/json")
 	resp, err := s.client.Do(r)
@@ -89,15 +89,15 @@ func (s *Service) getJSON(ctx context.Context, address string, into any) error {
 	return nil
 }
 
-// absent reports whether a request for a document says that there is none at a
-// place where it need not be.
+// absent reports whether the error of a request for an optional document means
+// that it does not exist.
 func absent(err error) bool {
 	var status errStatus
 	return errors.As(err, &status) && status >= 400 && status < 500 || errors.Is(err, errNotJSON) || errors.Is(err, errRedirect)
 }
 
-// failure tells in a sentence why a request to an address came to nothing. It
-// repeats nothing that the other side has sent, and no address beyond its origin.
+// failure describes in a sentence why a request failed. It repeats no text of the
+// other side, and no more of the address than its origin.
 func failure(address string, err error) string {
 	place := origin(address)
 	var (
@@ -128,7 +128,7 @@ func failure(address string, err error) string {
 	return place + " cannot be reached."
 }
 
-// passing reports whether a failed request may come off later.
+// passing reports whether a failed request may succeed later.
 func passing(err error) bool {
 	var status errStatus
 	if errors.As(err, &status) {
@@ -139,7 +139,7 @@ func passing(err error) bool {
 	return !errors.Is(err, errRedirect) && !errors.As(err, &large) && errors.As(err, &other)
 }
 
-// failed is the error of a request that a sign-in needs.
+// failed returns the error of a request that a sign-in requires.
 func failed(ctx context.Context, name, address string, err error) error {
 	switch {
 	case ctx.Err() != nil:

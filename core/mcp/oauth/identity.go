@@ -14,31 +14,31 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// How a client proves to a token endpoint who it is.
+// Methods of client authentication at a token endpoint.
 const (
 	methodNone     = "none"
 	methodBasic    = "client_secret_basic"
 	methodPost     = "client_secret_post"
-	methodDocument = "client_id_metadata_document" // like none
+	methodDocument = "client_id_metadata_document" // equivalent to none
 )
 
-// identity is a client as an authorization server knows it.
+// identity is a client as known to an authorization server.
 type identity struct {
 	id         string
 	secret     secret
-	until      time.Time // when secret ends; zero: never
+	until      time.Time // expiry of secret; zero: never
 	method     string
-	registered bool // by itself
+	registered bool // by dynamic registration
 }
 
-// configured returns the client that the settings name.
+// configured returns the client named in the settings.
 func configured(spec mcp.ServerSpec, meta oauthex.AuthServerMeta) (identity, bool) {
 	if spec.OAuth == nil || spec.OAuth.ClientID == "" {
 		return identity{}, false
 	}
 	c := identity{id: spec.OAuth.ClientID, secret: secret(spec.OAuth.ClientSecret), method: methodNone}
 	if c.secret != "" {
-		c.method = methodBasic // what a server takes that does not say
+		c.method = methodBasic // the default for servers that do not declare a method
 		if known := meta.TokenEndpointAuthMethodsSupported; len(known) > 0 && !slices.Contains(known, methodBasic) {
 			c.method = methodPost
 		}
@@ -46,17 +46,18 @@ func configured(spec mcp.ServerSpec, meta oauthex.AuthServerMeta) (identity, boo
 	return c, true
 }
 
-// machineOnly reports whether the client of the settings is to sign in with its
-// secret alone: the server gives tokens to programs and to no people.
+// machineOnly reports whether the configured client should use the
+// client-credentials grant: the server issues tokens to programs and not to
+// users.
 func machineOnly(spec mcp.ServerSpec, meta oauthex.AuthServerMeta) bool {
 	grants := meta.GrantTypesSupported
 	return spec.OAuth != nil && spec.OAuth.ClientID != "" && spec.OAuth.ClientSecret != "" &&
 		slices.Contains(grants, "client_credentials") && !slices.Contains(grants, "authorization_code")
 }
 
-// identify returns the client to sign in with: that of the settings, that of the
-// metadata document, the one that has registered itself before with the same
-// redirect URI and all of the scopes, or a new one.
+// identify returns the client for a sign-in: the configured one, that of the
+// metadata document, one registered earlier with the same redirect URI and all of
+// the scopes, or a newly registered one.
 func (s *Service) identify(ctx context.Context, spec mcp.ServerSpec, p place, redirect string, before *entry) (identity, error) {
 	if c, ok := configured(spec, p.meta); ok {
 		return c, nil
@@ -65,7 +66,7 @@ func (s *Service) identify(ctx context.Context, spec mcp.ServerSpec, p place, re
 		return identity{id: s.o.ClientMetadataURL, method: methodDocument}, nil
 	}
 	if before != nil && before.Registered && before.RedirectURI == redirect && sameIssuer(before.Issuer, p.meta.Issuer) &&
-		len(union(before.Asked, p.scopes)) == len(before.Asked) && // a client may be held to what it has registered for
+		len(union(before.Asked, p.scopes)) == len(before.Asked) && // a client may be restricted to its registered scopes
 		(before.SecretUntil.IsZero() || s.o.Now().Before(before.SecretUntil)) {
 		return identity{id: before.ClientID, secret: before.ClientSecret, until: before.SecretUntil, method: before.AuthMethod, registered: true}, nil
 	}
@@ -76,8 +77,8 @@ func (s *Service) identify(ctx context.Context, spec mcp.ServerSpec, p place, re
 	return s.register(ctx, spec.Name, p, redirect)
 }
 
-// register has the client register itself (RFC 7591), as a public one where the
-// server takes such.
+// register registers the client dynamically (RFC 7591), as a public one if the
+// server accepts that.
 func (s *Service) register(ctx context.Context, name string, p place, redirect string) (identity, error) {
 	method := methodNone
 	if known := p.meta.TokenEndpointAuthMethodsSupported; len(known) > 0 && !slices.Contains(known, methodNone) {
@@ -120,7 +121,7 @@ func (s *Service) register(ctx context.Context, name string, p place, redirect s
 	return c, nil
 }
 
-// style is how x/oauth2 sends who the client is.
+// style returns how x/oauth2 sends the client's credentials.
 func (c identity) style() oauth2.AuthStyle {
 	if c.method == methodBasic {
 		return oauth2.AuthStyleInHeader
@@ -128,8 +129,8 @@ func (c identity) style() oauth2.AuthStyle {
 	return oauth2.AuthStyleInParams
 }
 
-// known returns an error code in brackets if it is one of the standards', which is
-// all that is repeated of what a server sends.
+// known returns an error code in brackets if it is one of the standards', and ""
+// otherwise. No other text of a server is repeated.
 func known(code string) string {
 	switch code {
 	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
@@ -141,7 +142,7 @@ func known(code string) string {
 	return ""
 }
 
-// httpContext has x/oauth2 send its requests with the client of this package.
+// httpContext makes x/oauth2 use the HTTP client of this package.
 func (s *Service) httpContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, s.client)
 }

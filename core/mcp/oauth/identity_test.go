@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
 )
 
-// How the client proves who it is.
+// Methods of client authentication.
 func TestClients(t *testing.T) {
 	t.Run("of the settings, in the header", func(t *testing.T) {
 		w := newWorld(t)

@@ -1,5 +1,6 @@
-// Package oauth signs people in to MCP servers and keeps their tokens: OAuth 2.1
-// with PKCE, as the protocol's authorization chapter describes it.
+// Package oauth signs the user in to MCP servers and stores their tokens. It
+// implements OAuth 2.1 with PKCE as described in the protocol's chapter on
+// authorization.
 package oauth
 
 import (
@@ -18,41 +19,43 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Options are the parts of a [Service]. The zero value uses tokens and gets none.
+// Options configure a [Service]. The zero value uses stored tokens but cannot
+// sign in.
 type Options struct {
-	StorePath string // absolute, of the file that keeps tokens; "": they live as long as the Service
-	// OpenURL shows the person the page to sign in at, usually in a browser, and may
-	// return before the page is answered. ctx ends with the sign-in, which waits for
-	// it to return then. nil: nobody can sign in.
+	StorePath string // absolute path of the token file; "": tokens live as long as the Service
+	// OpenURL shows the sign-in page to the user, usually in a browser. It may
+	// return before the user has signed in. ctx ends with the sign-in, which then
+	// waits for OpenURL to return. nil: sign-in is not possible.
 	OpenURL           func(ctx context.Context, url string) error
-	Transport         http.RoundTripper // of requests for metadata, clients and tokens; nil: http.DefaultTransport
-	ClientName        string            // shown to the person at sign-in; "": fettle
-	ClientMetadataURL string            // an https address with fettle's client metadata document; "": there is none
-	CallbackTimeout   time.Duration     // that the person has for it; 0: 5 min
+	Transport         http.RoundTripper // for metadata, registration and token requests; nil: http.DefaultTransport
+	ClientName        string            // shown to the user at sign-in; "": fettle
+	ClientMetadataURL string            // https address of fettle's client metadata document; "": none
+	CallbackTimeout   time.Duration     // time limit for the user; 0: 5 min
 	Now               func() time.Time  // nil: time.Now
-	Logger            *slog.Logger      // nil: nothing is logged; no secret ever is
+	Logger            *slog.Logger      // nil: nothing is logged; secrets are never logged
 }
 
 // Limits.
 const (
 	callbackTimeout = 5 * time.Minute
-	requestLimit    = 30 * time.Second // of one request to an authorization server, its answer's body included
-	freshFor        = time.Minute      // a token that lives no longer is refreshed before it is used
-	restFor         = 15 * time.Second // between two tries to refresh a token that is still good
-	askedAtMost     = 3                // sign-ins of one server that nobody asked for, in askedWithin
+	requestLimit    = 30 * time.Second // of one request to an authorization server, including the answer's body
+	freshFor        = time.Minute      // a token with less remaining lifetime is refreshed before use
+	restFor         = 15 * time.Second // between two attempts to refresh a token that is still valid
+	askedAtMost     = 3                // automatic sign-ins at one server within askedWithin
 	askedWithin     = 10 * time.Minute
 )
 
-// Service signs in to servers and hands out their tokens, to connections of one
-// process or several: they share the file at StorePath, and one of them refreshes
-// a token. It is safe for concurrent use, and holds nothing that must be closed.
+// Service signs in to servers and provides their tokens to the connections of one
+// or several processes. The processes share the file at StorePath, and only one
+// of them refreshes a token at a time. It is safe for concurrent use and need not
+// be closed.
 //
-// A token belongs to the server's name, its URL and the authorization server that
-// gave it out, and is used for nothing else: another URL under the same name has
-// to sign in anew. Its errors are *fault.Error: mcp_sign_in_required where a
-// person is needed, mcp_server_unavailable where trying again may help,
-// invalid_config, file_write_failure and cancelled. None of them, no log record
-// and no text of a type here holds a token, code, verifier or secret.
+// A token is bound to the server's name, its URL and the authorization server
+// that issued it: another URL under the same name requires a new sign-in. Errors
+// are *fault.Error: mcp_sign_in_required if the user has to act,
+// mcp_server_unavailable if a retry may help, invalid_config, file_write_failure
+// and cancelled. No error, log record or printed value contains a token, code,
+// verifier or secret.
 type Service struct {
 	o      Options
 	client *http.Client
@@ -62,19 +65,19 @@ type Service struct {
 	servers map[key]*server
 }
 
-// key is what a token belongs to, beside its issuer.
+// key identifies a token together with its issuer.
 type key struct{ name, url string }
 
-// server is what the Service does at one server: one thing at a time.
+// server serializes the operations of the Service for one server.
 type server struct {
-	busy chan struct{} // holds one while something is done
+	busy chan struct{} // holds a value while an operation runs
 
 	mu    sync.Mutex
-	done  int         // how often something was done
+	done  int         // number of completed operations
 	err   error       // the last outcome
-	asked []time.Time // sign-ins that nobody asked for
-	no    error       // what became of the last of them; nil: it came off
-	rest  time.Time   // until then no token is refreshed that is still good
+	asked []time.Time // times of automatic sign-ins
+	no    error       // outcome of the last of them; nil: success
+	rest  time.Time   // until then a token that is still valid is not refreshed
 }
 
 // New returns a Service. It does no I/O.
@@ -88,33 +91,34 @@ func New(o Options) *Service {
 	return &Service{o: o, client: newClient(o.Transport), store: store{path: o.StorePath}, servers: map[key]*server{}}
 }
 
-// Handler authorizes the requests of one connection to a server at a URL. It
-// sends the server's token, if there is one, and renews it when it must.
+// Handler returns the handler that authorizes the requests of one connection to a
+// server at a URL. It sends the server's token, if one is stored, and renews it
+// when necessary.
 //
-// With interactive, with spec.OAuth.Enabled and with Options.OpenURL a request
-// that the server refuses for want of a token, or of a scope, takes the person to
-// the sign-in page, at most three times in ten minutes. Otherwise it fails with
-// mcp_sign_in_required, which says how to sign in (EX-15).
+// If interactive and spec.OAuth.Enabled are set and Options.OpenURL is not nil, a
+// request that the server refuses because of a missing token or scope opens the
+// sign-in page, at most three times in ten minutes. Otherwise it fails with code
+// mcp_sign_in_required, and the error explains how to sign in.
 func (s *Service) Handler(spec mcp.ServerSpec, interactive bool) auth.OAuthHandler {
 	ask := interactive && s.o.OpenURL != nil && spec.OAuth != nil && spec.OAuth.Enabled
 	return &handler{s: s, spec: spec, interactive: ask}
 }
 
-// Auth gives all connections of a program their handlers.
+// Auth provides the handlers for all connections of a program.
 type Auth struct {
 	s           *Service
 	interactive bool
 }
 
-// Auth returns the handlers of all connections, see [Service.Handler].
+// Auth returns an [Auth], see [Service.Handler].
 func (s *Service) Auth(interactive bool) Auth { return Auth{s, interactive} }
 
-// Handler is [Service.Handler].
+// Handler calls [Service.Handler].
 func (a Auth) Handler(spec mcp.ServerSpec) auth.OAuthHandler { return a.s.Handler(spec, a.interactive) }
 
-// SignIn takes the person to the sign-in page of a server, also if he is signed
-// in there already, and keeps the tokens. A server that knows fettle by its client
-// secret alone signs it in without a page.
+// SignIn opens the sign-in page of a server, even if the user is already signed
+// in there, and stores the tokens. With a server that accepts fettle's client
+// secret alone, it signs in without a page.
 func (s *Service) SignIn(ctx context.Context, spec mcp.ServerSpec) error {
 	k, err := keyOf(spec)
 	if err != nil {
@@ -143,8 +147,8 @@ func (s *Service) SignIn(ctx context.Context, spec mcp.ServerSpec) error {
 	})
 }
 
-// SignOut forgets all tokens of a server's name, whatever their URL, and reports
-// whether there were any. The server is not told.
+// SignOut deletes all tokens stored under a server's name, for every URL, and
+// reports whether there were any. It does not notify the server.
 func (s *Service) SignOut(ctx context.Context, name string) (bool, error) {
 	removed := false
 	err := s.store.update(ctx, func(all []entry) []entry {
@@ -155,18 +159,18 @@ func (s *Service) SignOut(ctx context.Context, name string) (bool, error) {
 	return removed, err
 }
 
-// SignedIn tells that there is a token of a server. It does not hold it.
+// SignedIn describes a stored token without containing it.
 type SignedIn struct {
 	Server    string
 	URL       string    // of the server, without its query
-	Issuer    string    // who gave the token out
-	Scopes    []string  // what it is good for, sorted; nil: the server has not said
-	Until     time.Time // zero: not known
-	Refreshes bool      // it is renewed without the person after that
+	Issuer    string    // the issuer of the token
+	Scopes    []string  // sorted; nil: not reported by the server
+	Until     time.Time // zero: unknown
+	Refreshes bool      // it can be renewed without the user after that
 }
 
-// Tokens tells at which servers somebody is signed in, by name, expired tokens
-// that cannot be renewed left out.
+// Tokens returns the servers with a stored sign-in, sorted by name. Expired
+// tokens that cannot be renewed are omitted.
 func (s *Service) Tokens(ctx context.Context) ([]SignedIn, error) {
 	all, err := s.store.read(ctx)
 	if err != nil {
@@ -188,9 +192,9 @@ func (s *Service) Tokens(ctx context.Context) ([]SignedIn, error) {
 	return signed, nil
 }
 
-// once does one thing at a time at a server. With share, who had to wait for
-// another's failure has it too: a hundred calls that are refused together are one
-// sign-in, and one failure.
+// once runs one operation at a time for a server. With share, a caller that had
+// to wait receives the failure of the operation it waited for: a hundred calls
+// that are refused together cause one sign-in, and one failure.
 func (s *Service) once(ctx context.Context, k key, share bool, work func(ctx context.Context) error) error {
 	srv := s.server(k)
 	srv.mu.Lock()
@@ -214,7 +218,7 @@ func (s *Service) once(ctx context.Context, k key, share bool, work func(ctx con
 	srv.done++
 	srv.err = err
 	if ctx.Err() != nil {
-		srv.err = nil // this caller gave up; the next one tries
+		srv.err = nil // this caller gave up; the next one retries
 	}
 	return err
 }
@@ -230,7 +234,8 @@ func (s *Service) server(k key) *server {
 	return srv
 }
 
-// asPleased forgets what was asked of the person: he has signed in by himself.
+// asPleased resets the record of automatic sign-ins, because the user has signed
+// in explicitly.
 func (s *Service) asPleased(k key) {
 	srv := s.server(k)
 	srv.mu.Lock()
@@ -238,9 +243,9 @@ func (s *Service) asPleased(k key) {
 	srv.asked, srv.no = nil, nil
 }
 
-// unasked signs the person in, who did not ask for it. One that has come to
-// nothing is not tried again for a while, and a server that is never content may
-// not fill the screen.
+// unasked signs in without an explicit request of the user. A failed attempt is
+// not repeated for a while, and the number of attempts is bounded, so that a
+// server cannot flood the user with pages.
 func (s *Service) unasked(ctx context.Context, spec mcp.ServerSpec, k key, p place) error {
 	srv, now := s.server(k), s.o.Now()
 	srv.mu.Lock()
@@ -267,17 +272,17 @@ func (s *Service) unasked(ctx context.Context, spec mcp.ServerSpec, k key, p pla
 	return err
 }
 
-// needed is the error of a server that only a person can sign in to.
+// needed returns the error for a server that requires the user to sign in.
 func needed(name, message string) *fault.Error {
 	return fault.New(fault.MCPSignInRequired, "mcp.oauth", message, fmt.Sprintf("Run `fettle mcp auth %s`.", name))
 }
 
-// refused is the error of a sign-in that came to nothing.
+// refused returns the error of a failed sign-in.
 func refused(name, why string) *fault.Error {
 	return needed(name, fmt.Sprintf("Nobody was signed in to the MCP server %q: %s", name, why))
 }
 
-// unavailable is the error of something that may work later.
+// unavailable returns the error of an operation that may succeed later.
 func unavailable(name, why string) *fault.Error {
 	return fault.New(fault.MCPServerUnavailable, "mcp.oauth", fmt.Sprintf("The sign-in to the MCP server %q could not be done or renewed: %s", name, why),
 		"Look whether the server that signs in can be reached, and try again.")

@@ -45,7 +45,7 @@ func TestRefresh(t *testing.T) {
 	require.Equal(t, 1, w.refreshes())
 	require.Equal(t, w.rs.URL+"/mcp", w.tokenForms[1].Get("resource"))
 	w.pass(5 * time.Hour)
-	status, err := w.call(w.service, w.spec, false) // nobody is needed
+	status, err := w.call(w.service, w.spec, false) // without the user
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, 2, w.refreshes())
@@ -67,7 +67,7 @@ func TestRefreshWithoutRotation(t *testing.T) {
 	require.Equal(t, 1, w.opens)
 }
 
-// A token that lives for ten seconds is not refreshed at each request.
+// A token with a lifetime of ten seconds is not refreshed at each request.
 func TestShortLife(t *testing.T) {
 	w := newWorld(t)
 	w.lifetime = 40
@@ -80,8 +80,8 @@ func TestShortLife(t *testing.T) {
 	require.Equal(t, 1, w.refreshes())
 }
 
-// A token that the server takes no more is refreshed once, whatever it says of its
-// life.
+// A token that the server refuses is refreshed once, whatever its stated
+// lifetime.
 func TestRefreshOnRefusal(t *testing.T) {
 	w := newWorld(t)
 	w.ok()
@@ -93,8 +93,8 @@ func TestRefreshOnRefusal(t *testing.T) {
 	require.Equal(t, 1, w.opens)
 }
 
-// Many calls, of several processes, at the moment that the token expires: one
-// refresh. A second one would use a refresh token that is spent.
+// Many calls of several processes at the moment of expiry cause one refresh. A
+// second one would use a refresh token that is spent.
 func TestOneRefreshForMany(t *testing.T) {
 	for _, path := range []string{"file", "memory"} {
 		t.Run(path, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestOneRefreshForMany(t *testing.T) {
 	}
 }
 
-// The authorization server forgets the refresh token: the person signs in again.
+// The authorization server forgets the refresh token: the user signs in again.
 func TestRefreshTokenIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.lifetime = 3600
@@ -142,19 +142,19 @@ func TestRefreshTokenIsGone(t *testing.T) {
 	require.Equal(t, 2, w.opens)
 	known := 1
 	if w.authorizations[0].Get("redirect_uri") != w.authorizations[1].Get("redirect_uri") {
-		known = 2 // the port was taken in the meantime
+		known = 2 // the port was in use in the meantime
 	}
 	require.Len(t, w.registrations, known, "the client is still known")
 
-	w.with(func() { clear(w.clients) }) // and now it is not
+	w.with(func() { clear(w.clients) }) // and now it is free
 	w.pass(2 * time.Hour)
 	w.ok()
 	require.Equal(t, 3, w.opens)
 	require.Len(t, w.registrations, known+1)
 }
 
-// A refresh that fails for the moment does not end the sign-in, and costs nothing
-// while the token is still good.
+// A temporarily failing refresh does not end the sign-in, and costs nothing while
+// the token is still valid.
 func TestRefreshFailsForTheMoment(t *testing.T) {
 	w := newWorld(t)
 	w.lifetime = 3600
@@ -182,7 +182,7 @@ func TestRefreshFailsForTheMoment(t *testing.T) {
 
 const restFor = 15 * time.Second
 
-// A refresh answer that cannot be used leaves the tokens as they are.
+// An invalid refresh answer leaves the tokens unchanged.
 func TestRefreshAnswerIsJunk(t *testing.T) {
 	w := newWorld(t)
 	w.lifetime = 3600
@@ -201,7 +201,7 @@ func TestRefreshAnswerIsJunk(t *testing.T) {
 	require.Equal(t, string(before), string(after))
 }
 
-// A call that is given up does not lose the refresh token that was on its way.
+// A cancelled call does not lose the refresh token that was being issued.
 func TestRefreshOutlivesItsCaller(t *testing.T) {
 	w := newWorld(t)
 	w.lifetime = 3600
@@ -222,7 +222,8 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, w.opens)
 }
 
-// EX-15, CF-02: what is not ours stays in the file; and the tokens of others.
+// EX-15, CF-02: unknown content of the file is kept, and so are the tokens of
+// other servers.
 func TestUnknownContentIsKept(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.MkdirAll(filepath.Dir(w.path), 0o700))
@@ -260,8 +261,8 @@ func TestUnknownContentIsKept(t *testing.T) {
 	require.NotContains(t, string(text), canary)
 }
 
-// A file that cannot be understood is told and not overwritten; servers that want
-// no token do not suffer.
+// A malformed file is reported and not overwritten; servers that require no token
+// are unaffected.
 func TestBrokenFile(t *testing.T) {
 	for name, content := range map[string]string{
 		"not JSON": `{"accessToken": "` + canary, "a list": `["` + canary + `"]`, "null": `null`, "servers are no list": `{"mcpServers":{"a":"` + canary + `"}}`,
@@ -283,7 +284,7 @@ func TestBrokenFile(t *testing.T) {
 			require.Equal(t, content, string(after))
 			require.Empty(t, w.tokenForms, "nobody signs in for nothing")
 
-			w.with(func() { w.granted[""] = nil }) // it wants no token
+			w.with(func() { w.granted[""] = nil }) // it requires no token
 			status, err := w.call(w.service, w.spec, true)
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, status)
@@ -321,7 +322,8 @@ func TestLinkedFile(t *testing.T) {
 	require.Contains(t, string(text), canary)
 }
 
-// Several processes save tokens of several servers at once, and none is lost.
+// Several processes save tokens of several servers concurrently, and none is
+// lost.
 func TestProcesses(t *testing.T) {
 	if path := os.Getenv("OAUTH_TEST_SIGN_IN"); path != "" {
 		w := newWorld(t)
@@ -349,7 +351,7 @@ func TestProcesses(t *testing.T) {
 	require.Len(t, signed, 30)
 }
 
-// FuzzEntry: an entry that is read is written again with all that it held.
+// FuzzEntry: an entry that is read is written again with its whole content.
 func FuzzEntry(f *testing.F) {
 	f.Add([]byte(`{"server":"a","url":"b","issuer":"c","later":[1,2],"scopes":["x"],"expiresAt":"2026-01-01T00:00:00Z"}`))
 	f.Add([]byte(`{"server":"a"}`))
@@ -372,7 +374,7 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// A token in the query is a token too: one that is refused there is refreshed.
+// A token in the query is refreshed when it is refused, like one in the header.
 func TestTokenInTheQuery(t *testing.T) {
 	w := newWorld(t)
 	w.ok()
@@ -396,8 +398,8 @@ func TestTokenInTheQuery(t *testing.T) {
 	require.Equal(t, 1, w.refreshes())
 }
 
-// While a person takes his time over a sign-in, a token that is still good is
-// used, and not refreshed behind him.
+// While the user takes time for a sign-in, a token that is still valid is used,
+// and not refreshed concurrently.
 func TestPersonHoldsNobodyUp(t *testing.T) {
 	w := newWorld(t)
 	w.lifetime = 3600

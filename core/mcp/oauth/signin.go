@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// signInMachine gets tokens with the client's secret alone.
+// signInMachine gets tokens with the client-credentials grant.
 func (s *Service) signInMachine(ctx context.Context, spec mcp.ServerSpec, p place) error {
 	k, err := keyOf(spec)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Service) signInMachine(ctx context.Context, spec mcp.ServerSpec, p plac
 	return refused(spec.Name, "the authorization server "+origin(p.meta.Issuer)+" does not take the client's secret.")
 }
 
-// entry returns what is kept of a sign-in, without tokens.
+// entry returns the entry of a sign-in, without tokens.
 func (s *Service) entry(k key, p place, c identity) entry {
 	e := entry{
 		Server: k.name, URL: k.url, Issuer: p.meta.Issuer, Resource: p.resource, TokenURL: p.meta.TokenEndpoint,
@@ -46,8 +46,8 @@ func (s *Service) entry(k key, p place, c identity) entry {
 	return e
 }
 
-// signInPerson takes the person to the sign-in page and gets tokens for the code
-// that comes back. If that was asked for, nothing of an earlier sign-in is used.
+// signInPerson opens the sign-in page and exchanges the returned code for tokens.
+// If asked, it ignores the state of an earlier sign-in.
 func (s *Service) signInPerson(ctx context.Context, spec mcp.ServerSpec, p place, asked bool) error {
 	k, err := keyOf(spec)
 	if err != nil {
@@ -105,12 +105,12 @@ func (s *Service) signInPerson(ctx context.Context, spec mcp.ServerSpec, p place
 		return refused(spec.Name, why)
 	}
 	s.o.Logger.Info("signed in at an MCP server", "server", spec.Name)
-	late, stop := withGrace(ctx) // the tokens are there, and nowhere else
+	late, stop := withGrace(ctx) // the only copy of the tokens must be stored
 	defer stop()
 	return s.store.put(late, e)
 }
 
-// ask shows the person where to sign in and returns the code that comes back.
+// ask shows the sign-in page to the user and returns the authorization code.
 func (s *Service) ask(ctx context.Context, spec mcp.ServerSpec, p place, l *listener, state, address string) (string, error) {
 	l.expect(state)
 	shown := make(chan error, 1)
@@ -132,7 +132,7 @@ func (s *Service) ask(ctx context.Context, spec mcp.ServerSpec, p place, l *list
 			if err != nil && ctx.Err() == nil {
 				return "", refused(spec.Name, "the page to sign in at could not be opened"+reason(err, state)+".")
 			}
-			shown = nil // it waits for the person now
+			shown = nil // from now on it waits for the user
 		case a := <-l.answers:
 			return p.check(spec.Name, a)
 		case <-timer.C:
@@ -143,8 +143,8 @@ func (s *Service) ask(ctx context.Context, spec mcp.ServerSpec, p place, l *list
 	}
 }
 
-// reason returns an error's text behind a colon, unless it repeats the address
-// that was to be opened.
+// reason returns an error's text after a colon, or "" if it repeats the address
+// of the page.
 func reason(err error, state string) string {
 	if text := err.Error(); !strings.Contains(text, state) {
 		return ": " + strings.TrimRight(text, ".")
@@ -152,8 +152,8 @@ func reason(err error, state string) string {
 	return ""
 }
 
-// check returns the code of an answer. Where the authorization server says who it
-// is (RFC 9207) it has to be the one that the person was sent to.
+// check returns the code of a response. If the authorization server identifies
+// itself (RFC 9207), it must be the expected one.
 func (p place) check(name string, a answer) (string, error) {
 	switch {
 	case a.issuer == "" && p.meta.AuthorizationResponseIssParameterSupported:

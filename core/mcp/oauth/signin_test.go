@@ -21,8 +21,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
 )
 
-// EX-15: the whole sign-in: discovery, registration as a public client, PKCE
-// (which the fixture verifies), the resource, and the token kept.
+// EX-15: a complete sign-in: discovery, registration as a public client, PKCE
+// (verified by the fixture), the resource, and the stored token.
 func TestSignInByTheWay(t *testing.T) {
 	w := newWorld(t)
 	w.needs, w.lifetime = []string{"files"}, 3600
@@ -54,7 +54,7 @@ func TestSignInByTheWay(t *testing.T) {
 		Server: "srv", URL: w.spec.URL, Issuer: w.as.URL, Scopes: []string{"files"}, Until: w.now.Add(time.Hour), Refreshes: true,
 	}}, signed)
 
-	// Another process has it too.
+	// Another process can use the token.
 	status, err := w.call(w.another(w.path), w.spec, false)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status)
@@ -70,7 +70,8 @@ func TestSignInByTheWay(t *testing.T) {
 	require.False(t, removed)
 }
 
-// EX-15: without a person, or without the settings' leave, it says what to do.
+// EX-15: without an interactive user, or without permission in the settings, the
+// error explains what to do.
 func TestNobodyToAsk(t *testing.T) {
 	w := newWorld(t)
 	for name, tt := range map[string]struct {
@@ -98,11 +99,11 @@ func TestNobodyToAsk(t *testing.T) {
 	require.Empty(t, w.registrations)
 }
 
-// SignIn needs no request that failed; the server is asked what it wants.
+// SignIn requires no failed request; it asks the server for its challenge.
 func TestSignIn(t *testing.T) {
 	w := newWorld(t)
 	w.needs = []string{"files"}
-	w.spec.OAuth = nil // a person asks for it: no setting is needed
+	w.spec.OAuth = nil // an explicit sign-in needs no setting
 	w.spec.Headers = map[string]string{"X-Gate": "1"}
 	require.NoError(t, w.service.SignIn(t.Context(), w.spec))
 	require.Equal(t, "files", w.authorizations[0].Get("scope"))
@@ -123,14 +124,14 @@ func TestSignIn(t *testing.T) {
 			http.NotFound(rw, r)
 			return
 		}
-		rw.WriteHeader(http.StatusUnauthorized) // it wants a key
+		rw.WriteHeader(http.StatusUnauthorized) // it requires a key
 	}))
 	defer closed.Close()
 	f := w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", URL: closed.URL + "/mcp"}), fault.InvalidConfig, "does not say where")
 	require.Contains(t, f.Remedy, "header")
 }
 
-// In memory nothing is written, and a second Service knows nothing.
+// Without a file nothing is written, and a second Service has no tokens.
 func TestInMemory(t *testing.T) {
 	w := newWorld(t)
 	w.service = w.another("")
@@ -142,8 +143,8 @@ func TestInMemory(t *testing.T) {
 	require.Error(t, err)
 }
 
-// EX-15: a token goes to the server of its name and URL alone, to be renewed
-// where it is from.
+// EX-15: a token is sent only to the server of its name and URL, and renewed only
+// by its issuer.
 func TestTokensAreBound(t *testing.T) {
 	w := newWorld(t)
 	w.lifetime = 3600
@@ -182,7 +183,7 @@ func TestTokensAreBound(t *testing.T) {
 	require.Equal(t, 1, w.opens)
 }
 
-// The spelling of an address makes no other server.
+// Different spellings of an address are the same server.
 func TestSameAddress(t *testing.T) {
 	w := newWorld(t)
 	w.ok()
@@ -195,7 +196,7 @@ func TestSameAddress(t *testing.T) {
 	require.NotNil(t, token)
 }
 
-// All places of metadata, and what is done without them.
+// All addresses of metadata, and the defaults without metadata.
 func TestDiscovery(t *testing.T) {
 	tests := map[string]func(w *world){
 		"openid":                 func(w *world) { w.metadataAt = "/.well-known/openid-configuration" },
@@ -251,7 +252,7 @@ func TestServerIsItsOwn(t *testing.T) {
 				w.serveAS(rw, r)
 			}))
 			defer both.Close()
-			w.as.URL, w.rs.URL = both.URL, both.URL // what they say of themselves
+			w.as.URL, w.rs.URL = both.URL, both.URL // the address that they report
 			w.spec.URL = both.URL + "/mcp"
 			if at == "" {
 				w.metadata = map[string]any{"issuer": both.URL + "/oauth"}
@@ -289,7 +290,8 @@ func TestScopes(t *testing.T) {
 
 var offline = map[string]any{"scopes_supported": []string{"offline_access", "a"}}
 
-// A request that needs more takes the person there once, and loses nothing.
+// A request that requires more scopes opens the page once and keeps the granted
+// scopes.
 func TestStepUp(t *testing.T) {
 	w := newWorld(t)
 	w.needs = []string{"read"}
@@ -310,7 +312,7 @@ func TestStepUp(t *testing.T) {
 	require.Equal(t, 2, w.opens)
 }
 
-// A server that is never content does not fill the screen.
+// A server that always requires more scopes does not flood the user with pages.
 func TestStepUpLimit(t *testing.T) {
 	w := newWorld(t)
 	w.needs = []string{"read"}
@@ -340,7 +342,7 @@ func TestStepUpLimit(t *testing.T) {
 	w.fails(fault.MCPSignInRequired, "names no scope")
 }
 
-// A 403 for any other reason is no sign-in.
+// A 403 for any other reason starts no sign-in.
 func TestForbidden(t *testing.T) {
 	w := newWorld(t)
 	forbidding := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }))
@@ -350,7 +352,7 @@ func TestForbidden(t *testing.T) {
 	require.Zero(t, w.opens)
 }
 
-// Many calls that are refused together are one sign-in, and one failure.
+// Many calls that are refused together cause one sign-in, and one failure.
 func TestOneSignInForMany(t *testing.T) {
 	for name, declined := range map[string]bool{"done": false, "declined": true} {
 		t.Run(name, func(t *testing.T) {
@@ -394,7 +396,8 @@ func TestOneSignInForMany(t *testing.T) {
 	}
 }
 
-// The authorization server changes: client and tokens of the old one stay there.
+// The authorization server changes: client and tokens of the old one are not sent
+// to the new one.
 func TestIssuerChanges(t *testing.T) {
 	w := newWorld(t)
 	w.metadata = map[string]any{"token_endpoint_auth_methods_supported": []string{"client_secret_post"}}
@@ -425,7 +428,7 @@ func TestIssuerChanges(t *testing.T) {
 	require.Equal(t, next.as.URL, signed[0].Issuer)
 }
 
-// The secrets of the file are its owner's alone.
+// Only the owner can read the secrets of the file.
 func TestModes(t *testing.T) {
 	w := newWorld(t)
 	w.ok()

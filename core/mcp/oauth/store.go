@@ -23,20 +23,20 @@ import (
 //
 //	{"mcpServers": [{"server": …, "url": …, "issuer": …, …}, …]}
 //
-// Whatever else it holds is kept, in the list and beside it. It is read anew each
-// time, so that what another process has saved counts at once. One that cannot be
-// understood is told, and not overwritten.
+// Unknown content is kept, inside and outside the list. Each operation reads the
+// file again, so that changes of other processes apply at once. A malformed file is
+// reported as an error and not overwritten.
 type store struct {
 	path string
 
 	mu     sync.Mutex
-	memory []byte // where path is ""
+	memory []byte // if path is ""
 }
 
 // listKey is the member of the file that this package owns.
 const listKey = "mcpServers"
 
-// read returns all entries that can be understood.
+// read returns all valid entries.
 func (s *store) read(ctx context.Context) ([]entry, error) {
 	if ctx.Err() != nil {
 		return nil, s.cancelled(ctx)
@@ -71,7 +71,7 @@ func (s *store) find(ctx context.Context, k key) (entry, bool, error) {
 	return all[i], true, nil
 }
 
-// put replaces the entry of e's key.
+// put replaces the entry with e's key.
 func (s *store) put(ctx context.Context, e entry) error {
 	return s.update(ctx, func(all []entry) []entry {
 		if i := slices.IndexFunc(all, func(old entry) bool { return old.key() == e.key() }); i >= 0 && e.unknown == nil {
@@ -82,8 +82,8 @@ func (s *store) put(ctx context.Context, e entry) error {
 	})
 }
 
-// update replaces the entries by what change makes of them, while no other
-// process does. change may reuse its argument.
+// update replaces the entries with the result of change, excluding concurrent
+// updates by other processes. change may reuse its argument.
 func (s *store) update(ctx context.Context, change func([]entry) []entry) error {
 	if s.path == "" {
 		s.mu.Lock()
@@ -123,8 +123,8 @@ func (s *store) update(ctx context.Context, change func([]entry) []entry) error 
 	return nil
 }
 
-// alone waits until no other process refreshes the token of a key, and keeps
-// them from it until release. In memory there is none.
+// alone acquires the lock for refreshing the token of a key across processes,
+// until release. Without a file there is no lock.
 func (s *store) alone(ctx context.Context, k key) (release func(), err error) {
 	if s.path == "" {
 		return func() {}, nil
@@ -148,14 +148,14 @@ func (s *store) alone(ctx context.Context, k key) (release func(), err error) {
 	return release, nil
 }
 
-// load returns the text of the file, nil where there is none.
+// load returns the text of the file, or nil if it does not exist.
 func (s *store) load() ([]byte, error) {
 	if s.path == "" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.memory, nil
 	}
-	info, err := os.Stat(s.path) // before it is opened: a pipe would keep us waiting
+	info, err := os.Stat(s.path) // before opening it: opening a pipe would block
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -179,7 +179,7 @@ func (s *store) load() ([]byte, error) {
 	return text, nil
 }
 
-// parse takes the text of the file apart.
+// parse splits the text of the file into its members and the list of entries.
 func (s *store) parse(text []byte) (all map[string]json.RawMessage, list []json.RawMessage, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return map[string]json.RawMessage{}, nil, nil
@@ -195,7 +195,7 @@ func (s *store) parse(text []byte) (all map[string]json.RawMessage, list []json.
 	return all, list, nil
 }
 
-// changed returns the text with other entries. What is no entry stays.
+// changed returns the text with changed entries. Invalid entries stay.
 func (s *store) changed(text []byte, change func([]entry) []entry) ([]byte, error) {
 	all, list, err := s.parse(text)
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *store) changed(text []byte, change func([]entry) []entry) ([]byte, erro
 	return b.Bytes(), nil
 }
 
-// target returns the path of the file itself, if a link leads to it.
+// target returns the path of the file, with links resolved.
 func (s *store) target() (string, error) {
 	path, err := filepath.EvalSymlinks(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -266,7 +266,8 @@ func (s *store) cancelled(ctx context.Context) error {
 	return fault.Wrap(fault.Cancelled, "mcp.oauth", "The tokens were left as they are, as the call was cancelled.", "", ctx.Err())
 }
 
-// cause returns an error's text without the path, which the sentence names.
+// cause returns an error's text without the path, which the sentence already
+// contains.
 func cause(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -15,12 +15,12 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// grace is how long a refresh that is under way, or the saving of tokens, may still
-// take when its caller gives up: they may be the only ones that are still good.
+// grace is the additional time for a running refresh, or for storing tokens,
+// after the caller has given up: they may be the only valid ones.
 const grace = 2 * time.Second
 
-// current returns the entry to send a request with, refreshed if it has to be. ok
-// is false where there is no token, or none that is still good for anything.
+// current returns the entry for a request, refreshed if necessary. ok is false
+// without a valid or renewable token.
 func (s *Service) current(ctx context.Context, spec mcp.ServerSpec, k key) (e entry, ok bool, err error) {
 	e, ok, err = s.usable(ctx, spec, k)
 	if err != nil || !ok || e.fresh(s.o.Now()) {
@@ -35,7 +35,7 @@ func (s *Service) current(ctx context.Context, spec mcp.ServerSpec, k key) (e en
 	if err != nil && ctx.Err() == nil && e.valid(s.o.Now()) {
 		s.o.Logger.Warn("the token of an MCP server could not be refreshed yet", "server", spec.Name)
 		s.rest(k)
-		return e, true, nil // there is time left
+		return e, true, nil // it has not expired yet
 	}
 	if err != nil {
 		return entry{}, false, err
@@ -44,8 +44,8 @@ func (s *Service) current(ctx context.Context, spec mcp.ServerSpec, k key) (e en
 	return e, ok && e.valid(s.o.Now()), err
 }
 
-// rest leaves a token alone for a while that could not be refreshed, so that a slow
-// authorization server does not slow down every request.
+// rest postpones the next refresh of a token that could not be refreshed, so that
+// a slow authorization server does not delay every request.
 func (s *Service) rest(k key) {
 	srv := s.server(k)
 	srv.mu.Lock()
@@ -60,20 +60,21 @@ func (s *Service) resting(k key) bool {
 	return s.o.Now().Before(srv.rest)
 }
 
-// busy reports whether another call is at the server's token: a person may be
-// signing in, and takes his time.
+// busy reports whether another operation for the server runs: the user may be
+// signing in.
 func (s *Service) busy(k key) bool { return len(s.server(k).busy) > 0 }
 
-// usable returns the entry of a server, if the settings still go with it.
+// usable returns the entry of a server if it is compatible with the settings.
 func (s *Service) usable(ctx context.Context, spec mcp.ServerSpec, k key) (entry, bool, error) {
 	e, ok, err := s.store.find(ctx, k)
 	return e, ok && err == nil && e.fits(spec), err
 }
 
-// renew gets a new access token for the old one and keeps it. Only one process
-// does so at a time, as a refresh token is often good for one use alone; good
-// tells that another one has. If the authorization server does not know the
-// refresh token any more, tokens are forgotten, and there is no error.
+// renew exchanges the old access token for a new one and stores it. Only one
+// process does so at a time, because a refresh token is often valid for one use
+// only; good reports that another process has already renewed it. If the
+// authorization server does not know the refresh token any more, renew deletes
+// the tokens and returns no error.
 func (s *Service) renew(ctx context.Context, spec mcp.ServerSpec, k key, good func(entry) bool) error {
 	release, err := s.store.alone(ctx, k)
 	if err != nil {
@@ -115,8 +116,9 @@ func (s *Service) renew(ctx context.Context, spec mcp.ServerSpec, k key, good fu
 	return s.store.put(late, e)
 }
 
-// request asks a token endpoint for a token. The client-credentials package is the
-// one of x/oauth2 that sends what it is given, a resource with a refresh included.
+// request requests a token from a token endpoint. It uses x/oauth2's
+// client-credentials package, the only one that sends all given parameters,
+// including a resource with a refresh.
 func (s *Service) request(ctx context.Context, c identity, endpoint string, form url.Values) (*oauth2.Token, error) {
 	config := clientcredentials.Config{
 		ClientID: c.id, ClientSecret: string(c.secret), TokenURL: endpoint, AuthStyle: c.style(), EndpointParams: form,
@@ -124,7 +126,7 @@ func (s *Service) request(ctx context.Context, c identity, endpoint string, form
 	return config.Token(s.httpContext(ctx))
 }
 
-// identity is the client that the entry's tokens were given to.
+// identity returns the client to which the entry's tokens were issued.
 func (e entry) identity(spec mcp.ServerSpec) identity {
 	c := identity{id: e.ClientID, secret: e.ClientSecret, until: e.SecretUntil, method: e.AuthMethod, registered: e.Registered}
 	if spec.OAuth != nil && spec.OAuth.ClientID == e.ClientID && !e.Registered {
@@ -133,8 +135,9 @@ func (e entry) identity(spec mcp.ServerSpec) identity {
 	return c
 }
 
-// take moves an answer's tokens into the entry. A refresh token stays until there
-// is another one. It returns what is wrong with the answer, "" if nothing is.
+// take stores an answer's tokens in the entry. It keeps the refresh token if the
+// answer has none. It returns a description of a mistake in the answer, "" for
+// none.
 func (e *entry) take(t *oauth2.Token, now time.Time) string {
 	place := origin(e.TokenURL)
 	if t.TokenType != "" && !strings.EqualFold(t.TokenType, "bearer") {
@@ -147,7 +150,7 @@ func (e *entry) take(t *oauth2.Token, now time.Time) string {
 	if t.RefreshToken != "" {
 		e.RefreshToken = secret(t.RefreshToken)
 	}
-	if !t.Expiry.IsZero() { // which x/oauth2 has reckoned from its own clock
+	if !t.Expiry.IsZero() { // computed by x/oauth2 from its own clock
 		e.ExpiresAt = now.UTC().Add(time.Until(t.Expiry).Round(time.Second)).Truncate(time.Second)
 	}
 	if scope, ok := t.Extra("scope").(string); ok && scope != "" {
@@ -158,13 +161,13 @@ func (e *entry) take(t *oauth2.Token, now time.Time) string {
 	return ""
 }
 
-// sendable reports whether a token can stand in a header.
+// sendable reports whether a token is valid in a header.
 func sendable(token string) bool {
 	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// tokenError is the error of a token request. Of the answer it repeats a standard
-// code at most: some servers send back what they were sent.
+// tokenError returns the error of a token request. It repeats at most a standard
+// code of the answer, because some servers repeat the request.
 func (s *Service) tokenError(ctx context.Context, name, endpoint string, err error) error {
 	var answer *oauth2.RetrieveError
 	switch {
@@ -183,7 +186,7 @@ func (s *Service) tokenError(ctx context.Context, name, endpoint string, err err
 	return refused(name, failure(endpoint, errNotJSON))
 }
 
-// withGrace returns a context that outlives ctx by a moment.
+// withGrace returns a context that ends shortly after ctx.
 func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	timer := make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
-// A directory that may not be written in: the sign-in says so.
+// A sign-in reports a directory without write permission.
 func TestUnwritable(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) { require.NoError(t, os.Mkdir(filepath.Join(top, "home"), 0o755)) })
 	if !ok {
