@@ -12,10 +12,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // Folder may hold commands, as files *.toml in it and in the directories below.
@@ -142,50 +141,34 @@ func (w *walk) file(path string) {
 		w.lose(full, 0, "The command cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
 	}
-	document, line, message, remedy := parseFile(data)
-	if message != "" {
-		w.lose(full, line, "The command cannot be used: "+message+".", remedy)
+	root, err := position.ParseTOML(data)
+	if err != nil {
+		e, remedy := position.As(err), "Correct the line."
+		if strings.Contains(e.Message, "new line") {
+			remedy = "Put text of several lines between three quotes."
+		}
+		w.lose(full, e.Line, "The command cannot be used: "+e.Message+".", remedy)
 		return
 	}
-	if document.Prompt == nil || strings.TrimSpace(*document.Prompt) == "" {
+	texts := map[string]string{"prompt": "", "description": ""}
+	for _, m := range root.Members {
+		key := strings.ToLower(m.Key)
+		if _, known := texts[key]; !known {
+			continue
+		}
+		text, ok := m.Value.(string)
+		if !ok {
+			w.lose(full, m.Line, fmt.Sprintf("The command cannot be used: %s is %s; it has to be text.", m.Key, typeName(m.Value)),
+				fmt.Sprintf("Put it in quotes, as %s = \"…\".", m.Key))
+			return
+		}
+		texts[key] = text
+	}
+	if strings.TrimSpace(texts["prompt"]) == "" {
 		w.lose(full, 1, "The command has no prompt.", `Add a line as prompt = "Review the changes."`)
 		return
 	}
-	description := ""
-	if document.Description != nil {
-		description = *document.Description
-	}
-	w.take(path, *document.Prompt, description)
-}
-
-// document is what is read of a file.
-type document struct {
-	Prompt      *string `toml:"prompt"`
-	Description *string `toml:"description"`
-}
-
-// parseFile reads a file, or says in which line what is wrong, and what to do.
-func parseFile(data []byte) (d document, line int, message, remedy string) {
-	var all map[string]any
-	err := toml.Unmarshal(data, &all)
-	isTOML := err == nil
-	if isTOML {
-		err = toml.Unmarshal(data, &d)
-	}
-	if err == nil {
-		return d, 0, "", ""
-	}
-	if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
-		line, _ = at.Position()
-		if key := at.Key(); isTOML && len(key) > 0 { // so its value is of another type
-			return d, line, key[0] + " is " + typeName(all[key[0]]) + "; it has to be text", fmt.Sprintf("Put it in quotes, as %s = \"…\".", key[0])
-		}
-	}
-	message, remedy = strings.TrimPrefix(err.Error(), "toml: "), "Correct the line."
-	if strings.Contains(message, "new line") {
-		remedy = "Put text of several lines between three quotes."
-	}
-	return d, line, message, remedy
+	w.take(path, texts["prompt"], texts["description"])
 }
 
 // typeName names the type of a value of TOML that is no text.
@@ -195,9 +178,9 @@ func typeName(value any) string {
 		return "a number"
 	case bool:
 		return "true or false"
-	case []any:
+	case []position.Node:
 		return "a list"
-	case map[string]any:
+	case *position.Table:
 		return "a table"
 	}
 	return "a date or time"
@@ -226,7 +209,7 @@ func (w *walk) read(path string) ([]byte, error) {
 	case len(data) > maxFile:
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	}
-	return []byte(strings.TrimPrefix(string(data), "\ufeff")), nil
+	return data, nil
 }
 
 // take makes the command of a prompt.

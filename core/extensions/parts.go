@@ -1,7 +1,6 @@
 package extensions
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,9 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // Limits of what is looked at to say what an extension brings. A directory with more
@@ -232,17 +230,25 @@ func runs(e Extension, file string) bool {
 	if err != nil {
 		return true
 	}
-	var command struct {
-		Prompt string `toml:"prompt"`
-	}
-	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &command); err != nil {
+	root, err := position.ParseTOML(data)
+	if err != nil {
 		return true
 	}
-	filled := command.Prompt
+	prompt := ""
+	for _, m := range root.Members {
+		if text, ok := m.Value.(string); strings.ToLower(m.Key) != "prompt" {
+			continue
+		} else if !ok {
+			return true
+		} else {
+			prompt = text
+		}
+	}
+	filled := prompt
 	for name, value := range e.Variables("") {
 		filled = strings.ReplaceAll(filled, "${"+name+"}", value)
 	}
-	return mayRun.MatchString(command.Prompt) || strings.Contains(filled, "!{")
+	return mayRun.MatchString(prompt) || strings.Contains(filled, "!{")
 }
 
 // filesBelow lists the files of a directory, below it too if so wanted, whose name

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -40,25 +41,26 @@ func ParseJSON(data []byte, o Origin) ([]Hook, []fault.Problem) {
 	return parse(data, o, "JSON", readJSON)
 }
 
-func parse(data []byte, o Origin, format string, read func([]byte) (node, *broken)) ([]Hook, []fault.Problem) {
+func parse(data []byte, o Origin, format string, read func([]byte) (position.Node, error)) ([]Hook, []fault.Problem) {
 	r := &reader{Origin: o}
 	if len(data) > maxBytes {
 		r.tell(0, "The file has more than %d bytes; none of its hooks runs.", maxBytes)
 		return nil, r.problems
 	}
-	root, b := read(data)
-	if b != nil {
-		r.tell(b.line, "The file is no %s (%s); none of its hooks runs.", format, oneLine(b.message))
+	root, err := read(data)
+	if err != nil {
+		e := position.As(err)
+		r.tell(e.Line, "The file is no %s (%s); none of its hooks runs.", format, oneLine(e.Message))
 		return nil, r.problems
 	}
-	top, ok := root.value.(object)
+	top, ok := root.Value.(*position.Table)
 	if !ok {
-		r.tell(root.line, "The file is %s, and not a table with the key hooks; none of its hooks runs.", root.kind())
+		r.tell(root.Line, "The file is %s, and not a table with the key hooks; none of its hooks runs.", kind(root))
 		return nil, r.problems
 	}
 	r.unknown(top, []string{"hooks", "description", "$schema"})
-	if given, ok := top["hooks"]; ok {
-		r.events(given)
+	if given := top.Find("hooks"); given != nil {
+		r.events(given.Node)
 	}
 	return r.hooks, r.problems
 }
@@ -83,10 +85,10 @@ func (r *reader) tell(line int, message string, args ...any) {
 }
 
 // unknown tells of keys that nobody reads.
-func (r *reader) unknown(o object, known []string) {
-	for _, name := range o.names() {
+func (r *reader) unknown(t *position.Table, known []string) {
+	for _, name := range t.Keys() {
 		if !slices.Contains(known, name) {
-			r.tell(o[name].line, "There is no key %.80q here; it has no effect.%s", name, perhaps(name, known))
+			r.tell(t.Find(name).Node.Line, "There is no key %.80q here; it has no effect.%s", name, perhaps(name, known))
 		}
 	}
 }
@@ -95,68 +97,72 @@ func (r *reader) unknown(o object, known []string) {
 var settingsKeys = []string{"enabled", "disabled", "notifications"}
 
 // events reads the groups of each event.
-func (r *reader) events(n node) {
-	given, ok := n.value.(object)
+func (r *reader) events(n position.Node) {
+	given, ok := n.Value.(*position.Table)
 	if !ok {
-		r.tell(n.line, "hooks is %s, and not a table of events; none of them runs.", n.kind())
+		r.tell(n.Line, "hooks is %s, and not a table of events; none of them runs.", kind(n))
 		return
 	}
 	names := make([]string, 0, len(Events()))
 	for _, e := range Events() {
 		names = append(names, string(e))
 	}
-	for _, name := range given.names() {
+	for _, name := range given.Keys() {
 		if slices.Contains(settingsKeys, name) {
 			continue
 		}
 		if !Event(name).known() {
-			r.tell(given[name].line, "There is no event %.80q; its hooks do not run.%s", name, perhaps(name, names))
+			r.tell(given.Find(name).Node.Line, "There is no event %.80q; its hooks do not run.%s", name, perhaps(name, names))
 			continue
 		}
-		r.groups(Event(name), given[name])
+		r.groups(Event(name), given.Find(name).Node)
 	}
 }
 
 // groups reads one group, or a list of them.
-func (r *reader) groups(e Event, n node) {
-	switch v := n.value.(type) {
-	case object:
+func (r *reader) groups(e Event, n position.Node) {
+	switch v := n.Value.(type) {
+	case *position.Table:
 		r.group(e, n)
-	case []node:
+	case []position.Node:
 		for _, item := range v {
 			r.group(e, item)
 		}
 	default:
-		r.tell(n.line, "%s is %s, and not a group of hooks or a list of groups; it is left out.", e, n.kind())
+		r.tell(n.Line, "%s is %s, and not a group of hooks or a list of groups; it is left out.", e, kind(n))
 	}
 }
 
-func (r *reader) group(e Event, n node) {
-	g, ok := n.value.(object)
+func (r *reader) group(e Event, n position.Node) {
+	g, ok := n.Value.(*position.Table)
 	if !ok {
-		r.tell(n.line, "A group of %s is %s, and not a table; it is left out.", e, n.kind())
+		r.tell(n.Line, "A group of %s is %s, and not a table; it is left out.", e, kind(n))
 		return
 	}
 	r.unknown(g, []string{"matcher", "sequential", "hooks", "description"})
 	matcher, ok := r.text(g, "matcher")
 	if !ok {
-		r.tell(n.line, "The group is left out, as its matcher cannot be read.")
+		r.tell(n.Line, "The group is left out, as its matcher cannot be read.")
 		return
 	}
 	sequential, _ := r.truth(g, "sequential")
-	list, ok := g["hooks"].value.([]node)
-	if !ok {
-		r.tell(n.line, "A group of %s has no list hooks; it is left out.", e)
+	at := n.Line
+	if m := g.Find("matcher"); m != nil {
+		at = m.Node.Line
+	}
+	list := g.Find("hooks")
+	if list == nil || kind(list.Node) != "a list" {
+		r.tell(n.Line, "A group of %s has no list hooks; it is left out.", e)
 		return
 	}
 	if _, err := newMatcher(e, matcher); err != nil {
-		r.tell(g["matcher"].line, "The matcher %.120q is no regular expression (%s); it is compared as it stands.", matcher, oneLine(err.Error()))
+		r.tell(at, "The matcher %.120q is no regular expression (%s); it is compared as it stands.", matcher, oneLine(err.Error()))
 	}
 	if e.matchesText() && !(&Hook{Event: e, Matcher: matcher}).Matches() {
-		r.tell(g["matcher"].line, "The matcher %.120q of %s matches none of %s; its hooks never run.%s",
+		r.tell(at, "The matcher %.120q of %s matches none of %s; its hooks never run.%s",
 			matcher, e, strings.Join(e.triggers(), ", "), perhaps(matcher, e.triggers()))
 	}
-	for _, item := range list {
+	for _, item := range list.List() {
 		if h, ok := r.hook(item); ok {
 			h.Event, h.Matcher, h.Sequential = e, matcher, sequential
 			r.hooks = append(r.hooks, h)
@@ -168,42 +174,42 @@ func (r *reader) group(e Event, n node) {
 const maxTimeout = 24 * time.Hour
 
 // hook reads one hook; false: it is left out.
-func (r *reader) hook(n node) (Hook, bool) {
-	o, ok := n.value.(object)
+func (r *reader) hook(n position.Node) (Hook, bool) {
+	t, ok := n.Value.(*position.Table)
 	if !ok {
-		r.tell(n.line, "A hook is %s, and not a table; it is left out.", n.kind())
+		r.tell(n.Line, "A hook is %s, and not a table; it is left out.", kind(n))
 		return Hook{}, false
 	}
-	r.unknown(o, []string{"type", "command", "name", "description", "timeout", "env"})
-	h := Hook{Type: TypeCommand, Source: r.Source, Path: r.Path, Line: n.line, Extension: r.Extension}
-	kind, ok := r.text(o, "type")
+	r.unknown(t, []string{"type", "command", "name", "description", "timeout", "env"})
+	h := Hook{Type: TypeCommand, Source: r.Source, Path: r.Path, Line: n.Line, Extension: r.Extension}
+	kind, ok := r.text(t, "type")
 	if !ok {
 		return Hook{}, r.lost(n)
 	}
 	if kind != "" && kind != string(TypeCommand) {
-		r.tell(o["type"].line, "A hook in a file is of type command, and not %.80q; it is left out.", kind)
+		r.tell(t.Find("type").Node.Line, "A hook in a file is of type command, and not %.80q; it is left out.", kind)
 		return Hook{}, false
 	}
-	command, ok := r.text(o, "command")
+	command, ok := r.text(t, "command")
 	if !ok {
 		return Hook{}, r.lost(n)
 	}
 	if strings.TrimSpace(command) == "" {
-		r.tell(n.line, "A hook has no command; it is left out.")
+		r.tell(n.Line, "A hook has no command; it is left out.")
 		return Hook{}, false
 	}
 	var used map[string]string
 	var err error
 	if h.Command, used, err = shell.PutVariables(command, r.Variables); err != nil {
-		r.tell(o["command"].line, "The command of a hook is not read, as %v: no quotes are put around %s, so that bash splits a value at its blanks.",
+		r.tell(t.Find("command").Node.Line, "The command of a hook is not read, as %v: no quotes are put around %s, so that bash splits a value at its blanks.",
 			err, strings.Join(slices.Sorted(maps.Keys(used)), ", "))
 	}
-	if h.Name, ok = r.text(o, "name"); !ok {
+	if h.Name, ok = r.text(t, "name"); !ok {
 		h.Name = ""
 	}
-	h.Description, _ = r.text(o, "description")
-	h.Timeout = r.timeout(o)
-	if h.Env = r.env(o); len(used) > 0 {
+	h.Description, _ = r.text(t, "description")
+	h.Timeout = r.timeout(t)
+	if h.Env = r.env(t); len(used) > 0 {
 		if h.Env == nil {
 			h.Env = map[string]string{}
 		}
@@ -213,64 +219,72 @@ func (r *reader) hook(n node) (Hook, bool) {
 }
 
 // lost tells that a hook is left out for what was told of one of its keys.
-func (r *reader) lost(n node) bool {
-	r.tell(n.line, "The hook is left out.")
+func (r *reader) lost(n position.Node) bool {
+	r.tell(n.Line, "The hook is left out.")
 	return false
 }
 
 // text reads a text; "" where there is none, false where it is something else.
-func (r *reader) text(o object, key string) (string, bool) {
-	n, given := o[key]
-	text, ok := n.value.(string)
-	if given && !ok {
-		r.tell(n.line, "%s is %s, and must be a text.", key, n.kind())
-		return "", false
+func (r *reader) text(t *position.Table, key string) (string, bool) {
+	m := t.Find(key)
+	if m == nil {
+		return "", true
 	}
-	return text, true
+	switch v := m.Value.(type) {
+	case string:
+		return v, true
+	case position.Time:
+		return string(v), true
+	}
+	r.tell(m.Node.Line, "%s is %s, and must be a text.", key, kind(m.Node))
+	return "", false
 }
 
-func (r *reader) truth(o object, key string) (value, ok bool) {
-	n, given := o[key]
-	value, ok = n.value.(bool)
-	if given && !ok {
-		r.tell(n.line, "%s is %s, and must be true or false; it counts as false.", key, n.kind())
+func (r *reader) truth(t *position.Table, key string) (value, ok bool) {
+	m := t.Find(key)
+	if m == nil {
+		return false, false
+	}
+	if value, ok = m.Value.(bool); !ok {
+		r.tell(m.Node.Line, "%s is %s, and must be true or false; it counts as false.", key, kind(m.Node))
 	}
 	return value, ok
 }
 
 // timeout reads a time limit in milliseconds.
-func (r *reader) timeout(o object) time.Duration {
-	n, given := o["timeout"]
-	if !given {
+func (r *reader) timeout(t *position.Table) time.Duration {
+	m := t.Find("timeout")
+	if m == nil {
 		return 0
 	}
-	ms, ok := n.value.(float64)
+	ms, ok := m.Number()
 	if !ok || math.IsNaN(ms) || ms < 0 || ms > float64(maxTimeout.Milliseconds()) {
-		r.tell(n.line, "timeout must be a number of milliseconds, at most %d; the hook has the default of %d.", maxTimeout.Milliseconds(), DefaultTimeout.Milliseconds())
+		r.tell(m.Node.Line, "timeout must be a number of milliseconds, at most %d; the hook has the default of %d.", maxTimeout.Milliseconds(), DefaultTimeout.Milliseconds())
 		return 0
 	}
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
 // env reads further variables of the hook's environment.
-func (r *reader) env(o object) map[string]string {
+func (r *reader) env(t *position.Table) map[string]string {
 	env := maps.Clone(r.Env)
-	n, given := o["env"]
-	if !given {
+	m := t.Find("env")
+	if m == nil {
 		return env
 	}
-	members, ok := n.value.(object)
+	members, ok := m.Value.(*position.Table)
 	if !ok {
-		r.tell(n.line, "env is %s, and must be a table of texts; it has no effect.", n.kind())
+		r.tell(m.Node.Line, "env is %s, and must be a table of texts; it has no effect.", kind(m.Node))
 		return env
 	}
 	if env == nil {
 		env = map[string]string{}
 	}
-	for _, name := range members.names() {
-		value, ok := members[name].value.(string)
+	for _, name := range members.Keys() {
+		given := members.Find(name)
+		value, ok := given.Value.(string)
 		if !ok || name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			r.tell(members[name].line, "The variable %.80q of env cannot be set; it has no effect.", name)
+			r.tell(given.Node.Line, "The variable %.80q of env cannot be set; it has no effect.", name)
 			continue
 		}
 		env[name] = r.expand(value)
@@ -284,48 +298,15 @@ func (r *reader) env(o object) map[string]string {
 func OfValue(events map[string]any, o Origin, line func(event string, i int) int) ([]Hook, []fault.Problem) {
 	r := &reader{Origin: o}
 	for _, name := range slices.Sorted(maps.Keys(events)) {
-		n := ofValue(events[name])
-		if groups, ok := n.value.([]node); ok && line != nil {
+		n := nodeOf(events[name], 0)
+		if groups, ok := events[name].([]any); ok && line != nil {
 			for i := range groups {
-				groups[i].place(line(name, i))
+				n.List()[i] = nodeOf(groups[i], line(name, i))
 			}
 		}
-		r.events(node{value: object{name: n}})
+		t := &position.Table{}
+		t.Add(&position.Member{Key: name, Node: n})
+		r.events(position.Node{Value: t})
 	}
 	return r.hooks, r.problems
-}
-
-// place gives a node and all below it a line.
-func (n *node) place(line int) {
-	n.line = line
-	switch v := n.value.(type) {
-	case []node:
-		for i := range v {
-			v[i].place(line)
-		}
-	case object:
-		for name, m := range v {
-			m.place(line)
-			v[name] = m
-		}
-	}
-}
-
-// ofValue makes a node of a decoded value.
-func ofValue(v any) node {
-	switch v := v.(type) {
-	case []any:
-		items := make([]node, len(v))
-		for i := range v {
-			items[i] = ofValue(v[i])
-		}
-		return node{value: items}
-	case map[string]any:
-		members := object{}
-		for name, value := range v {
-			members[name] = ofValue(value)
-		}
-		return node{value: members}
-	}
-	return node{value: v}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"io"
 	"io/fs"
 	"os"
@@ -134,7 +134,7 @@ func (l *loading) file(f Folder, path, within string) {
 		l.lose(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its directory there instead.")
 		return
 	}
-	data, err := frontmatter.ReadFile(real, MaxFile)
+	data, err := lockedfile.Head(real, MaxFile+1)
 	if err != nil {
 		l.lose(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return

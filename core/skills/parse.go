@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // Bounds of a SKILL.md.
@@ -73,7 +72,7 @@ func (p *parsing) parse(data []byte, s *Skill) bool {
 		return p.lose(0, "The skill is no text in UTF-8.", "Save it as UTF-8.")
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	front, before, body, found := frontmatter.Split(text)
+	front, before, body, found := position.SplitFrontMatter(text)
 	if !found {
 		return p.lose(1, "The skill has no front matter: its first line must be three hyphens, and another such line must follow.",
 			"Begin the file with lines of ---, name: …, description: …, ---.")
@@ -96,14 +95,15 @@ func (p *parsing) parse(data []byte, s *Skill) bool {
 
 // front reads name, description and the other keys.
 func (p *parsing) front(front string, before int, s *Skill) {
-	root, err := frontmatter.Read(front, before)
-	if e := new(frontmatter.Error); errors.As(err, &e) {
+	root, err := position.ParseYAML(front, before)
+	if err != nil {
+		e := position.As(err)
 		p.warn(e.Line, fmt.Sprintf("The front matter is no YAML that can be read: %s. Its lines were taken as they stand.", strings.TrimSuffix(e.Message, ".")),
 			"Correct it; a text that has a colon and a blank, or begins with a sign, needs quotes.")
 	}
 	nameLine, named := before+1, ""
-	for _, m := range root.Members {
-		text, isText := m.Value.Text()
+	for _, m := range root.Members() {
+		text, isText := m.Text()
 		switch key := strings.ToLower(m.Key); {
 		case key == "name" && isText:
 			named, nameLine = text, m.Line
@@ -113,7 +113,7 @@ func (p *parsing) front(front string, before int, s *Skill) {
 			if s.Extra == nil {
 				s.Extra = map[string]any{}
 			}
-			s.Extra[m.Key] = m.Value.Value()
+			s.Extra[m.Key] = m.Plain()
 		}
 	}
 	if strings.TrimSpace(named) == "" || s.Description == "" {

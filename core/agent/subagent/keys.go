@@ -5,16 +5,16 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
-	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // keys are those of a front matter, by their first spelling, each with what
 // reads it. Other spellings, as maxTurns for max_turns, differ in case, hyphens
 // and underscores alone, or stand in otherSpellings.
-var keys = map[string]func(r *reading, m frontmatter.Member){
+var keys = map[string]func(r *reading, m *position.Member){
 	"name":             (*reading).name,
-	"display_name":     func(r *reading, m frontmatter.Member) { r.text(&r.d.DisplayName)(m) },
-	"description":      func(r *reading, m frontmatter.Member) { r.text(&r.d.Description)(m) },
+	"display_name":     func(r *reading, m *position.Member) { r.text(&r.d.DisplayName)(m) },
+	"description":      func(r *reading, m *position.Member) { r.text(&r.d.Description)(m) },
 	"kind":             (*reading).kind,
 	"tools":            (*reading).tools,
 	"disallowed_tools": (*reading).disallowedTools,
@@ -24,9 +24,9 @@ var keys = map[string]func(r *reading, m frontmatter.Member){
 	"max_turns":        (*reading).maxTurns,
 	"max_time_minutes": (*reading).maxTime,
 	"initialMessages":  (*reading).initialMessages,
-	"query":            func(r *reading, m frontmatter.Member) { r.text(&r.d.Query)(m) },
-	"agent_card_url":   func(r *reading, m frontmatter.Member) { r.text(&r.remote.CardURL)(m) },
-	"agent_card_json":  func(r *reading, m frontmatter.Member) { r.text(&r.remote.CardJSON)(m) },
+	"query":            func(r *reading, m *position.Member) { r.text(&r.d.Query)(m) },
+	"agent_card_url":   func(r *reading, m *position.Member) { r.text(&r.remote.CardURL)(m) },
+	"agent_card_json":  func(r *reading, m *position.Member) { r.text(&r.remote.CardJSON)(m) },
 	"auth":             (*reading).auth,
 }
 
@@ -66,15 +66,15 @@ func spelling(key string) (string, bool) {
 
 // auth reads how to authenticate. An agent whose authentication cannot be used
 // is lost, as it must not be asked without.
-func (r *reading) auth(m frontmatter.Member) {
-	if m.Value.Kind != frontmatter.Map {
+func (r *reading) auth(m *position.Member) {
+	if _, ok := m.Value.(*position.Table); !ok {
 		r.lost(m.Line, "The value of auth is no list of keys and values.", "Write auth: and below it type: apiKey and key: $NAME.")
 		return
 	}
 	a := &Auth{}
 	secrets := map[string]*Secret{"key": &a.Key, "token": &a.Token, "username": &a.Username, "password": &a.Password, "value": &a.Value}
-	for _, field := range m.Value.Members {
-		text, ok := field.Value.Text()
+	for _, field := range m.Members() {
+		text, ok := field.Text()
 		text = strings.TrimSpace(text)
 		switch secret := secrets[field.Key]; {
 		case !ok || text == "":

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -113,7 +113,7 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 }
 
 func (l *loading) file(path string, f Folder) {
-	data, err := frontmatter.ReadFile(path, MaxFile)
+	data, err := lockedfile.Head(path, MaxFile+1)
 	if err != nil {
 		l.lose(path, 0, "The agent cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return

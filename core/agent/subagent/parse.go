@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -41,36 +42,33 @@ func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 		return nil, p.problems
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	front, before, body, found := frontmatter.Split(text)
+	front, before, body, found := position.SplitFrontMatter(text)
 	if !found {
 		p.lose(1, "The file has no front matter: its first line must be three hyphens, and another such line must follow.",
 			"Begin the file with lines of ---, name: …, description: …, ---.")
 		return nil, p.problems
 	}
-	root, err := frontmatter.Read(front, before)
+	root, err := position.ParseYAML(front, before)
 	if err != nil {
-		if mended, line := frontmatter.Quoted(front); line > 0 {
-			if again, failed := frontmatter.Read(mended, before); failed == nil {
+		if mended, line := position.QuoteYAML(front); line > 0 {
+			if again, failed := position.ParseYAML(mended, before); failed == nil {
 				root, err = again, nil
 				p.warn(before+line, "The front matter is no YAML, as a text in it has a colon and a blank; it was taken as text.", "Put the text in quotes.")
 			}
 		}
 	}
 	if err != nil {
-		line := before + 1
-		if e := new(frontmatter.Error); errors.As(err, &e) {
-			line = e.Line
-		}
-		p.lose(line, fmt.Sprintf("The front matter cannot be read: %v.", err),
+		e := position.As(err)
+		p.lose(e.Line, fmt.Sprintf("The front matter cannot be read: %s.", e.Message),
 			"Correct the YAML; a text that has a colon and a blank, or begins with a sign, needs quotes.")
 		return nil, p.problems
 	}
-	switch root.Kind {
-	case frontmatter.List:
-		for _, item := range root.List {
+	switch v := root.Value.(type) {
+	case []position.Node:
+		for _, item := range v {
 			p.add(item, "", true)
 		}
-	case frontmatter.Map:
+	case *position.Table:
 		p.add(root, strings.TrimSpace(body), false)
 	default:
 		p.lose(root.Line, "The front matter is no list of keys and values.", "Write each as KEY: VALUE.")
@@ -94,8 +92,8 @@ func (p *parsing) lose(line int, message, remedy string) {
 }
 
 // add reads one definition. One of a list is remote.
-func (p *parsing) add(n frontmatter.Node, body string, ofList bool) {
-	if n.Kind != frontmatter.Map {
+func (p *parsing) add(n position.Node, body string, ofList bool) {
+	if _, ok := n.Value.(*position.Table); !ok {
 		p.lose(n.Line, "One of the agents in the list is no list of keys and values.", "Write each as - name: NAME, and its other keys below.")
 		return
 	}
@@ -105,7 +103,7 @@ func (p *parsing) add(n frontmatter.Node, body string, ofList bool) {
 		d.Kind = KindRemote
 	}
 	r := &reading{parsing: p, d: &d}
-	for _, m := range n.Members {
+	for _, m := range n.Members() {
 		r.member(m)
 	}
 	if r.finish(n.Line, ofList) {
@@ -198,7 +196,7 @@ func (r *reading) checkPlaceholders(line int) {
 }
 
 // member reads one key.
-func (r *reading) member(m frontmatter.Member) {
+func (r *reading) member(m *position.Member) {
 	key, known := spelling(m.Key)
 	if !known {
 		r.unknownKey(m)
@@ -219,7 +217,7 @@ func (r *reading) member(m frontmatter.Member) {
 	keys[key](r, m)
 }
 
-func (r *reading) unknownKey(m frontmatter.Member) {
+func (r *reading) unknownKey(m *position.Member) {
 	message := fmt.Sprintf("The key %s is not known.", quoted(m.Key))
 	if because, ok := foreignKeys[folded(m.Key)]; ok {
 		r.warn(m.Line, fmt.Sprintf("The key %s is not used: %s.", m.Key, because), "")
@@ -242,12 +240,12 @@ func (r *reading) unknownKey(m frontmatter.Member) {
 }
 
 // wrongValue tells that a key's value is not used.
-func (r *reading) wrongValue(m frontmatter.Member, want string) {
-	r.warn(m.Value.Line, fmt.Sprintf("The value of %s is not %s, and is not used.", m.Key, want), "")
+func (r *reading) wrongValue(m *position.Member, want string) {
+	r.warn(m.Node.Line, fmt.Sprintf("The value of %s is not %s, and is not used.", m.Key, want), "")
 }
 
-func (r *reading) name(m frontmatter.Member) {
-	text, ok := m.Value.Text()
+func (r *reading) name(m *position.Member) {
+	text, ok := m.Text()
 	name := slug(text)
 	if !ok || name == "" {
 		r.lost(m.Line, "The name of the agent cannot be used.", "Use small letters, digits, hyphens and underscores.")
@@ -283,8 +281,8 @@ func slug(text string) string {
 	return name[:min(len(name), tools.MaxNameLength)]
 }
 
-func (r *reading) kind(m frontmatter.Member) {
-	switch text, _ := m.Value.Text(); Kind(strings.ToLower(strings.TrimSpace(text))) {
+func (r *reading) kind(m *position.Member) {
+	switch text, _ := m.Text(); Kind(strings.ToLower(strings.TrimSpace(text))) {
 	case KindLocal:
 		r.d.Kind = KindLocal
 	case KindRemote:
@@ -294,9 +292,9 @@ func (r *reading) kind(m frontmatter.Member) {
 	}
 }
 
-func (r *reading) text(to *string) func(m frontmatter.Member) {
-	return func(m frontmatter.Member) {
-		text, ok := m.Value.Text()
+func (r *reading) text(to *string) func(m *position.Member) {
+	return func(m *position.Member) {
+		text, ok := m.Text()
 		if !ok {
 			r.wrongValue(m, "a text")
 			return
@@ -305,15 +303,26 @@ func (r *reading) text(to *string) func(m frontmatter.Member) {
 	}
 }
 
-func (r *reading) model(m frontmatter.Member) {
+func (r *reading) model(m *position.Member) {
 	r.text(&r.d.Model)(m)
 	if r.d.Model == "inherit" {
 		r.d.Model = ""
 	}
 }
 
-func (r *reading) temperature(m frontmatter.Member) {
-	f, ok := m.Value.Number()
+// number returns a finite number, also one that is written as text.
+func number(n position.Node) (float64, bool) {
+	f, ok := n.Number()
+	if text, isText := n.Value.(string); isText {
+		var err error
+		f, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
+		ok = err == nil
+	}
+	return f, ok && !math.IsNaN(f) && !math.IsInf(f, 0)
+}
+
+func (r *reading) temperature(m *position.Member) {
+	f, ok := number(m.Node)
 	if !ok || f < 0 || f > 2 {
 		r.wrongValue(m, "a number from 0 to 2")
 		return
@@ -321,8 +330,8 @@ func (r *reading) temperature(m frontmatter.Member) {
 	r.d.Temperature = &f
 }
 
-func (r *reading) maxTurns(m frontmatter.Member) {
-	f, ok := m.Value.Number()
+func (r *reading) maxTurns(m *position.Member) {
+	f, ok := number(m.Node)
 	if !ok || f < 1 || f != float64(int(f)) || f > 1e6 {
 		r.wrongValue(m, "a whole number above 0")
 		return
@@ -333,8 +342,8 @@ func (r *reading) maxTurns(m frontmatter.Member) {
 // mostMinutes is the longest run that can be asked for: a week.
 const mostMinutes = 7 * 24 * 60
 
-func (r *reading) maxTime(m frontmatter.Member) {
-	f, ok := m.Value.Number()
+func (r *reading) maxTime(m *position.Member) {
+	f, ok := number(m.Node)
 	if !ok || f <= 0 || f > mostMinutes {
 		r.wrongValue(m, fmt.Sprintf("a number of minutes above 0 and up to %d", mostMinutes))
 		return
@@ -344,12 +353,12 @@ func (r *reading) maxTime(m frontmatter.Member) {
 
 // initialMessages reads turns: each a text, which is the user's, or a role with
 // its text or parts.
-func (r *reading) initialMessages(m frontmatter.Member) {
-	if m.Value.Kind != frontmatter.List {
+func (r *reading) initialMessages(m *position.Member) {
+	if _, ok := m.Value.([]position.Node); !ok {
 		r.wrongValue(m, "a list")
 		return
 	}
-	for _, item := range m.Value.List {
+	for _, item := range m.List() {
 		if c, ok := message(item); ok {
 			r.d.InitialMessages = append(r.d.InitialMessages, c)
 			continue
@@ -359,16 +368,16 @@ func (r *reading) initialMessages(m frontmatter.Member) {
 	}
 }
 
-func message(n frontmatter.Node) (model.Content, bool) {
+func message(n position.Node) (model.Content, bool) {
 	c := model.Content{Role: model.RoleUser}
 	if text, ok := n.Text(); ok {
 		c.Parts = texts(text)
 		return c, len(c.Parts) > 0
 	}
-	for _, m := range n.Members {
+	for _, m := range n.Members() {
 		switch folded(m.Key) {
 		case "role":
-			switch role, _ := m.Value.Text(); role {
+			switch role, _ := m.Text(); role {
 			case "user":
 			case "model", "assistant":
 				c.Role = model.RoleModel
@@ -376,15 +385,15 @@ func message(n frontmatter.Node) (model.Content, bool) {
 				return c, false
 			}
 		case "text", "content", "parts":
-			if text, ok := m.Value.Text(); ok {
+			if text, ok := m.Text(); ok {
 				c.Parts = append(c.Parts, texts(text)...)
 			}
-			for _, part := range m.Value.List {
+			for _, part := range m.List() {
 				if text, ok := part.Text(); ok {
 					c.Parts = append(c.Parts, texts(text)...)
 				}
-				for _, field := range part.Members {
-					if text, ok := field.Value.Text(); ok && field.Key == "text" {
+				for _, field := range part.Members() {
+					if text, ok := field.Text(); ok && field.Key == "text" {
 						c.Parts = append(c.Parts, texts(text)...)
 					}
 				}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
-	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -19,13 +19,13 @@ var foreignRestrictions = []string{"hooks", "permission", "permissions", "sandbo
 
 // entries reads a list of tools, or texts parted by commas. ok is false if part of
 // it cannot be read.
-func (r *reading) entries(m frontmatter.Member) (entries []tools.Entry, ok bool) {
+func (r *reading) entries(m *position.Member) (entries []tools.Entry, ok bool) {
 	var texts []string
 	ok = true
-	switch {
-	case m.Value.IsNull():
-	case m.Value.Kind == frontmatter.List:
-		for _, item := range m.Value.List {
+	switch v := m.Value.(type) {
+	case nil:
+	case []position.Node:
+		for _, item := range v {
 			text, isText := item.Text()
 			if !isText {
 				r.warn(item.Line, "One of the tools is no name, and is left out.", "")
@@ -35,7 +35,7 @@ func (r *reading) entries(m frontmatter.Member) (entries []tools.Entry, ok bool)
 			texts = append(texts, text)
 		}
 	default:
-		text, isText := m.Value.Text()
+		text, isText := m.Text()
 		texts, ok = splitTools(text), isText
 	}
 	for _, text := range texts {
@@ -57,12 +57,12 @@ func (r *reading) entries(m frontmatter.Member) (entries []tools.Entry, ok bool)
 
 // tools reads the tools that the agent has. Of the shell an entry with brackets
 // gives the commands that begin so; another one gives nothing.
-func (r *reading) tools(m frontmatter.Member) {
+func (r *reading) tools(m *position.Member) {
 	entries, _ := r.entries(m)
-	switch {
-	case m.Value.IsNull():
+	switch m.Value.(type) {
+	case nil:
 		r.warn(m.Line, "The key tools names no tool, so that the agent has none.", "Leave the key out to give it all, or write tools: [].")
-	case m.Value.Kind == frontmatter.Map:
+	case *position.Table:
 		r.warn(m.Line, "The value of tools is no list of names, so that the agent has no tools.", "Write tools: [NAME, NAME].")
 	}
 	r.d.Tools = []string{}
@@ -88,7 +88,7 @@ func (r *reading) tools(m frontmatter.Member) {
 // disallowedTools reads the tools that the agent does not have. Of the shell an
 // entry with brackets is about the commands that begin so; any other one is about
 // the whole tool.
-func (r *reading) disallowedTools(m frontmatter.Member) {
+func (r *reading) disallowedTools(m *position.Member) {
 	entries, ok := r.entries(m)
 	if !ok {
 		r.lost(m.Line, "The value of "+m.Key+" is no list of names, so that it is not known what the agent may not do.", "Write "+m.Key+": [NAME, NAME].")
@@ -114,8 +114,8 @@ func (r *reading) disallowedTools(m frontmatter.Member) {
 
 // permissionMode reads the mode that the agent works in where its caller's is not
 // stricter. An agent whose mode is not known is lost.
-func (r *reading) permissionMode(m frontmatter.Member) {
-	text, _ := m.Value.Text()
+func (r *reading) permissionMode(m *position.Member) {
+	text, _ := m.Text()
 	switch folded(text) {
 	case "plan":
 		r.d.Mode = "plan"

@@ -44,6 +44,18 @@ func Read(path string, limit int64) ([]byte, error) { return ReadIf(path, limit,
 // ReadIf is [Read] of a file that accept, called with the open file's state, returns
 // no error for; nil accepts any. An error of accept is returned as it is.
 func ReadIf(path string, limit int64, accept func(fs.FileInfo) error) ([]byte, error) {
+	data, err := head(path, limit+1, accept)
+	if err == nil && int64(len(data)) > limit {
+		return nil, tooLarge(limit)
+	}
+	return data, err
+}
+
+// Head returns the first bytes of a regular file, at most limit, which it opens as
+// [Open] does. The error is of the file system or [ErrNotRegular].
+func Head(path string, limit int64) ([]byte, error) { return head(path, limit, nil) }
+
+func head(path string, limit int64, accept func(fs.FileInfo) error) ([]byte, error) {
 	file, err := Open(path)
 	if err != nil {
 		return nil, err
@@ -61,10 +73,7 @@ func ReadIf(path string, limit int64, accept func(fs.FileInfo) error) ([]byte, e
 			return nil, err
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = tooLarge(limit)
-	}
+	data, err := io.ReadAll(io.LimitReader(file, limit))
 	if err != nil {
 		return nil, err
 	}

@@ -1,41 +1,21 @@
-// Package position reads documents whose values know where they stand.
 package position
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
 )
 
-// Error is a mistake that keeps a document from being read.
-type Error struct {
-	Line, Column int    // 1-based, the column in bytes; 0: unknown
-	Message      string // a clause
-}
-
-// Error returns the message behind the place, where that is known.
-func (e *Error) Error() string {
-	switch {
-	case e.Line == 0:
-		return e.Message
-	case e.Column == 0:
-		return fmt.Sprintf("line %d: %s", e.Line, e.Message)
-	}
-	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
-}
-
 // JSON is a value of JSON, with comments and trailing commas.
 type JSON struct {
 	Text []byte // without a byte order mark
 	Tree hujson.Value
 
-	lines []int // offsets at which lines begin
+	lines lines
 }
 
 // Limit says how deep the values of a document may stand in each other: the parser
@@ -47,12 +27,8 @@ type Limit struct {
 
 // ParseJSON reads JSON. The error is an [*Error].
 func ParseJSON(data []byte, limit Limit) (*JSON, error) {
-	d := &JSON{Text: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), lines: []int{0}}
-	for i, b := range d.Text {
-		if b == '\n' {
-			d.lines = append(d.lines, i+1)
-		}
-	}
+	text := bytes.TrimPrefix(data, byteOrderMark)
+	d := &JSON{Text: text, lines: linesOf(text)}
 	if at, deep := tooDeep(d.Text, limit.Depth); deep {
 		return nil, d.Errorf(at, "%s", limit.Message)
 	}
@@ -87,9 +63,7 @@ func (d *JSON) Errorf(offset int, format string, args ...any) *Error {
 
 // Place returns the line and column of an offset.
 func (d *JSON) Place(offset int) (line, column int) {
-	offset = min(offset, len(d.Text))
-	line = sort.SearchInts(d.lines, offset+1) // how many begin up to there
-	return line, offset - d.lines[line-1] + 1
+	return d.lines.place(min(offset, len(d.Text)))
 }
 
 // Line returns the line of an offset.
@@ -101,12 +75,39 @@ func (d *JSON) Line(offset int) int {
 // Start returns the offset at which a line begins.
 func (d *JSON) Start(line int) int { return d.lines[line-1] }
 
-// As returns err as an [*Error], which is without a place if err is none.
-func As(err error) *Error {
-	if e := (*Error)(nil); errors.As(err, &e) {
-		return e
+// Root returns the document as a [Node]. Numbers are float64.
+func (d *JSON) Root() Node { return d.node(&d.Tree) }
+
+func (d *JSON) node(v *hujson.Value) (n Node) {
+	n.Line, n.Column = d.Place(v.StartOffset)
+	switch value := v.Value.(type) {
+	case hujson.Literal:
+		switch value.Kind() {
+		case '"':
+			n.Value = value.String()
+		case 't', 'f':
+			n.Value = value.Bool()
+		case '0':
+			n.Value = value.Float()
+		}
+	case *hujson.Array:
+		items := make([]Node, len(value.Elements))
+		for i := range value.Elements {
+			items[i] = d.node(&value.Elements[i])
+		}
+		n.Value = items
+	case *hujson.Object:
+		t := &Table{Line: n.Line}
+		for i := range value.Members {
+			m := &Member{Node: d.node(&value.Members[i].Value)}
+			name, _ := value.Members[i].Name.Value.(hujson.Literal) // the parser accepts no other names
+			m.Key = name.String()
+			m.Line, m.Column = d.Place(value.Members[i].Name.StartOffset)
+			t.Add(m)
+		}
+		n.Value = t
 	}
-	return &Error{Message: err.Error()}
+	return n
 }
 
 // invalidAt returns the offset of the first byte that is not UTF-8.

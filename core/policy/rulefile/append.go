@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -46,7 +47,7 @@ func Append(ctx context.Context, path string, rules []policy.Rule) (backup strin
 	var refused error // of a rule, not of the file
 	err = lockedfile.Update(ctx, path, MaxBytes, func(old []byte) ([]byte, error) {
 		text := old
-		if _, broken := readTOML(old); broken != nil {
+		if _, err := position.ParseTOML(old); err != nil {
 			target, err := lockedfile.Follow(path)
 			if err == nil {
 				backup, err = keep(target, old)

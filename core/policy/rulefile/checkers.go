@@ -6,24 +6,25 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
 const checkerLost = "The checker is left out, and what it may be meant for is asked about; the others hold."
 
 // checker reads one [[safety_checker]].
-func (r *reader) checker(t *table) {
+func (r *reader) checker(t *position.Table) {
 	f := r.fields(t, "", checkerLost)
 	c := policy.CheckerFor(f.conditions())
 	if n, ok := f.integer("priority"); ok {
 		if n != int64(int32(n)) {
-			f.fail(f.get("priority").line, "priority", KindSchema, fmt.Sprintf("It is %d, and must be an integer of up to %d.", n, math.MaxInt32), "")
+			f.fail(f.get("priority").Line, "priority", KindSchema, fmt.Sprintf("It is %d, and must be an integer of up to %d.", n, math.MaxInt32), "")
 		}
 		c.Priority = int(n)
 	}
 	f.checked(&c)
 	f.warnUnknown()
-	if slices.ContainsFunc(f.unknown(), func(e *entry) bool { return namesServer(e.key, nearestKey(e.key, f.known())) }) {
+	if slices.ContainsFunc(f.unknown(), func(e *position.Member) bool { return namesServer(e.Key, nearestKey(e.Key, f.known())) }) {
 		c.Tools, f.spoil = nil, true
 	}
 	if !f.spoil {
@@ -56,9 +57,9 @@ func (f *fields) checked(c *policy.Checker) {
 	if e == nil {
 		return
 	}
-	t, ok := e.value.(*table)
+	t, ok := e.Value.(*position.Table)
 	if !ok {
-		f.wrong(e, e.line, e.value, "a table")
+		f.wrong(e, e.Line, e.Value, "a table")
 		return
 	}
 	in := f.r.fields(t, f.under+"checker.", f.lost)
@@ -77,7 +78,7 @@ func (in *fields) program(c *policy.Checker) {
 		c.External = true
 		c.Name = in.line("name")
 		if c.Name != "" && !externalName.MatchString(c.Name) {
-			in.fail(in.get("name").line, "name", KindSchema, quote(c.Name)+" is not a name of lower-case letters, digits and hyphens.", "")
+			in.fail(in.get("name").Line, "name", KindSchema, quote(c.Name)+" is not a name of lower-case letters, digits and hyphens.", "")
 		}
 	default:
 		in.text("name")
@@ -103,27 +104,27 @@ func (f *fields) nested(rule policy.Rule) {
 	if rule.Decision != policy.Deny && rule.Decision != policy.AskUser {
 		lost = "The rule is left out, and what the checker may be meant for is asked about; the others hold."
 	}
-	for _, e := range f.t.entries {
-		if !holdsCheckers(e.key) {
+	for _, e := range f.t.Members {
+		if !holdsCheckers(e.Key) {
 			continue
 		}
-		f.asked[e.key] = true
-		items, isList := e.value.([]node)
+		f.asked[e.Key] = true
+		items, isList := e.Value.([]position.Node)
 		if !isList || len(items) == 0 {
-			items = []node{{line: e.line, value: e.value}}
+			items = []position.Node{e.Node}
 		}
 		for _, item := range items {
 			c := policy.CheckerFor(rule)
-			c.Line = item.line + f.r.skipped
-			t, ok := item.value.(*table)
+			c.Line = item.Line + f.r.skipped
+			t, ok := item.Value.(*position.Table)
 			if !ok {
-				t = &table{line: item.line}
+				t = &position.Table{Line: item.Line}
 			}
-			in := f.r.fields(t, clip(e.key)+".", lost)
+			in := f.r.fields(t, clip(e.Key)+".", lost)
 			switch {
 			case !ok:
-				in.fail(item.line, "", KindSchema, "It is "+describe(item.value)+", and must be a table.", "")
-			case t.find("checker") != nil:
+				in.fail(item.Line, "", KindSchema, "It is "+describe(item.Value)+", and must be a table.", "")
+			case t.Find("checker") != nil:
 				in.checked(&c)
 			default:
 				in.program(&c)
@@ -132,7 +133,7 @@ func (f *fields) nested(rule policy.Rule) {
 				c.Priority = int(min(n, math.MaxInt32))
 			}
 			in.warnUnknown()
-			if slices.ContainsFunc(f.unknown(), func(e *entry) bool { return namesServer(e.key, nearestKey(e.key, f.known())) }) {
+			if slices.ContainsFunc(f.unknown(), func(e *position.Member) bool { return namesServer(e.Key, nearestKey(e.Key, f.known())) }) {
 				c.Tools, in.spoil = nil, true
 			}
 			if !in.spoil && !f.spoil {
@@ -150,7 +151,7 @@ func (f *fields) contexts() []string {
 	contexts := f.texts(false, true, "required_context")
 	for _, context := range contexts {
 		if !slices.Contains(known, context) {
-			f.badChoice(e.line, e.key, context, known)
+			f.badChoice(e.Line, e.Key, context, known)
 		}
 	}
 	if e != nil && contexts == nil {
@@ -163,9 +164,9 @@ func (f *fields) contexts() []string {
 func (f *fields) warnUnknown() {
 	for _, e := range f.unknown() {
 		remedy := "Remove it."
-		if nearest := nearestKey(e.key, f.known()); nearest != "" {
+		if nearest := nearestKey(e.Key, f.known()); nearest != "" {
 			remedy = "Is " + nearest + " meant?"
 		}
-		f.warn(e.line, e.key, KindUnknownKey, fmt.Sprintf("The key %s is unknown. It is not read.", quote(e.key)), remedy)
+		f.warn(e.Line, e.Key, KindUnknownKey, fmt.Sprintf("The key %s is unknown. It is not read.", quote(e.Key)), remedy)
 	}
 }

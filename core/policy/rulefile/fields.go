@@ -6,19 +6,21 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // fields reads the keys of one table and reports what is wrong with them.
 type fields struct {
 	r     *reader
-	t     *table
+	t     *position.Table
 	under string          // of a table in the table, with its dot, as "checker."
 	lost  string          // what a mistake does to what the table stands for, as a sentence
 	asked map[string]bool // keys that somebody reads
 	spoil bool            // a mistake was reported
 }
 
-func (r *reader) fields(t *table, under, lost string) *fields {
+func (r *reader) fields(t *position.Table, under, lost string) *fields {
 	return &fields{r: r, t: t, under: under, lost: lost, asked: make(map[string]bool)}
 }
 
@@ -41,20 +43,20 @@ func (f *fields) name(key string) string {
 
 // get returns the entry of a key that has these spellings, the first of which
 // wins; nil if there is none.
-func (f *fields) get(spellings ...string) *entry {
-	var found *entry
+func (f *fields) get(spellings ...string) *position.Member {
+	var found *position.Member
 	told := f.asked[spellings[0]]
 	for _, key := range spellings {
 		f.asked[key] = true
-		e := f.t.find(key)
+		e := f.t.Find(key)
 		switch {
 		case e == nil:
 		case found == nil:
 			found = e
 		default:
 			if !told {
-				f.warn(e.line, key, KindSpelling,
-					fmt.Sprintf("%s and %s are the same key, and %s holds.", found.key, key, found.key), "Remove one of them.")
+				f.warn(e.Line, key, KindSpelling,
+					fmt.Sprintf("%s and %s are the same key, and %s holds.", found.Key, key, found.Key), "Remove one of them.")
 			}
 		}
 	}
@@ -62,8 +64,8 @@ func (f *fields) get(spellings ...string) *entry {
 }
 
 // wrong reports a value of the wrong type.
-func (f *fields) wrong(e *entry, line int, value any, wanted string) {
-	f.fail(line, e.key, KindSchema, fmt.Sprintf("It is %s, and must be %s.", describe(value), wanted), "")
+func (f *fields) wrong(e *position.Member, line int, value any, wanted string) {
+	f.fail(line, e.Key, KindSchema, fmt.Sprintf("It is %s, and must be %s.", describe(value), wanted), "")
 }
 
 // text reads a string that is not empty. It returns "" without one.
@@ -72,12 +74,12 @@ func (f *fields) text(spellings ...string) string {
 	if e == nil {
 		return ""
 	}
-	s, ok := e.value.(string)
+	s, ok := e.Value.(string)
 	switch {
 	case !ok:
-		f.wrong(e, e.line, e.value, "a string")
+		f.wrong(e, e.Line, e.Value, "a string")
 	case strings.TrimSpace(s) == "":
-		f.fail(e.line, e.key, KindSchema, "It is empty.", "Remove the key, or say what it stands for.")
+		f.fail(e.Line, e.Key, KindSchema, "It is empty.", "Remove the key, or say what it stands for.")
 	default:
 		return s
 	}
@@ -89,7 +91,7 @@ func (f *fields) line(spellings ...string) string {
 	s := f.text(spellings...)
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		e := f.get(spellings...)
-		f.fail(e.line, e.key, KindSchema, "It holds a line break or another control character.", "")
+		f.fail(e.Line, e.Key, KindSchema, "It holds a line break or another control character.", "")
 		return ""
 	}
 	return s
@@ -107,32 +109,32 @@ func (f *fields) texts(single, empty bool, spellings ...string) []string {
 	if single {
 		wanted = "a string or an array of strings"
 	}
-	if s, ok := e.value.(string); ok && single {
+	if s, ok := e.Value.(string); ok && single {
 		if strings.TrimSpace(s) == "" {
-			f.fail(e.line, e.key, KindSchema, "It is empty.", "Remove the key, or say what it stands for.")
+			f.fail(e.Line, e.Key, KindSchema, "It is empty.", "Remove the key, or say what it stands for.")
 			return nil
 		}
 		return []string{s}
 	}
-	items, ok := e.value.([]node)
+	items, ok := e.Value.([]position.Node)
 	if !ok {
-		f.wrong(e, e.line, e.value, wanted)
+		f.wrong(e, e.Line, e.Value, wanted)
 		return nil
 	}
 	if len(items) == 0 && !empty {
-		f.fail(e.line, e.key, KindSchema, "The array is empty.", "Remove the key, or say what it stands for.")
+		f.fail(e.Line, e.Key, KindSchema, "The array is empty.", "Remove the key, or say what it stands for.")
 		return nil
 	}
 	var out []string
 	wrong := false
 	for _, item := range items {
-		s, ok := item.value.(string)
+		s, ok := item.Value.(string)
 		wrong = wrong || !ok || strings.TrimSpace(s) == ""
 		switch {
 		case !ok:
-			f.fail(item.line, e.key, KindSchema, fmt.Sprintf("It holds %s, and must be %s.", describe(item.value), wanted), "")
+			f.fail(item.Line, e.Key, KindSchema, fmt.Sprintf("It holds %s, and must be %s.", describe(item.Value), wanted), "")
 		case strings.TrimSpace(s) == "":
-			f.fail(item.line, e.key, KindSchema, "It holds an empty string.", "")
+			f.fail(item.Line, e.Key, KindSchema, "It holds an empty string.", "")
 		default:
 			out = append(out, s)
 		}
@@ -149,9 +151,9 @@ func (f *fields) flag(spellings ...string) *bool {
 	if e == nil {
 		return nil
 	}
-	b, ok := e.value.(bool)
+	b, ok := e.Value.(bool)
 	if !ok {
-		f.wrong(e, e.line, e.value, "true or false")
+		f.wrong(e, e.Line, e.Value, "true or false")
 		return nil
 	}
 	return &b
@@ -163,9 +165,9 @@ func (f *fields) integer(spellings ...string) (n int64, ok bool) {
 	if e == nil {
 		return 0, false
 	}
-	n, ok = e.value.(int64)
+	n, ok = e.Value.(int64)
 	if !ok {
-		f.wrong(e, e.line, e.value, "an integer")
+		f.wrong(e, e.Line, e.Value, "an integer")
 	}
 	return n, ok
 }
@@ -177,7 +179,7 @@ func (f *fields) choice(words []string, spellings ...string) string {
 		return s
 	}
 	e := f.get(spellings...)
-	f.badChoice(e.line, e.key, s, words)
+	f.badChoice(e.Line, e.Key, s, words)
 	return ""
 }
 
@@ -195,28 +197,28 @@ func (f *fields) settings(spellings ...string) map[string]any {
 	if e == nil {
 		return nil
 	}
-	t, ok := e.value.(*table)
+	t, ok := e.Value.(*position.Table)
 	if !ok {
-		f.wrong(e, e.line, e.value, "a table")
+		f.wrong(e, e.Line, e.Value, "a table")
 		return nil
 	}
-	return plainTable(t)
+	return t.Plain()
 }
 
 // need reports keys that must be there and are not.
 func (f *fields) need(keys ...string) {
 	for _, key := range keys {
-		if f.t.find(key) == nil {
-			f.fail(f.t.line, key, KindSchema, "The key is missing.", "")
+		if f.t.Find(key) == nil {
+			f.fail(f.t.Line, key, KindSchema, "The key is missing.", "")
 		}
 	}
 }
 
 // unknown returns the entries that nobody has asked for.
-func (f *fields) unknown() []*entry {
-	var out []*entry
-	for _, e := range f.t.entries {
-		if !f.asked[e.key] {
+func (f *fields) unknown() []*position.Member {
+	var out []*position.Member
+	for _, e := range f.t.Members {
+		if !f.asked[e.Key] {
 			out = append(out, e)
 		}
 	}
@@ -233,32 +235,6 @@ func (f *fields) known() []string {
 	return keys
 }
 
-// plain turns a value into what encoding/json would make of its JSON, except
-// that integers are int64. Dates and times are strings.
-func plain(v any) any {
-	switch v := v.(type) {
-	case []node:
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = plain(item.value)
-		}
-		return out
-	case *table:
-		return plainTable(v)
-	case moment:
-		return string(v)
-	}
-	return v
-}
-
-func plainTable(t *table) map[string]any {
-	out := make(map[string]any, len(t.entries))
-	for _, e := range t.entries {
-		out[e.key] = plain(e.value)
-	}
-	return out
-}
-
 // describe names a value's type for people.
 func describe(v any) string {
 	switch v := v.(type) {
@@ -270,9 +246,9 @@ func describe(v any) string {
 		return "the integer " + strconv.FormatInt(v, 10)
 	case float64:
 		return "the number " + strconv.FormatFloat(v, 'g', -1, 64)
-	case moment:
+	case position.Time:
 		return "a date or time"
-	case []node:
+	case []position.Node:
 		return "an array"
 	}
 	return "a table"

@@ -1,20 +1,23 @@
 package rulefile
 
-import "github.com/fettle-dev/fettle/core/internal/editdistance"
+import (
+	"github.com/fettle-dev/fettle/core/internal/editdistance"
+	"github.com/fettle-dev/fettle/core/internal/position"
+)
 
 // headless makes up for a rule or a checker whose keys stand at the top of the
 // file because their header is missing.
-func (r *reader) headless(root *table) {
-	alone := &table{}
-	for _, e := range root.entries {
-		switch e.key {
+func (r *reader) headless(root *position.Table) {
+	alone := &position.Table{}
+	for _, e := range root.Members {
+		switch e.Key {
 		case ruleTable, checkerTable, testTable:
 			continue
 		}
-		if e.header == "" {
-			alone.add(e)
-			if alone.line == 0 {
-				alone.line = e.line
+		if e.Header == "" {
+			alone.Add(e)
+			if alone.Line == 0 {
+				alone.Line = e.Line
 			}
 		}
 	}
@@ -28,13 +31,13 @@ func (r *reader) headless(root *table) {
 // for nothing. It returns what has been found, "" for nothing.
 func (r *reader) makeUpBelow(kind string, value any) (found string) {
 	switch v := value.(type) {
-	case []node:
+	case []position.Node:
 		for _, item := range v {
-			if f := r.makeUpBelow(kind, item.value); f != "" {
+			if f := r.makeUpBelow(kind, item.Value); f != "" {
 				found = f
 			}
 		}
-	case *table:
+	case *position.Table:
 		if kind == "" {
 			kind = looksLike(v)
 		}
@@ -42,8 +45,8 @@ func (r *reader) makeUpBelow(kind string, value any) (found string) {
 			r.makeUp(kind, v)
 			return kind
 		}
-		for _, e := range v.entries {
-			if f := r.makeUpBelow(nearestKey(e.key, []string{ruleTable, checkerTable, testTable}), e.value); f != "" {
+		for _, e := range v.Members {
+			if f := r.makeUpBelow(nearestKey(e.Key, []string{ruleTable, checkerTable, testTable}), e.Value); f != "" {
 				found = f
 			}
 		}
@@ -52,8 +55,8 @@ func (r *reader) makeUpBelow(kind string, value any) (found string) {
 }
 
 // looksLike tells from its keys what a table may be meant for; "" for nothing.
-func looksLike(t *table) (kind string) {
-	for _, e := range t.entries {
+func looksLike(t *position.Table) (kind string) {
+	for _, e := range t.Members {
 		switch belongs(e) {
 		case checkerTable:
 			return checkerTable
@@ -65,10 +68,10 @@ func looksLike(t *table) (kind string) {
 }
 
 // belongs tells which tables a key is one of; "" for none.
-func belongs(e *entry) string {
+func belongs(e *position.Member) string {
 	near := func(keys ...string) bool {
 		for _, key := range keys {
-			if editdistance.Of([]rune(folded(e.key)), []rune(folded(key))) <= 1 {
+			if editdistance.Of([]rune(folded(e.Key)), []rune(folded(key))) <= 1 {
 				return true
 			}
 		}

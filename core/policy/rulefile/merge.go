@@ -7,15 +7,16 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // merge returns data with a rule added, or with the rule that says the same
 // widened by its modes and redirections. All other bytes stay.
 func merge(path string, data []byte, rule policy.Rule) ([]byte, error) {
-	root, broken := readTOML(data)
-	if broken != nil {
-		return nil, cannotAdd(path, fmt.Errorf("line %d: %s", broken.line, broken.message))
+	root, err := position.ParseTOML(data)
+	if err != nil {
+		return nil, cannotAdd(path, err)
 	}
 	rule = asRead(path, rule)
 	before, _ := Parse(path, data, Options{Tier: rule.Tier})
@@ -58,16 +59,16 @@ func cannotAdd(path string, cause error) error {
 
 // sameRule finds the table of an approval that is about what rule is about,
 // and has no condition of its own that rule has not. i is its index in rules.
-func sameRule(root *table, rules []policy.Rule, rule policy.Rule) (i int, t *table) {
-	e := root.find(ruleTable)
+func sameRule(root *position.Table, rules []policy.Rule, rule policy.Rule) (i int, t *position.Table) {
+	e := root.Find(ruleTable)
 	if e == nil {
 		return 0, nil
 	}
-	items, _ := e.value.([]node) // one table has no place for rules
-	tables := make(map[int]*table)
+	items, _ := e.Value.([]position.Node) // one table has no place for rules
+	tables := make(map[int]*position.Table)
 	for _, item := range items {
-		if t, ok := item.value.(*table); ok {
-			tables[t.line] = t
+		if t, ok := item.Value.(*position.Table); ok {
+			tables[t.Line] = t
 		}
 	}
 	for i, r := range rules {
@@ -82,13 +83,13 @@ func sameRule(root *table, rules []policy.Rule, rule policy.Rule) (i int, t *tab
 
 // rewritable reports whether the table's keys stand in lines of their own and
 // the ones that may change in one spelling each.
-func rewritable(t *table) bool {
-	for _, e := range t.entries {
-		if e.end == 0 {
+func rewritable(t *position.Table) bool {
+	for _, e := range t.Members {
+		if e.End == 0 {
 			return false
 		}
 	}
-	return t.find("allow_redirection") == nil
+	return t.Find("allow_redirection") == nil
 }
 
 // widened returns have, holding wherever have or more does.
@@ -109,7 +110,7 @@ func widened(have, more policy.Rule) policy.Rule {
 }
 
 // rewrite puts the modes and redirections of a rule into its table.
-func rewrite(data []byte, t *table, from, to policy.Rule) []byte {
+func rewrite(data []byte, t *position.Table, from, to policy.Rule) []byte {
 	type edit struct {
 		start, end int
 		text       string
@@ -117,16 +118,16 @@ func rewrite(data []byte, t *table, from, to policy.Rule) []byte {
 	eol := lineEnding(data)
 	var edits []edit
 	change := func(key, text string) {
-		if e := t.find(key); e != nil {
-			edits = append(edits, edit{e.start, e.end, text})
+		if e := t.Find(key); e != nil {
+			edits = append(edits, edit{e.Start, e.End, text})
 			return
 		}
-		if t.tail > 0 && data[t.tail-1] != '\n' {
+		if t.Tail > 0 && data[t.Tail-1] != '\n' {
 			text = eol + text
 		} else {
 			text += eol
 		}
-		edits = append(edits, edit{t.tail, t.tail, text})
+		edits = append(edits, edit{t.Tail, t.Tail, text})
 	}
 	if from.AllowRedirection != to.AllowRedirection {
 		change("allowRedirection", "allowRedirection = true")
@@ -148,7 +149,7 @@ func rewrite(data []byte, t *table, from, to policy.Rule) []byte {
 func gap(data []byte) []byte {
 	eol := lineEnding(data)
 	switch {
-	case len(bytes.TrimPrefix(data, byteOrderMark)) == 0:
+	case len(bytes.TrimPrefix(data, []byte("\ufeff"))) == 0:
 		return nil
 	case !bytes.HasSuffix(data, []byte("\n")):
 		return []byte(eol + eol)

@@ -23,6 +23,7 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -74,14 +75,15 @@ func Parse(path string, data []byte, o Options) (File, []fault.Problem) {
 			"Split it into several files.")
 		return r.file, r.problems
 	}
-	root, broken := readTOML(data)
-	if broken != nil {
+	root, err := position.ParseTOML(data)
+	if err != nil {
 		root, r.single = readSingle(data)
 	}
 	if root == nil {
 		r.file.StandIns = r.salvage(data)
-		r.report(broken.line, "", KindTOML, Error,
-			fmt.Sprintf("The file is no TOML (%s): nothing that it allows is in force%s.", clip(broken.message), made(r.file.StandIns)),
+		e := position.As(err)
+		r.report(e.Line, "", KindTOML, Error,
+			fmt.Sprintf("The file is no TOML (%s): nothing that it allows is in force%s.", clip(e.Message), made(r.file.StandIns)),
 			"Mend that line.")
 		return r.file, r.problems
 	}
@@ -102,7 +104,7 @@ const maxProblems = 500
 // readSingle reads a document that is no TOML because of headers like [rule]
 // between others like [[rule]]. single are the lines of the former. root is nil
 // if something else is wrong.
-func readSingle(data []byte) (root *table, single map[int]bool) {
+func readSingle(data []byte) (root *position.Table, single map[int]bool) {
 	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*(rule|safety_checker|test)[ \t]*\]`)
 	single = make(map[int]bool)
 	var mended []byte
@@ -117,7 +119,7 @@ func readSingle(data []byte) (root *table, single map[int]bool) {
 	if len(single) == 0 {
 		return nil, nil
 	}
-	root, _ = readTOML(append(mended, data[done:]...))
+	root, _ = position.ParseTOML(append(mended, data[done:]...))
 	return root, single
 }
 
@@ -164,11 +166,11 @@ const (
 	testTable    = "test"
 )
 
-func (r *reader) document(root *table) {
+func (r *reader) document(root *position.Table) {
 	r.headless(root)
-	for _, e := range root.entries {
-		var read func(*table)
-		switch e.key {
+	for _, e := range root.Members {
+		var read func(*position.Table)
+		switch e.Key {
 		case ruleTable:
 			read = r.rule
 		case checkerTable:
@@ -184,34 +186,34 @@ func (r *reader) document(root *table) {
 }
 
 // tables reads each table of [[key]].
-func (r *reader) tables(e *entry, read func(*table)) {
-	switch v := e.value.(type) {
-	case []node:
+func (r *reader) tables(e *position.Member, read func(*position.Table)) {
+	switch v := e.Value.(type) {
+	case []position.Node:
 		for _, item := range v {
-			if t, ok := item.value.(*table); ok {
-				if r.single[t.line] {
-					r.oneTable(e.key, t)
+			if t, ok := item.Value.(*position.Table); ok {
+				if r.single[t.Line] {
+					r.oneTable(e.Key, t)
 				} else {
 					read(t)
 				}
 				continue
 			}
-			r.report(item.line, e.key, KindSchema, Error,
-				fmt.Sprintf("It holds %s where a table belongs, which is left out.", describe(item.value)),
-				fmt.Sprintf("Write each one as a table under its own [[%s]].", e.key))
+			r.report(item.Line, e.Key, KindSchema, Error,
+				fmt.Sprintf("It holds %s where a table belongs, which is left out.", describe(item.Value)),
+				fmt.Sprintf("Write each one as a table under its own [[%s]].", e.Key))
 		}
-	case *table:
-		r.oneTable(e.key, v)
+	case *position.Table:
+		r.oneTable(e.Key, v)
 	default:
-		r.report(e.line, e.key, KindSchema, Error,
+		r.report(e.Line, e.Key, KindSchema, Error,
 			fmt.Sprintf("It is %s where a list of tables belongs: it is not in force.", describe(v)),
-			fmt.Sprintf("Write each one as a table under its own [[%s]].", e.key))
+			fmt.Sprintf("Write each one as a table under its own [[%s]].", e.Key))
 	}
 }
 
 // oneTable reports a header like [rule], and makes up for what is below it.
-func (r *reader) oneTable(key string, t *table) {
-	r.report(t.line, key, KindSchema, Error,
+func (r *reader) oneTable(key string, t *position.Table) {
+	r.report(t.Line, key, KindSchema, Error,
 		fmt.Sprintf("[%s] is one table where a list of tables belongs: %s.", key, leftOf(key)),
 		fmt.Sprintf("Write [[%s]], with two brackets.", key))
 	r.makeUp(key, t)
@@ -228,20 +230,20 @@ func leftOf(kind string) string {
 	return "it is not run"
 }
 
-func (r *reader) unknownTable(e *entry) {
+func (r *reader) unknownTable(e *position.Member) {
 	what, remedy, severity := "nobody reads it, so nothing in it is in force", "Remove it.", Warning
-	kind := nearestKey(e.key, []string{ruleTable, checkerTable, testTable})
+	kind := nearestKey(e.Key, []string{ruleTable, checkerTable, testTable})
 	if kind != "" {
 		what, remedy = leftOf(kind), fmt.Sprintf("Write [[%s]] if that is meant.", kind)
 	}
-	if meant := r.makeUpBelow(kind, e.value); meant != "" {
+	if meant := r.makeUpBelow(kind, e.Value); meant != "" {
 		what, remedy, severity = leftOf(meant), fmt.Sprintf("Write [[%s]] if that is meant.", meant), Error
 	} else if belongs(e) != "" {
 		what, remedy, severity = "it belongs below a header: "+leftOf(belongs(e)), fmt.Sprintf("Write [[%s]] in the line before.", belongs(e)), Error
 	}
-	name := "The key " + quote(e.key)
-	if e.header != "" {
-		name = clip(e.header)
+	name := "The key " + quote(e.Key)
+	if e.Header != "" {
+		name = clip(e.Header)
 	}
-	r.report(e.line, clip(e.key), KindUnknownKey, severity, fmt.Sprintf("%s is unknown: %s.", name, what), remedy)
+	r.report(e.Line, clip(e.Key), KindUnknownKey, severity, fmt.Sprintf("%s is unknown: %s.", name, what), remedy)
 }

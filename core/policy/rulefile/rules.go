@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -16,9 +17,9 @@ const (
 )
 
 // rule reads one [[rule]].
-func (r *reader) rule(t *table) {
+func (r *reader) rule(t *position.Table) {
 	lost := ruleLost
-	if e := t.find("decision"); e != nil && e.value == string(policy.Allow) {
+	if e := t.Find("decision"); e != nil && e.Value == string(policy.Allow) {
 		lost = allowLost
 	}
 	f := r.fields(t, "", lost)
@@ -62,7 +63,7 @@ func (f *fields) priority() int {
 	case !ok:
 		return highest
 	case n < 0 || n > highest:
-		f.fail(f.get("priority").line, "priority", KindSchema,
+		f.fail(f.get("priority").Line, "priority", KindSchema,
 			fmt.Sprintf("It is %d, and must be an integer from 0 to %d.", n, highest), "")
 		return highest
 	}
@@ -76,10 +77,10 @@ func (f *fields) verdict(keys ...string) policy.Verdict {
 
 // conditions reads the conditions that rules and checkers have in common.
 func (f *fields) conditions() policy.Rule {
-	rule := policy.Rule{Tier: f.r.options.Tier, Source: f.r.source, Line: f.t.line + f.r.skipped}
+	rule := policy.Rule{Tier: f.r.options.Tier, Source: f.r.source, Line: f.t.Line + f.r.skipped}
 	rule.Server = f.line("mcpName")
 	rule.Tools = f.toolNames(rule.Server)
-	if rule.Server == "" && f.t.find("mcpName") != nil {
+	if rule.Server == "" && f.t.Find("mcpName") != nil {
 		rule.Tools = nil // they are another server's
 	}
 	rule.Modes = f.modes()
@@ -97,14 +98,14 @@ func (f *fields) toolNames(server string) []string {
 		if server != "" {
 			return []string{"*"}
 		}
-		if f.t.find("mcpName") == nil {
+		if f.t.Find("mcpName") == nil {
 			remedy := "Name the tool, or write toolName = \"*\" for all."
-			for _, other := range f.t.entries {
-				if nearestKey(other.key, []string{"toolName"}) != "" {
-					remedy = "Write toolName instead of " + clip(other.key) + "."
+			for _, other := range f.t.Members {
+				if nearestKey(other.Key, []string{"toolName"}) != "" {
+					remedy = "Write toolName instead of " + clip(other.Key) + "."
 				}
 			}
-			f.fail(f.t.line, "toolName", KindSchema, "The key is missing.", remedy)
+			f.fail(f.t.Line, "toolName", KindSchema, "The key is missing.", remedy)
 		}
 		return nil
 	}
@@ -114,7 +115,7 @@ func (f *fields) toolNames(server string) []string {
 	}
 	for _, name := range names {
 		if doubt := f.r.names.doubt(name); doubt != "" {
-			f.warn(e.line, "toolName", KindToolName, doubt, "")
+			f.warn(e.Line, "toolName", KindToolName, doubt, "")
 		}
 	}
 	return names
@@ -127,7 +128,7 @@ func (f *fields) modes() []policy.ApprovalMode {
 	for _, text := range f.texts(false, true, "modes") {
 		mode, err := policy.ParseApprovalMode(text)
 		if err != nil {
-			f.badChoice(e.line, "modes", text, []string{"default", "autoEdit", "yolo", "plan"})
+			f.badChoice(e.Line, "modes", text, []string{"default", "autoEdit", "yolo", "plan"})
 			return nil
 		}
 		if !slices.Contains(modes, mode) {
@@ -143,7 +144,7 @@ func (f *fields) effects() []string {
 	effects := f.texts(false, false, "effects")
 	for _, effect := range effects {
 		if !slices.Contains(known, effect) {
-			f.badChoice(e.line, "effects", effect, known)
+			f.badChoice(e.Line, "effects", effect, known)
 			return nil
 		}
 	}
@@ -154,7 +155,7 @@ func (f *fields) annotations() map[string]any {
 	e := f.get("toolAnnotations")
 	annotations := f.settings("toolAnnotations")
 	if e != nil && annotations != nil && len(annotations) == 0 {
-		f.fail(e.line, e.key, KindSchema, "The table is empty.", "Remove it, or name an annotation.")
+		f.fail(e.Line, e.Key, KindSchema, "The table is empty.", "Remove it, or name an annotation.")
 	}
 	return annotations
 }
@@ -165,23 +166,23 @@ func (f *fields) patterns(rule *policy.Rule) {
 	rule.ArgsPattern = f.pattern("argsPattern")
 	rule.CommandRegex = f.pattern("commandRegex")
 	rule.CommandPrefix = f.prefixes()
-	var given []*entry
+	var given []*position.Member
 	for _, key := range []string{"argsPattern", "commandPrefix", "commandRegex"} {
-		if e := f.t.find(key); e != nil {
+		if e := f.t.Find(key); e != nil {
 			given = append(given, e)
 		}
 	}
 	if len(given) > 1 {
-		last := slices.MaxFunc(given, func(a, b *entry) int { return a.line - b.line })
-		f.fail(last.line, last.key, KindRule, "A rule has one of argsPattern, commandPrefix and commandRegex.",
+		last := slices.MaxFunc(given, func(a, b *position.Member) int { return a.Line - b.Line })
+		f.fail(last.Line, last.Key, KindRule, "A rule has one of argsPattern, commandPrefix and commandRegex.",
 			"Write a rule for each.")
 		rule.ArgsPattern, rule.CommandRegex, rule.CommandPrefix = "", "", nil
 	}
 	for _, e := range given {
-		if e.key == "argsPattern" || len(rule.Tools) == 0 || onlyShell(rule.Tools) && rule.Server == "" {
+		if e.Key == "argsPattern" || len(rule.Tools) == 0 || onlyShell(rule.Tools) && rule.Server == "" {
 			continue
 		}
-		f.fail(e.line, e.key, KindRule, "It is about command lines, and the rule names other tools than run_shell_command.",
+		f.fail(e.Line, e.Key, KindRule, "It is about command lines, and the rule names other tools than run_shell_command.",
 			`Write toolName = "run_shell_command", and another rule for other tools.`)
 		rule.CommandRegex, rule.CommandPrefix = "", nil
 	}
@@ -196,7 +197,7 @@ func (f *fields) confined(rule policy.Rule) *bool {
 	}
 	for _, tool := range rule.Tools {
 		if !policy.CanBeConfined(tool) || rule.Server != "" {
-			f.fail(f.get("confined").line, "confined", KindRule, "It is about commands, and the rule names "+quote(tool)+", which runs none.",
+			f.fail(f.get("confined").Line, "confined", KindRule, "It is about commands, and the rule names "+quote(tool)+", which runs none.",
 				"Write a rule of its own for run_shell_command.")
 			return nil
 		}
@@ -214,7 +215,7 @@ func (f *fields) pattern(key string) string {
 		return ""
 	}
 	if err := policy.CheckPattern(s); err != nil {
-		f.fail(f.get(key).line, key, KindPattern, fmt.Sprintf("The pattern cannot be used: %v.", err), "")
+		f.fail(f.get(key).Line, key, KindPattern, fmt.Sprintf("The pattern cannot be used: %v.", err), "")
 		return ""
 	}
 	return s
@@ -224,7 +225,7 @@ func (f *fields) prefixes() []string {
 	prefixes := f.texts(true, false, "commandPrefix")
 	for _, prefix := range prefixes {
 		if _, err := shell.Prefix(prefix); err != nil {
-			f.fail(f.get("commandPrefix").line, "commandPrefix", KindRule,
+			f.fail(f.get("commandPrefix").Line, "commandPrefix", KindRule,
 				fmt.Sprintf("%s is not the beginning of a command (%s).", quote(prefix), clip(err.Error())),
 				"Write a program and the words behind it, as in \"git status\".")
 			return nil
@@ -240,23 +241,23 @@ func (f *fields) prefixes() []string {
 func (f *fields) unknownKeys(rule *policy.Rule) {
 	harmless := []string{"name", "denyMessage", "deny_message", "allowRedirection", "allow_redirection", "decision", "priority"}
 	for _, e := range f.unknown() {
-		message := fmt.Sprintf("The key %s is unknown.", quote(e.key))
-		nearest := nearestKey(e.key, f.known())
+		message := fmt.Sprintf("The key %s is unknown.", quote(e.Key))
+		nearest := nearestKey(e.Key, f.known())
 		remedy := "Remove it."
 		switch {
 		case nearest != "":
 			remedy = "Is " + nearest + " meant?"
 		}
-		if namesServer(e.key, nearest) && rule.Decision != policy.Allow {
+		if namesServer(e.Key, nearest) && rule.Decision != policy.Allow {
 			rule.Tools = nil
-			f.fail(e.line, e.key, KindUnknownKey, message+" It may be meant to name a server.", "Is mcpName meant?")
+			f.fail(e.Line, e.Key, KindUnknownKey, message+" It may be meant to name a server.", "Is mcpName meant?")
 			continue
 		}
 		if rule.Decision != policy.Allow || slices.Contains(harmless, nearest) {
-			f.warn(e.line, e.key, KindUnknownKey, message+" It is not read.", remedy)
+			f.warn(e.Line, e.Key, KindUnknownKey, message+" It is not read.", remedy)
 			continue
 		}
-		f.fail(e.line, e.key, KindUnknownKey, message+" It may be meant to narrow what the rule allows.", remedy)
+		f.fail(e.Line, e.Key, KindUnknownKey, message+" It may be meant to narrow what the rule allows.", remedy)
 	}
 }
 
@@ -275,7 +276,7 @@ func (f *fields) lastCheck(err error) {
 	if e := fault.As(err); e != nil {
 		message, remedy = e.Message, e.Remedy
 	}
-	f.fail(f.t.line, "", KindRule, message, remedy)
+	f.fail(f.t.Line, "", KindRule, message, remedy)
 }
 
 // accept puts a rule without mistakes in force, as far as the file may.

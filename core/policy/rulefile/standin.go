@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -87,7 +88,7 @@ func asksAll(rule policy.Rule) bool {
 }
 
 // makeUp makes up for a table of a kind under a wrong header.
-func (r *reader) makeUp(kind string, t *table) {
+func (r *reader) makeUp(kind string, t *position.Table) {
 	alone := r.apart(r.skipped)
 	switch kind {
 	case ruleTable:
@@ -116,7 +117,7 @@ func (r *reader) tightening() []policy.Rule {
 // tightens. It reads each piece that begins with a line of a [[header]] alone.
 func (r *reader) salvage(data []byte) []policy.Rule {
 	var out []policy.Rule
-	lines := strings.SplitAfter(strings.TrimPrefix(string(data), string(byteOrderMark)), "\n")
+	lines := strings.SplitAfter(strings.TrimPrefix(string(data), "\ufeff"), "\n")
 	start, all := 0, false
 	for i := 1; i <= len(lines); i++ {
 		if i < len(lines) {
@@ -146,7 +147,7 @@ func (r *reader) piece(lines []string) []policy.Rule {
 	if len(text) < least {
 		return nil
 	}
-	if root, broken := readTOML([]byte(text)); broken == nil {
+	if root, err := position.ParseTOML([]byte(text)); err == nil {
 		r.document(root)
 		return r.tightening()
 	}
@@ -167,8 +168,8 @@ func (r *reader) piece(lines []string) []policy.Rule {
 		}
 		seen[line] = true
 		r.skipped = first + i
-		root, broken := readTOML([]byte("[[rule]]\n" + line))
-		if broken != nil {
+		root, err := position.ParseTOML([]byte("[[rule]]\n" + line))
+		if err != nil {
 			unclear = true
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -25,19 +26,19 @@ const testLost = "The test is not run."
 
 // test reads one [[test]]. A key that nobody knows drops it: a test must not
 // pass because of a typing mistake.
-func (r *reader) test(t *table) {
+func (r *reader) test(t *position.Table) {
 	f := r.fields(t, "", testLost)
-	test := Test{Name: f.line("name"), Path: r.file.Path, Line: t.line, Rule: f.line("rule")}
+	test := Test{Name: f.line("name"), Path: r.file.Path, Line: t.Line, Rule: f.line("rule")}
 	tool, server := f.line(f.one("toolName", "tool")), f.line(f.one("mcpName", "server"))
 	args := f.args()
-	if tool == "" && f.t.find("command") != nil {
+	if tool == "" && f.t.Find("command") != nil {
 		tool = "run_shell_command"
 	}
-	if tool == "" && f.t.find("toolName") == nil && f.t.find("tool") == nil {
-		f.fail(t.line, "toolName", KindSchema, "The key is missing.", "Name the tool that is called, or give a command.")
+	if tool == "" && f.t.Find("toolName") == nil && f.t.Find("tool") == nil {
+		f.fail(t.Line, "toolName", KindSchema, "The key is missing.", "Name the tool that is called, or give a command.")
 	}
-	if e := f.t.find("command"); e != nil && !f.spoil && tool != "" && (server != "" || !onlyShell([]string{tool})) {
-		f.fail(e.line, "command", KindRule, "The tool "+quote(tool)+" takes no command line.", "Name run_shell_command, or write the arguments into args.")
+	if e := f.t.Find("command"); e != nil && !f.spoil && tool != "" && (server != "" || !onlyShell([]string{tool})) {
+		f.fail(e.Line, "command", KindRule, "The tool "+quote(tool)+" takes no command line.", "Name run_shell_command, or write the arguments into args.")
 	}
 	test.Call = callOf(tool, server)
 	test.Call.Params = args
@@ -55,10 +56,10 @@ func (r *reader) test(t *table) {
 	f.need(decision)
 	for _, e := range f.unknown() {
 		remedy := "Remove it."
-		if nearest := nearestKey(e.key, f.known()); nearest != "" {
+		if nearest := nearestKey(e.Key, f.known()); nearest != "" {
 			remedy = "Is " + nearest + " meant?"
 		}
-		f.fail(e.line, e.key, KindUnknownKey, fmt.Sprintf("The key %s is unknown.", quote(e.key)), remedy)
+		f.fail(e.Line, e.Key, KindUnknownKey, fmt.Sprintf("The key %s is unknown.", quote(e.Key)), remedy)
 	}
 	if !f.spoil {
 		r.file.Tests = append(r.file.Tests, test)
@@ -72,7 +73,7 @@ func (f *fields) confinement(call policy.Call) string {
 		return ""
 	}
 	kind := ""
-	switch v := e.value.(type) {
+	switch v := e.Value.(type) {
 	case bool:
 		if v {
 			kind = "landlock"
@@ -80,10 +81,10 @@ func (f *fields) confinement(call policy.Call) string {
 	case string:
 		kind = f.choice([]string{"landlock", "container"}, "confined")
 	default:
-		f.wrong(e, e.line, e.value, "true, false or what confines the command, as \"landlock\"")
+		f.wrong(e, e.Line, e.Value, "true, false or what confines the command, as \"landlock\"")
 	}
 	if kind != "" && call.Tool != "" && !policy.CanBeConfined(call.Tool) {
-		f.fail(e.line, e.key, KindRule, "The tool "+quote(call.Tool)+" runs no command, so nothing confines it.", "Remove it.")
+		f.fail(e.Line, e.Key, KindRule, "The tool "+quote(call.Tool)+" runs no command, so nothing confines it.", "Remove it.")
 	}
 	return kind
 }
@@ -91,12 +92,12 @@ func (f *fields) confinement(call policy.Call) string {
 // one returns which of two names of a key is used. Both are a mistake.
 func (f *fields) one(name, short string) string {
 	f.asked[name], f.asked[short] = true, true
-	e := f.t.find(short)
+	e := f.t.Find(short)
 	if e == nil {
 		return name
 	}
-	if f.t.find(name) != nil {
-		f.fail(e.line, short, KindSpelling, fmt.Sprintf("%s and %s are the same key.", name, short), "Remove one of them.")
+	if f.t.Find(name) != nil {
+		f.fail(e.Line, short, KindSpelling, fmt.Sprintf("%s and %s are the same key.", name, short), "Remove one of them.")
 		return name
 	}
 	return short
@@ -108,12 +109,12 @@ func (f *fields) args() json.RawMessage {
 	command := f.get("command")
 	switch {
 	case command == nil:
-	case f.t.find("args") != nil:
-		f.fail(command.line, "command", KindRule, "A test has args or a command.", "Write the command into args.")
+	case f.t.Find("args") != nil:
+		f.fail(command.Line, "command", KindRule, "A test has args or a command.", "Write the command into args.")
 	default:
-		text, ok := command.value.(string)
+		text, ok := command.Value.(string)
 		if !ok {
-			f.wrong(command, command.line, command.value, "a string")
+			f.wrong(command, command.Line, command.Value, "a string")
 		}
 		args = map[string]any{"command": text}
 	}
@@ -124,7 +125,7 @@ func (f *fields) args() json.RawMessage {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(args); err != nil {
-		f.fail(f.get("args").line, "args", KindSchema, "They hold a number that JSON has no way to write.", "")
+		f.fail(f.get("args").Line, "args", KindSchema, "They hold a number that JSON has no way to write.", "")
 		return nil
 	}
 	return bytes.TrimSpace(b.Bytes())
@@ -134,7 +135,7 @@ func (f *fields) mode(key string) policy.ApprovalMode {
 	text := f.text(key)
 	mode, err := policy.ParseApprovalMode(text)
 	if err != nil {
-		f.badChoice(f.get(key).line, key, text, []string{"default", "autoEdit", "yolo", "plan"})
+		f.badChoice(f.get(key).Line, key, text, []string{"default", "autoEdit", "yolo", "plan"})
 	}
 	return mode
 }

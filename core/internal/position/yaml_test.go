@@ -1,18 +1,17 @@
-package frontmatter_test
+package position_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-func TestSplit(t *testing.T) {
+func TestSplitFrontMatter(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, front, body string
 		before            int
@@ -28,32 +27,32 @@ func TestSplit(t *testing.T) {
 		"nothing":        {"", "", "", 0, false},
 		"only the start": {"---", "", "", 0, false},
 	} {
-		front, before, body, found := frontmatter.Split(tt.text)
+		front, before, body, found := position.SplitFrontMatter(tt.text)
 		require.Equal(t, tt.found, found, name)
 		require.Equal(t, []any{tt.front, tt.before, tt.body}, []any{front, before, body}, name)
 	}
 }
 
-func TestRead(t *testing.T) {
-	n, err := frontmatter.Read("a: text\nb: [1, x, 2.5, true, null]\nc:\n  d: |\n    two\n    lines\n", 1)
+func TestParseYAML(t *testing.T) {
+	n, err := position.ParseYAML("a: text\nb: [1, x, 2.5, true, null]\nc:\n  d: |\n    two\n    lines\n", 1)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"a": "text", "b": []any{float64(1), "x", 2.5, true, nil}, "c": map[string]any{"d": "two\nlines\n"}}, n.Value())
-	require.Equal(t, []int{2, 3, 4}, []int{n.Members[0].Line, n.Members[1].Line, n.Members[2].Line})
-	text, ok := n.Members[1].Value.List[0].Text()
+	require.Equal(t, map[string]any{"a": "text", "b": []any{float64(1), "x", 2.5, true, nil}, "c": map[string]any{"d": "two\nlines\n"}}, n.Plain())
+	require.Equal(t, []int{2, 3, 4}, []int{n.Members()[0].Line, n.Members()[1].Line, n.Members()[2].Line})
+	text, ok := n.Members()[1].List()[0].Text()
 	require.True(t, ok)
 	require.Equal(t, "1", text)
-	number, ok := n.Members[1].Value.List[2].Number()
+	number, ok := n.Members()[1].List()[2].Number()
 	require.True(t, ok)
 	require.InDelta(t, 2.5, number, 0)
-	require.True(t, n.Members[1].Value.List[4].IsNull())
+	require.Nil(t, n.Members()[1].List()[4].Value)
 
-	empty, err := frontmatter.Read("", 1)
+	empty, err := position.ParseYAML("", 1)
 	require.NoError(t, err)
-	require.Equal(t, frontmatter.Map, empty.Kind)
+	require.IsType(t, &position.Table{}, empty.Value)
 }
 
 // Mistakes have a line of the file; what could cost much is refused.
-func TestReadRefuses(t *testing.T) {
+func TestParseYAMLRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string
 		line int
@@ -66,23 +65,22 @@ func TestReadRefuses(t *testing.T) {
 		"lines":   {strings.Repeat("a:\n", 3000), 2},
 		"map key": {"? [a]\n: b\n", 3},
 	} {
-		_, err := frontmatter.Read(tt.text, 1)
-		e := new(frontmatter.Error)
-		require.True(t, errors.As(err, &e), name)
+		_, err := position.ParseYAML(tt.text, 1)
+		e := position.As(err)
 		require.Equal(t, tt.line, e.Line, "%s: %s", name, e.Message)
 		require.NotContains(t, e.Message, "\n", name)
 	}
 }
 
-func TestQuoted(t *testing.T) {
-	text, line := frontmatter.Quoted("a: b\ndescription: Use when: it's asked\n")
+func TestQuoteYAML(t *testing.T) {
+	text, line := position.QuoteYAML("a: b\ndescription: Use when: it's asked\n")
 	require.Equal(t, 2, line)
 	require.Equal(t, "a: b\ndescription: 'Use when: it''s asked'\n", text)
-	_, line = frontmatter.Quoted("a: b\n")
+	_, line = position.QuoteYAML("a: b\n")
 	require.Zero(t, line)
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzParseYAML(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{"a: b", "- a\n- b", "a: [1, {b: c}]", "a: |\n  x", "? a\n: b", "!!str a: b", "\x00", "a: &x\n<<: *x", "a: .nan\nb: 1e999", "a:\r\n  - b\r\n", "a: b: c"} {
 		f.Add(seed)
@@ -90,32 +88,32 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		const before = 3
 		last := before + 1 + strings.Count(text, "\n") + strings.Count(text, "\r")
-		n, err := frontmatter.Read(text, before)
+		n, err := position.ParseYAML(text, before)
 		if err != nil {
-			e := new(frontmatter.Error)
+			e := new(position.Error)
 			require.ErrorAs(t, err, &e)
 			require.NotEmpty(t, e.Message)
 			require.NotContains(t, e.Message, "\n")
 			require.True(t, before < e.Line && e.Line <= last, "line %d of %d", e.Line, last)
 			return
 		}
-		var check func(n frontmatter.Node)
-		check = func(n frontmatter.Node) {
+		var check func(n position.Node)
+		check = func(n position.Node) {
 			require.True(t, before < n.Line && n.Line <= last, "line %d of %d", n.Line, last)
-			for _, c := range n.List {
+			for _, c := range n.List() {
 				check(c)
 			}
-			for _, m := range n.Members {
+			for _, m := range n.Members() {
 				require.True(t, before < m.Line && m.Line <= last, "line %d of %d", m.Line, last)
-				check(m.Value)
+				check(m.Node)
 			}
 		}
 		check(n)
-		again, err := frontmatter.Read(text, before)
+		again, err := position.ParseYAML(text, before)
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprint(n.Value()), fmt.Sprint(again.Value()))
-		once, _ := frontmatter.Quoted(text)
-		twice, line := frontmatter.Quoted(once)
+		require.Equal(t, fmt.Sprint(n.Plain()), fmt.Sprint(again.Plain()))
+		once, _ := position.QuoteYAML(text)
+		twice, line := position.QuoteYAML(once)
 		require.Equal(t, once, twice)
 		require.Zero(t, line, "what is quoted needs no quotes")
 	})
