@@ -27,7 +27,7 @@ import (
 )
 
 // code: run
-// work has a model work on a prompt, with all tools, until it is done.
+// work runs a prompt on a model, with all tools, until it has ended.
 func work(ctx context.Context, p config.Parameters, prompt string, out io.Writer) error {
 	c, err := config.New(standard.Parameters(p))
 	if err != nil {
@@ -81,8 +81,8 @@ func Example_agent() {
 }
 
 // code: generator
-// echo is a model of the embedder's: it calls count_words for what it is told,
-// and then says what it was answered.
+// echo is an embedder's model: it calls count_words with the text of the prompt,
+// and then answers with the result.
 type echo struct{}
 
 func (g echo) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {

@@ -96,7 +96,7 @@ func TestDependencies(t *testing.T) {
 	documented, direct := map[string]bool{}, requirements(t, ".")
 	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "module") {
 		if len(row) != 6 || slices.Contains(row, "") {
-			t.Errorf("row %v needs six filled columns: module, version, released, what it does here, why this one, licence", row)
+			t.Errorf("row %v needs six filled columns: module, version, released, purpose, why this one, licence", row)
 			continue
 		}
 		documented[row[0]] = true

@@ -98,7 +98,7 @@ func Example_ownTool() {
 }
 
 // code: ask
-// sayYes answers every question on a bus with yes, once it has told asked.
+// sayYes passes each confirmation on a bus to asked, and answers it with yes.
 func sayYes(ctx context.Context, b *bus.MessageBus, asked func(bus.ToolConfirmationRequest)) {
 	bus.Subscribe(ctx, b, func(_ context.Context, q bus.ToolConfirmationRequest) {
 		asked(q)

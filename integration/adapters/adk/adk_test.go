@@ -168,7 +168,7 @@ func talkTo(t *testing.T, c *config.Config, a actor) *talk {
 	s.say = func(message *genai.Content) {
 		t.Helper()
 		s.confirm = nil
-		require.NoError(t, say(t.Context(), r, message, func(e *session.Event) {
+		require.NoError(t, send(t.Context(), r, message, func(e *session.Event) {
 			if e.Content == nil {
 				return
 			}

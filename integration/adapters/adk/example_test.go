@@ -20,7 +20,7 @@ import (
 )
 
 // code: toolset
-// newRunner makes an agent of a model that works with the tools of a session.
+// newRunner returns a runner for an agent with the tools of a session.
 func newRunner(c *config.Config, m adkmodel.LLM) (*runner.Runner, error) {
 	editor, err := llmagent.New(llmagent.Config{
 		Name: "editor", Description: "Edits files.", Model: m, Toolsets: []tool.Toolset{adk.New(c, adk.Options{})},
@@ -31,13 +31,14 @@ func newRunner(c *config.Config, m adkmodel.LLM) (*runner.Runner, error) {
 	return runner.New(runner.Config{AppName: "editor", Agent: editor, SessionService: session.InMemoryService(), AutoCreateSession: true})
 }
 
-// say sends something to the agent, whose calls then run in the model's order.
-func say(ctx context.Context, r *runner.Runner, message *genai.Content, told func(*session.Event)) error {
+// send sends a message to the agent, whose calls run in the model's order, and
+// passes each event to handle.
+func send(ctx context.Context, r *runner.Runner, message *genai.Content, handle func(*session.Event)) error {
 	for event, err := range r.Run(adk.InOrder(ctx), "user", "session", message, agent.RunConfig{}) {
 		if err != nil {
 			return err
 		}
-		told(event)
+		handle(event)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	err = say(ctx, r, genai.NewContentFromText("Make the greeting one for the evening.", genai.RoleUser), func(e *session.Event) {
+	err = send(ctx, r, genai.NewContentFromText("Make the greeting one for the evening.", genai.RoleUser), func(e *session.Event) {
 		if e.IsFinalResponse() {
 			fmt.Println(e.Content.Parts[0].Text)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // code: loop
-// work has a model work on a prompt with the tools of a session, until it is done.
+// work runs a prompt on a model with the tools of a session, until the model stops calling them.
 func work(ctx context.Context, client *sdk.Client, name string, c *config.Config, prompt string) (string, error) {
 	toolset := anthropic.Toolset{Config: c}
 	messages := []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock(prompt))}
@@ -23,18 +23,18 @@ func work(ctx context.Context, client *sdk.Client, name string, c *config.Config
 		if err != nil {
 			return "", err
 		}
-		said, err := client.Messages.New(ctx, sdk.MessageNewParams{Model: name, MaxTokens: 8192, Messages: messages, Tools: tools})
+		answer, err := client.Messages.New(ctx, sdk.MessageNewParams{Model: name, MaxTokens: 8192, Messages: messages, Tools: tools})
 		if err != nil {
 			return "", err
 		}
-		answers, err := toolset.Answer(ctx, said.Content)
+		answers, err := toolset.Answer(ctx, answer.Content)
 		if err != nil {
 			return "", err
 		}
 		if len(answers) == 0 {
-			return said.Content[len(said.Content)-1].Text, nil
+			return answer.Content[len(answer.Content)-1].Text, nil
 		}
-		messages = append(messages, said.ToParam(), sdk.NewUserMessage(answers...))
+		messages = append(messages, answer.ToParam(), sdk.NewUserMessage(answers...))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // code: agent
-// newAgent makes an agent of a model that works with the tools of a session.
+// newAgent returns an agent with the tools of a session.
 func newAgent(ctx context.Context, c *config.Config, m einomodel.ToolCallingChatModel) (adk.Agent, error) {
 	node, err := eino.Toolset{Config: c, Interrupts: true}.Node()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // code: loop
-// work has a model work on a prompt with the tools of a session, until it is done.
+// work runs a prompt on a model with the tools of a session, until the model stops calling them.
 func work(ctx context.Context, client *sdk.Client, name string, c *config.Config, prompt string) (string, error) {
 	toolset := genai.Toolset{Config: c}
 	history := []*sdk.Content{sdk.NewContentFromText(prompt, sdk.RoleUser)}

@@ -15,7 +15,7 @@ import (
 )
 
 // code: loop
-// work has a model work on a prompt with the tools of a session, until it is done.
+// work runs a prompt on a model with the tools of a session, until the model stops calling them.
 func work(ctx context.Context, client *sdk.Client, name string, c *config.Config, prompt string) (string, error) {
 	toolset := openai.Chat{Config: c}
 	messages := []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage(prompt)}
@@ -28,22 +28,22 @@ func work(ctx context.Context, client *sdk.Client, name string, c *config.Config
 		if err != nil {
 			return "", err
 		}
-		said := completion.Choices[0].Message
-		if len(said.ToolCalls) == 0 {
-			return said.Content, nil
+		answer := completion.Choices[0].Message
+		if len(answer.ToolCalls) == 0 {
+			return answer.Content, nil
 		}
-		answers, err := toolset.Answer(ctx, said.ToolCalls)
+		answers, err := toolset.Answer(ctx, answer.ToolCalls)
 		if err != nil {
 			return "", err
 		}
-		messages = append(append(messages, said.ToParam()), answers...)
+		messages = append(append(messages, answer.ToParam()), answers...)
 	}
 }
 
 // code: end
 
 // code: responses
-// workByResponses does the same by the responses API, which keeps the history.
+// workByResponses does the same with the responses API, which keeps the history.
 func workByResponses(ctx context.Context, client *sdk.Client, name string, c *config.Config, prompt string) (string, error) {
 	toolset := openai.Responses{Config: c}
 	request := responses.ResponseNewParams{Model: name}
