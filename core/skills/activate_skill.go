@@ -15,36 +15,36 @@ import (
 // ActivateSkill is the name of the tool.
 const ActivateSkill = "activate_skill"
 
-// Services are what a session lends to the tool. Both are required and safe for
+// Services are the services of a session for the tool. Both are required and safe for
 // concurrent use.
 type Services struct {
 	Skills  Skills
 	Session Session
 }
 
-// Skills finds the skill of a name; *[SkillManager] has it.
+// Skills looks up skills; *[SkillManager] implements it.
 type Skills interface {
-	// Activatable returns the skill of that name that can be activated, or an error
-	// that names those that can.
+	// Activatable returns the skill with that name if it can be activated, or an error
+	// that names the skills that can.
 	Activatable(name string) (Skill, error)
 }
 
-// Session is the conversation that a skill is activated in.
+// Session is the conversation in which a skill is activated.
 type Session interface {
-	// Activated notes that a skill is active, and lets the session read its directory,
-	// once the conversation has received the result of the call that ctx belongs to.
-	// The error says why the directory cannot be read.
+	// Activated records that a skill is active, and allows the session to read its
+	// directory, once the conversation has received the result of the call that ctx
+	// belongs to. It returns an error if the directory cannot be read.
 	Activated(ctx context.Context, s Skill) error
 }
 
-// Factory makes the tool for a session.
+// Factory creates the tool for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factory of the tool. It is immutable and shared by every
-// session of the process. See [Bind].
+// Factories returns the factory of the tool. It is immutable and shared by every session
+// of the process. See [Bind].
 func Factories() ([]*Factory, error) { return factories() }
 
-// factories builds the immutable factory once for the process.
+// factories creates the immutable factory once for the process.
 var factories = sync.OnceValues(func() ([]*Factory, error) {
 	f, err := newActivateSkill()
 	if err != nil {
@@ -53,8 +53,8 @@ var factories = sync.OnceValues(func() ([]*Factory, error) {
 	return []*Factory{f}, nil
 })
 
-// Bind returns the tool for a session with the names of the skills that there are
-// now among what it declares; nil where there are none.
+// Bind returns the tool for a session, with the names of the current skills in its
+// declaration; nil without skills.
 func (m *SkillManager) Bind(f *Factory, session Session) (tools.DeclarativeTool, error) {
 	enabled := m.shared()
 	if len(enabled) == 0 {
@@ -67,8 +67,8 @@ func (m *SkillManager) Bind(f *Factory, session Session) (tools.DeclarativeTool,
 	return naming.Bind(Services{m, session}), nil
 }
 
-// naming is f with the names of skills in what its tools declare. Arguments are
-// checked without them, so that a refusal can list them.
+// naming returns f with the names of skills in the declarations of its tools. Arguments
+// are checked without them, so that the error of an unknown name can list them.
 func (m *SkillManager) naming(f *Factory, enabled []Skill) (*Factory, error) {
 	if own, err := readBuiltIn(); err == nil && sameList(enabled, own) {
 		if all, err := factories(); err == nil && f == all[0] {
@@ -88,14 +88,14 @@ func (m *SkillManager) naming(f *Factory, enabled []Skill) (*Factory, error) {
 	naming = f.Declaring(schema)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if sameList(m.enabled, enabled) { // no change meanwhile
+	if sameList(m.enabled, enabled) { // no change in the meantime
 		m.of, m.named = f, naming
 	}
 	return naming, nil
 }
 
-// namingBuiltIn is the factory of a session that has fettle's own skills and no
-// other, made once for the process, as it is immutable.
+// namingBuiltIn is the factory of a session with only the built-in skills. It is
+// immutable and created once for the process.
 var namingBuiltIn = sync.OnceValues(func() (*Factory, error) {
 	all, err := factories()
 	if err != nil {
@@ -112,16 +112,16 @@ var namingBuiltIn = sync.OnceValues(func() (*Factory, error) {
 	return all[0].Declaring(schema), nil
 })
 
-// sameList reports whether two lists are the same one in memory.
+// sameList reports whether two lists share their memory.
 func sameList(a, b []Skill) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// maxEnum is how many bytes the names in the schema may have together; beyond that
-// a model knows them from the system prompt, and from refusals.
+// maxEnum bounds the names in the schema, in bytes. Beyond it a model learns the names
+// from the system prompt and from errors.
 const maxEnum = 16 << 10
 
-// withNames puts names of skills into the schema of the arguments.
+// withNames adds names of skills to the schema of the arguments.
 func withNames(schema json.RawMessage, all []Skill) (json.RawMessage, error) {
 	names, size := make([]string, len(all)), 0
 	for i, s := range all {
@@ -149,10 +149,10 @@ type ActivateSkillParams struct {
 	Name string `json:"name" jsonschema:"minLength=1" jsonschema_description:"Name of the skill, as the system prompt lists it."`
 }
 
-const activateSkillDescription = "Activates a skill: gives you the instructions that somebody has written for a kind of work, and lets you read the files that belong to them. " +
-	"The system prompt lists the skills there are, each with what it is for. When a task fits one, activate it before you begin, and then follow its instructions as those of the person, as far as they do not go against what you were asked or what holds above. " +
+const activateSkillDescription = "Activates a skill: returns the instructions for a kind of work, and grants read access to the files that belong to them. " +
+	"The system prompt lists the skills with their descriptions. When a task fits one, activate it before you begin. Then follow its instructions like those of the user, unless they contradict the request or the rules above. " +
 	"The result holds the instructions, and the tree of the skill's directory, whose files you can read from then on by absolute path, and not change; paths in the instructions count from that directory. " +
-	"A skill stays active for the whole conversation, so activate each once. The person may be asked whether it should be activated. An unknown name is refused with the names that there are."
+	"A skill stays active for the whole conversation, so activate each once. The user may have to approve the activation. The error for an unknown name lists the available skills."
 
 func newActivateSkill() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ActivateSkillParams]{
@@ -162,7 +162,7 @@ func newActivateSkill() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
-			params, err := json.Marshal(ActivateSkillParams{skill.Name}) // so that rules see the name as it is
+			params, err := json.Marshal(ActivateSkillParams{skill.Name}) // so that rules match the plain name
 			if err != nil {
 				return nil, err
 			}
@@ -195,7 +195,7 @@ func (a *activateSkill) Confirmation(ctx context.Context) (*tools.Confirmation, 
 	}
 	prompt := a.skill.Description
 	if tree != "" {
-		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read what is in its directory, and not change it with file tools or confined commands:\n%s", len(a.skill.Body), tree)
+		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read the files in its directory, but not change them with file tools or confined commands:\n%s", len(a.skill.Body), tree)
 	}
 	return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Activate Skill: " + escape.Quoted(a.skill.Name), InfoDetails: &tools.InfoDetails{Prompt: prompt}}, nil
 }
@@ -210,7 +210,7 @@ func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}
 	if now.Path != a.skill.Path || now.Hash != a.skill.Hash || now.Scope != a.skill.Scope {
 		return tools.Fail(fault.New(fault.ExecutionFailed, "skills.activate",
-			fmt.Sprintf("The skill %s became another one while its activation was decided on.", quoted(a.skill.Name)), "Call again; it is decided anew.")), nil
+			fmt.Sprintf("The skill %s changed while its activation was decided.", quoted(a.skill.Name)), "Call again for a new decision.")), nil
 	}
 	text, err := Text(ctx, a.skill)
 	if err == nil {
@@ -225,7 +225,7 @@ func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}, nil
 }
 
-// failed gives an error a class; an ended ctx is cancelled.
+// failed adds a code to an error; an ended ctx is cancelled.
 func failed(ctx context.Context, err error) tools.Result {
 	if ctx.Err() != nil {
 		return tools.Fail(fault.Wrap(fault.Cancelled, "skills.activate", "The call was cancelled.", "", err))

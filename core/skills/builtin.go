@@ -13,8 +13,8 @@ import (
 //go:embed builtin/*/SKILL.md
 var own embed.FS
 
-// BuiltIn returns fettle's own skills, which are read once and shared: they must not
-// be changed. The error is a mistake in one of them.
+// BuiltIn returns the built-in skills, which are read once and shared: they must not be
+// changed. The error is a problem in one of them.
 func BuiltIn() ([]Skill, error) {
 	all, err := readBuiltIn()
 	return slices.Clip(all), err

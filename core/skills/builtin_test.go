@@ -8,8 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// What one session does to a list that it was given is not in that of another, though
-// fettle's own skills are kept once for the process.
+// A session cannot change the skills of another one, although the built-in skills are
+// shared in the process.
 func TestListsOfSkillsAreTheCallersOwn(t *testing.T) {
 	own, err := skills.BuiltIn()
 	require.NoError(t, err)

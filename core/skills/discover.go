@@ -14,34 +14,33 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// FileName is what a skill's file is called.
+// FileName is the name of a skill file.
 const FileName = "SKILL.md"
 
-// Folder is a directory that may hold skills: a SKILL.md of its own, and directories with
-// one each.
+// Folder is a directory that may contain skills: a SKILL.md of its own, and
+// subdirectories with one each.
 type Folder struct {
 	Path      string // absolute
 	Scope     Scope
-	Extension string // whose directory it is; "" elsewhere
-	// Within is the directory that nothing found may lead out of; "": Path, wherever
-	// it leads itself.
+	Extension string // name of its extension; "" if it has none
+	// Within is the directory that links must not leave; "": Path, wherever it leads
+	// itself.
 	Within string
-	// Expand puts in what an extension's variables stand for. nil: nothing.
+	// Expand expands the variables of an extension. nil: no expansion.
 	Expand func(text string) string
 }
 
-// maxEntries bounds how many names of one directory are looked at.
+// maxEntries bounds the entries that are read in one directory.
 const maxEntries = 10_000
 
-// loading is one look through directories.
+// loading is one scan of directories.
 type loading struct {
 	found    []Skill
 	problems []fault.Problem
 }
 
-// load reads the skills of directories, in their order. A directory that is not there
-// holds none; what cannot be read or used loses only itself. The error is that of
-// ctx.
+// load reads the skills of directories, in order. A missing directory has none; an
+// unreadable or invalid file affects no other. The error is that of ctx.
 func load(ctx context.Context, folders []Folder) ([]Skill, []fault.Problem, error) {
 	l := &loading{}
 	for _, f := range folders {
@@ -52,7 +51,7 @@ func load(ctx context.Context, folders []Folder) ([]Skill, []fault.Problem, erro
 	return l.found, l.problems, nil
 }
 
-func (l *loading) lose(path, message, remedy string) {
+func (l *loading) fail(path, message, remedy string) {
 	l.problems = append(l.problems, fault.Problem{Path: path, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
@@ -61,7 +60,7 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 		return err
 	}
 	if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) {
-		return nil // as most are, and this costs least
+		return nil // the common case, and the cheapest check
 	}
 	real, err := filepath.EvalSymlinks(f.Path)
 	if err == nil {
@@ -71,12 +70,12 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		l.lose(f.Path, "The directory of skills cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
+		l.fail(f.Path, "The directory of skills cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
 	}
 	return nil
 }
 
-// readDir lists a directory by name, up to one entry more than are looked at.
+// readDir lists a directory by name, up to one entry more than the limit.
 func readDir(path string) ([]fs.DirEntry, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,18 +90,18 @@ func readDir(path string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// entries reads the skills of a directory, whose real path is real.
+// entries reads the skills of a directory; real is its resolved path.
 func (l *loading) entries(ctx context.Context, f Folder, real string, entries []fs.DirEntry) error {
 	within := real
 	if f.Within != "" {
 		var err error
 		if within, err = filepath.EvalSymlinks(f.Within); err != nil || !lies(real, within) {
-			l.lose(f.Path, "The directory of skills leads out of "+f.Within+", and was not read.", "Put the skills themselves there.")
+			l.fail(f.Path, "The directory of skills leads out of "+f.Within+", and was not read.", "Put the skills themselves there.")
 			return nil
 		}
 	}
 	if len(entries) > maxEntries {
-		l.lose(f.Path, fmt.Sprintf("The directory has more than %d entries; the rest were not looked at.", maxEntries), "Remove what is no skill.")
+		l.fail(f.Path, fmt.Sprintf("The directory has more than %d entries; the rest were not read.", maxEntries), "Remove what is no skill.")
 		entries = entries[:maxEntries]
 	}
 	l.file(f, filepath.Join(real, FileName), within)
@@ -119,7 +118,7 @@ func (l *loading) entries(ctx context.Context, f Folder, real string, entries []
 	return nil
 }
 
-// file reads a skill if there is one at path.
+// file reads the skill at path, if there is one.
 func (l *loading) file(f Folder, path, within string) {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
@@ -127,16 +126,16 @@ func (l *loading) file(f Folder, path, within string) {
 		return
 	case err != nil:
 		if isFolder(filepath.Dir(path)) {
-			l.lose(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+			l.fail(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		}
 		return
 	case !lies(real, within):
-		l.lose(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its directory there instead.")
+		l.fail(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its directory there instead.")
 		return
 	}
 	data, err := lockedfile.Head(real, MaxFile+1)
 	if err != nil {
-		l.lose(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		l.fail(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
 	}
 	s, problems, ok := Parse(data, Source{Path: real, Scope: f.Scope, Extension: f.Extension})
@@ -150,7 +149,7 @@ func (l *loading) file(f Folder, path, within string) {
 	l.found = append(l.found, s)
 }
 
-// isLink reports whether a link stands at path.
+// isLink reports whether path is a symbolic link.
 func isLink(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
@@ -161,13 +160,13 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// lies reports whether a path is a directory or lies in it, both without links.
+// lies reports whether a path is a directory or inside it. Both are without links.
 func lies(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// cause is an error of a file without the name of the file.
+// cause returns an error of a file without the path.
 func cause(err error) string {
 	if e := new(fs.PathError); errors.As(err, &e) {
 		err = e.Err

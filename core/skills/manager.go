@@ -11,28 +11,27 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// SkillManager knows the skills of a session and which of them can be activated
-// (EX-05). The zero value knows none. It is safe for concurrent use; the skills
-// that it returns are not to be changed.
+// SkillManager has the skills of a session and which of them can be activated. The zero
+// value has none. It is safe for concurrent use; the returned skills must not be
+// changed.
 type SkillManager struct {
 	mu       sync.Mutex
-	all      []Skill // by name
+	all      []Skill // sorted by name
 	problems []fault.Problem
 	disabled []string
-	enabled  []Skill // of all; made anew with each change
+	enabled  []Skill // of all; replaced on each change
 	watchers map[*func()]struct{}
 
-	of, named *Factory // named is of with the names of enabled; nil: not made yet
+	of, named *Factory // named is of with the names of enabled; nil: not computed yet
 
 	discovered bool
 }
 
-// Discover looks through the directories and has what it finds in the place of all
-// skills that it knew: those given, which must not be changed any more, then those
-// of the directories, of which a later one takes the place of an earlier one of its
-// name. Scopes come in their order, and within one the directories in theirs. What is
-// wrong is in Problems. Watchers are told. The error is of code cancelled, and
-// nothing has changed then.
+// Discover scans the directories and replaces all known skills: first by those given,
+// which must not be changed afterwards, then by those of the directories. A later skill
+// replaces an earlier one with the same name. Directories are read by scope, and within
+// a scope in the given order. Problems are available from Problems. Watchers are
+// notified. The error is of code cancelled; then nothing has changed.
 func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Folder) error {
 	found, problems, err := load(ctx, folders)
 	if err != nil {
@@ -43,21 +42,21 @@ func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Fo
 	return nil
 }
 
-// Discovered reports whether Discover has been successful before.
+// Discovered reports whether Discover has succeeded before.
 func (m *SkillManager) Discovered() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.discovered
 }
 
-// SetDisabled has skills of these names, in any letter case, not activated any
-// more, and all others again. Watchers are told.
+// SetDisabled disables the skills with these names, in any letter case, and enables all
+// others. Watchers are notified.
 func (m *SkillManager) SetDisabled(names []string) {
 	m.change(func() { m.disabled = slices.Clone(names) })
 }
 
-// SetEnabled says whether the skill of a name, in any letter case, can be
-// activated. Watchers are told.
+// SetEnabled enables or disables the skill with a name, in any letter case. Watchers are
+// notified.
 func (m *SkillManager) SetEnabled(name string, on bool) {
 	m.change(func() {
 		m.disabled = slices.DeleteFunc(slices.Clone(m.disabled), func(d string) bool { return same(d, name) })
@@ -67,13 +66,13 @@ func (m *SkillManager) SetEnabled(name string, on bool) {
 	})
 }
 
-// change makes a change and tells the watchers, without the lock.
+// change applies a change and notifies the watchers without the lock.
 func (m *SkillManager) change(make func()) {
 	m.mu.Lock()
 	make()
 	m.of, m.named = nil, nil
 	if disabled := m.isDisabled; slices.ContainsFunc(m.all, func(s Skill) bool { return s.Disabled != disabled(s) }) {
-		m.all = slices.Clone(m.all) // what was handed out stays as it is, and what was given
+		m.all = slices.Clone(m.all) // lists that were returned or given are not changed
 		for i := range m.all {
 			m.all[i].Disabled = disabled(m.all[i])
 		}
@@ -92,15 +91,13 @@ func (m *SkillManager) change(make func()) {
 	}
 }
 
-// isDisabled reports whether a skill's name is among those that are disabled; m.mu
-// is held.
+// isDisabled reports whether a skill is disabled. The caller has locked m.mu.
 func (m *SkillManager) isDisabled(skill Skill) bool {
 	return slices.ContainsFunc(m.disabled, func(name string) bool { return same(name, skill.Name) })
 }
 
-// Watch has changed called after each change of the skills, on the goroutine that
-// made it. The function that it returns ends that; a call that is under way may
-// still come.
+// Watch calls changed after each change of the skills, on the goroutine that made it.
+// The returned function unsubscribes; a call in progress may still arrive.
 func (m *SkillManager) Watch(changed func()) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,27 +113,27 @@ func (m *SkillManager) Watch(changed func()) (stop func()) {
 	}
 }
 
-// All returns all skills by name, those that are disabled too. The list is the
-// caller's; the Extra of a skill must not be changed.
+// All returns all skills, sorted by name, including disabled ones. The caller owns the
+// list; the Extra of a skill must not be changed.
 func (m *SkillManager) All() []Skill {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.all)
 }
 
-// Enabled returns the skills that can be activated, by name. The list is the
-// caller's; the Extra of a skill must not be changed.
+// Enabled returns the skills that can be activated, sorted by name. The caller owns the
+// list; the Extra of a skill must not be changed.
 func (m *SkillManager) Enabled() []Skill { return slices.Clone(m.shared()) }
 
-// shared is the list of those enabled, which other sessions may have as well: it is
-// not changed.
+// shared returns the enabled skills in a list that sessions may share: it must not be
+// changed.
 func (m *SkillManager) shared() []Skill {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.enabled
 }
 
-// Get returns the skill of a name in any letter case, also where it is disabled.
+// Get returns the skill with a name, in any letter case, also if it is disabled.
 func (m *SkillManager) Get(name string) (Skill, bool) {
 	return find(m.All(), name)
 }
@@ -150,15 +147,15 @@ func find(all []Skill, name string) (Skill, bool) {
 	return all[i], true
 }
 
-// Problems returns what is wrong with skills.
+// Problems returns the problems of the skill files.
 func (m *SkillManager) Problems() []fault.Problem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clip(m.problems)
 }
 
-// Activatable returns the skill of a name that can be activated. The error, of
-// code invalid_tool_params, lists the names.
+// Activatable returns the skill with a name if it can be activated. The error, of code
+// invalid_tool_params, lists the names of those that can.
 func (m *SkillManager) Activatable(name string) (Skill, error) {
 	enabled := m.Enabled()
 	if s, ok := find(enabled, name); ok {
@@ -177,8 +174,8 @@ func (m *SkillManager) Activatable(name string) (Skill, error) {
 	return Skill{}, e
 }
 
-// namesIn returns the names of skills as far as they have so many bytes, and how
-// many there are more.
+// namesIn returns the names of skills up to a number of bytes, and the number of omitted
+// ones.
 func namesIn(all []Skill, bytes int) []string {
 	var names []string
 	for i, s := range all {

@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// write makes a skill in a directory and returns the directory.
+// write creates a skill in a directory and returns the directory.
 func write(t *testing.T, folder, name, description string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
@@ -54,8 +54,8 @@ func said(m *skills.SkillManager) string {
 	return b.String()
 }
 
-// EX-05: of one name in all scopes the latest holds, with a warning unless it
-// takes the place of a built-in one; within a scope the later directory goes before.
+// EX-05: of equal names in all scopes the last one wins, with a warning unless it
+// replaces a built-in skill; within a scope the later directory takes precedence.
 func TestScopes(t *testing.T) {
 	top := tempDir(t)
 	folder := func(name string, scope skills.Scope) skills.Folder {
@@ -122,7 +122,7 @@ func TestDisabled(t *testing.T) {
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 }
 
-// A SKILL.md is looked for in the directory itself and one level below.
+// A SKILL.md is read in the directory itself and one level below.
 func TestWhereSkillsAre(t *testing.T) {
 	top := tempDir(t)
 	write(t, top, "top", "d")
@@ -140,8 +140,8 @@ func TestWhereSkillsAre(t *testing.T) {
 	require.Contains(t, said(m), "takes the place of", "the link names it again")
 }
 
-// A directory, a file or a whole directory of skills that leads out of its place is
-// refused with a word.
+// A link that leaves its directory is refused with a problem, for a file, a skill
+// directory and a directory of skills.
 func TestLinksOut(t *testing.T) {
 	top := tempDir(t)
 	write(t, filepath.Join(top, "outside"), "outside", "d")
@@ -168,7 +168,7 @@ func TestLinksOut(t *testing.T) {
 	require.Contains(t, said(m), "leads out of")
 }
 
-// A thousand skills are found, listed within bounds, and known by name.
+// A thousand skills are found, listed within bounds, and available by name.
 func TestThousand(t *testing.T) {
 	top := tempDir(t)
 	for i := range 1000 {
@@ -196,7 +196,7 @@ func TestDiscoverIsCancelled(t *testing.T) {
 	require.Equal(t, []string{"a"}, names(m.All()))
 }
 
-// Variables of an extension are filled in.
+// Variables of an extension are expanded.
 func TestExpand(t *testing.T) {
 	top := tempDir(t)
 	require.NoError(t, os.WriteFile(filepath.Join(top, skills.FileName), []byte("---\nname: a\ndescription: in ${x}\n---\nRun ${x}/run.\n"), 0o600))
@@ -205,7 +205,7 @@ func TestExpand(t *testing.T) {
 	require.Equal(t, []string{"in /opt", "Run /opt/run."}, []string{s.Description, s.Body})
 }
 
-// It may be used from everywhere at once.
+// A manager is safe for concurrent use.
 func TestManagerAtOnce(t *testing.T) {
 	top := tempDir(t)
 	write(t, filepath.Join(top, "a"), "a", "d")
@@ -227,7 +227,7 @@ func TestManagerAtOnce(t *testing.T) {
 	require.Equal(t, []string{"a"}, names(m.Enabled()))
 }
 
-// fettle's own skills can be used as they are.
+// The built-in skills are valid.
 func TestBuiltIn(t *testing.T) {
 	all, err := skills.BuiltIn()
 	require.NoError(t, err)

@@ -22,19 +22,19 @@ const (
 	maxDescription = 4 << 10   // bytes
 )
 
-// Source says where a skill comes from.
+// Source is the origin of a skill.
 type Source struct {
 	Path      string // of the file, absolute; "" for none
 	Scope     Scope
 	Extension string
 }
 
-// Parse reads a SKILL.md (EX-04): a YAML front matter between lines of three
-// hyphens, with name and description, and the instructions. It is lenient: keys
-// that it does not know are kept in Extra; where the YAML cannot be read, which is
-// a problem with its line, or lacks a name or a description, the lines that begin
-// with name: and description: are taken as they stand, with the indented lines
-// that follow. ok is false, with a problem that says why, where there is no skill.
+// Parse reads a SKILL.md: a YAML front matter between lines of three hyphens, with name
+// and description, and the instructions. It is lenient. Unknown keys are kept in Extra.
+// If the YAML is invalid, which is a problem with its line, or has no name or
+// description, the lines that begin with name: and description: are read as plain text,
+// with the indented lines that follow. ok is false, with a problem that gives the
+// reason, if there is no skill.
 func Parse(data []byte, from Source) (s Skill, problems []fault.Problem, ok bool) {
 	p := &parsing{path: from.Path}
 	sum := sha256.Sum256(data)
@@ -46,7 +46,7 @@ func Parse(data []byte, from Source) (s Skill, problems []fault.Problem, ok bool
 	return s, p.problems, ok
 }
 
-// parsing is one file that is read.
+// parsing is the state of one Parse.
 type parsing struct {
 	path     string
 	problems []fault.Problem
@@ -56,35 +56,35 @@ func (p *parsing) warn(line int, message, remedy string) {
 	p.problems = append(p.problems, fault.Problem{Path: p.path, Line: line, Message: message, Remedy: remedy})
 }
 
-// lose says why there is no skill.
-func (p *parsing) lose(line int, message, remedy string) bool {
+// fail reports the problem that invalidates the skill.
+func (p *parsing) fail(line int, message, remedy string) bool {
 	p.problems = append(p.problems, fault.Problem{Path: p.path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 	return false
 }
 
 func (p *parsing) parse(data []byte, s *Skill) bool {
 	if len(data) > MaxFile {
-		return p.lose(0, fmt.Sprintf("The skill has more than %d KiB and was not read.", MaxFile>>10),
-			"Move what is not always needed into files beside it, and name them in the SKILL.md.")
+		return p.fail(0, fmt.Sprintf("The skill has more than %d KiB and was not read.", MaxFile>>10),
+			"Move details into other files of its directory, and name them in the SKILL.md.")
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return p.lose(0, "The skill is no text in UTF-8.", "Save it as UTF-8.")
+		return p.fail(0, "The skill is no text in UTF-8.", "Save it as UTF-8.")
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	front, before, body, found := position.SplitFrontMatter(text)
 	if !found {
-		return p.lose(1, "The skill has no front matter: its first line must be three hyphens, and another such line must follow.",
+		return p.fail(1, "The skill has no front matter: its first line must be three hyphens, and another such line must follow.",
 			"Begin the file with lines of ---, name: …, description: …, ---.")
 	}
 	s.Body = strings.TrimSpace(body)
 	p.front(front, before, s)
 	switch {
 	case s.Name == "":
-		return p.lose(before+1, "The skill has no name.", "Add a line name: NAME to its front matter.")
+		return p.fail(before+1, "The skill has no name.", "Add a line name: NAME to its front matter.")
 	case s.Description == "":
-		return p.lose(before+1, fmt.Sprintf("The skill %q has no description, by which it is chosen.", s.Name),
-			"Add a line description: WHAT IT IS FOR AND WHEN TO USE IT.")
+		return p.fail(before+1, fmt.Sprintf("The skill %q has no description, by which it is chosen.", s.Name),
+			"Add a line description: PURPOSE AND OCCASION.")
 	}
 	if len(s.Description) > maxDescription {
 		s.Description = escape.Head(s.Description, maxDescription)
@@ -138,8 +138,8 @@ type plainLine struct {
 	number int // 1-based, in the front matter
 }
 
-// plainLines reads lines of KEY: TEXT, in which indented lines go on with the
-// text. The first of equal keys counts.
+// plainLines reads lines of KEY: TEXT; indented lines continue the text. The first of
+// equal keys wins.
 func plainLines(front string) map[string]plainLine {
 	found := map[string]plainLine{}
 	last, number := "", 0
@@ -170,7 +170,7 @@ func plainLines(front string) map[string]plainLine {
 	return found
 }
 
-// blockSign drops the signs that begin a text of several lines.
+// blockSign removes the indicator of a block scalar.
 func blockSign(text string) string {
 	if strings.Trim(text, "|>+-") == "" {
 		return ""
@@ -178,7 +178,7 @@ func blockSign(text string) string {
 	return text
 }
 
-// unquoted takes a pair of quotes off.
+// unquoted removes a pair of quotes.
 func unquoted(text string) string {
 	if n := len(text); n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
 		return strings.TrimSpace(text[1 : n-1])
@@ -186,8 +186,8 @@ func unquoted(text string) string {
 	return text
 }
 
-// cleanName makes a name of a text: what cannot stand in the name of a file, or is
-// not seen, is a hyphen, blanks are one blank, and a long one is cut.
+// cleanName returns a valid name: characters that are invalid in file names or invisible
+// become hyphens, white space becomes one space, and a long name is cut.
 func cleanName(text string) string {
 	text = escape.OneLine(strings.Map(func(r rune) rune {
 		switch {

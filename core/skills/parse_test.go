@@ -12,7 +12,7 @@ import (
 
 const plain = "---\nname: release\ndescription: How it is released.\n---\nDo this.\n"
 
-// EX-04: name, description and body; keys that are not known are kept.
+// EX-04: name, description and body; unknown keys are kept.
 func TestParse(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text     string
@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 			tt.want.Path, tt.want.Dir, tt.want.Scope, tt.want.Hash = "/s/SKILL.md", "/s", skills.ScopeUser, s.Hash
 			require.Equal(t, tt.want, s)
 			if tt.problems == nil && name == "raw control character" {
-				return // whether YAML takes it is the library's to say
+				return // the library decides whether it is valid YAML
 			}
 			require.Len(t, problems, len(tt.problems))
 			for i, part := range tt.problems {
@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What cannot be a skill is told with the reason and the place.
+// An invalid skill is reported with reason and position.
 func TestParseLost(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"no front matter":  {"# Title\n", ":1: The skill has no front matter"},

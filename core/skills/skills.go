@@ -1,5 +1,5 @@
-// Package skills finds SKILL.md files, says which skills there are and which of
-// them can be activated, and has the tool that activates one.
+// Package skills finds SKILL.md files, manages which skills can be activated, and
+// provides the tool that activates a skill.
 package skills
 
 import (
@@ -11,49 +11,48 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Skill is a SKILL.md file: instructions for a kind of work, which a model is
-// given when it activates the skill (EX-04). It is not changed once a
-// [SkillManager] has it.
+// Skill is a SKILL.md file: instructions for a kind of work, which a model receives when
+// it activates the skill. It is immutable once a [SkillManager] has it.
 type Skill struct {
-	Name        string // without `: \ / < > * ? " |` and control characters; letter case does not tell two apart
+	Name        string // without `: \ / < > * ? " |` and control characters; compared without letter case
 	Description string // by which a model chooses it
 	Body        string // the instructions; may be empty
-	Path        string // of the SKILL.md, absolute, links resolved; "" for one that no file holds
-	Dir         string // the directory of Path, which a session may read once the skill is active
+	Path        string // of the SKILL.md, absolute, links resolved; "" if it has no file
+	Dir         string // the directory of Path, readable for a session once the skill is active
 	Scope       Scope
-	Extension   string         // that brought it; "" elsewhere
+	Extension   string         // its extension; "" if it has none
 	Extra       map[string]any // the other keys of the front matter, as plain values
-	// Hash is the SHA-256 of the file, in lower-case hex; "" where there is none.
+	// Hash is the SHA-256 of the file, in lower-case hex; "" without a file.
 	Hash string
-	// Disabled says that it cannot be activated. It is for a manager to set.
+	// Disabled: it cannot be activated. A manager sets it.
 	Disabled bool
 }
 
-// Scope says who gives a skill.
+// Scope is the origin of a skill.
 type Scope string
 
-// The scopes, in the order in which a later one takes the place of an earlier one
-// of the same name (EX-05).
+// The scopes, in order of precedence: a later one replaces an earlier one with the same
+// name.
 const (
 	ScopeBuiltIn   Scope = "built-in" // fettle, or the embedder
 	ScopeExtension Scope = "extension"
 	ScopeUser      Scope = "user"
-	ScopeWorkspace Scope = "workspace" // the project, where its directory is trusted
+	ScopeWorkspace Scope = "workspace" // the project, if its directory is trusted
 )
 
-// rank orders scopes; one that is not known comes first.
+// rank orders scopes; an unknown one comes first.
 func (s Scope) rank() int {
 	return slices.Index([]Scope{ScopeBuiltIn, ScopeExtension, ScopeUser, ScopeWorkspace}, s)
 }
 
-// same reports whether two names are those of one skill.
+// same reports whether two names denote the same skill.
 func same(a, b string) bool { return strings.EqualFold(a, b) }
 
-// replaced is the skills of one session: those that a later one of their name
-// replaces are gone, with a problem unless they are built in (EX-05).
+// replaced returns the skills of a session without those that a later one with the same
+// name replaces. Each replaced skill is a problem, unless it is built in.
 func replaced(all []Skill) (kept []Skill, problems []fault.Problem) {
 	if slices.IsSortedFunc(all, func(a, b Skill) int { return cmp.Or(byName(a, b), -1) }) {
-		return all, nil // as fettle's own are; none has the name of another
+		return all, nil // as the built-in skills are; all names differ
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Skill) int { return cmp.Compare(a.Scope.rank(), b.Scope.rank()) })
@@ -77,10 +76,10 @@ func replaced(all []Skill) (kept []Skill, problems []fault.Problem) {
 	return kept, problems
 }
 
-// byName compares names in any letter case.
+// byName compares names without letter case.
 func byName(a, b Skill) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) }
 
-// origin says in words whose skill it is.
+// origin names the origin of a skill in messages.
 func (s Skill) origin() string {
 	if s.Extension != "" {
 		return "extension " + s.Extension

@@ -12,18 +12,18 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Bounds of what a model is told.
+// Bounds of text for a model.
 const (
 	maxListing = 32 << 10 // bytes of the list of skills
 	maxListed  = 1 << 10  // bytes of one description in it
-	maxTree    = 200      // lines of the tree of a skill's directory
-	maxDepth   = 5        // directories in each other in it
+	maxTree    = 200      // lines of a directory tree
+	maxDepth   = 5        // depth of a directory tree
 )
 
-// Listing is what a system prompt tells of skills: each with its name, its
-// description and where it is, between marks that their words cannot close. It is
-// about 32 KiB at most: where the descriptions do not fit they are cut alike, and
-// skills beyond that are counted. "": there are none.
+// Listing returns the list of skills for a system prompt: each with its name, its
+// description and its location, between marks that the text cannot close. It has about
+// 32 KiB at most: long descriptions are cut alike, and skills beyond the limit are
+// counted. "": no skills.
 func Listing(all []Skill) string {
 	if len(all) == 0 {
 		return ""
@@ -53,7 +53,7 @@ func Listing(all []Skill) string {
 	return b.String()
 }
 
-// location is where a skill is, for a model.
+// location returns the location of a skill for a model.
 func (s Skill) location() string {
 	if s.Path == "" {
 		return string(s.Scope)
@@ -61,7 +61,7 @@ func (s Skill) location() string {
 	return s.Path
 }
 
-// escaped is a text that holds no mark.
+// escaped returns a text that contains no mark.
 func escaped(text string) string {
 	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 	for _, tag := range []string{"available_skills", "skill", "name", "description", "location"} {
@@ -70,9 +70,8 @@ func escaped(text string) string {
 	return escape.Quoted(text)
 }
 
-// Text is what a model is told of a skill that it works with: its instructions and
-// the names in its directory, between marks that neither can close. The error is that
-// of ctx.
+// Text returns a skill as the model receives it on activation: its instructions and its
+// directory tree, between marks that neither can close. The error is that of ctx.
 func Text(ctx context.Context, s Skill) (string, error) {
 	tree, err := Tree(ctx, s)
 	if err != nil {
@@ -83,11 +82,11 @@ func Text(ctx context.Context, s Skill) (string, error) {
 		escape.Quoted(s.Name), marked(s.Body), marked(tree)), nil
 }
 
-// Tells reports whether an answer to a model holds what [Text] tells of a skill, or the
-// beginning of it.
+// Tells reports whether an answer to a model contains the result of [Text] for a skill,
+// or its beginning.
 func Tells(answer string) bool { return strings.Contains(answer, "<activated_skill") }
 
-// marked is a text that closes no mark of [Text].
+// marked returns a text that closes no mark of [Text].
 func marked(text string) string {
 	for _, tag := range []string{"activated_skill", "instructions", "available_resources"} {
 		text = tools.EscapeTag(text, tag)
@@ -95,9 +94,9 @@ func marked(text string) string {
 	return text
 }
 
-// Tree lists what lies in a skill's directory, a name a line below the directory itself,
-// what is in a directory indented; at most 200 lines. It is "" for a skill without a
-// directory. Links are named and not followed. The error is that of ctx.
+// Tree lists a skill's directory, one name a line, with the content of directories
+// indented; at most 200 lines. It is "" for a skill without a directory. Links are named
+// and not followed. The error is that of ctx.
 func Tree(ctx context.Context, s Skill) (string, error) {
 	if s.Dir == "" {
 		return "", nil
@@ -113,7 +112,7 @@ func Tree(ctx context.Context, s Skill) (string, error) {
 	return t.b.String(), nil
 }
 
-// tree is a directory that is being listed.
+// tree is the listing of one directory.
 type tree struct {
 	b    strings.Builder
 	left int // lines
@@ -156,5 +155,5 @@ func (t *tree) folder(ctx context.Context, path string, depth int) error {
 	return nil
 }
 
-// quoted returns a name as a message may hold it.
+// quoted returns a name quoted for a message.
 func quoted(name string) string { return tools.Quote(name, maxName) }

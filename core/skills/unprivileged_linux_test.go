@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// What its reader may not read loses only itself.
+// An unreadable file affects no other.
 func TestUnreadable(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		write(t, filepath.Join(top, "skills", "a"), "a", "d")

@@ -1,9 +1,9 @@
-// Package editdistance counts the changes between two words, so that a message can
-// name the word that was probably meant.
+// Package editdistance computes edit distances between words, so that a message can
+// suggest the intended word.
 package editdistance
 
-// Of returns Levenshtein's distance: how many elements have to be added, dropped or
-// changed to make b of a.
+// Of returns the Levenshtein distance of a and b: the number of insertions, deletions
+// and substitutions.
 func Of[E comparable](a, b []E) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -1,5 +1,5 @@
-// Package fuzzseed gives a fuzz target its committed inputs, which lie in one
-// archive per target, testdata/fuzz/NAME.txtar. Tests only.
+// Package fuzzseed loads the committed inputs of a fuzz target from its archive,
+// testdata/fuzz/NAME.txtar. Tests only.
 package fuzzseed
 
 import (

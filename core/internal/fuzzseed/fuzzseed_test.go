@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The archive's input is a seed like any other: the target sees its values.
+// The input in the archive is a regular seed: the target receives its values.
 func FuzzAdd(f *testing.F) {
 	Add(f)
 	seen := false

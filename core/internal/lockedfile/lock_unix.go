@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TryLock takes the lock of an open file, which ends with the descriptor, however the
-// process ends. The error is [ErrBusy] while another process has it.
+// TryLock locks an open file. The lock ends with the descriptor, however the process
+// ends. The error is [ErrBusy] while another process has the lock.
 func TryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -27,16 +27,16 @@ func TryLock(f *os.File) error {
 	}
 }
 
-// Unlock gives the lock back. Closing the file does that only once no child has
-// its descriptor, which one that is being started has until it runs its program.
+// Unlock releases the lock. Closing the file is not enough while a child process has its
+// descriptor; a child that is being started has it until it runs its program.
 func Unlock(f *os.File) {
 	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
 	runtime.KeepAlive(f)
 }
 
-// lockDirectory takes the lock of a directory itself, so that no file is left
-// behind. On file systems without such locks it locks nothing; what another
-// process saves is noticed all the same.
+// lockDirectory locks a directory itself, so that no lock file is left. On file systems
+// without such locks it does nothing; changes by other processes are detected all the
+// same.
 func lockDirectory(ctx context.Context, dir string) (unlock func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {

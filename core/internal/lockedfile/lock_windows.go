@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TryLock takes the lock of an open file, which ends with the descriptor. It is of
-// a byte far behind any that is written, as a locked byte cannot be read. The error
-// is [ErrBusy] while another process has it.
+// TryLock locks an open file. The lock ends with the descriptor. It covers one byte far
+// behind the content, because a locked byte cannot be read. The error is [ErrBusy] while
+// another process has the lock.
 func TryLock(f *os.File) error {
 	beyond := windows.Overlapped{OffsetHigh: 1 << 30}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &beyond)
@@ -23,10 +23,11 @@ func TryLock(f *os.File) error {
 	return err
 }
 
-// Unlock leaves it to the closing of the file, whose handle no child has.
+// Unlock does nothing: closing the file releases the lock, because no child has its
+// handle.
 func Unlock(*os.File) {}
 
-// lockDirectory takes the lock of a directory by a file in it, which stays there.
+// lockDirectory locks a directory through a lock file in it, which stays there.
 func lockDirectory(ctx context.Context, dir string) (unlock func(), err error) {
 	return Lock(ctx, filepath.Join(dir, ".fettle.lock"))
 }

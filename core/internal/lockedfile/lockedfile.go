@@ -1,5 +1,5 @@
-// Package lockedfile reads small files of the user's, and replaces them in one
-// step, under a lock that calls of this and of other processes share.
+// Package lockedfile reads small files of the user, and replaces them atomically under a
+// lock that concurrent calls and processes share.
 package lockedfile
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Modes of what is made: such files are their owner's alone.
+// Modes of new files and directories: only the owner has access.
 const (
 	FileMode   fs.FileMode = 0o600
 	FolderMode fs.FileMode = 0o700
@@ -20,16 +20,15 @@ const (
 // ErrBusy is returned by [TryLock] while another process has the lock.
 var ErrBusy = errors.New("locked by another process")
 
-// Pauses between two tries to get the lock.
+// Pauses between two attempts to lock.
 const (
 	firstPause = time.Millisecond
 	longPause  = 20 * time.Millisecond
 )
 
-// Lock takes the lock that the file at path stands for, which is made where it
-// is missing, and waits for it until ctx ends. A second Lock of the same process
-// waits too; a process that ends has the lock no more. The lock file stays: who
-// removed it could remove another's.
+// Lock locks the file at path, which is created if it is missing, and waits until ctx
+// ends. A second Lock in the same process waits too. The lock ends with the process. The
+// lock file stays, because removing it could remove the lock of another process.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, FileMode)
 	if err != nil {
@@ -38,7 +37,7 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return wait(ctx, f)
 }
 
-// wait takes the lock of an open file, which it closes if that fails.
+// wait locks an open file, and closes it on failure.
 func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := ctx.Err()
@@ -46,10 +45,10 @@ func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 			err = TryLock(f)
 		}
 		if err == nil {
-			return func() { _ = f.Close() }, nil // which gives the lock back
+			return func() { _ = f.Close() }, nil // which releases the lock
 		}
 		if !errors.Is(err, ErrBusy) {
-			_ = f.Close() // the other error is the one to tell
+			_ = f.Close() // the other error is returned
 			return nil, err
 		}
 		select {
@@ -59,8 +58,8 @@ func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 	}
 }
 
-// LockOf takes the lock of the file at path, the file beside it with .lock behind
-// its name, see [Lock]. The directory of the two is made where it is missing.
+// LockOf locks the file at path through the lock file path.lock, see [Lock]. Their
+// directory is created if it is missing.
 func LockOf(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), FolderMode); err != nil {
 		return nil, err
@@ -68,9 +67,8 @@ func LockOf(ctx context.Context, path string) (unlock func(), err error) {
 	return Lock(ctx, path+".lock")
 }
 
-// Replace puts text in the place of the file at path in one step, durably, with
-// mode 0600. The caller has the lock, so what a killed process left under the
-// temporary name is rubbish.
+// Replace replaces the file at path atomically and durably, with mode 0600. The caller
+// has the lock, so a file with the temporary name is left from a killed process.
 func Replace(path string, text []byte) (err error) {
 	temp := path + ".tmp"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +80,7 @@ func Replace(path string, text []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(temp) // the next one does, if this fails
+			_ = os.Remove(temp) // the next call does, if this fails
 		}
 	}()
 	_, err = f.Write(text)

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Many writers that each add one lose nothing.
+// Concurrent writers lose no update.
 func TestNothingIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n")
 	require.NoError(t, os.WriteFile(path, []byte("0"), 0o644))

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Why a file is not read. ErrTooLarge is the class of an error that names the limit.
+// Errors of reading a file. ErrTooLarge is the class of an error that names the limit.
 var (
 	ErrNotRegular = errors.New("it is no regular file")
 	ErrTooLarge   = errors.New("it is too large")
 )
 
-// tooLarge is the limit, in bytes, that a file exceeds.
+// tooLarge is the exceeded limit, in bytes.
 type tooLarge int64
 
 func (e tooLarge) Error() string { return fmt.Sprintf("it has more than %d bytes", int64(e)) }
 
 func (e tooLarge) Is(target error) bool { return target == ErrTooLarge }
 
-// Open opens a file for reading. It does not wait for the other end of a pipe.
-// While another program holds a lease that excludes readers, as a commit does for
-// some microseconds, it tries again for up to 100 ms. The caller closes the file.
+// Open opens a file for reading. It does not block on a pipe without a writer. While
+// another program has a lease that excludes readers, as a commit has for some
+// microseconds, it tries again for up to 100 ms. The caller closes the file.
 func Open(path string) (*os.File, error) {
 	const longest, pause = 100 * time.Millisecond, time.Millisecond
 	for start := time.Now(); ; time.Sleep(pause) {

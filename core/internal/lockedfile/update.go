@@ -10,27 +10,26 @@ import (
 	"path/filepath"
 )
 
-// ErrLoop is returned where symbolic links lead in a circle, or are more than
-// [MaxLinks] in a row.
+// ErrLoop is returned for symbolic links that form a loop, or for more than [MaxLinks]
+// in a row.
 var ErrLoop = errors.New("its links lead in a circle")
 
-// MaxLinks is how many symbolic links are followed, one after the other.
+// MaxLinks is the maximum number of symbolic links that are followed.
 const MaxLinks = 40
 
-// errMoved says that another program has saved the file meanwhile.
+// errMoved: another program has saved the file in the meantime.
 var errMoved = errors.New("another program saved the file at the same moment")
 
-// Update replaces the text of the file at path by what change makes of it; text is
-// nil where there is no file. The file, of at most limit bytes before and after, and
-// its directory are made where they are missing. A link is followed. The file keeps
-// its mode; a new one has [FileMode]. A text that change does not alter is not
-// written.
+// Update replaces the text of the file at path with the result of change, which receives
+// nil if the file does not exist. The file, of at most limit bytes before and after, and
+// its directory are created if they are missing. A link is followed. The file keeps its
+// mode; a new one has [FileMode]. An unchanged text is not written.
 //
-// Updates of this and other processes in the same directory wait for each other
-// until ctx ends. What a program saves that does not wait is noticed: change is
-// called again with its text. The new text is flushed, and put in place in one step.
-// An error of change is returned as it is; then, as with each other error, the file
-// is as it was and nothing is left beside it.
+// Concurrent updates in the same directory, also by other processes, wait for each other
+// until ctx ends. A change by a program that does not use the lock is detected: change
+// is called again with the new text. The new text is flushed and replaces the old one
+// atomically. An error of change is returned as it is. After any error the file is
+// unchanged and no temporary file is left.
 func Update(ctx context.Context, path string, limit int64, change func(text []byte) ([]byte, error)) error {
 	target, err := Follow(path)
 	if err != nil {
@@ -74,8 +73,9 @@ func updateOnce(ctx context.Context, target string, limit int64, change func(tex
 	return replaceIf(target, limit, old, text, missing)
 }
 
-// Follow returns the absolute path to which a path leads if it is a symbolic link,
-// even one to nothing; else its own. Links above its last element stay.
+// Follow returns the absolute path of the target if path is a symbolic link, even if the
+// target does not exist; otherwise the absolute path. Links above the last element are
+// not resolved.
 func Follow(path string) (string, error) {
 	target, err := filepath.Abs(path)
 	for range MaxLinks {
@@ -101,8 +101,8 @@ func Follow(path string) (string, error) {
 	return "", ErrLoop
 }
 
-// replaceIf puts text in the place of old, which target held, or of nothing. It
-// returns errMoved if target holds something else by now.
+// replaceIf replaces old, the previous content of target or nil for a missing file. It
+// returns errMoved if the content has changed.
 func replaceIf(target string, limit int64, old, text []byte, missing bool) (err error) {
 	mode := FileMode
 	if info, err := os.Stat(target); err == nil {
@@ -115,7 +115,7 @@ func replaceIf(target string, limit int64, old, text []byte, missing bool) (err 
 	}
 	defer func() {
 		if err != nil {
-			_ = f.Close() // closed already, or what failed before is the news
+			_ = f.Close() // closed already, or an earlier error is returned
 			_ = os.Remove(temp)
 		}
 	}()
@@ -146,8 +146,8 @@ func replaceIf(target string, limit int64, old, text []byte, missing bool) (err 
 	return nil
 }
 
-// flush makes a new name durable where the platform can. If that fails, the name
-// is there all the same, and a power cut may take it back.
+// flush makes a new name durable if the platform can. After a failure the name exists,
+// but may be lost in a power failure.
 func flush(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {

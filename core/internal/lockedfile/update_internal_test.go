@@ -24,8 +24,8 @@ func adding(text string) func([]byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) { return append(old, text...), nil }
 }
 
-// A program that saves the file meanwhile, without waiting for anybody, is noticed,
-// and nothing is left beside the file.
+// A change by a program that does not use the lock is detected, and no temporary file is
+// left.
 func TestReplaceNotices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		there, old string
@@ -55,7 +55,7 @@ func TestReplaceNotices(t *testing.T) {
 	}
 }
 
-// What another program saves while change runs is changed instead.
+// A change by another program while change runs is preserved.
 func TestUpdateBeginsAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	calls := 0
@@ -94,7 +94,7 @@ func TestUpdateKeepsToTheLimit(t *testing.T) {
 	require.EqualError(t, Update(t.Context(), path, 3, adding("")), "it has more than 3 bytes")
 }
 
-// A link is followed, even to what is not there yet; a circle is not.
+// A link is followed, even to a missing file; a loop is refused.
 func TestUpdateFollowsLinks(t *testing.T) {
 	top := t.TempDir()
 	link, target := filepath.Join(top, "home", "a"), filepath.Join(top, "dotfiles", "a")

@@ -10,7 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// JSON is a value of JSON, with comments and trailing commas.
+// JSON is a JSON document with comments and trailing commas.
 type JSON struct {
 	Text []byte // without a byte order mark
 	Tree hujson.Value
@@ -18,8 +18,8 @@ type JSON struct {
 	lines lines
 }
 
-// Limit says how deep the values of a document may stand in each other: the parser
-// calls itself for each, and a process whose stack is full cannot go on.
+// Limit bounds the nesting of a document: the parser is recursive, and a stack overflow
+// ends the process.
 type Limit struct {
 	Depth   int
 	Message string // of the error, a clause
@@ -36,14 +36,15 @@ func ParseJSON(data []byte, limit Limit) (*JSON, error) {
 		return nil, d.Errorf(at, "it is not UTF-8")
 	}
 	var err error
-	// The line end is for a comment that ends the file, which the parser does not take.
+	// The parser requires a line end after a comment at the end of the file.
 	if d.Tree, err = hujson.Parse(slices.Concat(d.Text, []byte("\n"))); err != nil {
 		return nil, d.syntax(err)
 	}
 	return d, nil
 }
 
-// syntax returns an error of the parser with its place, which is not behind the end.
+// syntax returns an error of the parser with its position, which is never behind the
+// end.
 func (d *JSON) syntax(err error) *Error {
 	e := &Error{Message: strings.TrimPrefix(err.Error(), "hujson: ")}
 	if _, scanErr := fmt.Sscanf(e.Message, "line %d, column %d:", &e.Line, &e.Column); scanErr == nil {
@@ -55,7 +56,7 @@ func (d *JSON) syntax(err error) *Error {
 	return e
 }
 
-// Errorf returns an error with the place of an offset.
+// Errorf returns an error with the position of an offset.
 func (d *JSON) Errorf(offset int, format string, args ...any) *Error {
 	line, column := d.Place(offset)
 	return &Error{line, column, fmt.Sprintf(format, args...)}
@@ -122,8 +123,8 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-// tooDeep returns where values stand deeper in each other than so many, texts and
-// comments aside.
+// tooDeep returns the offset at which values are nested deeper than most. Strings and
+// comments are skipped.
 func tooDeep(data []byte, most int) (at int, deep bool) {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -144,7 +145,7 @@ func tooDeep(data []byte, most int) (at int, deep bool) {
 				}
 			}
 			if end < 0 {
-				return 0, false // the parser goes no deeper either
+				return 0, false // the parser stops here too
 			}
 			i += end
 		case '[', '{':

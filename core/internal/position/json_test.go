@@ -24,7 +24,7 @@ func TestParseJSON(t *testing.T) {
 	require.Equal(t, "line 2, column 9: a list of 1", d.Errorf(at, "a list of %d", 1).Error())
 }
 
-// A mistake has its place, which lies in the document; what could cost much is refused.
+// An error has a position within the document; expensive input is refused.
 func TestParseJSONRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n\"a\": \xff}":              "line 2, column 6: it is not UTF-8",

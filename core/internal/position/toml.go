@@ -17,7 +17,7 @@ var (
 	errDeep  = errors.New("a key has too many dots")
 )
 
-// maxDots bounds the parts of a key, and with them the memory that a file takes.
+// maxDots bounds the parts of a key, and with them the memory of a document.
 const maxDots = 100
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -25,7 +25,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // ParseTOML reads a document. Offsets count from data's first byte. The error is an
 // [*Error].
 func ParseTOML(data []byte) (*Table, error) {
-	if bytes.HasPrefix(data, byteOrderMark) { // spaces keep the offsets
+	if bytes.HasPrefix(data, byteOrderMark) { // spaces preserve the offsets
 		data = slices.Concat([]byte("   "), data[len(byteOrderMark):])
 	}
 	b := &builder{data: data, lines: linesOf(data)}
@@ -96,7 +96,7 @@ func (b *builder) keys(it unstable.Iterator) (keys []string, end int, err error)
 	return keys, end, nil
 }
 
-// lineEnd returns the offset behind the line that holds offset.
+// lineEnd returns the offset after the line that contains offset.
 func (b *builder) lineEnd(offset int) int {
 	if i := bytes.IndexByte(b.data[offset:], '\n'); i >= 0 {
 		return offset + i + 1
@@ -127,7 +127,7 @@ func (b *builder) build(root *Table) error {
 	return p.Error()
 }
 
-// header returns the table that the header of these keys begins or continues.
+// header returns the table that the header with these keys starts or continues.
 func (b *builder) header(root *Table, keys []string, array bool) (*Table, error) {
 	t, err := b.descend(root, keys[:len(keys)-1])
 	if err != nil {

@@ -15,14 +15,15 @@ import (
 // Bounds of a front matter, which is written by hand.
 const (
 	maxFrontMatter = 32 << 10
-	maxLines       = 2000 // as the YAML library compares each key with all others
+	maxLines       = 2000 // the YAML library compares each key with all others
 	maxNesting     = 20
-	maxNestingText = 1000 // what may begin a value within a value, as the library goes into itself for each
+	maxNestingText = 1000 // starts of nested values, for which the library is recursive
 )
 
-// ParseYAML reads a front matter that begins on the line after before; an empty one
-// is a [*Table]. Unsigned integers are float64. The error is an [*Error]. Anchors and aliases, which could make a small
-// file large, are refused, and so is what has more than 32 KiB or nests deeply.
+// ParseYAML reads a front matter that begins on the line after before; an empty one is a
+// [*Table]. Unsigned integers are float64. The error is an [*Error]. Anchors and
+// aliases, which could expand a small file, are refused, and so is a text of more than
+// 32 KiB or with deep nesting.
 func ParseYAML(text string, before int) (n Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -48,8 +49,8 @@ func ParseYAML(text string, before int) (n Node, err error) {
 	return convert(file.Docs[0].Body, before, 0)
 }
 
-// plainText is a line of a front matter whose value is a text without quotes
-// that looks like a key and its value.
+// plainText matches a line whose value is an unquoted string that looks like a key and
+// its value.
 var plainText = regexp.MustCompile(`(?m)^([A-Za-z_]+):[ \t]+([^\s"'\[{|>&*!%#@` + "`" + `].*: .*)$`)
 
 // QuoteYAML returns a front matter in which such texts stand in quotes, as their

@@ -51,7 +51,7 @@ func TestParseYAML(t *testing.T) {
 	require.IsType(t, &position.Table{}, empty.Value)
 }
 
-// Mistakes have a line of the file; what could cost much is refused.
+// Errors have a line of the file; expensive input is refused.
 func TestParseYAMLRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string

@@ -1,3 +1,3 @@
-// Package unprivileged lets a test that runs as root see what mode bits forbid
-// to everybody else. Only tests import it.
+// Package unprivileged runs a test without root rights, so that permission bits take
+// effect. Tests only.
 package unprivileged

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// Run runs the calling test again as nobody, for whom mode bits hold. In that
-// run it returns true and the directory that prepare, run by root, has filled; in
-// root's it returns false once the other has passed, and the test has nothing
-// left to do. The test is skipped where it cannot become another user.
+// Run runs the calling test again as the user nobody, to whom permission bits apply. In
+// that run it returns true and the directory that prepare, run by root, has filled. In
+// root's run it returns false after the other has passed, and the test has nothing left
+// to do. The test is skipped if the process cannot change its user.
 func Run(t *testing.T, prepare func(top string)) (top string, ok bool) {
 	t.Helper()
 	const variable, nobody = "FETTLE_TEST_UNPRIVILEGED", 65534
@@ -36,7 +36,7 @@ func Run(t *testing.T, prepare func(top string)) (top string, ok bool) {
 		t.Fatal(err)
 	}
 	prepare(top)
-	// The link stays executable where the name of the binary is out of reach.
+	// The link stays executable even if the path of the binary is out of reach.
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), variable+"="+top)
 	cmd.Dir = "/"

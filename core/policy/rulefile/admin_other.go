@@ -4,6 +4,6 @@ package rulefile
 
 import "github.com/fettle-dev/fettle/core/fault"
 
-// CheckAdmin answers nil: who may write to a directory is not in its mode here,
-// and the default rights of the administrator's directory keep users out.
+// CheckAdmin returns nil. File modes do not describe write access on Windows, and the
+// default rights of the administrator's directory exclude other users.
 func CheckAdmin(string) *fault.Problem { return nil }

@@ -13,12 +13,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// CheckAdmin says why the administrator's directory of policies must not be
-// loaded: it, the directory above it, or one of its policy files belongs to
-// somebody else than root or may be written to by others, and so it is where
-// links lead. nil: load it; so it is where nothing is there, and [Load] tells
-// what cannot be read. On Windows nothing is checked: who may write to a directory
-// is not in its mode there, and the directory's default rights keep users out.
+// CheckAdmin returns an error if the administrator's policy directory must not be
+// loaded: the directory, its parent or one of its policy files is owned by a user other
+// than root or is writable by others. Targets of links are checked too. A missing
+// directory is no error; [Load] reports unreadable files. On Windows nothing is checked.
 func CheckAdmin(dir string) *fault.Problem {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -34,7 +32,7 @@ func CheckAdmin(dir string) *fault.Problem {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			continue // nobody can read it
+			continue // unreadable for everyone
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		var why string

@@ -13,38 +13,37 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// SavedApprovals is the name of the file of saved approvals. What it allows in
-// the user's tier is marked as an approval ([policy.Rule.Approval]).
+// SavedApprovals is the name of the file of saved approvals. Its allow rules in the user
+// tier are marked as approvals ([policy.Rule.Approval]).
 const SavedApprovals = "auto-saved.toml"
 
-// remembers reports whether a rule of the file at path is a saved approval.
-func remembers(path string, rule policy.Rule) bool {
+// isSavedApproval reports whether a rule in the file at path is a saved approval.
+func isSavedApproval(path string, rule policy.Rule) bool {
 	return filepath.Base(path) == SavedApprovals && rule.Tier == policy.TierUser && rule.Decision == policy.Allow
 }
 
-// Append adds rules to the policy file of saved approvals. It makes
-// the file (mode 0600) and its directory (0700) if need be, and leaves every byte
-// that others have written as it is, comments too. A rule that is about the
-// same calls as one in the file widens that one's modes and redirections
-// instead of standing there twice.
+// Append adds rules to the policy file of saved approvals. It creates the file (mode
+// 0600) and its directory (0700) if they are missing, and preserves every existing byte,
+// including comments. If a rule for the same calls exists, its modes and redirections
+// are widened instead of adding a second rule.
 //
-// The file is replaced in one step, with what was written flushed, and only if
-// it reads back as it was meant. A link is followed. Calls of this and other
-// processes wait for each other, until ctx ends; a program that saves the file
-// without waiting is noticed, and its version is the one that is added to.
+// The file is replaced atomically and flushed, and only if the new text parses to the
+// intended rules. A link is followed. Concurrent calls, also of other processes, wait
+// for each other until ctx ends. If another program saves the file without the lock, the
+// change is detected and applied to the new version.
 //
-// A file that is no TOML is copied to backup, beside it, and begun anew; backup
-// is "" otherwise. If that copy cannot be made, nothing is written.
+// A file with a syntax error is copied to backup, in the same directory, and replaced by
+// a new one; backup is "" otherwise. If the copy fails, nothing is written.
 //
-// The error has code cancelled, invalid_config for a rule that cannot be
-// written to a file, or file_write_failure; then the file is as it was.
+// The error has code cancelled, invalid_config for a rule that cannot be written to a
+// file, or file_write_failure; the file is then unchanged.
 func Append(ctx context.Context, path string, rules []policy.Rule) (backup string, err error) {
 	for _, rule := range rules {
 		if err := rule.Validate(); err != nil {
 			return "", err
 		}
 	}
-	var refused error // of a rule, not of the file
+	var refused error // in a rule, not in the file
 	err = lockedfile.Update(ctx, path, MaxBytes, func(old []byte) ([]byte, error) {
 		text := old
 		if _, err := position.ParseTOML(old); err != nil {

@@ -38,7 +38,7 @@ func content(t *testing.T, path string) string {
 	return string(data)
 }
 
-// onlyFile checks that nothing is left beside the file.
+// onlyFiles checks that no other file is left in the directory.
 func onlyFiles(t *testing.T, folder string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -93,9 +93,8 @@ modes = ["default", "autoEdit", "yolo"]
 	onlyFiles(t, filepath.Dir(path), "auto-saved.toml")
 }
 
-// AR-27: what the file of saved approvals allows is marked as an approval, and
-// nothing else is: not what somebody has it deny, and not what a project calls
-// by that name.
+// AR-27: an allow rule in the file of saved approvals is marked as an approval. A deny
+// rule is not, nor is a rule in a project's file of the same name.
 func TestApproval(t *testing.T) {
 	text := allow() + deny()
 	for _, tt := range []struct {
@@ -114,7 +113,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// CF-07: everything else stays byte for byte.
+// CF-07: all other bytes are preserved.
 func TestAppendKeeps(t *testing.T) {
 	block := "[[rule]]\ndecision = \"allow\"\npriority = 950\ntoolName = \"run_shell_command\"\ncommandPrefix = \"ls\"\nmodes = [\"default\", \"autoEdit\", \"yolo\"]\n"
 	crlf := strings.ReplaceAll(block, "\n", "\r\n")
@@ -143,8 +142,8 @@ func TestAppendKeeps(t *testing.T) {
 	}
 }
 
-// A rule about the same calls is widened where it stands, so that approvals do
-// not pile up (gemini-cli 22169, 17953).
+// A rule for the same calls is widened in place, so that approvals do not accumulate
+// (gemini-cli 22169, 17953).
 func TestAppendMerges(t *testing.T) {
 	wider := approval("ls")
 	wider.AllowRedirection = true
@@ -202,7 +201,7 @@ func TestAppendMerges(t *testing.T) {
 	})
 }
 
-// What a file cannot say, and what a file has no place for, is refused and
+// A rule that TOML cannot express, or that has no position in the file, is refused and
 // nothing is written.
 func TestAppendRefuses(t *testing.T) {
 	narrow := approval("ls")
@@ -228,7 +227,7 @@ func TestAppendRefuses(t *testing.T) {
 	}
 }
 
-// A file that is no TOML is kept beside the new one; without a copy nothing is
+// A file with a syntax error is kept next to the new one; if the copy fails, nothing is
 // written.
 func TestAppendToBroken(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "a.toml"), "[[rule\n")
@@ -251,7 +250,7 @@ func TestAppendToBroken(t *testing.T) {
 	onlyFiles(t, filepath.Dir(path), "a.toml", "a.toml.bak", "a.toml.bak.1")
 }
 
-// A link is followed, even to what is not there yet.
+// A link is followed, even to a missing file.
 func TestAppendFollowsLinks(t *testing.T) {
 	top := t.TempDir()
 	target := filepath.Join(top, "dotfiles", "real.toml")
@@ -280,7 +279,7 @@ func TestAppendCancelled(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// One process: many at once.
+// One process: concurrent calls.
 func TestAppendAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.toml")
 	const callers, each = 4, 5
@@ -302,7 +301,7 @@ func TestAppendAtOnce(t *testing.T) {
 
 const appendTo = "FETTLE_TEST_APPEND"
 
-// CF-07: several processes that save at once lose nothing.
+// CF-07: concurrent processes lose no approval.
 func TestAppendFromProcesses(t *testing.T) {
 	processes, each := 4, 12
 	switch {

@@ -10,11 +10,11 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-const checkerLost = "The checker is left out, and what it may be meant for is asked about; the others hold."
+const checkerDropped = "The checker is not in force, and its calls are asked about; other rules are not affected."
 
-// checker reads one [[safety_checker]].
+// checker reads a [[safety_checker]].
 func (r *reader) checker(t *position.Table) {
-	f := r.fields(t, "", checkerLost)
+	f := r.fields(t, "", checkerDropped)
 	c := policy.CheckerFor(f.conditions())
 	if n, ok := f.integer("priority"); ok {
 		if n != int64(int32(n)) {
@@ -25,32 +25,32 @@ func (r *reader) checker(t *position.Table) {
 	f.checked(&c)
 	f.warnUnknown()
 	if slices.ContainsFunc(f.unknown(), func(e *position.Member) bool { return namesServer(e.Key, nearestKey(e.Key, f.known())) }) {
-		c.Tools, f.spoil = nil, true
+		c.Tools, f.invalid = nil, true
 	}
-	if !f.spoil {
+	if !f.invalid {
 		f.lastCheck(c.Validate())
 	}
-	r.acceptChecker(c, f.spoil)
+	r.acceptChecker(c, f.invalid)
 }
 
-// acceptChecker puts a checker in force, or the rule that asks in the place of one
-// that has a mistake, as far as the file may.
-func (r *reader) acceptChecker(c policy.Checker, spoilt bool) {
-	if spoilt {
-		r.file.StandIns = append(r.file.StandIns, insteadOf(c))
+// acceptChecker adds a valid checker, unless the file may not contain it. For an invalid
+// one it adds a stand-in rule that asks.
+func (r *reader) acceptChecker(c policy.Checker, invalid bool) {
+	if invalid {
+		r.file.StandIns = append(r.file.StandIns, checkerStandIn(c))
 		return
 	}
-	if why, remedy := r.mayNot(false, c.Modes); why != "" {
+	if why, remedy := r.whyIgnored(false, c.Modes); why != "" {
 		r.report(c.Line, "", KindIgnored, Warning, "The checker is ignored "+why, remedy)
 		return
 	}
 	r.file.Checkers = append(r.file.Checkers, c)
 }
 
-// externalName is what programs that check are called.
+// externalName matches the names of external checkers.
 var externalName = regexp.MustCompile(`^[a-z0-9-]+$`)
 
-// checked reads the table that says who checks.
+// checked reads the table checker.
 func (f *fields) checked(c *policy.Checker) {
 	f.need("checker")
 	e := f.get("checker")
@@ -62,13 +62,13 @@ func (f *fields) checked(c *policy.Checker) {
 		f.wrong(e, e.Line, e.Value, "a table")
 		return
 	}
-	in := f.r.fields(t, f.under+"checker.", f.lost)
+	in := f.r.fields(t, f.under+"checker.", f.effect)
 	in.program(c)
 	in.warnUnknown()
-	f.spoil = f.spoil || in.spoil
+	f.invalid = f.invalid || in.invalid
 }
 
-// program reads who checks.
+// program reads the type, name and configuration of a checker.
 func (in *fields) program(c *policy.Checker) {
 	in.need("type", "name")
 	switch in.choice([]string{"in-process", "external"}, "type") {
@@ -87,28 +87,27 @@ func (in *fields) program(c *policy.Checker) {
 	c.Config = in.settings("config")
 }
 
-// checkerKeys are the keys of a rule that hold checkers for what it is about.
+// checkerKeys are the keys of a rule that contain checkers.
 var checkerKeys = []string{checkerTable, "safety_checkers", "checker", "checkers"}
 
-// holdsCheckers reports whether a key of a rule, in any spelling, holds checkers.
+// holdsCheckers reports whether a key of a rule, in any spelling, contains checkers.
 func holdsCheckers(key string) bool {
 	return slices.ContainsFunc(checkerKeys, func(known string) bool { return folded(key) == folded(known) })
 }
 
-// nested reads the checkers that a rule brings along: one table or an array of them,
-// with the keys of checker or with checker itself, and perhaps a priority of its
-// own. They are due for the calls that the rule is about. A mistake in one drops a
-// rule that allows.
+// nested reads the checkers within a rule: one table or an array of tables, with the
+// keys of checker or with the key checker itself, and an optional priority. They apply
+// to the calls that the rule matches. A problem in one drops a rule that allows.
 func (f *fields) nested(rule policy.Rule) {
-	lost := "The rule holds, and what the checker may be meant for is asked about."
+	effect := "The rule applies, and the calls of the checker are asked about."
 	if rule.Decision != policy.Deny && rule.Decision != policy.AskUser {
-		lost = "The rule is left out, and what the checker may be meant for is asked about; the others hold."
+		effect = "The rule is not in force, and the calls of the checker are asked about; other rules are not affected."
 	}
 	for _, e := range f.t.Members {
 		if !holdsCheckers(e.Key) {
 			continue
 		}
-		f.asked[e.Key] = true
+		f.seen[e.Key] = true
 		items, isList := e.Value.([]position.Node)
 		if !isList || len(items) == 0 {
 			items = []position.Node{e.Node}
@@ -120,7 +119,7 @@ func (f *fields) nested(rule policy.Rule) {
 			if !ok {
 				t = &position.Table{Line: item.Line}
 			}
-			in := f.r.fields(t, clip(e.Key)+".", lost)
+			in := f.r.fields(t, clip(e.Key)+".", effect)
 			switch {
 			case !ok:
 				in.fail(item.Line, "", KindSchema, "It is "+describe(item.Value)+", and must be a table.", "")
@@ -134,13 +133,13 @@ func (f *fields) nested(rule policy.Rule) {
 			}
 			in.warnUnknown()
 			if slices.ContainsFunc(f.unknown(), func(e *position.Member) bool { return namesServer(e.Key, nearestKey(e.Key, f.known())) }) {
-				c.Tools, in.spoil = nil, true
+				c.Tools, in.invalid = nil, true
 			}
-			if !in.spoil && !f.spoil {
+			if !in.invalid && !f.invalid {
 				in.lastCheck(c.Validate())
 			}
-			f.r.acceptChecker(c, in.spoil || f.spoil)
-			f.spoil = f.spoil || in.spoil && rule.Decision != policy.Deny && rule.Decision != policy.AskUser
+			f.r.acceptChecker(c, in.invalid || f.invalid)
+			f.invalid = f.invalid || in.invalid && rule.Decision != policy.Deny && rule.Decision != policy.AskUser
 		}
 	}
 }
@@ -155,12 +154,12 @@ func (f *fields) contexts() []string {
 		}
 	}
 	if e != nil && contexts == nil {
-		return []string{} // none, which is not all
+		return []string{} // an empty list, which differs from nil
 	}
 	return contexts
 }
 
-// warnUnknown reports the keys that nobody reads where that cannot loosen.
+// warnUnknown reports unknown keys that cannot make a rule broader.
 func (f *fields) warnUnknown() {
 	for _, e := range f.unknown() {
 		remedy := "Remove it."

@@ -46,7 +46,7 @@ checker = {type = "in-process", name = "allowed-path"}
 	require.Equal(t, &no, file.Checkers[0].Confined)
 }
 
-// The examples of the manual hold what their tests say.
+// The examples of the manual pass their tests.
 func TestManual(t *testing.T) {
 	manual, err := os.ReadFile("../../../docs/policy.md")
 	require.NoError(t, err)
@@ -65,23 +65,23 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// A mistake in the condition drops what allows, and asks in the place of the
-// rest: about at least what it was about.
+// A mistake in the condition drops a rule that allows; other rules become ask rules that
+// match at least the same calls.
 func TestConfinedMistakes(t *testing.T) {
 	const shell = "toolName = \"run_shell_command\"\n"
 	for name, tt := range map[string]struct {
 		text, message string
 		kind          rulefile.Kind
-		about         []string // the tools that the rule in its place asks about
+		about         []string // the tools of the stand-in rule
 	}{
 		"a kind":       {"[[rule]]\n" + shell + "confined = \"landlock\"\ndecision = \"deny\"\npriority = 1", "a string, and must be true or false", rulefile.KindSchema, []string{"run_shell_command"}},
 		"a number":     {"[[rule]]\n" + shell + "confined = 1\ndecision = \"deny\"\npriority = 1", "must be true or false", rulefile.KindSchema, []string{"run_shell_command"}},
 		"of allow":     {"[[rule]]\n" + shell + "confined = 1\ndecision = \"allow\"\npriority = 1", "must be true or false", rulefile.KindSchema, nil},
-		"all tools":    {"[[rule]]\ntoolName = \"*\"\nconfined = true\ndecision = \"deny\"\npriority = 1", `names "*", which runs none`, rulefile.KindRule, []string{"*"}},
+		"all tools":    {"[[rule]]\ntoolName = \"*\"\nconfined = true\ndecision = \"deny\"\npriority = 1", `names "*", which runs no command`, rulefile.KindRule, []string{"*"}},
 		"another tool": {"[[rule]]\ntoolName = [\"read_file\"]\nconfined = true\ndecision = \"deny\"\npriority = 1", `names "read_file"`, rulefile.KindRule, []string{"read_file"}},
-		"a server":     {"[[rule]]\nmcpName = \"s\"\nconfined = true\ndecision = \"deny\"\npriority = 1", "runs none", rulefile.KindRule, []string{"*"}},
+		"a server":     {"[[rule]]\nmcpName = \"s\"\nconfined = true\ndecision = \"deny\"\npriority = 1", "runs no command", rulefile.KindRule, []string{"*"}},
 		"no tool":      {"[[rule]]\nconfined = true\ndecision = \"deny\"\npriority = 1", "missing", rulefile.KindSchema, []string{"*"}},
-		"a checker":    {"[[safety_checker]]\ntoolName = \"glob\"\nconfined = true\nchecker = {type = \"in-process\", name = \"allowed-path\"}", "runs none", rulefile.KindRule, []string{"glob"}},
+		"a checker":    {"[[safety_checker]]\ntoolName = \"glob\"\nconfined = true\nchecker = {type = \"in-process\", name = \"allowed-path\"}", "runs no command", rulefile.KindRule, []string{"glob"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, problems := rulefile.Parse("p.toml", []byte(tt.text), user)
@@ -101,15 +101,15 @@ func TestConfinedMistakes(t *testing.T) {
 			require.Nil(t, file.StandIns[0].Confined)
 		})
 	}
-	// A typing mistake in the key is told with what may be meant.
+	// A misspelled key is reported with a suggestion.
 	_, problems := rulefile.Parse("p.toml", []byte("[[rule]]\n"+shell+"confine = true\ndecision = \"allow\"\npriority = 1"), user)
 	require.Len(t, problems, 1)
 	require.Equal(t, "Is confined meant?", problems[0].Remedy)
 	require.Equal(t, rulefile.Error, problems[0].Severity)
 }
 
-// CF-07: a saved approval of a confined command stays one, and does not widen
-// the one that stands there for any command.
+// CF-07: a saved approval of a confined command stays separate, and does not widen the
+// approval for unconfined commands.
 func TestAppendConfined(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "auto-saved.toml")
 	yes := true
@@ -129,7 +129,7 @@ func TestAppendConfined(t *testing.T) {
 	require.True(t, file.Rules[0].Approval)
 }
 
-// A [[test]] says what confines the command that it is about.
+// A [[test]] states the confinement of its command.
 func TestTestConfined(t *testing.T) {
 	file := parse(t, `
 [[test]]

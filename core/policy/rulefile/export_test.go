@@ -1,4 +1,4 @@
 package rulefile
 
-// For tests of what Append is made of.
+// Exported for tests of Append.
 var Merge = merge

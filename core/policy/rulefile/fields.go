@@ -10,24 +10,24 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// fields reads the keys of one table and reports what is wrong with them.
+// fields reads the keys of one table and reports their problems.
 type fields struct {
-	r     *reader
-	t     *position.Table
-	under string          // of a table in the table, with its dot, as "checker."
-	lost  string          // what a mistake does to what the table stands for, as a sentence
-	asked map[string]bool // keys that somebody reads
-	spoil bool            // a mistake was reported
+	r       *reader
+	t       *position.Table
+	under   string          // prefix of a nested table, with the dot, as "checker."
+	effect  string          // effect of a problem on the rule, checker or test, as a sentence
+	seen    map[string]bool // known keys
+	invalid bool            // a problem was reported
 }
 
-func (r *reader) fields(t *position.Table, under, lost string) *fields {
-	return &fields{r: r, t: t, under: under, lost: lost, asked: make(map[string]bool)}
+func (r *reader) fields(t *position.Table, under, effect string) *fields {
+	return &fields{r: r, t: t, under: under, effect: effect, seen: make(map[string]bool)}
 }
 
-// fail reports a mistake that drops what the table stands for.
+// fail reports a problem that drops the rule, checker or test.
 func (f *fields) fail(line int, key string, kind Kind, message, remedy string) {
-	f.spoil = true
-	f.r.report(line, f.name(key), kind, Error, message+" "+f.lost, remedy)
+	f.invalid = true
+	f.r.report(line, f.name(key), kind, Error, message+" "+f.effect, remedy)
 }
 
 func (f *fields) warn(line int, key string, kind Kind, message, remedy string) {
@@ -41,22 +41,22 @@ func (f *fields) name(key string) string {
 	return f.under + clip(key)
 }
 
-// get returns the entry of a key that has these spellings, the first of which
-// wins; nil if there is none.
+// get returns the member of a key with these spellings, of which the first takes
+// precedence; nil if there is none.
 func (f *fields) get(spellings ...string) *position.Member {
 	var found *position.Member
-	told := f.asked[spellings[0]]
+	reported := f.seen[spellings[0]]
 	for _, key := range spellings {
-		f.asked[key] = true
+		f.seen[key] = true
 		e := f.t.Find(key)
 		switch {
 		case e == nil:
 		case found == nil:
 			found = e
 		default:
-			if !told {
+			if !reported {
 				f.warn(e.Line, key, KindSpelling,
-					fmt.Sprintf("%s and %s are the same key, and %s holds.", found.Key, key, found.Key), "Remove one of them.")
+					fmt.Sprintf("%s and %s are the same key; %s applies.", found.Key, key, found.Key), "Remove one of them.")
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (f *fields) wrong(e *position.Member, line int, value any, wanted string) {
 	f.fail(line, e.Key, KindSchema, fmt.Sprintf("It is %s, and must be %s.", describe(value), wanted), "")
 }
 
-// text reads a string that is not empty. It returns "" without one.
+// text reads a string that is not blank. It returns "" without one.
 func (f *fields) text(spellings ...string) string {
 	e := f.get(spellings...)
 	if e == nil {
@@ -79,7 +79,7 @@ func (f *fields) text(spellings ...string) string {
 	case !ok:
 		f.wrong(e, e.Line, e.Value, "a string")
 	case strings.TrimSpace(s) == "":
-		f.fail(e.Line, e.Key, KindSchema, "It is empty.", "Remove the key, or say what it stands for.")
+		f.fail(e.Line, e.Key, KindSchema, "It is empty.", "Remove the key, or give it a value.")
 	default:
 		return s
 	}
@@ -91,15 +91,15 @@ func (f *fields) line(spellings ...string) string {
 	s := f.text(spellings...)
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		e := f.get(spellings...)
-		f.fail(e.Line, e.Key, KindSchema, "It holds a line break or another control character.", "")
+		f.fail(e.Line, e.Key, KindSchema, "It contains a line break or another control character.", "")
 		return ""
 	}
 	return s
 }
 
-// texts reads an array of strings, none of them empty; a single string counts
-// as an array of one if single. It returns nil without one, or if one of them
-// is wrong. empty says that an array may be empty.
+// texts reads an array of strings, none of them blank. With single, a string is accepted
+// as an array of one; with empty, an array may be empty. It returns nil if the key is
+// missing or an item is invalid.
 func (f *fields) texts(single, empty bool, spellings ...string) []string {
 	e := f.get(spellings...)
 	if e == nil {
@@ -111,7 +111,7 @@ func (f *fields) texts(single, empty bool, spellings ...string) []string {
 	}
 	if s, ok := e.Value.(string); ok && single {
 		if strings.TrimSpace(s) == "" {
-			f.fail(e.Line, e.Key, KindSchema, "It is empty.", "Remove the key, or say what it stands for.")
+			f.fail(e.Line, e.Key, KindSchema, "It is empty.", "Remove the key, or give it a value.")
 			return nil
 		}
 		return []string{s}
@@ -122,7 +122,7 @@ func (f *fields) texts(single, empty bool, spellings ...string) []string {
 		return nil
 	}
 	if len(items) == 0 && !empty {
-		f.fail(e.Line, e.Key, KindSchema, "The array is empty.", "Remove the key, or say what it stands for.")
+		f.fail(e.Line, e.Key, KindSchema, "The array is empty.", "Remove the key, or give it a value.")
 		return nil
 	}
 	var out []string
@@ -132,9 +132,9 @@ func (f *fields) texts(single, empty bool, spellings ...string) []string {
 		wrong = wrong || !ok || strings.TrimSpace(s) == ""
 		switch {
 		case !ok:
-			f.fail(item.Line, e.Key, KindSchema, fmt.Sprintf("It holds %s, and must be %s.", describe(item.Value), wanted), "")
+			f.fail(item.Line, e.Key, KindSchema, fmt.Sprintf("It contains %s, and must be %s.", describe(item.Value), wanted), "")
 		case strings.TrimSpace(s) == "":
-			f.fail(item.Line, e.Key, KindSchema, "It holds an empty string.", "")
+			f.fail(item.Line, e.Key, KindSchema, "It contains an empty string.", "")
 		default:
 			out = append(out, s)
 		}
@@ -159,7 +159,7 @@ func (f *fields) flag(spellings ...string) *bool {
 	return &b
 }
 
-// integer reads a whole number; ok is false without one.
+// integer reads an integer; ok is false without one.
 func (f *fields) integer(spellings ...string) (n int64, ok bool) {
 	e := f.get(spellings...)
 	if e == nil {
@@ -172,7 +172,7 @@ func (f *fields) integer(spellings ...string) (n int64, ok bool) {
 	return n, ok
 }
 
-// choice reads one of some words.
+// choice reads one of the given words.
 func (f *fields) choice(words []string, spellings ...string) string {
 	s := f.text(spellings...)
 	if s == "" || slices.Contains(words, s) {
@@ -191,7 +191,7 @@ func (f *fields) badChoice(line int, key, got string, words []string) {
 	f.fail(line, key, KindSchema, quote(got)+" is not a value of it.", remedy)
 }
 
-// settings reads a table of any keys and values; nil without one.
+// settings reads a table of arbitrary keys and values; nil without one.
 func (f *fields) settings(spellings ...string) map[string]any {
 	e := f.get(spellings...)
 	if e == nil {
@@ -205,7 +205,7 @@ func (f *fields) settings(spellings ...string) map[string]any {
 	return t.Plain()
 }
 
-// need reports keys that must be there and are not.
+// need reports required keys that are missing.
 func (f *fields) need(keys ...string) {
 	for _, key := range keys {
 		if f.t.Find(key) == nil {
@@ -214,28 +214,28 @@ func (f *fields) need(keys ...string) {
 	}
 }
 
-// unknown returns the entries that nobody has asked for.
+// unknown returns the members whose keys are unknown.
 func (f *fields) unknown() []*position.Member {
 	var out []*position.Member
 	for _, e := range f.t.Members {
-		if !f.asked[e.Key] {
+		if !f.seen[e.Key] {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// known returns the keys that somebody reads, sorted.
+// known returns the known keys, sorted.
 func (f *fields) known() []string {
-	keys := make([]string, 0, len(f.asked))
-	for key := range f.asked {
+	keys := make([]string, 0, len(f.seen))
+	for key := range f.seen {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
 	return keys
 }
 
-// describe names a value's type for people.
+// describe names the type of a value in messages.
 func describe(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// FuzzParse: whatever a file holds, nothing panics, an engine takes what is
-// read, problems have their place, and a file that may only tighten does.
+// FuzzParse: for any input nothing panics, an engine accepts the rules, problems have a
+// position, and a tightening file never loosens.
 func FuzzParse(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, tt := range mistakes {
@@ -50,8 +50,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMerge: adding an approval keeps all other bytes in order, and adding it
-// again changes nothing.
+// FuzzMerge: adding an approval keeps all other bytes in order, and adding it again
+// changes nothing.
 func FuzzMerge(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, tt := range mistakes {

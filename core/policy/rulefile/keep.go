@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// keep copies a file that cannot be read beside itself, and returns the
-// copy's path. Copies that are there already stay.
+// keep copies an unreadable file within its directory, and returns the copy's path.
+// Existing copies are preserved.
 func keep(target string, data []byte) (backup string, err error) {
 	const most = 100
 	for i := range most {
@@ -35,5 +35,5 @@ func keep(target string, data []byte) (backup string, err error) {
 		}
 		return backup, nil
 	}
-	return "", fmt.Errorf("there are %d copies of broken files beside it", most)
+	return "", fmt.Errorf("its directory has %d copies of broken files already", most)
 }

@@ -15,23 +15,22 @@ import (
 
 const extension = ".toml"
 
-// Load reads policy files, and of directories the files NAME.toml that lie
-// directly in them, by name. What does not exist is left out; what cannot be
-// read, or is no regular file once links are followed, is a problem and a File
-// with no more than stand-ins, and the others are read all the same. If ctx
-// ends, so is the rest.
+// Load reads policy files; for a directory it reads the files NAME.toml directly in it,
+// sorted by name. Missing paths are skipped. An unreadable file, or one that is not
+// regular once links are followed, is a problem and a File with stand-ins only; the
+// other files are read. Load stops when ctx ends.
 func Load(ctx context.Context, paths []string, o Options) ([]File, []fault.Problem) {
 	var files []File
 	var problems []fault.Problem
-	lost := func(path string, err error) {
+	fail := func(path string, err error) {
 		r := newReader(path, o)
-		problems = append(problems, unreadable(path, err, r.insteadOfFile()))
+		problems = append(problems, unreadable(path, err, r.fileStandIn()))
 		files = append(files, r.file)
 	}
 	for _, path := range paths {
 		names, err := expand(path)
 		if err != nil {
-			lost(path, err)
+			fail(path, err)
 			continue
 		}
 		for _, name := range names {
@@ -40,7 +39,7 @@ func Load(ctx context.Context, paths []string, o Options) ([]File, []fault.Probl
 				continue
 			}
 			if err != nil {
-				lost(name, err)
+				fail(name, err)
 				continue
 			}
 			file, more := Parse(name, data, o)
@@ -51,7 +50,7 @@ func Load(ctx context.Context, paths []string, o Options) ([]File, []fault.Probl
 	return files, problems
 }
 
-// expand returns a file's path as it is, and a directory's files.
+// expand returns the path of a file, or the files of a directory.
 func expand(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +62,7 @@ func expand(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	entries, err := os.ReadDir(path) // by name
+	entries, err := os.ReadDir(path) // sorted by name
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +83,9 @@ func read(ctx context.Context, path string) ([]byte, error) {
 	return lockedfile.Read(path, MaxBytes)
 }
 
-// unreadable is the problem of a file or directory. made is a clause that says
-// what is done instead.
-func unreadable(path string, err error, made string) fault.Problem {
+// unreadable returns the problem for a file or directory. substitute is a clause that
+// describes the substitute.
+func unreadable(path string, err error, substitute string) fault.Problem {
 	cause := err
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		cause = e.Err
@@ -97,7 +96,7 @@ func unreadable(path string, err error, made string) fault.Problem {
 	}
 	return fault.Problem{
 		Path: path, Kind: KindFileRead, Severity: Error,
-		Message: fmt.Sprintf("It cannot be read (%s): nothing of it is in force%s.", cause, made),
+		Message: fmt.Sprintf("It cannot be read (%s): nothing of it is in force%s.", cause, substitute),
 		Remedy:  remedy,
 	}
 }

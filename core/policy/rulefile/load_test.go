@@ -21,9 +21,9 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// Folders give their direct files by name; what is missing is empty; what
-// cannot be read is told and harms nobody else. There is a File for each that
-// was found, with what was read of it (gemini-cli 19368).
+// For a directory its direct files are read by name. Missing paths are empty; unreadable
+// files are reported and do not affect the others. There is a File for each path found
+// (gemini-cli 19368).
 func TestLoad(t *testing.T) {
 	top := t.TempDir()
 	b := write(t, filepath.Join(top, "p", "b.toml"), deny())
@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, rulefile.Error, problems[2].Severity)
 }
 
-// anything is what stands in for a file of which nothing can be read.
+// anything is the stand-in for an unreadable file.
 func anything(path string, tier policy.Tier) []policy.Rule {
 	return []policy.Rule{{
 		Name: "in place of the file, which cannot be read", Tools: []string{"*"}, Decision: policy.AskUser, Priority: 999,
@@ -60,9 +60,9 @@ func anything(path string, tier policy.Tier) []policy.Rule {
 	}}
 }
 
-// AR-27: a file that is too large or cannot be read says so. If it is the
-// user's or the administrator's, every call is asked about, in yolo too: it may
-// have denied any. Nobody relies on a project's or an extension's.
+// AR-27: a file that is too large or unreadable is reported. For a file of the user or
+// the administrator every call is asked about, in yolo too, because the file may have
+// denied it. For a project or an extension no stand-in is added.
 func TestLoadUnread(t *testing.T) {
 	top := t.TempDir()
 	large := write(t, filepath.Join(top, "large.toml"), "")
@@ -82,7 +82,7 @@ func TestLoadUnread(t *testing.T) {
 				continue
 			}
 			require.Equal(t, anything(path, tier), files[0].StandIns)
-			require.Contains(t, problems[0].Message, "until it is mended every call is asked about")
+			require.Contains(t, problems[0].Message, "until it is corrected every call is asked about")
 			for i, v := range verdictsOf(t, files[0], sampleCalls(t)) {
 				require.Equal(t, policy.AskUser, v, "call %d", i)
 			}

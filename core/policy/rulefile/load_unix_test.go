@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// A pipe, a socket or a device is refused without waiting for anybody; a link
-// to a regular file is followed.
+// A pipe, a socket or a device is refused without blocking; a link to a regular file is
+// followed.
 func TestLoadSpecial(t *testing.T) {
 	top := t.TempDir()
 	pipe := filepath.Join(top, "a.toml")
@@ -36,8 +36,8 @@ func TestLoadSpecial(t *testing.T) {
 	require.Equal(t, filepath.Join(top, "d.toml"), problems[1].Path)
 }
 
-// The administrator's directory counts only if nobody else can write to it or put
-// another in its place.
+// The administrator's directory is loaded only if no other user can write to it or
+// replace it.
 func TestCheckAdmin(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs files of root's")

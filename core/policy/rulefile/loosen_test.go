@@ -16,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// A mistake in any line of a rule, whatever it decides, never lets a call run
-// that did not run before, once the stand-ins are in force (AR-27).
+// With the stand-ins, a mistake in any line of a rule never allows a call that was not
+// allowed before (AR-27).
 func TestMistakesNeverLoosen(t *testing.T) {
 	files := 20
 	switch {
@@ -90,7 +90,7 @@ func verdictsOf(t *testing.T, file rulefile.File, calls []policy.Call) []policy.
 	return out
 }
 
-// randomRules returns the tables of a file without mistakes.
+// randomRules returns the tables of a valid file.
 func randomRules(random *rand.Rand) []string {
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
 	var tables []string
@@ -119,7 +119,7 @@ func randomRules(random *rand.Rand) []string {
 	return tables
 }
 
-// spoiled returns files that are made of these tables and one mistake each.
+// spoiled returns files made of these tables with one mistake each.
 func spoiled(random *rand.Rand, tables []string) []string {
 	lines := []string{ // added below a header
 		`argsPattern = "("`, `argsPattern = "(?!x)"`, `argsPattern = ""`, `commandPrefix = 5`, `commandPrefix = []`, `commandPrefix = "git '"`,
@@ -165,15 +165,15 @@ func spoiled(random *rand.Rand, tables []string) []string {
 		}
 	}
 	for _, tt := range mistakes {
-		if i := random.IntN(len(tables)); !tt.kept && random.IntN(10) == 0 { // what is kept may well allow
+		if i := random.IntN(len(tables)); !tt.kept && random.IntN(10) == 0 { // the original may allow it
 			files = append(files, strings.Join(slices.Concat(tables[:i], []string{tt.text}, tables[i:]), ""))
 		}
 	}
 	return files
 }
 
-// A rule that denies and whose header is missing, or stands below another name,
-// holds all the same, and is told as a mistake (AR-26).
+// A deny rule with a missing or misspelled header still applies, and is reported as a
+// mistake (AR-26).
 func TestRulesWithoutHeaderDeny(t *testing.T) {
 	rule := "toolName = \"run_shell_command\"\ncommandPrefix = \"git push\"\ndecision = \"deny\"\npriority = 5\n"
 	for _, header := range []string{"", "[[policy.rule]]\n", "[policy.rule]\n", "[[policy.guards.rules]]\n", "[guard]\n"} {

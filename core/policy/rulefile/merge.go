@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// merge returns data with a rule added, or with the rule that says the same
-// widened by its modes and redirections. All other bytes stay.
+// merge returns data with a rule added, or with the equivalent rule widened by its modes
+// and redirections. All other bytes are preserved.
 func merge(path string, data []byte, rule policy.Rule) ([]byte, error) {
 	root, err := position.ParseTOML(data)
 	if err != nil {
@@ -38,10 +38,10 @@ func merge(path string, data []byte, rule policy.Rule) ([]byte, error) {
 	return out, nil
 }
 
-// asRead returns a rule as it will be read from a file.
+// asRead returns a rule as Parse will return it.
 func asRead(path string, rule policy.Rule) policy.Rule {
 	rule.Source, rule.Session = path, false
-	rule.Approval = remembers(path, rule)
+	rule.Approval = isSavedApproval(path, rule)
 	if len(rule.CommandPrefix) == 0 {
 		rule.CommandPrefix = nil
 	}
@@ -54,17 +54,17 @@ func asRead(path string, rule policy.Rule) policy.Rule {
 func cannotAdd(path string, cause error) error {
 	return fault.Wrap(fault.InvalidConfig, "rulefile.append",
 		fmt.Sprintf("The rule was not added to %s, which stays as it was.", path),
-		"Add it by hand, or mend what the file holds.", cause)
+		"Add it by hand, or correct the file.", cause)
 }
 
-// sameRule finds the table of an approval that is about what rule is about,
-// and has no condition of its own that rule has not. i is its index in rules.
+// sameRule finds the table of an approval with the same conditions as rule. i is its
+// index in rules.
 func sameRule(root *position.Table, rules []policy.Rule, rule policy.Rule) (i int, t *position.Table) {
 	e := root.Find(ruleTable)
 	if e == nil {
 		return 0, nil
 	}
-	items, _ := e.Value.([]position.Node) // one table has no place for rules
+	items, _ := e.Value.([]position.Node) // a single table cannot contain rules
 	tables := make(map[int]*position.Table)
 	for _, item := range items {
 		if t, ok := item.Value.(*position.Table); ok {
@@ -81,8 +81,8 @@ func sameRule(root *position.Table, rules []policy.Rule, rule policy.Rule) (i in
 	return 0, nil
 }
 
-// rewritable reports whether the table's keys stand in lines of their own and
-// the ones that may change in one spelling each.
+// rewritable reports whether each key of the table has lines of its own, and the keys
+// that may change have one spelling.
 func rewritable(t *position.Table) bool {
 	for _, e := range t.Members {
 		if e.End == 0 {
@@ -92,7 +92,7 @@ func rewritable(t *position.Table) bool {
 	return t.Find("allow_redirection") == nil
 }
 
-// widened returns have, holding wherever have or more does.
+// widened returns have, extended by the modes and redirections of more.
 func widened(have, more policy.Rule) policy.Rule {
 	have.AllowRedirection = have.AllowRedirection || more.AllowRedirection
 	switch {
@@ -109,7 +109,7 @@ func widened(have, more policy.Rule) policy.Rule {
 	return have
 }
 
-// rewrite puts the modes and redirections of a rule into its table.
+// rewrite writes the modes and redirections of a rule into its table.
 func rewrite(data []byte, t *position.Table, from, to policy.Rule) []byte {
 	type edit struct {
 		start, end int
@@ -145,7 +145,7 @@ func rewrite(data []byte, t *position.Table, from, to policy.Rule) []byte {
 	return append(out, data[done:]...)
 }
 
-// gap returns what stands between data and a block behind it.
+// gap returns the separator between data and an appended block.
 func gap(data []byte) []byte {
 	eol := lineEnding(data)
 	switch {
@@ -166,7 +166,7 @@ func lineEnding(data []byte) string {
 	return "\n"
 }
 
-// equalRules compares rules but for their lines.
+// equalRules compares rules, ignoring their lines.
 func equalRules(a, b []policy.Rule) bool {
 	return slices.EqualFunc(a, b, func(x, y policy.Rule) bool {
 		x.Line, y.Line = 0, 0

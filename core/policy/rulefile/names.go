@@ -12,14 +12,14 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// quote returns s for a message, cut where it is long.
+// quote returns s quoted for a message, shortened if it is long.
 func quote(s string) string { return escape.Quote(clip(s)) }
 
-// clip returns s without its end where it is long.
+// clip returns s, shortened if it is long.
 func clip(s string) string { return escape.Clip(s, 80) }
 
-// nearestKey returns the word that s is probably meant to be, or "". Case,
-// blanks, hyphens and underscores do not count.
+// nearestKey returns the word that s probably misspells, or "". Case, spaces, hyphens
+// and underscores are ignored.
 func nearestKey(s string, words []string) string {
 	best, distance := "", 0
 	s = folded(s)
@@ -44,10 +44,10 @@ func folded(s string) string {
 	}, clip(s))
 }
 
-// names looks for typing mistakes in the names of tools.
+// names finds misspelled tool names.
 type names struct {
 	known []string          // sorted
-	told  map[string]string // what was found out about a name
+	cache map[string]string // cached results by name
 }
 
 func newNames(known []string) *names {
@@ -56,19 +56,19 @@ func newNames(known []string) *names {
 	}
 	known = slices.Clone(known)
 	slices.Sort(known)
-	return &names{known: slices.Compact(known), told: make(map[string]string)}
+	return &names{known: slices.Compact(known), cache: make(map[string]string)}
 }
 
-// mcpPart is a server's or a tool's name in a composed name.
+// mcpPart matches the server or tool part of a composed name.
 var mcpPart = regexp.MustCompile(`(?i)^[a-z0-9_.:*-]+$`)
 
-// doubt says what is odd about a tool's name, or "". Most names that are not
-// known are fine: tools come from servers and from embedders.
+// doubt describes the problem with a tool's name, or returns "". Most unknown names are
+// valid, because servers and embedders add tools.
 func (n *names) doubt(name string) string {
-	text, ok := n.told[name]
+	text, ok := n.cache[name]
 	if !ok {
 		text = n.judge(name)
-		n.told[name] = text
+		n.cache[name] = text
 	}
 	return text
 }
@@ -96,9 +96,8 @@ func (n *names) judge(name string) string {
 	return ""
 }
 
-// similar returns up to three known names that are at most three changes away,
-// the nearest first. Short names must be nearer, else everything resembles
-// everything.
+// similar returns up to three known names within an edit distance of three, nearest
+// first. For short names the limit is lower.
 func (n *names) similar(name string) []string {
 	const most = 3
 	if len(name) > 64 {

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// What may not be written is told, and nothing is left behind.
+// A file without write permission is reported, and no temporary file is left.
 func TestAppendNotPermitted(t *testing.T) {
 	const nobody = 65534
 	top, ok := unprivileged.Run(t, func(top string) {
@@ -36,8 +36,8 @@ func TestAppendNotPermitted(t *testing.T) {
 	onlyFiles(t, filepath.Join(top, "mine"), "secret.toml")
 }
 
-// A file that may not be read is told and asked for, and the others are read.
-// So is it with the administrator's, which are not overlooked.
+// An unreadable file is reported and asked about, and the others are read. The same
+// applies to the administrator's files.
 func TestLoadUnreadable(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		write(t, filepath.Join(top, "a.toml"), deny())

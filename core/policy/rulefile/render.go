@@ -9,9 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// render returns a rule as a [[rule]] block of TOML, each line ended by eol.
-// It writes the keys that approvals have; whoever appends the block compares
-// what is read from it with the rule.
+// render returns a rule as a [[rule]] block of TOML with the line ending eol. It writes
+// only the keys of approvals; the caller compares the parsed block with the rule.
 func render(rule policy.Rule, eol string) string {
 	lines := []string{"[[rule]]"}
 	add := func(key, value string) { lines = append(lines, key+" = "+value) }
@@ -53,7 +52,7 @@ func tomlModes(modes []policy.ApprovalMode) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
-// tomlStrings returns one string as it is and others as an array.
+// tomlStrings returns a single string as a string, and several as an array.
 func tomlStrings(texts []string) string {
 	if len(texts) == 1 {
 		return tomlString(texts[0])
@@ -65,8 +64,8 @@ func tomlStrings(texts []string) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
-// tomlString returns a string in quotes: in single ones where they spare the
-// escapes of a pattern. Bytes that are no UTF-8 become U+FFFD.
+// tomlString returns a quoted string, in single quotes if they avoid the escapes of a
+// pattern. Invalid UTF-8 becomes U+FFFD.
 func tomlString(s string) string {
 	plain := true
 	for _, r := range s {

@@ -10,33 +10,33 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// What a mistake does to a rule.
+// The effects of a problem on a rule.
 const (
-	allowLost = "The rule is left out; the others hold."
-	ruleLost  = "The rule asks instead, about whatever it may be meant for; the others hold."
+	allowDropped = "The rule is not in force; other rules are not affected."
+	ruleDropped  = "The rule asks instead, about every call that it may match; other rules are not affected."
 )
 
-// rule reads one [[rule]].
+// rule reads a [[rule]].
 func (r *reader) rule(t *position.Table) {
-	lost := ruleLost
+	effect := ruleDropped
 	if e := t.Find("decision"); e != nil && e.Value == string(policy.Allow) {
-		lost = allowLost
+		effect = allowDropped
 	}
-	f := r.fields(t, "", lost)
+	f := r.fields(t, "", effect)
 	rule := f.rule()
 	f.nested(rule)
 	f.unknownKeys(&rule)
-	if !f.spoil {
+	if !f.invalid {
 		f.lastCheck(rule.Validate())
 	}
-	if f.spoil {
+	if f.invalid {
 		r.standIn(rule)
 		return
 	}
 	r.accept(rule)
 }
 
-// rule reads the keys of a rule. What cannot be read is zero.
+// rule reads the keys of a rule. Invalid ones are zero.
 func (f *fields) rule() policy.Rule {
 	f.need("decision", "priority")
 	rule := f.conditions()
@@ -53,8 +53,7 @@ func (f *fields) rule() policy.Rule {
 	return rule
 }
 
-// highest is the highest priority of a rule, and that of one in whose place
-// another stands.
+// highest is the highest priority of a rule, and the priority of stand-ins.
 const highest = 999
 
 func (f *fields) priority() int {
@@ -70,18 +69,18 @@ func (f *fields) priority() int {
 	return int(n)
 }
 
-// verdict reads what a rule decides.
+// verdict reads a decision.
 func (f *fields) verdict(keys ...string) policy.Verdict {
 	return policy.Verdict(f.choice([]string{string(policy.Allow), string(policy.Deny), string(policy.AskUser)}, keys...))
 }
 
-// conditions reads the conditions that rules and checkers have in common.
+// conditions reads the conditions that rules and checkers share.
 func (f *fields) conditions() policy.Rule {
 	rule := policy.Rule{Tier: f.r.options.Tier, Source: f.r.source, Line: f.t.Line + f.r.skipped}
 	rule.Server = f.line("mcpName")
 	rule.Tools = f.toolNames(rule.Server)
 	if rule.Server == "" && f.t.Find("mcpName") != nil {
-		rule.Tools = nil // they are another server's
+		rule.Tools = nil // they belong to an unknown server
 	}
 	rule.Modes = f.modes()
 	rule.Annotations = f.annotations()
@@ -90,8 +89,8 @@ func (f *fields) conditions() policy.Rule {
 	return rule
 }
 
-// toolNames reads the names of tools, of which one must be there unless a
-// server is named, all of whose tools are meant then.
+// toolNames reads the names of tools. They are required unless a server is named; then
+// all tools of the server are meant.
 func (f *fields) toolNames(server string) []string {
 	e := f.get("toolName")
 	if e == nil {
@@ -121,7 +120,7 @@ func (f *fields) toolNames(server string) []string {
 	return names
 }
 
-// modes reads approval modes. None and an empty array mean all.
+// modes reads approval modes. A missing key and an empty array mean all modes.
 func (f *fields) modes() []policy.ApprovalMode {
 	e := f.get("modes")
 	var modes []policy.ApprovalMode
@@ -160,8 +159,8 @@ func (f *fields) annotations() map[string]any {
 	return annotations
 }
 
-// patterns reads what is compared with the arguments. Of the keys for it a
-// rule has one, and those about command lines fit the shell tool alone.
+// patterns reads the conditions on arguments. A rule has at most one of their keys, and
+// conditions on command lines apply only to the shell tool.
 func (f *fields) patterns(rule *policy.Rule) {
 	rule.ArgsPattern = f.pattern("argsPattern")
 	rule.CommandRegex = f.pattern("commandRegex")
@@ -182,14 +181,14 @@ func (f *fields) patterns(rule *policy.Rule) {
 		if e.Key == "argsPattern" || len(rule.Tools) == 0 || onlyShell(rule.Tools) && rule.Server == "" {
 			continue
 		}
-		f.fail(e.Line, e.Key, KindRule, "It is about command lines, and the rule names other tools than run_shell_command.",
+		f.fail(e.Line, e.Key, KindRule, "It applies to command lines, but the rule names tools other than run_shell_command.",
 			`Write toolName = "run_shell_command", and another rule for other tools.`)
 		rule.CommandRegex, rule.CommandPrefix = "", nil
 	}
 }
 
-// confined reads whether a rule is about confined commands or about others. It
-// goes with the tools that may be confined.
+// confined reads the condition on confinement, which applies only to tools that can be
+// confined.
 func (f *fields) confined(rule policy.Rule) *bool {
 	given := f.flag("confined")
 	if given == nil || len(rule.Tools) == 0 {
@@ -197,7 +196,7 @@ func (f *fields) confined(rule policy.Rule) *bool {
 	}
 	for _, tool := range rule.Tools {
 		if !policy.CanBeConfined(tool) || rule.Server != "" {
-			f.fail(f.get("confined").Line, "confined", KindRule, "It is about commands, and the rule names "+quote(tool)+", which runs none.",
+			f.fail(f.get("confined").Line, "confined", KindRule, "It applies to commands, but the rule names "+quote(tool)+", which runs no command.",
 				"Write a rule of its own for run_shell_command.")
 			return nil
 		}
@@ -234,10 +233,10 @@ func (f *fields) prefixes() []string {
 	return prefixes
 }
 
-// unknownKeys reports the keys that nobody reads. One of a rule that allows
-// drops it, as it may be a condition, unless it resembles a key that is none.
-// One that may name a server drops any rule, as its tools are not the ones that
-// it would be about without.
+// unknownKeys reports unknown keys. In a rule that allows, such a key may be a
+// misspelled condition; it drops the rule unless it resembles a key that is no
+// condition. A key that may name a server drops any rule, because the rule is about the
+// tools of that server only.
 func (f *fields) unknownKeys(rule *policy.Rule) {
 	harmless := []string{"name", "denyMessage", "deny_message", "allowRedirection", "allow_redirection", "decision", "priority"}
 	for _, e := range f.unknown() {
@@ -250,24 +249,24 @@ func (f *fields) unknownKeys(rule *policy.Rule) {
 		}
 		if namesServer(e.Key, nearest) && rule.Decision != policy.Allow {
 			rule.Tools = nil
-			f.fail(e.Line, e.Key, KindUnknownKey, message+" It may be meant to name a server.", "Is mcpName meant?")
+			f.fail(e.Line, e.Key, KindUnknownKey, message+" It may name a server.", "Is mcpName meant?")
 			continue
 		}
 		if rule.Decision != policy.Allow || slices.Contains(harmless, nearest) {
 			f.warn(e.Line, e.Key, KindUnknownKey, message+" It is not read.", remedy)
 			continue
 		}
-		f.fail(e.Line, e.Key, KindUnknownKey, message+" It may be meant to narrow what the rule allows.", remedy)
+		f.fail(e.Line, e.Key, KindUnknownKey, message+" It may be a condition that narrows the rule.", remedy)
 	}
 }
 
-// namesServer reports whether a key that nobody knows, which resembles a known
-// one or none, may be meant for mcpName.
+// namesServer reports whether an unknown key may be a misspelled mcpName. nearest is the
+// known key that it resembles, or "".
 func namesServer(key, nearest string) bool {
 	return nearest == "mcpName" || nearest == "" && nearestKey(key, []string{"server", "serverName", "mcpServer"}) != ""
 }
 
-// lastCheck reports what an engine would not take.
+// lastCheck reports a rule or checker that an engine would refuse.
 func (f *fields) lastCheck(err error) {
 	if err == nil {
 		return
@@ -279,9 +278,9 @@ func (f *fields) lastCheck(err error) {
 	f.fail(f.t.Line, "", KindRule, message, remedy)
 }
 
-// accept puts a rule without mistakes in force, as far as the file may.
+// accept adds a valid rule, unless the file may not contain it.
 func (r *reader) accept(rule policy.Rule) {
-	if why, remedy := r.mayNot(rule.Decision == policy.Allow, rule.Modes); why != "" {
+	if why, remedy := r.whyIgnored(rule.Decision == policy.Allow, rule.Modes); why != "" {
 		r.report(rule.Line, "", KindIgnored, Warning, "The rule is ignored "+why, remedy)
 		return
 	}
@@ -291,24 +290,25 @@ func (r *reader) accept(rule policy.Rule) {
 	if r.options.TightenOnly && rule.DenyMessage != "" {
 		rule.DenyMessage = ""
 		r.report(rule.Line, "denyMessage", KindIgnored, Warning,
-			"The rule holds, but its message is kept from the model because the directory is not trusted.", trustRemedy)
+			"The rule applies, but the model does not receive its message because the directory is not trusted.", trustRemedy)
 	}
-	rule.Approval = remembers(r.file.Path, rule)
+	rule.Approval = isSavedApproval(r.file.Path, rule)
 	rule.TightensOnly = rule.Decision == policy.AskUser && (r.options.TightenOnly || r.options.Tier == policy.TierExtension)
 	r.file.Rules = append(r.file.Rules, rule)
 }
 
-const trustRemedy = "Run `fettle trust` in the directory if you trust what is in it."
+const trustRemedy = "Run `fettle trust` in the directory if you trust its files."
 
-// mayNot says why this file may not hold what allows, or is for these modes.
-func (r *reader) mayNot(allows bool, modes []policy.ApprovalMode) (why, remedy string) {
+// whyIgnored returns the reason why the file may not contain a rule or checker; "" if it
+// may.
+func (r *reader) whyIgnored(allows bool, modes []policy.ApprovalMode) (why, remedy string) {
 	switch {
 	case r.options.TightenOnly && allows:
 		return "because it allows and the directory is not trusted.", trustRemedy
 	case r.options.Tier == policy.TierExtension && allows:
 		return "because it allows: extensions only deny and ask.", "Copy the rule into a policy file of your own if you want it."
 	case r.options.Tier == policy.TierExtension && slices.Contains(modes, policy.ModeYolo):
-		return "because it names the mode yolo, which extensions have no say in.", "Leave modes out for a rule that holds in all of them."
+		return "because it names the mode yolo, which extensions cannot use.", "Omit modes for a rule that applies in all modes."
 	}
 	return "", ""
 }

@@ -10,35 +10,33 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// standIn makes up for a rule that has a mistake. It asks, even for a rule that
-// denies, so that a mistake is in nobody's way who is there to answer. Its
-// conditions are those that could be read.
+// standIn adds a stand-in for an invalid rule. It asks even if the rule denies, so that
+// an approver can still continue. It keeps the valid conditions.
 func (r *reader) standIn(rule policy.Rule) {
 	if rule.Decision == policy.Allow {
 		return
 	}
 	rule.Name = fmt.Sprintf("in place of the rule in line %d, which has a mistake", rule.Line)
 	rule.DenyMessage, rule.AllowRedirection = "", false
-	r.file.StandIns = append(r.file.StandIns, asking(rule))
+	r.file.StandIns = append(r.file.StandIns, askRule(rule))
 }
 
-// insteadOf returns the rule that asks where a checker cannot check.
-func insteadOf(c policy.Checker) policy.Rule {
+// checkerStandIn returns the stand-in for an invalid checker.
+func checkerStandIn(c policy.Checker) policy.Rule {
 	rule := c.Rule()
 	rule.Name, rule.Priority = fmt.Sprintf("in place of the safety checker in line %d, which has a mistake", c.Line), highest
-	return asking(rule)
+	return askRule(rule)
 }
 
-// asking makes a rule one that asks and that an engine takes, about at least
-// what it was about.
-func asking(rule policy.Rule) policy.Rule {
+// askRule returns a valid rule that asks and matches at least the same calls.
+func askRule(rule policy.Rule) policy.Rule {
 	rule.Decision, rule.TightensOnly = policy.AskUser, true
 	if len(rule.Tools) == 0 {
 		rule.Tools, rule.Server = []string{"*"}, ""
 		if len(rule.CommandPrefix) > 0 || rule.CommandRegex != "" {
-			rule.Tools = []string{"run_shell_command"} // they go with no other
+			rule.Tools = []string{"run_shell_command"} // they apply to no other tool
 		} else {
-			rule.Confined = nil // it goes with some tools alone
+			rule.Confined = nil // it applies to some tools only
 		}
 	}
 	if rule.Validate() == nil {
@@ -50,31 +48,31 @@ func asking(rule policy.Rule) policy.Rule {
 	}
 }
 
-// guards reports whether the file is one that a person relies on whatever the
-// project and its extensions say: what it holds must not be missed.
-func (o Options) guards() bool { return o.Tier == policy.TierUser || o.Tier == policy.TierAdmin }
+// isGuarded reports whether the file belongs to the user or the administrator, whose rules
+// must not be lost.
+func (o Options) isGuarded() bool { return o.Tier == policy.TierUser || o.Tier == policy.TierAdmin }
 
-// insteadOfFile makes up for a file of which nothing can be read, and returns
-// a clause that says how.
-func (r *reader) insteadOfFile() string {
-	if r.options.guards() {
-		r.file.StandIns = []policy.Rule{r.everything("in place of the file, which cannot be read", 0)}
+// fileStandIn adds the stand-in for an unreadable file, and returns a clause that
+// describes it.
+func (r *reader) fileStandIn() string {
+	if r.options.isGuarded() {
+		r.file.StandIns = []policy.Rule{r.askAll("in place of the file, which cannot be read", 0)}
 	}
-	return made(r.file.StandIns)
+	return standInEffect(r.file.StandIns)
 }
 
-// everything returns the rule that asks about every call.
-func (r *reader) everything(name string, line int) policy.Rule {
-	return asking(policy.Rule{Name: name, Priority: highest, Tier: r.options.Tier, Source: r.source, Line: line})
+// askAll returns a rule that asks about every call.
+func (r *reader) askAll(name string, line int) policy.Rule {
+	return askRule(policy.Rule{Name: name, Priority: highest, Tier: r.options.Tier, Source: r.source, Line: line})
 }
 
-// made is a clause that says what stand-ins do.
-func made(standIns []policy.Rule) string {
+// standInEffect returns a clause that describes the effect of stand-ins.
+func standInEffect(standIns []policy.Rule) string {
 	if slices.ContainsFunc(standIns, asksAll) {
-		return ", and until it is mended every call is asked about"
+		return ", and until it is corrected every call is asked about"
 	}
 	if len(standIns) > 0 {
-		return ", and until it is mended what it denies, asks about or checks is judged by what can still be read"
+		return ", and until it is corrected the rules that deny, ask or check apply as far as they are readable"
 	}
 	return ""
 }
@@ -87,9 +85,9 @@ func asksAll(rule policy.Rule) bool {
 	})
 }
 
-// makeUp makes up for a table of a kind under a wrong header.
-func (r *reader) makeUp(kind string, t *position.Table) {
-	alone := r.apart(r.skipped)
+// addStandIns adds stand-ins for a table of a kind under a wrong header.
+func (r *reader) addStandIns(kind string, t *position.Table) {
+	alone := r.section(r.skipped)
 	switch kind {
 	case ruleTable:
 		alone.rule(t)
@@ -99,7 +97,7 @@ func (r *reader) makeUp(kind string, t *position.Table) {
 	r.file.StandIns = append(r.file.StandIns, alone.tightening()...)
 }
 
-// tightening returns what a reader has found that only tightens.
+// tightening returns the rules of the reader that only tighten.
 func (r *reader) tightening() []policy.Rule {
 	var out []policy.Rule
 	for _, rule := range r.file.Rules {
@@ -108,13 +106,13 @@ func (r *reader) tightening() []policy.Rule {
 		}
 	}
 	for _, c := range r.file.Checkers {
-		out = append(out, insteadOf(c))
+		out = append(out, checkerStandIn(c))
 	}
 	return append(out, r.file.StandIns...)
 }
 
-// salvage returns what can still be read of a file that is no TOML and only
-// tightens. It reads each piece that begins with a line of a [[header]] alone.
+// salvage returns the tightening rules that are still readable in a file with a syntax
+// error. It parses each section from one [[header]] to the next separately.
 func (r *reader) salvage(data []byte) []policy.Rule {
 	var out []policy.Rule
 	lines := strings.SplitAfter(strings.TrimPrefix(string(data), "\ufeff"), "\n")
@@ -126,7 +124,7 @@ func (r *reader) salvage(data []byte) []policy.Rule {
 				continue
 			}
 		}
-		for _, rule := range r.apart(start).piece(lines[start:i]) {
+		for _, rule := range r.section(start).piece(lines[start:i]) {
 			again := rule.Priority == highest && asksAll(rule)
 			if !again || !all {
 				out = append(out, rule)
@@ -138,9 +136,8 @@ func (r *reader) salvage(data []byte) []policy.Rule {
 	return out
 }
 
-// piece reads some lines of a file. If these are no TOML either, nobody knows
-// what they said, and what is left is to ask about the tools and servers that
-// they name, or about every call if that cannot be read.
+// piece parses one section. If it has a syntax error too, the stand-ins ask about the
+// tools and servers that it names, or about every call if the names are unreadable.
 func (r *reader) piece(lines []string) []policy.Rule {
 	text := strings.Join(lines, "")
 	const least = 20 // a rule names a tool or a server
@@ -175,15 +172,15 @@ func (r *reader) piece(lines []string) []policy.Rule {
 		}
 		r.document(root)
 	}
-	if unclear || !named && (r.options.guards() || slices.ContainsFunc(lines, heads)) {
+	if unclear || !named && (r.options.isGuarded() || slices.ContainsFunc(lines, startsTable)) {
 		line := first + 1
-		r.file.StandIns = append(r.file.StandIns, r.everything(fmt.Sprintf("in place of what begins in line %d and cannot be read", line), line))
+		r.file.StandIns = append(r.file.StandIns, r.askAll(fmt.Sprintf("in place of what begins in line %d and cannot be read", line), line))
 	}
 	return r.file.StandIns
 }
 
-// heads reports whether a line looks as if a rule or a checker began there.
-func heads(line string) bool {
+// startsTable reports whether a line looks like the start of a rule or checker.
+func startsTable(line string) bool {
 	line = strings.TrimLeft(line, " \t[")
 	return strings.HasPrefix(line, ruleTable) || strings.HasPrefix(line, checkerTable)
 }

@@ -11,23 +11,22 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// Test is a [[test]] of a policy file: a call, and what policy is to say about
-// it.
+// Test is a [[test]] of a policy file: a call and the expected decision.
 type Test struct {
-	Name   string // for people; "" if it has none
+	Name   string // for display; "" if it has none
 	Path   string
 	Line   int            // 1-based
-	Call   policy.Call    // without what only a session knows: Dir, Roots, RealPaths
+	Call   policy.Call    // without Dir, Roots and RealPaths, which a session sets
 	Expect policy.Verdict // the decision
 	Rule   string         // name of the deciding rule; "": any
 }
 
-const testLost = "The test is not run."
+const testDropped = "The test is not run."
 
-// test reads one [[test]]. A key that nobody knows drops it: a test must not
-// pass because of a typing mistake.
+// test reads a [[test]]. An unknown key drops it, because a test must not pass because
+// of a typing mistake.
 func (r *reader) test(t *position.Table) {
-	f := r.fields(t, "", testLost)
+	f := r.fields(t, "", testDropped)
 	test := Test{Name: f.line("name"), Path: r.file.Path, Line: t.Line, Rule: f.line("rule")}
 	tool, server := f.line(f.one("toolName", "tool")), f.line(f.one("mcpName", "server"))
 	args := f.args()
@@ -37,7 +36,7 @@ func (r *reader) test(t *position.Table) {
 	if tool == "" && f.t.Find("toolName") == nil && f.t.Find("tool") == nil {
 		f.fail(t.Line, "toolName", KindSchema, "The key is missing.", "Name the tool that is called, or give a command.")
 	}
-	if e := f.t.Find("command"); e != nil && !f.spoil && tool != "" && (server != "" || !onlyShell([]string{tool})) {
+	if e := f.t.Find("command"); e != nil && !f.invalid && tool != "" && (server != "" || !onlyShell([]string{tool})) {
 		f.fail(e.Line, "command", KindRule, "The tool "+quote(tool)+" takes no command line.", "Name run_shell_command, or write the arguments into args.")
 	}
 	test.Call = callOf(tool, server)
@@ -61,12 +60,12 @@ func (r *reader) test(t *position.Table) {
 		}
 		f.fail(e.Line, e.Key, KindUnknownKey, fmt.Sprintf("The key %s is unknown.", quote(e.Key)), remedy)
 	}
-	if !f.spoil {
+	if !f.invalid {
 		r.file.Tests = append(r.file.Tests, test)
 	}
 }
 
-// confinement reads what confines the command of the call; true is landlock.
+// confinement reads the confinement of the call's command; true is landlock.
 func (f *fields) confinement(call policy.Call) string {
 	e := f.get("confined")
 	if e == nil {
@@ -89,9 +88,9 @@ func (f *fields) confinement(call policy.Call) string {
 	return kind
 }
 
-// one returns which of two names of a key is used. Both are a mistake.
+// one returns the given one of two names of a key. Both together are a problem.
 func (f *fields) one(name, short string) string {
-	f.asked[name], f.asked[short] = true, true
+	f.seen[name], f.seen[short] = true, true
 	e := f.t.Find(short)
 	if e == nil {
 		return name
@@ -125,7 +124,7 @@ func (f *fields) args() json.RawMessage {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(args); err != nil {
-		f.fail(f.get("args").Line, "args", KindSchema, "They hold a number that JSON has no way to write.", "")
+		f.fail(f.get("args").Line, "args", KindSchema, "They contain a number that JSON cannot represent.", "")
 		return nil
 	}
 	return bytes.TrimSpace(b.Bytes())
@@ -140,8 +139,8 @@ func (f *fields) mode(key string) policy.ApprovalMode {
 	return mode
 }
 
-// callOf returns a call of a tool. One of a server may be given by its own
-// name or by the composed one.
+// callOf returns a call of a tool. A tool of a server may be given by its own or by the
+// composed name.
 func callOf(tool, server string) policy.Call {
 	if server != "" {
 		own := strings.TrimPrefix(tool, "mcp_"+server+"_")
@@ -153,8 +152,8 @@ func callOf(tool, server string) policy.Call {
 	return policy.Call{Tool: tool, Kind: "other"}
 }
 
-// Run asks decide about the test's call. The error, of code invalid_config,
-// says where the test stands, what it expects and what it got, and why.
+// Run calls decide for the test's call. The error, of code invalid_config, gives the
+// position of the test, the expected and the actual decision, and the reason.
 func (t Test) Run(decide func(policy.Call) policy.Decision) error {
 	d := decide(t.Call)
 	if d.Decision == t.Expect && (t.Rule == "" || t.Rule == d.Rule) {

@@ -5,9 +5,9 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// headless makes up for a rule or a checker whose keys stand at the top of the
-// file because their header is missing.
-func (r *reader) headless(root *position.Table) {
+// missingHeader adds stand-ins for a rule or checker whose keys are at the top of the file
+// because the header is missing.
+func (r *reader) missingHeader(root *position.Table) {
 	alone := &position.Table{}
 	for _, e := range root.Members {
 		switch e.Key {
@@ -22,18 +22,18 @@ func (r *reader) headless(root *position.Table) {
 		}
 	}
 	if kind := looksLike(alone); kind != "" {
-		r.makeUp(kind, alone)
+		r.addStandIns(kind, alone)
 	}
 }
 
-// makeUpBelow makes up for what looks like rules and checkers in a value that
-// nobody reads, at any depth. kind is what the value's own name resembles; ""
-// for nothing. It returns what has been found, "" for nothing.
-func (r *reader) makeUpBelow(kind string, value any) (found string) {
+// addStandInsBelow adds stand-ins for values that look like rules or checkers in an unknown
+// key, at any depth. kind is the kind that the key's own name resembles, "" for none. It
+// returns the kind found, "" for none.
+func (r *reader) addStandInsBelow(kind string, value any) (found string) {
 	switch v := value.(type) {
 	case []position.Node:
 		for _, item := range v {
-			if f := r.makeUpBelow(kind, item.Value); f != "" {
+			if f := r.addStandInsBelow(kind, item.Value); f != "" {
 				found = f
 			}
 		}
@@ -42,11 +42,11 @@ func (r *reader) makeUpBelow(kind string, value any) (found string) {
 			kind = looksLike(v)
 		}
 		if kind != "" {
-			r.makeUp(kind, v)
+			r.addStandIns(kind, v)
 			return kind
 		}
 		for _, e := range v.Members {
-			if f := r.makeUpBelow(nearestKey(e.Key, []string{ruleTable, checkerTable, testTable}), e.Value); f != "" {
+			if f := r.addStandInsBelow(nearestKey(e.Key, []string{ruleTable, checkerTable, testTable}), e.Value); f != "" {
 				found = f
 			}
 		}
@@ -54,7 +54,7 @@ func (r *reader) makeUpBelow(kind string, value any) (found string) {
 	return found
 }
 
-// looksLike tells from its keys what a table may be meant for; "" for nothing.
+// looksLike infers the kind of a table from its keys; "" for none.
 func looksLike(t *position.Table) (kind string) {
 	for _, e := range t.Members {
 		switch belongs(e) {
@@ -67,7 +67,7 @@ func looksLike(t *position.Table) (kind string) {
 	return kind
 }
 
-// belongs tells which tables a key is one of; "" for none.
+// belongs returns the kind of table that a key belongs to; "" for none.
 func belongs(e *position.Member) string {
 	near := func(keys ...string) bool {
 		for _, key := range keys {
