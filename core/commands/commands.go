@@ -1,5 +1,5 @@
-// Package commands is about lines that begin with a slash: which command one
-// means, where commands come from, and what they want done.
+// Package commands provides slash commands: the set of a session, its loaders, and the
+// results of commands.
 package commands
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Kind says where a command comes from.
+// Kind is the origin of a command.
 type Kind string
 
-// The kinds (CM-01).
+// The kinds.
 const (
 	KindBuiltIn   Kind = "built-in"
 	KindFile      Kind = "file"
@@ -24,64 +24,60 @@ const (
 	KindAgent     Kind = "agent"
 )
 
-// Command is what a person can type (CM-01). It is not changed any more once a
-// [Set] has it.
+// Command is a slash command. It is immutable once a [Set] has it.
 type Command struct {
-	Name        string   // without the slash; "a:b" for files in directories
-	AltNames    []string // further names
-	Description string   // one line, for people
+	Name        string   // without the slash; "a:b" for files in subdirectories
+	AltNames    []string // alternative names
+	Description string   // one line, for display
 	Hidden      bool     // not listed and not completed
 	Kind        Kind
-	// AutoExecute says that choosing it in a list of completions runs it at once,
-	// as it needs no arguments.
+	// AutoExecute: choosing it in a list of completions runs it at once, because it
+	// needs no arguments.
 	AutoExecute   bool
-	ExtensionName string // of the extension that it comes from; "": none
+	ExtensionName string // its extension; "" if it has none
 	ExtensionID   string
-	Source        string // file or server that it comes from, for people; "" for a built-in
+	Source        string // its file or server, for display; "" for a built-in
 
-	// Action does what the command is for. nil: it only has SubCommands. It is
-	// called on the goroutine of whoever runs the command and may ask over the
-	// session's bus.
+	// Action runs the command. nil: it only has SubCommands. It is called on the
+	// goroutine of the caller and may send requests over the session's bus.
 	Action func(ctx context.Context, c *Context, args string) (Result, error)
-	// Completion offers arguments that begin with what has been typed of them.
-	// nil: none.
+	// Completion returns arguments that begin with the typed text. nil: none.
 	Completion func(ctx context.Context, c *Context, partial string) ([]Candidate, error)
-	// ShowCompletionLoading says that Completion may take a while.
+	// ShowCompletionLoading: Completion may take a while.
 	ShowCompletionLoading bool
 	SubCommands           []*Command
-	// NoArgs says of a sub-command that text behind its name is not for it, but
-	// with the name for the command above it, if that has an Action.
+	// NoArgs applies to a sub-command: text after its name belongs, together with the
+	// name, to the parent command, if that has an Action.
 	NoArgs bool
 }
 
-// Candidate is one way to complete what was typed.
+// Candidate is one completion.
 type Candidate struct {
 	Value       string
 	Description string // may be empty
 }
 
-// Context is what a command works with (CM-03).
+// Context is the context of a command's run.
 type Context struct {
 	Invocation Invocation
 	Services   Services
 	UI         UI
 	Session    Session
-	// OverwriteConfirmed says that the person has agreed to what a [ConfirmAction]
-	// of the same line asked (CM-05).
+	// OverwriteConfirmed: the user has approved the [ConfirmAction] of the same line.
 	OverwriteConfirmed bool
-	// ApprovedCommands are those that the person has agreed to when a
-	// [ConfirmShellCommands] of the same line asked.
+	// ApprovedCommands are the commands that the user has approved in a
+	// [ConfirmShellCommands] of the same line.
 	ApprovedCommands []string
 }
 
-// Invocation is what was typed.
+// Invocation is the typed line.
 type Invocation struct {
 	Raw  string // the whole line
-	Name string // of the command that was found, with those above it: "chat resume"
+	Name string // of the command, with its parents: "chat resume"
 	Args string // the rest
 }
 
-// Services are those of the session. Each may be nil where there is none.
+// Services are the services of the session. Each may be nil if it is not available.
 type Services struct {
 	Config   Config
 	Settings Settings
@@ -89,42 +85,41 @@ type Services struct {
 	Logger   *slog.Logger
 }
 
-// Config tells about the session.
+// Config returns facts about the session.
 type Config interface {
 	Folders() []string // of the workspace, absolute, the target first
 	Model() string
 	ApprovalMode() string // default, autoEdit, yolo or plan
 }
 
-// Settings tells what settings say.
+// Settings reads settings.
 type Settings interface {
-	// Setting returns the value in force of a key, as "model.name", as JSON.
+	// Setting returns the effective value of a key, as "model.name", as JSON.
 	Setting(key string) (json.RawMessage, bool)
 }
 
-// Git tells about the repository of the target directory.
+// Git returns facts about the repository of the target directory.
 type Git interface {
-	Branch(ctx context.Context) (string, error) // "" where there is none
+	Branch(ctx context.Context) (string, error) // "" without a repository
 }
 
-// UI is the front end, as far as a command may touch it while it runs. A Context
-// may have none.
+// UI is the front end for a running command. A Context may have none.
 type UI interface {
-	Say(m Message)       // shows something at once
-	Progress(now string) // says what is being done; "" ends it
+	Say(m Message)       // shows a message at once
+	Progress(now string) // shows the current activity; "" ends it
 }
 
-// Session is what is known of the conversation.
+// Session is the state of the conversation.
 type Session struct {
 	ID      string
 	Started time.Time
-	Prompts int // that were worked on
+	Prompts int // files of the session
 }
 
-// Result is what a command wants done once it has run (CM-04); nil is nothing.
+// Result is the action that a command requests; nil is none.
 type Result interface{ result() }
 
-// MessageLevel says how grave a Message is.
+// MessageLevel is the severity of a Message.
 type MessageLevel string
 
 // The levels.
@@ -134,76 +129,76 @@ const (
 	LevelError   MessageLevel = "error"
 )
 
-// Message is shown to the person.
+// Message is shown to the user.
 type Message struct {
 	Level MessageLevel // "": info
 	Text  string       // Markdown
 }
 
-// SubmitPrompt is said to the model in the place of what was typed.
+// SubmitPrompt is sent to the model instead of the typed line.
 type SubmitPrompt struct {
 	Content tools.Content
-	// Expanded says that Content holds what it names with @ already.
+	// Expanded: the @ mentions in Content are already expanded.
 	Expanded bool
 }
 
-// RunTool has a tool called, as a model would. Its result is shown, and then said
-// to the model where there is a prompt to follow.
+// RunTool calls a tool, as a model would. Its result is shown, and sent to the model if
+// a prompt follows.
 type RunTool struct {
 	Name string
 	Args json.RawMessage
-	Then *SubmitPrompt // nil: nothing follows
+	Then *SubmitPrompt // nil: no prompt follows
 }
 
-// LoadHistory puts another conversation in the place of this one (AR-04).
+// LoadHistory replaces the conversation.
 type LoadHistory struct {
 	History []json.RawMessage // turns, as core/model writes them
-	Highest int64             // version that the conversation was given
-	Note    string            // shown once it is done; may be empty
+	Highest int64             // version of the conversation
+	Note    string            // shown afterwards; may be empty
 }
 
 // Quit ends the session.
 type Quit struct {
 	Messages []string // shown last
-	Delete   bool     // the session's recording goes too
+	Delete   bool     // the session's recording is deleted too
 }
 
-// Dialog opens one of the front end's own dialogs, which shows a notice where it
-// has none of that name.
+// Dialog opens a dialog of the front end, which shows a notice if it has none with that
+// name.
 type Dialog struct {
 	Name string // help, auth, theme, editor, privacy, settings, sessionBrowser, model, agentConfig, permissions
-	Data any    // what the dialog needs; may be nil
+	Data any    // arguments of the dialog; may be nil
 }
 
-// ConfirmAction asks the person; agreed to, the same line runs again with
-// Context.OverwriteConfirmed (CM-05).
+// ConfirmAction asks the user; after approval the same line runs again with
+// Context.OverwriteConfirmed.
 type ConfirmAction struct {
 	Prompt string
 }
 
-// ConfirmShellCommands asks the person about commands; agreed to, the same line
-// runs again with them in Context.ApprovedCommands, and each is allowed, in these
-// very words, until the session ends.
+// ConfirmShellCommands asks the user to approve commands. After approval the same line
+// runs again with them in Context.ApprovedCommands, and each exact command is allowed
+// until the session ends.
 type ConfirmShellCommands struct {
 	Commands []string // in the order of the line
 }
 
-// CustomDialog is shown as it is, until the person closes it.
+// CustomDialog is shown unchanged until the user closes it.
 type CustomDialog struct {
 	Title string
 	Text  string // Markdown
 }
 
-// Logout forgets how the person is signed in, and ends the session.
+// Logout deletes the user's credentials, and ends the session.
 type Logout struct{}
 
-// CopyText puts a text into the clipboard.
+// CopyText copies a text to the clipboard.
 type CopyText struct {
 	Text    string
-	Message *Message // shown then; nil: nothing
+	Message *Message // shown afterwards; nil: nothing
 }
 
-// ClearScreen empties the screen, and shows a message on it where there is one.
+// ClearScreen clears the screen, and shows a message if it has one.
 type ClearScreen struct {
 	Message *Message
 }
@@ -221,7 +216,7 @@ func (Logout) result()               {}
 func (CopyText) result()             {}
 func (ClearScreen) result()          {}
 
-// Loader brings commands.
+// Loader loads commands.
 type Loader interface {
 	Name() string // for problems, as "files"
 	Load(ctx context.Context) ([]*Command, []fault.Problem, error)

@@ -8,24 +8,24 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Completions are ways to go on with a line.
+// Completions are the completions of a line.
 type Completions struct {
 	From, To int // the bytes of the line that an item replaces
 	Items    []Completion
 }
 
-// Completion is one of them.
+// Completion is one completion.
 type Completion struct {
-	Text        string // what is put in, without a blank behind it
+	Text        string // the inserted text, without a trailing space
 	Description string // may be empty
-	Run         bool   // choosing it may also run it, as no arguments can follow
+	Run         bool   // choosing it may also run it, because no arguments can follow
 }
 
-// Complete offers what could stand at the cursor, a byte offset in the line: names
-// of commands, of sub-commands, and arguments. Names that begin with what is typed
-// come first, then those with a part that does, as "git:commit" for "commit"; hidden
-// commands are left out. Names are in their order, arguments as the command gives
-// them. c is handed to the command's Completion, whose error is that of Complete.
+// Complete returns the completions at the cursor, a byte offset in the line: names of
+// commands, of sub-commands, and arguments. Names with the typed prefix come first, then
+// those with a matching part, as "git:commit" for "commit"; hidden commands are omitted.
+// Names are sorted, arguments are in the command's order. c is passed to the command's
+// Completion, whose error Complete returns.
 func (s *Set) Complete(ctx context.Context, c *Context, line string, cursor int) (Completions, error) {
 	cursor = min(max(cursor, 0), len(line))
 	start := len(line) - len(strings.TrimLeftFunc(line, unicode.IsSpace))
@@ -71,8 +71,8 @@ func (s *Set) Complete(ctx context.Context, c *Context, line string, cursor int)
 	return found, err
 }
 
-// nextWord returns the first word of text and what comes after the blanks behind
-// it, and whether there are such blanks.
+// nextWord returns the first word of text and the text after the following spaces, and
+// whether there are such spaces.
 func nextWord(text string) (word, rest string, more bool) {
 	end := strings.IndexFunc(text, unicode.IsSpace)
 	if end < 0 {
@@ -81,7 +81,7 @@ func nextWord(text string) (word, rest string, more bool) {
 	return text[:end], strings.TrimLeftFunc(text[end:], unicode.IsSpace), true
 }
 
-// wordEnd is where the word ends that the cursor is in.
+// wordEnd returns the end of the word at the cursor.
 func wordEnd(line string, cursor int) int {
 	if end := strings.IndexFunc(line[cursor:], unicode.IsSpace); end >= 0 {
 		return cursor + end
@@ -89,11 +89,11 @@ func wordEnd(line string, cursor int) int {
 	return len(line)
 }
 
-// names offers the session's commands.
+// names adds the session's commands.
 func (s *Set) names(typed string) []Completion { return offer(s.all, typed) }
 
-// offer offers commands by their names, and by other names where the name does not
-// fit what is typed.
+// offer adds commands by their names, and by alternative names if the name does not
+// match.
 func offer(all []*Command, typed string) []Completion {
 	var first, second []Completion
 	for _, c := range all {
@@ -115,7 +115,7 @@ func offer(all []*Command, typed string) []Completion {
 	return append(first, second...)
 }
 
-// otherName returns an alternative name that begins with what is typed.
+// otherName returns an alternative name with the typed prefix.
 func otherName(c *Command, typed string) (string, bool) {
 	for _, alt := range c.AltNames {
 		if strings.HasPrefix(alt, typed) {
@@ -125,8 +125,7 @@ func otherName(c *Command, typed string) (string, bool) {
 	return "", false
 }
 
-// hasPart reports whether a part of a name behind ":" or "." begins with what is
-// typed.
+// hasPart reports whether a part of a name after ":" or "." has the typed prefix.
 func hasPart(name, typed string) bool {
 	for i := 0; i < len(name)-1; i++ {
 		if (name[i] == ':' || name[i] == '.') && strings.HasPrefix(name[i+1:], typed) {

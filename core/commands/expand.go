@@ -11,20 +11,21 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Shell runs the commands of templates, as the session runs them for a model. It is
-// safe for concurrent use.
+// Shell runs the commands of templates, as the session runs them for a model. It is safe
+// for concurrent use.
 type Shell interface {
-	// Decide says what policy thinks of a command line, as run_shell_command would
-	// run it. The error says why nobody knows.
+	// Decide returns the policy decision on a command line, as for run_shell_command.
+	// The error is the reason why there is none.
 	Decide(ctx context.Context, line string) (ShellDecision, error)
-	// Allow has lines run from now on until the session ends that a person has
-	// agreed to, these very ones.
+	// Allow allows these exact lines, which the user has approved, until the session
+	// ends.
 	Allow(lines []string)
-	// Run runs a line. The error says that it did not run, as it was denied.
+	// Run runs a line. It returns an error if the line did not run because it was
+	// denied.
 	Run(ctx context.Context, line string) (ShellOutput, error)
 }
 
-// ShellVerdict is what becomes of a command line.
+// ShellVerdict is the decision on a command line.
 type ShellVerdict string
 
 // The verdicts.
@@ -41,32 +42,32 @@ type ShellDecision struct {
 	Remedy  string // may be empty
 }
 
-// ShellOutput is what came of a command line.
+// ShellOutput is the result of a command line.
 type ShellOutput struct {
 	Text   string // what it printed
 	Code   int    // its exit code
-	Signal string // that ended it; "": none
-	Ended  string // why it was ended before it was done, a sentence; "": it was not
-	// Context is what hooks say of the output, for the model, beside it. "": nothing.
+	Signal string // that ended it; "" if none
+	Ended  string // why it was ended early, a sentence; "" if it was not
+	// Context is additional context from hooks for the model. "": none.
 	Context string
 }
 
-// Files reads what templates name. It is safe for concurrent use.
+// Files reads the files in templates. It is safe for concurrent use.
 type Files interface {
-	// Read reads a file, or the files of a directory, relative ones in any directory of the
-	// workspace, so that they count as read. What cannot be read is no error, but a
-	// notice; the error is of code cancelled.
+	// Read reads a file, or the files of a directory, and records the read. A relative
+	// path is looked up in each directory of the workspace. An unreadable file is a
+	// notice, not an error; the error is of code cancelled.
 	Read(ctx context.Context, path string) (Injected, error)
 }
 
-// Injected is what a path of a template stands for.
+// Injected is the content for a path in a template.
 type Injected struct {
 	Parts   []tools.Part
-	Ignored bool     // ignore rules cover it, so that nothing stands for it
-	Notices []string // sentences for the person
+	Ignored bool     // an ignore rule matches, so the content is empty
+	Notices []string // sentences for the user
 }
 
-// expansion is the filling in of one template.
+// expansion is the expansion of one template.
 type expansion struct {
 	template *Template
 	shell    Shell
@@ -74,9 +75,9 @@ type expansion struct {
 	c        *Context
 }
 
-// run fills the template in: it asks policy about all commands, then reads the
-// files, then runs the commands, so that nothing has run where a person has to be
-// asked first. ask are the commands to ask about.
+// run expands the template: it gets the policy decision on all commands, then reads the
+// files, then runs the commands. So no command has run when approval is requested. ask
+// are the commands that need approval.
 func (e *expansion) run(ctx context.Context) (content tools.Content, ask []string, err error) {
 	lines, err := e.template.commandLines(e.c.Invocation.Args)
 	if err != nil {
@@ -120,7 +121,7 @@ func (e *expansion) run(ctx context.Context) (content tools.Content, ask []strin
 	return b.content(), nil, nil
 }
 
-// decide returns the commands that a person has to be asked about.
+// decide returns the commands that need approval.
 func (e *expansion) decide(ctx context.Context, lines []string) (ask []string, err error) {
 	for _, line := range lines {
 		if line == "" || slices.Contains(ask, line) {
@@ -141,13 +142,13 @@ func (e *expansion) decide(ctx context.Context, lines []string) (ask []string, e
 	return ask, nil
 }
 
-// injected is what is put in the place of a path: text of the template, or parts.
+// injected is the replacement of a path: text of the template, or parts.
 type injected struct {
 	text  string
 	parts []tools.Part
 }
 
-// read returns what each path of the template stands for.
+// read returns the content for each path of the template.
 func (e *expansion) read(ctx context.Context) (all []injected, err error) {
 	for _, p := range e.template.pieces {
 		if p.kind != pieceFile {
@@ -171,7 +172,7 @@ func (e *expansion) read(ctx context.Context) (all []injected, err error) {
 		switch {
 		case found.Ignored:
 			all = append(all, injected{})
-		case len(found.Parts) == 0: // it stays as it is
+		case len(found.Parts) == 0: // it stays as written
 			all = append(all, injected{text: e.template.filled(p.raw)})
 		default:
 			all = append(all, injected{parts: found.Parts})
@@ -192,8 +193,7 @@ func (e *expansion) progress(now string) {
 	}
 }
 
-// printed runs a command and returns what is put in its place, and what hooks say
-// beside that.
+// printed runs a command and returns its output, and the context from hooks.
 func (e *expansion) printed(ctx context.Context, line string) (text, beside string, err error) {
 	if line == "" {
 		return "", "", nil
@@ -222,14 +222,14 @@ func (e *expansion) printed(ctx context.Context, line string) (text, beside stri
 	return text + "[The command " + short(line) + " " + status + "]", beside, nil
 }
 
-// short is a command line for a message.
+// short returns a command line shortened for a message.
 func short(line string) string { return escape.Clip(escape.Line(line), 120) }
 
-// builder joins text that follows text. Parts stay parts of their own: what a file
-// holds is told from the words around it.
+// builder joins adjacent texts. Parts stay separate, so that the content of a file can
+// be told from the text around it.
 type builder struct {
 	all  []tools.Part
-	open bool // the last part is text that more text joins
+	open bool // the last part is a text that further text extends
 }
 
 func (b *builder) text(text string) {

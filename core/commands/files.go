@@ -17,33 +17,33 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// Folder may hold commands, as files *.toml in it and in the directories below.
+// Folder may contain commands, as files *.toml in it and in its subdirectories.
 type Folder struct {
-	Path string // absolute; one that is not there has none
-	// Extension, ID name the extension that it is of; "": none.
+	Path string // absolute; a missing one has none
+	// Extension and ID identify its extension; "" if it has none.
 	Extension, ID string
-	// Variables stand in the prompts as ${NAME}, see [ParseTemplate].
+	// Variables are available in the prompts as ${NAME}, see [ParseTemplate].
 	Variables map[string]string
 }
 
-// FileOptions make a loader of files. Shell and Files are required by whoever runs
-// its commands.
+// FileOptions configure a loader of files. Shell and Files are required to run its
+// commands.
 type FileOptions struct {
-	Folders []Folder // in their order: of two commands of one name the later wins
+	Folders []Folder // in order: of two commands with the same name the later wins
 	Shell   Shell
 	Files   Files
-	// Hold is called before a command reads files, and what it returns when the
-	// command is filled in, with whether what was read is submitted. nil: nothing is.
+	// Hold is called before a command reads files. The returned function is called after
+	// the expansion, with whether the prompt is submitted. nil: no call.
 	Hold func(ctx context.Context) (context.Context, func(submitted bool))
 }
 
-// NewFiles returns the loader of the commands that TOML files hold (CM-08). A file
-// holds a prompt, a [Template], and may hold a description; other keys are ignored. It is
-// named after its path in the directory, without .toml and with ":" for each slash; in
-// each part any character but A-Z, a-z, 0-9, "_", "." and "-" becomes "_", and one of
-// more than 50 characters is cut to 47 and "...". What cannot be read or used is a
-// Problem, with its line, and loses no other. Links that lead out of the directory and
-// links to directories are not followed.
+// NewFiles returns the loader of commands in TOML files. A file has a prompt, a
+// [Template], and may have a description; other keys are ignored. The name is the path
+// in the directory, without .toml and with ":" for each slash. In each part any
+// character but A-Z, a-z, 0-9, "_", "." and "-" becomes "_", and a part of more than 50
+// characters is cut to 47 and "...". An invalid file is a Problem, with its line, and
+// affects no other. Links that lead out of the directory and links to directories are
+// not followed.
 func NewFiles(o FileOptions) Loader { return &fileLoader{o} }
 
 type fileLoader struct{ o FileOptions }
@@ -63,14 +63,14 @@ func (l *fileLoader) Load(ctx context.Context) ([]*Command, []fault.Problem, err
 	return all, problems, nil
 }
 
-// What a directory and a file may have.
+// Bounds of a directory and a file.
 const (
 	maxFile  = 1 << 20
-	maxFiles = 5000 // of one directory, those below included
+	maxFiles = 5000 // of one directory, including subdirectories
 	maxDepth = 16
 )
 
-// walk is the reading of one directory.
+// walk is the scan of one directory.
 type walk struct {
 	options  FileOptions
 	folder   Folder
@@ -115,10 +115,10 @@ func (w *walk) run(ctx context.Context) error {
 	})
 }
 
-// suffix ends the name of a command's file.
+// suffix is the extension of command files.
 const suffix = ".toml"
 
-// path is where a path of the directory lies.
+// path returns the absolute path of a file in the directory.
 func (w *walk) path(path string) string {
 	return filepath.Join(w.folder.Path, filepath.FromSlash(path))
 }
@@ -171,7 +171,7 @@ func (w *walk) file(path string) {
 	w.take(path, texts["prompt"], texts["description"])
 }
 
-// typeName names the type of a value of TOML that is no text.
+// typeName names the type of a TOML value that is not a string.
 func typeName(value any) string {
 	switch value.(type) {
 	case int64, float64:
@@ -186,7 +186,7 @@ func typeName(value any) string {
 	return "a date or time"
 }
 
-// read returns what a file holds that lies in the directory.
+// read returns the content of a file in the directory.
 func (w *walk) read(path string) ([]byte, error) {
 	info, err := w.root.Stat(path)
 	switch {
@@ -212,7 +212,7 @@ func (w *walk) read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// take makes the command of a prompt.
+// take creates the command of a prompt.
 func (w *walk) take(path, prompt, description string) {
 	full := w.path(path)
 	if description = escape.Plain(description, maxDescription); description == "" {
@@ -256,7 +256,7 @@ func (w *walk) take(path, prompt, description string) {
 // maxDescription bounds the characters of a description.
 const maxDescription = 100
 
-// commandName is the name of the command that a file of the directory holds.
+// commandName returns the name of the command in a file of the directory.
 func commandName(path string) string {
 	parts := strings.Split(strings.TrimSuffix(path, suffix), "/")
 	for i, part := range parts {
@@ -265,7 +265,7 @@ func commandName(path string) string {
 	return strings.Join(parts, ":")
 }
 
-// segment is a part of a path as a part of a name.
+// segment converts a part of a path to a part of a name.
 func segment(part string) string {
 	const most, kept = 50, 47
 	r := []rune(strings.Map(func(r rune) rune {
@@ -280,12 +280,12 @@ func segment(part string) string {
 	return string(r)
 }
 
-// cause is an error of a file without the name of the file.
+// cause returns an error of a file without the path.
 func cause(err error) string {
 	if e := new(fs.PathError); errors.As(err, &e) {
 		err = e.Err
 	}
-	if strings.Contains(err.Error(), "escapes") { // os.Root has no error of its own for that
+	if strings.Contains(err.Error(), "escapes") { // os.Root has no error value for it
 		return "it is a link that leads out of the directory"
 	}
 	return err.Error()

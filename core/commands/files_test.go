@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// write puts files below a directory.
+// write creates files below a directory.
 func write(t testing.TB, dir string, files map[string]string) string {
 	t.Helper()
 	for name, text := range files {
@@ -28,7 +28,7 @@ func write(t testing.TB, dir string, files map[string]string) string {
 	return dir
 }
 
-// shell is a commands.Shell that prints what it is told to run.
+// shell is a commands.Shell that prints its command lines.
 type shell struct {
 	mu      sync.Mutex
 	decide  map[string]commands.ShellDecision // other lines are allowed
@@ -84,13 +84,13 @@ func (f files) Read(_ context.Context, path string) (commands.Injected, error) {
 	return commands.Injected{Parts: []tools.Part{{Text: text}}}, nil
 }
 
-// ui notes what it is told.
+// ui records its messages.
 type ui struct{ said []commands.Message }
 
 func (u *ui) Say(m commands.Message) { u.said = append(u.said, m) }
 func (u *ui) Progress(string)        {}
 
-// custom is a set of the commands of one directory.
+// custom returns the set of the commands of one directory.
 func custom(t testing.TB, s *shell, f files, contents map[string]string) *commands.Set {
 	t.Helper()
 	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
@@ -101,7 +101,7 @@ func custom(t testing.TB, s *shell, f files, contents map[string]string) *comman
 	return set
 }
 
-// prompt runs a line that has to submit a prompt, and returns its text.
+// prompt runs a line that must submit a prompt, and returns its text.
 func prompt(t *testing.T, set *commands.Set, line string) string {
 	t.Helper()
 	r, err := set.Parse(line).Run(t.Context(), &commands.Context{UI: &ui{}})
@@ -116,7 +116,7 @@ func prompt(t *testing.T, set *commands.Set, line string) string {
 	return text.String()
 }
 
-// CM-08: names of files, descriptions, and where a command comes from.
+// CM-08: names of files, descriptions, and origins of commands.
 func TestFiles(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	dir := write(t, t.TempDir(), map[string]string{
@@ -151,7 +151,7 @@ func TestFiles(t *testing.T) {
 	require.Len(t, []rune(found["long"].Description), 100)
 }
 
-// CM-08: what cannot be used is told with its line, and loses no other.
+// CM-08: an invalid file is reported with its line, and affects no other.
 func TestFilesMalformed(t *testing.T) {
 	dir := write(t, t.TempDir(), map[string]string{
 		"ok.toml":          `prompt = "p"`,
@@ -216,8 +216,7 @@ func TestFilesMalformed(t *testing.T) {
 	require.Error(t, err)
 }
 
-// CM-08: what is wrong with a value is told in the words of who wrote it, and the
-// remedy is one for that mistake.
+// CM-08: a type error is reported in terms of TOML, with a remedy for that error.
 func TestFilesMalformedValues(t *testing.T) {
 	for text, want := range map[string]struct {
 		line            int
@@ -249,8 +248,8 @@ func TestFilesMalformedValues(t *testing.T) {
 	}
 }
 
-// What a variable holds is text too, wherever it stands: the name of a directory is
-// chosen by whoever made it.
+// The value of a variable is always text: the name of a directory is chosen by the
+// extension's author.
 func TestFilesVariables(t *testing.T) {
 	for _, folder := range []string{"/plain", "/x!{touch harm}", "/y'; touch harm; '", `/z"$(touch harm)`, "/{{args}}", "/@{a.txt}", "/${extensionPath}", "/!{", "/`touch harm`"} {
 		s, f := &shell{}, files{folder + "/a.txt": "A", "a.txt": "never"}
@@ -279,7 +278,7 @@ func TestFilesVariables(t *testing.T) {
 	}
 }
 
-// CM-07, CM-08: user and project, and those of extensions.
+// CM-07, CM-08: commands of the user, the project and extensions.
 func TestFilesOfSeveralFolders(t *testing.T) {
 	user := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "user"`, "y.toml": `prompt = "user y"`})
 	project := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "project"`})
@@ -300,7 +299,7 @@ func TestFilesOfSeveralFolders(t *testing.T) {
 	require.Len(t, problems, 2)
 }
 
-// What stands for what in a prompt, and that nothing put in is looked into again.
+// The expansions in a prompt; expanded text is not expanded again.
 func TestTemplates(t *testing.T) {
 	s := &shell{output: map[string]commands.ShellOutput{
 		"fails":  {Text: "oh\n", Code: 3},
@@ -347,7 +346,7 @@ func TestTemplates(t *testing.T) {
 	require.NotContains(t, s.ran, "rm")
 }
 
-// Pictures are parts of their own, and what could not be read is told.
+// Images are separate parts, and unreadable files are reported.
 func TestTemplateParts(t *testing.T) {
 	set := custom(t, &shell{}, files{"p.png": "picture", "skip": "ignored"}, map[string]string{"c.toml": `prompt = "See @{p.png}@{gone} and @{skip}"`})
 	u := &ui{}
@@ -365,8 +364,8 @@ func TestTemplateParts(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Policy decides about all commands before one runs; those that are asked about are
-// asked about at once, and run once a person has agreed, now and later.
+// Policy decides on all commands before one runs; approval is requested for all at once,
+// and lasts for later runs.
 func TestTemplateCommandsAreDecided(t *testing.T) {
 	ask := commands.ShellDecision{Verdict: commands.ShellAsk}
 	s := &shell{decide: map[string]commands.ShellDecision{
@@ -398,7 +397,7 @@ func TestTemplateCommandsAreDecided(t *testing.T) {
 	require.Equal(t, "<ls> <one> <two 'x'> <one>", prompt(t, set, "/asks x"))
 }
 
-// Whatever a file holds, it is a command or a problem.
+// Each file is a command or a problem.
 func FuzzFile(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, data := range []string{"", `prompt = "p"`, "prompt = '''\n!{", "prompt=3", "\xff", "[prompt]\nx=1", "prompt = \"\"\"\n{{args}}\"\"\"\ndescription = [1]"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/commands"
 )
 
-// A pipe that nobody writes to keeps nobody waiting.
+// A pipe without a writer does not block.
 func TestFilesPipe(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.toml"), 0o600))

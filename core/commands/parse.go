@@ -13,21 +13,21 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Match is what a line means.
+// Match is the result of parsing a line.
 type Match struct {
-	// IsCommand says that the line is one for a command, which there need not be.
-	// Other lines are for the model.
+	// IsCommand: the line begins with a slash; the command may be unknown. Other lines
+	// are for the model.
 	IsCommand bool
-	Command   *Command // nil: there is none of that name
+	Command   *Command // nil: no such command
 	Invocation
-	// Near are names that may be meant where there is no Command, the nearest first.
+	// Near are similar names if Command is nil, the nearest first.
 	Near []string
 }
 
-// Parse finds the command that a line means (CM-02): "/", a name or alternative
-// name, as far as they go the names of sub-commands, and arguments, which are the
-// rest of the line without the blanks around it. Lines that begin with // or /* are
-// comments, and no command. Blanks before the line do not count.
+// Parse parses a line: "/", the name or alternative name of a command, names of
+// sub-commands, and arguments, which are the rest of the line without surrounding
+// spaces. Lines that begin with // or /* are comments, not commands. Leading spaces are
+// ignored.
 func (s *Set) Parse(line string) Match {
 	m := Match{Invocation: Invocation{Raw: strings.TrimSpace(line)}}
 	rest, ok := cutSlash(m.Raw)
@@ -54,7 +54,7 @@ func (s *Set) Parse(line string) Match {
 	}
 }
 
-// cutSlash returns what follows the slash of a line for a command.
+// cutSlash returns the text after the slash of a command line.
 func cutSlash(line string) (string, bool) {
 	if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*") {
 		return "", false
@@ -62,8 +62,8 @@ func cutSlash(line string) (string, bool) {
 	return strings.CutPrefix(line, "/")
 }
 
-// cutWord returns the first word of text, which begins with none but that, and the
-// rest without the blanks around it.
+// cutWord returns the first word of text, which does not begin with a space, and the
+// trimmed rest.
 func cutWord(text string) (word, rest string) {
 	end := strings.IndexFunc(text, unicode.IsSpace)
 	if end < 0 {
@@ -72,10 +72,10 @@ func cutWord(text string) (word, rest string) {
 	return text[:end], strings.TrimSpace(text[end:])
 }
 
-// Run does what the line means, with c, whose Invocation it fills in. The error is
-// what the command says; or of code invalid_tool_params where there is none of that
-// name, or only sub-commands; or of code unhandled_exception after a panic, and
-// execution_failed for an error of another type.
+// Run runs the command of the line with c, whose Invocation it sets. It returns the
+// error of the command. Further errors are of code invalid_tool_params for an unknown
+// name or a missing sub-command, unhandled_exception after a panic, and execution_failed
+// for an error of another type.
 func (m Match) Run(ctx context.Context, c *Context) (Result, error) {
 	switch {
 	case m.Command == nil:
@@ -98,7 +98,7 @@ func (m Match) Run(ctx context.Context, c *Context) (Result, error) {
 	return nil, fault.Wrap(fault.ExecutionFailed, "commands.run", fmt.Sprintf("The command /%s failed: %s.", m.Name, err), "", err)
 }
 
-// unknown is the error of a name that is none.
+// unknown returns the error of an unknown name.
 func (m Match) unknown() error {
 	remedy := "/help lists the commands."
 	if len(m.Near) > 0 {
@@ -110,7 +110,7 @@ func (m Match) unknown() error {
 	return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("There is no command /%s.", strings.Trim(tools.Quote(m.Name, 60), `"`)), remedy)
 }
 
-// incomplete is the error of a command that needs one of its sub-commands.
+// incomplete returns the error of a command without the required sub-command.
 func (m Match) incomplete() error {
 	var names []string
 	for _, sub := range m.Command.SubCommands {
@@ -126,7 +126,7 @@ func (m Match) incomplete() error {
 	return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("/%s has no sub-command %s.", m.Name, tools.Quote(word, 60)), remedy)
 }
 
-// near returns up to three names of commands that are like one that is none.
+// near returns up to three command names that are similar to an unknown one.
 func (s *Set) near(name string) []string {
 	if name == "" || len(name) > 64 {
 		return nil
@@ -162,8 +162,8 @@ func (s *Set) near(name string) []string {
 	return names
 }
 
-// distance is how many bytes have to be put in, taken out, changed, or swapped with
-// their neighbours to make b of a.
+// distance returns the number of bytes to insert, delete, replace or swap with a
+// neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -15,24 +15,24 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Set is the commands of a session. It is not changed once it is made and safe for
-// concurrent use; the zero value has none.
+// Set is the commands of a session. It is immutable and safe for concurrent use; the
+// zero value has none.
 type Set struct {
 	all    []*Command // by name
 	byName map[string]*Command
 	byAlt  map[string]*Command
 }
 
-// Assemble makes a Set of what loaders bring. They run side by side under ctx, and
-// one that fails or panics loses only its own commands, which is a Problem (CM-06).
-// All of them have returned when Assemble does. The error is of code cancelled.
+// Assemble creates a Set from the commands of loaders. The loaders run concurrently
+// under ctx. If one fails or panics, only its own commands are missing, which is a
+// Problem. All of them have returned when Assemble does. The error is of code cancelled.
 //
-// Each name belongs to one command (CM-07). An extension's command whose name is
-// taken, as another command's name or other name, is renamed EXTENSION.NAME, with a
-// number behind it where that is taken too. Otherwise the later loader wins, and of
-// one loader the later command. The one that was there keeps its alternative names,
-// the first of which becomes its name; a built-in without one is then called
-// built-in.NAME, and anything else is gone. Each such change is told as a Problem.
+// Each name belongs to one command. If the name of an extension's command is in use,
+// also as an alternative name, the command is renamed EXTENSION.NAME, with a number
+// appended if that is in use too. Otherwise the later loader wins, and within a loader
+// the later command. The earlier command keeps its alternative names, the first of which
+// becomes its name. A built-in command without one is renamed built-in.NAME, and any
+// other is dropped. Each such change is reported as a Problem.
 func Assemble(ctx context.Context, loaders ...Loader) (*Set, []fault.Problem, error) {
 	loaded := make([][]*Command, len(loaders))
 	told := make([][]fault.Problem, len(loaders))
@@ -70,19 +70,19 @@ func load(ctx context.Context, l Loader) (all []*Command, problems []fault.Probl
 	return nil, append(problems, fault.Problem{Path: l.Name(), Message: "None of these commands is there: " + why, Severity: fault.SeverityError})
 }
 
-// assembly is the making of a Set.
+// assembly is the state of Assemble.
 type assembly struct {
 	names      map[string]*Command
-	order      []*Command // that have their name; extensions' aside
+	order      []*Command // the commands that have their name, except those of extensions
 	displaced  []displacement
 	extensions []*Command
 	problems   []fault.Problem
 }
 
-// displacement is a command that has lost its name to another.
+// displacement is a command that has lost its name to another one.
 type displacement struct{ lost, to *Command }
 
-// take gives a command its name, unless that is for later.
+// take gives a command its name, or defers it.
 func (a *assembly) take(c *Command) {
 	if c == nil {
 		return
@@ -107,7 +107,7 @@ func (a *assembly) tell(about *Command, lost bool, remedy, format string, args .
 	a.problems = append(a.problems, fault.Problem{Path: about.Source, Message: fmt.Sprintf(format, args...), Remedy: remedy, Severity: fault.SeverityOf(lost)})
 }
 
-// set settles who is called what.
+// set resolves the names.
 func (a *assembly) set() *Set {
 	for _, d := range a.displaced {
 		a.rename(d)
@@ -149,7 +149,7 @@ func (a *assembly) add(c *Command) {
 	a.order = append(a.order, c)
 }
 
-// rename finds another name for a command that has lost its own.
+// rename finds a new name for a displaced command.
 func (a *assembly) rename(d displacement) {
 	lost := d.lost
 	name := ""
@@ -170,7 +170,7 @@ func (a *assembly) rename(d displacement) {
 	a.add(renamed(lost, name))
 }
 
-// origin tells where a command comes from, in brackets.
+// origin returns the origin of a command, in brackets.
 func origin(c *Command) string {
 	if c.Source != "" {
 		return "(" + c.Source + ")"
@@ -178,14 +178,14 @@ func origin(c *Command) string {
 	return "(" + string(c.Kind) + ")"
 }
 
-// renamed returns c under another name, which it no longer has besides.
+// renamed returns c with another name, which is removed from its alternative names.
 func renamed(c *Command, name string) *Command {
 	other := withAltNames(c, slices.DeleteFunc(slices.Clone(c.AltNames), func(alt string) bool { return alt == name }))
 	other.Name = name
 	return other
 }
 
-// free returns name, with a number behind it where it is taken.
+// free returns name, with a number appended if it is in use.
 func (a *assembly) free(name string, alt map[string]*Command) string {
 	for n := 0; ; n++ {
 		candidate := name
@@ -199,8 +199,8 @@ func (a *assembly) free(name string, alt map[string]*Command) string {
 	}
 }
 
-// alternatives are the other names that lead to a command: a name goes before them,
-// and of two that are the same the first counts.
+// alternatives maps alternative names to commands: names take precedence, and of equal
+// alternatives the first one wins.
 func (a *assembly) alternatives() map[string]*Command {
 	alt := make(map[string]*Command)
 	for _, c := range a.order {
@@ -217,7 +217,7 @@ func (a *assembly) alternatives() map[string]*Command {
 // maxName bounds the bytes of a command's name.
 const maxName = 200
 
-// checkName says why there can be no command of that name, "" if there can.
+// checkName returns the problem of an invalid name, "" if it is valid.
 func checkName(name string) string {
 	switch {
 	case name == "":
@@ -232,11 +232,11 @@ func checkName(name string) string {
 	return ""
 }
 
-// List returns the commands, hidden ones included, in the order of their names.
+// List returns the commands, including hidden ones, sorted by name.
 func (s *Set) List() []*Command { return slices.Clone(s.all) }
 
-// Lookup returns the command of a name or, where there is none, of an alternative
-// name; nil if there is none.
+// Lookup returns the command with a name or else with an alternative name; nil if there
+// is none.
 func (s *Set) Lookup(name string) *Command {
 	if c := s.byName[name]; c != nil {
 		return c
@@ -244,8 +244,7 @@ func (s *Set) Lookup(name string) *Command {
 	return s.byAlt[name]
 }
 
-// below returns the sub-command of a name or, where there is none, of an
-// alternative name.
+// below returns the sub-command with a name or else with an alternative name.
 func below(c *Command, name string) *Command {
 	for _, sub := range c.SubCommands {
 		if sub.Name == name {

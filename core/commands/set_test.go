@@ -56,7 +56,7 @@ func ofExtension(extension, name string) *commands.Command {
 	return c
 }
 
-// run says what a line does.
+// run returns the result of a line.
 func run(t *testing.T, s *commands.Set, line string) string {
 	t.Helper()
 	m := s.Parse(line)
@@ -68,13 +68,13 @@ func run(t *testing.T, s *commands.Set, line string) string {
 	return r.(commands.Message).Text
 }
 
-// CM-06: the loaders run at once, and one that fails loses only its own commands.
+// CM-06: loaders run concurrently, and one that fails loses only its own commands.
 func TestAssembleSideBySide(t *testing.T) {
 	meet := make(chan struct{})
 	waits := func(ctx context.Context) error {
 		select {
 		case <-meet:
-		case meet <- struct{}{}: // only another loader at the same time takes it
+		case meet <- struct{}{}: // only another loader at the same time receives it
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -108,7 +108,7 @@ func TestAssembleCancelled(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
-// CM-07: who has which name after clashes.
+// CM-07: names after conflicts.
 func TestConflicts(t *testing.T) {
 	tests := map[string]struct {
 		loaders  []commands.Loader
@@ -187,7 +187,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// distinct are the commands that lines lead to.
+// distinct returns the commands of the lines.
 func distinct(s *commands.Set, lines map[string]string) map[*commands.Command]bool {
 	found := map[*commands.Command]bool{}
 	for line := range lines {
@@ -196,7 +196,7 @@ func distinct(s *commands.Set, lines map[string]string) map[*commands.Command]bo
 	return found
 }
 
-// CM-02: what a line means.
+// CM-02: parsing of lines.
 func TestParse(t *testing.T) {
 	chat := builtIn("chat")
 	chat.Action = nil
@@ -208,7 +208,7 @@ func TestParse(t *testing.T) {
 		"/help":                       "built-in help()",
 		"  /? a  b \n c ":             "built-in help(a  b \n c)",
 		"/chat load x":                "built-in load(x)",
-		"/chat save x":                "built-in save(x)", // a name before another's other name
+		"/chat save x":                "built-in save(x)", // a name takes precedence over an alternative name
 		"/chat deep er  x":            "built-in er(x)",
 		"/plan":                       "built-in plan()",
 		"/plan copy":                  "copies()",
@@ -245,7 +245,7 @@ func TestParse(t *testing.T) {
 	require.Nil(t, new(commands.Set).Parse("/x").Command)
 }
 
-// CM-03: a command is told how it was called.
+// CM-03: the invocation of a command.
 func TestRunTellsTheInvocation(t *testing.T) {
 	var seen commands.Invocation
 	s, _ := assemble(t, loader{"a", []*commands.Command{
@@ -336,7 +336,7 @@ func TestComplete(t *testing.T) {
 	require.Error(t, err)
 }
 
-// many is a set of a session with a thousand commands.
+// many returns a set with a thousand commands.
 func many(tb testing.TB) *commands.Set {
 	var all []*commands.Command
 	for i := range 1000 {
@@ -384,7 +384,7 @@ func BenchmarkComplete1000(b *testing.B) {
 	}
 }
 
-// Whatever a line is, what it means is part of it, and completing it replaces a part
+// For any line the parsed parts are parts of the line, and a completion replaces a part
 // of it.
 func FuzzParse(f *testing.F) {
 	for _, line := range []string{"", "/", "//", "/*", "/chat load x", " /\u00a0x", "/x\x00y", "/\xff \xff", "/folder7:command997 a  b"} {

@@ -9,15 +9,14 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// commandLine puts args into a command in the place of each {{args}}, and the values
-// of variables in that of each ${NAME}, so that bash takes them as text: in quotes
-// where they stand for a word or a part of one, and escaped where the command has
-// quotes around them already. Where there are no args nothing is put in for them.
-// Elsewhere, as in a here-document or behind eval, bash might run what is put in, and
-// the error, of code invalid_config, says so, as for a command beyond its
-// [shell.Bounds]; it is of code invalid_tool_params for
-// args with a NUL. What a program makes of its arguments, or the command of a
-// variable that it has assigned one to, is not looked into.
+// commandLine replaces each {{args}} in a command by args, and each ${NAME} by the value
+// of its variable, so that bash reads them as text. They are quoted if they form a word
+// or a part of one, and escaped if the command has quotes around them. Empty args are
+// replaced by nothing. In other positions, as in a here-document or after eval, bash
+// might run the value; then, and for a command beyond its [shell.Bounds], the error is
+// of code invalid_config. It is of code invalid_tool_params for args with a NUL. The
+// treatment of arguments by the called program is not analysed, nor is a command in an
+// assigned variable.
 func commandLine(command, args string, variables map[string]string) (string, error) {
 	m := marksOf(command, args != "", variables)
 	if len(m.marks) == 0 {
@@ -52,11 +51,11 @@ func commandLine(command, args string, variables map[string]string) (string, err
 	return b.String(), nil
 }
 
-// marked is a command in pieces: a text, a mark, a text, and so on.
+// marked is a command in pieces: text and marks alternate.
 type marked struct{ texts, marks []string }
 
-// marksOf finds the marks of a command, those of variables among them. Where {{args}}
-// stands for nothing, it is left out.
+// marksOf finds the marks of a command, including those of variables. An empty {{args}}
+// is removed.
 func marksOf(command string, hasArgs bool, variables map[string]string) marked {
 	var m marked
 	var text strings.Builder
@@ -82,7 +81,7 @@ func marksOf(command string, hasArgs bool, variables map[string]string) marked {
 	return m
 }
 
-// standIn is a word that the command does not hold.
+// standIn is a word that does not occur in the command.
 func standIn(command string) string {
 	word := "fettleargs"
 	for strings.Contains(command, word) {

@@ -12,13 +12,13 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
-// nasty are arguments that mean something to a shell.
+// nasty are arguments with a meaning in a shell.
 var nasty = []string{
 	"a b", "it's", `say "hi"`, "$(touch harm)", "`touch harm`", `back\slash`, `\`, "$HOME", "; touch harm", "x' ; touch harm ; '", "a\nb", "*", "!!", "-n", "\\\"", `'"'"'`, "~", "{a,b}", "# c",
 }
 
-// What stands in {{args}} is text to bash wherever it is put in, and the command
-// around it stays what it was. Each line prints its last word.
+// A value for {{args}} is text for bash in any position, and does not change the command
+// around it. Each line prints its last word.
 func TestCommandLineIsText(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -63,14 +63,14 @@ func TestCommandLineIsText(t *testing.T) {
 	}
 }
 
-// Several places, also where bash reads them in another order than they stand in.
+// Several marks, also if bash reads them in another order.
 func TestCommandLineInOrder(t *testing.T) {
 	line, err := commandLine(`>{{args}} cat "{{args}}" '{{args}}' {{args}}{{args}}`, "a'b", nil)
 	require.NoError(t, err)
 	require.Equal(t, `>'a'\''b' cat "a'b" 'a'\''b' 'a'\''b''a'\''b'`, line)
 }
 
-// Where bash could run what is in the arguments, the command is refused.
+// If bash could run the arguments, the command is refused.
 func TestCommandLineUnsafe(t *testing.T) {
 	for _, command := range []string{
 		"cat <<EOF\n{{args}}\nEOF", "cat <<'EOF'\n{{args}}\nEOF", "echo `echo {{args}}`", "echo $(( {{args}} ))", "echo ${x:-{{args}}}", "echo $'{{args}}'",
@@ -95,7 +95,7 @@ func TestCommandLineUnsafe(t *testing.T) {
 	require.Equal(t, "fettleargs 'x'", line)
 }
 
-// A command that is not read for its length or its brackets is refused for that.
+// A command that is not parsed because of its length or brackets is refused.
 func TestCommandLineBeyondBounds(t *testing.T) {
 	for because, fill := range map[string]string{
 		"it is longer than 65536 bytes": strings.Repeat("x", 64<<10), "it has more than 200 opening brackets": strings.Repeat("(", 201),
@@ -111,8 +111,8 @@ func TestCommandLineBeyondBounds(t *testing.T) {
 	}
 }
 
-// Where bash runs what an argument holds, whatever quotes are around it, the command
-// is refused: quoted, each of these would run the touch, or the file.
+// If bash runs the content of an argument in spite of quotes, the command is refused:
+// each of these would run the touch, or the file.
 func TestCommandLineEvaluated(t *testing.T) {
 	tests := []struct{ command, args string }{
 		{`declare -i n={{args}}`, "BASH_VERSINFO[$(touch harm)]"},
@@ -159,8 +159,7 @@ func TestCommandLineEvaluated(t *testing.T) {
 	}
 }
 
-// Whatever a template is, its pieces are all of it, and putting args in never fails
-// but with a code.
+// The pieces of a template make up its text, and adding args fails only with a code.
 func FuzzTemplate(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, text := range []string{

@@ -8,43 +8,41 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// argsMark stands for what a person has written behind the command's name.
+// argsMark is replaced by the text after the command's name.
 const argsMark = "{{args}}"
 
-// Template is the prompt of a file: text in which {{args}}, ${NAME}, @{PATH} and
-// !{COMMAND} stand for something. What is put in is never looked into again, so that
-// neither arguments nor variables, files or what commands print can name files or run
-// commands.
+// Template is the prompt of a file: text with {{args}}, ${NAME}, @{PATH} and !{COMMAND}.
+// Inserted text is never expanded again, so that arguments, variables, files and command
+// output cannot name files or run commands.
 type Template struct {
 	pieces    []piece
 	variables map[string]string // of ${NAME}
-	hasArgs   bool              // {{args}} stands somewhere
+	hasArgs   bool              // it contains {{args}}
 }
 
-// pieceKind says what a piece of a template stands for.
+// pieceKind is the kind of a piece of a template.
 type pieceKind int
 
 const (
-	pieceText     pieceKind = iota // itself
-	pieceArgs                      // the arguments, as they are
-	pieceVariable                  // a variable, as it is
-	pieceFile                      // what the path's file holds
-	pieceCommand                   // what the command prints
+	pieceText     pieceKind = iota // literal text
+	pieceArgs                      // the arguments, unchanged
+	pieceVariable                  // a variable, unchanged
+	pieceFile                      // the content of the path
+	pieceCommand                   // the output of the command
 )
 
 // piece is a part of a template.
 type piece struct {
 	kind pieceKind
-	text string // the text or value, the path, or the command, in which {{args}} and ${NAME} may stand
-	raw  string // as it is written
+	text string // the text or value, the path, or the command, which may contain {{args}} and ${NAME}
+	raw  string // as written
 }
 
-// ParseTemplate reads a template. ${NAME} stands for the variable of that name, as it
-// is in text and in paths, and as a text of bash's in commands; other such names are
-// left alone. In @{…} and !{…} braces are counted, so that commands may hold pairs of
-// them; there are no escapes. Within !{…} an @{…} is a part of the command, as git's
-// @{upstream} is. The error, of code invalid_config, says in which line of the text
-// braces are not closed.
+// ParseTemplate parses a template. ${NAME} is replaced by the variable with that name:
+// unchanged in text and paths, quoted in commands; unknown names are left unchanged. In
+// @{…} and !{…} braces are counted, so that commands may contain pairs of braces; there
+// are no escapes. Within !{…} an @{…} is part of the command, as in git's @{upstream}.
+// The error, of code invalid_config, gives the line of unclosed braces.
 func ParseTemplate(text string, variables map[string]string) (*Template, error) {
 	t := &Template{variables: variables}
 	done := 0 // bytes that are in pieces
@@ -78,7 +76,7 @@ func ParseTemplate(text string, variables map[string]string) (*Template, error) 
 	return t, nil
 }
 
-// opening says what text begins with, and how long that is.
+// opening returns the kind of mark at the start of text, and its length.
 func (t *Template) opening(text string) (pieceKind, int) {
 	switch {
 	case strings.HasPrefix(text, argsMark):
@@ -94,8 +92,8 @@ func (t *Template) opening(text string) (pieceKind, int) {
 	return pieceText, 0
 }
 
-// variableMark is the ${NAME} that text begins with, if there is a variable of that
-// name; else "".
+// variableMark returns the ${NAME} at the start of text if the variable is known; else
+// "".
 func variableMark(text string, variables map[string]string) string {
 	rest, ok := strings.CutPrefix(text, "${")
 	if !ok {
@@ -108,7 +106,7 @@ func variableMark(text string, variables map[string]string) string {
 	return text[:len("${}")+len(name)]
 }
 
-// filled is text with the variables in it.
+// filled returns text with its variables expanded.
 func (t *Template) filled(text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
@@ -123,7 +121,7 @@ func (t *Template) filled(text string) string {
 	return b.String()
 }
 
-// closing returns where the braces end that are open at a place; -1: nowhere.
+// closing returns the offset of the closing brace; -1 if there is none.
 func closing(text string, at int) int {
 	for depth := 1; at < len(text); at++ {
 		switch text[at] {
@@ -152,8 +150,8 @@ func (t *Template) add(p piece) {
 	t.pieces = append(t.pieces, p)
 }
 
-// commandLines returns the commands of the template with args and variables in them,
-// in their order, "" for one that is empty.
+// commandLines returns the commands of the template with args and variables inserted, in
+// order, "" for an empty one.
 func (t *Template) commandLines(args string) ([]string, error) {
 	var lines []string
 	for _, p := range t.pieces {

@@ -19,35 +19,35 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Approvals are the hooks of projects that a person has approved of, in a file of
-// theirs: an object of project directories, each with a list of fingerprints, each with
-// the hook's name behind it. What else is in the lists is another program's and
-// stays. It is safe for concurrent use, with other processes too.
+// Approvals are the approved hooks of projects, in a file of the user: an object of
+// project directories, each with a list of fingerprints followed by the name of the
+// hook. Other entries in the lists belong to other programs and are preserved. Approvals
+// is safe for concurrent use, also by several processes.
 type Approvals struct{ path string }
 
 // OpenApprovals returns the approvals in the file at path, which need not exist.
 func OpenApprovals(path string) *Approvals { return &Approvals{path} }
 
-// Path is the file's.
+// Path returns the path of the file.
 func (a *Approvals) Path() string { return a.path }
 
-// mark begins each of our entries; none is the one of a project that has no hooks.
+// mark begins each entry of fettle; none is the entry of a project without hooks.
 const (
 	mark = "sha256:"
 	none = mark + "none"
 )
 
-// Approved is what is recorded of a project.
+// Approved is the record of a project.
 type Approved struct {
-	Seen         bool // something is, if only that there were no hooks
+	Seen         bool // a record exists, possibly without hooks
 	fingerprints map[string]bool
 }
 
 // Has reports whether a fingerprint is recorded.
 func (a Approved) Has(fingerprint string) bool { return a.fingerprints[fingerprint] }
 
-// Of returns what is recorded of a project, by its absolute path with links
-// followed. The error is of code invalid_config.
+// Of returns the record of a project, given by its absolute path with links resolved.
+// The error is of code invalid_config.
 func (a *Approvals) Of(project string) (Approved, error) {
 	all, err := a.read()
 	if err != nil {
@@ -63,9 +63,9 @@ func (a *Approvals) Of(project string) (Approved, error) {
 	return found, nil
 }
 
-// Record puts these fingerprints, each with the name of its hook, in the place of
-// those that are recorded of a project. Without any it is recorded that it was
-// seen. Errors are of code invalid_config, file_write_failure or cancelled.
+// Record replaces the recorded fingerprints of a project; fingerprints maps each to the
+// name of its hook. An empty map records a project without hooks. Errors are of code
+// invalid_config, file_write_failure or cancelled.
 func (a *Approvals) Record(ctx context.Context, project string, fingerprints map[string]string) error {
 	unlock, err := lockedfile.LockOf(ctx, a.path)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *Approvals) Record(ctx context.Context, project string, fingerprints map
 
 func (a *Approvals) read() (map[string][]string, error) {
 	all := map[string][]string{}
-	info, err := os.Stat(a.path) // before it is opened: a pipe would keep us waiting
+	info, err := os.Stat(a.path) // before opening: a pipe would block
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}
@@ -131,7 +131,7 @@ func (a *Approvals) unwritten(err error) error {
 		"Make sure that you may write to its directory and that the disk has room.", err)
 }
 
-// readAtMost reads a file that has no more bytes than that.
+// readAtMost reads a file of at most that many bytes.
 func readAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -145,7 +145,7 @@ func readAtMost(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// cause is an error's text without the path, which the sentence names.
+// cause returns an error's text without the path, which the message already has.
 func cause(err error) string {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err.Error()
@@ -153,9 +153,9 @@ func cause(err error) string {
 	return strings.TrimPrefix(err.Error(), "hujson: ")
 }
 
-// ReadFile reads a definition of hooks by its name: TOML, or JSON where it ends in
-// .json. A file that is not there has none. A project's, which stands in its
-// settings directory, is not read where links lead it out of the project.
+// ReadFile reads a definition of hooks as JSON if the name ends in .json, else as TOML.
+// A missing file has no hooks. A project's file, which is in its settings directory, is
+// not read if links lead out of the project.
 func ReadFile(o Origin) ([]Hook, []fault.Problem) {
 	info, err := os.Stat(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +180,7 @@ func ReadFile(o Origin) ([]Hook, []fault.Problem) {
 	return ParseTOML(data, o)
 }
 
-// leadsOut is an error where a path below a directory leads out of it.
+// leadsOut returns an error if a path below a directory leads out of it.
 func leadsOut(path, folder string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

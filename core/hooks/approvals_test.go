@@ -36,7 +36,7 @@ func TestApprovals(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, got.Seen && !got.Has("dd"), "it was seen without hooks")
 
-	// Another program's entries say nothing and stay.
+	// Entries of another program are ignored and preserved.
 	require.NoError(t, os.WriteFile(path, []byte(`{"/p": ["guard:./g.sh"], /* x */ }`), 0o600))
 	got, err = a.Of("/p")
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestApprovals(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(a.Record(ctx, "/p", nil)))
 }
 
-// Hooks of a project are not read where a link leads them out of it.
+// A project's hooks file is not read if a link leads out of the project.
 func TestReadFileStaysInTheProject(t *testing.T) {
 	project, elsewhere := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "hooks.toml"), []byte("[hooks.BeforeTool]\nhooks = [{command = 'secret'}]\n"), 0o644))

@@ -10,31 +10,31 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Bounds of a command that is taken apart.
+// Bounds of an analysed command.
 const (
-	maxScripts = 4 // command lines within command lines
+	maxScripts = 4 // nesting of command lines
 	maxWords   = 1024
-	maxFolders = 16 // that a command goes to
+	maxFolders = 16 // directories to which a command changes
 )
 
-// errTooMuch says that a command cannot be vouched for.
+// errTooMuch: the command is too complex for a fingerprint.
 var errTooMuch = errors.New("its command names more, or larger, files than are looked at")
 
-// reading is what a command line says of files.
+// reading is the result of the analysis of a command line.
 type reading struct {
-	vars    map[string]string // whose values are known
-	folders []string          // in which words are looked for: where the command begins, and where it goes
-	words   []string          // that may be paths of what is run or read
-	given   []string          // those of them that are given to programs that may run them
-	trees   []string          // that may be directories of which all is run
+	vars    map[string]string // variables with known values
+	folders []string          // for relative words: the start directory, and targets of cd
+	words   []string          // possible paths of files that are run or read
+	given   []string          // the subset that is passed to programs that may run them
+	trees   []string          // possible directories from which everything is run
 	globs   []string
-	written []string // that may be paths of what is only written
-	finds   []string // names of files that programs look for by themselves
-	open    bool     // more may be run than all this names
+	written []string // possible paths of files that are only written
+	finds   []string // names of files that programs look up themselves
+	open    bool     // the command may run more files than these
 }
 
-// readCommand takes a command apart that runs in a directory. One that is no command
-// line of bash is open, and its words are what stands between blanks and quotes.
+// readCommand analyses a command that runs in a directory. If it is not valid bash, it
+// is open, and its words are split at spaces and quotes.
 func readCommand(command, folder string, vars map[string]string) (*reading, error) {
 	r := &reading{vars: maps.Clone(vars), folders: []string{folder}}
 	r.script(command, 0)
@@ -44,7 +44,7 @@ func readCommand(command, folder string, vars map[string]string) (*reading, erro
 	return r, nil
 }
 
-// script reads a command line.
+// script analyses a command line.
 func (r *reading) script(text string, depth int) {
 	err := errTooMuch
 	var script *shell.Script
@@ -56,7 +56,7 @@ func (r *reading) script(text string, depth int) {
 		r.words = append(r.words, strings.FieldsFunc(text, ends)...)
 		return
 	}
-	for name := range script.Sets { // to what is not known
+	for name := range script.Sets { // the target is unknown
 		delete(r.vars, name)
 	}
 	for _, call := range script.Calls {
@@ -67,7 +67,7 @@ func (r *reading) script(text string, depth int) {
 	r.addAll(resolvedAll(script.Values), true)
 }
 
-// ends reports whether a character ends a word where nothing better is known.
+// ends reports whether a character ends a word in the fallback splitting.
 func ends(c rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()`'\"$", c) }
 
 // redirections reads those of a program.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// expand puts variables in their places in a value that no shell reads.
+// expand expands variables in a value that no shell reads.
 func (r *reader) expand(text string) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
 		text = strings.ReplaceAll(text, "${"+name+"}", r.Variables[name])

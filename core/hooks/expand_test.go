@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// EX-06: what a directory is called is never run, wherever in a command it stands; and
-// the command finds the directory.
+// EX-06: the name of a directory is never run, in any position of a command, and the
+// command finds the directory.
 func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -22,7 +22,7 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 	for _, folder := range []string{"plain", "a b", "a;touch INJ;b", "$(touch INJ)", "`touch INJ`", `q"; touch INJ; "`, "q'; touch INJ; '", "$HOME", "a*\\", "é\n&touch INJ&"} {
 		for name, tt := range map[string]struct {
 			command string
-			finds   bool // the file, whatever the directory is called
+			finds   bool // the file, whatever the name of the directory
 		}{
 			"bare":                   {`cat ${workspacePath}/x`, true},
 			"in double quotes":       {`cat "${workspacePath}/x"`, true},
@@ -52,7 +52,7 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 				for name, value := range list[0].Env {
 					run.Env = append(run.Env, name+"="+value)
 				}
-				out, _ := run.Output() // not all lines are without a fault
+				out, _ := run.Output() // some lines are invalid
 				for _, at := range []string{run.Dir, dir} {
 					require.NoFileExists(t, filepath.Join(at, "INJ"), list[0].Command)
 				}
@@ -67,8 +67,8 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 	require.Equal(t, `echo '{"at": "/a b"}'`, line)
 }
 
-// A command that is too long or has too many brackets is not read, so that its
-// references have no quotes: that is told where a value needs them.
+// A command that is too long or has too many brackets is not parsed, so that its
+// references are not quoted. This is reported if a value needs quotes.
 func TestExpandBeyondBounds(t *testing.T) {
 	for _, tt := range []struct{ fill, because string }{
 		{strings.Repeat("x", 64<<10), "it is longer than 65536 bytes"}, {strings.Repeat("(", 201), "it has more than 200 opening brackets"}, {"", ""},
@@ -89,7 +89,7 @@ func TestExpandBeyondBounds(t *testing.T) {
 	}
 }
 
-// A command shows no secret that was put into it.
+// A command does not show the secrets in its variables.
 func TestLabelHidesSecrets(t *testing.T) {
 	h := Hook{Command: "check s3cret", Shown: "check [hidden]"}
 	require.Equal(t, "check [hidden]", h.Label())

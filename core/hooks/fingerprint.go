@@ -14,30 +14,30 @@ import (
 	"strings"
 )
 
-// Project is where a hook's command runs.
+// Project is the project in which a hook's command runs.
 type Project struct {
 	Folder    string            // absolute
-	Settings  string            // name of its settings directory; "": none
-	Variables map[string]string // of the command's environment, those that tell places: HOME, and where the project is
+	Settings  string            // name of its settings directory; "" if it has none
+	Variables map[string]string // variables of the command's environment with paths: HOME and the project's directory
 }
 
-// Fingerprint says what a project's hook is now.
+// Fingerprint is the current state of a project's hook.
 type Fingerprint struct {
-	Sum   string   // SHA-256 of its definition and of Files, in hexadecimal digits
-	Files []string // of the project, that it vouches for: relative, with slashes, sorted
-	// Open says that the command may run other files of the project too: one that
-	// bash works out when it runs, or one that a program looks for by itself.
+	Sum   string   // SHA-256 of its definition and of Files, in hexadecimal
+	Files []string // covered files of the project: relative, with slashes, sorted
+	// Open: the command may run other files of the project too, whose names bash
+	// computes at run time or a program looks up itself.
 	Open bool
 }
 
-// FingerprintOf looks at a hook of a project. It vouches for each regular file
-// below the project that a word of the command, or a value of the hook's
-// environment, names as bash would read it, for all of a directory that an
-// interpreter is given, and not for what is only written. Where the command is
-// [Fingerprint.Open], it also vouches for the programs in the settings directory and
-// in the directories hooks and scripts, and for the files anywhere in the project whose
-// name stands in the command. What a file runs in its turn is not looked at. The
-// error says why the hook cannot be vouched for. (EX-11)
+// FingerprintOf computes the fingerprint of a project's hook. It covers each regular
+// file below the project that a word of the command, or a value of the hook's
+// environment, names in bash syntax. It covers all of a directory that is passed to an
+// interpreter, but not files that are only written. If the command is
+// [Fingerprint.Open], it also covers the programs in the settings directory and in the
+// directories hooks and scripts, and files anywhere in the project whose name occurs in
+// the command. Files that those files run are not analysed. The error is the reason why
+// there is no fingerprint.
 func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {
 	definition, err := json.Marshal(struct {
 		Event      Event
@@ -81,17 +81,16 @@ func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {
 	return found, nil
 }
 
-// maxFileBytes is how many bytes of files a fingerprint is made of.
+// maxFileBytes bounds the bytes of files in a fingerprint.
 const maxFileBytes = 64 << 20
 
-// part adds a piece to a sum so that no two pieces can be taken for another.
+// part adds a delimited piece to a hash, so that no two sequences of pieces collide.
 func part(sum hash.Hash, name string, data []byte) {
 	fmt.Fprintf(sum, "%s %d\n", name, len(data))
 	sum.Write(data)
 }
 
-// addFile adds a file to a sum. It has at the most so many bytes, of which it
-// returns those that are left.
+// addFile adds a file of at most limit bytes to a hash, and returns the remaining limit.
 func addFile(sum hash.Hash, path string, most int64) (left int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

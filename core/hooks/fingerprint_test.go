@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inProject is a project to look at hooks in.
+// inProject returns a project with hooks.
 type inProject struct {
 	t       *testing.T
 	project Project
@@ -40,8 +40,8 @@ func (p inProject) of(h Hook) Fingerprint {
 	return found
 }
 
-// EX-11: the fingerprint changes with each file of the project that the command
-// runs, however the command spells it, and says where that may not be all.
+// EX-11: the fingerprint changes with each file of the project that the command runs, in
+// any spelling, and reports if there may be more.
 func TestFingerprintFollowsCommands(t *testing.T) {
 	for _, tt := range []struct {
 		command, file string
@@ -115,7 +115,7 @@ func TestFingerprintFollowsCommands(t *testing.T) {
 	}
 }
 
-// A hook's own log does not take its approval away.
+// A hook's own log file does not invalidate its approval.
 func TestFingerprintLeavesOutWhatIsWritten(t *testing.T) {
 	for _, command := range []string{
 		"jq -r .tool_name >> .fettle/tools.log", "./guard.sh > tools.log 2>&1", "./guard.sh 2> tools.log", "./guard.sh &> tools.log",
@@ -140,7 +140,8 @@ func TestFingerprintLeavesOutWhatIsWritten(t *testing.T) {
 	require.True(t, p.of(Hook{Event: BeforeTool, Command: "echo x > made.sh; sh made.sh"}).Open, "what it writes and runs nobody vouches for")
 }
 
-// The definition counts with all that a session reads of it, and nothing else.
+// The fingerprint covers the fields of the definition that a session reads, and nothing
+// else.
 func TestFingerprintOfDefinitions(t *testing.T) {
 	p := newProject(t)
 	base := Hook{Event: BeforeTool, Command: "c"}
@@ -156,7 +157,7 @@ func TestFingerprintOfDefinitions(t *testing.T) {
 	require.Equal(t, p.of(base), p.of(moved))
 }
 
-// What is very large, or lies outside, is not looked at, and that is said.
+// Large files, and files outside, are not covered, which is reported.
 func TestFingerprintBounds(t *testing.T) {
 	p := newProject(t)
 	require.NoError(t, os.WriteFile(filepath.Join(p.project.Folder, "..", "outside.sh"), []byte("1"), 0o644))
@@ -172,7 +173,7 @@ func TestFingerprintBounds(t *testing.T) {
 	require.ErrorIs(t, err, errTooMuch)
 }
 
-// No command makes it fail otherwise than by an error, and it is the same each time.
+// For any command the result is a fingerprint or an error, and is repeatable.
 func FuzzFingerprint(f *testing.F) {
 	for _, seed := range []string{
 		"a b", `"$X"/a ~/b ${A:-b} $(c) <(d) <<E` + "\nE\n", "[[ a =~ b ]] && for ((i=0;;i++)); do x; done", "case $a in b) c;; esac", "a{1..9}b \\", "${a[1]} ${!b} $'c\\n' f() { g; }",

@@ -1,5 +1,5 @@
-// Package hooks runs what people have hung on the events of a session, and says
-// what they want together. It starts no process itself and knows no session.
+// Package hooks runs the hooks of an event and combines their outputs. It starts no
+// process itself and does not depend on a session.
 package hooks
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Event is a point in a session at which hooks run (EX-06).
+// Event is a point in a session at which hooks run.
 type Event string
 
 // The events.
@@ -30,17 +30,17 @@ const (
 	BeforeToolSelection Event = "BeforeToolSelection"
 )
 
-// event is what is known of an [Event].
+// event is the description of an [Event].
 type event struct {
 	name     Event
-	ofTools  bool     // it is about a call of a tool
-	gates    bool     // something goes on only as far as hooks let it
-	advisory bool     // a hook can stop nothing, though matchers are compared with no text
-	triggers []string // what its matchers are compared with; nil: with no text
+	ofTools  bool     // about a tool call
+	gates    bool     // the next step depends on the hooks
+	advisory bool     // a hook cannot stop anything, and matchers are not compared
+	triggers []string // the texts for matchers; nil: matchers are not compared with a text
 	sample   func(in *Input, tool string)
 }
 
-// events has a row for each event, in the order of [Events].
+// events has one row for each event, in the order of [Events].
 var events = []event{
 	{name: BeforeTool, ofTools: true, gates: true, sample: sampleCall},
 	{name: AfterTool, ofTools: true, gates: true, sample: sampleResult},
@@ -55,7 +55,7 @@ var events = []event{
 	{name: BeforeToolSelection, advisory: true, sample: sampleRequest},
 }
 
-// row returns what is known of the event: nothing if there is no such event.
+// row returns the description of the event; the zero value for an unknown event.
 func (e Event) row() event {
 	for _, r := range events {
 		if r.name == e {
@@ -74,46 +74,46 @@ func Events() []Event {
 	return names
 }
 
-// known reports whether there is such an event.
+// known reports whether the event exists.
 func (e Event) known() bool { return e != "" && e.row().name == e }
 
-// OfTools reports whether the event is about a call of a tool, so that matchers
-// are compared with the tool's names.
+// OfTools reports whether the event is about a tool call, so that matchers are compared
+// with the tool's names.
 func (e Event) OfTools() bool { return e.row().ofTools }
 
-// triggers are the texts that the event has; nil: its matchers are not compared
+// triggers returns the possible texts of the event; nil: its matchers are not compared
 // with a text.
 func (e Event) triggers() []string { return e.row().triggers }
 
 // matchesText reports whether matchers are compared with a single word.
 func (e Event) matchesText() bool { return e.triggers() != nil }
 
-// Advisory reports whether a hook of the event can stop nothing: what it decides
-// is told and has no effect.
+// Advisory reports whether hooks of the event cannot stop anything: a decision is
+// reported and has no effect.
 func (e Event) Advisory() bool { return e.row().advisory || e.matchesText() }
 
-// gates reports whether something goes on at the event only as far as hooks let it:
-// then what a hook says and cannot be understood is taken for a no.
+// gates reports whether the next step depends on the hooks of the event. Then an invalid
+// output denies.
 func (e Event) gates() bool { return e.row().gates }
 
-// Source says whose a hook is.
+// Source is the origin of a hook.
 type Source string
 
 // The sources, in the order in which their hooks run.
 const (
-	SourceRuntime   Source = "runtime" // a function of the embedder's
+	SourceRuntime   Source = "runtime" // a function of the embedder
 	SourceProject   Source = "project"
 	SourceUser      Source = "user"
 	SourceSystem    Source = "system"
 	SourceExtension Source = "extension"
 )
 
-// order is the place of a source among the others.
+// order returns the position of a source.
 func (s Source) order() int {
 	return slices.Index([]Source{SourceRuntime, SourceProject, SourceUser, SourceSystem, SourceExtension}, s)
 }
 
-// Type says what a hook is.
+// Type is the kind of a hook.
 type Type string
 
 // The types.
@@ -122,41 +122,40 @@ const (
 	TypeRuntime Type = "runtime"
 )
 
-// DefaultTimeout ends a hook that names no time limit.
+// DefaultTimeout is the time limit of a hook without one.
 const DefaultTimeout = 60 * time.Second
 
-// Func is a hook that is a function of the program. It must be safe for
-// concurrent use and end when ctx does. Its error, or a panic, denies where the
-// event is BeforeTool and is a warning elsewhere.
+// Func is a hook implemented by a Go function. It must be safe for concurrent use and
+// return when ctx ends. An error or a panic denies at BeforeTool and is a warning at
+// other events.
 type Func func(ctx context.Context, in Input) (Output, error)
 
-// Hook is one thing that runs at an event. It is not changed once it is in a
-// [Runner].
+// Hook is one hook of an event. It is immutable once it is in a [Runner].
 type Hook struct {
 	Event      Event  // required
-	Matcher    string // what it is for, see [Subject]; "", or "*": everything
-	Sequential bool   // it runs after those before it, and sees what they have changed
+	Matcher    string // see [Subject]; "" or "*": every subject
+	Sequential bool   // runs after the previous hooks, with their changes
 	Type       Type   // "": runtime where Run is set, else command
 
-	Command     string            // line for bash; required for a command
-	Shown       string            // Command for people, without secrets that were put into it; "": Command
+	Command     string            // command line for bash; required for a command
+	Shown       string            // Command for display, without the secrets in its variables; "": Command
 	Run         Func              // required for a function
 	Name        string            // "": Command
-	Description string            // for people
+	Description string            // for display
 	Timeout     time.Duration     // 0 or less: DefaultTimeout
-	Env         map[string]string // further variables of the command's environment
+	Env         map[string]string // additional variables of the command's environment
 
 	Source    Source // "": runtime
-	Path      string // of the file that defines it; "": none
-	Line      int    // 1-based; 0: not known
-	Extension string // that brings it; "": none
+	Path      string // of the defining file; "" without a file
+	Line      int    // 1-based; 0: unknown
+	Extension string // its extension; "" if it has none
 }
 
-// Label is the name of the hook for people and models: Name, or the command without
+// Label returns the name of the hook for users and models: Name, or the command without
 // secrets.
 func (h *Hook) Label() string { return cmp.Or(h.Name, h.Shown, h.Command, "a function") }
 
-// Place says where the hook is defined, "" where that is no file.
+// Place returns the position of the definition, "" without a file.
 func (h *Hook) Place() string {
 	if h.Path == "" || h.Line == 0 {
 		return h.Path
@@ -164,7 +163,7 @@ func (h *Hook) Place() string {
 	return fmt.Sprintf("%s:%d", h.Path, h.Line)
 }
 
-// limit is how long the hook may run.
+// limit returns the time limit of the hook.
 func (h *Hook) limit() time.Duration {
 	if h.Timeout <= 0 {
 		return DefaultTimeout
@@ -172,11 +171,11 @@ func (h *Hook) limit() time.Duration {
 	return h.Timeout
 }
 
-// Is reports whether a list of hooks means this one by that entry: its name, or
-// its command.
+// Is reports whether an entry in a list of hooks, a name or a command, denotes this
+// hook.
 func (h *Hook) Is(entry string) bool {
 	return entry != "" && (entry == h.Name || entry == h.Command)
 }
 
-// oneLine returns text without line breaks, short.
+// oneLine returns a short text without line breaks.
 func oneLine(text string) string { return escape.ClipBytes(escape.OneLine(text), 2000) }

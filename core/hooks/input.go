@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Input is what a hook is told, for a command as one JSON object on stdin
-// (EX-08). The first fields are those of every event; of the others those of the
-// event are set.
+// Input is the input of a hook; a command receives it as one JSON object on stdin. The
+// first fields are set for every event, the others for the events that have them.
 type Input struct {
 	SessionID      string    `json:"session_id"`
-	TranscriptPath string    `json:"transcript_path"` // of the recording; "": there is none
+	TranscriptPath string    `json:"transcript_path"` // of the recording; "" without one
 	CWD            string    `json:"cwd"`
 	Event          Event     `json:"hook_event_name"`
 	Timestamp      time.Time `json:"timestamp"`
@@ -18,14 +17,14 @@ type Input struct {
 	// BeforeTool and AfterTool.
 	ToolName            string          `json:"tool_name,omitempty"`
 	ToolInput           json.RawMessage `json:"tool_input,omitempty"`            // the arguments, an object
-	MCPContext          *MCPContext     `json:"mcp_context,omitempty"`           // of a tool of an MCP server
-	OriginalRequestName string          `json:"original_request_name,omitempty"` // the call comes from an AfterTool of a call of this tool
+	MCPContext          *MCPContext     `json:"mcp_context,omitempty"`           // of an MCP tool
+	OriginalRequestName string          `json:"original_request_name,omitempty"` // the call was requested by an AfterTool hook of a call of this tool
 	ToolResponse        *ToolResponse   `json:"tool_response,omitempty"`         // AfterTool
 
 	// BeforeAgent and AfterAgent.
 	Prompt         *string `json:"prompt,omitempty"`
-	PromptResponse *string `json:"prompt_response,omitempty"`  // AfterAgent: the texts of the answers
-	StopHookActive *bool   `json:"stop_hook_active,omitempty"` // AfterAgent: one has made the prompt go on
+	PromptResponse *string `json:"prompt_response,omitempty"`  // AfterAgent: the text of the answers
+	StopHookActive *bool   `json:"stop_hook_active,omitempty"` // AfterAgent: a hook has continued the prompt
 
 	// BeforeModel, BeforeToolSelection and AfterModel.
 	LLMRequest  *LLMRequest  `json:"llm_request,omitempty"`
@@ -41,10 +40,10 @@ type Input struct {
 	Details          json.RawMessage `json:"details,omitempty"`
 }
 
-// MCPContext says where a tool of an MCP server comes from. It holds no secret.
+// MCPContext is the origin of an MCP tool. It contains no secret.
 type MCPContext struct {
 	ServerName string   `json:"server_name"`
-	ToolName   string   `json:"tool_name"` // as the server calls it
+	ToolName   string   `json:"tool_name"` // as on the server
 	Command    string   `json:"command,omitempty"`
 	Args       []string `json:"args,omitempty"`
 	CWD        string   `json:"cwd,omitempty"`
@@ -52,15 +51,15 @@ type MCPContext struct {
 	TCP        string   `json:"tcp,omitempty"`
 }
 
-// ToolResponse is what a call gave.
+// ToolResponse is the result of a call.
 type ToolResponse struct {
 	LLMContent    json.RawMessage `json:"llmContent"`
 	ReturnDisplay json.RawMessage `json:"returnDisplay"`
 	Error         json.RawMessage `json:"error,omitempty"`
 }
 
-// LLMRequest is a request to a model in words of no provider. Of turns only the
-// texts are told; those without one are left out.
+// LLMRequest is a provider-neutral model request. It contains the text of turns; turns
+// without text are omitted.
 type LLMRequest struct {
 	Model      string       `json:"model"`
 	Messages   []LLMMessage `json:"messages"`
@@ -68,22 +67,22 @@ type LLMRequest struct {
 	ToolConfig *ToolConfig  `json:"toolConfig,omitempty"`
 }
 
-// LLMMessage is what somebody said: user, model or system.
+// LLMMessage is a message with the role user, model or system.
 type LLMMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// LLMConfig says how the model answers; what is nil is the provider's.
+// LLMConfig is the generation configuration; nil fields have the provider's default.
 type LLMConfig struct {
 	Temperature     *float64 `json:"temperature,omitempty"`
 	MaxOutputTokens *int     `json:"maxOutputTokens,omitempty"`
 	TopP            *float64 `json:"topP,omitempty"`
-	TopK            *float64 `json:"topK,omitempty"` // read, and told to no provider
+	TopK            *float64 `json:"topK,omitempty"` // accepted, but not sent to a provider
 }
 
-// ToolConfig says which tools a model may call: AUTO, ANY or NONE, and for ANY
-// the names; empty: all.
+// ToolConfig selects the tools that a model may call: AUTO, ANY or NONE, and for ANY the
+// names; empty: all.
 type ToolConfig struct {
 	Mode                 string   `json:"mode"`
 	AllowedFunctionNames []string `json:"allowedFunctionNames,omitempty"`
@@ -96,21 +95,21 @@ const (
 	ToolsNone = "NONE"
 )
 
-// LLMResponse is an answer of a model, or a piece of one.
+// LLMResponse is a model response, or a chunk of one.
 type LLMResponse struct {
 	Text       string         `json:"text,omitempty"`
 	Candidates []LLMCandidate `json:"candidates"`
 	Usage      *LLMUsage      `json:"usageMetadata,omitempty"`
 }
 
-// LLMCandidate is one way to answer.
+// LLMCandidate is one candidate of a response.
 type LLMCandidate struct {
 	Content      LLMContent `json:"content"`
 	FinishReason string     `json:"finishReason,omitempty"` // STOP, MAX_TOKENS, SAFETY, RECITATION, OTHER
 	Index        int        `json:"index"`
 }
 
-// LLMContent is what the model says.
+// LLMContent is model output.
 type LLMContent struct {
 	Role  string   `json:"role"`
 	Parts LLMParts `json:"parts"`

@@ -6,28 +6,27 @@ import (
 	"strings"
 )
 
-// Subject is what an event is about, for matchers. For BeforeTool and AfterTool a
-// matcher is a regular expression that is searched for in each of Names, or that is
-// the whole of one of Elsewhere in any letter case; one that is no expression is
-// compared with them. For SessionStart, SessionEnd and PreCompress it is a regular
-// expression for the whole of Text, as startup|resume is. Hooks of all other events
-// run in any case.
+// Subject is the subject of an event, with which matchers are compared. For BeforeTool
+// and AfterTool a matcher is a regular expression that is searched in each of Names, or
+// equals one of Elsewhere in any letter case; an invalid expression is compared
+// literally. For SessionStart, SessionEnd and PreCompress it is a regular expression for
+// the whole of Text, as startup|resume. Hooks of all other events always run.
 type Subject struct {
-	Names     []string // of the tool: its own, its aliases, those that govern it
-	Elsewhere []string // that other programs give to such a tool
+	Names     []string // of the tool: its own, its aliases, and the names in rules that cover it
+	Elsewhere []string // of equivalent tools in other programs
 	Text      string   // source, reason or trigger
 }
 
-// matcher is a matcher made ready for an event.
+// matcher is a compiled matcher of an event.
 type matcher struct {
 	text   string
-	all    bool           // it is for everything
-	search *regexp.Regexp // nil: the text is compared as it stands
-	whole  *regexp.Regexp // for a whole text or name; nil: likewise
+	all    bool           // it matches every subject
+	search *regexp.Regexp // nil: the text is compared literally
+	whole  *regexp.Regexp // for a whole text or name; nil: literally
 }
 
-// newMatcher reads a matcher. The error says why it is no regular expression; the
-// matcher can be used all the same.
+// newMatcher compiles a matcher. The error describes an invalid regular expression; the
+// matcher is valid all the same and compares literally.
 func newMatcher(e Event, text string) (matcher, error) {
 	m := matcher{text: strings.TrimSpace(text)}
 	if m.all = m.text == "" || m.text == "*" || !e.OfTools() && !e.matchesText(); m.all {
@@ -42,14 +41,14 @@ func newMatcher(e Event, text string) (matcher, error) {
 		flags = "(?i)"
 	}
 	whole, err := regexp.Compile(flags + "^(?:" + m.text + ")$")
-	if err != nil { // it is too long by that
+	if err != nil { // the expression becomes too long
 		return m, err
 	}
 	m.search, m.whole = search, whole
 	return m, nil
 }
 
-// matches reports whether the matcher is for a subject of its event.
+// matches reports whether the matcher matches a subject of its event.
 func (m matcher) matches(e Event, s Subject) bool {
 	switch {
 	case m.all:

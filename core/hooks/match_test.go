@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// Matchers of tools are searched for in their names and are the whole of a name of
-// another program's; those of triggers are the whole of one.
+// Matchers of tools are searched in their names and equal an equivalent name of another
+// program; those of triggers match a whole trigger.
 func TestMatchers(t *testing.T) {
 	shell := hooks.Subject{Names: []string{"run_shell_command", "ShellTool"}, Elsewhere: []string{"bash", "shell"}}
 	todos := hooks.Subject{Names: []string{"write_todos"}, Elsewhere: []string{"todowrite"}}
@@ -44,7 +44,7 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
-// A matcher that no trigger of the event matches is reported where it is read.
+// A matcher that matches no trigger of the event is reported when it is read.
 func TestMatchersOfNoTrigger(t *testing.T) {
 	read := func(event, matcher string) []fault.Problem {
 		found, problems := hooks.ParseTOML([]byte("[[hooks."+event+"]]\nmatcher = '"+matcher+"'\nhooks = [{command = 'true'}]\n"), hooks.Origin{Path: "f"})

@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Message is what a hook says to people.
+// Message is a message of a hook for the user.
 type Message struct {
 	Hook *Hook
 	Text string
-	// Quiet says that it is not shown, as the hook wants it; what it says for the
-	// system prompt still counts.
+	// Quiet: it is not shown, at the request of the hook; its text for the system prompt
+	// is still used.
 	Quiet bool
 }
 
-// Effect is what the hooks of an event want together. Its zero value is nothing.
+// Effect is the combined output of the hooks of an event. Its zero value has no effect.
 type Effect struct {
 	Ran []Ran // in the order of the hooks
 
-	Stop       bool // one of them ends what is going on
+	Stop       bool // a hook stops the current operation
 	StopReason string
-	Decision   Decision // the strictest: Block, Ask, Allow, or "" where nobody decides
-	Reason     string   // of those who decide so, a line each; never empty with Block and Ask
+	Decision   Decision // the strictest: Block, Ask, Allow, or "" without a decision
+	Reason     string   // of the hooks with that decision, a line each; never empty with Block and Ask
 	By         string   // their names
 
 	Messages []Message
 	Context  string // additional context, a line each
 
-	ToolInput    json.RawMessage // for [Overlay]; nil: the arguments stay
-	Rewriters    string          // the names of those that give ToolInput
+	ToolInput    json.RawMessage // for [Overlay]; nil: the arguments are unchanged
+	Rewriters    string          // the names of the hooks that set ToolInput
 	TailToolCall *ToolCall
 	ClearContext bool
 	LLMRequest   json.RawMessage
@@ -37,7 +37,7 @@ type Effect struct {
 	ToolConfig   *ToolConfig
 }
 
-// Warnings are what went wrong in the hooks, each with its hook.
+// Warnings are the problems of the hooks, each with its hook.
 func (e *Effect) Warnings() []Message {
 	var all []Message
 	for i := range e.Ran {
@@ -48,8 +48,8 @@ func (e *Effect) Warnings() []Message {
 	return all
 }
 
-// merge joins what hooks want: the strictest decision wins, one that stops stops,
-// texts are joined, and of the rest the last one counts (EX-09).
+// merge combines outputs: the strictest decision wins, one stop is enough, texts are
+// joined, and of the other fields the last one wins.
 func merge(e Event, ran []Ran) Effect {
 	effect := Effect{Ran: ran}
 	strictest := 0
@@ -102,7 +102,7 @@ func (e *Effect) decide(strictest int) {
 	}
 }
 
-// take adds what is an event's own.
+// take adds the event-specific output.
 func (e *Effect) take(event Event, s *Specific) {
 	if s.AdditionalContext != "" {
 		if e.Context != "" {
@@ -128,8 +128,8 @@ func (e *Effect) take(event Event, s *Specific) {
 	}
 }
 
-// narrower joins two choices of tools: none before any before auto; the names of
-// both.
+// narrower combines two tool configurations: NONE before ANY before AUTO, with the names
+// of both.
 func narrower(a, b *ToolConfig) *ToolConfig {
 	if a == nil {
 		a = &ToolConfig{}
@@ -147,10 +147,10 @@ func narrower(a, b *ToolConfig) *ToolConfig {
 	return c
 }
 
-// lines joins texts, each once.
+// lines joins distinct texts.
 func lines(texts []string) string { return strings.Join(unique(texts), "\n") }
 
-// unique returns the texts, each once, in their order.
+// unique returns the distinct texts, in order.
 func unique(texts []string) []string {
 	var kept []string
 	for _, text := range texts {

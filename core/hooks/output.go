@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// Decision is what a hook says of what is about to happen, or has.
+// Decision is the decision of a hook on the next or the last step.
 type Decision string
 
-// The decisions, the strictest first. Deny is another word for block, and
-// approve for allow. Allowing changes nothing: it never lifts what somebody else
-// denies or asks about.
+// The decisions, the strictest first. Deny is a synonym of block, and approve of allow.
+// Allow has no effect: it never overrides another deny or ask.
 const (
 	Block   Decision = "block"
 	Deny    Decision = "deny"
@@ -38,12 +37,12 @@ func (d Decision) strictness() int {
 // Blocks reports whether the decision is block or deny.
 func (d Decision) Blocks() bool { return d.strictness() == 3 }
 
-// Output is what a hook wants, for a command the JSON that it prints (EX-09).
-// Its zero value is nothing.
+// Output is the output of a hook; a command prints it as JSON. Its zero value has no
+// effect.
 type Output struct {
-	Continue       *bool    `json:"continue,omitempty"` // false: what is going on ends here
+	Continue       *bool    `json:"continue,omitempty"` // false: stop the current operation
 	StopReason     string   `json:"stopReason,omitempty"`
-	SuppressOutput bool     `json:"suppressOutput,omitempty"` // SystemMessage is not shown to the person
+	SuppressOutput bool     `json:"suppressOutput,omitempty"` // SystemMessage is not shown to the user
 	SystemMessage  string   `json:"systemMessage,omitempty"`
 	Decision       Decision `json:"decision,omitempty"`
 	Reason         string   `json:"reason,omitempty"` // of the decision
@@ -52,46 +51,46 @@ type Output struct {
 	odd odd
 }
 
-// odd is what a command has printed that depends on the event.
+// odd is invalid output, whose effect depends on the event.
 type odd struct {
-	decision   string // what is no decision, as it stands; "": nothing
-	goOn       string // likewise of continue
+	decision   string // an invalid decision, as written; "" if valid
+	goOn       string // likewise, of continue
 	permission Decision
 	because    string // of the permission
 }
 
-// Specific is the part of an [Output] that is an event's own.
+// Specific is the event-specific part of an [Output].
 type Specific struct {
 	AdditionalContext string          `json:"additionalContext,omitempty"`   // AfterTool, BeforeAgent, SessionStart: for the model
-	ToolInput         json.RawMessage `json:"tool_input,omitempty"`          // BeforeTool: arguments that take the place of those of the same name; null takes one away
-	TailToolCall      *ToolCall       `json:"tailToolCallRequest,omitempty"` // AfterTool: its result takes the place of the call's
-	ClearContext      bool            `json:"clearContext,omitempty"`        // AfterAgent: the history is emptied
+	ToolInput         json.RawMessage `json:"tool_input,omitempty"`          // BeforeTool: arguments that replace those of the same name; null removes one
+	TailToolCall      *ToolCall       `json:"tailToolCallRequest,omitempty"` // AfterTool: its result replaces the result of the call
+	ClearContext      bool            `json:"clearContext,omitempty"`        // AfterAgent: clear the history
 	LLMRequest        json.RawMessage `json:"llm_request,omitempty"`         // BeforeModel: parts of an LLMRequest
-	LLMResponse       json.RawMessage `json:"llm_response,omitempty"`        // BeforeModel: taken instead of asking the model; AfterModel: in place of the piece
+	LLMResponse       json.RawMessage `json:"llm_response,omitempty"`        // BeforeModel: replaces the request to the model; AfterModel: replaces the chunk
 	ToolConfig        *ToolConfig     `json:"toolConfig,omitempty"`          // BeforeToolSelection
 }
 
-// ToolCall is a call that a hook asks for.
+// ToolCall is a call that a hook requests.
 type ToolCall struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"` // an object
 }
 
-// Stops reports whether the hook ends what is going on.
+// Stops reports whether the hook stops the current operation.
 func (o *Output) Stops() bool { return o.Continue != nil && !*o.Continue }
 
-// outputKeys and specificKeys are the names that are read.
+// outputKeys and specificKeys are the known keys.
 var (
 	outputKeys   = []string{"continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput"}
 	specificKeys = []string{"additionalContext", "tool_input", "tailToolCallRequest", "clearContext", "llm_request", "llm_response", "toolConfig", "hookEventName",
 		"permissionDecision", "permissionDecisionReason"}
 )
 
-// parseOutput reads the JSON object that a command has printed; false: the text is
-// none. A field that is of the wrong type is left out with a warning; see
-// [Ran.settle] for continue and decision.
+// parseOutput parses the JSON object that a command has printed; false if the text is
+// none. A field of the wrong type is ignored with a warning; see [Ran.settle] for
+// continue and decision.
 func parseOutput(text []byte) (o Output, warnings []string, ok bool) {
-	for range 2 { // an object may stand in a text
+	for range 2 { // an object may be encoded as a string
 		text = bytes.TrimSpace(text)
 		var inner string
 		if len(text) == 0 || text[0] != '"' || json.Unmarshal(text, &inner) != nil {
@@ -135,7 +134,7 @@ func parseOutput(text []byte) (o Output, warnings []string, ok bool) {
 // fields reads the members of an object.
 type fields struct {
 	given    map[string]json.RawMessage
-	under    string // stands before names, for people
+	under    string // prefix of keys in messages
 	warnings []string
 }
 
@@ -143,8 +142,8 @@ func (f *fields) warn(format string, args ...any) {
 	f.warnings = append(f.warnings, fmt.Sprintf(format, args...))
 }
 
-// read decodes a member; false where it is absent, null or of another type, which
-// leaves into as it was.
+// read decodes a member; false if it is absent, null or of another type. Then into is
+// unchanged.
 func (f *fields) read(key string, into any, wanted string) bool {
 	value, given := f.given[key]
 	if !given || string(value) == "null" {
@@ -157,7 +156,7 @@ func (f *fields) read(key string, into any, wanted string) bool {
 	return true
 }
 
-// unknown tells of names that are nearly one that is read.
+// unknown reports keys that resemble a known key.
 func (f *fields) unknown(known []string) {
 	names := make([]string, 0, len(f.given))
 	for name := range f.given {
@@ -173,15 +172,14 @@ func (f *fields) unknown(known []string) {
 	}
 }
 
-// decision reads a decision, in any case of letters, or returns what is none as it
-// stands.
+// decision reads a decision, in any letter case, or returns an invalid one as written.
 func (f *fields) decision(key string) (d Decision, odd string) {
 	var text string
 	value, given := f.given[key]
 	if !given || string(value) == "null" || string(value) == `""` {
 		return "", ""
 	}
-	_ = json.Unmarshal(value, &text) // what is no text is no decision
+	_ = json.Unmarshal(value, &text) // a decision must be a string
 	if d = Decision(strings.ToLower(strings.TrimSpace(text))); d.strictness() == 0 {
 		return "", string(value)
 	}
@@ -226,7 +224,7 @@ func (f *fields) toolConfig() *ToolConfig {
 	return &c
 }
 
-// object returns a member that is an object; nil where it is none.
+// object returns a member that is an object; nil for any other value.
 func (f *fields) object(key string) json.RawMessage {
 	var raw json.RawMessage
 	if !f.read(key, &raw, "an object") {
@@ -239,7 +237,7 @@ func (f *fields) object(key string) json.RawMessage {
 	return raw
 }
 
-// membersOf returns the members of an object; nil for what is none.
+// membersOf returns the members of an object; nil for any other value.
 func membersOf(raw json.RawMessage) map[string]json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
@@ -248,8 +246,8 @@ func membersOf(raw json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// overlay returns an object with the members of another over its own. With drop,
-// a member that is null is taken away. base may be nil.
+// overlay returns an object in which the members of another replace its own. With drop,
+// null removes a member. base may be nil.
 func overlay(base, over json.RawMessage, drop bool) json.RawMessage {
 	merged := membersOf(base)
 	if merged == nil {
@@ -266,7 +264,7 @@ func overlay(base, over json.RawMessage, drop bool) json.RawMessage {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(merged) != nil {
-		return base // what was decoded can be encoded
+		return base // decoded values can be encoded
 	}
 	return bytes.TrimSpace(b.Bytes())
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/docs"
 )
 
-// EX-10: the table of events, exit codes and effects in docs/hooks.md is what
-// happens.
+// EX-10: the table of events, exit codes and effects in docs/hooks.md matches the
+// behaviour.
 func TestPage(t *testing.T) {
 	page, err := fs.ReadFile(docs.Files(), "hooks.md")
 	require.NoError(t, err)

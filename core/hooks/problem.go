@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
-// nearest returns the word that s is probably meant to be, or "".
+// nearest returns the word that s probably misspells, or "".
 func nearest(s string, words []string) string {
 	best, distance := "", 0
 	for _, word := range words {
@@ -20,7 +20,7 @@ func nearest(s string, words []string) string {
 	return best
 }
 
-// perhaps is the sentence that names the nearest word, with a blank before it.
+// perhaps returns a sentence that suggests the nearest word, after a space.
 func perhaps(s string, words []string) string {
 	if word := nearest(s, words); word != "" {
 		return fmt.Sprintf(" Perhaps %s is meant.", word)
@@ -28,7 +28,7 @@ func perhaps(s string, words []string) string {
 	return ""
 }
 
-// folded is a word without case, hyphens, underscores and blanks.
+// folded returns a word without case, hyphens, underscores and spaces.
 func folded(s string) []rune {
 	const most = 60
 	var out []rune

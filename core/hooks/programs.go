@@ -1,19 +1,19 @@
 package hooks
 
-// What programs do with what they are given, by their names.
+// Programs by their treatment of arguments.
 var (
-	// plain ones run nothing of it.
+	// plain programs run none of them.
 	plain = set(": true false [ test echo printf cat head tail wc tr cut sort uniq grep egrep fgrep jq yq date sleep exit return read kill " +
 		"basename dirname realpath readlink pwd ls stat sha256sum md5sum diff cmp logger notify-send shift wait local export unset set command type which")
-	// writers only write it.
+	// writers only write them.
 	writers = set("tee touch mkdir rm rmdir truncate sponge")
-	// copiers write the last of it.
+	// copiers write the last one.
 	copiers = set("cp mv ln install")
-	// shells take it for command lines, too.
+	// shells also accept command lines.
 	shells = set("sh bash dash zsh ksh ash busybox eval")
-	// interpreters run the first of it: a file, a directory or a module.
+	// interpreters run the first one: a file, a directory or a module.
 	interpreters = set("python python2 python3 pypy3 node nodejs deno bun ruby perl php lua tsx ts-node Rscript java")
-	// finders look for these files where they run.
+	// finders look up these files in their working directory.
 	finders = map[string][]string{
 		"make": {"GNUmakefile", "makefile", "Makefile"}, "gmake": {"GNUmakefile", "makefile", "Makefile"}, "just": {"justfile", "Justfile", ".justfile"},
 		"task": {"Taskfile.yml", "Taskfile.yaml"}, "rake": {"Rakefile", "rakefile"}, "npm": {"package.json"}, "npx": {"package.json"},

@@ -11,18 +11,18 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Ran is what became of one hook.
+// Ran is the outcome of one hook.
 type Ran struct {
 	Hook      *Hook
-	OK        bool   // it ended with exit code 0, or returned no error: all that it says counts
-	Exit      int    // of a command; -1: a signal ended it, or it could not be run
-	Signal    string // that ended it; "": none
+	OK        bool   // exit code 0, or no error: all of the output applies
+	Exit      int    // of a command; -1: ended by a signal, or not started
+	Signal    string // that ended it; "" if none
 	TimedOut  bool
-	Cancelled bool // the context ended before it, or ended it
+	Cancelled bool // the context ended before or during the run
 	Duration  time.Duration
-	Stdout    string // of a command, as far as it was kept
+	Stdout    string // of a command, truncated
 	Stderr    string
-	Output    Output   // as it counts
+	Output    Output   // as far as it applies
 	Warnings  []string // sentences
 }
 
@@ -30,10 +30,10 @@ func (r *Ran) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// noReason stands where nobody has given a reason.
+// noReason is used for a hook without a reason.
 const noReason = "No reason was given."
 
-// because is the first of the texts that says something.
+// because returns the first text that is not blank.
 func because(texts ...string) string {
 	for _, text := range texts {
 		if strings.TrimSpace(text) != "" {
@@ -43,15 +43,14 @@ func because(texts ...string) string {
 	return noReason
 }
 
-// maxPlain is how much of a plain text is taken for a message or a reason, in
-// bytes.
+// maxPlain bounds a plain text that is used as message or reason, in bytes.
 const maxPlain = 16 << 10
 
-// blocks is the exit code of a hook that blocks (EX-10).
+// blocks is the exit code of a hook that blocks.
 const blocks = 2
 
-// understand takes what a command has printed, and how it ended, for what the
-// hook wants (EX-09, EX-10).
+// understand derives the output of a hook from the printed text and the exit code of its
+// command.
 func (r *Ran) understand(e Event, out Outcome) {
 	r.Exit, r.Signal, r.TimedOut, r.Duration = out.Code, out.Signal, out.TimedOut, out.Duration
 	r.Stdout, r.Stderr = string(out.Stdout), string(out.Stderr)
@@ -88,9 +87,9 @@ func (r *Ran) understand(e Event, out Outcome) {
 	}
 }
 
-// settle says what a decision means at an event. What is no decision, and a
-// continue that is neither true nor false, is a no where something waits for it: a
-// gate that errs denies. Where a person can be asked, what is no decision asks.
+// settle computes the effect of a decision at an event. At a gating event an invalid
+// decision, and a continue that is not a boolean, denies: a gate fails closed. If a user
+// can be asked, an invalid decision asks.
 func (r *Ran) settle(e Event, o *Output) {
 	if p := o.odd.permission; p != "" && e != BeforeTool {
 		r.warn("permissionDecision has no effect at %s.", e)
@@ -127,7 +126,7 @@ func (r *Ran) settle(e Event, o *Output) {
 	o.odd = odd{}
 }
 
-// stricter is the stricter one of two decisions.
+// stricter returns the stricter of two decisions.
 func stricter(a, b Decision) Decision {
 	if a.strictness() >= b.strictness() {
 		return a
@@ -135,7 +134,7 @@ func stricter(a, b Decision) Decision {
 	return b
 }
 
-// plain takes a text that is no JSON for a message to the person.
+// plain uses a text that is not JSON as a message to the user.
 func (r *Ran) plain(text []byte) {
 	switch {
 	case len(text) == 0:
@@ -150,8 +149,8 @@ func (r *Ran) plain(text []byte) {
 	}
 }
 
-// tighter is what counts of an output of a hook that has failed: what denies, asks
-// or stops, and the message.
+// tighter returns the part of a failed hook's output that applies: deny, ask, stop, and
+// the message.
 func tighter(o Output) Output {
 	kept := Output{Continue: o.Continue, StopReason: o.StopReason, SuppressOutput: o.SuppressOutput, SystemMessage: o.SystemMessage, Reason: o.Reason}
 	if o.Decision.strictness() > Allow.strictness() {
@@ -160,7 +159,7 @@ func tighter(o Output) Output {
 	return kept
 }
 
-// ended says in words how the hook ended.
+// ended describes how the hook ended.
 func (r *Ran) ended() string {
 	switch {
 	case r.TimedOut:
@@ -171,12 +170,12 @@ func (r *Ran) ended() string {
 	return fmt.Sprintf("ended with exit code %d", r.Exit)
 }
 
-// clip returns text without blanks around it, short.
+// clip returns a short text without surrounding spaces.
 func clip(text []byte) string {
 	return strings.ToValidUTF8(escape.ClipBytes(string(bytes.TrimSpace(text)), maxPlain+len("…")), "\ufffd")
 }
 
-// plainOf is a text, "" where it is a JSON object.
+// plainOf returns a text, "" if it is a JSON object.
 func plainOf(text []byte) string {
 	if _, _, isJSON := parseOutput(text); isJSON {
 		return ""

@@ -13,30 +13,30 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Origin says whose a definition of hooks is.
+// Origin is the origin of a definition of hooks.
 type Origin struct {
 	Source    Source
 	Path      string // of the file
-	Extension string // "": none
-	// Variables are put in the place of ${NAME} in commands and in values of
-	// variables, as workspacePath and extensionPath. No value is read as a part of a
-	// command: where one could be, the command has the variable NAME in its
-	// environment instead. What is not among them stays for the shell.
+	Extension string // "" if it has none
+	// Variables replace ${NAME} in commands and in values of variables, as workspacePath
+	// and extensionPath. A value is never parsed as part of a command: where bash would
+	// do so, the command receives the variable NAME in its environment instead. The
+	// shell expands all other names.
 	Variables map[string]string
-	// Env are further variables of the commands' environment, which those of a
-	// hook's own go before.
+	// Env are additional variables of the commands' environment. Those of a hook itself
+	// take precedence.
 	Env map[string]string
 }
 
-// ParseTOML reads a file of TOML: [hooks.EVENT] is a group of hooks, and
-// [[hooks.EVENT]] one of several. It does no I/O and never fails: what cannot be
-// used is told and left out, and nothing else with it (CR-24).
+// ParseTOML reads hooks from TOML: [hooks.EVENT] is a group of hooks, and
+// [[hooks.EVENT]] one of several. It does no I/O and never fails: an invalid hook is a
+// problem and affects no other hook.
 func ParseTOML(data []byte, o Origin) ([]Hook, []fault.Problem) {
 	return parse(data, o, "TOML", readTOML)
 }
 
-// ParseJSON reads a file of JSON, {"hooks": {"EVENT": [group, …]}}. Comments are
-// allowed. Otherwise it is like [ParseTOML].
+// ParseJSON reads hooks from JSON, {"hooks": {"EVENT": [group, …]}}, with comments.
+// Otherwise it is like [ParseTOML].
 func ParseJSON(data []byte, o Origin) ([]Hook, []fault.Problem) {
 	return parse(data, o, "JSON", readJSON)
 }
@@ -65,10 +65,10 @@ func parse(data []byte, o Origin, format string, read func([]byte) (position.Nod
 	return r.hooks, r.problems
 }
 
-// maxProblems is how many problems of a file are told.
+// maxProblems bounds the problems reported for a file.
 const maxProblems = 100
 
-// reader gathers the hooks of a definition.
+// reader collects the hooks of a definition.
 type reader struct {
 	Origin
 	hooks    []Hook
@@ -84,7 +84,7 @@ func (r *reader) tell(line int, message string, args ...any) {
 	}
 }
 
-// unknown tells of keys that nobody reads.
+// unknown reports unknown keys.
 func (r *reader) unknown(t *position.Table, known []string) {
 	for _, name := range t.Keys() {
 		if !slices.Contains(known, name) {
@@ -93,7 +93,7 @@ func (r *reader) unknown(t *position.Table, known []string) {
 	}
 }
 
-// settingsKeys stand beside events in old settings.
+// settingsKeys are next to the events in old settings.
 var settingsKeys = []string{"enabled", "disabled", "notifications"}
 
 // events reads the groups of each event.
@@ -170,10 +170,10 @@ func (r *reader) group(e Event, n position.Node) {
 	}
 }
 
-// maxTimeout is the longest time limit that is taken.
+// maxTimeout is the maximum time limit.
 const maxTimeout = 24 * time.Hour
 
-// hook reads one hook; false: it is left out.
+// hook reads one hook; false if it is invalid.
 func (r *reader) hook(n position.Node) (Hook, bool) {
 	t, ok := n.Value.(*position.Table)
 	if !ok {
@@ -218,13 +218,13 @@ func (r *reader) hook(n position.Node) (Hook, bool) {
 	return h, true
 }
 
-// lost tells that a hook is left out for what was told of one of its keys.
+// lost reports that a hook is dropped because of one of its keys.
 func (r *reader) lost(n position.Node) bool {
 	r.tell(n.Line, "The hook is left out.")
 	return false
 }
 
-// text reads a text; "" where there is none, false where it is something else.
+// text reads a string; "" if it is missing, false for a value of another type.
 func (r *reader) text(t *position.Table, key string) (string, bool) {
 	m := t.Find(key)
 	if m == nil {
@@ -265,7 +265,7 @@ func (r *reader) timeout(t *position.Table) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// env reads further variables of the hook's environment.
+// env reads additional environment variables of the hook.
 func (r *reader) env(t *position.Table) map[string]string {
 	env := maps.Clone(r.Env)
 	m := t.Find("env")
@@ -292,9 +292,8 @@ func (r *reader) env(t *position.Table) map[string]string {
 	return env
 }
 
-// OfValue reads the groups of a definition that somebody else has read already:
-// events, each with its groups, as JSON holds them. line says where the i-th group
-// of an event stands; nil: nobody knows.
+// OfValue reads hooks from decoded JSON: events, each with its groups. line returns the
+// line of the i-th group of an event; nil: unknown.
 func OfValue(events map[string]any, o Origin, line func(event string, i int) int) ([]Hook, []fault.Problem) {
 	r := &reader{Origin: o}
 	for _, name := range slices.Sorted(maps.Keys(events)) {

@@ -25,8 +25,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// CR-24: both forms of TOML, JSON, and settings give the same hooks, with the lines
-// where they stand.
+// CR-24: both forms of TOML, JSON, and settings give the same hooks, with their lines.
 func TestForms(t *testing.T) {
 	want := []Hook{
 		{Event: BeforeTool, Matcher: "m", Sequential: true, Type: TypeCommand, Command: "/x/a /b ${HOME}", Name: "n", Description: "d",
@@ -84,7 +83,7 @@ command = "b"`, ParseTOML, [2]int{4, 10}},
 	require.Equal(t, 11, got[0].Line)
 }
 
-// CF-05: a mistake is told with its place, and costs nothing but itself.
+// CF-05: a mistake is reported with its position, and affects no other hook.
 func TestMistakes(t *testing.T) {
 	const good = `{"command": "good"}`
 	group := func(hook string) string {
@@ -156,7 +155,7 @@ func TestReadFile(t *testing.T) {
 	require.Equal(t, SessionEnd, got[0].Event)
 }
 
-// No file makes the reader panic, and each hook has what it needs to run.
+// No file makes the reader panic, and each hook can be run.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{`{"hooks": {"BeforeTool": [{"hooks": [{"command": "c"}]}]}}`, "[[hooks.BeforeTool]]\nhooks = [{command = 'c'}]",
 		"[hooks.BeforeTool]\n[[hooks.BeforeTool.hooks]]\ncommand='c'\nenv.A='b'", "a.b.c = [[1],[{x=1}]]", "\ufeff[hooks]"} {
@@ -179,7 +178,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Matchers are searched for, or compared.
+// Matchers are searched, or compared literally.
 func TestMatch(t *testing.T) {
 	tool := Subject{Names: []string{"safe_patch", "edit", "replace"}}
 	for _, tt := range []struct {

@@ -15,56 +15,56 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// MaxOutput is how much is kept of what a command prints, in bytes, of stdout and
-// of stderr each. More is read, so that the command does not wait, and dropped.
+// MaxOutput bounds the kept output of a command, in bytes, for stdout and stderr each.
+// Further output is read, so that the command does not block, and dropped.
 const MaxOutput = 1 << 20
 
-// Command is a hook to be run as a process.
+// Command is a hook that is run as a process.
 type Command struct {
 	Line  string        // for bash
-	Stdin []byte        // all that it can read; it need not
-	Env   []string      // NAME=VALUE, beside the environment of commands
-	Limit time.Duration // it is ended with all that it has started when it takes longer
-	// Source is whose hook it is: an extension's is not to see the person's environment.
+	Stdin []byte        // all of its input; it may leave it unread
+	Env   []string      // NAME=VALUE, in addition to the environment of commands
+	Limit time.Duration // the process and its children are killed after this time
+	// Source of the hook: an extension's hook does not receive the user's environment.
 	Source Source
 }
 
-// Outcome is how a process ended.
+// Outcome is the result of a process.
 type Outcome struct {
-	Code           int    // -1 where a signal ended it
-	Signal         string // as SIGKILL; "": none
-	TimedOut       bool   // it was ended at Command.Limit
+	Code           int    // -1 if a signal ended it
+	Signal         string // as SIGKILL; "" if none
+	TimedOut       bool   // it exceeded Command.Limit
 	Stdout, Stderr []byte // at most MaxOutput each
-	Dropped        int64  // bytes that it printed beyond that
+	Dropped        int64  // further bytes that were dropped
 	Duration       time.Duration
 }
 
-// Options are the parts of a [Runner].
+// Options configure a [Runner].
 type Options struct {
 	Hooks []Hook
-	// Off are hooks that do not run, by name or command.
+	// Off are disabled hooks, by name or command.
 	Off []string
-	// Exec runs a process. Its error says why it could not be started; that ctx has
-	// ended is for the caller to see. Required where there are commands.
+	// Exec runs a process. It returns an error if the process did not start; the caller
+	// checks whether ctx has ended. Required if there are commands.
 	Exec func(ctx context.Context, c Command) (Outcome, error)
-	// Env returns variables of a command, as NAME=VALUE. nil: none.
+	// Env returns environment variables for a command, as NAME=VALUE. nil: none.
 	Env func(in Input) []string
-	// Gate is asked right before a hook runs whether it may. nil: it may.
+	// Gate is called immediately before a hook and reports whether it may run. nil:
+	// every hook may.
 	Gate func(ctx context.Context, h *Hook) bool
-	// Started is told that a hook runs. nil: nobody is.
+	// Started is called when a hook starts. nil: no call.
 	Started func(e Event, h *Hook)
-	// OnDefect receives the panics of functions, with stack. nil: dropped.
+	// OnDefect receives panics of functions, with stack. nil: dropped.
 	OnDefect func(err error)
 }
 
-// Runner runs hooks. It is safe for concurrent use and keeps nothing between
-// events.
+// Runner runs hooks. It is safe for concurrent use and keeps no state between events.
 type Runner struct {
 	o   Options
 	all map[Event][]entry
 }
 
-// entry is a hook with its matcher made ready.
+// entry is a hook with its compiled matcher.
 type entry struct {
 	*Hook
 	matcher matcher
@@ -84,14 +84,14 @@ func New(o Options) *Runner {
 	for i := range list {
 		h := &list[i]
 		e := entry{Hook: h, off: slices.ContainsFunc(o.Off, h.Is)}
-		e.matcher, _ = newMatcher(h.Event, h.Matcher) // a mistake was reported when it was read
+		e.matcher, _ = newMatcher(h.Event, h.Matcher) // it was reported when it was read
 		r.all[h.Event] = append(r.all[h.Event], e)
 	}
 	return r
 }
 
-// Hooks lists all hooks in the order in which they run, those included that do
-// not run. They must not be changed.
+// Hooks lists all hooks in the order in which they run, including disabled ones. They
+// must not be changed.
 func (r *Runner) Hooks() []*Hook {
 	var all []*Hook
 	for _, e := range Events() {
@@ -102,7 +102,7 @@ func (r *Runner) Hooks() []*Hook {
 	return all
 }
 
-// Disabled reports whether the hook is one of Options.Off.
+// Disabled reports whether the hook is in Options.Off.
 func (r *Runner) Disabled(h *Hook) bool { return slices.ContainsFunc(r.o.Off, h.Is) }
 
 // Any reports whether a hook may run at an event.
@@ -110,9 +110,9 @@ func (r *Runner) Any(e Event) bool {
 	return r != nil && slices.ContainsFunc(r.all[e], func(h entry) bool { return !h.off })
 }
 
-// Select returns the hooks that run at an event for a subject, in their order. A
-// hook that is there twice, by name and command, runs once: as what the person or
-// the machine has, where the project has the same.
+// Select returns the hooks that run at an event for a subject, in order. Of hooks with
+// equal name and command only one runs: that of the user or the system takes precedence
+// over the project's.
 func (r *Runner) Select(e Event, s Subject) []*Hook {
 	if r == nil {
 		return nil
@@ -124,7 +124,7 @@ func (r *Runner) Select(e Event, s Subject) []*Hook {
 			continue
 		}
 		key := h.Name + ":" + h.Command
-		if h.Command == "" { // a function is like no other
+		if h.Command == "" { // functions are never equal
 			chosen = append(chosen, h.Hook)
 			continue
 		}
@@ -140,8 +140,8 @@ func (r *Runner) Select(e Event, s Subject) []*Hook {
 	return chosen
 }
 
-// Matches reports whether the hook's matcher is for one of subjects, or, of an event
-// that has a source, a reason or a trigger, for one that the event can have.
+// Matches reports whether the hook's matcher matches one of subjects, or, for an event
+// with a source, reason or trigger, one of its possible values.
 func (h *Hook) Matches(subjects ...Subject) bool {
 	m, _ := newMatcher(h.Event, h.Matcher)
 	for _, trigger := range h.Event.triggers() {
@@ -150,11 +150,10 @@ func (h *Hook) Matches(subjects ...Subject) bool {
 	return m.all || slices.ContainsFunc(subjects, func(s Subject) bool { return m.matches(h.Event, s) })
 }
 
-// Fire runs the hooks of in.Event that are for a subject, and returns what they
-// want together. They run side by side, or, where one of them is sequential, one
-// after the other, each with what those before it have changed (EX-07). What goes
-// wrong in one is among its warnings and, apart from a function of BeforeTool,
-// keeps nothing from going on. All have ended when Fire returns.
+// Fire runs the hooks of in.Event for a subject, and returns their combined output. They
+// run concurrently; if one of them is sequential, they run in order, each with the
+// changes of the previous ones. An error of a hook is a warning and, except for a
+// function of BeforeTool, stops nothing. All hooks have ended when Fire returns.
 func (r *Runner) Fire(ctx context.Context, in Input, s Subject) Effect {
 	chosen := r.Select(in.Event, s)
 	if r != nil && r.o.Gate != nil {
@@ -195,7 +194,7 @@ func (r *Runner) run(ctx context.Context, h *Hook, in Input) Ran {
 		r.exec(ctx, &ran, in)
 	}
 	if ran.Cancelled = ctx.Err() != nil; ran.Cancelled {
-		ran.Warnings = nil // it was ended, and did not fail
+		ran.Warnings = nil // it was ended from outside, which is no failure
 	}
 	if in.Event.Advisory() && (ran.Output.Decision.strictness() > 1 || ran.Output.Stops()) {
 		ran.warn("It decides about %s, which nothing can stop: %s", in.Event, oneLine(because(ran.Output.StopReason, ran.Output.Reason)))
@@ -267,7 +266,7 @@ func (r *Runner) exec(ctx context.Context, ran *Ran, in Input) {
 	ran.understand(in.Event, out)
 }
 
-// encode writes what a hook is told, without escapes of HTML.
+// encode returns the input of a hook as JSON, without HTML escapes.
 func encode(in Input) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -278,7 +277,7 @@ func encode(in Input) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// chain returns what the next hook is told, after one that was a success.
+// chain returns the input of the next hook after a successful one.
 func chain(in Input, ran *Ran) Input {
 	if !ran.OK {
 		return in
@@ -292,7 +291,7 @@ func chain(in Input, ran *Ran) Input {
 	case in.Event == BeforeModel && s.LLMRequest != nil && in.LLMRequest != nil:
 		whole, err := json.Marshal(in.LLMRequest)
 		if err != nil {
-			break // plain values can be written
+			break // plain values can be encoded
 		}
 		var changed LLMRequest
 		if json.Unmarshal(overlay(whole, s.LLMRequest, false), &changed) == nil {
@@ -302,6 +301,6 @@ func chain(in Input, ran *Ran) Input {
 	return in
 }
 
-// Overlay returns arguments with those that a hook gives over them; one that it
-// gives as null is taken away.
+// Overlay returns arguments in which those of a hook replace the original ones; null
+// removes an argument.
 func Overlay(args, over json.RawMessage) json.RawMessage { return overlay(args, over, true) }

@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
-// answers runs commands as a test says: the outcome of each line.
+// answers runs commands with the outcomes that a test defines for each line.
 type answers map[string]Outcome
 
 func (a answers) exec(_ context.Context, c Command) (Outcome, error) {
@@ -52,14 +52,14 @@ func said(code int, stdout, stderr string) Outcome {
 	return Outcome{Code: code, Stdout: []byte(stdout), Stderr: []byte(stderr)}
 }
 
-// EX-09, EX-10: how a command ended and what it printed, and what that means.
+// EX-09, EX-10: the effect of exit codes and output.
 func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		out      Outcome
 		decision Decision
 		reason   string
 		message  string
-		warning  string // "": none
+		warning  string // "" if none
 		stop     string
 	}{
 		"nothing":          {out: said(0, "", "")},
@@ -133,8 +133,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// EX-09: what cannot be understood is a no where something waits for it, and an
-// effect of nothing elsewhere; nobody is asked but about calls. All is told.
+// EX-09: invalid output denies at gating events and has no effect elsewhere; approval is
+// requested for calls only. All of it is reported.
 func TestOdd(t *testing.T) {
 	for _, e := range Events() {
 		for text, waits := range map[string]bool{
@@ -157,7 +157,7 @@ func TestOdd(t *testing.T) {
 	require.NotEmpty(t, got.Warnings())
 }
 
-// Those that have rewritten a call are named.
+// The hooks that have changed a call are named.
 func TestRewriters(t *testing.T) {
 	rewrite := said(0, `{"hookSpecificOutput": {"tool_input": {}}}`, "")
 	got := fire(t, BeforeTool, rewrite, said(0, `{"decision": "ask"}`, ""), rewrite)
@@ -165,7 +165,7 @@ func TestRewriters(t *testing.T) {
 	require.Equal(t, "h1", got.By)
 }
 
-// EX-09: the strictest decision wins, whatever the order; texts are joined.
+// EX-09: the strictest decision wins, in any order; texts are joined.
 func TestMerge(t *testing.T) {
 	allow, ask := said(0, `{"decision": "allow", "reason": "a"}`, ""), said(0, `{"decision": "ask", "reason": "q"}`, "")
 	deny, deny2 := said(0, `{"decision": "deny", "reason": "d", "systemMessage": "m"}`, ""), said(2, "", "e")
@@ -198,13 +198,13 @@ func TestMerge(t *testing.T) {
 	require.Contains(t, e.Warnings()[0].Text, "nothing can stop")
 }
 
-// EX-07: hooks run side by side, unless one of them is sequential.
+// EX-07: hooks run concurrently, unless one of them is sequential.
 func TestSideBySide(t *testing.T) {
 	var together sync.WaitGroup
 	together.Add(3)
 	meet := func(ctx context.Context, _ Command) (Outcome, error) {
 		together.Done()
-		together.Wait() // until all three are there
+		together.Wait() // until all three have started
 		return Outcome{}, nil
 	}
 	list := commands(BeforeTool, "a", "b", "c")
@@ -224,7 +224,7 @@ func TestSideBySide(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c"}, order)
 }
 
-// What a sequential hook changes the next one sees, unless it has failed.
+// The next hook receives the changes of a sequential hook, unless that has failed.
 func TestChain(t *testing.T) {
 	var told []Input
 	outputs := []Outcome{}
@@ -254,8 +254,8 @@ func TestChain(t *testing.T) {
 	require.Equal(t, "x", told[2].LLMRequest.Messages[0].Content)
 }
 
-// The order is that of the sources; twice the same runs once, and never the
-// project's in the place of the person's.
+// Hooks run in the order of sources; an equal hook runs once, and the user's takes
+// precedence over the project's.
 func TestSelect(t *testing.T) {
 	list := []Hook{
 		{Event: BeforeTool, Command: "e", Source: SourceExtension}, {Event: BeforeTool, Command: "s", Source: SourceSystem},
@@ -278,7 +278,7 @@ func TestSelect(t *testing.T) {
 	require.False(t, New(Options{Hooks: commands(AfterTool, "off"), Off: []string{"off"}}).Any(AfterTool))
 }
 
-// A hook that is not let through does not run.
+// A hook that the gate refuses does not run.
 func TestGate(t *testing.T) {
 	r := New(Options{Hooks: commands(BeforeTool, "a", "b"), Exec: answers{"b": said(2, "", "r")}.exec,
 		Gate: func(_ context.Context, h *Hook) bool { return h.Command == "b" }})
@@ -318,7 +318,7 @@ func TestFunctions(t *testing.T) {
 	require.Equal(t, Block, r.Fire(t.Context(), Input{Event: BeforeTool}, Subject{}).Decision)
 }
 
-// An ended context ends hooks, which is no failure of theirs.
+// An ended context ends hooks, which is not a failure.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	exec := func(ctx context.Context, _ Command) (Outcome, error) {
@@ -334,7 +334,7 @@ func TestCancelled(t *testing.T) {
 	require.Empty(t, e.Warnings())
 }
 
-// EX-08: what a hook is told, and its environment and limit.
+// EX-08: the input of a hook, its environment and its time limit.
 func TestInput(t *testing.T) {
 	var got Command
 	r := New(Options{
@@ -349,7 +349,7 @@ func TestInput(t *testing.T) {
 	require.Equal(t, DefaultTimeout, got.Limit)
 }
 
-// No output makes the reader panic or allows what another hook denies.
+// No output makes the reader panic or allows a call that another hook denies.
 func FuzzOutput(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{`{"decision":"deny"}`, `{"continue":false}`, `{"hookSpecificOutput":{"toolConfig":{"mode":"ANY"}}}`, "x", "\"{}\"",

@@ -2,8 +2,8 @@ package hooks
 
 import "encoding/json"
 
-// Sample is what hooks of an event are told in a trial: a call of tool, or a few
-// words. Of what is no event the sample has the name alone.
+// Sample returns an example input for an event: a call of tool, or a few words. For an
+// unknown event only the name is set.
 func (e Event) Sample(tool string) Input {
 	in := Input{Event: e}
 	if r := e.row(); r.sample != nil {

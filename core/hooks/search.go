@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Bounds of a search; what lies beyond them is not vouched for, which is said.
+// Bounds of a search; files beyond them are not covered, which is reported.
 const (
 	maxFound = 1000   // files
-	maxSeen  = 10_000 // entries of directories
+	maxSeen  = 10_000 // directory entries
 )
 
-// search looks for the files of a project that a command may run.
+// search finds the files of a project that a command may run.
 type search struct {
 	project Project
-	real    string            // the project's directory with links followed
+	real    string            // the project's directory with links resolved
 	files   map[string]string // by absolute path, relative to the project
 	written map[string]bool   // absolute paths that are only written
 	open    bool
@@ -32,7 +32,7 @@ func newSearch(p Project) *search {
 	return s
 }
 
-// find takes the files that a command names.
+// find adds the files that a command names.
 func (s *search) find(r *reading) {
 	s.open = r.open
 	each := func(words []string, do func(path string)) {
@@ -59,7 +59,7 @@ func (s *search) find(r *reading) {
 		if _, inside := s.inside(pattern); !inside {
 			return
 		}
-		matches, _ := filepath.Glob(pattern) // a pattern of no sense has none
+		matches, _ := filepath.Glob(pattern) // an invalid pattern matches nothing
 		for _, path := range matches {
 			s.take(path)
 		}
@@ -76,7 +76,7 @@ func (s *search) inside(path string) (rel string, ok bool) {
 	return "", false
 }
 
-// take takes a regular file of the project, and reports whether it is one.
+// take adds a regular file of the project, and reports whether it is one.
 func (s *search) take(path string) bool {
 	rel, ok := s.inside(path)
 	if !ok || s.written[path] {
@@ -93,8 +93,8 @@ func (s *search) take(path string) bool {
 	return true
 }
 
-// tree takes all of a directory, or the file that an interpreter finds by a name that
-// has no ending.
+// tree adds all of a directory, or the file that an interpreter finds by a name without
+// extension.
 func (s *search) tree(path string) {
 	rel, ok := s.inside(path)
 	info, err := os.Stat(path)
@@ -114,7 +114,7 @@ func (s *search) tree(path string) {
 	}
 }
 
-// widen takes what a command may run that cannot be told from it.
+// widen adds files that an open command may run.
 func (s *search) widen(h *Hook, r *reading) {
 	folders := []string{"hooks", "scripts"}
 	if s.project.Settings != "" {
@@ -127,8 +127,8 @@ func (s *search) widen(h *Hook, r *reading) {
 	s.walk(s.project.Folder, func(path string) bool { return names[filepath.Base(path)] })
 }
 
-// walk takes those files below a directory that are wanted, those of version control
-// and of installed packages aside.
+// walk adds the wanted files below a directory, except those of version control and of
+// installed packages.
 func (s *search) walk(folder string, want func(path string) bool) {
 	s.seen = 0
 	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -148,15 +148,15 @@ func (s *search) walk(folder string, want func(path string) bool) {
 			}
 		case want(path):
 			if !s.take(path) && !s.written[path] {
-				s.open = true // a link to a directory, or one file too many
+				s.open = true // a link to a directory, or more files than the limit
 			}
 		}
 		return nil
 	})
 }
 
-// isProgram reports whether a file looks like one that is run: by its mode, its
-// ending or its first bytes.
+// isProgram reports whether a file looks executable: by its mode, its extension or its
+// first bytes.
 func isProgram(path string) bool {
 	if endings[filepath.Ext(path)] {
 		return true
@@ -178,10 +178,10 @@ func isProgram(path string) bool {
 	return string(head[:n]) == "#!"
 }
 
-// endings are those of files that interpreters run.
+// endings are the file extensions of interpreted programs.
 var endings = set(".sh .bash .zsh .py .js .mjs .cjs .ts .rb .pl .php .lua .awk .sed .jq .ps1 .bat .cmd")
 
-// namesIn are the texts that may be names of files.
+// namesIn returns the words that may be file names.
 func namesIn(texts ...string) map[string]bool {
 	names := map[string]bool{}
 	for _, text := range texts {

@@ -41,7 +41,7 @@ func readTOML(data []byte) (position.Node, error) {
 	return position.Node{Value: t, Line: 1}, err
 }
 
-// nodeOf returns a decoded value, all of it at one line.
+// nodeOf converts a decoded value; all of it has the same line.
 func nodeOf(v any, line int) position.Node {
 	n := position.Node{Value: v, Line: line}
 	switch v := v.(type) {

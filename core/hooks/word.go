@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// resolved is a word of a command, as far as it can be told.
+// resolved is a word of a command, as far as its value is known.
 type resolved struct{ shell.Word }
 
 func resolvedAll(words []shell.Word) []resolved {
@@ -18,10 +18,10 @@ func resolvedAll(words []shell.Word) []resolved {
 	return all
 }
 
-// unknown reports whether there is more to it than its text, or something else.
+// unknown reports whether the word has parts whose value is unknown.
 func (w resolved) unknown() bool { return !w.Static && !w.Pattern }
 
-// texts are the words that it may be.
+// texts returns the possible values of the word.
 func (w resolved) texts() []string {
 	if w.Text == "" || !w.Static {
 		return nil
@@ -29,7 +29,7 @@ func (w resolved) texts() []string {
 	return append(w.Candidates[:len(w.Candidates):len(w.Candidates)], w.Text)
 }
 
-// name is that of a program, without its directory.
+// name returns the name of a program, without its directory.
 func (w resolved) name() string {
 	if !w.Static {
 		return ""

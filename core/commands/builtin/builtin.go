@@ -12,15 +12,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Loader returns the loader of the built-in commands that s has what they need
-// for (CM-09).
+// Loader returns the loader of the built-in commands whose services s has.
 func Loader(s Services) commands.Loader {
 	s.Product = cmp.Or(s.Product, "fettle")
 	return loader{&s}
 }
 
-// Names returns the names and alternative names of all built-in commands, whatever a
-// session has, in no order that means anything.
+// Names returns the names and alternative names of all built-in commands, independent of
+// a session, unordered.
 func Names() []string {
 	var names []string
 	for _, e := range table {
@@ -49,7 +48,7 @@ func (l loader) Load(context.Context) (all []*commands.Command, _ []fault.Proble
 	return all, nil, nil
 }
 
-// mark makes c and what is below it built-in.
+// mark sets the kind of c and its sub-commands to built-in.
 func mark(c *commands.Command) {
 	c.Kind = commands.KindBuiltIn
 	for _, sub := range c.SubCommands {
@@ -59,11 +58,11 @@ func mark(c *commands.Command) {
 
 // entry is one built-in command.
 type entry struct {
-	has     func(s *Services) bool // what it needs is there
+	has     func(s *Services) bool // its services are available
 	command func(s *Services) *commands.Command
 }
 
-// table is the built-in commands.
+// table lists the built-in commands.
 var table = [...]entry{
 	{func(*Services) bool { return true }, quitCommand},
 	{func(s *Services) bool { return s.Catalog != nil }, helpCommand},
@@ -93,10 +92,10 @@ var table = [...]entry{
 	{func(s *Services) bool { return s.Mode != nil }, planCommand},
 }
 
-// action is what a command does.
+// action is the action of a command.
 type action = func(ctx context.Context, c *commands.Context, args string) (commands.Result, error)
 
-// plain is a sub-command without arguments.
+// plain returns a sub-command without arguments.
 func plain(name, description string, do func(ctx context.Context) (commands.Result, error), alt ...string) *commands.Command {
 	return &commands.Command{
 		Name: name, AltNames: alt, Description: description, AutoExecute: true, NoArgs: true,
@@ -104,17 +103,17 @@ func plain(name, description string, do func(ctx context.Context) (commands.Resu
 	}
 }
 
-// info is a message.
+// info returns a message.
 func info(format string, args ...any) commands.Result {
 	return commands.Message{Level: commands.LevelInfo, Text: fmt.Sprintf(format, args...)}
 }
 
-// missing is the error of a command without what it is about.
+// missing returns the error of a command without its argument.
 func missing(what, remedy string) error {
 	return fault.New(fault.InvalidToolParams, "builtin", "Missing "+what+".", remedy)
 }
 
-// switches are sub-commands that turn something with a name on and off.
+// switches returns sub-commands that enable and disable a named item.
 func switches(what string, names func(on bool) []commands.Candidate, set func(ctx context.Context, name string, on bool) error) []*commands.Command {
 	turn := func(verb, description string, on bool) *commands.Command {
 		return &commands.Command{
@@ -138,7 +137,7 @@ func switches(what string, names func(on bool) []commands.Candidate, set func(ct
 	}
 }
 
-// beginning returns the candidates that begin with what is typed.
+// beginning returns the candidates with the typed prefix.
 func beginning(all []commands.Candidate, typed string) (found []commands.Candidate) {
 	for _, c := range all {
 		if strings.HasPrefix(c.Value, typed) {
@@ -148,7 +147,7 @@ func beginning(all []commands.Candidate, typed string) (found []commands.Candida
 	return found
 }
 
-// told adds what went wrong with parts of something to a text.
+// told appends problems to a text.
 func told(text string, problems []string) commands.Result {
 	if len(problems) == 0 {
 		return info("%s", text)
@@ -161,18 +160,18 @@ func told(text string, problems []string) commands.Result {
 	return commands.Message{Level: commands.LevelWarning, Text: b.String()}
 }
 
-// maxLine is how long the description of something is in a list.
+// maxLine bounds a description in a list.
 const maxLine = 160
 
-// line is text from elsewhere in one line of a list, which Markdown leaves as it is.
+// line returns outside text as one line of a list, escaped for Markdown.
 func line(text string) string { return escaped(escape.Plain(text, maxLine)) }
 
-// escaped is text that Markdown shows as it is.
+// escaped returns text escaped for Markdown.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "~", `\~`, "#", `\#`, "|", `\|`).Replace(text)
 }
 
-// code is text as it is, as code within a line.
+// code returns text as inline code.
 func code(text string) string {
 	text = escape.Plain(text, 500)
 	if strings.Contains(text, "`") {

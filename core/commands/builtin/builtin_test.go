@@ -18,16 +18,16 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// world is a session that notes what is done to it.
+// world is a session that records its calls.
 type world struct {
 	did   []string
-	hook  string // what the hooks of the start say
-	fails string // what fails
+	hook  string // output of the start hooks
+	fails string // the failing call
 	tags  map[string]bool
 	mode  string
 	model string
 	diff  string
-	file  bool // the context file is there
+	file  bool // the context file exists
 }
 
 var errTest = fault.New(fault.ExecutionFailed, "test", "It failed.", "Try again.")

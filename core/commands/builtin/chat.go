@@ -30,7 +30,7 @@ func chatCommand(s *Services) *commands.Command {
 			Name: name, AltNames: alt, Description: description, Completion: tags(s),
 			Action: func(ctx context.Context, c *commands.Context, tag string) (commands.Result, error) {
 				if tag == "" {
-					return nil, missing("tag", "Say /chat "+name+" TAG; /chat list lists the tags.") // CM-12
+					return nil, missing("tag", "Say /chat "+name+" TAG; /chat list lists the tags.")
 				}
 				return do(ctx, c, tag)
 			},
@@ -74,7 +74,7 @@ func chatCommand(s *Services) *commands.Command {
 	return chat
 }
 
-// saveChat asks before it takes the place of what was saved under the tag.
+// saveChat asks before it overwrites the conversation saved under the tag.
 func (s *Services) saveChat(ctx context.Context, c *commands.Context, tag string) (commands.Result, error) {
 	err := s.Chats.Save(ctx, tag, c.OverwriteConfirmed)
 	switch {
@@ -86,7 +86,7 @@ func (s *Services) saveChat(ctx context.Context, c *commands.Context, tag string
 	return info("The conversation is saved as %s. /chat resume %s goes back to it.", code(tag), escaped(escape.Plain(tag, 100))), nil
 }
 
-// tags completes the tag of a saved conversation (CM-12).
+// tags completes the tag of a saved conversation.
 func tags(s *Services) func(context.Context, *commands.Context, string) ([]commands.Candidate, error) {
 	return func(ctx context.Context, _ *commands.Context, partial string) (found []commands.Candidate, err error) {
 		all, err := s.Chats.List(ctx)
@@ -97,8 +97,7 @@ func tags(s *Services) func(context.Context, *commands.Context, string) ([]comma
 	}
 }
 
-// export writes the conversation into a file, and asks before it takes the place of
-// another.
+// export writes the conversation to a file, and asks before it overwrites one.
 func (s *Services) export(ctx context.Context, c *commands.Context, file string) (commands.Result, error) {
 	path, err := s.Transcript.Export(ctx, file, c.OverwriteConfirmed)
 	switch {
@@ -152,7 +151,7 @@ func compressCommand(s *Services) *commands.Command {
 	}
 }
 
-// thousands is a number with commas.
+// thousands formats a number with commas.
 func thousands(n int) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {

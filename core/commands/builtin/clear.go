@@ -6,7 +6,7 @@ import (
 	"github.com/fettle-dev/fettle/core/commands"
 )
 
-// reasonClear is what hooks are told of why a session ends and begins.
+// reasonClear is the reason and source in the input of session hooks.
 const reasonClear = "clear"
 
 func clearCommand(s *Services) *commands.Command {
@@ -18,9 +18,9 @@ func clearCommand(s *Services) *commands.Command {
 	}
 }
 
-// run begins anew, in the order of CM-11: the hooks of the session's end, the chat,
-// the new session, the hooks of its start, the count of tokens, and as its result the
-// screen, with what those hooks want to be told. An error ends it where it is.
+// run starts a new conversation in a fixed order: hooks of the session's end, chat, new
+// session, hooks of its start, token count, and as its result the screen, with the
+// messages of those hooks. An error ends it at that step.
 func (c *Clear) run(ctx context.Context) (commands.Result, error) {
 	if c.Hooks != nil {
 		c.Hooks.SessionEnd(ctx, reasonClear)

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// skillCommand is /skill NAME: its instructions go into the system prompt, and what
-// follows the name is said to the model (EX-04).
+// skillCommand is /skill NAME: it adds the instructions to the system prompt, and sends
+// the text after the name to the model.
 func skillCommand(s *Services) *commands.Command {
 	return &commands.Command{
 		Name: "skill", Description: "Has the model work with a skill: /skill NAME, and what is to be done",
@@ -74,8 +74,7 @@ func skillState(skill Skill) []string {
 	return state
 }
 
-// titled is a list below a line that says what it lists, or what to say where it is
-// empty.
+// titled returns a list with a title, or a text for an empty list.
 func titled(title string, b *strings.Builder, empty string) commands.Result {
 	if b.Len() == 0 {
 		return info("%s", empty)
@@ -83,7 +82,7 @@ func titled(title string, b *strings.Builder, empty string) commands.Result {
 	return info("%s\n\n%s", title, b.String())
 }
 
-// listed is a list, or what to say where it is empty.
+// listed returns a list, or a text for an empty list.
 func listed(b *strings.Builder, empty string) commands.Result {
 	if b.Len() == 0 {
 		return info("%s", empty)
@@ -91,7 +90,7 @@ func listed(b *strings.Builder, empty string) commands.Result {
 	return info("%s", b.String())
 }
 
-// withoutArgs is the action of a command that has sub-commands and no arguments.
+// withoutArgs is the action of a command with sub-commands and without arguments.
 func withoutArgs(do func(ctx context.Context) (commands.Result, error)) action {
 	return func(ctx context.Context, c *commands.Context, args string) (commands.Result, error) {
 		if args != "" {
@@ -101,7 +100,7 @@ func withoutArgs(do func(ctx context.Context) (commands.Result, error)) action {
 	}
 }
 
-// reload loads something again and tells what was wrong.
+// reload loads something again and reports the problems.
 func reload(done string, load func(ctx context.Context) ([]string, error)) func(ctx context.Context) (commands.Result, error) {
 	return func(ctx context.Context) (commands.Result, error) {
 		problems, err := load(ctx)

@@ -49,7 +49,7 @@ func helpCommand(s *Services) *commands.Command {
 	}
 }
 
-// helpText is what /help shows, as Markdown.
+// helpText returns the output of /help, as Markdown.
 func helpText(product string, all []*commands.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Say to %s what is to be done. `@PATH` puts a file into what you say, `!COMMAND` runs a shell command, and `/NAME` is one of these:\n", product)
@@ -74,7 +74,7 @@ func helpText(product string, all []*commands.Command) string {
 	return b.String()
 }
 
-// helpOf says more of one command.
+// helpOf returns the details of one command.
 func helpOf(all []*commands.Command, name string) (commands.Result, error) {
 	var found *commands.Command
 	for _, c := range all {

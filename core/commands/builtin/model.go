@@ -44,7 +44,7 @@ func modelCommand(s *Services) *commands.Command {
 	}
 }
 
-// setModel has another model answer, for this session or for good.
+// setModel selects the model for this session or permanently.
 func (s *Services) setModel(ctx context.Context, args string) (commands.Result, error) {
 	const persist = "--persist"
 	name, save := "", false
@@ -70,7 +70,7 @@ func (s *Services) setModel(ctx context.Context, args string) (commands.Result, 
 	return info("The model is %s for this session.", code(name)), nil
 }
 
-// The approval modes, and what each does.
+// The approval modes, and their effects.
 var modes = []commands.Candidate{
 	{Value: "default", Description: "asks before every change"},
 	{Value: "autoEdit", Description: "makes edits without asking"},

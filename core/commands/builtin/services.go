@@ -1,5 +1,5 @@
-// Package builtin is the commands that fettle itself brings, each over a small
-// interface of what it needs from the session.
+// Package builtin provides the built-in slash commands, each over a small interface to
+// the session.
 package builtin
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Services are what the commands work with. A command whose field is nil is
-// missing; the zero value leaves those that need nothing, as /quit. Every method is
-// called on the goroutine that runs the command, none at once with another of the
-// same session, and its error is shown as a message with its remedy.
+// Services are the services for the commands. A command whose field is nil is missing;
+// the zero value leaves the commands without services, as /quit. Every method is called
+// on the goroutine that runs the command, never concurrently with another of the same
+// session. Its error is shown as a message with its remedy.
 type Services struct {
 	Product string // the program's name; "": fettle
 
@@ -39,19 +39,19 @@ type Services struct {
 	Folders     Folders     // /directory
 	ContextFile ContextFile // /init
 	Mode        Mode        // /mode, /plan
-	Dialogs     []string    // the front end's own, of those of [commands.Dialog]: each is a command of its name
+	Dialogs     []string    // names of dialogs of the front end, see [commands.Dialog]: each becomes a command
 }
 
 // Catalog is the session's commands.
 type Catalog interface {
-	// List returns them in the order of their names.
+	// List returns them sorted by name.
 	List() []*commands.Command
-	// Reload loads those of files, servers, skills and agents again.
+	// Reload loads the commands of files, servers, skills and agents again.
 	Reload(ctx context.Context) ([]fault.Problem, error)
 }
 
-// Clear is what beginning anew needs (CM-11). Session is required; the others may
-// be nil.
+// Clear are the services for a new conversation. Session is required; the others may be
+// nil.
 type Clear struct {
 	Hooks   SessionHooks
 	Chat    Chat
@@ -59,108 +59,108 @@ type Clear struct {
 	Tokens  TokenCount
 }
 
-// SessionHooks are the hooks of a session's two ends.
+// SessionHooks are the hooks of the start and end of a session.
 type SessionHooks interface {
-	// SessionEnd runs those of the end, for a reason as "clear". What goes wrong in
-	// one keeps nobody from going on.
+	// SessionEnd runs the hooks of the end, with a reason as "clear". Errors of hooks
+	// stop nothing.
 	SessionEnd(ctx context.Context, reason string)
-	// SessionStart runs those of the start, of a source as "clear", and returns what
-	// they want the person to be told.
+	// SessionStart runs the hooks of the start, with a source as "clear", and returns
+	// their messages for the user.
 	SessionStart(ctx context.Context, source string) (systemMessage string)
 }
 
 // Chat is the conversation with the model.
 type Chat interface {
-	Reset(ctx context.Context) error // empties its history
+	Reset(ctx context.Context) error // clears its history
 }
 
-// NewSession begins a session of a new id: Config.StartNewSession, and a recording
-// of its own.
+// NewSession starts a session with a new id: Config.StartNewSession, and a recording of
+// its own.
 type NewSession interface {
 	StartNewSession(ctx context.Context) (id string, err error)
 }
 
-// TokenCount is how full the front end shows the conversation to be.
+// TokenCount is the token display of the front end.
 type TokenCount interface {
 	SetTokens(n int)
 }
 
-// Tools are what the model may call.
+// Tools are the tools of the model.
 type Tools interface {
-	List() []Tool // in the order of their names
+	List() []Tool // sorted by name
 }
 
-// Tool is one of them.
+// Tool is one tool.
 type Tool struct {
 	Name        string
 	Display     string // "": Name
 	Description string
-	Server      string          // MCP server that it is of; "": none
-	Schema      json.RawMessage // of its arguments; nil: not known
+	Server      string          // its MCP server; "" if it has none
+	Schema      json.RawMessage // of its arguments; nil: unknown
 }
 
-// Models are what answers.
+// Models selects the model.
 type Models interface {
-	Model() string // in force
-	// Known are names for completion and lists; there may be others.
+	Model() string // the current one
+	// Known are names for completion and lists; others may exist.
 	Known() []string
-	// SetModel has the next prompt answered by another. save keeps it in the user's
+	// SetModel selects the model for the next prompt. save stores it in the user's
 	// settings.
 	SetModel(ctx context.Context, name string, save bool) error
 }
 
-// Chats are conversations that were saved under a tag (CM-12).
+// Chats are conversations saved under a tag.
 type Chats interface {
-	// List returns them, the one saved first coming first.
+	// List returns them, the oldest first.
 	List(ctx context.Context) ([]SavedChat, error)
-	// Save keeps the conversation as it is. A tag that is taken is an error of
-	// code attempt_to_create_existing_file unless overwrite is set.
+	// Save saves the current conversation. An existing tag is an error of code
+	// attempt_to_create_existing_file unless overwrite is set.
 	Save(ctx context.Context, tag string, overwrite bool) error
-	// Load returns what was saved. The error is of code session_not_found where
-	// there is none.
+	// Load returns a saved conversation. The error is of code session_not_found if it
+	// does not exist.
 	Load(ctx context.Context, tag string) (commands.LoadHistory, error)
-	// Delete removes one. The error is as that of Load.
+	// Delete deletes one. The error is as that of Load.
 	Delete(ctx context.Context, tag string) error
 }
 
-// SavedChat is one of them at a glance.
+// SavedChat is the summary of a saved conversation.
 type SavedChat struct {
 	Tag   string
 	Saved time.Time
-	Turns int // messages, of the person and of the model, with what tools gave
+	Turns int // messages of the user and the model, with tool results
 }
 
-// Transcript is what was said.
+// Transcript is the text of the conversation.
 type Transcript interface {
-	LastAnswer() string // of the model; "": it has not said anything
-	// Export writes the conversation into a file, relative to the target directory:
-	// Markdown for *.md, else JSON. "" chooses a name. A file that is there is an
-	// error of code attempt_to_create_existing_file unless overwrite is set. It
-	// returns the absolute path.
+	LastAnswer() string // of the model; "" if there is none
+	// Export writes the conversation to a file, relative to the target directory:
+	// Markdown for *.md, else JSON. "" chooses a name. An existing file is an error of
+	// code attempt_to_create_existing_file unless overwrite is set. It returns the
+	// absolute path.
 	Export(ctx context.Context, file string, overwrite bool) (path string, err error)
 }
 
-// Compressor makes the conversation shorter.
+// Compressor compresses the conversation.
 type Compressor interface {
 	Compress(ctx context.Context) (Compressed, error)
 }
 
-// Compressed is what came of it.
+// Compressed is the result of a compression.
 type Compressed struct {
 	Before, After int    // tokens
-	Why           string // nothing was done; "": it was
+	Why           string // why nothing was done; "" if it was compressed
 }
 
 // Skills are instructions for kinds of work.
 type Skills interface {
-	List() []Skill // in the order of their names
-	// Activate puts one's instructions into the system prompt (EX-04).
+	List() []Skill // sorted by name
+	// Activate adds the instructions of a skill to the system prompt.
 	Activate(ctx context.Context, name string) error
 	SetEnabled(ctx context.Context, name string, on bool) error
 	Reload(ctx context.Context) (problems []string, err error)
 }
 
-// Skill is one of them.
+// Skill is one skill.
 type Skill struct {
 	Name        string
 	Description string
@@ -171,68 +171,68 @@ type Skill struct {
 
 // Servers are the MCP servers.
 type Servers interface {
-	List() []Server // in the order of their names
-	// SignIn signs the person in, and returns what to tell.
+	List() []Server // sorted by name
+	// SignIn signs the user in, and returns a message.
 	SignIn(ctx context.Context, server string) (note string, err error)
 	Reload(ctx context.Context) error
 	SetEnabled(ctx context.Context, server string, on bool) error
 }
 
-// Server is one of them.
+// Server is one server.
 type Server struct {
 	Name        string
 	State       string // as "connected"
-	Problem     string // why it is not; "": nothing to say
+	Problem     string // the connection error; "" if there is none
 	Description string
-	Extension   string // that brings it; "": none
+	Extension   string // its extension; "" if it has none
 	Tools       []Tool
 	Prompts     []string
-	Resources   int // how many
+	Resources   int // counts
 }
 
-// Trust is whether the directory may loosen anything.
+// Trust is the trust in the directory.
 type Trust interface {
 	State() (folder, state string) // trusted, untrusted or undecided
-	// SetTrust records it for a directory, "" for the target, and returns what to
-	// tell, as that it holds from the next session on.
+	// SetTrust records it for a directory, "" for the target, and returns a message, for
+	// example that it applies from the next session.
 	SetTrust(ctx context.Context, folder string, trusted bool) (note string, err error)
 }
 
-// Policy is the rules in force.
+// Policy is the current policy.
 type Policy interface {
-	Rules() []Rule // in the order in which they are asked
+	Rules() []Rule // in the order of evaluation
 }
 
-// Rule is one of them.
+// Rule is one rule.
 type Rule struct {
 	Decision string // allow, deny, ask_user
-	About    string // what it speaks of, with its conditions, as run_shell_command(git status) in plan
-	Name     string // that its file gives it; may be empty
+	About    string // its subject and conditions, as run_shell_command(git status) in plan
+	Name     string // from its file; may be empty
 	Priority float64
 	Tier     string // as user, or session
 	Source   string // file and line
 }
 
-// Memory is the instructions that the model has.
+// Memory is the context of the model from context files.
 type Memory interface {
-	Files(ctx context.Context) ([]MemoryFile, error) // in the order in which the model has them
+	Files(ctx context.Context) ([]MemoryFile, error) // in the order in which the model receives them
 	Reload(ctx context.Context) error
-	// CanAdd says that there is a tool save_memory, which /memory add calls.
+	// CanAdd: the tool save_memory, which /memory add calls, is available.
 	CanAdd() bool
 }
 
-// MemoryFile is one file of them.
+// MemoryFile is one context file.
 type MemoryFile struct {
 	Path string
 	Text string
 }
 
-// Stats are a session's numbers.
+// Stats returns statistics of a session.
 type Stats interface {
 	Stats() Numbers
 }
 
-// Numbers are what was counted.
+// Numbers are the statistics.
 type Numbers struct {
 	SessionID string
 	Started   time.Time
@@ -240,12 +240,12 @@ type Numbers struct {
 	Prompts   int
 	Models    []ModelNumbers
 	Tools     []ToolNumbers
-	Added     int // lines that changes of files added
+	Added     int // lines that file changes added
 	Removed   int
 }
 
-// ModelNumbers are those of one model. Tokens may be 0 where a provider does not
-// tell.
+// ModelNumbers are the statistics of one model. Tokens may be 0 if a provider does not
+// report them.
 type ModelNumbers struct {
 	Model                 string
 	Requests, Failed      int
@@ -253,22 +253,22 @@ type ModelNumbers struct {
 	Waited                time.Duration
 }
 
-// ToolNumbers are those of one tool.
+// ToolNumbers are the statistics of one tool.
 type ToolNumbers struct {
 	Tool               string
 	Calls, Failed      int
-	Accepted, Rejected int // by the person
+	Accepted, Rejected int // by the user
 	Took               time.Duration
 }
 
-// Checkpoints are states of the files to go back to.
+// Checkpoints are states of the files that can be restored.
 type Checkpoints interface {
 	// List returns them, the latest first.
 	List(ctx context.Context) ([]Checkpoint, error)
-	// Preview says what restoring one would do, and changes nothing. An id is that
-	// of a checkpoint, or of one call in it. partial leaves what cannot be restored.
+	// Preview describes the effect of a restore without changing files. An id is that of
+	// a checkpoint, or of one call in it. partial skips files that cannot be restored.
 	Preview(ctx context.Context, id string, partial bool) (Preview, error)
-	// Restore does it. It refuses where later work would be lost.
+	// Restore restores files. It refuses to overwrite later changes.
 	Restore(ctx context.Context, id string, partial bool) (note string, err error)
 }
 
@@ -276,40 +276,40 @@ type Checkpoints interface {
 type Checkpoint struct {
 	ID     string
 	Time   time.Time
-	Prompt string // what was asked for
+	Prompt string // the prompt
 	Calls  []CheckpointCall
 }
 
-// CheckpointCall is one call of that turn, which can be undone by itself.
+// CheckpointCall is one call of that turn, which can be undone separately.
 type CheckpointCall struct {
 	ID    string
 	Tool  string
 	Paths []string
 }
 
-// Preview is what restoring would do.
+// Preview is the effect of a restore.
 type Preview struct {
-	Diff    string   // unified; "": nothing would change
-	Paths   int      // how many would change
-	Refused string   // why it would be refused; "": it would not
-	Notes   []string // as files that cannot be restored
+	Diff    string   // unified; "" if nothing would change
+	Paths   int      // number of files that would change
+	Refused string   // why it would be refused; "" if it would not
+	Notes   []string // for example files that cannot be restored
 }
 
-// About tells about the program and the session.
+// About returns facts about the program and the session.
 type About interface {
 	About() []Fact
 }
 
-// Fact is something to tell.
+// Fact is one fact.
 type Fact struct{ Name, Value string }
 
 // Agents are subagents.
 type Agents interface {
-	List() []Agent // in the order of their names
+	List() []Agent // sorted by name
 	Reload(ctx context.Context) (problems []string, err error)
 }
 
-// Agent is one of them.
+// Agent is one agent.
 type Agent struct {
 	Name        string
 	Description string
@@ -317,15 +317,15 @@ type Agent struct {
 	Remote      bool
 }
 
-// Hooks are what runs at the events of a session.
+// Hooks are the hooks of a session.
 type Hooks interface {
 	List() []Hook // in the order in which they run
 	SetEnabled(ctx context.Context, name string, on bool) error
-	// Trust trusts the project's hooks as they are now, and returns what to tell.
+	// Trust approves the project's hooks in their current state, and returns a message.
 	Trust(ctx context.Context) (note string, err error)
 }
 
-// Hook is one of them.
+// Hook is one hook.
 type Hook struct {
 	Name    string
 	Event   string
@@ -336,34 +336,34 @@ type Hook struct {
 	Trusted bool
 }
 
-// Extensions are what the user has installed.
+// Extensions are the installed extensions.
 type Extensions interface {
-	List() []Extension // in the order of their names
+	List() []Extension // sorted by name
 	SetEnabled(ctx context.Context, name string, on bool) error
 	Reload(ctx context.Context) (problems []string, err error)
 }
 
-// Extension is one of them.
+// Extension is one extension.
 type Extension struct {
 	Name, Version string
 	Path          string
 	Active        bool
-	Problem       string // "": none
+	Problem       string // "" if it has none
 }
 
-// Folders are those of the workspace.
+// Folders are the directories of the workspace.
 type Folders interface {
 	List() []string // absolute, the target first
 	Add(ctx context.Context, path string) error
 }
 
-// ContextFile is where the project's instructions for the model belong.
+// ContextFile is the file for the project's instructions to the model.
 type ContextFile interface {
-	// Find returns its absolute path, and whether it is there.
+	// Find returns its absolute path, and whether it exists.
 	Find(ctx context.Context) (path string, exists bool, err error)
 }
 
-// Mode is how much is done without asking.
+// Mode is the approval mode.
 type Mode interface {
 	Mode() string // default, autoEdit, plan or yolo
 	SetMode(ctx context.Context, mode string) error

@@ -156,7 +156,7 @@ func statsCommand(s *Services) *commands.Command {
 	}
 }
 
-// took is a time for people.
+// took formats a duration.
 func took(d time.Duration) string {
 	if d < time.Minute {
 		return d.Round(100 * time.Millisecond).String()
@@ -200,7 +200,7 @@ func directoryCommand(s *Services) *commands.Command {
 	}
 }
 
-// initPrompt has the model write the project's instructions.
+// initPrompt makes the model write the project's instructions.
 const initPrompt = "Write the file %s: what somebody who is to work on this project for the first time has to know. " +
 	"Look around first: at the list of files, the README, how it is built and tested, at the configuration of its tools, and at a few files that show how the code is written. " +
 	"Then say, in at most a page and in this order: what the project is for; how it is built, run and tested, with the very commands; where what is; " +
@@ -273,7 +273,7 @@ func restoreCommand(s *Services) *commands.Command {
 	}
 }
 
-// restoreArgs reads what /restore is given: an id, and --partial before or behind it.
+// restoreArgs parses the arguments of /restore: an id, and --partial before or after it.
 func restoreArgs(args string) (id string, partial bool, err error) {
 	for _, word := range strings.Fields(args) {
 		switch {
@@ -291,7 +291,7 @@ func restoreArgs(args string) (id string, partial bool, err error) {
 	return id, partial, nil
 }
 
-// checkpoints lists what can be restored.
+// checkpoints lists the checkpoints.
 func (s *Services) checkpoints(ctx context.Context) (commands.Result, error) {
 	all, err := s.Checkpoints.List(ctx)
 	if err != nil {

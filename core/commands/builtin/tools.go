@@ -27,7 +27,7 @@ func toolsCommand(s *Services) *commands.Command {
 			return info("%s", b.String()), nil
 		}
 	}
-	return &commands.Command{ // CM-10
+	return &commands.Command{
 		Name: "tools", Description: "Lists the tools that the model has; /tools desc describes them.", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			if args != "" {
@@ -119,7 +119,7 @@ func (s *Services) setServer(ctx context.Context, name string, on bool) error {
 	return s.Servers.SetEnabled(ctx, name, on)
 }
 
-// writeServer writes a server with what it offers.
+// writeServer writes a server with its tools, prompts and resources.
 func writeServer(b *strings.Builder, server Server, described, schema bool) {
 	fmt.Fprintf(b, "**%s** — %s", escaped(escape.Plain(server.Name, 80)), line(server.State))
 	if server.Extension != "" {
@@ -159,7 +159,7 @@ func writeServer(b *strings.Builder, server Server, described, schema bool) {
 	b.WriteByte('\n')
 }
 
-// indented is JSON as people read it.
+// indented returns indented JSON.
 func indented(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
