@@ -16,34 +16,37 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Agents say which subagents a session has. The zero value is those of files and
-// fettle's own, one level deep. Without Parameters.Models there are no local ones.
+// Agents configures the subagents of a session. The zero value provides those
+// defined in files and fettle's own, one level deep. Without Parameters.Models
+// there are no local agents.
 type Agents struct {
-	Disabled bool // there are none
-	// Definitions are the embedder's own; they go before those of files (EX-19).
+	Disabled bool // no subagents
+	// Definitions are the embedder's own. They take precedence over those in
+	// files.
 	Definitions []subagent.Definition
-	// Folders are more directories of definitions, as those of extensions.
+	// Folders are additional directories of definitions, for example those of
+	// extensions.
 	Folders []subagent.Folder
-	// Remote makes what calls agents at other servers, as core/standard does, of
-	// this Config's bus and the variables of its environment; the Config closes it.
-	// nil: there are none.
+	// Remote creates the service that calls agents at other servers, as
+	// core/standard does, from this Config's bus and the variables of its
+	// environment. The Config closes the service. nil: no remote agents.
 	Remote func(b *bus.MessageBus, v Variables) RemoteAgents
-	Depth  int // how deep agents may call agents; 0: 1, so that an agent has no other
-	// CheckModel says what is wrong with the name of a model that a definition
-	// gives; such an agent runs on its caller's. nil: names are not checked.
+	Depth  int // how many levels of agents may call each other; 0: 1, so that an agent cannot call another
+	// CheckModel validates the model name of a definition. An agent with an
+	// invalid name runs on its caller's model. nil: names are not validated.
 	CheckModel func(name string) error
 }
 
-// RemoteAgents make tools of remote agents; *a2a.Service has it.
+// RemoteAgents creates the tools of remote agents. *a2a.Service implements it.
 type RemoteAgents interface {
-	// Tool makes the tool of one Config. conversation names the conversation that a
-	// call is part of; what was said to the agent in another is forgotten. nil: it
-	// is always the same.
+	// Tool creates the tool of one Config. conversation returns the ID of the
+	// conversation that a call belongs to; the agent does not remember other
+	// conversations. nil: there is only one conversation.
 	Tool(d subagent.Definition, conversation func() string) (subagent.AgentTool, error)
 	Close() error
 }
 
-// loadAgents makes what calls remote agents, and reads the definitions.
+// loadAgents creates the service for remote agents, and reads the definitions.
 func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 	p := c.params()
 	if p.Agents.Remote != nil && !p.Agents.Disabled {
@@ -52,8 +55,7 @@ func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 	return c.renewAgents(ctx, sh, s)
 }
 
-// renewAgents reads the definitions and registers their tools, in the place of those
-// that were read before.
+// renewAgents reads the definitions again and replaces the registered tools.
 func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error {
 	p := c.params()
 	if !p.Agents.Disabled {
@@ -72,8 +74,8 @@ func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error 
 	return c.registerAgents(sh, s, s.registry)
 }
 
-// registerAgents registers the agents that this conversation, whose services are
-// s, may call.
+// registerAgents registers the agents that the conversation with the services s
+// may call.
 func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error {
 	p := c.params()
 	if c.agentDepth > 0 && c.agentDepth >= max(p.Agents.Depth, 1) {
@@ -98,7 +100,7 @@ func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error
 	return nil
 }
 
-// agentHost derives sessions for agents.
+// agentHost derives the Configs of subagents.
 type agentHost struct{ caller *Config }
 
 // Begin derives a Config for one run of an agent.
@@ -145,7 +147,7 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	return session, nil
 }
 
-// closing closes a Config and returns what went wrong before that.
+// closing closes a Config and joins err with the error of Close.
 func closing(c *Config, err error) error {
 	if closeErr := c.Close(); err == nil {
 		return closeErr
@@ -153,7 +155,8 @@ func closing(c *Config, err error) error {
 	return err
 }
 
-// recordsAgents returns where the runs of subagents are recorded; nil: nowhere.
+// recordsAgents returns where the runs of subagents are recorded, or nil if they
+// are not.
 func (c *Config) recordsAgents() *Transcripts {
 	for c.parent != nil {
 		c = c.parent
@@ -163,8 +166,8 @@ func (c *Config) recordsAgents() *Transcripts {
 	return c.agentRecords
 }
 
-// Agents returns the definitions of the subagents that there are, in the order in
-// which they were found. They must not be changed. The error is of code
+// Agents returns the definitions of the available subagents, in the order in
+// which they were found. They must not be modified. The error has code
 // not_initialized.
 func (c *Config) Agents() ([]*subagent.Definition, error) {
 	sh, err := c.services("Agents")
@@ -179,7 +182,7 @@ func (c *Config) Agents() ([]*subagent.Definition, error) {
 	return all, nil
 }
 
-// AgentProblems returns what is wrong with definitions. The error is of code
+// AgentProblems returns the problems in definitions. The error has code
 // not_initialized.
 func (c *Config) AgentProblems() ([]fault.Problem, error) {
 	sh, err := c.services("AgentProblems")

@@ -25,8 +25,8 @@ import (
 	"github.com/fettle-dev/fettle/docs"
 )
 
-// bindBuiltIns binds the built-in tools that are selected to a conversation's
-// services, under the names of the layout.
+// bindBuiltIns binds the selected built-in tools to a conversation's services,
+// under the names of the layout.
 func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	var bound builtIns
 	bound.add(bind(c, file.Factories, file.Services{
@@ -60,7 +60,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	return bound.tools, bound.err
 }
 
-// builtIns gathers tools until one family of them fails.
+// builtIns collects tools until one family of them fails.
 type builtIns struct {
 	tools []tools.DeclarativeTool
 	err   error
@@ -73,7 +73,8 @@ func (b *builtIns) add(bound []tools.DeclarativeTool, err error) {
 	}
 }
 
-// always says of every tool of a family that it is in the default set (AR-10).
+// always reports that a tool is in the default set, for families without
+// exceptions.
 func always(string) bool { return true }
 
 // bind binds one family of tools.
@@ -99,9 +100,9 @@ func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), servi
 	return bound, nil
 }
 
-// DefaultTools returns the names, aliases included, of the built-in tools of a
-// layout's default set (AR-10), those included that need a service which not
-// every session has.
+// DefaultTools returns the names, including aliases, of the built-in tools in a
+// layout's default set. It includes tools that require a service which not every
+// session has.
 func DefaultTools(l layout.Layout) []string {
 	return slices.Concat(
 		defaults(l, file.Factories, file.InDefaultSet), defaults(l, search.Factories, always), defaults(l, shell.Factories, always),
@@ -110,11 +111,11 @@ func DefaultTools(l layout.Layout) []string {
 		defaults(l, catalog.Factories, always), defaults(l, skills.Factories, always))
 }
 
-// defaults are those of one family.
+// defaults returns the default tools of one family.
 func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], error), inDefaultSet func(name string) bool) []string {
 	family, err := factories()
 	if err != nil {
-		return nil // a mistake in fettle, which Initialize tells
+		return nil // a mistake in fettle, which Initialize reports
 	}
 	var names []string
 	for _, f := range family {
@@ -131,20 +132,19 @@ func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], err
 	return names
 }
 
-// selection is what the parameters say of which tools to register.
+// selection returns the selection of built-in tools that the parameters make.
 func (c *Config) selection() tools.Selection {
 	return tools.Selection{Core: c.params().CoreTools, Exclude: c.excluded()}
 }
 
-// ToolCommands are the user's own programs that declare and run tools (TO-16).
-// The zero value is none. They run outside of any confinement, in the target
-// directory.
+// ToolCommands are the user's own programs that declare and run tools. The zero
+// value is none. They run in the target directory, without confinement.
 type ToolCommands struct {
-	Discovery string // prints the declarations; "": there is none
-	Call      string // runs a tool; required beside Discovery
+	Discovery string // prints the declarations; "": none
+	Call      string // runs a tool; required together with Discovery
 }
 
-// discoverTools asks the user's program for tools.
+// discoverTools returns a function that runs the discovery command.
 func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 		found, dropped, err := discovered.Discover(ctx, discovered.Options{
@@ -156,7 +156,7 @@ func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.De
 	}
 }
 
-// noteDiscovery keeps what went wrong while tools were discovered.
+// noteDiscovery records problems of the discovery of tools.
 func (c *Config) noteDiscovery(problems ...error) {
 	for _, p := range problems {
 		c.params().Logger.Warn("discovering tools", slog.Any("error", p))
@@ -166,17 +166,16 @@ func (c *Config) noteDiscovery(problems ...error) {
 	c.discoveryProblems = append(c.discoveryProblems, problems...)
 }
 
-// DiscoveryProblems returns what went wrong while tools were discovered, each
-// with its remedy: a discovery that failed, a declared tool that was dropped.
-// The session goes on without them.
+// DiscoveryProblems returns the problems of the discovery of tools, each with its
+// remedy: a failed discovery command, or a declared tool that was dropped. The
+// session continues without them.
 func (c *Config) DiscoveryProblems() []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]error(nil), c.discoveryProblems...)
 }
 
-// split returns the errors that [errors.Join] has made err of, or err itself;
-// none for nil.
+// split returns the errors joined by [errors.Join], or err itself; none for nil.
 func split(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // err itself, and nothing below it
 		return joined.Unwrap()
@@ -187,13 +186,13 @@ func split(err error) []error {
 	return []error{err}
 }
 
-// person is whoever answers the questions that go over a session's bus.
+// person answers the questions of ask_user through the session's bus.
 type person struct {
 	bus      *bus.MessageBus
-	subagent string // who asks; "" is the main agent
+	subagent string // the agent that asks; "" is the main agent
 }
 
-// Ask puts the questions to the front ends (TO-14).
+// Ask sends the questions to the front ends.
 func (p person) Ask(ctx context.Context, questions []communicate.Question) (communicate.Answers, error) {
 	wire := make([]bus.UserQuestion, len(questions))
 	for i, q := range questions {

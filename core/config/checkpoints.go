@@ -11,33 +11,34 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// Checkpointing says whether and how what files hold is kept before calls change
-// them (CM-15). The zero value goes by the settings; without settings nothing is
+// Checkpointing configures whether the content of files is kept before calls
+// change them. The zero value follows the settings; without settings nothing is
 // kept.
 type Checkpointing struct {
-	// Enabled keeps it for every call that may change files; false for none. nil:
-	// for those of a conversation with a model, if the settings say so.
+	// Enabled turns checkpoints on for every call that may change files, or off
+	// for all. nil: on for the calls of a conversation with a model, if the
+	// settings enable it.
 	Enabled *bool
-	// Dir is where it is kept, absolute and outside the project. "": the user's
-	// directory for the project.
+	// Dir is the absolute directory of the checkpoints, outside the project. "":
+	// the user's directory for the project.
 	Dir string
-	// Limits of what is kept: bytes of a file, of all files, of all contents of a
-	// project, and how many files are looked at. Zero: those of [checkpoint.Options]
-	// and [checkpoint.Retention].
+	// Limits on the kept content: bytes per file, bytes of all files of a
+	// checkpoint, bytes of a project's store, and the number of scanned files.
+	// Zero: those of [checkpoint.Options] and [checkpoint.Retention].
 	MaxFile, MaxTotal, MaxStore int64
 	MaxFiles                    int
 }
 
-// checkpointsFolder is where contents are kept, below the user's directory for the
-// project.
+// checkpointsFolder is the name of the checkpoints directory below the user's
+// directory for the project.
 const checkpointsFolder = "checkpoints"
 
-// Checkpoints are what was kept of a project's files, and the sessions that have
-// changed them. They are usable until the Config that gave them is closed, and
-// safe for concurrent use.
+// Checkpoints gives access to the checkpoints of a project's files, and to the
+// sessions that have changed them. It is valid until the Config that returned it
+// is closed, and safe for concurrent use.
 type Checkpoints struct{ keeper *checkpoints.Keeper }
 
-// keep returns what keeps, nil where there is no place for it.
+// keep returns the keeper, or nil without a directory for checkpoints.
 func (k *Checkpoints) keep() *checkpoints.Keeper {
 	if k == nil {
 		return nil
@@ -45,8 +46,8 @@ func (k *Checkpoints) keep() *checkpoints.Keeper {
 	return k.keeper
 }
 
-// openCheckpoints makes what keeps checkpoints; nil where there is no place for
-// them. It makes no file.
+// openCheckpoints returns the checkpoints, or nil without a directory for them.
+// It creates no file.
 func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 	p := c.params()
 	dir := p.Checkpoints.Dir
@@ -74,9 +75,9 @@ func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 	return &Checkpoints{checkpoints.New(o)}
 }
 
-// Checkpoints returns what was kept of the project's files. Derived Configs have
-// their parent's. The error is of code not_initialized, or invalid_config where
-// there is no home directory to keep anything in.
+// Checkpoints returns the checkpoints of the project's files. Derived Configs
+// share their parent's. The error has code not_initialized, or invalid_config if
+// there is no home directory to keep checkpoints in.
 func (c *Config) Checkpoints() (*Checkpoints, error) {
 	sh, err := c.services("Checkpoints")
 	if err != nil {
@@ -89,50 +90,54 @@ func (c *Config) Checkpoints() (*Checkpoints, error) {
 	return sh.checkpoints, nil
 }
 
-// Keeps reports whether what calls change is kept now.
+// Keeps reports whether changes by calls are being kept.
 func (k *Checkpoints) Keeps() bool { return k.keeper.Keeps() }
 
-// Sessions lists the sessions that have changed files, the last one first.
+// Sessions returns the sessions that have changed files, the latest first.
 func (k *Checkpoints) Sessions(ctx context.Context) ([]checkpoint.SessionInfo, error) {
 	return k.keeper.Store().Sessions(ctx)
 }
 
-// History returns what a session has changed; see [checkpoint.Store.History].
+// History returns the changes made by a session; see [checkpoint.Store.History].
 func (k *Checkpoints) History(ctx context.Context, session string) (*checkpoint.History, error) {
 	return k.keeper.Store().History(ctx, session)
 }
 
-// Plan says what taking turns or calls back would do; see [checkpoint.Store.Plan].
+// Plan returns the effects of undoing turns or calls; see
+// [checkpoint.Store.Plan].
 func (k *Checkpoints) Plan(ctx context.Context, w checkpoint.What) (*checkpoint.Plan, error) {
 	return k.keeper.Plan(ctx, w)
 }
 
-// Restore executes a plan; see [checkpoint.Recorder.Restore]. What the
-// conversation knows of the files stays known, so that a change that the model
-// bases on it is refused with the file as it is now; tell it the report's Note.
+// Restore executes a plan; see [checkpoint.Recorder.Restore]. The conversation's
+// knowledge of the files is kept, so that a change which the model bases on it is
+// refused and the error contains the current file. The caller must send the
+// report's Note to the model.
 func (k *Checkpoints) Restore(ctx context.Context, p *checkpoint.Plan) (*checkpoint.Report, error) {
 	return k.keeper.Restore(ctx, p)
 }
 
-// Settle ends the calls of a session that a killed process has left open, so that
-// they can be taken back: what has changed since is counted to them. It does
-// nothing where the session is in use.
+// Settle ends the calls that a killed process has left open in a session, so that
+// they can be undone: changes made since are attributed to them. It does nothing
+// if the session is in use.
 func (k *Checkpoints) Settle(ctx context.Context, session string) { k.keeper.Settle(ctx, session) }
 
-// BeginTurn says that what follows comes of this input of the person's: what runs
-// before anything of it is said to the model, as shell lines of a command, and the
-// next prompt of the conversation. Prompts without it begin turns themselves.
+// BeginTurn states that following calls belong to this input of the user: those
+// made before the model receives it, such as shell lines of a command, and the
+// next prompt of the conversation. Prompts without a call of BeginTurn begin
+// turns themselves.
 func (k *Checkpoints) BeginTurn(input string) { k.keeper.BeginTurn(input) }
 
-// Delete removes what was kept of a session, with the beginnings of its prompts;
-// contents that no other one needs go with the next clean-up. What this Config's
-// own session has changed so far cannot be taken back then. The error is of code
-// checkpoint_failed, as where another process uses the session, or cancelled.
+// Delete removes the checkpoints of a session, including the beginnings of its
+// prompts. Content that no other session uses is removed by the next clean-up.
+// Changes made so far by this Config's own session cannot be undone afterwards.
+// The error has code checkpoint_failed, for example if another process uses the
+// session, or cancelled.
 func (k *Checkpoints) Delete(ctx context.Context, session string) error {
 	return k.keeper.Delete(ctx, session)
 }
 
-// fillCheckpoints takes over what the settings say.
+// fillCheckpoints applies the settings.
 func (p *Parameters) fillCheckpoints(s settings.Checkpointing) {
 	p.checkpointTalks = s.Enabled
 	o := &p.Checkpoints

@@ -21,34 +21,34 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Conversation says how the model is spoken to. The zero value is a sensible
-// session.
+// Conversation configures the conversation with the model. The zero value is a
+// sensible session.
 type Conversation struct {
-	Limits          agent.Limits // zero fields: the settings', else their defaults
-	Retry           agent.Retry  // the same
-	NoLoopDetection bool         // a model that repeats itself is not stopped
+	Limits          agent.Limits // zero fields: those of the settings, else the defaults
+	Retry           agent.Retry  // likewise
+	NoLoopDetection bool         // disables the detection of repeated output
 	Temperature     *float64     // nil: the provider's default
-	SystemPrompt    string       // in the place of fettle's own words; instruction files follow it. "": fettle's
-	// Compactor makes what shortens a history that comes near the model's limit, a
-	// new one for each conversation, subagents' included. nil: that of
-	// core/agent/compact.
+	SystemPrompt    string       // replaces fettle's own text; instruction files follow it. "": fettle's own
+	// Compactor returns a new compactor for each conversation, including those of
+	// subagents. It shortens a history that approaches the model's limit. nil:
+	// that of core/agent/compact.
 	Compactor func() agent.Compactor
-	Observer  agent.Observer // is told what the client does; derived Configs have it too. nil: nobody
-	Steps     agent.Steps    // take part in prompts and requests; derived Configs have them too
+	Observer  agent.Observer // observes the client; derived Configs share it. nil: none
+	Steps     agent.Steps    // run in prompts and requests; derived Configs share them
 }
 
-// Opening is how a conversation begins. The zero value is an empty one that
-// nobody records.
+// Opening configures the start of a conversation. The zero value is an empty
+// conversation that is not recorded.
 type Opening struct {
-	Recorder agent.Recorder  // writes it down, as a [Recording] does
-	History  []model.Content // of a session that is resumed
-	// Agents is where the runs of its subagents are recorded. nil: nowhere.
+	Recorder agent.Recorder  // records the conversation, for example a [Recording]
+	History  []model.Content // of a resumed session
+	// Agents records the runs of subagents. nil: they are not recorded.
 	Agents *Transcripts
 }
 
-// Client returns this conversation with the model, the same at each call until
-// Converse begins another. The error is of code not_initialized, or
-// invalid_config where there are no models; see Parameters.Models.
+// Client returns this Config's conversation with the model, the same at each call
+// until Converse begins a new one. The error has code not_initialized, or
+// invalid_config without models; see Parameters.Models.
 func (c *Config) Client() (*agent.Client, error) {
 	s, err := c.own("Client")
 	if err != nil {
@@ -62,9 +62,9 @@ func (c *Config) Client() (*agent.Client, error) {
 	return s.client, nil
 }
 
-// Converse begins a conversation with the model, which from then on is the
-// one that Client returns. What this Config was shown of files is not touched:
-// see StartNewSession and Resume. Errors are those of Client.
+// Converse begins a new conversation with the model, which Client returns from
+// then on. The record of files shown to the model is unchanged: see
+// StartNewSession and Resume. The errors are those of Client.
 func (c *Config) Converse(o Opening) (*agent.Client, error) {
 	s, err := c.own("Converse")
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Config) Converse(o Opening) (*agent.Client, error) {
 	return c.converse(s, o)
 }
 
-// converse is Converse; c.mu is held.
+// converse implements Converse. The caller holds c.mu.
 func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 	o, err := c.clientOptions(s)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 	return client, nil
 }
 
-// record gives a conversation its recorder, which may be nil, and a Compactor
-// of its own.
+// record adds a recorder, which may be nil, and a new Compactor to the options of
+// a conversation.
 func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 	o.Recorder = recorder
 	s.hooks.RecordedIn("")
@@ -108,20 +108,20 @@ func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 	var own agent.Compactor
 	if given := c.params().Conversation.Compactor; given != nil {
 		if own = given(); own == nil {
-			return // it is never shortened
+			return // the history is never shortened
 		}
 	} else {
 		var keeps compact.Options
 		if r, ok := recorder.(*Recording); ok {
-			keeps.Save = r.Save // answers that are cut
+			keeps.Save = r.Save // shortened answers
 		}
 		own = compact.New(keeps)
 	}
 	o.Compactor = s.history.Compactor(own, s.hooks.Compacting)
 }
 
-// clientOptions are those of this Config's own conversation, but for what record
-// adds.
+// clientOptions returns the options of this Config's own conversation, without
+// those that record adds.
 func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	p := c.params()
 	if p.Models == nil {
@@ -150,12 +150,12 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		o.Reminders = s.history.Instructions
 	}
 	if p.DebugMode {
-		o.Steps.BeforeRequest = slices.Concat(o.Steps.BeforeRequest, []agent.BeforeRequest{c.logRequest}) // the given ones are shared
+		o.Steps.BeforeRequest = slices.Concat(o.Steps.BeforeRequest, []agent.BeforeRequest{c.logRequest}) // the slice of the Parameters is shared
 	}
 	return o, nil
 }
 
-// modelTools are the tools as a model is told of them.
+// modelTools returns the declarations of the tools for a model.
 func modelTools(r *tools.Registry) []model.Tool {
 	declared := r.Declarations()
 	all := make([]model.Tool, len(declared))
@@ -165,13 +165,12 @@ func modelTools(r *tools.Registry) []model.Tool {
 	return all
 }
 
-// logRequest writes the final prompt into the debug log, with secrets masked
-// (CF-08).
+// logRequest writes the final prompt to the debug log, with secrets masked.
 func (c *Config) logRequest(ctx context.Context, r *model.Request) (agent.RequestAdvice, error) {
 	log := c.params().Logger.With(slog.String("component", "MODEL_REQUEST"))
 	mask := c.masker()
 	log.DebugContext(ctx, "system prompt", slog.String("model", r.Model), slog.String("text", mask(r.System)))
-	if len(r.Contents) > 0 { // earlier turns were told with earlier requests
+	if len(r.Contents) > 0 { // earlier turns were logged with earlier requests
 		last := r.Contents[len(r.Contents)-1]
 		for _, part := range last.Parts {
 			log.DebugContext(ctx, "turn", slog.Int("number", len(r.Contents)), slog.String("role", string(last.Role)), slog.String("part", mask(describePart(part))))
@@ -180,7 +179,7 @@ func (c *Config) logRequest(ctx context.Context, r *model.Request) (agent.Reques
 	return agent.RequestAdvice{}, nil
 }
 
-// describePart is a part of a turn as text.
+// describePart formats a part of a turn as text.
 func describePart(p model.Part) string {
 	switch {
 	case p.Call != nil:
@@ -195,8 +194,8 @@ func describePart(p model.Part) string {
 	return p.Text
 }
 
-// masker replaces the session's secrets, as they are and as they stand in JSON,
-// and what has the shape of one.
+// masker returns a function that masks the session's secrets, literally and in
+// JSON, and text of the shape of a secret.
 func (c *Config) masker() func(text string) string {
 	var m redact.Masker
 	m.Add(c.family.extensions.Secrets()...)
@@ -204,52 +203,53 @@ func (c *Config) masker() func(text string) string {
 	return m.Text
 }
 
-// Restating says how [Config.Restate] does its work. A zero field is its
+// Restating configures [Config.Restate]. The zero value of each field is its
 // default.
 type Restating struct {
-	Files int // how many files are said again; 0: 10, negative: none
-	// Bytes is how much of them is said again in all; 0: an eighth of what a
-	// request may have, by Conversation.Limits or as the model in force is known
-	// to take it, at 4 bytes a token, and at most 512 KiB.
+	Files int // maximum number of files; 0: 10, negative: none
+	// Bytes limits the total size of the restated files; 0: an eighth of the
+	// maximum size of a request, as given by Conversation.Limits or known of the
+	// current model, at 4 bytes per token, and at most 512 KiB.
 	Bytes int64
-	// Tokens is how long all that is said may be, by [model.EstimateTokens]; 0:
-	// Bytes alone count, negative: nothing is said.
+	// Tokens limits the result, measured by [model.EstimateTokens]; 0: only Bytes
+	// applies, negative: the result is empty.
 	Tokens int
-	// Messages says that instructions which accesses bring up are given in
-	// messages, which compaction takes away, and not in the system prompt: they
-	// become due again (FT-17).
+	// Messages states that instructions found by file accesses are sent in
+	// messages, which compaction removes, instead of the system prompt. They
+	// become pending again.
 	Messages bool
 }
 
-// Restated is what the model is told of its files after compaction.
+// Restated is the message to the model about its files after compaction.
 type Restated struct {
 	Kind   string `json:"kind"` // always [RestatedKind]
 	Notice string `json:"notice"`
-	// Files are state objects, in the order of their last use, the last one
-	// first. In the place of one that cannot be given stands what is wrong.
+	// Files are state objects, the most recently used first. An error replaces a
+	// file that cannot be restated.
 	Files []any `json:"files"`
-	// ReadAgain are further files that were in work, in the same order.
+	// ReadAgain lists further files in use, in the same order.
 	ReadAgain []string `json:"read_again,omitempty"`
 }
 
-// RestatedKind marks what the model is told of its files after compaction, of
-// which a history holds one at most.
+// RestatedKind marks the message about files after compaction. A history contains
+// at most one.
 const RestatedKind = history.Kind
 
-var _ = Restated(history.Restated{}) // which is what the model is given
+var _ = Restated(history.Restated{}) // the type that is encoded for the model
 
-// Restate is called once compaction has replaced the history (RC-22, CR-19): it
-// clears the cache of this Config alone (RC-23), whose versions go on, and then
-// reads the files in work again, those that the conversation was given whole and
-// used last, as read_file would, with its limits for each, under new versions,
-// and records them as read. So the next change of one needs no reading, and a
-// read of it is answered by a placeholder, as what it points to is in the history
-// (RC-13). A file that is gone, that cannot be read, or that read_file may not
-// show, or not without asking, is named with the reason; one beyond Files, Bytes or
-// Tokens is named. The result is one part, the JSON of a [Restated], for the history; none
-// if no file was in work, as with the cache turned off. After an error, of code
-// not_initialized or cancelled, no file counts as read. It is called by the
-// conversation's client, and not at once with another of its requests.
+// Restate is called when compaction has replaced the history. It clears the cache
+// of this Config only and continues its versions. It then reads the files in use
+// again, that is those shown completely and used last, as read_file would, with
+// its limits for each file, under new versions, and records them as read. So the
+// next change of such a file requires no read, and a read of it is answered by a
+// placeholder, because the history contains the content. A file that is missing,
+// cannot be read, or that read_file may not show or only with approval, is listed
+// with the reason; a file beyond Files, Bytes or Tokens is listed by name.
+//
+// The result is one part for the history, the JSON of a [Restated], or none if no
+// file was in use, which includes a disabled cache. After an error, of code
+// not_initialized or cancelled, no file counts as read. The conversation's client
+// calls Restate, and not concurrently with another of its requests.
 func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
 	s, err := c.own("Restate")
 	if err != nil {
@@ -258,7 +258,8 @@ func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error)
 	return s.history.Restate(ctx, history.Restating(o))
 }
 
-// tokenLimit is how many tokens a request of this conversation may have.
+// tokenLimit returns the maximum number of tokens of a request of this
+// conversation.
 func (c *Config) tokenLimit(s *session) int {
 	c.mu.Lock()
 	client := s.client
@@ -276,13 +277,13 @@ func (c *Config) tokenLimit(s *session) int {
 	return model.TokenLimit(name)
 }
 
-// Declarations returns the tools that a model is to be told of now, in order, for
-// a loop of the embedder's own: those of [tools.Registry.Declarations] with their
-// schemas as a provider takes them, see [model.AdaptSchema]. d is the provider's
-// dialect. Ask anew for each request: the list follows the approval mode, the
-// settings, MCP servers and what tool_search has found. The schemas must not be
-// changed. The error is of code not_initialized, or a [*model.Error] that names a
-// tool which cannot be declared.
+// Declarations returns the tools to declare to the model at the moment, in order,
+// for a loop of the embedder's own: those of [tools.Registry.Declarations], with
+// schemas adapted to the provider's dialect d by [model.AdaptSchema]. Call it for
+// each request: the list depends on the approval mode, the settings, the MCP
+// servers and the results of tool_search. The schemas must not be modified. The
+// error has code not_initialized, or is a [*model.Error] that names a tool which
+// cannot be declared.
 func (c *Config) Declarations(d model.Dialect) ([]model.Tool, error) {
 	s, err := c.own("Declarations")
 	if err != nil {
@@ -291,11 +292,11 @@ func (c *Config) Declarations(d model.Dialect) ([]model.Tool, error) {
 	return model.AdaptTools(modelTools(s.registry), d)
 }
 
-// RunCalls takes the calls that a model has made in one answer through their whole
-// path, as [scheduler.Scheduler.RunAll] does, for a loop of the embedder's own. It
-// returns what to send to the model, and what became of each, both in the order of
-// the calls and one for each, whatever becomes of them. The error is of code
-// not_initialized; nothing was run then.
+// RunCalls runs the calls of one model answer through policy, approval and
+// execution, like [scheduler.Scheduler.RunAll], for a loop of the embedder's own.
+// It returns the responses for the model and the outcomes, one per call and in
+// the order of the calls, whatever the outcomes. The error has code
+// not_initialized; no call was run then.
 func (c *Config) RunCalls(ctx context.Context, calls []model.FunctionCall) ([]model.FunctionResponse, []scheduler.Response, error) {
 	s, err := c.own("RunCalls")
 	if err != nil {
@@ -313,27 +314,28 @@ func (c *Config) RunCalls(ctx context.Context, calls []model.FunctionCall) ([]mo
 	return answers, responses, nil
 }
 
-// Given is what a person has answered to a question that an earlier attempt of a
-// call has left open.
+// Given is the user's answer to a question that an earlier attempt of a call has
+// left open.
 type Given struct {
 	Question bus.ToolConfirmationRequest
-	Answer   bus.ToolConfirmationResponse // its CorrelationID is filled in
+	Answer   bus.ToolConfirmationResponse // RunCall sets its CorrelationID
 }
 
-// RunCall takes one call through its whole path, for a host that cannot wait for a
-// person while a call runs, as a framework that ends a run to ask and begins it
-// again with the answer. A question of the call's that nobody on the message bus
-// answers ends it, so that nothing is done, and is returned as open; it is nil
-// where there was none. The host puts it to the person, and makes the same call
-// again with the answer as given, which is nil at first.
+// RunCall runs one call through policy, approval and execution for a host that
+// cannot wait for the user during a call, for example a framework that ends a run
+// to ask and starts it again with the answer. If the call asks a question that no
+// subscriber of the message bus answers, the call ends without an effect and the
+// question is returned as open; otherwise open is nil. The host asks the user,
+// and repeats the same call with the answer as given, which is nil at first.
 //
-// The answer holds for what the person was shown: where the call would do anything
-// else by now, as the file has changed, or other answers are offered, its question
-// is left open once more. It is given once. Each attempt is a call of its own for
-// steps and observers; questions of subagents that the call begins are for the bus
-// alone. A call without ID gets one for the events that tell of it. RunCall is safe
-// for concurrent use; calls that run at once are not ordered, see RunCalls, and each
-// needs an ID of its own. The error is of code not_initialized.
+// The answer applies to the question as shown: if the call would do something
+// else by now, for example because the file has changed, or if other answers are
+// offered, its question is left open again. An answer is used once. Each attempt
+// is a call of its own for steps and observers; questions of subagents started by
+// the call go to the bus only. A call without an ID receives one for its events.
+// RunCall is safe for concurrent use; concurrent calls are not ordered (see
+// RunCalls), and each requires an ID of its own. The error has code
+// not_initialized.
 func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Given) (answer model.FunctionResponse, r scheduler.Response, open *bus.ToolConfirmationRequest, err error) {
 	s, err := c.own("RunCall")
 	if err != nil {
@@ -351,7 +353,7 @@ func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Gi
 			if given != nil && sameQuestion(q, given.Question) {
 				answer := given.Answer
 				given, answer.CorrelationID = nil, q.CorrelationID
-				_ = c.bus.Publish(answer) // refused where the call has ended, or another front end was faster
+				_ = c.bus.Publish(answer) // refused if the call has ended, or another front end was faster
 				return
 			}
 			open = &q
@@ -363,13 +365,13 @@ func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Gi
 	sub.Unsubscribe()
 	<-sub.Done()
 	if fault.CodeOf(r.Result.Error) != fault.NoApprover {
-		open = nil // somebody else has answered, or the call was called off
+		open = nil // another front end has answered, or the call was cancelled
 	}
 	return agent.Answer(call, r), r, open, nil
 }
 
-// sameQuestion reports whether two questions are about the same call, show a person
-// the same of it, and offer the same answers, which stand for the same.
+// sameQuestion reports whether two questions are about the same call, show the
+// same content, and offer the same answers with the same meaning.
 func sameQuestion(a, b bus.ToolConfirmationRequest) bool {
 	shown := func(q bus.ToolConfirmationRequest) (decoded any) {
 		raw, err := json.Marshal([]any{q.ServerName, q.ToolAnnotations, q.ToolCall, q.Details, q.Modified, q.Outcomes, q.Remembers})
@@ -377,7 +379,7 @@ func sameQuestion(a, b bus.ToolConfirmationRequest) bool {
 			return nil
 		}
 		d := json.NewDecoder(bytes.NewReader(raw)) // so that the order of keys does not matter
-		d.UseNumber()                              // every digit does
+		d.UseNumber()                              // keeps all digits
 		if err := d.Decode(&decoded); err != nil {
 			return nil
 		}

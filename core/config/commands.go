@@ -16,13 +16,13 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// SlashCommands returns the commands that a person can type: those of extra, in
-// their order, then those of prompts of MCP servers that are connected, of skills and
-// agents that are enabled, and of files, of which the user's go before the
-// project's, which count where its directory is trusted, and those before extensions'.
-// Who comes later wins, see [commands.Assemble]. To load them again, call it again.
-// What is wrong with a command is a Problem, and loses no other. The error is of code
-// not_initialized or cancelled.
+// SlashCommands returns the commands available to the user: those of extra, in
+// their order, then those of prompts of connected MCP servers, of enabled skills
+// and agents, and of files: the user's before the project's, which require a
+// trusted directory, and those before extensions'. A later command replaces an
+// earlier one of the same name, see [commands.Assemble]. Call it again to reload
+// the commands. A problem in a command does not affect the others. The error has
+// code not_initialized or cancelled.
 func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*commands.Set, []fault.Problem, error) {
 	s, err := c.own("SlashCommands")
 	if err != nil {
@@ -40,19 +40,19 @@ func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*
 	}, extra...)
 }
 
-// commandLines returns what runs the lines of this conversation's own commands, made at
-// first use: most have none.
+// commandLines returns the runner for the lines of this conversation's own
+// commands, created at first use because most conversations have none.
 func (s *session) commandLines() *slash.Lines {
 	s.linesOnce.Do(func() { s.lines = slash.NewLines(s.scheduler, s.shared.rules) })
 	return s.lines
 }
 
-// RunCommand runs a command line that the person has typed, in the target directory
-// and as run_shell_command does: with its limits, its environment and its
-// confinement. Nobody is asked, as whoever types a command has decided; what policy
-// denies is refused. output is sent what the command prints, see
-// [process.Command]; nil: nobody listens. Errors are of code policy_violation,
-// not_initialized, and those of [process.Service.Run].
+// RunCommand runs a command line typed by the user, in the target directory and
+// under the conditions of run_shell_command: with its limits, its environment and
+// its confinement. It requires no approval, because the user typed the command; a
+// command that policy denies is refused. output receives the command's output,
+// see [process.Command]; nil: it is dropped. The errors have code
+// policy_violation or not_initialized, or are those of [process.Service.Run].
 func (c *Config) RunCommand(ctx context.Context, line string, output func(chunk string)) (process.Result, error) {
 	s, err := c.own("RunCommand")
 	if err != nil {
@@ -76,5 +76,5 @@ func (c *Config) RunCommand(ctx context.Context, line string, output func(chunk 
 	return s.processes.Run(ctx, process.Command{Line: line, Dir: sh.workspace.Target(), PTY: c.params().Commands.Terminal, Output: output})
 }
 
-// shellTool is the tool that runs commands.
+// shellTool is the name of the tool that runs commands.
 const shellTool = "run_shell_command"

@@ -1,5 +1,9 @@
-// Package config composes a session's services and tells where each is. A
-// Config is for embedders and front ends; no tool ever sees one.
+// Package config assembles the services of a session. A [Config], made by [New]
+// from [Parameters], is one conversation: [Config.Initialize] reads settings,
+// policy, extensions and context files and opens the services, the accessors
+// return them, [Config.Derive] makes the Config of a subagent, and [Config.Close]
+// ends everything. It is for embedders and front ends; tools receive only the
+// services that they need.
 package config
 
 import (
@@ -20,17 +24,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Config is one conversation: its values, its services and its tools. Two
-// Configs share nothing but what the operating system shares, except that a
-// derived one uses its parent's workspace and settings (AR-05). It is safe
-// for concurrent use.
+// Config is one conversation: its values, its services and its tools. Two Configs
+// share no state but that of the operating system, except that a derived one uses
+// its parent's workspace and settings. It is safe for concurrent use.
 type Config struct {
-	given  *Parameters                // as New completed them; never changed
-	filled atomic.Pointer[Parameters] // given, with what the settings say; replaced as a whole
+	given  *Parameters                // as completed by New; immutable
+	filled atomic.Pointer[Parameters] // given, completed by the settings; replaced as a whole
 	parent *Config                    // nil for a Config made by New
 	hatch  hatch
-	bus    *bus.MessageBus // the parameters', or this Config's or its parent's own
-	ownBus bool            // bus is this Config's own, and ends with it
+	bus    *bus.MessageBus // that of the Parameters, or this Config's or its parent's own
+	ownBus bool            // bus belongs to this Config, and is closed with it
 
 	family *family // of all Configs derived from one
 
@@ -40,32 +43,32 @@ type Config struct {
 	watching     filewatch.Watch // of settings files
 	toolsChanged serving.Changes // of this conversation's registry
 
-	mu        sync.Mutex // taken before a parent's, never after it
+	mu        sync.Mutex // acquired before a parent's, never after it
 	sessionID string
-	model     string // set by SetModel; "": the Parameters'
+	model     string // set by SetModel; "": that of the Parameters
 	mode      policy.ApprovalMode
-	// modeCalled and hatchCalled say that a call has turned the knob, so that
+	// modeCalled and hatchCalled record that a call has set the value, so that
 	// settings do not.
 	modeCalled, hatchCalled bool
-	planAsked               bool // a call, or the Parameters, have brought the plan mode that is in force
+	planAsked               bool // a call, or the Parameters, have requested the current plan mode
 
-	heeded int64 // the family's last ceiling that was taken on
-	// beforePlan is the mode that was in force before plan mode; "" where that
-	// is not in force, or has been from the start, or a file has brought it.
+	heeded int64 // the last ceiling of the family that was applied
+	// beforePlan is the mode before plan mode. It is "" outside of plan mode, and
+	// if plan mode was the initial mode or was set by a file.
 	beforePlan policy.ApprovalMode
 	phase      phase
 	shared     *shared
 	session    *session
 
 	ofAgent      bool                   // it is the conversation of a subagent's run
-	agentDepth   int                    // how many agents called one another to get here
-	agents       []*subagent.Definition // these, the first one first
+	agentDepth   int                    // number of agents in the call chain
+	agents       []*subagent.Definition // the agents in the call chain, outermost first
 	agentRecords *Transcripts           // where subagents' runs are recorded; nil: nowhere
 
 	discoveryProblems []error
 }
 
-// phase is where a Config is in its life.
+// phase is a phase in the life of a Config.
 type phase int
 
 const (
@@ -74,14 +77,14 @@ const (
 	closed
 )
 
-// New returns a Config. It does no I/O; services come with Initialize. The
-// error is of code invalid_config, or untrusted_folder where yolo is refused; what TrustOf and the settings say
-// of yolo is for Initialize.
+// New returns a Config. It does no I/O; Initialize opens the services. The error
+// has code invalid_config, or untrusted_folder if yolo is refused; Initialize
+// checks yolo again against TrustOf and the settings.
 func New(p Parameters) (*Config, error) {
 	if err := p.complete(); err != nil {
 		return nil, err
 	}
-	mode, err := p.permittedMode(p.ApprovalMode) // of the Parameters alone; Initialize knows the settings
+	mode, err := p.permittedMode(p.ApprovalMode) // only by the Parameters; Initialize knows the settings
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +100,15 @@ func New(p Parameters) (*Config, error) {
 	return c, nil
 }
 
-// Initialize reads the settings, opens the workspace and registers the tools
-// (AR-03); it changes no file, see [Config.Recover]. A second or concurrent call
-// waits for the first and builds nothing twice; after a failure it may be tried
-// again. A discovery that it runs finds the Config's services not there yet;
-// what goes wrong in one is no error, see [Config.DiscoveryProblems], and neither
-// is a mistake in a settings file, see [Config.SettingsProblems], unless it
-// takes away what protects somebody. Errors are of code invalid_config,
-// untrusted_folder where yolo is refused, cancelled or not_initialized (closed),
-// or that of Parameters.TrustOf.
+// Initialize reads the settings, opens the workspace and registers the tools. It
+// changes no file, see [Config.Recover]. A second or concurrent call waits for
+// the first and creates nothing twice; after a failure it may be retried. While
+// Initialize runs the discovery of tools, the Config's services are not available
+// yet. A problem in a discovery is not an error, see [Config.DiscoveryProblems];
+// neither is a mistake in a settings file, see [Config.SettingsProblems], unless
+// it removes a protection. Errors have code invalid_config, untrusted_folder if
+// yolo is refused, cancelled or not_initialized (closed), or are those of
+// Parameters.TrustOf.
 func (c *Config) Initialize(ctx context.Context) error {
 	select {
 	case c.initializing <- struct{}{}:
@@ -127,7 +130,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 	return nil
 }
 
-// open makes the services and puts them in place.
+// open creates the services and publishes them.
 func (c *Config) open(ctx context.Context, b *begun) error {
 	c.filled.Store(b.params)
 	if _, err := c.modeAtStart(); err != nil {
@@ -140,17 +143,17 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	sh.search = b.search
 	c.openHooks(sh)
 	c.loadHooks(sh)
-	if err := c.loadSkills(ctx, sh); err != nil { // before the tool that activates them is made
+	if err := c.loadSkills(ctx, sh); err != nil { // before the tool that activates them is created
 		return errors.Join(err, sh.close())
 	}
 	s, err := c.newSession(sh)
 	if err != nil {
 		return errors.Join(err, sh.close())
 	}
-	if err := c.loadAgents(ctx, sh, s); err != nil { // before the tools are discovered (AR-11)
+	if err := c.loadAgents(ctx, sh, s); err != nil { // before the tools are discovered
 		return errors.Join(err, sh.close())
 	}
-	c.noteDiscovery(split(s.registry.Discover(ctx))...) // listings are in order whenever they are asked for
+	c.noteDiscovery(split(s.registry.Discover(ctx))...) // lists are complete as soon as they are available
 	if b.result != nil {
 		sh.settings = &liveSettings{options: b.options, result: b.result, usable: b.usable}
 	}
@@ -164,8 +167,8 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	return nil
 }
 
-// begin puts services in place and turns the knobs that no call has turned yet
-// as the parameters say, unless the Config has been closed.
+// begin publishes the services and applies the parameters that no call has
+// overridden yet, unless the Config has been closed.
 func (c *Config) begin(sh *shared, s *session) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,12 +190,12 @@ func (c *Config) begin(sh *shared, s *session) error {
 	return nil
 }
 
-// Derive returns a Config for a subagent (AR-05): it shares workspace,
-// settings and front end, and owns its counter, cache, tracker and registry
-// (RC-24, RC-25). It is ready for use, without Initialize; its services are
-// made when first asked for, and those of two derived Configs always differ.
-// Its registry has c's discovered tools; what was registered in c's registry
-// by hand as a built-in stays c's alone. Close it before c. The error is of code not_initialized, invalid_config, or untrusted_folder where yolo is refused.
+// Derive returns a Config for a subagent. It shares workspace, settings and front
+// end, and owns its counter, cache, tracker and registry. It needs no Initialize;
+// its services are created on first use and never shared with another derived
+// Config. Its registry contains c's discovered tools; tools that were registered
+// in c's registry as built-ins stay in c only. Close it before c. The error has
+// code not_initialized, invalid_config, or untrusted_folder if yolo is refused.
 func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +204,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	}
 	p := *c.params()
 	c.heedCeiling()
-	p.Settings, p.WatchSettings, p.TrustOf = nil, false, nil // these are the parent's
+	p.Settings, p.WatchSettings, p.TrustOf = nil, false, nil // the parent's apply
 	p.SessionID = bus.NewID()
 	p.ApprovalMode, p.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
 	if d.ApprovalMode != "" {
@@ -214,7 +217,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	}
 	p.ExcludeTools = slices.Clone(p.ExcludeTools)
 	for _, entry := range d.ExcludeTools {
-		p.ExcludeTools = append(p.ExcludeTools, toolrules.Names(tools.ParseEntry(entry))...) // as none of these rules could deny a part
+		p.ExcludeTools = append(p.ExcludeTools, toolrules.Names(tools.ParseEntry(entry))...) // because none of these rules could deny a part
 	}
 	p.FileReadCacheDisabled, p.Getenv, p.Discover, p.ToolCommands = nil, nil, nil, ToolCommands{}
 	p.NoSession = p.NoSession || d.NoSession
@@ -239,14 +242,14 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	return child, nil
 }
 
-// Close ends the Config: services are no longer handed out, commands that run,
-// background processes and what they have left behind are ended and waited
-// for, which takes up to a second where they ignore SIGTERM, and the workspace
-// is closed. Close derived Configs first; a Config whose parent is closed can
-// no longer be used, and what it has started has ended too. Close is
-// idempotent. Calls that are running fail at their next look at a file, and
-// open questions are refused. A message bus of the Config's own is closed too,
-// which waits for its handlers; none of them may call Close.
+// Close ends the Config: it stops providing services, terminates running
+// commands, background processes and their descendants, waits for them, which
+// takes up to a second if they ignore SIGTERM, and closes the workspace. Close
+// derived Configs first; closing a parent invalidates them and ends everything
+// that they have started. Close is idempotent. Running calls fail at their next
+// file access, and open questions are refused. A message bus that the Config
+// created is closed as well, which waits for its handlers; none of them may call
+// Close.
 func (c *Config) Close() error {
 	if c.ownBus {
 		_ = c.bus.Close() // always nil
@@ -257,7 +260,7 @@ func (c *Config) Close() error {
 	case !wasOpen:
 		return nil
 	case c.parent == nil:
-		c.family.extensions.Changing.Lock() // who holds it may still begin something that is to be ended
+		c.family.extensions.Changing.Lock() // a holder of the lock may still start something that has to be ended
 		defer c.family.extensions.Changing.Unlock()
 		return sh.close()
 	case s != nil:
@@ -267,7 +270,7 @@ func (c *Config) Close() error {
 	return nil
 }
 
-// end takes the services away, and reports whether they were there.
+// end withdraws the services, and reports whether they were open.
 func (c *Config) end() (sh *shared, s *session, wasOpen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,13 +279,13 @@ func (c *Config) end() (sh *shared, s *session, wasOpen bool) {
 	return sh, s, wasOpen
 }
 
-// MessageBus returns the bus that questions, answers and events of this Config
-// and of those derived from it go over. It is there from New on, so that a
+// MessageBus returns the bus for questions, answers and events of this Config and
+// of those derived from it. It is available as soon as New returns, so that a
 // front end can subscribe before the first call.
 func (c *Config) MessageBus() *bus.MessageBus { return c.bus }
 
-// params are the Parameters with what the settings say. They are not to be
-// changed.
+// params returns the Parameters completed by the settings. They must not be
+// modified.
 func (c *Config) params() *Parameters { return c.filled.Load() }
 
 func (c *Config) currentPhase() phase {
@@ -291,8 +294,8 @@ func (c *Config) currentPhase() phase {
 	return c.phase
 }
 
-// checkPhase returns nil if services may be handed out: the Config, in phase
-// p, and all that it derives from are open.
+// checkPhase returns nil if services may be handed out: the Config, in phase p,
+// and its ancestors are open.
 func (c *Config) checkPhase(what string, p phase) error {
 	switch p {
 	case created:
@@ -308,8 +311,8 @@ func (c *Config) checkPhase(what string, p phase) error {
 	return nil
 }
 
-// services returns what a Config shares with those derived from it, as long as
-// it may be handed out to whoever asks for what.
+// services returns the services shared with derived Configs. what names the
+// requested service in the error.
 func (c *Config) services(what string) (*shared, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

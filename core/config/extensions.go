@@ -18,37 +18,40 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// extensionsFolder holds the extensions of a person, below the settings directory.
+// extensionsFolder is the name of the user's directory of extensions, below the
+// settings directory.
 const extensionsFolder = "extensions"
 
-// Extensions say which extensions a session has. The zero value is those that the
-// person has installed and enabled.
+// Extensions configures the extensions of a session. The zero value uses those
+// that the user has installed and enabled.
 type Extensions struct {
-	Disabled bool // there are none, whatever else is said
-	// Only are the names, in any case of letters, of the only ones that are active,
-	// whatever else disables them; "none" alone is none. nil: those that are enabled.
+	Disabled bool // no extensions, whatever the other fields
+	// Only lists the names, in any case, of the only active extensions, even if
+	// they are disabled otherwise; a single "none" means none. nil: the enabled
+	// ones.
 	Only []string
-	// Folders are the embedder's own extensions, each a directory with a manifest.
-	// What the settings say of where extensions may come from is not for them.
+	// Folders are the embedder's own extensions, each a directory with a
+	// manifest. Settings that restrict the sources of extensions do not apply to
+	// them.
 	Folders []string
 
-	said *saidOfExtensions // by settings; nil: nothing
+	said *saidOfExtensions // the settings; nil: none
 }
 
-// saidOfExtensions is what settings say of extensions.
+// saidOfExtensions holds the settings about extensions.
 type saidOfExtensions struct {
 	off      []string // extensions.disabled
 	allowed  []string // security.allowedExtensions
 	blockGit bool     // security.blockGitExtensions
 }
 
-// fillExtensions takes over what the settings say.
+// fillExtensions applies the settings.
 func (p *Parameters) fillExtensions(s settings.Settings) {
 	p.Extensions.said = &saidOfExtensions{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
 }
 
-// ExtensionStore returns the directory of the person's extensions, as this session
-// sees it. The error is of code not_initialized.
+// ExtensionStore returns the directory of the user's extensions as seen by this
+// session. The error has code not_initialized.
 func (c *Config) ExtensionStore() (*extensions.Store, error) {
 	if _, err := c.services("ExtensionStore"); err != nil {
 		return nil, err
@@ -56,9 +59,8 @@ func (c *Config) ExtensionStore() (*extensions.Store, error) {
 	return c.family.extensions.Store(), nil
 }
 
-// Extensions returns the extensions that there are, by name, those that are not
-// active too (EX-02). They must not be changed. The error is of code
-// not_initialized.
+// Extensions returns all extensions, including inactive ones, sorted by name.
+// They must not be modified. The error has code not_initialized.
 func (c *Config) Extensions() ([]extensions.Extension, error) {
 	if _, err := c.services("Extensions"); err != nil {
 		return nil, err
@@ -67,8 +69,8 @@ func (c *Config) Extensions() ([]extensions.Extension, error) {
 	return found, nil
 }
 
-// ExtensionProblems returns what is wrong with extensions, and which of their
-// parts are not used for it. The error is of code not_initialized.
+// ExtensionProblems returns the problems in extensions, and the parts that are
+// not used because of them. The error has code not_initialized.
 func (c *Config) ExtensionProblems() ([]fault.Problem, error) {
 	if _, err := c.services("ExtensionProblems"); err != nil {
 		return nil, err
@@ -77,8 +79,9 @@ func (c *Config) ExtensionProblems() ([]fault.Problem, error) {
 	return problems, nil
 }
 
-// extensionOptions say where extensions are. Extensions are the person's, so that
-// they are there in every directory; an untrusted one gives them no values.
+// extensionOptions returns the locations of extensions. Extensions belong to the
+// user and are available in every directory; an untrusted directory provides no
+// values for them.
 func (c *Config) extensionOptions(target string) extensions.Options {
 	p := c.params()
 	o := extensions.Options{
@@ -105,8 +108,8 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 	return o
 }
 
-// openExtensions finds the extensions; tmp is the user's directory for the project, "" if
-// there is none.
+// openExtensions finds the extensions; tmp is the user's directory for the
+// project, "" if there is none.
 func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 	o := contributions.Options{Target: target, Servers: c.servers, Secrets: c.params().SecretsFound, Logger: c.params().Logger}
 	o.Plans = func() (folders []string, kept string) {
@@ -118,54 +121,54 @@ func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 	return c.family.extensions.Open(ctx, c.extensionOptions(target), o)
 }
 
-// planFolders holds, in what fettle keeps of a project, a file for each directory that
-// has become plan mode's own there.
+// planFolders is the name of a directory, in the user's directory for the
+// project, with a file for each directory that plan mode has claimed for plans.
 const planFolders = "plan-folders"
 
-// PlansFolders are the directories of plans below the one that is worked in, with
-// slashes: those of all layouts.
+// PlansFolders returns the slash-separated paths of the directories of plans, of
+// all layouts, relative to the target directory.
 func PlansFolders() []string {
 	return []string{path.Join(layout.Fettle().Dir, plansFolder), path.Join(layout.Gemini().Dir, plansFolder)}
 }
 
 // CheckExcludedTool reports that an entry of a list of excluded tools denies more
-// than is written, since the commands between its brackets are not understood; nil:
-// they are. The error is of code invalid_config.
+// than it states, because the commands in its brackets cannot be parsed. It
+// returns nil for other entries. The error has code invalid_config.
 func CheckExcludedTool(text string) error { return toolrules.CheckExcluded(text) }
 
-// CheckExtensionRules finds what is wrong with the rules of an extension, as
-// sessions read them. Paths are absolute.
+// CheckExtensionRules returns the problems in the rules of an extension, as a
+// session reads them. Paths are absolute.
 func CheckExtensionRules(ctx context.Context, e extensions.Extension) []fault.Problem {
 	return contributions.CheckRules(ctx, e)
 }
 
-// brought returns what the active extensions of a session bring now, never nil, from
-// the beginning of Initialize on.
+// brought returns the current contributions of the session's active extensions.
+// It is never nil once Initialize has begun.
 func (c *Config) brought() *contributions.Set { return c.family.extensions.Contributed() }
 
-// EnableExtension has an extension contribute what it has, for this session and
-// whatever else disables it, as [Config.ReloadExtensions] does. To enable it for
-// good, see [extensions.Store.SetEnabled]. The error is of code invalid_config
-// where there is none of that name, or one of ReloadExtensions.
+// EnableExtension activates an extension for this session, even if it is disabled
+// otherwise, and applies the change like [Config.ReloadExtensions]. To enable an
+// extension permanently, see [extensions.Store.SetEnabled]. The error has code
+// invalid_config for an unknown extension, or is that of ReloadExtensions.
 func (c *Config) EnableExtension(ctx context.Context, name string) error {
 	return c.switchExtension(ctx, "EnableExtension", name, true)
 }
 
-// DisableExtension has an extension contribute nothing any more in this session:
-// its servers have ended when it returns. The errors are those of EnableExtension.
+// DisableExtension deactivates an extension in this session. Its servers have
+// ended when it returns. The errors are those of EnableExtension.
 func (c *Config) DisableExtension(ctx context.Context, name string) error {
 	return c.switchExtension(ctx, "DisableExtension", name, false)
 }
 
-// ReloadExtensions reads the extensions again, and puts in force what they
-// contribute now (AR-32): tools of servers and agents, exclusions, rules, hooks,
-// skills and context files come and go; servers that are gone, or are reached in
-// another way, are ended and waited for, new ones are begun to connect where the
-// session's are. Where plans are written stays. What derived Configs have been
-// given as tools they keep until they are closed. A call that runs meanwhile may
-// find a tool gone. The error is of code not_initialized or cancelled; then some of
-// it may not be in force, and calling it again puts it right. In a derived Config it
-// is the reload of the one that all are derived from.
+// ReloadExtensions reads the extensions again and applies their current
+// contributions: it adds and removes tools of servers and agents, exclusions,
+// rules, hooks, skills and context files; it shuts down and awaits servers that
+// were removed or are configured differently, and starts to connect new ones if
+// the session's servers are started. The directory of plans stays. Derived
+// Configs keep their tools until they are closed. A concurrent call may find a
+// tool removed. The error has code not_initialized or cancelled; some changes may
+// not be applied then, and calling it again completes them. In a derived Config
+// it reloads the root Config.
 func (c *Config) ReloadExtensions(ctx context.Context) error {
 	root, err := c.extensionsRoot("ReloadExtensions")
 	if err != nil {
@@ -176,7 +179,7 @@ func (c *Config) ReloadExtensions(ctx context.Context) error {
 	return root.reloadExtensions(ctx)
 }
 
-// extensionsRoot is the Config that all of a family are derived from.
+// extensionsRoot returns the root of the family.
 func (c *Config) extensionsRoot(what string) (*Config, error) {
 	for {
 		if err := c.checkPhase(what, c.currentPhase()); err != nil || c.parent == nil {
@@ -207,7 +210,8 @@ func (c *Config) switchExtension(ctx context.Context, what, name string, on bool
 	return root.reloadExtensions(ctx)
 }
 
-// reloadExtensions is ReloadExtensions of the root; its Changing is held.
+// reloadExtensions implements ReloadExtensions for the root. The caller holds its
+// Changing.
 func (c *Config) reloadExtensions(ctx context.Context) error {
 	sh, err := c.services("ReloadExtensions")
 	if err != nil {
@@ -238,8 +242,8 @@ func (c *Config) reloadExtensions(ctx context.Context) error {
 	return c.renewTools(ctx, sh, s, before.Exclude)
 }
 
-// exchangeServers ends the servers of extensions that are gone, or are others now,
-// and begins the new ones.
+// exchangeServers shuts down servers of extensions that were removed or changed,
+// and starts the new ones.
 func (c *Config) exchangeServers(ctx context.Context, sh *shared, s *session) error {
 	m := sh.servers.Load()
 	opened := m == nil
@@ -257,8 +261,8 @@ func (c *Config) exchangeServers(ctx context.Context, sh *shared, s *session) er
 	return servers.Exchange(ctx, m, c.mcpServers(sh.workspace.Target()), opened, !c.params().MCP.Later)
 }
 
-// renewTools takes the tools away that are excluded now, and brings those back that
-// no longer are.
+// renewTools removes the tools that are excluded now, and restores those that are
+// no longer excluded.
 func (c *Config) renewTools(ctx context.Context, sh *shared, s *session, before []string) error {
 	others := c.offers()
 	for _, t := range s.registry.All() {
@@ -296,7 +300,7 @@ func (c *Config) renewTools(ctx context.Context, sh *shared, s *session, before 
 	return nil
 }
 
-// lentTo are the services that tools of the embedder's are bound to.
+// lentTo returns the services to which the embedder's tools are bound.
 func (c *Config) lentTo(sh *shared, s *session) Services {
 	return Services{
 		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: &sh.finder, Processes: s.processes,

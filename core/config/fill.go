@@ -16,20 +16,20 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
-// fill gives the fields that are zero what the settings say that can be used;
-// see [Parameters.Settings].
+// fill sets zero fields to the valid values of the settings; see
+// [Parameters.Settings].
 func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 	s := u.Settings
 	if p.ApprovalMode == "" {
 		mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
 		if err != nil {
-			return err // a value that is none was left out before
+			return err // invalid values were removed before
 		}
 		p.ApprovalMode = mode
 	}
 	p.Protections.add(s.Security)
 	p.unread = u.Unread
-	if len(u.Unread) > 0 { // nobody knows what it says of approvals
+	if len(u.Unread) > 0 { // an unread file could restrict approvals
 		p.Protections.NoAlwaysAllow, p.Protections.NoSaving = true, true
 	}
 	p.Model = cmp.Or(p.Model, s.Model.Name)
@@ -72,7 +72,7 @@ func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 	return nil
 }
 
-// fillTools is about the lists of tools, and where their entries were given.
+// fillTools applies the lists of tools, and the positions of their entries.
 func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	if p.CoreTools == nil {
 		p.CoreTools, p.CoreFrom = s.Tools.Core, places(r, "tools.core")
@@ -99,20 +99,20 @@ func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 		p.ExcludedFrom[entry] = place
 	}
 	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.ExcludeTools, todos) {
-		o := r.OriginOf("useWriteTodos") // somebody gives it, as it is on by itself
+		o := r.OriginOf("useWriteTodos") // only an explicit value counts, because the default is true
 		p.ExcludeTools = append(p.ExcludeTools, todos)
 		p.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
 	}
 }
 
-// add forbids what the settings forbid.
+// add adds the restrictions of the settings.
 func (p *Protections) add(s settings.Security) {
 	p.NoYolo = p.NoYolo || s.DisableYoloMode
 	p.NoAlwaysAllow = p.NoAlwaysAllow || s.DisableAlwaysAllow
 	p.NoSaving = p.NoSaving || !s.EnablePermanentToolApproval
 }
 
-// places returns where the entries of a list were given, flags aside.
+// places returns the positions of the entries of a list, flags excluded.
 func places(r *settings.Result, key string) map[string]Place {
 	all := map[string]Place{}
 	for _, e := range r.Entries(key) {
@@ -160,8 +160,8 @@ func (p *Parameters) fillInstructions(s settings.Context) {
 	}
 }
 
-// fillCommands is about the commands of the shell tool, which also see the
-// variables of .env files, and not those that are kept from them.
+// fillCommands applies the settings of the shell tool. Its commands also inherit
+// the variables of .env files, except for the withheld ones.
 func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, r *settings.Result) {
 	c := &p.Commands
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
@@ -185,7 +185,7 @@ func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, 
 }
 
 // reachesOutside reports whether the environment of commands reaches a program
-// that nothing confines, though commands are.
+// that runs without confinement although commands are confined.
 func (p *Parameters) reachesOutside() bool {
 	switch p.Commands.Confinement.Kind {
 	case process.Unconfined:

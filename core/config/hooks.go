@@ -14,29 +14,28 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// Hooks say what runs at the events of a session (EX-06). The zero value is the
-// hooks of files, settings and extensions.
+// Hooks configures the hooks of a session. The zero value runs those of files,
+// settings and extensions.
 type Hooks struct {
-	Disabled bool // none runs; the settings may say so too
-	// Functions are the embedder's own. They run before all others, and have their
-	// Run set.
+	Disabled bool // no hooks; the settings can disable them too
+	// Functions are the embedder's own, with Run set. They run before all others.
 	Functions []hooks.Hook
-	// TrustAll says that the directory is trusted for this run alone: the hooks of its
-	// project run as they are, and nothing is recorded of them. In a directory that is
-	// not trusted they do not run in any case.
+	// TrustAll trusts the directory for this run only: the hooks of its project
+	// run as they are, and no approval of them is recorded. In an untrusted
+	// directory they do not run in any case.
 	TrustAll bool
 
-	sources sessionhooks.Sources // of settings
+	sources sessionhooks.Sources // from the settings
 }
 
-// fillHooks takes over what settings say of hooks.
+// fillHooks applies the settings.
 func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 	h := &p.Hooks
 	h.Disabled = h.Disabled || !s.HooksConfig.Enabled
 	h.sources = sessionhooks.Sources{Off: s.HooksConfig.Disabled, Silent: !s.HooksConfig.Notifications, Layers: r.HookLayers()}
 }
 
-// openHooks makes what runs hooks, without any.
+// openHooks creates the hook runner without any hooks.
 func (c *Config) openHooks(sh *shared) {
 	p, target := c.params(), sh.workspace.Target()
 	sources := p.Hooks.sources
@@ -56,10 +55,11 @@ func (c *Config) openHooks(sh *shared) {
 	sh.hooks = sessionhooks.New(o)
 }
 
-// loadHooks reads the hooks: at Initialize, and again when extensions have changed.
+// loadHooks reads the hooks: at Initialize, and again when extensions have
+// changed.
 func (c *Config) loadHooks(sh *shared) { sh.hooks.Load(c.brought().Hooks) }
 
-// hooksOf returns what runs the hooks of this Config's own conversation.
+// hooksOf returns the hook runner of this Config's own conversation.
 func (c *Config) hooksOf(sh *shared, s *session) *sessionhooks.Conversation {
 	p := c.params()
 	return sh.hooks.Conversation(sessionhooks.ConversationOptions{
@@ -70,31 +70,31 @@ func (c *Config) hooksOf(sh *shared, s *session) *sessionhooks.Conversation {
 	})
 }
 
-// HookState says whether a hook runs.
+// HookState is the state of a hook.
 type HookState string
 
 // The states.
 const (
 	HookActive    HookState = "active"
-	HookUnmatched HookState = "unmatched" // its matcher matches nothing that there is, so that it never runs
+	HookUnmatched HookState = "unmatched" // its matcher matches no known tool or trigger, so that it never runs
 	HookDisabled  HookState = "disabled"  // by hooksConfig.disabled
 	HookUntrusted HookState = "untrusted" // the project's directory is not trusted, or commands are confined
-	HookChanged   HookState = "changed"   // it is new or changed since the project's hooks were approved
+	HookChanged   HookState = "changed"   // new or changed since the project's hooks were approved
 )
 
-// HookListing is a hook with what becomes of it.
+// HookListing is a hook and its state.
 type HookListing struct {
 	*hooks.Hook
-	Shown string // its command, without secrets that settings have put into it
+	Shown string // its command, with secrets from settings masked
 	State HookState
-	Note  string // why it does not run; "": it does, or State says it
-	// Vouched is what an approval of a project's hook covers. nil: the hook is none,
-	// or nobody can vouch for it.
+	Note  string // why it does not run; "": it runs, or State is the reason
+	// Vouched is the content that an approval of a project's hook covers. nil:
+	// the hook is not a project's, or cannot be approved.
 	Vouched *hooks.Fingerprint
 }
 
-// Hooks lists the hooks in the order in which they run. They must not be changed.
-// The error is of code not_initialized.
+// Hooks returns the hooks in the order in which they run. They must not be
+// modified. The error has code not_initialized.
 func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 	s, err := c.own("Hooks")
 	if err != nil {
@@ -107,9 +107,9 @@ func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 	return all, nil
 }
 
-// HookProblems returns what is wrong with definitions of hooks, and which never run as
-// their matchers match no tool that is known now. The error is of
-// code not_initialized.
+// HookProblems returns the problems in definitions of hooks, including hooks that
+// never run because their matchers match no known tool. The error has code
+// not_initialized.
 func (c *Config) HookProblems() ([]fault.Problem, error) {
 	s, err := c.own("HookProblems")
 	if err != nil {
@@ -118,11 +118,10 @@ func (c *Config) HookProblems() ([]fault.Problem, error) {
 	return s.hooks.Problems(), nil
 }
 
-// ApproveHooks records the hooks of the project, as they are now, as ones that the
-// person has approved of, and returns their names. They run where the directory is
-// trusted. Where there are none, that is recorded: those that come later are to be
-// approved. Errors are of code not_initialized, invalid_config, file_write_failure
-// or cancelled.
+// ApproveHooks records the current hooks of the project as approved by the user,
+// and returns their names. They run if the directory is trusted. If there are
+// none, that is recorded, and hooks added later require approval. Errors have
+// code not_initialized, invalid_config, file_write_failure or cancelled.
 func (c *Config) ApproveHooks(ctx context.Context) ([]string, error) {
 	sh, err := c.services("ApproveHooks")
 	if err != nil {
@@ -131,10 +130,9 @@ func (c *Config) ApproveHooks(ctx context.Context) ([]string, error) {
 	return sh.hooks.Approve(ctx)
 }
 
-// TryHooks runs the hooks of an event as a session would, with what in says of it,
-// and returns what they want together; nothing follows from it, and nothing is recorded
-// of hooks that nobody has approved of before. What is empty of a
-// session in in is this one's.
+// TryHooks runs the hooks of an event as a session would, with the input in, and
+// returns their combined effect. The effect is not applied, and no approval is
+// recorded. Empty session fields of in are set to those of this session.
 func (c *Config) TryHooks(ctx context.Context, in hooks.Input) (hooks.Effect, error) {
 	s, err := c.own("TryHooks")
 	if err != nil {
@@ -143,20 +141,19 @@ func (c *Config) TryHooks(ctx context.Context, in hooks.Input) (hooks.Effect, er
 	return s.hooks.Try(ctx, in), nil
 }
 
-// SessionHooks are what the hooks of a session's start want.
+// SessionHooks is the combined output of the hooks of a session's start.
 type SessionHooks struct {
-	// Context is for the model, in its tags: a person's session adds it to the
-	// history or to the next prompt, one of a single prompt puts it before that. "":
-	// nothing.
+	// Context is for the model, in its tags: an interactive session adds it to
+	// the history or to the next prompt, a session of a single prompt prepends
+	// it. "": none.
 	Context string
-	// Messages are for the person. They are not on the bus.
+	// Messages are for the user. They are not on the bus.
 	Messages []bus.HookMessage
 }
 
-// SessionStarted runs the hooks of a session's start, of which source says how it
-// came about: startup, resume or clear. Their messages are in the system prompt
-// from then on. They can keep nothing from going on; the error is of code
-// not_initialized.
+// SessionStarted runs the hooks of a session's start. source is the cause:
+// startup, resume or clear. Their messages are in the system prompt from then on.
+// They cannot prevent the start. The error has code not_initialized.
 func (c *Config) SessionStarted(ctx context.Context, source string) (SessionHooks, error) {
 	s, err := c.own("SessionStarted")
 	if err != nil {
@@ -166,9 +163,9 @@ func (c *Config) SessionStarted(ctx context.Context, source string) (SessionHook
 	return SessionHooks{Context: added, Messages: said}, nil
 }
 
-// SessionEnding runs the hooks of a session's end, of which reason says why: exit,
-// clear, logout, prompt_input_exit or other. They can keep nothing from going on;
-// the error is of code not_initialized.
+// SessionEnding runs the hooks of a session's end. reason is the cause: exit,
+// clear, logout, prompt_input_exit or other. They cannot prevent the end. The
+// error has code not_initialized.
 func (c *Config) SessionEnding(ctx context.Context, reason string) error {
 	s, err := c.own("SessionEnding")
 	if err != nil {

@@ -18,46 +18,47 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// MCP says which MCP servers a session uses. The zero value is none.
+// MCP configures the MCP servers of a session. The zero value is none.
 type MCP struct {
-	// Dial makes what connects to servers, as core/standard does. It is called at
-	// Initialize, once the settings are known, and not at all where there is no
-	// server. nil: no server is used, whatever Servers and the settings say.
+	// Dial creates the dialer for servers, as core/standard does. It is called at
+	// Initialize, once the settings are known, and only if there are servers.
+	// nil: no server is used, whatever Servers and the settings contain.
 	Dial func(MCPEnvironment) mcp.Dialer
-	// Servers are the embedder's own, beside those of the settings and in place of
-	// one of the same name. Dir of a spec is absolute or "", which is the target
-	// directory. One that cannot be used is listed with the reason, as those of the
-	// settings are.
+	// Servers are the embedder's own, in addition to those of the settings; one
+	// with the same name replaces the settings' server. Dir of a spec is
+	// absolute, or "" for the target directory. Invalid ones are listed with the
+	// reason, like those of the settings.
 	Servers []mcp.ServerSpec
 	// Later leaves the servers unconnected until [mcp.Manager.Start] is called.
 	// Otherwise Initialize starts to connect them, and does not wait.
 	Later bool
-	// Disabled uses no server at all, and no setting enables them.
+	// Disabled disables all servers; no setting enables them.
 	Disabled bool
-	// Allowed are the only servers that may be used, and Excluded those that may
-	// not even so, by name in any case of letters; "*" is all. nil: the settings', else
-	// all, and none. Excluded ones of the settings hold in any case.
+	// Allowed lists the only servers that may be used, and Excluded those that
+	// may not be used even then, by name in any case; "*" stands for all. nil:
+	// those of the settings, else all, and none. The settings' excluded servers
+	// are excluded in any case.
 	Allowed, Excluded []string
 
-	settings servers.Settings // made by fill
+	settings servers.Settings // set by fill
 }
 
-// MCPEnvironment is what connections to MCP servers are made in.
+// MCPEnvironment is the environment for connections to MCP servers.
 type MCPEnvironment struct {
-	Dir string // absolute directory that servers run in where they name none
-	// TokenFile is where the tokens of a person who has signed in are kept; "":
-	// nowhere, as there is no home directory.
+	Dir string // absolute default working directory of servers
+	// TokenFile is the file for the tokens of signed-in users; "": none, because
+	// there is no home directory.
 	TokenFile string
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
 
-// tokenFile holds tokens, in the user's directory.
+// tokenFile is the name of the token file in the user's directory.
 const tokenFile = "auth-cache.json"
 
-// MCP returns what keeps the session's MCP servers connected, nil where it has
-// none. Derived Configs have their parent's; it ends with that. The error is of
-// code not_initialized.
+// MCP returns the manager of the session's MCP servers, or nil if the session has
+// none. Derived Configs share their parent's; it is closed with the parent. The
+// error has code not_initialized.
 func (c *Config) MCP() (*mcp.Manager, error) {
 	sh, err := c.services("MCP")
 	if err != nil {
@@ -66,7 +67,7 @@ func (c *Config) MCP() (*mcp.Manager, error) {
 	return sh.servers.Load(), nil
 }
 
-// mcpServers lists the servers of the session, those of the embedder first.
+// mcpServers returns the servers of the session, those of the embedder first.
 func (c *Config) mcpServers(target string) []mcp.Configured {
 	p := &c.params().MCP
 	if p.Dial == nil || p.Disabled {
@@ -75,13 +76,15 @@ func (c *Config) mcpServers(target string) []mcp.Configured {
 	return c.servers().All(target)
 }
 
-// servers are those of the session, whether they may be used or not.
+// servers returns the servers of the session, including those that may not be
+// used.
 func (c *Config) servers() servers.Set {
 	p := &c.params().MCP
 	return servers.Set{Own: p.Servers, Settings: p.settings, Brought: c.brought().Servers, Allowed: p.Allowed, Excluded: p.Excluded}
 }
 
-// fillServers takes over the servers of the settings and what they say of all servers.
+// fillServers applies the servers of the settings and the settings for all
+// servers.
 func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
 	m := &p.MCP
 	m.Disabled = m.Disabled || !s.MCP.Enabled
@@ -92,8 +95,8 @@ func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
 	m.settings = servers.OfSettings(s, r)
 }
 
-// openServers makes what keeps the servers connected, nil without servers. It
-// starts nothing.
+// openServers creates the manager of the servers, or returns nil without servers.
+// It starts nothing.
 func (c *Config) openServers(sh *shared) *mcp.Manager {
 	target := sh.workspace.Target()
 	servers := c.mcpServers(target)
@@ -111,7 +114,7 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 	})
 }
 
-// mcpEnvironment is what connections are made in.
+// mcpEnvironment returns the environment for connections.
 func (c *Config) mcpEnvironment(target string) MCPEnvironment {
 	p := c.params()
 	env := MCPEnvironment{Dir: target, Now: p.Now, Logger: p.Logger}
@@ -121,9 +124,9 @@ func (c *Config) mcpEnvironment(target string) MCPEnvironment {
 	return env
 }
 
-// MCPServer returns how one of the session's MCP servers is reached, also one
-// that may not be used, and in which environment. The error is of code
-// not_initialized, or invalid_config where there is none of that name.
+// MCPServer returns the spec of one of the session's MCP servers, including one
+// that may not be used, and its environment. The error has code not_initialized,
+// or invalid_config for an unknown name.
 func (c *Config) MCPServer(name string) (mcp.ServerSpec, MCPEnvironment, error) {
 	sh, err := c.services("MCPServer")
 	if err != nil {
@@ -139,11 +142,11 @@ func (c *Config) MCPServer(name string) (mcp.ServerSpec, MCPEnvironment, error) 
 		"fettle mcp list shows those that there are, fettle mcp add adds one.")
 }
 
-// offer registers what a server offers now.
+// offer registers the current tools of a server.
 func (c *Config) offer(server string) {
 	s, sh := c.current()
 	if s == nil || sh.servers.Load() == nil {
-		return // it has ended, or has not begun
+		return // the session has ended, or has not begun
 	}
 	offered := slices.DeleteFunc(sh.servers.Load().Tools(server), func(t tools.DeclarativeTool) bool {
 		return !c.offers().Includes(t.Spec(), true)
@@ -151,8 +154,8 @@ func (c *Config) offer(server string) {
 	c.noteDiscovery(split(s.registry.Offer(server, offered))...)
 }
 
-// resourceTools are the tools that list and read what servers have, where there
-// are servers.
+// resourceTools returns the tools that list and read resources of servers, if
+// there are servers.
 func (c *Config) resourceTools(sh *shared) []tools.DeclarativeTool {
 	if sh.servers.Load() == nil {
 		return nil
@@ -162,7 +165,7 @@ func (c *Config) resourceTools(sh *shared) []tools.DeclarativeTool {
 	})
 }
 
-// hiddenResources names those tools while no server has anything to read.
+// hiddenResources returns the names of those tools while no server has resources.
 func (s *shared) hiddenResources() []string {
 	if s.servers.Load() == nil || len(s.servers.Load().Resources("")) > 0 || len(s.servers.Load().Templates("")) > 0 {
 		return nil
@@ -170,18 +173,17 @@ func (s *shared) hiddenResources() []string {
 	return []string{mcp.ListResources, mcp.ReadResource}
 }
 
-// offers is what the parameters say of tools that are no built-ins.
+// offers returns the selection that applies to tools other than built-ins.
 func (c *Config) offers() tools.Selection { return tools.Selection{Exclude: c.excluded()} }
 
-// current returns the services as they are, nil before Initialize and after
-// Close.
+// current returns the current services, nil before Initialize and after Close.
 func (c *Config) current() (*session, *shared) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session, c.shared
 }
 
-// startServers connects the servers, unless somebody does so later.
+// startServers connects the servers, unless that is left to a later call.
 func (c *Config) startServers(ctx context.Context, sh *shared) {
 	if sh.servers.Load() == nil || c.params().MCP.Later {
 		return
@@ -189,8 +191,8 @@ func (c *Config) startServers(ctx context.Context, sh *shared) {
 	sh.servers.Load().Start(context.WithoutCancel(ctx)) // Close ends it
 }
 
-// afterServer tells, after a call that may have changed files unseen, which files
-// that the conversation has read are others now (KH-27).
+// afterServer reports, after a call that may have changed files unobserved, which
+// of the files that the conversation has read have changed.
 func (s *session) afterServer(sh *shared) scheduler.After {
 	return func(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
 		if d.Spec.Origin.Group != tools.GroupMCP || !d.Spec.Mutates() {
@@ -212,7 +214,7 @@ func (s *session) afterServer(sh *shared) scheduler.After {
 	}
 }
 
-// listed joins paths, not too many of them.
+// listed joins a bounded number of paths.
 func listed(paths []string) string {
 	const most = 20
 	if len(paths) <= most {
@@ -221,7 +223,7 @@ func listed(paths []string) string {
 	return strings.Join(paths[:most], ", ") + ", …"
 }
 
-// closeServers ends the connections to servers.
+// closeServers closes the connections to servers.
 func (s *shared) closeServers() error {
 	if s.servers.Load() == nil {
 		return nil

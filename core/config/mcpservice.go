@@ -11,38 +11,38 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 )
 
-// MCPServiceOptions say how a Config serves an MCP client. The zero value serves
-// one client that has a session, and leaves the Config open.
+// MCPServiceOptions configures how a Config serves an MCP client. The zero value
+// serves one client with a session, and leaves the Config open.
 type MCPServiceOptions struct {
-	// Stateless serves one request of a client that has no session: a Config
-	// derived for it, with a message bus of its own and without a session (see
-	// Parameters.NoSession), which ends with the service. Nothing that a person
-	// approves lasts, and nothing is watched.
+	// Stateless serves one request of a client without a session: it derives a
+	// Config with a message bus of its own and without a session (see
+	// Parameters.NoSession), which is closed with the service. Approvals do not
+	// outlast the request, and changes are not watched.
 	Stateless bool
-	// Owned says that the Config serves nobody else: it is closed with the service,
-	// and questions that come with no call are this client's.
+	// Owned states that the Config serves no other client: it is closed with the
+	// service, and questions without a call go to this client.
 	Owned bool
-	// AllTools serves every registered tool. Otherwise those are left out that only
-	// serve a conversation which fettle has itself: ask_user, write_todos,
-	// enter_plan_mode, exit_plan_mode, get_internal_docs, save_memory, tool_search
-	// and subagents, unless Parameters.CoreTools names them.
+	// AllTools serves every registered tool. Otherwise tools are omitted that
+	// serve only fettle's own conversation: ask_user, write_todos,
+	// enter_plan_mode, exit_plan_mode, get_internal_docs, save_memory,
+	// tool_search and subagents, unless Parameters.CoreTools names them.
 	AllTools bool
-	// Client is the name by which the client calls itself, "" where it is unknown. It
-	// decides how long results may be: [ClientResultBytes], unless Parameters.Limits
-	// or the settings do. A Config that serves others too keeps the smallest limit.
+	// Client is the name that the client reports, "" if it is unknown. It
+	// determines the maximum length of results: [ClientResultBytes], unless
+	// Parameters.Limits or the settings set one. A Config that serves several
+	// clients uses the smallest limit.
 	Client string
-	// WatchFiles announces changes of instruction files as they happen, once the
-	// resources have been listed. It takes one watcher of the operating system's,
-	// of which there are not many; without one nothing is announced.
+	// WatchFiles announces changes of instruction files once the resources have
+	// been listed. It uses one watcher of the operating system, which are scarce;
+	// without one no changes are announced.
 	WatchFiles bool
 }
 
-// MCPService returns what serves the tools of c to an MCP client (EX-20). A call
-// goes through the scheduler, so that policy decides about it; what it asks of a
-// person is put to the client that calls, by [tools.HostOf], and to nobody else.
-// Several services of one Config share its file state and its approvals: a client
-// that is to have its own gets a Config of its own. The error is of code
-// not_initialized.
+// MCPService returns the service that offers c's tools to an MCP client. A call
+// goes through the scheduler, so that policy applies; its questions go only to
+// the client that calls, by [tools.HostOf]. Several services of one Config share
+// its file state and its approvals: give a client that requires its own state a
+// Config of its own. The error has code not_initialized.
 func (c *Config) MCPService(o MCPServiceOptions) (*mcp.Service, error) {
 	owned := o.Owned
 	if o.Stateless {
@@ -80,35 +80,37 @@ func (c *Config) MCPService(o MCPServiceOptions) (*mcp.Service, error) {
 	return serving.New(session, serving.Options{Stateless: o.Stateless, Alone: owned, AllTools: o.AllTools, WatchFiles: o.WatchFiles}), nil
 }
 
-// ClientLimit is how much text of one result an MCP client passes on to its model
-// whole. What is longer it cuts.
+// ClientLimit is the maximum size of a result that an MCP client passes on to its
+// model completely. Clients shorten longer results.
 type ClientLimit struct {
-	Client string // what the name begins with by which the client calls itself, in lower case
-	Bytes  int    // no more than the client's own limit, which counts characters
+	Client string // a lower-case prefix of the name that the client reports
+	Bytes  int    // at most the client's own limit, which counts characters
 }
 
-// DefaultResultBytes bounds the text of one result where nothing else does: of a
-// session in the same process, and of a client in no row of [ClientLimits].
+// DefaultResultBytes limits the text of one result if nothing else does: for a
+// session in the same process, and for a client without a row in [ClientLimits].
 const (
 	DefaultResultBytes       = 256 << 10
 	DefaultClientResultBytes = 8000
 )
 
-// ClientLimits returns the limits of known MCP clients. docs/mcp.md has the table.
+// ClientLimits returns the limits of known MCP clients. docs/mcp.md has the
+// table.
 func ClientLimits() []ClientLimit {
 	return []ClientLimit{
-		// gemini-cli, "gemini-cli-mcp-client-SERVER": of a result of more than 40,000
-		// characters it shows the first 8,000 and the last 32,000. Measured.
+		// gemini-cli, "gemini-cli-mcp-client-SERVER": of a result of more than
+		// 40,000 characters it shows the first 8,000 and the last 32,000.
+		// Measured.
 		{"gemini-cli", 36_000},
-		// qwen-code, "qwen-cli-mcp-client-SERVER": it shows about 2,500 characters of a
-		// long result. Measured.
+		// qwen-code, "qwen-cli-mcp-client-SERVER": it shows about 2,500
+		// characters of a long result. Measured.
 		{"qwen-cli", 2400},
 		{"qwen-code", 2400},
 	}
 }
 
-// ClientResultBytes returns how many bytes of text one result for an MCP client may
-// have that calls itself name; case does not matter, and "" is unknown.
+// ClientResultBytes returns the maximum number of bytes of one result for an MCP
+// client with the given name. Case is ignored, and "" is an unknown client.
 func ClientResultBytes(name string) int {
 	name = strings.ToLower(name)
 	rows := ClientLimits()
@@ -126,9 +128,9 @@ func (c *Config) limits() filestate.Limits {
 	return l
 }
 
-// fitClient bounds the results of a session by what an MCP client passes on, unless
-// the parameters or the settings bound them. A session that others use too keeps the
-// smaller limit.
+// fitClient limits the results of a session to the size that an MCP client passes
+// on, unless the parameters or the settings set a limit. A session with several
+// clients keeps the smaller limit.
 func (c *Config) fitClient(s *session, client string, alone bool) {
 	if c.params().Limits.ResultBytes != 0 {
 		return

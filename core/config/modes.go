@@ -21,15 +21,15 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
-// modeAtStart is the approval mode to begin with: what a call has set, else what
-// the parameters say.
+// modeAtStart returns the initial approval mode: the one set by a call, else that
+// of the parameters.
 func (c *Config) modeAtStart() (policy.ApprovalMode, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.startingMode()
 }
 
-// startingMode is modeAtStart; c.mu is held.
+// startingMode implements modeAtStart. The caller holds c.mu.
 func (c *Config) startingMode() (policy.ApprovalMode, error) {
 	p := c.params()
 	if c.modeCalled {
@@ -38,8 +38,8 @@ func (c *Config) startingMode() (policy.ApprovalMode, error) {
 	return p.permittedMode(p.cautious(p.ApprovalMode))
 }
 
-// permittedMode reads a mode and refuses what an untrusted directory may not have
-// (AR-27), and what the person has forbidden.
+// permittedMode validates a mode. It refuses yolo in an untrusted directory, and
+// modes forbidden by the user's protections.
 func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
 	mode, err := policy.ParseApprovalMode(string(m))
 	switch {
@@ -58,16 +58,16 @@ func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, 
 	return mode, nil
 }
 
-// ceiling is an approval mode that a settings file has brought while the family
-// runs: whoever has a less strict one takes it on, once. What is set later by a
-// call holds.
+// ceiling is an approval mode that a settings file has set while the family runs.
+// Each Config with a less strict mode adopts it, once. Later calls may change the
+// mode again.
 type ceiling struct {
 	mode   policy.ApprovalMode
 	origin string // path of the file, or "default"
 	turn   int64
 }
 
-// lower puts a ceiling over all modes of now.
+// lower sets a ceiling for the current modes of the family.
 func (f *family) lower(mode policy.ApprovalMode, origin string) {
 	next := &ceiling{mode: mode, origin: origin, turn: 1}
 	if now := f.ceiling.Load(); now != nil {
@@ -76,8 +76,8 @@ func (f *family) lower(mode policy.ApprovalMode, origin string) {
 	f.ceiling.Store(next) // by one reload at a time
 }
 
-// heedCeiling takes on a ceiling that is new, and reports whether the mode has
-// changed by it, which it announces then; c.mu is held.
+// heedCeiling adopts and announces a new ceiling, and reports whether that
+// changed the mode. The caller holds c.mu.
 func (c *Config) heedCeiling() bool {
 	now := c.family.ceiling.Load()
 	if now == nil || now.turn <= c.heeded {
@@ -91,15 +91,15 @@ func (c *Config) heedCeiling() bool {
 	}
 	switch {
 	case now.mode == policy.ModePlan:
-		c.beforePlan = "" // nothing looser comes back
+		c.beforePlan = "" // do not restore a less strict mode
 	case c.beforePlan != "" && apply.Stricter(now.mode, c.beforePlan):
 		c.beforePlan = now.mode
 	}
 	return changed
 }
 
-// lowerMode puts a mode of a file in force wherever a less strict one is, and
-// announces what is in force now.
+// lowerMode adopts the mode of a file in all Configs with a less strict one, and
+// announces the result.
 func (c *Config) lowerMode(mode policy.ApprovalMode, origin string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +109,9 @@ func (c *Config) lowerMode(mode policy.ApprovalMode, origin string) {
 	}
 }
 
-// cautious is a mode as it counts at the start of a session: where a file that
-// may forbid it could not be read, one that asks less than default is that.
+// cautious returns the initial mode for a requested one: if a file that may
+// forbid the mode could not be read, a mode less strict than default becomes
+// default.
 func (p *Parameters) cautious(m policy.ApprovalMode) policy.ApprovalMode {
 	mode, err := policy.ParseApprovalMode(string(m))
 	if len(p.unread) > 0 && err == nil && apply.Stricter(policy.ModeDefault, mode) {
@@ -119,13 +120,13 @@ func (p *Parameters) cautious(m policy.ApprovalMode) policy.ApprovalMode {
 	return m
 }
 
-// planMode is how a conversation's tools enter and leave plan mode (TO-18):
-// they change the mode of their own Config.
+// planMode lets a conversation's tools enter and leave plan mode: they change the
+// mode of their own Config.
 type planMode struct{ c *Config }
 
 func (p planMode) Mode() string { return string(p.c.ApprovalMode()) }
 
-// EnterPlan puts plan mode in force, where there is a way out of it again.
+// EnterPlan enters plan mode, if the model can leave it again.
 func (p planMode) EnterPlan(context.Context) error {
 	if !p.c.mayLeavePlan() {
 		return fault.New(fault.NoApprover, "config.enterPlan", "Plan mode was not entered: nobody is there who could approve the plan, so it could not be left.",
@@ -134,7 +135,7 @@ func (p planMode) EnterPlan(context.Context) error {
 	return p.c.SetApprovalMode(policy.ModePlan)
 }
 
-// mayLeavePlan reports whether somebody, or a rule, could let the model leave
+// mayLeavePlan reports whether an approver or a rule could let the model leave
 // plan mode.
 func (c *Config) mayLeavePlan() bool {
 	if c.bus.Listening(bus.TypeToolConfirmationRequest) {
@@ -147,19 +148,19 @@ func (c *Config) mayLeavePlan() bool {
 	return known && err == nil && d.Decision == policy.Allow
 }
 
-// LeavePlan puts the mode from before in force, but never yolo.
+// LeavePlan restores the mode before plan mode, but never yolo.
 func (p planMode) LeavePlan(context.Context) (string, error) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	p.c.heedCeiling()
-	if p.c.mode == policy.ModePlan { // unless somebody else has left it
+	if p.c.mode == policy.ModePlan { // unless it has been left already
 		p.c.changeMode(policy.ApprovalMode(plan.ModeAfter(string(p.c.beforePlan))))
 	}
 	return string(p.c.mode), nil
 }
 
-// planOfStranger reports whether plan mode is what the settings of a project
-// want that is not trusted, and nothing that the person has asked for.
+// planOfStranger reports whether the settings of an untrusted project, and not
+// the user, requested plan mode.
 func (c *Config) planOfStranger(sh *shared) bool {
 	if sh.settings == nil || c.params().Trust == trust.Trusted {
 		return false
@@ -170,8 +171,8 @@ func (c *Config) planOfStranger(sh *shared) bool {
 	return !asked && sh.settings.current().OriginOf(keyMode).Layer == settings.LayerProject
 }
 
-// plansDir is the directory of plans, which plan mode may write to (CR-22): that of
-// an extension, where one names some when the session begins.
+// plansDir returns the directory of plans, to which plan mode may write: that of
+// an extension, if one sets it when the session begins.
 func (c *Config) plansDir(target string) string {
 	if dir := c.family.extensions.PlansDir(); dir != "" {
 		return dir
@@ -179,9 +180,9 @@ func (c *Config) plansDir(target string) string {
 	return filepath.Join(target, c.params().Layout.Dir, plansFolder)
 }
 
-// hidden names the tools that are of no use now: the way into the mode that is
-// in force, or out of one that is not, and what somebody has to answer where
-// nobody listens.
+// hidden returns the names of tools that have no use at the moment: entering the
+// current mode, leaving another mode, and asking the user when no front end
+// listens.
 func (c *Config) hidden() []string {
 	names := plan.Hidden(string(c.ApprovalMode()))
 	if !c.bus.Listening(bus.TypeToolConfirmationRequest) {
@@ -193,8 +194,8 @@ func (c *Config) hidden() []string {
 	return names
 }
 
-// Todos returns the todo list of this conversation, as write_todos has left it;
-// nil where it is empty.
+// Todos returns the conversation's todo list as set by write_todos; nil if it is
+// empty.
 func (c *Config) Todos() ([]tools.Todo, error) {
 	s, err := c.own("Todos")
 	if err != nil {
@@ -203,20 +204,21 @@ func (c *Config) Todos() ([]tools.Todo, error) {
 	return s.todos.List(), nil
 }
 
-// hatchAtStart is the hatch's first position: parameter, then environment.
+// hatchAtStart returns the initial state of the kill switch: the parameter, else
+// the environment variable.
 func hatchAtStart(p *Parameters) bool {
 	if p.FileReadCacheDisabled != nil {
 		return *p.FileReadCacheDisabled
 	}
-	if p.Getenv == nil || p.Settings != nil { // these know the variable
+	if p.Getenv == nil || p.Settings != nil { // Settings include the variable
 		return false
 	}
 	on, err := strconv.ParseBool(p.Getenv(p.Layout.EnvPrefix + "FILE_READ_CACHE_DISABLED"))
 	return err == nil && on
 }
 
-// hatch is the switch that turns the file-read cache off (RC-28). A derived
-// Config's follows its parent's until it has a position of its own (RC-30).
+// hatch is the kill switch of the file-read cache. That of a derived Config
+// follows its parent's until it is set itself.
 type hatch struct {
 	parent *hatch        // nil for a Config made by New
 	turns  *atomic.Int64 // of the family
@@ -231,7 +233,7 @@ func (h *hatch) set(disabled bool) {
 	h.own.Store(&p)
 }
 
-// position returns the position in force.
+// position returns the current state.
 func (h *hatch) position() filestate.Hatch {
 	for ; h != nil; h = h.parent {
 		if p := h.own.Load(); p != nil {
@@ -241,14 +243,14 @@ func (h *hatch) position() filestate.Hatch {
 	return filestate.Hatch{}
 }
 
-// The keys of the knobs, by which changes are announced.
+// Keys under which changes are announced.
 const (
 	keyMode  = apply.KeyMode
 	keyModel = "model.name"
 	keyHatch = apply.KeyHatch
 )
 
-// changeMode puts a mode in force and announces it; c.mu is held.
+// changeMode sets the mode and announces it. The caller holds c.mu.
 func (c *Config) changeMode(mode policy.ApprovalMode) {
 	c.heedCeiling()
 	before := c.mode
@@ -259,7 +261,7 @@ func (c *Config) changeMode(mode policy.ApprovalMode) {
 	}
 }
 
-// setMode changes the mode; c.mu is held.
+// setMode sets the mode. The caller holds c.mu.
 func (c *Config) setMode(mode policy.ApprovalMode) {
 	switch {
 	case mode != policy.ModePlan:
@@ -270,17 +272,17 @@ func (c *Config) setMode(mode policy.ApprovalMode) {
 	c.mode, c.planAsked = mode, false
 }
 
-// announce tells front ends of a value that is in force from now on; c.mu is
-// held, so that messages come in the order of the changes.
+// announce publishes the new value of a key to front ends. The caller holds c.mu,
+// so that messages have the order of the changes.
 func (c *Config) announce(key string, value any, origin string) {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return // values of settings can be written
+		return // values of settings can be encoded
 	}
-	_ = c.bus.Publish(bus.ConfigChanged{SessionID: c.sessionID, Subagent: c.subagent, Key: key, Value: text, Origin: origin}) // a closed bus has nobody to tell
+	_ = c.bus.Publish(bus.ConfigChanged{SessionID: c.sessionID, Subagent: c.subagent, Key: key, Value: text, Origin: origin}) // a closed bus has no subscribers
 }
 
-// ApprovalMode returns the mode in force.
+// ApprovalMode returns the current mode.
 func (c *Config) ApprovalMode() policy.ApprovalMode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -289,10 +291,10 @@ func (c *Config) ApprovalMode() policy.ApprovalMode {
 }
 
 // SetApprovalMode changes the mode from the next call on, and announces it as
-// bus.ConfigChanged. The error is of code invalid_config, or untrusted_folder
-// where yolo is refused (AR-27).
+// bus.ConfigChanged. The error has code invalid_config, or untrusted_folder if
+// yolo is refused.
 func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
-	c.mu.Lock() // first, as Initialize judges the mode under it once it knows what is permitted
+	c.mu.Lock() // before the check, because Initialize checks the mode under the lock once it knows the permitted ones
 	defer c.mu.Unlock()
 	mode, err := c.params().permittedMode(m)
 	if err != nil {
@@ -309,14 +311,14 @@ func (c *Config) Model() string {
 	return c.modelInForce()
 }
 
-// modelInForce is Model; c.mu is held.
+// modelInForce implements Model. The caller holds c.mu.
 func (c *Config) modelInForce() string {
 	return cmp.Or(c.model, c.params().Model, "auto")
 }
 
 // SetModel changes the model of this conversation from the next turn on, and
-// announces it as bus.ConfigChanged. "" is the one that Parameters or settings
-// name.
+// announces it as bus.ConfigChanged. "" restores the model of the Parameters or
+// settings.
 func (c *Config) SetModel(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,13 +329,13 @@ func (c *Config) SetModel(name string) {
 	}
 }
 
-// SetFileReadCacheDisabled turns the file-read cache off or on again, from the
-// next check on, and announces it as bus.ConfigChanged. Turning it off empties
-// it, so that turning it on starts from nothing (RC-29). Derived Configs without
-// a setting of their own follow.
+// SetFileReadCacheDisabled turns the file-read cache off or on, from the next
+// check on, and announces it as bus.ConfigChanged. Turning it off empties it, so
+// that it is empty when it is turned on again. Derived Configs without a value of
+// their own follow.
 func (c *Config) SetFileReadCacheDisabled(disabled bool) { c.turnHatch(disabled, "") }
 
-// turnHatch turns the hatch as origin says, the path of a file or "" for a call.
+// turnHatch sets the kill switch. origin is the path of a file, or "" for a call.
 func (c *Config) turnHatch(disabled bool, origin string) {
 	c.mu.Lock()
 	changed := c.hatch.position().Disabled != disabled

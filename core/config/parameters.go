@@ -31,184 +31,189 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
-// Parameters make a [Config]. TargetDir is required; the zero value of any
+// Parameters configures a [Config]. TargetDir is required; the zero value of any
 // other field is a sensible session.
 type Parameters struct {
-	// Settings are read at Initialize and give a value to the fields below that
-	// are zero (CF-01); a field that is not zero goes before all layers, and one
-	// of FileFiltering, Commands and WebFetch by itself. A program puts its flags
-	// into Settings.Flags, so that [Config.SettingOrigins] tells of them. Layout,
-	// HomeDir, ProjectDir, Trusted, Undecided, Confined and DefaultTools need not
-	// be set: they are those of the Parameters. Mistakes in files are no error,
-	// see [Config.SettingsProblems], but of what protects somebody and is not
-	// there: a confinement, and files of policyPaths. nil: no settings file, .env
-	// file or environment variable is read, Getenv aside. What is said below of a
-	// zero value that the settings may give holds where they do not.
+	// Settings configures the settings layers, which Initialize reads to set the
+	// fields below that are zero. A field that is not zero takes precedence over
+	// all layers; so do single fields of FileFiltering, Commands and WebFetch. A
+	// program passes its flags in Settings.Flags, so that [Config.SettingOrigins]
+	// reports them. Layout, HomeDir, ProjectDir, Trusted, Undecided, Confined and
+	// DefaultTools of the options need not be set: New derives them from the
+	// Parameters. Mistakes in files are not errors, see
+	// [Config.SettingsProblems], except for a missing protection: a confinement,
+	// or files of policyPaths. nil: no settings file, .env file or environment
+	// variable is read, except through Getenv. The zero values described below
+	// apply if the settings do not set the field.
 	Settings *settings.Options
 	// WatchSettings reads the settings again once after Initialize, and when one
 	// of their files changes, until Close; see [Config.ReloadSettings].
 	WatchSettings bool
 
 	SessionID   string   // "": a random one
-	TargetDir   string   // directory that relative paths count from, and first of the workspace
-	IncludeDirs []string // further directories of the workspace; nil: the settings', else none; empty: none
+	TargetDir   string   // directory that relative paths are resolved against, and first of the workspace
+	IncludeDirs []string // further directories of the workspace; nil: those of the settings, else none; empty: none
 
-	Layout  layout.Layout // zero: layout.Fettle(); else it must have a Name
-	HomeDir string        // where the user's settings directory lies; "": os.UserHomeDir
-	// Getenv looks up the layout's environment variables where there are no
-	// Settings, whose Environ has them; nil: there are none.
+	Layout  layout.Layout // zero: layout.Fettle(); otherwise it must have a Name
+	HomeDir string        // directory that contains the user's settings directory; "": os.UserHomeDir
+	// Getenv looks up the layout's environment variables if Settings is nil;
+	// otherwise Settings.Environ provides them. nil: no variables are set.
 	Getenv func(name string) string
 
-	ApprovalMode policy.ApprovalMode // "": the settings', else default
-	Model        string              // "": the settings', else auto, the program's choice
-	// CoreTools are the built-ins to register, exactly: `name`, or
-	// `run_shell_command(prefix)`, which denies every command that does not begin
-	// so. Any other entry with brackets selects nothing. nil: the settings', else the
-	// default set; empty: none.
+	ApprovalMode policy.ApprovalMode // "": that of the settings, else default
+	Model        string              // "": that of the settings, else auto, the program's choice
+	// CoreTools lists the built-in tools to register: `name`, or
+	// `run_shell_command(prefix)`, which denies every command without that
+	// prefix. Any other entry with brackets selects nothing. nil: those of the
+	// settings, else the default set; empty: none.
 	CoreTools []string
-	// AllowedTools may run without asking: `name`, or `run_shell_command(prefix)`
-	// (CR-26). nil: the settings', else none; empty: none.
+	// AllowedTools lists tools that run without approval: `name`, or
+	// `run_shell_command(prefix)`. nil: those of the settings, else none; empty:
+	// none.
 	AllowedTools []string
-	// ExcludeTools are not registered, and denied; they win over CoreTools. nil:
-	// the settings', else none; empty: none, whatever settings say later.
+	// ExcludeTools lists tools that are denied and not registered; it takes
+	// precedence over CoreTools. nil: those of the settings, else none; empty:
+	// none, even if the settings change.
 	ExcludeTools []string
-	// CoreFrom, AllowedFrom and ExcludedFrom tell users where entries of those lists were
-	// given, by entry. One that is not there is told to come from the flag of the
-	// list's name. They go with their lists: where the settings give these, they
-	// give the places too.
+	// CoreFrom, AllowedFrom and ExcludedFrom contain the positions of the entries
+	// of those lists, by entry, for display. An entry without one is attributed
+	// to the flag of the list's name. Lists from the settings bring their own
+	// positions.
 	CoreFrom, AllowedFrom, ExcludedFrom map[string]Place
-	// ConfirmationRequired are tools, in the form of AllowedTools, that are asked
-	// about even where AllowedTools, a rule of the user's or yolo allows them. nil:
-	// the settings', else none; empty: none.
+	// ConfirmationRequired lists tools, in the form of AllowedTools, that require
+	// approval even if AllowedTools, a rule of the user or yolo allows them. nil:
+	// those of the settings, else none; empty: none.
 	ConfirmationRequired []string
-	ConfirmationFrom     map[string]Place // where its entries were given
-	Protections          Protections      // what cannot be done in the session
+	ConfirmationFrom     map[string]Place // positions of its entries
+	Protections          Protections      // restrictions of the session
 
-	// PolicyPaths are files and directories of rules that take the place of the
-	// user's policies.toml and policies directory; saved approvals are read
-	// besides. One that is not there is an error of Initialize, as rules that
-	// protect would be missing; what is wrong in one is among
-	// [Config.PolicyProblems]. nil: the settings', else those of the user's
-	// settings directory; empty: none.
+	// PolicyPaths lists files and directories of rules that replace the user's
+	// policies.toml and policies directory; saved approvals are read in addition.
+	// A missing one is an error of Initialize, because protecting rules would be
+	// missing; problems in one are among [Config.PolicyProblems]. nil: those of
+	// the settings, else those of the user's settings directory; empty: none.
 	PolicyPaths []string
-	Rules       []policy.Rule // the embedder's own, beside those of the files
+	Rules       []policy.Rule // the embedder's own, in addition to those of files
 	Trust       trust.State   // whether the directory is trusted; zero: undecided, so that the project's own rules can only tighten
-	// TrustOf, where it is not nil, decides instead of Trust, which then says
-	// nothing: until Initialize the directory is undecided. Initialize calls it
-	// with the directories of the workspace, the target first, as absolute paths: once
-	// before the settings are read and, if there are any, again when all directories
-	// are known. Its error is that of Initialize. Unless Settings.Above is set it
-	// is asked as well of a directory above the target that holds a .env file; an
-	// error counts as no trust then.
+	// TrustOf decides on trust instead of Trust, unless it is nil; until
+	// Initialize the directory is undecided then. Initialize calls it with the
+	// absolute paths of the workspace's directories, the target first: once
+	// before the settings are read and, if there are any, again when all
+	// directories are known. Its error is that of Initialize. Unless
+	// Settings.Above is set it is also called for a directory above the target
+	// that holds a .env file; an error means untrusted then.
 	TrustOf func(ctx context.Context, folders []string) (trust.State, error)
-	// TrustInherited says that the target is trusted as a directory above it is: hooks
-	// of its project then run once they are approved. Otherwise the first that are
-	// there are approved as they are.
+	// TrustInherited states that the target is trusted because a directory above
+	// it is: hooks of its project then run only once they are approved. Otherwise
+	// the first hooks found are approved automatically.
 	TrustInherited bool
 
-	// Tools are the embedder's own, registered beside the built-ins, whatever
-	// CoreTools says, and shared with derived Configs.
+	// Tools are the embedder's own. They are registered in addition to the
+	// built-ins, regardless of CoreTools, and shared with derived Configs.
 	Tools []tools.DeclarativeTool
-	// Bind makes those tools of the embedder's own that need a conversation's
-	// services, as the built-ins do. It is called once for each Config, derived
-	// ones included, when its services are made, so that no tool reaches another
-	// conversation (RC-26); it must not call the Config. The tools must have the
-	// zero Origin; like Tools they are registered whatever CoreTools says. Its
+	// Bind creates those tools of the embedder that require a conversation's
+	// services, as the built-ins do. It is called once for each Config, including
+	// derived ones, when its services are created, so that no tool reaches
+	// another conversation; it must not call the Config. The tools must have the
+	// zero Origin; like Tools they are registered regardless of CoreTools. Its
 	// error is that of Initialize, or of the derived Config's accessors.
 	Bind func(Services) ([]tools.DeclarativeTool, error)
-	// ToolCommands declare and run further tools, Discover finds some, both at
-	// Initialize. Zero ToolCommands: the settings', else none.
+	// ToolCommands declares and runs further tools, and Discover finds some, both
+	// at Initialize. Zero ToolCommands: those of the settings, else none.
 	ToolCommands ToolCommands
 	Discover     []func(ctx context.Context) ([]tools.DeclarativeTool, error)
-	// DeferSchemasAbove is how many bytes the declarations of MCP servers' and
-	// discovered tools may have together before they are held back; see
-	// [catalog.Catalog]. 0: the settings', else [catalog.DefaultAbove]; negative:
-	// they never are.
+	// DeferSchemasAbove is the total size in bytes of the declarations of MCP and
+	// discovered tools above which they are deferred; see [catalog.Catalog]. 0:
+	// that of the settings, else [catalog.DefaultAbove]; negative: they are never
+	// deferred.
 	DeferSchemasAbove int
 
-	FileFiltering FileFiltering // which files the tools find; what is zero in it is the settings'
+	FileFiltering FileFiltering // which files the tools find; the settings set its zero fields
 
-	Commands Commands // how run_shell_command runs commands; what is zero in it is the settings'
+	Commands Commands // how run_shell_command runs commands; the settings set its zero fields
 
-	// WebFetch says how web_fetch reaches pages. What is zero in it is the
-	// settings', else public addresses alone, without a proxy.
+	// WebFetch configures how web_fetch reaches pages. The settings set its zero
+	// fields; the default is public addresses only, without a proxy.
 	WebFetch webfetch.Options
-	// WebSearch searches for web_search and is closed by whoever made it. nil: the
-	// service of the settings, or of a key in their variables, which the Config
-	// closes, else there is no such tool (TO-12).
+	// WebSearch provides the searches of web_search; the caller closes it. nil:
+	// the service of the settings, or one whose key is in their variables, which
+	// the Config closes; without either the tool is not registered.
 	WebSearch web.Searcher
 
-	// FileReadCacheDisabled is the hatch (RC-29); nil: the settings decide, or
-	// without them the environment variable FILE_READ_CACHE_DISABLED of the layout.
+	// FileReadCacheDisabled is the kill switch of the file-read cache; nil: the
+	// settings decide or, without them, the layout's environment variable
+	// FILE_READ_CACHE_DISABLED.
 	FileReadCacheDisabled *bool
-	// RequireSeen makes a matching hash alone no proof (KH-26).
+	// RequireSeen does not accept a matching hash alone as proof that the model
+	// has seen the file.
 	RequireSeen bool
-	// NoSession says that nothing lasts from one call to the next: there are no
+	// NoSession states that no state is kept between calls: there are no
 	// placeholders and no background processes, and a change of an existing file
-	// needs its hash; without one it is refused for the reason no_session (EX-20).
+	// requires its hash; without one it is refused for the reason no_session.
 	NoSession bool
-	// Limits bound what reads and results of changes show. Zero fields are their
-	// defaults; a ChangedRegionsAbove of 0 is the settings', else the layout's: 16 KiB,
-	// or never where it has FullContent. A negative one means never. A
-	// ResultBytes of 0 is the settings', else 256 KiB or what fits the client of an
-	// [Config.MCPService]; a negative one is no limit.
+	// Limits bounds the output of reads and the results of changes. Zero fields
+	// are their defaults; a ChangedRegionsAbove of 0 is that of the settings,
+	// else the layout's: 16 KiB, or never for a layout with FullContent. A
+	// negative one means never. A ResultBytes of 0 is that of the settings, else
+	// 256 KiB or the limit of the client of a [Config.MCPService]; a negative one
+	// means no limit.
 	Limits filestate.Limits
 
-	// Models find the model of a name. nil: Providers decide.
+	// Models resolves the name of a model. nil: Providers decides.
 	Models model.Source
-	// Providers make Models of the variables of the environment, those of .env
-	// files among them, once Initialize has read the settings; core/standard knows
-	// the providers. nil, without Models: there is no [Config.Client].
+	// Providers creates Models from the environment variables, including those of
+	// .env files, once Initialize has read the settings; core/standard provides
+	// one. nil, without Models: there is no [Config.Client].
 	Providers    func(Variables) model.Source
 	Conversation Conversation
 	Agents       Agents       // subagents
-	Extensions   Extensions   // what the person has installed
+	Extensions   Extensions   // the user's installed extensions
 	Skills       Skills       // instructions for kinds of work
-	Instructions Instructions // which files steer the model
+	Instructions Instructions // which files contain instructions for the model
 	MCP          MCP          // servers whose tools the session has
 	Hooks        Hooks        // what runs at the session's events
-	// Checkpoints keep what files hold before calls change them.
+	// Checkpoints keeps the content of files before calls change them.
 	Checkpoints Checkpointing
-	// Secrets are values that do not appear in logs and recordings; those shorter
-	// than 6 bytes are not looked for.
+	// Secrets are values that are masked in logs and recordings; values shorter
+	// than 6 bytes are not masked.
 	Secrets []string
-	// SecretsFound is told further ones before they are used: the sensitive settings
-	// of extensions, also of those that come later. It is called from one goroutine
-	// at a time. nil: nobody is.
+	// SecretsFound is called with further secrets before they are used: the
+	// sensitive settings of extensions, including those added later. Calls are
+	// sequential. nil: it is not called.
 	SecretsFound func(values ...string)
 
-	// Before and After take part in each call, in this order: see
-	// [scheduler.Options]. Derived Configs have them too.
+	// Before and After run in each call, in this order: see [scheduler.Options].
+	// Derived Configs share them.
 	Before []scheduler.Before
 	After  []scheduler.After
-	// Observe is told of each call, of those of derived Configs too.
+	// Observe observes each call, including those of derived Configs.
 	Observe []scheduler.Observe
 
 	// Bus carries questions, answers and events; a front end subscribes to it.
-	// With nobody subscribed to questions an ask is a refusal. nil: the Config
-	// makes one, and closes it at Close; see [Config.MessageBus].
+	// Without a subscriber to questions, a required approval is a refusal. nil:
+	// the Config creates one, and closes it at Close; see [Config.MessageBus].
 	Bus      *bus.MessageBus
-	OnDefect func(err error)  // a tool's mistakes, with stack; nil: logged
+	OnDefect func(err error)  // receives defects of tools, with stack; nil: logged
 	Logger   *slog.Logger     // nil: nothing is logged
 	Now      func() time.Time // nil: time.Now
-	// DebugMode asks for logs in detail, of what is sent to a model too. The Config
-	// hands it on as [Config.DebugMode] and does nothing else with it: which levels
-	// are kept is for the Logger.
+	// DebugMode requests detailed logs, including requests to the model. The
+	// Config only reports it as [Config.DebugMode]: the Logger decides which
+	// levels are kept.
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none
 
 	// variables are those of the environment and of .env files; set by New
-	// where there are no Settings, else by Initialize.
+	// without Settings, else by Initialize.
 	variables       Variables
-	checkpointTalks bool // the settings say that a conversation keeps what files hold
-	// unread are whole files of the person's or the machine's that are there and
-	// not in force, though they may hold something that protects.
+	checkpointTalks bool // the settings enable checkpoints of a conversation
+	// unread lists files of the user or the machine that exist but could not be
+	// read, although they may contain protections.
 	unread []fault.Problem
 }
 
-// complete refuses what no session can be made of, fills in what needs no settings, and
-// takes copies of what the caller may change.
+// complete validates the parameters, sets defaults that need no settings, and
+// copies values that the caller may modify.
 func (p *Parameters) complete() error {
 	if p.TargetDir == "" {
 		return fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the directory to work in.")
@@ -224,7 +229,7 @@ func (p *Parameters) complete() error {
 		p.Limits.ChangedRegionsAbove = -1
 	}
 	if p.TrustOf != nil {
-		p.Trust = trust.Undecided // until it has been asked
+		p.Trust = trust.Undecided // until TrustOf has been called
 	}
 	if p.Settings != nil {
 		o := *p.Settings
@@ -252,57 +257,56 @@ func (p *Parameters) complete() error {
 	return nil
 }
 
-// DeriveParameters are what a derived Config has of its own; zero fields are
-// the parent's.
+// DeriveParameters configures a derived Config; zero fields are the parent's.
 type DeriveParameters struct {
-	// Subagent is the name that rules know the subagent by; "" is the parent's.
+	// Subagent is the name of the subagent in rules; "" is the parent's.
 	Subagent string
-	// ApprovalMode, where empty, is the mode that the parent has when Derive is
-	// called: a snapshot. What is later set in the parent does not reach the
-	// derived Config, so whoever takes a permission back has to set it in both.
+	// ApprovalMode, if empty, is the parent's mode at the time of Derive. Later
+	// changes in the parent do not reach the derived Config, so a caller that
+	// withdraws a permission has to set it in both.
 	ApprovalMode          policy.ApprovalMode
-	Model                 string   // "": that of the parent when Derive is called
+	Model                 string   // "": that of the parent at the time of Derive
 	CoreTools             []string // nil: the parent's; an entry with brackets counts only if it is one of these
-	ExcludeTools          []string // added to the parent's; whole tools, whatever stands in brackets
-	FileReadCacheDisabled *bool    // nil: follows the parent's, now and later (RC-30)
-	// OwnBus gives the derived Config a message bus of its own, so that what its
-	// calls ask and print reaches nobody but who subscribes there. What the parent
-	// shares with it, as MCP servers, still asks on the parent's.
+	ExcludeTools          []string // added to the parent's; whole tools, brackets are ignored
+	FileReadCacheDisabled *bool    // nil: follows the parent's, also later
+	// OwnBus gives the derived Config a message bus of its own, so that questions
+	// and output of its calls reach only subscribers of that bus. Shared services
+	// of the parent, such as MCP servers, still ask on the parent's.
 	OwnBus bool
-	// NoSession is that of Parameters; true also where the parent's is.
+	// NoSession is as in Parameters; it is also true if the parent's is.
 	NoSession bool
 }
 
-// Protections keep the person who runs a session from going too far. The zero
-// value forbids nothing; what the settings forbid is forbidden besides.
+// Protections restricts a session. The zero value forbids nothing; restrictions
+// of the settings apply in addition.
 type Protections struct {
-	NoYolo        bool // the approval mode yolo is refused
-	NoAlwaysAllow bool // approvals hold for one call; those saved before do not count
-	NoSaving      bool // approvals hold for the session at the longest
+	NoYolo        bool // refuses the approval mode yolo
+	NoAlwaysAllow bool // approvals apply to one call; saved ones are ignored
+	NoSaving      bool // approvals last for the session at most
 }
 
-// Variables returns the value of an environment variable, "" for one that is not
-// set, and whether a .env file of the project gives it.
+// Variables returns the value of an environment variable, "" if it is not set,
+// and whether a .env file of the project sets it.
 type Variables func(name string) (value string, ofProject bool)
 
-// Place is where somebody gave an entry of a list.
+// Place is the position of an entry of a list.
 type Place struct {
-	Source string // as the path of a file
+	Source string // for example the path of a file
 	Line   int    // 1-based; 0: the source as a whole
-	Rule   string // names the rule that the entry is; "": a name made of the entry
+	Rule   string // name of the rule for the entry; "": derived from the entry
 }
 
-// String returns SOURCE:LINE, or SOURCE where there is no line.
+// String returns SOURCE:LINE, or SOURCE without a line.
 func (p Place) String() string { return toolrules.Place(p).String() }
 
-// FileFiltering says which files glob, search_file_content, list_directory and
-// read_many_files find (CF-04). The zero value goes by .gitignore and by the
-// layout's own ignore file.
+// FileFiltering configures which files glob, search_file_content, list_directory
+// and read_many_files find. The zero value applies .gitignore and the layout's
+// own ignore file.
 type FileFiltering struct {
-	NoGitIgnore bool     // .gitignore and .git/info/exclude do not count
-	NoOwnIgnore bool     // the layout's ignore file does not count
-	CustomFiles []string // more ignore files; see [discovery.Options]
-	MaxFiles    int      // how many files one answer holds; zero or less: [discovery.DefaultMaxFiles]
+	NoGitIgnore bool     // ignore .gitignore and .git/info/exclude
+	NoOwnIgnore bool     // ignore the layout's ignore file
+	CustomFiles []string // additional ignore files; see [discovery.Options]
+	MaxFiles    int      // maximum number of files in one answer; zero or less: [discovery.DefaultMaxFiles]
 }
 
 func (f FileFiltering) options(own string) discovery.Options {
@@ -312,9 +316,9 @@ func (f FileFiltering) options(own string) discovery.Options {
 	return discovery.Options{IgnoreFile: own, CustomFiles: f.CustomFiles, NoGitIgnore: f.NoGitIgnore, MaxFiles: f.MaxFiles}
 }
 
-// Services are what a Config lends to tools that are bound to it: FileState,
-// Mutations, Tracker and Processes are its own, Workspace and Finder those of all Configs
-// derived from one. They are usable until the Config is closed.
+// Services are the services of a Config for the tools bound to it: FileState,
+// Mutations, Tracker and Processes are its own, Workspace and Finder are shared
+// by all Configs derived from one. They are valid until the Config is closed.
 type Services struct {
 	Workspace *workspace.Workspace
 	FileState *filestate.Service
@@ -324,24 +328,23 @@ type Services struct {
 	Processes *process.Service
 }
 
-// Seams are where a test takes part in a session. Each is called on the
-// goroutine of the tool call, if it does not say otherwise, and a nil one is not
-// called. Derived Configs have
-// their parent's.
+// Seams are the points at which a test intervenes in a session. Each is called on
+// the goroutine of the tool call, unless documented otherwise, and a nil one is
+// not called. Derived Configs share their parent's.
 type Seams struct {
-	// Read is called at the named moments of a read (TE-08).
+	// Read is called at the named moments of a read.
 	Read func(filestate.Window, workspace.Path)
-	// Mutation is called at the named moments of a change (TE-08).
+	// Mutation is called at the named moments of a change.
 	Mutation func(mutation.Window, workspace.Path)
-	// Commit is called at each step of a commit; its error ends the commit
-	// there, as a failing disk would.
+	// Commit is called at each step of a commit; its error ends the commit there,
+	// like a failing disk.
 	Commit func(commit.Step) error
-	// Reload is called after each reload that WatchSettings brings, the first of
-	// which is that of the beginning, on a goroutine of its own.
+	// Reload is called after each reload caused by WatchSettings, including the
+	// initial one, on a goroutine of its own.
 	Reload func()
-	// Checkpoint is called at each step of keeping what files hold; its error is
-	// that of a failing disk.
+	// Checkpoint is called at each step of keeping files; its error acts like a
+	// failing disk.
 	Checkpoint func(checkpoint.Step) error
-	// Apply takes the place of patch.ApplyStrict (FS-39).
+	// Apply replaces patch.ApplyStrict.
 	Apply patch.Applier
 }

@@ -21,10 +21,11 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// plansFolder holds plans, below the project's settings directory.
+// plansFolder is the name of the directory of plans below the project's settings
+// directory.
 const plansFolder = "plans"
 
-// loadRules puts the policy of the session in force.
+// loadRules loads the policy of the session.
 func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules.Rules, error) {
 	p := c.params()
 	userDir, _ := c.userDir() // "": there is none
@@ -45,8 +46,8 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	return r, r.Apply(ctx, c.brought(), c.servers().Names())
 }
 
-// protectedPaths are the protected paths that this session has beside those of the
-// table.
+// protectedPaths returns the session's protected paths in addition to those of
+// the table.
 func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 	p := c.params()
 	own := policy.ProtectedPath{What: "the session's settings", Why: "later sessions take rules, hooks and servers from them"}
@@ -63,8 +64,8 @@ func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 	return []policy.ProtectedPath{own, steering}
 }
 
-// rulesOfParameters are the rules that come from lists of tools and servers, and from
-// the embedder.
+// rulesOfParameters returns the rules derived from lists of tools and servers,
+// and those of the embedder.
 func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 	p := c.params()
 	allowed, err := toolrules.Listed(p.AllowedTools, placesIn(p.AllowedFrom, "--allowed-tools"), toolrules.Allowed)
@@ -80,8 +81,8 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 		toolrules.Exclusions(p.ExcludeTools, placesIn(p.ExcludedFrom, "--exclude-tools"))), nil
 }
 
-// placesIn tells where the entries of a list were given: by the flag where from does
-// not say.
+// placesIn returns a function for the positions of the entries of a list. An
+// entry without a position in from is attributed to the flag.
 func placesIn(from map[string]Place, flag string) func(entry string) toolrules.Place {
 	return func(entry string) toolrules.Place {
 		if place, ok := from[entry]; ok {
@@ -91,7 +92,7 @@ func placesIn(from map[string]Place, flag string) func(entry string) toolrules.P
 	}
 }
 
-// situate fills in what the session knows of a call.
+// situate adds the facts of the session to a call.
 func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Subagent, call.Within = c.subagent, nil
 	for _, d := range c.agents {
@@ -107,8 +108,7 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 }
 
 // mayShow reports whether read_file would show a file to this agent without
-// asking anybody or anything (PR-29): where a safety checker is due, it would
-// not.
+// approval and without a safety checker.
 func (c *Config) mayShow(sh *shared, path string) bool {
 	args, err := json.Marshal(map[string]string{"file_path": path})
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Config) mayShow(sh *shared, path string) bool {
 	return d.Decision == policy.Allow && len(d.Checkers) == 0
 }
 
-// PolicyEngine returns the rules in force. Derived Configs share it.
+// PolicyEngine returns the current rules. Derived Configs share it.
 func (c *Config) PolicyEngine() (*policy.Engine, error) {
 	sh, err := c.services("PolicyEngine")
 	if err != nil {
@@ -134,11 +134,12 @@ func (c *Config) PolicyEngine() (*policy.Engine, error) {
 	return sh.rules.Engine, nil
 }
 
-// Decide says what the rules in force decide about a call in this session's
-// directory, as the scheduler would ask them: directories and links are filled in, and
-// the call is of an untrusted directory if it says so or the session's is one. The
-// rest is taken as it is, what confines the command too. For a call of a tool
-// with its arguments see [scheduler.Scheduler.Explain].
+// Decide returns the policy's decision about a call in this session's directory,
+// as the scheduler would request it: directories and links are filled in, and the
+// call is from an untrusted directory if call states that or the session's
+// directory is untrusted. The other fields are used unchanged, including the
+// confinement of the command. For a call of a tool with its arguments see
+// [scheduler.Scheduler.Explain].
 func (c *Config) Decide(call policy.Call) (policy.Decision, error) {
 	sh, err := c.services("Decide")
 	if err != nil {
@@ -163,8 +164,8 @@ func (c *Config) PolicyFiles() ([]rulefile.File, error) {
 	return sh.rules.Files(), nil
 }
 
-// PolicyProblems returns what is wrong in policy files. What a problem speaks
-// of is not in force, the rest is.
+// PolicyProblems returns the problems in policy files. The parts they refer to
+// are ignored; the rest applies.
 func (c *Config) PolicyProblems() ([]fault.Problem, error) {
 	sh, err := c.services("PolicyProblems")
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// ProjectPowers lists what the files of the project in p.TargetDir do once its
-// directory is trusted and do not do before: settings, variables of .env files,
-// rules that allow, slash commands, agents and skills, in this order; and behind
-// the variables which tools they switch off, which they do in any case. Of a
-// directory outside of the project, which trust alone does not cover, Outside is
-// set. It reads the files as they are now, and starts, runs and connects to
-// nothing. Errors are of code invalid_config or cancelled.
+// ProjectPowers returns the effects that the files of the project in p.TargetDir
+// have only once its directory is trusted: settings, variables of .env files,
+// rules that allow, slash commands, agents and skills, in this order; and, after
+// the variables, the tools that they disable, which takes effect in any case.
+// Outside is set for a directory outside of the project, which trust alone does
+// not cover. It reads the current files, and starts, runs and connects to
+// nothing. Errors have code invalid_config or cancelled.
 func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) {
 	if reflect.ValueOf(p.Layout).IsZero() {
 		p.Layout = layout.Fettle()
@@ -47,11 +47,11 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 	})
 }
 
-// ProjectPowers lists what the settings file and the .env files of the project do
-// in this session because their directories are trusted; what has no effect here,
-// as a directory outside of the project without an approval, is left out.
-// Of a project that is not trusted it lists variables of a trusted directory above
-// it alone. The error is of code not_initialized.
+// ProjectPowers returns the effects in this session of the project's settings
+// file and .env files that require trusted directories. Entries without an effect
+// are omitted, for example a directory outside of the project without an
+// approval. For an untrusted project it returns only the variables of a trusted
+// directory above it. The error has code not_initialized.
 func (c *Config) ProjectPowers() ([]settings.Power, error) {
 	r, err := c.settingsResult("ProjectPowers")
 	if err != nil {
@@ -71,8 +71,8 @@ func (c *Config) ProjectPowers() ([]settings.Power, error) {
 	return kept, nil
 }
 
-// ProjectSwitches lists the settings by which the project switches tools, servers,
-// agents or skills off. The error is of code not_initialized.
+// ProjectSwitches returns the settings by which the project disables tools,
+// servers, agents or skills. The error has code not_initialized.
 func (c *Config) ProjectSwitches() ([]settings.Switch, error) {
 	r, err := c.settingsResult("ProjectSwitches")
 	if err != nil {
@@ -82,9 +82,9 @@ func (c *Config) ProjectSwitches() ([]settings.Switch, error) {
 }
 
 // ApproveOutside records that the user lets the project in p.TargetDir include
-// these directories outside of it, in the place of those that were recorded; none
-// withdraws that. It holds in sessions that begin later, while the project is
-// trusted. Errors are of code invalid_config, read_content_failure,
+// the given directories outside of it, replacing the recorded ones; an empty list
+// revokes the approval. It applies to later sessions while the project is
+// trusted. Errors have code invalid_config, read_content_failure,
 // file_write_failure or cancelled.
 func ApproveOutside(ctx context.Context, p Parameters, directories []string) error {
 	if reflect.ValueOf(p.Layout).IsZero() {
@@ -97,8 +97,8 @@ func ApproveOutside(ctx context.Context, p Parameters, directories []string) err
 	return store.Record(ctx, p.target(), directories)
 }
 
-// ApprovedOutside returns the directories that ApproveOutside has recorded of the
-// project in p.TargetDir. The error is of code invalid_config.
+// ApprovedOutside returns the directories that ApproveOutside has recorded for
+// the project in p.TargetDir. The error has code invalid_config.
 func ApprovedOutside(p Parameters) ([]string, error) {
 	if reflect.ValueOf(p.Layout).IsZero() {
 		p.Layout = layout.Fettle()

@@ -17,30 +17,30 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// Commands say how run_shell_command runs what it is given. The zero value is
-// a sensible session.
+// Commands configures how run_shell_command runs commands. The zero value is a
+// sensible session.
 type Commands struct {
 	// Total ends a command that runs longer. Zero: 1 hour; negative: no limit.
-	// Idle ends one that prints nothing for so long. Zero: 5 minutes; negative:
-	// no limit. Neither holds for background processes.
+	// Idle ends one without output for that long. Zero: 5 minutes; negative: no
+	// limit. Neither applies to background processes.
 	Total, Idle time.Duration
-	// Terminal runs commands at a terminal of their own, so that programs show
-	// what they would show a person.
+	// Terminal runs commands on a pseudo-terminal of their own, so that programs
+	// behave as in a user's terminal.
 	Terminal bool
-	// Confinement holds for commands. They may write in the directories of the
-	// workspace beside those of Writable. What this system lacks for it is an
-	// error of Initialize.
+	// Confinement applies to commands. They may write to the directories of the
+	// workspace in addition to those of Writable. If this system does not support
+	// it, Initialize fails.
 	Confinement process.Confinement
-	// Environ returns the environment that commands inherit. nil: os.Environ, and
-	// with Parameters.Settings what .env files add to it. Keys of models' providers
-	// are removed from it for the commands of run_shell_command.
+	// Environ returns the environment that commands inherit. nil: os.Environ and,
+	// with Parameters.Settings, the additions of .env files. Keys of model
+	// providers are removed from it for the commands of run_shell_command.
 	Environ func() []string
-	// Withheld are names of variables that commands do not inherit, whoever gives
-	// them: those that hold a secret of the program's own.
+	// Withheld lists the names of variables that commands do not inherit from any
+	// source, because they hold secrets of the program.
 	Withheld []string
 }
 
-// environ is what commands inherit; nil for os.Environ.
+// environ returns the environment that commands inherit; nil for os.Environ.
 func (o Commands) environ() func() []string {
 	if len(o.Withheld) == 0 {
 		return o.Environ
@@ -57,7 +57,7 @@ func (o Commands) environ() func() []string {
 	}
 }
 
-// check reports what this system lacks to run commands so.
+// check returns an error if this system cannot run commands as configured.
 func (o Commands) check(ctx context.Context) error {
 	if o.Terminal && !process.TerminalsExist {
 		return fault.New(fault.InvalidConfig, "config.commands", "This system has no terminals that commands could run at.",
@@ -66,7 +66,7 @@ func (o Commands) check(ctx context.Context) error {
 	return o.Confinement.Check(ctx)
 }
 
-// processOptions are those of a conversation's commands.
+// processOptions returns the options for a conversation's commands.
 func (p *Parameters) processOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: p.Layout.CommandMarker,
@@ -82,8 +82,8 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 	return o
 }
 
-// confined says what confines a call of a tool, "" for nothing: commands are
-// confined, and with them what is written to one in the background.
+// confined describes the confinement of a tool's calls, "" for none: it applies
+// to commands, and to input written to a background command.
 func (c *Config) confined(tool string) string {
 	switch tool {
 	case shell.RunShellCommand, shell.WriteBackground:
@@ -92,20 +92,19 @@ func (c *Config) confined(tool string) string {
 	return ""
 }
 
-// outputFolder holds the outputs that were too long to be shown, below the
-// user's directory for the project.
+// outputFolder is the name of the directory for outputs that were too long to
+// show, below the user's directory for the project.
 const outputFolder = "output"
 
-// processes are the process services of a Config and of those derived from it,
-// so that nothing that one of them has started outlives the first. The zero
-// value has none.
+// processes holds the process services of a Config and of those derived from it,
+// so that closing the root ends all processes. The zero value is empty.
 type processes struct {
 	mu     sync.Mutex
 	opened map[*process.Service]struct{}
 	ended  bool
 }
 
-// open makes a service; after closeAll one that is closed.
+// open creates a service; after closeAll, a closed one.
 func (p *processes) open(o process.Options) *process.Service {
 	s := process.New(o)
 	p.mu.Lock()
@@ -121,7 +120,7 @@ func (p *processes) open(o process.Options) *process.Service {
 	return s
 }
 
-// close ends all that s has started, and waits for it.
+// close terminates all processes of s, and waits for them.
 func (p *processes) close(s *process.Service) error {
 	err := s.Close()
 	p.mu.Lock()
@@ -130,7 +129,7 @@ func (p *processes) close(s *process.Service) error {
 	return err
 }
 
-// closeAll closes every service at once.
+// closeAll closes all services concurrently.
 func (p *processes) closeAll() error {
 	p.mu.Lock()
 	p.ended = true
@@ -145,7 +144,7 @@ func (p *processes) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// running reports whether something that a command has started may still be there.
+// running reports whether a process started by a command may still be running.
 func (p *processes) running() bool {
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.opened))

@@ -15,12 +15,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// SystemPrompt returns the system prompt of the next request: how to work, the
-// tools that there are, where it works, or in the place of these
-// Conversation.SystemPrompt; then the instruction files that hold, with those that
-// accesses have brought up (FT-15), unless Instructions.AsMessages. For a subagent
-// it is what follows the agent's own prompt, which says how to work. The error is
-// of code not_initialized or cancelled.
+// SystemPrompt returns the system prompt of the next request: the working
+// instructions, the available tools and the environment, or
+// Conversation.SystemPrompt instead of these; then the applicable instruction
+// files, including those found by file accesses, unless Instructions.AsMessages
+// is set. For a subagent it is the part after the agent's own prompt. The error
+// has code not_initialized or cancelled.
 func (c *Config) SystemPrompt(ctx context.Context) (string, error) {
 	s, err := c.own("SystemPrompt")
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *Config) SystemPrompt(ctx context.Context) (string, error) {
 	return c.systemPrompt(ctx, s, prompts.Declared(s.registry))
 }
 
-// systemPrompt is SystemPrompt for a model that is told of these tools.
+// systemPrompt implements SystemPrompt for a model with the given tools.
 func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (string, error) {
 	sh, err := c.services("SystemPrompt")
 	if err != nil {
@@ -66,10 +66,10 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	return written.Write() + s.hooks.Notes(), nil
 }
 
-// Expand puts into a prompt what it names with @ (CM-13, CM-14): files are read
-// by this session's own tools, under its policy, and count as read; a subagent that
-// the session may call is asked for; @server:uri is a resource of an MCP server. The error is of code not_initialized or
-// cancelled.
+// Expand replaces @ references in a prompt: files are read by this session's own
+// tools, under its policy, and count as read; a subagent that the session may
+// call is requested; @server:uri is a resource of an MCP server. The error has
+// code not_initialized or cancelled.
 func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, error) {
 	s, err := c.own("Expand")
 	if err != nil {
@@ -82,15 +82,15 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 }
 
 // ServerPrompt fills in the prompt of a connected MCP server that text names as a
-// command: /NAME ARGUMENTS or, where several servers have one of that name,
-// /SERVER.NAME ARGUMENTS; the plain name then means that of the first server by
-// name. The arguments are those of [mcp.Prompt.ParseArguments]. ok is false, and
-// nothing is done, for text that names none.
+// command: /NAME ARGUMENTS or, if several servers have a prompt of that name,
+// /SERVER.NAME ARGUMENTS; the plain name then denotes that of the first server by
+// name. The arguments are parsed by [mcp.Prompt.ParseArguments]. For text that
+// names no prompt, ok is false and nothing is done.
 //
-// content is what is to be said to the model in the place of text: all messages of
-// the prompt, one after the other, those of the model's side marked as such. The
-// error is a *fault.Error: of code not_initialized, of arguments that do not fit,
-// or what the server says.
+// content replaces text in the message to the model: it contains all messages of
+// the prompt in order, with those of the model's role marked. The error is a
+// *fault.Error: of code not_initialized, for invalid arguments, or the server's
+// error.
 func (c *Config) ServerPrompt(ctx context.Context, text string) (content tools.Content, ok bool, err error) {
 	sh, err := c.services("ServerPrompt")
 	if err != nil {
@@ -99,8 +99,9 @@ func (c *Config) ServerPrompt(ctx context.Context, text string) (content tools.C
 	return prompts.OfServer(ctx, sh.servers.Load(), text)
 }
 
-// hold returns a context in which what files show counts as shown once the function
-// that it returns is called with true: they are in what is said.
+// hold returns a context that collects the files shown to the model. They count
+// as shown once the returned function is called with true, that is when the
+// message was sent.
 func (s *session) hold(ctx context.Context) (context.Context, func(said bool)) {
 	ctx, r := s.state.Begin(ctx)
 	return ctx, func(said bool) {
@@ -112,7 +113,7 @@ func (s *session) hold(ctx context.Context) (context.Context, func(said bool)) {
 	}
 }
 
-// prompts are those of this conversation.
+// prompts returns the prompts of this conversation.
 func (s *session) prompts() prompts.Session {
 	return prompts.Session{Files: s.shared.promptFiles(), Tools: prompts.Tools{Scheduler: s.scheduler}, Registry: s.registry, Servers: s.shared.servers.Load()}
 }
@@ -121,25 +122,27 @@ func (s *shared) promptFiles() prompts.Files {
 	return prompts.Files{Workspace: s.workspace, Finder: s.finder.now.Load}
 }
 
-// Instructions say which files steer the model, and how. The zero value is the
-// layout's own file and AGENTS.md, in the system prompt.
+// Instructions configures the files with instructions for the model. The zero
+// value uses the layout's own file and AGENTS.md, in the system prompt.
 type Instructions struct {
-	// Names are base names of such files. nil: the settings', else the layout's
-	// context file and AGENTS.md; empty: there are none.
+	// Names are base names of such files. nil: those of the settings, else the
+	// layout's context file and AGENTS.md; empty: none.
 	Names   []string
-	Imports instructions.Imports // what becomes of @path in them
-	// Boundary are names that mark the directory in which the search upwards from a
-	// workspace directory ends, as .git does. nil: the settings', else .git; empty:
-	// each workspace directory is its own end. So is it where no directory above holds
-	// one of them, up to the home directory and as far as directories and marks belong to
-	// the owner of the workspace directory, so that nobody else's files steer.
+	Imports instructions.Imports // how @path imports in them are handled
+	// Boundary lists names, such as .git, that mark the directory at which the
+	// upward search from a workspace directory ends. nil: those of the settings,
+	// else .git; empty: each workspace directory is its own boundary. The same
+	// applies if no directory above contains a mark; the search goes no further
+	// than the home directory, and only through directories and marks that the
+	// owner of the workspace directory owns, so that no other user's files are
+	// read.
 	Boundary []string
-	// AsMessages gives what accesses bring up in the user's messages, in the place
-	// of the system prompt (FT-15).
+	// AsMessages sends instructions found by file accesses in the user's messages
+	// instead of the system prompt.
 	AsMessages bool
 }
 
-// contextFiles finds the instruction files of the session.
+// contextFiles returns the finder of the session's instruction files.
 func (c *Config) contextFiles(sh *shared) contextfiles.Finder {
 	p := c.params()
 	userDir, _ := c.userDir() // "": there is none
@@ -150,8 +153,8 @@ func (c *Config) contextFiles(sh *shared) contextfiles.Finder {
 	}
 }
 
-// InstructionFiles returns the instruction files that this conversation has: those
-// of its beginning, then those that accesses have brought up. The error is of code
+// InstructionFiles returns the instruction files of this conversation: the
+// initial ones, then those found by file accesses. The error has code
 // not_initialized or cancelled.
 func (c *Config) InstructionFiles(ctx context.Context) ([]instructions.Document, error) {
 	s, err := c.own("InstructionFiles")
@@ -171,9 +174,9 @@ func (c *Config) InstructionFiles(ctx context.Context) ([]instructions.Document,
 	return append(start, s.tracker.Given()...), nil
 }
 
-// ReloadInstructions has the instruction files read again: those of the beginning
-// with the next request, others when something beside them is accessed. What the
-// conversation was shown of other files is not touched. The error is of code
+// ReloadInstructions makes the instruction files be read again: the initial ones
+// with the next request, others when a file in their directory is accessed. The
+// record of other files shown to the model is unchanged. The error has code
 // not_initialized.
 func (c *Config) ReloadInstructions() error {
 	s, err := c.own("ReloadInstructions")

@@ -20,21 +20,21 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// chatsFolder is where sessions are recorded, below the user's directory for the
-// project.
+// chatsFolder is the name of the directory of recorded sessions, below the user's
+// directory for the project.
 const chatsFolder = "chats"
 
-// Transcripts are the recorded sessions of a project, with what turns a Config's
-// conversation into one and back.
+// Transcripts are the recorded sessions of a project. It converts between them
+// and the conversation of a Config.
 type Transcripts struct {
 	*transcript.Store
 	checkpoints *Checkpoints // nil: there are none
 }
 
-// NewTranscripts returns the recorded sessions of c's project. In what they are
-// given to record these values are masked, and the sensitive settings of
-// extensions; [Secrets] finds those of an environment. It does no I/O. The error is of code not_initialized, or
-// invalid_config where there is no home directory.
+// NewTranscripts returns the recorded sessions of c's project. The given secrets
+// and the sensitive settings of extensions are masked in new recordings;
+// [Secrets] finds those of an environment. It does no I/O. The error has code
+// not_initialized, or invalid_config without a home directory.
 func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 	folders, err := c.Storage()
 	if err != nil {
@@ -46,16 +46,17 @@ func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 	}
 	kept, err := c.Checkpoints()
 	if err != nil {
-		kept = nil // there is no place for them
+		kept = nil // there is no directory for them
 	}
 	return &Transcripts{transcript.New(transcript.Options{
 		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Now,
 	}), kept}, nil
 }
 
-// Secrets returns the values in an environment, of entries NAME=VALUE, that are
-// to be kept from recordings, by the variables' names and by what values look
-// like. Paths are none, nor is what could be a word, as both occur in any text.
+// Secrets returns the values in an environment, of entries NAME=VALUE, that must
+// be masked in recordings, judged by the variables' names and the form of the
+// values. Paths and values that could be a word are not returned, because they
+// occur in any text.
 func Secrets(environ []string) []string {
 	var secrets []string
 	for _, entry := range environ {
@@ -78,7 +79,7 @@ func Secrets(environ []string) []string {
 var ordinary = regexp.MustCompile(`^(~?/|\.|[A-Za-z]:[\\/])|^([A-Za-z]?[a-z]{0,20}|[A-Z]{0,20}|[0-9]{0,11})$`)
 
 // Recording records the conversation of a Config. It is an [agent.Recorder] and
-// safe for concurrent use; whoever has it closes it.
+// safe for concurrent use. The caller must close it.
 type Recording struct {
 	*transcript.Writer
 	versions *filestate.SessionStateService
@@ -86,9 +87,9 @@ type Recording struct {
 
 var _ agent.Recorder = (*Recording)(nil)
 
-// Record begins to record a Config's conversation under its session id, that of
-// a derived one as a subagent's. Errors are those of [transcript.Store.Create],
-// and of code not_initialized.
+// Record begins to record a Config's conversation under its session ID; that of a
+// derived Config is recorded as a subagent's. The errors are those of
+// [transcript.Store.Create], or have code not_initialized.
 func (t *Transcripts) Record(ctx context.Context, c *Config) (*Recording, error) {
 	s, err := c.own("Record")
 	if err != nil {
@@ -111,12 +112,12 @@ func (t *Transcripts) Record(ctx context.Context, c *Config) (*Recording, error)
 	return &Recording{Writer: w, versions: &s.state.Versions}, nil
 }
 
-// Resume has a Config go on with a recorded session: it takes over its id, raises
-// the version counter to the highest version that it was given, forgets what it
-// was shown (AR-04, KH-13), and what follows is recorded. The history is for
-// agent.Options.History; turns that cannot be used are left out of it and told in
-// the session's Problems. Errors are those of [transcript.Store.Open], and of
-// code not_initialized; the Config is then as it was.
+// Resume makes a Config continue a recorded session: it adopts its ID, raises the
+// version counter to the highest recorded version, clears the record of shown
+// files, and records the continuation. The history is for agent.Options.History;
+// invalid turns are omitted and reported in the session's Problems. The errors
+// are those of [transcript.Store.Open], or have code not_initialized; the Config
+// is unchanged then.
 func (t *Transcripts) Resume(ctx context.Context, c *Config, id string) (*Recording, *transcript.Session, []model.Content, error) {
 	s, err := c.own("Resume")
 	if err != nil {
@@ -129,7 +130,7 @@ func (t *Transcripts) Resume(ctx context.Context, c *Config, id string) (*Record
 	r := &Recording{Writer: w, versions: &s.state.Versions}
 	history, lost := History(session)
 	session.Problems = append(session.Problems, lost...)
-	if len(lost) > 0 { // so that places in the recording are those of the history
+	if len(lost) > 0 { // so that positions in the recording match the history
 		if err := w.Replace(ctx, recording.Contents(history), session.Highest); err != nil {
 			return nil, nil, nil, closeAfter(w, err)
 		}
@@ -141,11 +142,11 @@ func (t *Transcripts) Resume(ctx context.Context, c *Config, id string) (*Record
 }
 
 func closeAfter(w *transcript.Writer, err error) error {
-	_ = w.Close() // the error is the one to tell
+	_ = w.Close() // the first error is the one to return
 	return err
 }
 
-// History returns a recorded session's turns, and what could not be used.
+// History returns a recorded session's turns, and the problems with invalid ones.
 func History(s *transcript.Session) ([]model.Content, []fault.Problem) {
 	return recording.History(s)
 }
@@ -160,12 +161,12 @@ func (r *Recording) Rewind(ctx context.Context, keep int) error {
 	return r.Writer.Rewind(ctx, keep, r.versions.Current())
 }
 
-// Replace records that this is the history now.
+// Replace records a new history.
 func (r *Recording) Replace(ctx context.Context, history []model.Content) error {
 	return r.Writer.Replace(ctx, recording.Contents(history), r.versions.Current())
 }
 
-// Delete removes a session, see [transcript.Store.Delete], with its checkpoints.
+// Delete removes a session, see [transcript.Store.Delete], and its checkpoints.
 func (t *Transcripts) Delete(ctx context.Context, id string) error {
 	if err := t.Store.Delete(ctx, id); err != nil || t.checkpoints == nil {
 		return err
@@ -173,9 +174,9 @@ func (t *Transcripts) Delete(ctx context.Context, id string) error {
 	return t.checkpoints.Delete(ctx, id)
 }
 
-// Cleanup removes old sessions, see [transcript.Store.Cleanup], and then the
-// checkpoints of those that are neither recorded any more nor younger than a day,
-// and what goes beyond the limit of all. It returns the recordings that are gone.
+// Cleanup removes old sessions, see [transcript.Store.Cleanup], then checkpoints
+// of sessions that are no longer recorded and older than a day, and checkpoints
+// beyond the total limit. It returns the IDs of the removed recordings.
 func (t *Transcripts) Cleanup(ctx context.Context, r transcript.Retention) ([]string, error) {
 	removed, err := t.Store.Cleanup(ctx, r)
 	if err != nil || t.checkpoints == nil {
@@ -192,12 +193,12 @@ func (t *Transcripts) Cleanup(ctx context.Context, r transcript.Retention) ([]st
 	return removed, t.checkpoints.keeper.Cleanup(ctx, recorded)
 }
 
-// savedFolder is where conversations are saved under a tag, below the user's directory
-// for the project.
+// savedFolder is the name of the directory of conversations saved under a tag,
+// below the user's directory for the project.
 const savedFolder = "saved"
 
-// SavedChats are the conversations of a Config's project that were saved under a tag,
-// for /chat (CM-12).
+// SavedChats are the conversations of a Config's project that were saved under a
+// tag, for /chat.
 type SavedChats struct {
 	c     *Config
 	store *transcript.Saved
@@ -205,9 +206,9 @@ type SavedChats struct {
 
 var _ builtin.Chats = (*SavedChats)(nil)
 
-// NewSavedChats returns them. In what is saved these values are masked; [Secrets]
-// finds those of an environment. It does no I/O. Errors are those of
-// [NewTranscripts].
+// NewSavedChats returns the saved conversations of c's project. The given secrets
+// are masked in new ones; [Secrets] finds those of an environment. It does no
+// I/O. The errors are those of [NewTranscripts].
 func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
 	folders, err := c.Storage()
 	switch {
@@ -222,7 +223,7 @@ func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
 	})}, nil
 }
 
-// List implements [builtin.Chats]. What cannot be read is left out.
+// List implements [builtin.Chats]. Unreadable ones are omitted.
 func (s *SavedChats) List(ctx context.Context) ([]builtin.SavedChat, error) {
 	saved, _, err := s.store.List(ctx)
 	if err != nil {
@@ -252,8 +253,8 @@ func (s *SavedChats) Save(ctx context.Context, tag string, overwrite bool) error
 	return s.store.Save(ctx, tag, recording.Contents(history), session.state.Versions.Current(), overwrite)
 }
 
-// Load implements [builtin.Chats]. Whoever puts the history in the place of the
-// conversation begins a new session above its highest version (AR-04).
+// Load implements [builtin.Chats]. A caller that replaces the conversation's
+// history with the result must begin a new session above its highest version.
 func (s *SavedChats) Load(ctx context.Context, tag string) (commands.LoadHistory, error) {
 	chat, err := s.store.Load(ctx, tag)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
-// liveSettings are the settings in force in a Config and those derived from it.
+// liveSettings are the current settings of a Config and those derived from it.
 type liveSettings struct {
-	reloading sync.Mutex // held by who loads them again
+	reloading sync.Mutex // held during a reload
 	options   settings.Options
-	usable    *apply.Usable // as found at Initialize
+	usable    *apply.Usable // as read at Initialize
 
 	mu     sync.Mutex
-	result *settings.Result // its problems are those of the last load
+	result *settings.Result // with the problems of the last reload
 }
 
 func (l *liveSettings) current() *settings.Result {
@@ -32,21 +32,19 @@ func (l *liveSettings) current() *settings.Result {
 	return l.result
 }
 
-// ReloadSettings reads the settings again, as a change of a file does where
-// [Parameters.WatchSettings] is set, and puts in force what may change in a
-// session: settings that do not protect, and of those that do stricter ones;
-// docs/configuration.md lists them. Each is announced as bus.ConfigChanged.
-// All else that has changed is one of [Config.SettingsProblems] and takes
-// effect in the next session. A file that cannot be read changes nothing, and a
-// value that cannot be used leaves its key as it was. That these problems are
-// others than before is announced too, with an empty Key, and those that are new
-// are logged. Derived Configs follow.
+// ReloadSettings reads the settings again, as a file change does if
+// [Parameters.WatchSettings] is set, and applies the changes that a running
+// session permits: settings that do not protect, and stricter values of those
+// that do; docs/configuration.md lists them. Each change is announced as
+// bus.ConfigChanged. Other changes are reported by [Config.SettingsProblems] and
+// take effect in the next session. An unreadable file changes nothing, and an
+// invalid value leaves its key unchanged. A change of the problems is announced
+// too, with an empty Key, and new problems are logged. Derived Configs follow.
 //
-// Without Parameters.Settings it does nothing. In a derived Config it is the
-// reload of the one that all are derived from. The error is of code
-// not_initialized or cancelled, or invalid_config where the file of
-// settings.Options.File cannot be read; that is one of the problems then, and
-// nothing else has changed.
+// Without Parameters.Settings it does nothing. In a derived Config it reloads the
+// root Config. The error has code not_initialized or cancelled, or invalid_config
+// if the file of settings.Options.File cannot be read; the file is among the
+// problems then, and nothing has changed.
 func (c *Config) ReloadSettings(ctx context.Context) error {
 	for c.parent != nil {
 		if err := c.checkPhase("ReloadSettings", c.currentPhase()); err != nil {
@@ -89,9 +87,8 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 	return nil
 }
 
-// keep has a result with problems in the place of its own; l.reloading is held.
-// Problems that were not there before are logged, and that they are others is
-// announced.
+// keep replaces the problems of the current result. The caller holds l.reloading.
+// New problems are logged, and a change of the problems is announced.
 func (c *Config) keep(l *liveSettings, r *settings.Result, problems []fault.Problem) {
 	before := l.result.Problems
 	kept := *r
@@ -107,18 +104,18 @@ func (c *Config) keep(l *liveSettings, r *settings.Result, problems []fault.Prob
 	if !slices.Equal(before, problems) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		_ = c.bus.Publish(bus.ConfigChanged{SessionID: c.sessionID}) // a closed bus has nobody to tell
+		_ = c.bus.Publish(bus.ConfigChanged{SessionID: c.sessionID}) // a closed bus has no subscribers
 	}
 }
 
-// notLoaded is the problem of the file that settings cannot do without.
+// notLoaded returns the problem of a required file that cannot be read.
 func notLoaded(o settings.Options, err error) fault.Problem {
 	f := fault.As(err)
 	return fault.Problem{Path: o.File, Layer: settings.LayerFile, Kind: settings.KindFileRead, Severity: settings.Error,
 		Message: f.Message + " All settings stay as they were.", Remedy: f.Remedy}
 }
 
-// enforce makes the services of all derived Configs follow new parameters.
+// enforce applies new parameters to the services of all derived Configs.
 func (c *Config) enforce(sh *shared, p *Parameters) error {
 	before := c.params()
 	if !slices.Equal(p.WebFetch.Allow, before.WebFetch.Allow) || p.WebFetch.AllowPrivate != before.WebFetch.AllowPrivate ||
@@ -143,7 +140,7 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 	return nil
 }
 
-// announceAll turns the knobs of keys that have changed, and announces all.
+// announceAll applies and announces the keys that have changed.
 func (c *Config) announceAll(now *settings.Result, changed []string) {
 	for _, key := range changed {
 		origin := cmp.Or(now.OriginOf(key).Source, string(settings.LayerDefault))
@@ -160,8 +157,8 @@ func (c *Config) announceAll(now *settings.Result, changed []string) {
 	}
 }
 
-// watch begins to watch the settings files. Where that cannot be done, it is a
-// problem of the settings.
+// watch begins to watch the settings files. A failure becomes a problem of the
+// settings.
 func (c *Config) watch(ctx context.Context, l *liveSettings) {
 	var files []string
 	for _, f := range settings.Files(l.options) {
@@ -177,10 +174,10 @@ func (c *Config) watch(ctx context.Context, l *liveSettings) {
 	}
 }
 
-// reload is what a change does. What goes wrong leaves all as it is.
+// reload handles a file change. An error leaves everything unchanged.
 func (c *Config) reload(ctx context.Context) {
 	if err := c.ReloadSettings(ctx); err != nil && ctx.Err() == nil {
-		c.given.Logger.Debug("settings", slog.Any("error", err)) // a file's mistake is one of the problems by now
+		c.given.Logger.Debug("settings", slog.Any("error", err)) // a mistake in a file is one of the problems by now
 	}
 	if c.given.Seams.Reload != nil {
 		c.given.Seams.Reload()

@@ -20,11 +20,11 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// The accessors below return the same service at each call until Close. Their
-// error is of code not_initialized.
+// The following accessors return the same service at each call until Close. Their
+// error has code not_initialized.
 
-// own returns this conversation's services, made at first use in a derived
-// Config (RC-24).
+// own returns this conversation's services, created on first use in a derived
+// Config.
 func (c *Config) own(what string) (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *Config) ToolRegistry() (*tools.Registry, error) {
 	return s.registry, nil
 }
 
-// Scheduler returns what runs this conversation's tool calls.
+// Scheduler returns the scheduler of this conversation's tool calls.
 func (c *Config) Scheduler() (*scheduler.Scheduler, error) {
 	s, err := c.own("Scheduler")
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Config) SessionStateService() (*filestate.SessionStateService, error) {
 	return &s.state.Versions, nil
 }
 
-// FileReadCache returns what this conversation was shown.
+// FileReadCache returns the record of files shown in this conversation.
 func (c *Config) FileReadCache() (*filestate.FileReadCache, error) {
 	s, err := c.own("FileReadCache")
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Config) FileReadCache() (*filestate.FileReadCache, error) {
 	return &s.state.Cache, nil
 }
 
-// FileState returns the reads and decisions of this conversation.
+// FileState returns the service for this conversation's reads and decisions.
 func (c *Config) FileState() (*filestate.Service, error) {
 	s, err := c.own("FileState")
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Config) FileState() (*filestate.Service, error) {
 	return s.state, nil
 }
 
-// Mutations returns the one path of this conversation's changes.
+// Mutations returns the service through which this conversation changes files.
 func (c *Config) Mutations() (*mutation.Service, error) {
 	s, err := c.own("Mutations")
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *Config) FileTracker() (*tracker.FileTracker, error) {
 	return s.tracker, nil
 }
 
-// Workspace returns the directories that may be touched.
+// Workspace returns the accessible directories.
 func (c *Config) Workspace() (*workspace.Workspace, error) {
 	sh, err := c.services("Workspace")
 	if err != nil {
@@ -114,88 +114,89 @@ func (c *Config) Workspace() (*workspace.Workspace, error) {
 	return sh.workspace, nil
 }
 
-// The values below never fail.
+// The following accessors never fail.
 
-// SessionID returns the id of the current session.
+// SessionID returns the ID of the current session.
 func (c *Config) SessionID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessionID
 }
 
-// TargetDir returns the directory as it was given.
+// TargetDir returns the target directory as given in the Parameters.
 func (c *Config) TargetDir() string { return c.params().TargetDir }
 
 // Layout returns the names in use.
 func (c *Config) Layout() layout.Layout { return c.params().Layout }
 
-// Trust returns whether the directory is trusted, as the Parameters say; where they
-// leave it to TrustOf or the settings, it is known after Initialize.
+// Trust returns the trust of the directory as given in the Parameters. If TrustOf
+// or the settings decide, it is known after Initialize.
 func (c *Config) Trust() trust.State { return c.params().Trust }
 
-// TrustedFolder reports whether the project's own files may loosen.
+// TrustedFolder reports whether the project's own files may loosen restrictions.
 func (c *Config) TrustedFolder() bool { return c.Trust() == trust.Trusted }
 
-// CoreTools returns the built-in tools that are registered, exactly; nil means
-// the default set. Like the next two it is what holds: of the Parameters, else
-// of the settings, which are known after Initialize, and for a derived Config
-// with what its DeriveParameters say.
+// CoreTools returns the list of registered built-in tools; nil means the default
+// set. Like the next two accessors it returns the value in effect: that of the
+// Parameters, else of the settings, which are known after Initialize; in a
+// derived Config, with the DeriveParameters applied.
 func (c *Config) CoreTools() []string { return slices.Clone(c.params().CoreTools) }
 
-// AllowedTools returns the tools that may run without asking.
+// AllowedTools returns the tools that may run without approval.
 func (c *Config) AllowedTools() []string { return slices.Clone(c.params().AllowedTools) }
 
-// ExcludedTools returns the tools that are denied, and not registered unless
-// they were before the settings excluded them. What settings exclude while a
-// session runs counts in all derived Configs too.
+// ExcludedTools returns the tools that are denied; they are not registered,
+// unless they were registered before the settings excluded them. Tools that
+// settings exclude during a session are excluded in all derived Configs.
 func (c *Config) ExcludedTools() []string { return c.excluded() }
 
 // DebugMode reports whether debug mode is on.
 func (c *Config) DebugMode() bool { return c.params().DebugMode }
 
-// Finder finds files of the workspace as the settings of the moment say: what
-// begins after a reload goes by the new ones. It is [discovery.Finder] with
-// changing options; a Config makes it. It is safe for concurrent use.
+// Finder finds files of the workspace according to the current settings:
+// operations that begin after a reload use the new ones. It is a
+// [discovery.Finder] with changing options, created by a Config. It is safe for
+// concurrent use.
 type Finder struct {
 	now atomic.Pointer[discovery.Finder]
 }
 
-// Options returns what files are found by now.
+// Options returns the current options.
 func (f *Finder) Options() discovery.Options { return f.now.Load().Options() }
 
-// In is [discovery.Finder.In].
+// In calls [discovery.Finder.In].
 func (f *Finder) In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error) {
 	return f.now.Load().In(ctx, dir)
 }
 
-// Find is [discovery.Finder.Find].
+// Find calls [discovery.Finder.Find].
 func (f *Finder) Find(ctx context.Context, r discovery.Find) (discovery.Found, error) {
 	return f.now.Load().Find(ctx, r)
 }
 
-// Search is [discovery.Finder.Search].
+// Search calls [discovery.Finder.Search].
 func (f *Finder) Search(ctx context.Context, s discovery.Search) (discovery.Results, error) {
 	return f.now.Load().Search(ctx, s)
 }
 
-// fetcher fetches pages as the settings of the moment say. What was fetching
-// when they changed goes on under the old ones.
+// fetcher fetches pages according to the current settings. Fetches in progress
+// during a change continue with the old ones.
 type fetcher struct {
 	mu    sync.Mutex
-	o     *webfetch.Options // of now; checked and not changed
-	now   *webfetch.Service // made at first use, as most sessions fetch nothing
+	o     *webfetch.Options // current; validated and immutable
+	now   *webfetch.Service // created on first use, because most sessions fetch nothing
 	past  []*webfetch.Service
 	ended bool
 }
 
-// current returns the service of the moment; after close one that is closed.
+// current returns the current service; after close, a closed one.
 func (f *fetcher) current() (*webfetch.Service, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.now == nil {
 		s, err := webfetch.New(*f.o)
 		if err != nil {
-			return nil, err // the check has found no mistake
+			return nil, err // the options were validated before
 		}
 		if f.now = s; f.ended {
 			return s, s.Close()
@@ -224,8 +225,7 @@ func (f *fetcher) Check(rawURL string) error {
 	return s.Check(rawURL)
 }
 
-// replace takes other options, which have been checked, for what is fetched from
-// now on, unless close has been called.
+// replace sets validated options for later fetches, unless close has been called.
 func (f *fetcher) replace(o *webfetch.Options) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -35,33 +35,33 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
-// session is what one conversation owns.
+// session holds the services and the state of one conversation.
 type session struct {
-	shared    *shared // the services that it has with others
+	shared    *shared // shared with other conversations
 	state     *filestate.Service
 	processes *process.Service
 	mutation  *mutation.Service
 	tracker   *tracker.FileTracker
 	todos     plan.Todos
 	registry  *tools.Registry
-	catalog   *catalog.Catalog // what of registry the model is told of whole
+	catalog   *catalog.Catalog // decides which tools of registry are declared completely
 	skills    *skillset.Active
 	scheduler *scheduler.Scheduler
 
 	linesOnce sync.Once
-	lines     *slash.Lines // of the person's own commands; see commandLines
+	lines     *slash.Lines // of the user's own commands; see commandLines
 
-	client *agent.Client // made when it is first asked for, under Config.mu
-	ended  atomic.Int64  // how many conversations there were before this one
+	client *agent.Client // created on first use, under Config.mu
+	ended  atomic.Int64  // number of earlier conversations
 
 	hooks   *sessionhooks.Conversation
 	history *history.History
 }
 
-// conversation names the one that is had now, for remote agents.
+// conversation returns the ID of the current conversation for remote agents.
 func (s *session) conversation() string { return strconv.FormatInt(s.ended.Load(), 10) }
 
-// startOver forgets what was said in a history that is gone.
+// startOver resets the state that belongs to a discarded history.
 func (s *session) startOver() {
 	s.tracker.ClearSession()
 	s.history.TellAgain()
@@ -70,15 +70,15 @@ func (s *session) startOver() {
 	s.ended.Add(1)
 }
 
-// cleared is startOver for a history that is empty now; what was shown in it is
-// forgotten. Versions go on, so that none is used twice.
+// cleared resets the state for an emptied history, including the record of shown
+// files. Versions continue, so that none is used twice.
 func (s *session) cleared() {
 	s.history.ForgetFiles()
 	s.startOver()
 }
 
-// newSession makes the services of this Config's own conversation and binds
-// the tools to them, so that no tool can reach another conversation's (RC-26).
+// newSession creates the services of this Config's own conversation and binds the
+// tools to them, so that no tool can reach another conversation's.
 func (c *Config) newSession(sh *shared) (*session, error) {
 	s := &session{shared: sh}
 	s.state = filestate.New(filestate.Options{
@@ -101,7 +101,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Hook: c.params().Seams.Mutation,
 	})
 	given := tracker.Options{State: s.state}
-	if c.params().Trust != trust.Untrusted { // FT-20
+	if c.params().Trust != trust.Untrusted { // an untrusted project's instruction files are not read
 		given.Instructions = c.contextFiles(sh).Accessed()
 	}
 	s.tracker = tracker.New(given)
@@ -146,8 +146,8 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	return s, nil
 }
 
-// schedulerID names this conversation's scheduler on the bus, which derived
-// Configs share. It is called under c.mu where there is a parent.
+// schedulerID returns the ID of this conversation's scheduler on the bus, which
+// derived Configs share. It is called under c.mu if c has a parent.
 func (c *Config) schedulerID() string {
 	if c.parent == nil {
 		return "" // the root
@@ -155,8 +155,8 @@ func (c *Config) schedulerID() string {
 	return c.sessionID
 }
 
-// newRegistry registers the selected built-ins, the embedder's tools, and
-// what the parent has discovered.
+// newRegistry registers the selected built-ins, the embedder's tools, and the
+// tools discovered by the parent.
 func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	v := c.lentTo(sh, s)
 	discover := c.params().Discover
@@ -196,8 +196,8 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	return r, c.copyDiscovered(r)
 }
 
-// bindOwnTools returns the embedder's tools that are not excluded, those of
-// Bind bound to v.
+// bindOwnTools returns the embedder's tools that are not excluded; those of Bind
+// are bound to v.
 func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
 	own := slices.Clone(c.params().Tools)
 	if c.params().Bind != nil {
@@ -206,7 +206,7 @@ func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
 			return nil, cannotBind(err)
 		}
 		for _, t := range bound {
-			// A derived Config takes over what is of another origin.
+			// A derived Config inherits tools of another origin.
 			if t != nil && t.Spec().Origin != (tools.Origin{}) {
 				return nil, cannotBind(fmt.Errorf("%q has an origin, which only discovered tools have", t.Spec().Name))
 			}
@@ -215,7 +215,7 @@ func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
 	}
 	others := tools.Selection{Exclude: c.excluded()}
 	return slices.DeleteFunc(own, func(t tools.DeclarativeTool) bool {
-		return t != nil && !others.Includes(t.Spec(), true) // nil is for the registry to refuse
+		return t != nil && !others.Includes(t.Spec(), true) // the registry refuses nil
 	}), nil
 }
 
@@ -227,8 +227,8 @@ func cannotBind(err error) error {
 		"Correct the Bind of the Parameters.", err)
 }
 
-// copyDiscovered hands the parent's discovered tools on: they are shared
-// values and are not discovered again.
+// copyDiscovered registers the parent's discovered tools: they are shared values
+// and are not discovered again.
 func (c *Config) copyDiscovered(r *tools.Registry) error {
 	parent, err := c.parent.ToolRegistry()
 	if err != nil {
@@ -254,21 +254,22 @@ func (c *Config) onDefect(err error) {
 	c.params().Logger.Error("a tool made a mistake", slog.Any("error", err))
 }
 
-// newCatalog makes what decides which tools this conversation's model is told of
-// whole. Each Config has its own, so that none is told of what another searched for.
+// newCatalog creates the catalog that decides which of this conversation's tools
+// are declared completely. Each Config has its own, so that a search in one does
+// not affect another.
 func (c *Config) newCatalog(s *session) *catalog.Catalog {
 	return catalog.New(catalog.Options{
 		Above: c.params().DeferSchemasAbove,
 		Tools: func() []tools.DeclarativeTool {
 			if s.registry == nil {
-				return nil // it is being made
+				return nil // the session is being created
 			}
 			return s.registry.All()
 		},
 	})
 }
 
-// observeForeign has tools declared that are called without a search.
+// observeForeign marks tools as declared that are called without a search.
 func (s *session) observeForeign(ctx context.Context, _ scheduler.Request) (context.Context, func(scheduler.Response)) {
 	return ctx, func(r scheduler.Response) {
 		if t, err := s.registry.Lookup(r.Tool); err == nil && t.Spec().Origin.Group == tools.GroupBuiltIn {
@@ -280,12 +281,12 @@ func (s *session) observeForeign(ctx context.Context, _ scheduler.Request) (cont
 	}
 }
 
-// StartNewSession begins a new conversation in this Config, as /clear or
-// resuming a saved history does (AR-04): the cache, the tracker and the todos are
-// cleared, remote agents are spoken to anew, tools that were searched for are no
-// longer declared, no skill is active, and versions start again, above
+// StartNewSession begins a new conversation in this Config, for /clear or for
+// resuming a saved history: it clears the cache, the tracker and the todos,
+// starts new conversations with remote agents, defers the tools that were
+// searched for, deactivates all skills, and restarts versions above
 // highestVersion, which is 0 for an empty history. id "" means a random one; it
-// returns the id. Derived Configs are not touched (RC-23).
+// returns the ID. Derived Configs are unchanged.
 func (c *Config) StartNewSession(id string, highestVersion int64) (string, error) {
 	s, err := c.own("StartNewSession")
 	if err != nil {
@@ -303,9 +304,9 @@ func (c *Config) StartNewSession(id string, highestVersion int64) (string, error
 	return id, nil
 }
 
-// Compacted is called once compaction has replaced the history (RC-22): the
-// cache of this Config is cleared, since what it says was shown is gone.
-// Versions go on, and given instructions stay given (CR-19, FT-17).
+// Compacted is called when compaction has replaced the history: it clears the
+// cache of this Config, because the shown content is gone from the history.
+// Versions continue, and sent instructions count as sent.
 func (c *Config) Compacted() error {
 	s, err := c.own("Compacted")
 	if err != nil {
@@ -315,8 +316,8 @@ func (c *Config) Compacted() error {
 	return nil
 }
 
-// absent says which setting keeps a built-in tool away that would be there
-// without it; see [tools.RegistryOptions].
+// absent returns the setting that removes a built-in tool which would be
+// registered without it; see [tools.RegistryOptions].
 func (c *Config) absent(sh *shared) func(name string) string {
 	return func(name string) string {
 		if !slices.Contains(DefaultTools(c.params().Layout), name) {

@@ -20,16 +20,16 @@ import (
 	"github.com/fettle-dev/fettle/core/services/websearch"
 )
 
-// begun is what Initialize begins with.
+// begun is the result of the first step of Initialize.
 type begun struct {
-	params  *Parameters      // with what the settings say; those given where nothing changes them
-	options settings.Options // of the settings, to load them again
+	params  *Parameters      // completed by the settings; the given ones if nothing changes them
+	options settings.Options // of the settings, for reloads
 	result  *settings.Result // nil without settings
 	usable  *apply.Usable    // nil without settings
-	search  io.Closer        // the search service that was made of the settings; nil: there is none
+	search  io.Closer        // the search service created from the settings; nil: none
 }
 
-// load reads the settings, unless the Parameters name none, and decides on
+// load reads the settings, unless the Parameters contain none, and decides on
 // trust.
 func (c *Config) load(ctx context.Context) (begun, error) {
 	b := begun{params: c.given}
@@ -81,8 +81,8 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	return b, nil
 }
 
-// know takes the variables over, and has the providers make the models of them,
-// unless they are given.
+// know sets the variables, and creates the models from them unless they are
+// given.
 func (p *Parameters) know(v Variables) {
 	p.variables = v
 	if p.Models == nil && p.Providers != nil {
@@ -90,7 +90,7 @@ func (p *Parameters) know(v Variables) {
 	}
 }
 
-// givenVariables are those of a session without settings.
+// givenVariables returns the variables of a session without settings.
 func (p *Parameters) givenVariables() Variables {
 	getenv := p.Getenv
 	return func(name string) (string, bool) {
@@ -101,7 +101,7 @@ func (p *Parameters) givenVariables() Variables {
 	}
 }
 
-// read loads the settings and has given, filled with them, for the parameters.
+// read loads the settings and completes given with them.
 func (b *begun) read(ctx context.Context, given *Parameters) error {
 	r, err := settings.Load(ctx, b.options)
 	if err != nil {
@@ -116,8 +116,8 @@ func (b *begun) read(ctx context.Context, given *Parameters) error {
 	return b.params.fill(b.usable, r)
 }
 
-// decideTrust asks whether the directories of the workspace, as far as they are
-// known, are trusted.
+// decideTrust decides whether the directories of the workspace known so far are
+// trusted.
 func (p *Parameters) decideTrust(ctx context.Context) error {
 	if p.TrustOf == nil {
 		return nil
@@ -130,7 +130,8 @@ func (p *Parameters) decideTrust(ctx context.Context) error {
 	return nil
 }
 
-// target is the target directory, absolute unless the current directory is not known.
+// target returns the target directory; it is absolute unless the current
+// directory is unknown.
 func (p *Parameters) target() string {
 	if abs, err := filepath.Abs(p.TargetDir); err == nil {
 		return abs
@@ -138,8 +139,8 @@ func (p *Parameters) target() string {
 	return p.TargetDir
 }
 
-// home is the directory in which the user's settings directory lies; "" if there is
-// none.
+// home returns the directory that contains the user's settings directory; "" if
+// there is none.
 func (p *Parameters) home() string {
 	if p.HomeDir != "" {
 		return p.HomeDir
@@ -151,7 +152,8 @@ func (p *Parameters) home() string {
 	return dir
 }
 
-// settingsOptions are the given ones, with what the Config knows itself.
+// settingsOptions returns the given options, completed with values known to the
+// Config.
 func (p *Parameters) settingsOptions() settings.Options {
 	o := *p.Settings
 	o.Layout, o.HomeDir, o.ProjectDir = p.Layout, p.home(), p.target()
@@ -166,8 +168,8 @@ func (p *Parameters) settingsOptions() settings.Options {
 	return o
 }
 
-// checkPolicyPaths refuses policy files of the Parameters that are not there,
-// as rules that protect would be missing.
+// checkPolicyPaths returns an error for missing policy files of the Parameters,
+// because protecting rules would be missing.
 func checkPolicyPaths(files []string) error {
 	for _, path := range files {
 		if err := paths.Usable(path, false); err != nil {
@@ -178,7 +180,7 @@ func checkPolicyPaths(files []string) error {
 	return nil
 }
 
-// openSearch makes the service that searches the web.
+// openSearch creates the web search service.
 func (b *begun) openSearch() error {
 	p := b.params
 	if p.WebSearch != nil || b.usable.Search == nil {
@@ -186,7 +188,7 @@ func (b *begun) openSearch() error {
 	}
 	service, err := b.usable.Search(websearch.Transport{UserAgent: p.WebFetch.UserAgent, Proxy: p.WebFetch.Proxy})
 	if err != nil {
-		return err // the check has found no mistake in it
+		return err // the options were validated before
 	}
 	p.WebSearch, b.search = service, service
 	return nil
@@ -201,10 +203,10 @@ func closeIfAny(c io.Closer) error {
 	return c.Close()
 }
 
-// Settings returns the values in force of all layers (CF-01), which are the
-// defaults without [Parameters.Settings]. A field of the Parameters that was
-// given goes before them. Lists and maps in it are shared and not to be
-// changed. The error is of code not_initialized, as that of the next two.
+// Settings returns the effective values of all layers, which are the defaults
+// without [Parameters.Settings]. Fields set in the Parameters take precedence
+// over them. Its lists and maps are shared and must not be modified. The error
+// has code not_initialized, like those of the next two methods.
 func (c *Config) Settings() (settings.Settings, error) {
 	r, err := c.settingsResult("Settings")
 	if err != nil {
@@ -213,9 +215,9 @@ func (c *Config) Settings() (settings.Settings, error) {
 	return r.Settings, nil
 }
 
-// SettingsProblems returns what was wrong in the settings when they were last
-// read, each with its place, and what has changed since Initialize and takes
-// effect in the next session.
+// SettingsProblems returns the problems in the settings when they were last read,
+// each with its position, and the changes since Initialize that take effect in
+// the next session.
 func (c *Config) SettingsProblems() ([]fault.Problem, error) {
 	r, err := c.settingsResult("SettingsProblems")
 	if err != nil {
@@ -224,8 +226,8 @@ func (c *Config) SettingsProblems() ([]fault.Problem, error) {
 	return slices.Clone(r.Problems), nil
 }
 
-// SettingOrigins lists what the layers say of a key, the strongest first; see
-// [settings.Result.Origins].
+// SettingOrigins returns the values of a key in all layers, the one with the
+// highest precedence first; see [settings.Result.Origins].
 func (c *Config) SettingOrigins(key string) ([]settings.Origin, error) {
 	r, err := c.settingsResult("SettingOrigins")
 	if err != nil {
@@ -245,11 +247,11 @@ func (c *Config) settingsResult(what string) (*settings.Result, error) {
 	return sh.settings.current(), nil
 }
 
-// CheckSettings finds what is wrong with settings that were loaded only once
-// they are used, as Initialize of a Config with these Parameters would (CF-05):
-// what it would leave out, and what would be its error, which has Problem.Open.
-// It makes and starts nothing. A field of the Parameters that goes before the
-// settings is not looked at. The error is of code cancelled.
+// CheckSettings returns problems in loaded settings that show only when they are
+// used, as Initialize of a Config with these Parameters would find them: values
+// that it would ignore, and its error, which has Problem.Open set. It creates and
+// starts nothing. A field of the Parameters that takes precedence over the
+// settings is not checked. The error has code cancelled.
 func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fault.Problem, error) {
 	if reflect.ValueOf(p.Layout).IsZero() {
 		p.Layout = layout.Fettle()
@@ -261,7 +263,8 @@ func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fau
 	return slices.Concat(u.Dropped, u.Lasting), nil
 }
 
-// before is what the Parameters say before all settings.
+// before returns the values of the Parameters that take precedence over all
+// settings.
 func (p *Parameters) before() apply.Given {
 	g := apply.Given{Layout: p.Layout, Home: p.home(), Target: p.target(), Tools: DefaultTools(p.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
 	if p.Settings != nil {
@@ -270,8 +273,8 @@ func (p *Parameters) before() apply.Given {
 	return g
 }
 
-// decides reports whether the Parameters decide on a key, before all settings; those of
-// which parts are given each by itself are not among them, see fill.
+// decides reports whether the Parameters set a key, with precedence over all
+// settings. Keys whose parts are set separately are not included, see fill.
 func (p *Parameters) decides(key string) bool {
 	switch key {
 	case apply.KeyMode:

@@ -27,8 +27,8 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// shared are the services that a Config and those derived from it use alike.
-// They keep nothing of a conversation.
+// shared holds the services that a Config and those derived from it have in
+// common. They keep no state of a conversation.
 type shared struct {
 	workspace *workspace.Workspace
 	tmp       string // the user's directory for the project, see projectTmp; "": there is no home directory
@@ -39,17 +39,17 @@ type shared struct {
 	rules     *rules.Rules
 	memory    *memory.Service
 	web       fetcher
-	search    io.Closer // made of the settings; may be nil
+	search    io.Closer // created from the settings; may be nil
 	processes processes
 	agents    agentset.Set
 	hooks     *sessionhooks.Set
 	skills    *skills.SkillManager
 	servers   atomic.Pointer[mcp.Manager] // nil: there are none
 
-	checkpoints *Checkpoints // nil: there is no place for them
+	checkpoints *Checkpoints // nil: there is no directory for them
 }
 
-// openShared opens what a Config and its derived ones share.
+// openShared opens the services that a Config shares with derived ones.
 func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.WasCancelled("config.Initialize", err)
@@ -91,20 +91,20 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	return sh, nil
 }
 
-// close ends what the services have started and closes them.
+// close ends everything that the services have started and closes them.
 func (s *shared) close() error {
 	s.hooks.Close()
 	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.keep().Close(), s.agents.Close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
-// Recover finishes, or reports, what killed runs left half written in files of
-// this project (FS-64). Call it once, after Initialize and before the first
-// change, in a session that may change files; Initialize leaves it out, since
-// it writes to those files and waits for whoever holds their directories. Calling
-// it again is harmless: what is finished is not found again, what cannot be
-// settled is reported again. A derived Config's does the same as its parent's.
-// The error, of code not_initialized, cancelled or read_content_failure, keeps
-// nobody from working, and leftovers found until then stand beside it.
+// Recover completes, or reports, writes to files of this project that killed runs
+// left unfinished. Call it once, after Initialize and before the first change, in
+// a session that may change files. It is not part of Initialize because it writes
+// to those files and waits for the owners of their directories' locks. Calling it
+// again is harmless: completed writes are not found again, unresolved ones are
+// reported again. A derived Config's Recover does the same as its parent's. The
+// error, of code not_initialized, cancelled or read_content_failure, does not
+// prevent work in the session; leftovers found before it are returned with it.
 func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
 	sh, err := c.services("Recover")
 	if err != nil {
@@ -116,19 +116,19 @@ func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
 	return sh.committer.Recover(ctx)
 }
 
-// recoveryFolder is where in-place writes keep their bytes first (FS-64), below
-// the user's directory for the project.
+// recoveryFolder is the name of the directory in which in-place writes keep their
+// bytes first, below the user's directory for the project.
 const recoveryFolder = "recovery"
 
-// Storage are the directories in which fettle keeps what is no part of the project
-// (AR-32). They need not exist yet. Both are "" where there is no home directory.
+// Storage contains the directories in which fettle keeps data that is not part of
+// the project. They need not exist yet. Both are "" without a home directory.
 type Storage struct {
-	GlobalDir      string // the user's settings directory, as ~/.fettle
-	ProjectTempDir string // below it: what is kept of this project, told apart by its directory
+	GlobalDir      string // the user's settings directory, for example ~/.fettle
+	ProjectTempDir string // below it: the data of this project, identified by its directory
 }
 
-// Storage returns the session's directories; derived Configs have the same. The
-// error is of code not_initialized.
+// Storage returns the session's directories; derived Configs have the same ones.
+// The error has code not_initialized.
 func (c *Config) Storage() (Storage, error) {
 	sh, err := c.services("Storage")
 	if err != nil {
@@ -150,9 +150,9 @@ func (c *Config) userDir() (string, error) {
 	return filepath.Join(home, c.given.Layout.Dir), nil
 }
 
-// projectTmp is the user's directory for what fettle keeps of a project, whose directory
-// is target once links are followed. It lies outside the project and is told apart
-// by it.
+// projectTmp returns the user's directory for the data of a project whose
+// directory, with links resolved, is target. It lies outside the project and is
+// unique to it.
 func (c *Config) projectTmp(target string) (string, error) {
 	dir, err := c.userDir()
 	if err != nil {
@@ -162,11 +162,11 @@ func (c *Config) projectTmp(target string) (string, error) {
 	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil
 }
 
-// AddFolder adds a directory to the workspace of this Config and all derived from the
-// same one, as Parameters.IncludeDirs do; a relative path counts from the target.
-// Commands that are confined cannot write there before the next session. The error
-// is of code not_initialized, invalid_config where there is no such directory,
-// untrusted_folder for one that is recorded as untrusted, or that of
+// AddFolder adds a directory to the workspace of this Config and all derived from
+// the same root, like Parameters.IncludeDirs; a relative path is resolved against
+// the target. Confined commands cannot write there before the next session. The
+// error has code not_initialized, invalid_config for a missing directory,
+// untrusted_folder for one that is recorded as untrusted, or is that of
 // Parameters.TrustOf.
 func (c *Config) AddFolder(ctx context.Context, path string) error {
 	sh, err := c.services("AddFolder")
@@ -196,16 +196,16 @@ func (c *Config) AddFolder(ctx context.Context, path string) error {
 	return nil
 }
 
-// family is what a Config and those derived from it know of each other.
+// family is the state shared between a Config and those derived from it.
 type family struct {
-	turns    atomic.Int64 // how often a cache was turned off
+	turns    atomic.Int64 // number of times a cache was turned off
 	ceiling  atomic.Pointer[ceiling]
 	excluded atomic.Pointer[[]string] // tools that settings have excluded since the beginning; nil: none
 
 	extensions contributions.Extensions
 }
 
-// exclude adds tools to those that are excluded in the whole family.
+// exclude excludes further tools in the whole family.
 func (f *family) exclude(names []string) {
 	if now := f.excluded.Load(); now != nil {
 		names = slices.Concat(*now, names)
@@ -213,8 +213,8 @@ func (f *family) exclude(names []string) {
 	f.excluded.Store(&names) // by one reload at a time
 }
 
-// excluded are the tools that are excluded here: by the parameters, by what
-// settings have said since, and by extensions.
+// excluded returns the tools excluded by the parameters, by later settings, and
+// by extensions.
 func (c *Config) excluded() []string {
 	all := slices.Clone(c.params().ExcludeTools)
 	add := func(names []string) {

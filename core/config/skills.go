@@ -10,23 +10,23 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Skills say which skills a session has. The zero value is those of files and
-// fettle's own.
+// Skills configures the skills of a session. The zero value uses those of files
+// and fettle's own.
 type Skills struct {
-	Disabled bool // there are none, whatever the settings say
-	// Off are names of skills, in any letter case, that cannot be activated. nil:
-	// the settings', else none; empty: none.
+	Disabled bool // no skills, whatever the settings contain
+	// Off lists the names, in any case, of skills that cannot be activated. nil:
+	// those of the settings, else none; empty: none.
 	Off []string
-	// Given are the embedder's own. They are built in: activating one is not asked
-	// about, and one of a file takes the place of one of its name.
+	// Given are the embedder's own. They count as built in: activating one
+	// requires no approval, and one of a file replaces one of the same name.
 	Given []skills.Skill
-	// Folders are more directories of skills. Within their scope they come before those
-	// that a session looks into by itself.
+	// Folders are additional directories of skills. Within their scope they come
+	// before the default ones.
 	Folders []skills.Folder
 }
 
-// loadSkills has the skills of the session found, anew where that was done before.
-// The error is of code cancelled, or a mistake in fettle.
+// loadSkills finds the skills of the session, again if that was done before. The
+// error has code cancelled, or is a mistake in fettle.
 func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 	p := c.params()
 	return skillset.Sources{
@@ -35,7 +35,7 @@ func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 	}.Load(ctx, sh.skills)
 }
 
-// openSkills makes what keeps the active skills of a conversation.
+// openSkills creates the store of a conversation's active skills.
 func (c *Config) openSkills(sh *shared, s *session, r *tools.Registry) (err error) {
 	s.skills, err = skillset.New(skillset.Options{
 		Skills: sh.skills, Workspace: sh.workspace, State: s.state, Registry: r, OnDefect: c.onDefect, Logger: c.params().Logger,
@@ -44,8 +44,8 @@ func (c *Config) openSkills(sh *shared, s *session, r *tools.Registry) (err erro
 	return err
 }
 
-// Skills returns what knows the skills of the session (AR-01); derived Configs
-// have the same. The error is of code not_initialized.
+// Skills returns the skill manager of the session; derived Configs share it. The
+// error has code not_initialized.
 func (c *Config) Skills() (*skills.SkillManager, error) {
 	sh, err := c.services("Skills")
 	if err != nil {
@@ -54,9 +54,8 @@ func (c *Config) Skills() (*skills.SkillManager, error) {
 	return sh.skills, nil
 }
 
-// ReloadSkills looks for skills again, in the same directories. What is wrong with
-// them is for their manager to say. The error is of code not_initialized or
-// cancelled.
+// ReloadSkills searches for skills again, in the same directories. Their manager
+// reports problems in them. The error has code not_initialized or cancelled.
 func (c *Config) ReloadSkills(ctx context.Context) error {
 	sh, err := c.services("ReloadSkills")
 	if err != nil {
@@ -65,12 +64,12 @@ func (c *Config) ReloadSkills(ctx context.Context) error {
 	return c.loadSkills(ctx, sh)
 }
 
-// ActivateSkill puts the instructions of a skill into the system prompt of this
-// conversation, as /skill does (EX-04), and lets the session read its directory. It
-// stays there through compaction, until StartNewSession or until the history is
-// cleared. Nobody is asked: it is the person who does it. The error is of code
-// not_initialized, cancelled, invalid_tool_params where no skill of that name can
-// be activated, or invalid_config where its directory is gone.
+// ActivateSkill adds the instructions of a skill to the system prompt of this
+// conversation, like /skill, and lets the session read its directory. They stay
+// through compaction, until StartNewSession or until the history is cleared. It
+// requires no approval, because the user requests it. The error has code
+// not_initialized, cancelled, invalid_tool_params if no skill of that name can be
+// activated, or invalid_config if its directory is missing.
 func (c *Config) ActivateSkill(ctx context.Context, name string) (skills.Skill, error) {
 	s, err := c.own("ActivateSkill")
 	if err != nil {
@@ -79,9 +78,8 @@ func (c *Config) ActivateSkill(ctx context.Context, name string) (skills.Skill, 
 	return s.skills.Activate(ctx, name)
 }
 
-// ActiveSkills returns the names of the skills of this conversation that are
-// active, in the order in which they were activated. The error is of code
-// not_initialized.
+// ActiveSkills returns the names of this conversation's active skills, in the
+// order of their activation. The error has code not_initialized.
 func (c *Config) ActiveSkills() ([]string, error) {
 	s, err := c.own("ActiveSkills")
 	if err != nil {
@@ -90,9 +88,9 @@ func (c *Config) ActiveSkills() ([]string, error) {
 	return s.skills.Names(), nil
 }
 
-// SetSkillEnabled says whether a skill can be activated for the rest of the
-// session; settings stay as they are. The error is of code not_initialized, or
-// invalid_tool_params where there is no skill of that name.
+// SetSkillEnabled sets whether a skill can be activated for the rest of the
+// session; settings are unchanged. The error has code not_initialized, or
+// invalid_tool_params for an unknown name.
 func (c *Config) SetSkillEnabled(name string, on bool) error {
 	sh, err := c.services("SetSkillEnabled")
 	if err != nil {
