@@ -1,4 +1,5 @@
-// Package agentset finds the subagents of a session, and says what each may do.
+// Package agentset finds the subagents of a session, and determines the
+// permissions of each.
 package agentset
 
 import (
@@ -17,37 +18,37 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 )
 
-// Folder holds the definitions of agents, below the user's and the
-// project's settings directory (CF-02).
+// Folder is the name of the directory of agent definitions, below the user's and
+// the project's settings directory.
 const Folder = "agents"
 
-// Remote makes tools of agents at other servers.
+// Remote creates tools of agents at other servers.
 type Remote interface {
 	Tool(d subagent.Definition, conversation func() string) (subagent.AgentTool, error)
 	Close() error
 }
 
-// Sources are where agents come from, and what they are looked at with.
+// Sources are the locations of definitions, and the functions to check them.
 type Sources struct {
-	Definitions []subagent.Definition // before fettle's own
+	Definitions []subagent.Definition // take precedence over fettle's own
 	Folders     []subagent.Folder
 	UserDir     string // the user's settings directory; "": there is none
 	ProjectDir  string // that of the project; "": it is not trusted
 	Registry    *tools.Registry
-	Local       bool // there are models that agents can run on
+	Local       bool // there are models for local agents
 	CheckModel  func(name string) error
-	Rules       func(policy.Change) error // takes the rules of the commands that they may run
+	Rules       func(policy.Change) error // receives the rules for the commands of agents
 	Logger      *slog.Logger
 }
 
-// Set are the subagents of a session and of those derived from it. The zero value has
-// none.
+// Set is the set of subagents of a session and of those derived from it. The zero
+// value is empty.
 type Set struct {
-	Remote Remote                // set before the first Load; nil: there are none
+	Remote Remote                // set before the first Load; nil: none
 	found  atomic.Pointer[found] // replaced as a whole
 }
 
-// Close ends what calls remote agents.
+// Close closes the service for remote agents.
 func (s *Set) Close() error {
 	if s.Remote == nil {
 		return nil
@@ -62,13 +63,14 @@ func (s *Set) now() *found {
 	return &found{}
 }
 
-// Definitions returns the agents that there are. They must not be changed.
+// Definitions returns the available agents. They must not be modified.
 func (s *Set) Definitions() []subagent.Definition { return s.now().defs }
 
-// Problems returns what is wrong with definitions.
+// Problems returns the problems in definitions.
 func (s *Set) Problems() []fault.Problem { return slices.Clone(s.now().problems) }
 
-// Tools makes a tool of each agent; conversation names the one that it is for.
+// Tools creates a tool for each agent; conversation returns the ID of its
+// conversation.
 func (s *Set) Tools(r *subagent.Runner, conversation func() string) ([]tools.DeclarativeTool, error) {
 	var all []tools.DeclarativeTool
 	for _, d := range s.now().defs {
@@ -87,19 +89,19 @@ func (s *Set) Tools(r *subagent.Runner, conversation func() string) ([]tools.Dec
 	return all, nil
 }
 
-// found are the definitions that were read together.
+// found is the result of reading the definitions.
 type found struct {
 	defs     []subagent.Definition
 	problems []fault.Problem
-	rules    []policy.Rule // of the commands that they may run
+	rules    []policy.Rule // for the commands that the agents may run
 }
 
 func sameName(name string) func(subagent.Definition) bool {
 	return func(d subagent.Definition) bool { return d.Name == name }
 }
 
-// Load reads the definitions, and has them in the place of those that were read before;
-// the tools of those that are gone go. The error is of code cancelled, or that of Rules.
+// Load reads the definitions and replaces the previous ones; the tools of removed
+// agents are removed. The error has code cancelled, or is that of Rules.
 func (s *Set) Load(ctx context.Context, from Sources) error {
 	before := s.now()
 	o := subagent.LoadOptions{
@@ -122,7 +124,7 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
 		return fault.WasCancelled("config.Initialize", err)
 	}
-	a.defs = slices.Clone(slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !s.makes(a, d, from.Local) })) // often none
+	a.defs = slices.Clone(slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !s.makes(a, d, from.Local) })) // often empty
 	for _, problem := range a.problems {
 		if !slices.Contains(before.problems, problem) {
 			from.Logger.Warn("agents", slog.String("problem", problem.String()))
@@ -143,7 +145,7 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 	return nil
 }
 
-// makes reports whether there can be a tool of the definition.
+// makes reports whether the definition can become a tool.
 func (s *Set) makes(a *found, d subagent.Definition, local bool) bool {
 	switch {
 	case !d.IsRemote():
@@ -158,8 +160,8 @@ func (s *Set) makes(a *found, d subagent.Definition, local bool) bool {
 	return true
 }
 
-// rulesOf are the rules that hold an agent to the commands that its definition
-// leaves it. Commands that are not understood leave it none.
+// rulesOf returns the rules that restrict an agent to the commands in its
+// definition. Commands that cannot be parsed permit none.
 func rulesOf(d *subagent.Definition) []policy.Rule {
 	var rules []policy.Rule
 	at := policy.Rule{Name: "commands of the agent " + d.Name, Subagent: d.Name, Source: d.Source.Path, Line: d.Source.Line}
@@ -177,7 +179,7 @@ func rulesOf(d *subagent.Definition) []policy.Rule {
 	return rules
 }
 
-// Mode is the mode of a run: the definition's where it is stricter than the
+// Mode returns the mode of a run: the definition's if it is stricter than the
 // caller's, and "" for the caller's.
 func Mode(d *subagent.Definition, caller policy.ApprovalMode) policy.ApprovalMode {
 	strictest := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
@@ -188,8 +190,8 @@ func Mode(d *subagent.Definition, caller policy.ApprovalMode) policy.ApprovalMod
 	return mode
 }
 
-// Tools are the names of the tools that a run of an agent has, as the run itself
-// chooses them; complete_task aside, which the run brings and tells of.
+// Tools returns the names of the tools of an agent's run, as the run selects
+// them, except for complete_task, which the run adds.
 func Tools(d *subagent.Definition, available []tools.DeclarativeTool) map[string]bool {
 	chosen, _ := d.Select(available)
 	has := map[string]bool{}
@@ -199,9 +201,9 @@ func Tools(d *subagent.Definition, available []tools.DeclarativeTool) map[string
 	return has
 }
 
-// GrantSearch adds tool_search to the tools of an agent that has foreign ones, so
-// that a list which names a server brings no more declarations than its caller
-// has. It returns what it added.
+// GrantSearch adds tool_search to the tools of an agent that has MCP or
+// discovered tools, so that a list that names a server declares no more tools
+// than the caller's. It returns the added names.
 func GrantSearch(r *tools.Registry, has map[string]bool) []string {
 	search, err := r.Lookup(catalog.ToolSearch)
 	if err != nil || search.Spec().Origin.Group != tools.GroupBuiltIn || has[catalog.ToolSearch] {

@@ -1,6 +1,6 @@
-// Package apply turns settings into values that a session can use: it says what cannot be
-// used, what a project may have once it is trusted, and what may change while a session
-// runs.
+// Package apply converts settings into values that a session can use. It reports
+// invalid values, the effects that a project has only when it is trusted, and the
+// keys that may change during a session.
 package apply
 
 import (
@@ -26,21 +26,24 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
-// Given is what a session has without the settings.
+// Given is the part of a session that does not come from settings.
 type Given struct {
 	Layout  layout.Layout
-	Home    string   // where the user's settings directory lies; "": there is none
-	Target  string   // the directory of the project, absolute
+	Home    string   // directory that contains the user's settings directory; "": there is none
+	Target  string   // the absolute directory of the project
 	Environ []string // the environment
 	Tools   []string // names of the built-in tools of the default set
-	// IncludeDirs are further directories of the workspace, where no setting names them.
+	// IncludeDirs are further directories of the workspace, if no setting names
+	// them.
 	IncludeDirs []string
-	// Decides reports whether the embedder decides on a key, before all settings.
+	// Decides reports whether the embedder sets a key, with precedence over all
+	// settings.
 	Decides func(key string) bool
 }
 
-// Absolute returns a path of settings as an absolute one: ~/ is the home directory,
-// and others count from the target directory. It is cleaned; an empty path stays empty.
+// Absolute returns a path of settings as an absolute, cleaned one: ~/ is the home
+// directory, and relative paths are resolved against the target directory. An
+// empty path stays empty.
 func (g Given) Absolute(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && g.Home != "" {
 		return filepath.Join(g.Home, rest)
@@ -54,16 +57,16 @@ func (g Given) Absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// Usable are settings without what cannot be used.
+// Usable are settings without invalid values.
 type Usable struct {
-	settings.Settings // with paths that are absolute
+	settings.Settings // with absolute paths
 
-	Search  func(websearch.Transport) (SearchService, error) // makes who searches the web; nil: nobody does
-	Dropped []fault.Problem                                  // what the settings ask for and cannot have
-	Lasting []fault.Problem                                  // the same, of what is made at Initialize alone
-	Unread  []fault.Problem                                  // of whole files that may have held something that protects
-	// Stops is the first of the problems that leaves no session: something that
-	// protects the person is not there. nil: there is none.
+	Search  func(websearch.Transport) (SearchService, error) // creates the web search service; nil: none
+	Dropped []fault.Problem                                  // requested values that cannot be used
+	Lasting []fault.Problem                                  // likewise, for values that are used at Initialize only
+	Unread  []fault.Problem                                  // of whole files that may have contained a protection
+	// Stops is the first problem that prevents a session: a protection is
+	// missing. nil: there is none.
 	Stops *fault.Problem
 }
 
@@ -73,15 +76,15 @@ type SearchService interface {
 	io.Closer
 }
 
-// checker looks at settings for what the services that they are for cannot use.
+// checker finds settings that the services they configure cannot use.
 type checker struct {
 	given  Given
 	loaded *settings.Result
 	usable *Usable
 }
 
-// Check checks settings, as far as given does not go before them. It makes and starts
-// nothing. The error is of code cancelled.
+// Check validates settings, unless given takes precedence. It creates and starts
+// nothing. The error has code cancelled.
 func Check(ctx context.Context, given Given, r *settings.Result) (*Usable, error) {
 	c := &checker{given: given, loaded: r, usable: &Usable{Settings: r.Settings, Unread: r.Unread()}}
 	c.policies()
@@ -100,8 +103,8 @@ func Check(ctx context.Context, given Given, r *settings.Result) (*Usable, error
 	return c.usable, nil
 }
 
-// Again checks what a session takes on while it runs; all else stays as it was
-// found at Initialize.
+// Again validates the settings that may change during a session; all others stay
+// as they were at Initialize.
 func (u *Usable) Again(given Given, r *settings.Result) *Usable {
 	now := &Usable{Settings: r.Settings, Search: u.Search, Lasting: u.Lasting, Unread: u.Unread}
 	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
@@ -111,7 +114,7 @@ func (u *Usable) Again(given Given, r *settings.Result) *Usable {
 	return now
 }
 
-// tell notes a problem with a key whose value was given at the origin.
+// tell records a problem with a key whose value comes from the origin.
 func (c *checker) tell(p fault.Problem, key string, origin settings.Origin) fault.Problem {
 	p.Key, p.Path, p.Layer, p.Line, p.Column = key, origin.Source, origin.Layer, origin.Line, origin.Column
 	if p.Kind == "" {
@@ -124,7 +127,7 @@ func (c *checker) tell(p fault.Problem, key string, origin settings.Origin) faul
 	return p
 }
 
-// stop notes a problem that leaves no session.
+// stop records a problem that prevents a session.
 func (c *checker) stop(p fault.Problem, key string, origin settings.Origin) {
 	p.Open = true
 	if p = c.tell(p, key, origin); c.usable.Stops == nil {
@@ -132,8 +135,8 @@ func (c *checker) stop(p fault.Problem, key string, origin settings.Origin) {
 	}
 }
 
-// paths returns the entries of a list of paths, as absolute ones, without those
-// that refused reports. missing is told of each that is not there.
+// paths returns the entries of a list of paths, as absolute paths, without those
+// that refused reports. missing is called for each that does not exist.
 func (c *checker) paths(key string, folders bool, refused func(e settings.Entry, path string) bool, missing func(e settings.Entry, why error)) []string {
 	var all []string
 	for _, e := range c.loaded.Entries(key) {
@@ -183,7 +186,7 @@ func (c *checker) folders() {
 	}
 	c.usable.Context.IncludeDirectories = c.paths(key, true, outside, func(e settings.Entry, why error) {
 		p := fault.Problem{Message: fmt.Sprintf("The directory %q cannot be used: %v.", e.Text, why), Remedy: "Name a directory that exists."}
-		if e.Origin.Layer == settings.LayerFlags { // who has just typed it waits for nothing else
+		if e.Origin.Layer == settings.LayerFlags { // a flag must take effect at once
 			c.stop(p, key, e.Origin)
 			return
 		}
@@ -192,7 +195,7 @@ func (c *checker) folders() {
 	})
 }
 
-// sandbox checks that commands can be confined as they are to be.
+// sandbox checks that commands can be confined as configured.
 func (c *checker) sandbox(ctx context.Context) {
 	s := &c.usable.Tools.Sandbox
 	if c.given.Decides("tools.sandbox") {
@@ -237,8 +240,8 @@ func (c *checker) sandbox(ctx context.Context) {
 	c.outside(origin)
 }
 
-// unreadSandbox lets no session begin where a file that cannot be read, or a name
-// that is mistyped, asks for a confinement, as it seems: commands would run without it.
+// unreadSandbox prevents a session if an unreadable file, or a mistyped name,
+// appears to request a confinement: commands would run without it.
 func (c *checker) unreadSandbox() {
 	for _, p := range c.loaded.Problems {
 		switch {
@@ -253,8 +256,8 @@ func (c *checker) unreadSandbox() {
 	}
 }
 
-// toldAt reports whether the settings tell of a mistake at the place of a value
-// already, which then is what stops the session.
+// toldAt reports whether the settings already report a mistake at the position of
+// a value. That mistake then prevents the session.
 func (c *checker) toldAt(origin settings.Origin) bool {
 	for _, p := range c.loaded.Problems {
 		if p.Severity == settings.Error && p.Path == origin.Source && p.Line == origin.Line && p.Column == origin.Column {
@@ -267,7 +270,7 @@ func (c *checker) toldAt(origin settings.Origin) bool {
 	return false
 }
 
-// outside warns where commands can write what says how they are confined.
+// outside warns if commands can write the files that configure their confinement.
 func (c *checker) outside(origin settings.Origin) {
 	home, further := c.given.Home, c.given.IncludeDirs
 	if home == "" {
@@ -290,7 +293,7 @@ func (c *checker) outside(origin settings.Origin) {
 	}
 }
 
-// commands checks that tools that a program declares have one that runs them.
+// commands checks that a discovery command comes with a call command.
 func (c *checker) commands() {
 	t := &c.usable.Tools
 	const discovery, call = "tools.discoveryCommand", "tools.callCommand"
@@ -309,8 +312,7 @@ func (c *checker) commands() {
 	t.DiscoveryCommand, t.CallCommand = "", ""
 }
 
-// core warns of names that are none of a built-in tool that there is here, and
-// of restrictions that are not understood.
+// core warns of names that are not built-in tools, and of invalid restrictions.
 func (c *checker) core() {
 	const key = "tools.core"
 	if c.given.Decides(key) {
@@ -343,8 +345,8 @@ func (c *checker) core() {
 	}
 }
 
-// excluded warns of exclusions that deny more than is written, since what is
-// written is not understood, and of names that are probably mistyped.
+// excluded warns of exclusions that deny more than written because they cannot be
+// parsed, and of names that are probably mistyped.
 func (c *checker) excluded() {
 	const key = "tools.exclude"
 	if c.given.Decides(key) {
@@ -363,7 +365,7 @@ func (c *checker) excluded() {
 			continue
 		} else if names := toolrules.Names(entry); !slices.ContainsFunc(names, func(name string) bool { _, ok := policy.WellKnown(name); return ok }) {
 			if p.Nearest = settings.NearestOf(entry.Name, known); p.Nearest == "" {
-				continue // a tool of a server, perhaps
+				continue // possibly a tool of a server
 			}
 			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry excludes nothing unless a server has such a tool.", entry.Name)
 		} else {
@@ -373,7 +375,7 @@ func (c *checker) excluded() {
 	}
 }
 
-// entries checks the lists of which a wrong entry is left out alone.
+// entries checks the lists in which only the invalid entry is dropped.
 func (c *checker) entries() {
 	if !c.given.Decides("tools.allowed") {
 		c.usable.Tools.Allowed = c.kept("tools.allowed", func(entry string) error {
@@ -395,7 +397,7 @@ func (c *checker) entries() {
 	}
 }
 
-// servers checks the lists of MCP servers for what no server can be called.
+// servers checks the lists of MCP servers for invalid names.
 func (c *checker) servers() {
 	const allowed, excluded = "mcp.allowed", "mcp.excluded"
 	wrong := func(key string, tell func(p fault.Problem, origin settings.Origin)) {
@@ -416,8 +418,8 @@ func (c *checker) servers() {
 	})
 }
 
-// kept returns the entries of a list that check takes. One of a flag that it
-// does not take leaves no session.
+// kept returns the entries of a list that check accepts. An invalid entry of a
+// flag prevents the session.
 func (c *checker) kept(key string, check func(entry string) error) []string {
 	var kept []string
 	for _, e := range c.loaded.Entries(key) {

@@ -8,12 +8,13 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// Needed are variables whose names look secret and whose values are none, or
-// without which programs do not run.
+// Needed returns variables whose names look secret although their values are not,
+// or that programs require.
 func Needed() []string { return []string{"PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY"} }
 
-// Redacted returns an environment without what is to be kept from commands. The
-// settings' blocked variables go first, then the allowed ones.
+// Redacted returns an environment without the variables to withhold from
+// commands. The settings' blocked variables take precedence over the allowed
+// ones.
 func Redacted(environ []string, r settings.Redaction) []string {
 	if !r.Enabled {
 		return environ
@@ -33,7 +34,7 @@ func Redacted(environ []string, r settings.Redaction) []string {
 	})
 }
 
-// Confinement is what settings that can be used say about commands.
+// Confinement converts valid settings into the confinement of commands.
 func Confinement(s settings.Sandbox) process.Confinement {
 	c := process.Confinement{Writable: s.AllowedPaths, NoTCP: !s.NetworkAccess}
 	switch s.Kind() {

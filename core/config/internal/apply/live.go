@@ -9,15 +9,15 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// liveKey is a key whose value may change while a session runs. What protects
-// may only become stricter then: a file can be written by a command that runs,
-// a new session is begun by a person.
+// liveKey is a key whose value may change during a session. A protecting key may
+// only become stricter: a running command can write a file, while only the user
+// begins a new session.
 type liveKey struct {
 	path    string
 	permits func(old, now settings.Settings) bool // nil: any change
 }
 
-// liveKeys lists them. All other keys wait for the next session.
+// liveKeys returns these keys. All other keys take effect in the next session.
 func liveKeys() []liveKey {
 	return []liveKey{
 		{KeyMode, func(old, now settings.Settings) bool { return Stricter(ModeOf(now), ModeOf(old)) }},
@@ -34,7 +34,7 @@ func liveKeys() []liveKey {
 	}
 }
 
-// LiveKeys returns the keys whose value may change while a session runs.
+// LiveKeys returns the keys whose value may change during a session.
 func LiveKeys() []string {
 	var paths []string
 	for _, k := range liveKeys() {
@@ -43,7 +43,8 @@ func LiveKeys() []string {
 	return paths
 }
 
-// ModeOf is the approval mode of settings; one that is none is the strictest.
+// ModeOf returns the approval mode of settings; an invalid one counts as the
+// strictest.
 func ModeOf(s settings.Settings) policy.ApprovalMode {
 	mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
 	if err != nil {
@@ -52,13 +53,13 @@ func ModeOf(s settings.Settings) policy.ApprovalMode {
 	return mode
 }
 
-// within reports whether all of list are in others too.
+// within reports whether all entries of list are in others.
 func within(list, others []string) bool {
 	return !slices.ContainsFunc(list, func(entry string) bool { return !slices.Contains(others, entry) })
 }
 
-// Differences lists the keys whose new value comes into force, and a problem
-// for each of the others that has changed.
+// Differences returns the keys whose new value takes effect, and a problem for
+// each other key that has changed.
 func Differences(given Given, old, newer *settings.Result) (changed []string, later []fault.Problem) {
 	live := map[string]liveKey{}
 	for _, k := range liveKeys() {
@@ -70,7 +71,7 @@ func Differences(given Given, old, newer *settings.Result) (changed []string, la
 		}
 		l, isLive := live[k.Path]
 		switch {
-		case isLive && given.Decides(k.Path), k.Unused: // it says nothing here
+		case isLive && given.Decides(k.Path), k.Unused: // it has no effect here
 		case isLive && (l.permits == nil || l.permits(old.Settings, newer.Settings)):
 			changed = append(changed, k.Path)
 		default:
@@ -80,8 +81,8 @@ func Differences(given Given, old, newer *settings.Result) (changed []string, la
 	return changed, later
 }
 
-// spoilt reports whether somebody who gave a key gives something wrong for it
-// now, so that its new value is nobody's wish.
+// spoilt reports whether a source that set a key now sets an invalid value, so
+// that no source has requested the new value.
 func spoilt(key string, old, newer *settings.Result) bool {
 	wrong := newer.WrongIn(key)
 	return slices.ContainsFunc(old.Origins(key), func(o settings.Origin) bool {
@@ -101,13 +102,13 @@ func nextSession(key string, isLive bool, newer *settings.Result) fault.Problem 
 	return p
 }
 
-// Stricter reports whether a asks more than b does.
+// Stricter reports whether a requires more approvals than b.
 func Stricter(a, b policy.ApprovalMode) bool {
 	order := []policy.ApprovalMode{policy.ModeYolo, policy.ModeAutoEdit, policy.ModeDefault, policy.ModePlan}
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// Unreadable reports whether a whole file is not in force.
+// Unreadable reports whether a problem concerns a whole file that is not applied.
 func Unreadable(p fault.Problem) bool {
 	return p.Kind == settings.KindSyntax || p.Kind == settings.KindFileRead
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// trustedOutsideFile is the file of approved directories outside of projects, in
-// the user's settings directory.
+// trustedOutsideFile is the name of the file of approved directories outside of
+// projects, in the user's settings directory.
 const trustedOutsideFile = "trusted_outside.json"
 
-// Keys that others than the checks know.
+// Keys used outside of the checks.
 const (
 	KeyInclude = "context.includeDirectories"
 	KeyMode    = "general.defaultApprovalMode"
 	KeyHatch   = "tools.fileReadCacheDisabled"
 )
 
-// ownDirectories are those in which a project's include directories may lie: the
-// project, and those that are not the project's to name.
+// ownDirectories returns the directories that a project's include directories may
+// lie in: the project, and directories that it does not choose.
 func (c *checker) ownDirectories() []string {
 	own := []string{c.given.Target}
 	for _, e := range c.loaded.Entries(KeyInclude) {
@@ -31,8 +31,8 @@ func (c *checker) ownDirectories() []string {
 	return own
 }
 
-// approvedDirectories are those, and the directories outside of the project that
-// the user has approved of. The error is why these are not known.
+// approvedDirectories returns these directories and those outside of the project
+// that the user has approved. The error is the reason why the latter are unknown.
 func (c *checker) approvedDirectories() ([]string, error) {
 	own := c.ownDirectories()
 	store := c.given.Outside()
@@ -43,8 +43,8 @@ func (c *checker) approvedDirectories() ([]string, error) {
 	return append(own, recorded...), err
 }
 
-// Outside returns where approved directories outside of projects are recorded;
-// nil: there is no home directory.
+// Outside returns the store of approved directories outside of projects; nil:
+// there is no home directory.
 func (g Given) Outside() *trust.Outside {
 	if g.Home == "" {
 		return nil
@@ -52,8 +52,8 @@ func (g Given) Outside() *trust.Outside {
 	return trust.OpenOutside(filepath.Join(g.Home, g.Layout.Dir, trustedOutsideFile))
 }
 
-// Powers are those of the project by settings and .env files, with the directories outside of
-// the project marked.
+// Powers returns the effects of the project's settings and .env files, with the
+// directories outside of the project marked.
 func Powers(given Given, loaded *settings.Result) []settings.Power {
 	own := (&checker{given: given, loaded: loaded}).ownDirectories()
 	var all []settings.Power
@@ -61,7 +61,7 @@ func Powers(given Given, loaded *settings.Result) []settings.Power {
 		if power.Key == KeyInclude {
 			path := given.Absolute(power.Entry)
 			if path == "" || trust.Covers(own, path) {
-				continue // nothing that it has not without trust
+				continue // it has the effect without trust
 			}
 			power.Outside, power.Text = path, "reads and writes "+path+", outside of the project"
 		}

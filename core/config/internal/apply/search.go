@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/websearch"
 )
 
-// search decides who searches the web: the service of the settings, else
-// Gemini where there is a key for it, else nobody.
+// search selects the web search service: that of the settings, else Gemini if
+// there is a key for it, else none.
 func (c *checker) search() {
 	if c.given.Decides(keySearch) {
 		return
@@ -46,7 +46,7 @@ func (c *checker) search() {
 	}
 }
 
-// trySearch makes the search service once, and leaves it out where that fails.
+// trySearch creates the search service once, and drops it if that fails.
 func (c *checker) trySearch() *fault.Error {
 	service, err := c.usable.Search(websearch.Transport{})
 	if err != nil {
@@ -57,29 +57,29 @@ func (c *checker) trySearch() *fault.Error {
 	return nil
 }
 
-// keySearch stands for all keys of the service that searches the web.
+// keySearch stands for all keys of the web search service.
 const keySearch = "web.search"
 
-// The variables that say with which key and where Gemini searches.
+// Variables with the key and the address of Gemini.
 const (
 	geminiKey     = "GEMINI_API_KEY"
 	geminiAddress = "GOOGLE_GEMINI_BASE_URL"
 )
 
-// Gemini returns what the variables hold, "" for what is not used.
+// Gemini returns the values of these variables, "" for unused ones.
 func Gemini(variable func(name string) (value string, ofProject bool)) (key, address string) {
 	key, ofProject := variable(geminiKey)
 	if key == "" {
 		return "", ""
 	}
 	address, elsewhere := variable(geminiAddress)
-	if elsewhere && !ofProject { // a person's key is for nobody else
+	if elsewhere && !ofProject { // the user's key must not be sent to another address
 		address = ""
 	}
 	return key, address
 }
 
-// Variables are those of an environment and of the .env files that were loaded.
+// Variables returns a lookup in an environment and the loaded .env files.
 func Variables(environ []string, loaded *settings.Result) func(name string) (value string, ofProject bool) {
 	return func(name string) (value string, ofProject bool) {
 		if value, added := loaded.Env[name]; added {
@@ -94,8 +94,8 @@ func Variables(environ []string, loaded *settings.Result) func(name string) (val
 	}
 }
 
-// searchKey returns the key that a complaint about the search service is about:
-// it names the option, which the key is named like.
+// searchKey returns the key to which an error of the search service refers: the
+// error names an option with the same name.
 func searchKey(message string) string {
 	_, words, _ := strings.Cut(message, ": ")
 	name, _, _ := strings.Cut(words, " ")

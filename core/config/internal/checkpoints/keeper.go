@@ -1,5 +1,5 @@
-// Package checkpoints keeps what files hold before the calls of a session change them, and
-// takes changes back.
+// Package checkpoints keeps the content of files before the calls of a session
+// change them, and undoes changes.
 package checkpoints
 
 import (
@@ -24,21 +24,21 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Options are what a Keeper needs to know of its session.
+// Options describe the session of a Keeper.
 type Options struct {
 	Store     checkpoint.Options
 	MaxStore  int64 // bytes of the whole store
-	Always    bool  // every call that may change files is kept
-	Talking   bool  // those of a conversation with a model are
+	Always    bool  // keep every call that may change files
+	Talking   bool  // keep those of a conversation with a model
 	Workspace *workspace.Workspace
 	Committer *commit.Committer
-	Finder    func() *discovery.Finder // that of now
-	Running   func() bool              // what a command has started may still be there
-	Session   func() string            // the id of the session that is had now
+	Finder    func() *discovery.Finder // the current one
+	Running   func() bool              // a process started by a command may still be running
+	Session   func() string            // the ID of the current session
 }
 
-// Keeper keeps what a session's calls change, and reads what others have kept. A nil one
-// keeps nothing.
+// Keeper keeps the changes made by a session's calls, and reads those of other
+// sessions. A nil Keeper keeps nothing.
 type Keeper struct {
 	o        Options
 	store    *checkpoint.Store
@@ -47,22 +47,22 @@ type Keeper struct {
 	mu       sync.Mutex
 	recorder *checkpoint.Recorder // of session; nil: none yet
 	session  string
-	prompt   string // of the turn that has begun
+	prompt   string // of the current turn
 	begun    bool
-	given    bool // by BeginTurn, for an input that has not come to the model yet
+	given    bool // by BeginTurn, for an input that has not reached the model yet
 	closed   bool
 }
 
-// New returns a Keeper. It makes no file.
+// New returns a Keeper. It creates no file.
 func New(o Options) *Keeper { return &Keeper{o: o, store: checkpoint.New(o.Store)} }
 
-// Store returns where checkpoints are.
+// Store returns the store of the checkpoints.
 func (k *Keeper) Store() *checkpoint.Store { return k.store }
 
-// Keeps reports whether what calls change is kept now.
+// Keeps reports whether changes by calls are being kept.
 func (k *Keeper) Keeps() bool { return k.o.Always || k.o.Talking && k.converse.Load() }
 
-// Plan says what taking turns or calls back would do.
+// Plan returns the effects of undoing turns or calls.
 func (k *Keeper) Plan(ctx context.Context, w checkpoint.What) (*checkpoint.Plan, error) {
 	return k.store.Plan(ctx, k.o.Workspace, w)
 }
@@ -83,7 +83,7 @@ func (k *Keeper) Restore(ctx context.Context, p *checkpoint.Plan) (*checkpoint.R
 	return report, err
 }
 
-// Settle ends the calls of a session that a killed process has left open.
+// Settle ends the calls that a killed process has left open in a session.
 func (k *Keeper) Settle(ctx context.Context, session string) {
 	h, err := k.store.History(ctx, session)
 	if err != nil {
@@ -94,13 +94,13 @@ func (k *Keeper) Settle(ctx context.Context, session string) {
 	r := k.newRecorder(h.Session)
 	k.mu.Unlock()
 	if !own {
-		_ = r.Settle(ctx) // the plan tells that calls have not ended
-		_ = r.Close()     // what it wrote is on the disk
+		_ = r.Settle(ctx) // the plan reports calls that have not ended
+		_ = r.Close()     // its data is on the disk
 	}
 }
 
-// Cleanup removes the checkpoints of sessions that are neither recorded nor younger than
-// a day, and what goes beyond the limit of all.
+// Cleanup removes the checkpoints of sessions that are neither recorded nor
+// younger than a day, and those beyond the total limit.
 func (k *Keeper) Cleanup(ctx context.Context, recorded map[string]bool) error {
 	now := k.o.Store.Now
 	if now == nil {
@@ -119,8 +119,7 @@ func (k *Keeper) newRecorder(session string) *checkpoint.Recorder {
 	})
 }
 
-// current returns the recorder of the session that is had now. nil: there is none
-// any more.
+// current returns the recorder of the current session. nil: the Keeper is closed.
 func (k *Keeper) current() *checkpoint.Recorder {
 	session := k.o.Session()
 	k.mu.Lock()
@@ -130,7 +129,7 @@ func (k *Keeper) current() *checkpoint.Recorder {
 	}
 	if k.recorder == nil || k.session != session {
 		if k.recorder != nil {
-			_ = k.recorder.Close() // what it wrote before a call is on the disk
+			_ = k.recorder.Close() // data written before a call is on the disk
 		}
 		k.recorder, k.session = k.newRecorder(session), session
 		k.begun = k.begun || k.prompt != ""
@@ -142,14 +141,14 @@ func (k *Keeper) current() *checkpoint.Recorder {
 	return k.recorder
 }
 
-// BeginTurn says that what follows comes of this input of the user's.
+// BeginTurn states that following calls belong to this input of the user.
 func (k *Keeper) BeginTurn(input string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.prompt, k.begun, k.given = input, true, true
 }
 
-// beginPrompt begins a turn with a prompt, unless the input that it comes of has.
+// beginPrompt begins a turn with a prompt, unless its input has begun one.
 func (k *Keeper) beginPrompt(prompt string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -159,18 +158,19 @@ func (k *Keeper) beginPrompt(prompt string) {
 	k.given = false
 }
 
-// Delete removes what was kept of a session, with the beginnings of its prompts.
+// Delete removes the checkpoints of a session, including the beginnings of its
+// prompts.
 func (k *Keeper) Delete(ctx context.Context, session string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.session == session && k.recorder != nil {
-		_ = k.recorder.Close() // it goes
+		_ = k.recorder.Close() // its data is removed
 		k.recorder, k.session, k.prompt, k.begun = nil, "", "", false
 	}
 	return k.store.Delete(ctx, session)
 }
 
-// Close ends the keeping.
+// Close closes the Keeper.
 func (k *Keeper) Close() error {
 	if k == nil {
 		return nil
@@ -184,7 +184,7 @@ func (k *Keeper) Close() error {
 	return k.recorder.Close()
 }
 
-// turnStep begins a turn with each prompt of no other input.
+// turnStep begins a turn with each prompt that belongs to no other input.
 func (k *Keeper) turnStep(_ context.Context, prompt []model.Part) (agent.PromptAdvice, error) {
 	text := ""
 	for _, part := range prompt {
@@ -196,7 +196,8 @@ func (k *Keeper) turnStep(_ context.Context, prompt []model.Part) (agent.PromptA
 	return agent.PromptAdvice{}, nil
 }
 
-// Steps adds to the steps of a user's own conversation that its prompts begin turns.
+// Steps adds a step to those of a user's own conversation that begins a turn with
+// each prompt.
 func (k *Keeper) Steps(steps agent.Steps) agent.Steps {
 	if k == nil {
 		return steps
@@ -206,9 +207,9 @@ func (k *Keeper) Steps(steps agent.Steps) agent.Steps {
 	return steps
 }
 
-// Before keeps what a call may change, and records what it has changed. Where
-// that fails the call runs all the same, as nobody asked for it to depend on a
-// disk: the model and the person are told that it cannot be undone.
+// Before keeps the files that a call may change, and records its changes. A
+// failure does not stop the call, which should not depend on a disk: the model
+// and the user are notified that the call cannot be undone.
 func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing {
 	return func(ctx context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context) []string, error) {
 		if k == nil || !p.Spec.Mutates() || !k.Keeps() {
@@ -224,7 +225,7 @@ func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing 
 		}
 		progress := func(files int) {
 			text := fmt.Sprintf("[Keeping %d files first, so that this can be undone.]\n", files)
-			_ = b.Publish(bus.ToolOutput{CallID: p.CallID, Chunk: text}) // a closed bus has nobody to tell
+			_ = b.Publish(bus.ToolOutput{CallID: p.CallID, Chunk: text}) // a closed bus has no subscribers
 		}
 		taken, err := r.Begin(ctx, checkpoint.Call{
 			ID: p.CallID, Tool: p.Spec.Name, About: inv.Description(), Agent: subagent, Paths: paths, Progress: progress,
@@ -240,8 +241,8 @@ func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing 
 	}
 }
 
-// changedBy returns the files of the workspace that a call may change; any, where
-// it may change others than those that it names.
+// changedBy returns the files of the workspace that a call may change; any is
+// true if it may change other files as well.
 func changedBy(ws *workspace.Workspace, spec tools.Spec, inv tools.ToolInvocation) (paths []string, any bool) {
 	at := inv.Locations()
 	if len(at) == 0 || spec.Origin.Group != tools.GroupBuiltIn || spec.Kind == tools.KindExecute ||
@@ -252,7 +253,7 @@ func changedBy(ws *workspace.Workspace, spec tools.Spec, inv tools.ToolInvocatio
 		if info, err := os.Stat(l.Path); err == nil && info.IsDir() {
 			return nil, true
 		}
-		if _, err := ws.Resolve(l.Path); err == nil { // what lies elsewhere, as remembered facts, is no part of the project
+		if _, err := ws.Resolve(l.Path); err == nil { // files elsewhere, such as the memory file, do not belong to the project
 			paths = append(paths, l.Path)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package contextfiles finds the instruction files that steer a session.
+// Package contextfiles finds the instruction files of a session.
 package contextfiles
 
 import (
@@ -19,12 +19,12 @@ type Finder struct {
 	ContextFile string   // base name of the layout's own
 	Names       []string // base names; nil: the layout's own and AGENTS.md
 	Imports     instructions.Imports
-	Boundary    []string // names that mark where the search upwards ends; nil: .git
+	Boundary    []string // names that mark the end of the upward search; nil: .git
 	UserDir     string   // the user's settings directory; "": there is none
 	Home        string   // the home directory; "": there is none
-	Untrusted   bool     // the project's files do not count
+	Untrusted   bool     // the project's files are ignored
 	Extensions  []contributions.File
-	MayShow     func(path string) bool // whether a file may be shown without asking
+	MayShow     func(path string) bool // reports whether a file may be shown without approval
 }
 
 func (f Finder) names() []string {
@@ -39,19 +39,20 @@ func (f Finder) options() instructions.Options {
 	return instructions.Options{Names: f.names(), Imports: f.Imports, MayShow: func(p workspace.Path) bool { return mayShow(p.String()) }}
 }
 
-// Accessed finds the instruction files of the project's own directories, and none of those
-// that the session may only read, as those of skills.
+// Accessed returns the finder for file accesses. It finds the instruction files
+// of the project's own directories, but not those of directories that the session
+// may only read, such as those of skills.
 func (f Finder) Accessed() Accessed {
 	return Accessed{f.Workspace, instructions.New(f.Workspace, f.options())}
 }
 
-// Accessed finds what accesses bring up.
+// Accessed finds the instruction files that apply to an accessed file.
 type Accessed struct {
 	workspace *workspace.Workspace
 	finder    *instructions.Finder
 }
 
-// For is [instructions.Finder.For].
+// For calls [instructions.Finder.For].
 func (a Accessed) For(ctx context.Context, path workspace.Path, known func(key string) bool) ([]instructions.Document, error) {
 	if a.workspace.IsReadOnly(path) {
 		return nil, nil
@@ -59,9 +60,9 @@ func (a Accessed) For(ctx context.Context, path workspace.Path, known func(key s
 	return a.finder.For(ctx, path, known)
 }
 
-// Start finds the files that hold from the beginning: the user's
-// own, those of extensions, then for each directory of the workspace those from the
-// boundary above it down to it. In an untrusted directory the last are left out.
+// Start finds the initial instruction files: the user's own, those of extensions,
+// then for each directory of the workspace those from its boundary down to it. In
+// an untrusted directory the last group is omitted.
 func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instructions.Document, error) {
 	var found []instructions.Document
 	seen := func(key string) bool {
@@ -98,15 +99,16 @@ func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instr
 	return found, nil
 }
 
-// in finds those from top down to directory, which lies in it.
+// in finds the instruction files in the directories from top down to folder,
+// which lies below top.
 func (f Finder) in(ctx context.Context, top, folder string, known func(key string) bool) ([]instructions.Document, error) {
 	ws, err := workspace.Open(top)
 	if err != nil {
-		return nil, nil // it is not there
+		return nil, nil // it does not exist
 	}
 	defer ws.Close() //nolint:errcheck // nothing was written
 	o := f.options()
-	o.MayShow = func(p workspace.Path) bool { // read_file shows nothing outside of the workspace; here it may be Markdown
+	o.MayShow = func(p workspace.Path) bool { // read_file shows nothing outside of the workspace; here Markdown is permitted
 		if _, err := f.Workspace.Resolve(p.String()); err != nil {
 			return filepath.Ext(p.Base()) == ".md"
 		}
@@ -119,9 +121,9 @@ func (f Finder) in(ctx context.Context, top, folder string, known func(key strin
 	return instructions.New(ws, o).For(ctx, p, known)
 }
 
-// boundaryOf returns the nearest directory from the given one upwards that holds a
-// mark, else the directory itself. Folders and marks of another owner count as if
-// they were not there, as with git.
+// boundaryOf returns the nearest directory, from the given one upwards, that
+// contains a mark, or else the directory itself. Directories and marks of another
+// owner are ignored, as by git.
 func (f Finder) boundaryOf(folder string) string {
 	marks := f.Boundary
 	if marks == nil {
@@ -146,11 +148,11 @@ func (f Finder) boundaryOf(folder string) string {
 	}
 }
 
-// ofExtension is a context file of an extension.
+// ofExtension returns a context file of an extension.
 func (f Finder) ofExtension(ctx context.Context, file contributions.File, known func(key string) bool) ([]instructions.Document, error) {
 	ws, err := workspace.Open(filepath.Dir(file.Path))
 	if err != nil {
-		return nil, nil // it is gone
+		return nil, nil // it does not exist any more
 	}
 	defer ws.Close() //nolint:errcheck // nothing was written
 	p, err := ws.Resolve(file.Path)
@@ -163,8 +165,8 @@ func (f Finder) ofExtension(ctx context.Context, file contributions.File, known 
 	}).For(ctx, p, known)
 }
 
-// Paths are where instruction files that hold from the beginning may
-// be, whether or not they are there.
+// Paths returns the possible paths of initial instruction files, whether or not
+// they exist.
 func (f Finder) Paths() []string {
 	var paths []string
 	in := func(dir string) {

@@ -4,6 +4,5 @@ package contextfiles
 
 import "io/fs"
 
-// sameOwner reports whether two files belong to one user, which is not looked at
-// here.
+// sameOwner reports true: this system's file owners are not checked.
 func sameOwner(_, _ fs.FileInfo) bool { return true }

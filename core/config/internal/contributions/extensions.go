@@ -1,5 +1,5 @@
-// Package contributions keeps the extensions of a session, and what the active ones
-// bring to it, each part for its owner.
+// Package contributions manages the extensions of a session and distributes the
+// contributions of the active ones to their consumers.
 package contributions
 
 import (
@@ -17,22 +17,22 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Options make [Extensions].
+// Options configure [Extensions].
 type Options struct {
 	Target  string             // directory of the project
-	Servers func() servers.Set // those that there are beside extensions'
-	// Plans returns the directories below Target in which plans may be written in any case,
-	// with slashes, and the one that holds a file for each other directory that has become
-	// plan mode's own; "": there is none.
+	Servers func() servers.Set // the servers other than those of extensions
+	// Plans returns the slash-separated directories below Target in which plans
+	// may always be written, and the directory of the files that record further
+	// plan directories; "": there is none.
 	Plans   func() (folders []string, kept string)
-	Secrets func(values ...string) // is told of sensitive values before they are used; nil: nobody is
+	Secrets func(values ...string) // receives sensitive values before they are used; nil: not called
 	Logger  *slog.Logger
 }
 
-// Extensions are those of a Config and of those derived from it. The zero value has
-// none. It is safe for concurrent use once it is open.
+// Extensions are the extensions of a Config and of those derived from it. The
+// zero value is empty. It is safe for concurrent use once it is open.
 type Extensions struct {
-	Changing sync.Mutex // held by who loads them again
+	Changing sync.Mutex // held during a reload
 
 	o       *Options
 	brought atomic.Pointer[Set]
@@ -42,11 +42,12 @@ type Extensions struct {
 	found    []extensions.Extension
 	problems []fault.Problem
 	switched map[string]bool // by name, in this session
-	plans    string          // where an extension wanted plans at the beginning; "": nowhere
-	secrets  []string        // sensitive values of all extensions that there have been
+	plans    string          // directory of plans set by an extension at the beginning; "": none
+	secrets  []string        // sensitive values of all extensions so far
 }
 
-// Open says where extensions are, but for Switched, and finds them. The error is of code cancelled.
+// Open sets the locations of extensions, except for Switched, and finds them. The
+// error has code cancelled.
 func (x *Extensions) Open(ctx context.Context, store extensions.Options, o Options) error {
 	store.Switched = func(name string) (on, switched bool) {
 		x.mu.Lock()
@@ -67,8 +68,8 @@ func (x *Extensions) Open(ctx context.Context, store extensions.Options, o Optio
 	return nil
 }
 
-// Find reads the extensions that there are now, and keeps what they bring for its
-// owners. The error is of code cancelled.
+// Find reads the current extensions and stores their contributions. The error has
+// code cancelled.
 func (x *Extensions) Find(ctx context.Context) error {
 	found, problems, err := x.Store().Load(ctx)
 	if err != nil {
@@ -90,8 +91,9 @@ func (x *Extensions) Find(ctx context.Context) error {
 	return nil
 }
 
-// Contributed returns what the active extensions bring now, never nil. Who keeps what it
-// made of it makes it anew when extensions are loaded again.
+// Contributed returns the current contributions of the active extensions, never
+// nil. A consumer that stores a derived value must renew it when extensions are
+// reloaded.
 func (x *Extensions) Contributed() *Set {
 	if brought := x.brought.Load(); brought != nil {
 		return brought
@@ -99,37 +101,38 @@ func (x *Extensions) Contributed() *Set {
 	return &Set{}
 }
 
-// Store returns the directory of the person's extensions, as this session sees it.
+// Store returns the directory of the user's extensions as seen by this session.
 func (x *Extensions) Store() *extensions.Store {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.store
 }
 
-// Found returns the extensions that there are, by name, and what is wrong with them.
+// Found returns the extensions, sorted by name, and their problems.
 func (x *Extensions) Found() ([]extensions.Extension, []fault.Problem) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Clone(x.found), slices.Clone(x.problems)
 }
 
-// PlansDir returns where an extension wanted plans at the beginning; "": nowhere.
+// PlansDir returns the directory of plans that an extension set at the beginning;
+// "": none.
 func (x *Extensions) PlansDir() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.plans
 }
 
-// Secrets returns the sensitive values of all extensions that there have been, in the
-// order in which they were found.
+// Secrets returns the sensitive values of all extensions so far, in the order in
+// which they were found.
 func (x *Extensions) Secrets() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Clip(x.secrets)
 }
 
-// Switch has an extension of a name in any case of letters be active or not, from the
-// next Find on, and reports whether there is one.
+// Switch activates or deactivates an extension, whose name is compared
+// case-insensitively, from the next Find on, and reports whether it exists.
 func (x *Extensions) Switch(name string, on bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -146,10 +149,12 @@ func (x *Extensions) Switch(name string, on bool) bool {
 	return true
 }
 
-// count matches values that occur in any text, as that of a setting MAX_TOKENS.
+// count matches values that occur in any text, such as that of a setting
+// MAX_TOKENS.
 var count = regexp.MustCompile(`^[0-9]{0,7}$`)
 
-// noteSecrets keeps the sensitive values of extensions from logs and recordings.
+// noteSecrets has the sensitive values of extensions masked in logs and
+// recordings.
 func (x *Extensions) noteSecrets(found []extensions.Extension) {
 	var added []string
 	x.mu.Lock()

@@ -16,8 +16,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// plans takes over where plans may be written, of the first extension that says so
-// and may: plan mode writes there without asking, so that it is a directory of its own.
+// plans sets the directory of plans to that of the first extension that names a
+// permitted one. Plan mode writes there without approval, so the directory must
+// be reserved for plans.
 func (b *bringing) plans(e extensions.Extension) {
 	if e.PlanDir == "" || b.all.plansDir != "" {
 		return
@@ -39,9 +40,10 @@ func (b *bringing) plans(e extensions.Extension) {
 	b.all.plansDir = filepath.Join(b.o.Target, dir)
 }
 
-// planFolder says why a directory of the project cannot become plan mode's own; "": it
-// is. One becomes so while there is nothing in it, which is kept, and is so as long
-// as it holds nothing but Markdown files. One below the directories of plans always is.
+// planFolder returns the reason why a directory of the project cannot be reserved
+// for plans; "": it can. A directory becomes reserved while it is empty, which is
+// recorded, and stays so as long as it contains only Markdown files. A directory
+// below the directories of plans is always reserved.
 func (x *Extensions) planFolder(dir string, plans []string, kept string) string {
 	full := filepath.Join(x.o.Target, dir)
 	if x.PlansDir() == full { // in this session
@@ -66,7 +68,7 @@ func (x *Extensions) planFolder(dir string, plans []string, kept string) string 
 	return ""
 }
 
-// keptPlanFolder is the file that says that a directory is plan mode's own; "": there is
+// keptPlanFolder returns the file that records a reserved directory; "": there is
 // no place for it.
 func keptPlanFolder(kept, below string) string {
 	if kept == "" {
@@ -76,14 +78,14 @@ func keptPlanFolder(kept, below string) string {
 	return filepath.Join(kept, hex.EncodeToString(id[:8]))
 }
 
-// isPlanFolder reports whether it has been kept that a directory is plan mode's own.
+// isPlanFolder reports whether a directory is recorded as reserved for plans.
 func isPlanFolder(kept, below string) bool {
 	_, err := os.Stat(keptPlanFolder(kept, below))
 	return err == nil
 }
 
-// keepPlanFolder keeps that a directory is plan mode's own. Where that fails it is so
-// in this session.
+// keepPlanFolder records a directory as reserved for plans. If that fails, it is
+// reserved in this session only.
 func keepPlanFolder(kept, below string) {
 	file := keptPlanFolder(kept, below)
 	if file == "" || os.MkdirAll(filepath.Dir(file), 0o700) != nil {

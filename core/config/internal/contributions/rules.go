@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// Rules are what extensions bring to the rules in force.
+// Rules are the contributions of extensions to the policy.
 type Rules struct {
 	Files    []rulefile.File
 	Problems []fault.Problem
@@ -22,10 +22,11 @@ type Rules struct {
 	Checkers []policy.Checker
 }
 
-// Rules reads the rules of the active extensions: of their policies directories, in which
-// nothing can be allowed, and of the tools that they exclude. Of an extension with a
-// mistake in its policy there is no rule, and its own tools are asked about: what a
-// third party wrote must not stop the session.
+// Rules reads the rules of the active extensions: those of their policies
+// directories, which cannot allow anything, and those for the tools that they
+// exclude. An extension with a mistake in its policy contributes no rules, and
+// its own tools require approval: a third party's mistake must not stop the
+// session.
 func (s *Set) Rules(ctx context.Context) Rules {
 	var all Rules
 	for _, f := range s.policies {
@@ -44,9 +45,9 @@ func (s *Set) Rules(ctx context.Context) Rules {
 	return all
 }
 
-// RulesIn reads the rules in the policies directory of an extension. If a
-// mistake in it denies, asks or checks less than is written, understood is false and
-// nothing of it counts; the last problem says so. It changes nothing.
+// RulesIn reads the rules in the policies directory of an extension. If a mistake
+// makes it deny, ask or check less than written, understood is false and none of
+// the rules apply; the last problem reports that. It changes nothing.
 func RulesIn(ctx context.Context, dir, extension string) (files []rulefile.File, problems []fault.Problem, understood bool) {
 	files, problems = rulefile.Load(ctx, []string{dir}, rulefile.Options{Tier: policy.TierExtension, Label: "extension " + extension})
 	at := slices.IndexFunc(problems, func(p fault.Problem) bool { return p.Severity == rulefile.Error })
@@ -62,8 +63,8 @@ func RulesIn(ctx context.Context, dir, extension string) (files []rulefile.File,
 		Remedy:  "Correct the mistake, disable the extension, or write the rules into your own policies."}), false
 }
 
-// insteadOfRules are the rules in place of those of an extension that are not
-// understood: they ask about the tools of its own servers, and about nothing else.
+// insteadOfRules returns the rules that replace invalid ones of an extension:
+// they require approval of the tools of its own servers, and of nothing else.
 func (s *Set) insteadOfRules(f Folder) []policy.Rule {
 	var all []policy.Rule
 	for _, server := range s.Servers {
@@ -75,8 +76,8 @@ func (s *Set) insteadOfRules(f Folder) []policy.Rule {
 	return all
 }
 
-// CheckRules finds what is wrong with the rules of an extension, as
-// sessions read them. Paths are absolute.
+// CheckRules returns the problems in the rules of an extension, as sessions read
+// them. Paths are absolute.
 func CheckRules(ctx context.Context, e extensions.Extension) []fault.Problem {
 	if e.PoliciesDir == "" {
 		return nil
@@ -96,12 +97,12 @@ func CheckRules(ctx context.Context, e extensions.Extension) []fault.Problem {
 	return all
 }
 
-// HooksOf are the hooks of an extension as a session reads them, with nothing filled
-// in, so that they are the same wherever it lies.
+// HooksOf returns the hooks of an extension as a session reads them, with
+// variables unexpanded, so that they do not depend on its location.
 func HooksOf(e extensions.Extension) []extensions.HookPart {
 	data, err := e.UnfilledHooks()
 	if err != nil || data == nil {
-		return nil // what cannot be read runs nowhere
+		return nil // an unreadable file has no hooks
 	}
 	found, _ := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
 	var all []extensions.HookPart

@@ -16,21 +16,21 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Set is what the active extensions bring, each part for its owner. Its
-// zero value is nothing. It is replaced as a whole and never changed.
+// Set contains the contributions of the active extensions. The zero value is
+// empty. It is immutable and replaced as a whole.
 type Set struct {
 	Hooks    []File   // hooks/hooks.json, with the names of variables
-	Skills   []Folder // directories that hold skills
+	Skills   []Folder // directories that contain skills
 	Commands []Folder // directories of TOML files
 	policies []Folder // directories of rules
 	Agents   []subagent.Folder
 	Context  []File                     // instruction files; Data is not set
-	Exclude  []string                   // tools that are excluded
-	Excluded map[string]toolrules.Place // where each of Exclude is said
+	Exclude  []string                   // excluded tools
+	Excluded map[string]toolrules.Place // position of each of Exclude
 	Servers  []mcp.Configured
-	// serversOf is the extension that brings a server, by the server's name.
+	// serversOf maps the name of a server to the extension that contributes it.
 	serversOf map[string]string
-	plansDir  string // where plans may be written; "": not said
+	plansDir  string // directory of plans; "": not set
 }
 
 // Folder is a directory of an extension.
@@ -48,16 +48,16 @@ type File struct {
 	Data   []byte
 }
 
-// bringing gathers what extensions bring.
+// bringing collects the contributions of extensions.
 type bringing struct {
 	*Extensions
 	all      Set
 	problems []fault.Problem
-	servers  map[string]string // whose a server is
+	servers  map[string]string // extension of each server
 }
 
-// bring returns what the active extensions bring, nil for nothing, and what of it
-// cannot be used.
+// bring returns the contributions of the active extensions, nil for none, and the
+// problems in them.
 func (x *Extensions) bring(found []extensions.Extension) (*Set, []fault.Problem) {
 	if !slices.ContainsFunc(found, func(e extensions.Extension) bool { return e.Active }) {
 		return nil, nil
@@ -73,7 +73,7 @@ func (x *Extensions) bring(found []extensions.Extension) (*Set, []fault.Problem)
 	return &b.all, b.problems
 }
 
-// extension adds what one brings.
+// extension adds the contributions of one extension.
 func (b *bringing) extension(e extensions.Extension) {
 	folder := func(path string) Folder {
 		return Folder{Path: path, Extension: e.Name, ID: e.ID, Variables: e.Variables(b.o.Target), Env: e.Env()}
@@ -113,8 +113,8 @@ func (b *bringing) extension(e extensions.Extension) {
 	b.mcp(e)
 }
 
-// mcp adds the servers of an extension, each with what the settings say of one of
-// its name.
+// mcp adds the servers of an extension, each merged with the settings of the same
+// name.
 func (b *bringing) mcp(e extensions.Extension) {
 	set := b.o.Servers()
 	refuse := func(server, why, remedy string) {
@@ -133,18 +133,18 @@ func (b *bringing) mcp(e extensions.Extension) {
 		}
 		var s settings.MCPServer
 		if err := json.Unmarshal(servers[name], &s); err != nil {
-			refuse(name, "what the manifest says of it is no server", "Correct it in the manifest.") // the error may hold a value
+			refuse(name, "what the manifest says of it is no server", "Correct it in the manifest.") // the error may contain a value
 			continue
 		}
-		s.Trust = false // which is for the person to say
+		s.Trust = false // only the user may set it
 		s = withEnv(s, e)
 		b.servers[name] = e.Name
 		b.all.Servers = append(b.all.Servers, set.Settings.OfExtension(e.Name, name, s))
 	}
 }
 
-// withEnv gives a server that is a program the settings of its extension, beside
-// the variables that it has itself.
+// withEnv adds the settings of its extension to the environment of a server that
+// is a program.
 func withEnv(s settings.MCPServer, e extensions.Extension) settings.MCPServer {
 	if s.Command == "" {
 		return s
@@ -158,7 +158,7 @@ func withEnv(s settings.MCPServer, e extensions.Extension) settings.MCPServer {
 	return s
 }
 
-// Expand puts in what stands for ${NAME}; nil for no variables.
+// Expand returns a function that expands ${NAME}; nil for no variables.
 func Expand(variables map[string]string) func(text string) string {
 	if len(variables) == 0 {
 		return nil

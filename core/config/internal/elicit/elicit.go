@@ -1,4 +1,4 @@
-// Package elicit asks the user, over the bus, what an MCP server wants to know.
+// Package elicit asks the user, over the bus, the questions of an MCP server.
 package elicit
 
 import (
@@ -15,24 +15,24 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Elicitor asks one question for each field of a server's form. Without a front end
-// there is no answer.
+// Elicitor asks one question for each field of a server's form. Without a front
+// end there is no answer.
 type Elicitor struct {
 	Bus    *bus.MessageBus
 	server string // set by Ask
 }
 
-// rounds is how often answers that do not fit are asked for.
+// rounds is how often an invalid answer is requested again.
 const rounds = 3
 
-// Ask asks for what a server wants to know. The error is of code invalid_tool_params
-// for a form that cannot be shown, execution_failed, or that of ctx.
+// Ask asks the user for a server's input. The error has code invalid_tool_params
+// for a form that cannot be displayed, or execution_failed, or is that of ctx.
 func (e Elicitor) Ask(ctx context.Context, server string, asked tools.Elicitation) (tools.Elicited, error) {
 	e.server = server
 	intro := fmt.Sprintf("The MCP server %s asks: %s", server, asked.Message)
 	if asked.URL != "" {
 		if u, err := url.Parse(asked.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			return tools.Elicited{Action: tools.ElicitDecline}, nil // no page that a person should be sent to
+			return tools.Elicited{Action: tools.ElicitDecline}, nil // not a page to send the user to
 		}
 		return e.yesNo(ctx, fmt.Sprintf("%s\nIt wants you to open this page: %s\nHave you done so?", intro, asked.URL), nil)
 	}
@@ -47,7 +47,7 @@ func (e Elicitor) Ask(ctx context.Context, server string, asked tools.Elicitatio
 	return e.fillIn(ctx, intro, fields)
 }
 
-// yesNo asks for a yes, with which goes content.
+// yesNo asks a yes/no question; content accompanies a yes.
 func (e Elicitor) yesNo(ctx context.Context, text string, content json.RawMessage) (tools.Elicited, error) {
 	answers, cancelled, err := e.put(ctx, []bus.UserQuestion{{Question: text, Header: "Server", Type: bus.QuestionYesNo}})
 	switch {
@@ -61,7 +61,7 @@ func (e Elicitor) yesNo(ctx context.Context, text string, content json.RawMessag
 	return tools.Elicited{Action: tools.ElicitAccept, Content: content}, nil
 }
 
-// fillIn asks for the fields, and again for those whose answers do not fit.
+// fillIn asks for the fields, and again for those with invalid answers.
 func (e Elicitor) fillIn(ctx context.Context, intro string, fields []formField) (tools.Elicited, error) {
 	given := map[string]any{}
 	open := fields
@@ -104,7 +104,7 @@ func (e Elicitor) fillIn(ctx context.Context, intro string, fields []formField) 
 	return tools.Elicited{Action: tools.ElicitCancel}, nil
 }
 
-// put puts questions to the front ends. Where there is nobody they are left
+// put sends questions to the front ends. Without a front end they are left
 // unanswered.
 func (e Elicitor) put(ctx context.Context, questions []bus.UserQuestion) (answers map[string]string, cancelled bool, err error) {
 	answer, err := bus.Ask(ctx, e.Bus, bus.AskUserRequest{Server: e.server, Questions: questions})

@@ -19,8 +19,8 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// formField is one field of the form by which an MCP server asks for input:
-// a property of the restricted schemas of elicitation.
+// formField is one field of an MCP server's elicitation form: a property of its
+// restricted schema.
 type formField struct {
 	name     string
 	required bool
@@ -60,11 +60,11 @@ type formChoice struct {
 	Title string `json:"title"`
 }
 
-// maxFormFields is how many fields a form may have.
+// maxFormFields is the maximum number of fields of a form.
 const maxFormFields = 50
 
-// formFields takes the schema of a form apart, in the order in which it stands
-// there; none for no schema.
+// formFields parses the schema of a form, in its order; a missing schema has no
+// fields.
 func formFields(schema json.RawMessage) ([]formField, error) {
 	if len(schema) == 0 {
 		return nil, nil
@@ -113,7 +113,7 @@ func formFields(schema json.RawMessage) ([]formField, error) {
 	return fields, nil
 }
 
-// choices are the options of a field, none where anything may be said.
+// choices returns the options of a field, nil for free text.
 func (f *formField) choices() []formChoice {
 	switch {
 	case f.Items != nil && len(f.Items.AnyOf) > 0:
@@ -139,7 +139,7 @@ func plainChoices(values, titles []string) []formChoice {
 	return choices
 }
 
-// label is what a person sees of a choice.
+// label returns the displayed text of a choice.
 func (c formChoice) label() string {
 	if c.Title != "" {
 		return c.Title
@@ -147,7 +147,7 @@ func (c formChoice) label() string {
 	return c.Const
 }
 
-// question is how a person is asked for the field.
+// question returns the question for the field.
 func (f *formField) question() bus.UserQuestion {
 	title := cmp.Or(f.Title, f.name)
 	text := title
@@ -178,12 +178,12 @@ func (f *formField) question() bus.UserQuestion {
 	return q
 }
 
-// shownDefault is the default as a person reads it: of choices their labels.
+// shownDefault returns the displayed default: for choices, their labels.
 func (f *formField) shownDefault() string {
 	var values []string
 	if json.Unmarshal(f.Default, &values) != nil {
 		var one any
-		_ = json.Unmarshal(f.Default, &one) // it was part of JSON
+		_ = json.Unmarshal(f.Default, &one) // it was part of valid JSON
 		text, isText := one.(string)
 		if !isText {
 			return string(f.Default)
@@ -200,8 +200,8 @@ func (f *formField) shownDefault() string {
 	return strings.Join(values, ", ")
 }
 
-// value is what an answer says; nil for a field that is left out. wrong
-// tells the person what does not fit; "": all does.
+// value parses an answer; nil for an omitted field. wrong describes a mistake to
+// the user; "": the answer is valid.
 func (f *formField) value(answer string) (v any, wrong string) {
 	if answer = strings.TrimSpace(answer); answer == "" {
 		switch {
@@ -255,7 +255,7 @@ func (f *formField) number(answer string) (v any, wrong string) {
 	return json.RawMessage(answer), "" // exact
 }
 
-// several reads the options that were chosen, joined by commas. They may have
+// several parses the chosen options, which are joined by commas and may contain
 // commas themselves.
 func (f *formField) several(answer string) (v any, wrong string) {
 	choices := f.choices()
@@ -283,8 +283,9 @@ func (f *formField) several(answer string) (v any, wrong string) {
 	return picked, ""
 }
 
-// longest returns the choice that answer begins with, and how many bytes of it
-// that takes: as many whole parts, between commas, as are one. 0: there is none.
+// longest returns the choice with which answer begins, and its length in bytes:
+// the longest sequence of comma-separated parts that is a choice. 0: there is
+// none.
 func longest(choices []formChoice, answer string) (string, int) {
 	for end := len(answer); end > 0; end = strings.LastIndexByte(answer[:end], ',') {
 		if c, ok := chosen(choices, strings.TrimSpace(answer[:end])); ok {
@@ -308,7 +309,7 @@ func chosen(choices []formChoice, answer string) (string, bool) {
 	return "", false
 }
 
-// fits checks a text against its field.
+// fits validates a text for its field.
 func (f *formField) fits(text string) (wrong string) {
 	n := utf8.RuneCountInString(text)
 	switch {

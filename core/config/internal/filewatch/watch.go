@@ -1,4 +1,4 @@
-// Package filewatch tells of files that have changed, once they have been left alone.
+// Package filewatch reports changes of files once the files have settled.
 package filewatch
 
 import (
@@ -14,10 +14,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settleTime is how long files must have been left alone before they are told of: editors write in several steps.
+// settleTime is how long files must be unchanged before a change is reported:
+// editors write in several steps.
 const settleTime = 100 * time.Millisecond
 
-// Watch is the goroutine that watches files. The zero value watches nothing.
+// Watch is a goroutine that watches files. The zero value watches nothing.
 type Watch struct {
 	mu    sync.Mutex
 	ended bool
@@ -25,7 +26,7 @@ type Watch struct {
 	done  sync.WaitGroup
 }
 
-// begin runs f until End, unless that has been called.
+// begin runs f until End, unless End has been called.
 func (w *Watch) begin(ctx context.Context, f func(ctx context.Context)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +38,7 @@ func (w *Watch) begin(ctx context.Context, f func(ctx context.Context)) bool {
 	return true
 }
 
-// End waits until nothing is watched any more.
+// End stops watching and waits for it.
 func (w *Watch) End() {
 	w.mu.Lock()
 	w.ended = true
@@ -48,9 +49,9 @@ func (w *Watch) End() {
 	w.done.Wait()
 }
 
-// Begin watches files, which need not exist, until End: changed is called on a goroutine
-// of its own, once at the beginning and then after they have changed. The error is why
-// they cannot be watched.
+// Begin watches files, which need not exist, until End. It calls changed on a
+// goroutine of its own, once at the beginning and then after each change. The
+// error is the reason why the files cannot be watched.
 func (w *Watch) Begin(ctx context.Context, paths []string, changed func(ctx context.Context)) error {
 	files, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -62,7 +63,7 @@ func (w *Watch) Begin(ctx context.Context, paths []string, changed func(ctx cont
 	}
 	f.follow()
 	changes := make(chan struct{}, 1)
-	changes <- struct{}{} // for what has changed since the caller has read them
+	changes <- struct{}{} // for changes since the caller has read the files
 	if !w.begin(ctx, func(ctx context.Context) {
 		defer files.Close() //nolint:errcheck // nothing is left to lose
 		var settled sync.WaitGroup
@@ -75,8 +76,8 @@ func (w *Watch) Begin(ctx context.Context, paths []string, changed func(ctx cont
 	return nil
 }
 
-// afterSettling calls reload whenever changes have come and then none for
-// [settleTime], until ctx ends.
+// afterSettling calls reload after changes that are followed by [settleTime]
+// without any, until ctx ends.
 func afterSettling(ctx context.Context, changes <-chan struct{}, reload func(ctx context.Context)) {
 	timer := time.NewTimer(settleTime)
 	timer.Stop()
@@ -93,22 +94,22 @@ func afterSettling(ctx context.Context, changes <-chan struct{}, reload func(ctx
 	}
 }
 
-// fileWatch tells when one of the wanted files may have changed. It watches
-// their directories, as files are replaced, and the directory above one that does not
-// exist or is a link.
+// fileWatch reports possible changes of files. It watches their directories,
+// because files are replaced, and the parent of a directory that does not exist
+// or is a link.
 type fileWatch struct {
 	files  *fsnotify.Watcher
 	wanted map[string]bool
 }
 
-// follow watches the directories that there are, and those that links lead to.
-// Watching one twice is harmless, and one that cannot be watched is left.
+// follow watches the existing directories, and the targets of links. Watching a
+// directory twice is harmless, and errors are ignored.
 func (w *fileWatch) follow() {
 	for _, path := range slices.Collect(maps.Keys(w.wanted)) {
 		dir := filepath.Dir(path)
 		info, err := os.Lstat(dir)
 		if w.files.Add(dir) != nil || err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			_ = w.files.Add(filepath.Dir(dir)) // where the directory may be made, or the link to it pointed elsewhere
+			_ = w.files.Add(filepath.Dir(dir)) // the directory may be created, or the link changed
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			w.wanted[real] = true
@@ -124,22 +125,22 @@ func (w *fileWatch) tell(ctx context.Context, changes chan<- struct{}) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-w.files.Errors: // as an overflow: events may be lost
+		case <-w.files.Errors: // for example an overflow: events may be lost
 		case e := <-w.files.Events:
 			path := filepath.Clean(e.Name)
 			if !w.wanted[path] && !w.folder(path) || e.Op == fsnotify.Chmod {
 				continue
 			}
-			w.follow() // the event may be about a link, or about a directory that is another now
+			w.follow() // the event may concern a link, or a directory that was replaced
 		}
 		select {
 		case changes <- struct{}{}:
-		default: // one is waiting already
+		default: // a change is already signalled
 		}
 	}
 }
 
-// directory reports whether a path is the directory of a wanted file.
+// folder reports whether a path is the directory of a wanted file.
 func (w *fileWatch) folder(path string) bool {
 	for wanted := range w.wanted {
 		if filepath.Dir(wanted) == path {

@@ -1,5 +1,5 @@
-// Package history keeps what the history of a conversation shows of files and
-// instructions, and shows files again once it was compacted.
+// Package history tracks which files and instructions the history of a
+// conversation shows, and shows files again after compaction.
 package history
 
 import (
@@ -16,47 +16,48 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 )
 
-// Options are what a history needs to know of its conversation.
+// Options describe the conversation of a history.
 type Options struct {
 	State     *filestate.Service
 	Tracker   *tracker.FileTracker
 	Workspace *workspace.Workspace
-	Messages  bool        // instructions that accesses bring up are given in messages
-	Watched   func() bool // steps or hooks look at calls
+	Messages  bool        // instructions found by file accesses are sent in messages
+	Watched   func() bool // reports whether steps or hooks inspect calls
 	Limit     func() int  // tokens of a request
 }
 
-// History is that of one conversation.
+// History is the history of one conversation.
 type History struct {
 	o          Options
-	compaction *compaction // the last one, until files are said again; nil: none
-	told       int         // how many instruction files the user's messages have given
+	compaction *compaction // the last one, until files are restated; nil: none
+	told       int         // number of instruction files sent in user messages
 
 	mu      sync.Mutex
-	written []string // paths that were written, as far as the cache has forgotten them
+	written []string // written paths that the cache has forgotten
 }
 
 // New returns an empty history.
 func New(o Options) *History { return &History{o: o} }
 
-// Compactor returns c with what restating needs; begins is told before each attempt.
+// Compactor wraps c to record the data that restating requires; begins is called
+// before each attempt.
 func (h *History) Compactor(c agent.Compactor, begins func(ctx context.Context, asked bool)) agent.Compactor {
 	return &compactor{c, h, begins}
 }
 
-// compactor shortens the history of one conversation, and keeps what the
-// restating of files has to know of it.
+// compactor shortens the history of one conversation, and records the data for
+// restating files.
 type compactor struct {
 	agent.Compactor
 	history *History
 	begins  func(ctx context.Context, asked bool)
 }
 
-// compaction is what restating has to know of a compaction.
+// compaction is the data of a compaction for restating.
 type compaction struct {
 	limit  int  // tokens of a request
 	spared int  // tokens by which the history became shorter
-	partly bool // it is what it was, but for answers that were cut
+	partly bool // only answers were shortened
 	left   []model.Content
 }
 
@@ -70,7 +71,7 @@ func (c *compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.
 	}
 	done := &compaction{limit: r.Limit, partly: result.Status == agent.CompactionTruncated}
 	if done.partly && len(cutFiles(r.History, result.History)) > 0 {
-		result.History = withoutRestated(result.History) // what is said now takes its place
+		result.History = withoutRestated(result.History) // the new message replaces it
 		result.After = historyTokens(result.History)
 	}
 	done.left = result.History
@@ -83,9 +84,10 @@ func historyTokens(history []model.Content) int {
 	return model.EstimateTokens(&model.Request{Contents: history})
 }
 
-// AfterCompaction is Restate for the conversation's client, which has compacted: what
-// is said again leaves the history shorter than it was. Where only answers were
-// cut, it is about the files whose content is gone, and the others stay known.
+// AfterCompaction implements Restate for the conversation's client after a
+// compaction: the restated files leave the history shorter than it was before. If
+// only answers were shortened, it restates the files whose content is gone, and
+// the others stay known.
 func (h *History) AfterCompaction(ctx context.Context, old []model.Content) ([]model.Part, error) {
 	done := h.compaction
 	h.compaction = nil
@@ -112,13 +114,13 @@ func (h *History) AfterCompaction(ctx context.Context, old []model.Content) ([]m
 	forget()
 	parts, err := r.parts(ctx, known)
 	if err != nil {
-		forget() // what was read is not in the history
+		forget() // the content that was read is not in the history
 	}
 	return parts, err
 }
 
-// cutFiles returns the paths of files of which a history showed more before than
-// it does after.
+// cutFiles returns the paths of files of which a history shows less after a
+// compaction.
 func cutFiles(before, after []model.Content) map[string]bool {
 	cut, now := map[string]bool{}, shownFiles(after)
 	for path, n := range shownFiles(before) {
@@ -129,7 +131,7 @@ func cutFiles(before, after []model.Content) map[string]bool {
 	return cut
 }
 
-// shownFiles counts, by path, the states with content that a history holds.
+// shownFiles counts, by path, the states with content in a history.
 func shownFiles(history []model.Content) map[string]int {
 	counts := map[string]int{}
 	for _, turn := range history {
@@ -148,8 +150,8 @@ func shownFiles(history []model.Content) map[string]int {
 	return counts
 }
 
-// Output returns the output of a response. What hooks and others say beside it is not
-// looked into.
+// Output returns the output of a response. Other content, such as that of hooks,
+// is ignored.
 func Output(response json.RawMessage) string {
 	var r struct{ Output string }
 	if json.Unmarshal(response, &r) != nil {
@@ -158,8 +160,9 @@ func Output(response json.RawMessage) string {
 	return r.Output
 }
 
-// Overriding is called before the turns of a request are changed; what it returns, with
-// those that go out, forgets the files that are not shown any more.
+// Overriding is called before the turns of a request are changed. The returned
+// function receives the final turns and forgets the files that are no longer
+// shown.
 func (h *History) Overriding(before []model.Content) func(now []model.Content) {
 	shown := shownFiles(before)
 	return func(contents []model.Content) {
@@ -172,8 +175,8 @@ func (h *History) Overriding(before []model.Content) func(now []model.Content) {
 	}
 }
 
-// eachState calls f for each state object in a text of JSON, in JSON that is a
-// text in it too, as the output of a tool is.
+// eachState calls f for each state object in a JSON text, including JSON within
+// strings, such as the output of a tool.
 func eachState(text string, f func(path string, content bool)) {
 	if !looksLikeJSON(text) {
 		return
@@ -197,7 +200,7 @@ func walkStates(v any, f func(path string, content bool)) {
 		if path, ok := v["file_path"].(string); ok {
 			_, content := v["content"].(string)
 			f(path, content)
-			return // what a file holds is no state
+			return // file content is not a state
 		}
 		for _, member := range v {
 			walkStates(member, f)
@@ -205,11 +208,11 @@ func walkStates(v any, f func(path string, content bool)) {
 	}
 }
 
-// looksLikeJSON spares most texts their parsing.
+// looksLikeJSON avoids parsing most texts.
 func looksLikeJSON(text string) bool { return text != "" && (text[0] == '{' || text[0] == '[') }
 
-// withoutRestated returns a history without what an earlier compaction has said
-// again. It shares what needs no change.
+// withoutRestated returns a history without the message of an earlier compaction.
+// It shares unchanged turns.
 func withoutRestated(history []model.Content) []model.Content {
 	if len(history) == 0 || !slices.ContainsFunc(history[0].Parts, isRestated) {
 		return history
@@ -224,20 +227,19 @@ func isRestated(p model.Part) bool {
 	return looksLikeJSON(p.Text) && json.Unmarshal([]byte(p.Text), &said) == nil && said.Kind == Kind
 }
 
-// Withdrawn forgets the files that words have shown which are not in the history
-// after all.
+// Withdrawn forgets the files shown by parts that did not reach the history.
 func (h *History) Withdrawn(parts []model.Part) {
 	for _, p := range parts {
 		eachState(p.Text, func(path string, _ bool) { h.o.State.Cache.Invalidate(path) })
 	}
 }
 
-// Instructions are those that accesses have brought up since the last request, for the
-// user's message.
+// Instructions returns the instruction files found by file accesses since the
+// last request, for the user's message.
 func (h *History) Instructions(context.Context) ([]model.Part, error) {
 	given := h.o.Tracker.Given()
 	if len(given) <= h.told {
-		h.told = min(h.told, len(given)) // less than before: the session was cleared
+		h.told = min(h.told, len(given)) // the number decreases when the session was cleared
 		return nil, nil
 	}
 	due := given[h.told:]
@@ -245,10 +247,10 @@ func (h *History) Instructions(context.Context) ([]model.Part, error) {
 	return []model.Part{model.TextPart(tracker.Label(due))}, nil
 }
 
-// TellAgain says that instructions which were given in messages are read again.
+// TellAgain makes instructions that were sent in messages pending again.
 func (h *History) TellAgain() { h.told = 0 }
 
-// ForgetFiles empties the cache, and keeps which files were written.
+// ForgetFiles empties the cache, and keeps the record of written files.
 func (h *History) ForgetFiles() {
 	h.noteWritten()
 	h.o.State.Compacted()
@@ -265,8 +267,7 @@ func (h *History) noteWritten() {
 	}
 }
 
-// Written returns the files that the conversation has written, as far as they
-// are known.
+// Written returns the known files that the conversation has written.
 func (h *History) Written() []string {
 	h.noteWritten()
 	h.mu.Lock()
@@ -274,8 +275,8 @@ func (h *History) Written() []string {
 	return slices.Clone(h.written)
 }
 
-// Tools returns the tools that a history shows to have been called or found by
-// a search, so that a session which is resumed goes on with them.
+// Tools returns the tools that were called or found by a search according to a
+// history, so that a resumed session declares them.
 func Tools(history []model.Content) []string {
 	var names []string
 	for _, turn := range history {

@@ -13,32 +13,33 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Restating says how [History.Restate] does its work. A zero field is its default.
+// Restating configures [History.Restate]. The zero value of each field is its
+// default.
 type Restating struct {
-	Files    int   // how many files are said again; negative: none
-	Bytes    int64 // how much of them in all
-	Tokens   int   // how long all that is said may be; 0: Bytes alone count, negative: nothing is said
-	Messages bool  // instructions become due again
+	Files    int   // maximum number of files; negative: none
+	Bytes    int64 // maximum total size
+	Tokens   int   // maximum length of the result; 0: only Bytes applies, negative: the result is empty
+	Messages bool  // instructions become pending again
 }
 
 const (
 	defaultRestatedFiles = 10
 	mostRestatedBytes    = 512 << 10
-	mostNamedFiles       = 100 // of those that are only named
+	mostNamedFiles       = 100 // of files listed by name only
 )
 
-// Restated is what the model is told of its files after compaction.
+// Restated is the message to the model about its files after compaction.
 type Restated struct {
 	Kind      string   `json:"kind"`
 	Notice    string   `json:"notice"`
-	Files     []any    `json:"files"` // state objects, or what is wrong, the one used last first
+	Files     []any    `json:"files"` // state objects or errors, the most recently used first
 	ReadAgain []string `json:"read_again,omitempty"`
 }
 
 // Kind marks a [Restated].
 const Kind = "files_after_compaction"
 
-// unstated is the element of a file that could not be read.
+// unstated is the element for a file that could not be read.
 type unstated struct {
 	FilePath string       `json:"file_path"`
 	Error    *fault.Error `json:"error"`
@@ -48,8 +49,8 @@ const restatedNotice = "The conversation was compacted, so what you were shown o
 	"The files below, the one used last first, are as they are on disk now, under new versions, and count as read: base changes on these hashes. " +
 	"Files in read_again were in work too; read them before you change or quote them. Of any other file, read before you rely on it."
 
-// Restate clears the cache, reads the files in work again and records them as read. The
-// error is of code cancelled; then no file counts as read.
+// Restate clears the cache, reads the files in use again and records them as
+// read. The error has code cancelled; then no file counts as read.
 func (h *History) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
 	h.o.State.HeedHatch()
 	known := h.o.State.Cache.Recent()
@@ -61,7 +62,7 @@ func (h *History) Restate(ctx context.Context, o Restating) ([]model.Part, error
 	h.ForgetFiles()
 	parts, err := r.parts(ctx, known)
 	if err != nil {
-		h.ForgetFiles() // what was read is not in the history
+		h.ForgetFiles() // the content that was read is not in the history
 	}
 	return parts, err
 }
@@ -74,26 +75,29 @@ func (h *History) restatingDefaults(o Restating) Restating {
 	return o
 }
 
-// restatedShare is the part of a request that may be said again: one of so many.
+// restatedShare is the denominator of the share of a request available for
+// restated files.
 const restatedShare = 8
 
-// restatedBytes is how much of files is said again where a request may have so
-// many tokens.
+// restatedBytes returns the maximum size of restated files for a request of limit
+// tokens.
 func restatedBytes(limit int) int64 {
 	const perToken = 4
 	return min(int64(limit)*perToken/restatedShare, mostRestatedBytes)
 }
 
-// restater reads files again within what is left of its limits.
+// restater reads files again within its remaining limits.
 type restater struct {
 	*History
 	left Restating
-	// shown are the hashes under which files were shown, by path, where steps or hooks
-	// look at calls: they have not seen what a file holds since. nil: nothing looks.
+	// shown contains, by path, the hashes under which files were shown, if steps
+	// or hooks inspect calls: they have not seen later content. nil: nothing
+	// inspects calls.
 	shown map[string]string
 }
 
-// restater must be made while the files known are in the cache.
+// restater returns a restater. It must be created while the known files are in
+// the cache.
 func (h *History) restater(o Restating, known []string) *restater {
 	r := &restater{History: h, left: h.restatingDefaults(o)}
 	if !h.o.Watched() {
@@ -108,15 +112,15 @@ func (h *History) restater(o Restating, known []string) *restater {
 	return r
 }
 
-// restatable is a file that is to be read again, or why it cannot be.
+// restatable is a file to read again, or the reason why it cannot be read.
 type restatable struct {
 	name string
 	path workspace.Path
 	err  error
 }
 
-// parts is what the model is told of known files, which are not in the cache;
-// nil for nothing. Those that it is told of in the end count as read.
+// parts returns the message about the known files, which are no longer in the
+// cache; nil for none. The files in the message count as read.
 func (r *restater) parts(ctx context.Context, known []string) ([]model.Part, error) {
 	if len(known) == 0 || r.left.Tokens < 0 {
 		return nil, nil
@@ -135,7 +139,7 @@ func (r *restater) parts(ctx context.Context, known []string) ([]model.Part, err
 		switch {
 		case most == 0 || partTokens(parts) <= most:
 			return parts, nil
-		case len(said.Files) > 0: // the escapes of JSON, and what is no ASCII, take more than bytes tell
+		case len(said.Files) > 0: // escapes of JSON and non-ASCII text take more tokens than their bytes suggest
 			last := len(said.Files) - 1
 			r.o.State.Cache.Invalidate(chosen[last].path.String())
 			said.ReadAgain = slices.Insert(said.ReadAgain, 0, chosen[last].name)
@@ -153,8 +157,8 @@ func partTokens(parts []model.Part) int {
 	return model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
 }
 
-// all reads files again: those used last are chosen first and read last, so that
-// the order of their use stays what it was.
+// all reads files again. The most recently used ones are chosen first and read
+// last, which preserves the order of use.
 func (r *restater) all(ctx context.Context, known []string) (said Restated, chosen []restatable, err error) {
 	said = Restated{Kind: Kind, Notice: restatedNotice}
 	for _, name := range known {
@@ -184,8 +188,8 @@ func (r *restater) all(ctx context.Context, known []string) (said Restated, chos
 	return said, chosen, nil
 }
 
-// choose reports whether there is room for a file. The error says why it cannot
-// be read, for which there is room while there is for files.
+// choose reports whether a file fits into the limits. The error is the reason why
+// it cannot be read; it is listed as long as files are.
 func (r *restater) choose(name string) (p workspace.Path, fits bool, err error) {
 	if r.left.Files <= 0 {
 		return workspace.Path{}, false, nil
@@ -211,8 +215,8 @@ func (r *restater) choose(name string) (p workspace.Path, fits bool, err error) 
 	return p, true, nil
 }
 
-// read shows a file to the conversation as read_file would, but for what hooks have
-// withheld or have not seen.
+// read shows a file to the conversation as read_file would, except for content
+// that hooks have withheld or not seen.
 func (r *restater) read(ctx context.Context, name string, p workspace.Path) (any, error) {
 	ctx, held := r.o.State.Begin(ctx)
 	element, err := r.readHeld(ctx, p)
@@ -228,8 +232,8 @@ func (r *restater) read(ctx context.Context, name string, p workspace.Path) (any
 	return element, nil
 }
 
-// unseen reports whether bytes of a file that hash to sha are what hooks have withheld,
-// or have not seen.
+// unseen reports whether content of a file with the hash sha was withheld by
+// hooks, or not seen by them.
 func (r *restater) unseen(name string, p workspace.Path, sha string) bool {
 	return r.o.State.Dropped(p, sha) || r.shown != nil && sha != r.shown[name]
 }
@@ -239,7 +243,7 @@ func (r *restater) readHeld(ctx context.Context, p workspace.Path) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.o.Tracker.Accessed(ctx, p) // FT-16
+	r.o.Tracker.Accessed(ctx, p) // so that its instructions are found
 	if read.State != nil {
 		return read.State, nil
 	}
@@ -251,7 +255,7 @@ func (r *restater) readHeld(ctx context.Context, p workspace.Path) (any, error) 
 	return withheld, nil
 }
 
-// asFault gives an error a class.
+// asFault converts an error into a *fault.Error.
 func asFault(err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e

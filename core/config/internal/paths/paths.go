@@ -1,4 +1,5 @@
-// Package paths compares and checks file paths for the packages below core/config.
+// Package paths compares and checks file paths for the packages below
+// core/config.
 package paths
 
 import (
@@ -8,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Same reports whether two paths lead to one file or directory.
+// Same reports whether two paths lead to the same file or directory.
 func Same(a, b string) bool {
 	if a == b {
 		return true
@@ -21,13 +22,13 @@ func Same(a, b string) bool {
 	return err == nil && os.SameFile(infoA, infoB)
 }
 
-// IsFolder reports whether there is a directory.
+// IsFolder reports whether path is a directory.
 func IsFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// Usable says why a file or directory cannot be used, nil if it can.
+// Usable returns the reason why a file or directory cannot be used, or nil.
 func Usable(path string, folder bool) error {
 	if path == "" {
 		return errors.New("the path is empty")
@@ -42,7 +43,7 @@ func Usable(path string, folder bool) error {
 	return err
 }
 
-// RealAsFarAsThere is a path with its links followed, as far as it is there.
+// RealAsFarAsThere returns a path with links resolved in its existing part.
 func RealAsFarAsThere(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

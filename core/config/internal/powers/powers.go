@@ -1,4 +1,5 @@
-// Package powers lists what the files of a project do once its directory is trusted.
+// Package powers determines the effects that the files of a project have only
+// once its directory is trusted.
 package powers
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// Files are what a project may have, as absolute paths; they need not exist.
+// Files are the possible files of a project, as absolute paths; they need not
+// exist.
 type Files struct {
 	Policies []string // files and directories of rules
 	Commands string   // directory of slash commands
@@ -25,10 +27,10 @@ type Files struct {
 	Skills   []skills.Folder
 }
 
-// OfProject lists what they do with trust and do not do without: settings, variables of
-// .env files, rules that allow, slash commands, agents and skills; and behind the
-// variables which tools the settings switch off. r are the settings of the trusted
-// project. It starts nothing.
+// OfProject returns the effects that require trust: settings, variables of .env
+// files, rules that allow, slash commands, agents and skills; after the variables
+// come the tools that the settings disable. r contains the settings of the
+// trusted project. It starts nothing.
 func OfProject(ctx context.Context, g apply.Given, r *settings.Result, files Files) ([]settings.Power, error) {
 	all := slices.DeleteFunc(apply.Powers(g, r), func(power settings.Power) bool {
 		return power.Variable != "" && !trust.Covers([]string{g.Target}, power.Source) // of a directory above, which is trusted itself
@@ -49,10 +51,10 @@ func OfProject(ctx context.Context, g apply.Given, r *settings.Result, files Fil
 	return append(all, more...), nil
 }
 
-// powersOfRules are those of the project's policy files: what they allow.
+// powersOfRules returns the calls allowed by the project's policy files.
 func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
 	var all []settings.Power
-	files, _ := rulefile.Load(ctx, paths, rulefile.Options{Tier: policy.TierWorkspace}) // mistakes are reported by each session
+	files, _ := rulefile.Load(ctx, paths, rulefile.Options{Tier: policy.TierWorkspace}) // each session reports mistakes
 	for _, f := range files {
 		for _, rule := range f.Rules {
 			if rule.Decision == policy.Allow {
@@ -64,8 +66,8 @@ func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
 	return all
 }
 
-// powersOfTexts are those of what the project gives the model and its user: slash
-// commands, agents and skills.
+// powersOfTexts returns the texts that the project provides to the model and its
+// user: slash commands, agents and skills.
 func powersOfTexts(ctx context.Context, files Files) ([]settings.Power, error) {
 	var all []settings.Power
 	found, _, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: files.Commands}}}).Load(ctx)

@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Session is what a prompt needs to know of the conversation that it is for.
+// Session describes the conversation of a prompt.
 type Session struct {
 	Files    Files
 	Tools    Tools
@@ -28,7 +28,7 @@ type Session struct {
 	Servers  *mcp.Manager // nil: there are none
 }
 
-// Expander returns what puts into a prompt what it names.
+// Expander returns the expander of references in a prompt.
 func (s Session) Expander() *mention.Expander {
 	o := mention.Options{Files: s.Files, Tools: s.Tools, Agents: func(name string) bool {
 		t, err := s.Registry.Lookup(name)
@@ -42,10 +42,10 @@ func (s Session) Expander() *mention.Expander {
 }
 
 // resources are the resources that a prompt may name. A server that does not
-// answer keeps the prompt from nothing for long.
+// answer delays the prompt for a bounded time.
 type resources struct{ *mcp.Manager }
 
-// resourceTime is how long a resource of a prompt is waited for.
+// resourceTime is the timeout for a resource of a prompt.
 const resourceTime = 30 * time.Second
 
 func (r resources) Read(ctx context.Context, server, uri string) (tools.Content, error) {
@@ -59,7 +59,7 @@ func (r resources) Read(ctx context.Context, server, uri string) (tools.Content,
 	return content, err
 }
 
-// Tools run the calls of a prompt.
+// Tools runs the calls of a prompt.
 type Tools struct{ *scheduler.Scheduler }
 
 // Call runs a call.
@@ -70,10 +70,11 @@ func (t Tools) Call(ctx context.Context, tool string, args json.RawMessage) tool
 // Files are the files that a prompt may name.
 type Files struct {
 	Workspace *workspace.Workspace
-	Finder    func() *discovery.Finder // that of now
+	Finder    func() *discovery.Finder // the current one
 }
 
-// Look tries a relative path in each directory of the workspace, the target first.
+// Look tries a relative path in each directory of the workspace, the target
+// first.
 func (f Files) Look(ctx context.Context, path string) (mention.Found, error) {
 	folders := f.Workspace.Folders()
 	if filepath.IsAbs(path) {

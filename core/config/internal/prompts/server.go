@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// OfServer fills in the prompt of a server that text names as a command. ok is false for
-// text that names none.
+// OfServer fills in the prompt of a server that text names as a command. ok is
+// false for text that names none.
 func OfServer(ctx context.Context, servers *mcp.Manager, text string) (content tools.Content, ok bool, err error) {
 	command, rest, isCommand := commandOf(text)
 	if !isCommand || servers == nil {
@@ -26,7 +26,7 @@ func OfServer(ctx context.Context, servers *mcp.Manager, text string) (content t
 	return content, true, err
 }
 
-// Fill has a server fill in its prompt, for arguments as they were typed.
+// Fill has a server fill in its prompt, with arguments as typed.
 func Fill(ctx context.Context, servers *mcp.Manager, server string, prompt mcp.Prompt, arguments string) (content tools.Content, err error) {
 	args, err := prompt.ParseArguments(arguments)
 	if err != nil {
@@ -45,7 +45,7 @@ func Fill(ctx context.Context, servers *mcp.Manager, server string, prompt mcp.P
 	return content, nil
 }
 
-// commandOf takes "/NAME REST" apart.
+// commandOf splits "/NAME REST".
 func commandOf(text string) (name, rest string, ok bool) {
 	text, ok = strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !ok {
@@ -58,7 +58,7 @@ func commandOf(text string) (name, rest string, ok bool) {
 	return text[:end], strings.TrimSpace(text[end:]), end > 0
 }
 
-// namedPrompt finds the prompt that a command means.
+// namedPrompt finds the prompt named by a command.
 func namedPrompt(by map[string][]mcp.Prompt, command string) (server string, p mcp.Prompt, ok bool) {
 	names := slices.Sorted(maps.Keys(by))
 	for _, qualified := range []bool{false, true} {

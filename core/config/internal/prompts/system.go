@@ -1,5 +1,5 @@
-// Package prompts writes what a model is given to read: the system prompt, and prompts
-// with what they name.
+// Package prompts writes the texts for the model: the system prompt, and prompts
+// with their references expanded.
 package prompts
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// System is what a system prompt is written of, beside the [prompt.Facts] of the session.
+// System contains the sources of a system prompt in addition to the
+// [prompt.Facts] of the session.
 type System struct {
 	Facts     prompt.Facts
 	Workspace *workspace.Workspace
@@ -25,7 +26,7 @@ type System struct {
 	Documents []instructions.Document
 }
 
-// Write writes the system prompt.
+// Write returns the system prompt.
 func (s System) Write() string {
 	f := s.Facts
 	f.Folders, f.System, f.GitRepo = s.Workspace.Folders(), runtime.GOOS, inRepository(s.Workspace.Target())
@@ -41,7 +42,7 @@ func (s System) Write() string {
 	return prompt.System(f)
 }
 
-// serverNotes are the instructions of the servers that have a tool here.
+// serverNotes returns the instructions of the servers that have a tool here.
 func serverNotes(by map[string]string, r *tools.Registry) []prompt.Server {
 	var notes []prompt.Server
 	for _, t := range r.All() {
@@ -55,7 +56,7 @@ func serverNotes(by map[string]string, r *tools.Registry) []prompt.Server {
 	return notes
 }
 
-// Declared are the names of the tools that the model is told of.
+// Declared returns the names of the tools declared to the model.
 func Declared(r *tools.Registry) []string {
 	var names []string
 	for _, d := range r.Declarations() {
@@ -64,7 +65,7 @@ func Declared(r *tools.Registry) []string {
 	return names
 }
 
-// inRepository reports whether a directory lies in a repository of git.
+// inRepository reports whether a directory lies in a git repository.
 func inRepository(folder string) bool {
 	for at := folder; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {

@@ -1,4 +1,4 @@
-// Package recording turns a conversation into what is recorded of it, and back.
+// Package recording converts between a conversation and its recording.
 package recording
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// Turn is what is recorded of a turn, with the calls that it answers; highest is the
-// highest version that was given.
+// Turn converts a turn and the calls that it answers; highest is the highest
+// version so far.
 func Turn(e agent.Entry, highest int64) transcript.Turn {
 	turn := transcript.Turn{Content: plain(e.Content), Time: e.Time, Model: e.Model, Highest: highest}
 	if e.Usage != (model.Usage{}) {
@@ -26,7 +26,7 @@ func Turn(e agent.Entry, highest int64) transcript.Turn {
 	return turn
 }
 
-// History returns a recorded session's turns, and what could not be used.
+// History returns a recorded session's turns, and the problems in it.
 func History(s *transcript.Session) ([]model.Content, []fault.Problem) {
 	history := make([]model.Content, 0, len(s.Turns))
 	var lost []fault.Problem
@@ -41,7 +41,7 @@ func History(s *transcript.Session) ([]model.Content, []fault.Problem) {
 	return history, lost
 }
 
-// Contents are the turns of a history as they are recorded.
+// Contents converts the turns of a history.
 func Contents(history []model.Content) []json.RawMessage {
 	raw := make([]json.RawMessage, len(history))
 	for i, content := range history {
@@ -50,14 +50,14 @@ func Contents(history []model.Content) []json.RawMessage {
 	return raw
 }
 
-// callRecord is what is kept of a call beside its answer to the model, which
-// holds the result itself.
+// callRecord converts a call, without its answer to the model, which contains the
+// result.
 func callRecord(r scheduler.Response) transcript.ToolCall {
 	call := transcript.ToolCall{
 		ID: r.CallID, Name: r.Tool, Args: r.Params, Status: string(r.Status), Display: plain(r.Result.ReturnDisplay), Notices: r.Notices,
 	}
 	if !json.Valid(call.Args) {
-		call.Args = nil // as the call did not get to where they are checked
+		call.Args = nil // the call ended before they were validated
 	}
 	if r.Result.Error != nil {
 		call.Error = plain(r.Result.Error)
@@ -68,8 +68,8 @@ func callRecord(r scheduler.Response) transcript.ToolCall {
 	return call
 }
 
-// plain returns v as JSON without escapes for HTML; nil if it has no such form,
-// which is for whoever records it to refuse.
+// plain returns v as JSON without HTML escapes; nil if it cannot be encoded,
+// which the recorder refuses.
 func plain(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

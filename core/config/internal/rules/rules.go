@@ -1,5 +1,5 @@
-// Package rules keeps the policy in force in a session: of policy files, of the session's
-// own lists and of extensions, with what is approved while it runs.
+// Package rules maintains the policy of a session: that of policy files, of the
+// session's own lists and of extensions, with the approvals given in the session.
 package rules
 
 import (
@@ -21,7 +21,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Names of policy files and directories, below the user's and the project's settings directory.
+// Names of policy files and directories, below the user's and the project's
+// settings directory.
 const (
 	File          = "policies.toml"
 	Folder        = "policies"
@@ -29,20 +30,20 @@ const (
 	checkerFolder = "checkers" // the user's only: programs that are safety checkers
 )
 
-// Workspace are the directories that rules judge by.
+// Workspace provides the directories against which rules are evaluated.
 type Workspace interface {
 	Target() string
 	Folders() []string
-	RealFolders() []string // with links followed
+	RealFolders() []string // with links resolved
 }
 
-// Options make [Rules].
+// Options configure [Rules].
 type Options struct {
 	Workspace  Workspace
 	AdminDir   string   // the system's settings directory
 	UserDir    string   // the user's; "": there is none
 	ProjectDir string   // the project's
-	Paths      []string // files and directories in the place of the user's; nil: there are none
+	Paths      []string // files and directories that replace the user's; nil: none
 	Trusted    bool     // the project's rules may allow
 	Own        []policy.Rule
 	NoSaving   bool           // approvals are not saved
@@ -51,26 +52,26 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// Rules are the policy in force: what a Config shares with those derived from it,
-// approvals of the session included. It is safe for concurrent use.
+// Rules is the current policy, which a Config shares with those derived from it,
+// including approvals of the session. It is safe for concurrent use.
 type Rules struct {
 	*policy.Engine
 	Checks *checker.Runner
-	SaveTo string // file of the user's saved approvals; "" if there is no home directory
+	SaveTo string // file of the user's saved approvals; "" without a home directory
 
 	workspace Workspace
 	noSaving  bool
 	log       *slog.Logger
 	files     []rulefile.File
 	problems  []fault.Problem
-	roots     atomic.Pointer[[]string] // workspace directories, also as they are once links are followed
+	roots     atomic.Pointer[[]string] // workspace directories, also with links resolved
 	repos     *gitdir.Watch
 	brought   atomic.Pointer[contributions.Rules]
 }
 
-// Open reads the policy files, whose mistakes are problems and no errors, and makes
-// the engine. The error is of code cancelled, or invalid_config for what is wrong in
-// Options.
+// Open reads the policy files, whose mistakes are problems and not errors, and
+// creates the engine. The error has code cancelled, or invalid_config for a
+// mistake in Options.
 func Open(ctx context.Context, o Options) (*Rules, error) {
 	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, log: o.Logger, repos: gitdir.NewWatch(o.Workspace.Folders()...)}
 	r.brought.Store(&contributions.Rules{})
@@ -129,8 +130,8 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 	return r, nil
 }
 
-// Apply puts the rules of the active extensions in force, in the place of those that
-// were; see [contributions.Set.Rules]. One call at a time.
+// Apply replaces the rules of extensions with those of the active ones; see
+// [contributions.Set.Rules]. It must not be called concurrently.
 func (r *Rules) Apply(ctx context.Context, brought *contributions.Set, servers []string) error {
 	next := brought.Rules(ctx)
 	if err := ctx.Err(); err != nil {
@@ -156,22 +157,21 @@ func (r *Rules) Apply(ctx context.Context, brought *contributions.Set, servers [
 // Files returns the policy files that were read, with their rules and tests.
 func (r *Rules) Files() []rulefile.File { return slices.Concat(r.files, r.brought.Load().Files) }
 
-// Problems returns what is wrong in policy files.
+// Problems returns the problems in policy files.
 func (r *Rules) Problems() []fault.Problem {
 	return slices.Concat(r.problems, r.brought.Load().Problems)
 }
 
-// Roots are the directories of the workspace, also as they are once links are followed.
+// Roots returns the directories of the workspace, also with links resolved.
 func (r *Rules) Roots() []string { return *r.roots.Load() }
 
-// Added has rules judge by the directories that the workspace has now, of which this one is
-// new.
+// Added updates the directories of the workspace after the given one was added.
 func (r *Rules) Added(folder string) {
 	r.setRoots()
 	r.repos.Add(folder)
 }
 
-// setRoots has rules judge by the directories that the workspace has now.
+// setRoots updates the directories of the workspace.
 func (r *Rules) setRoots() {
 	roots := r.workspace.Folders()
 	for _, real := range r.workspace.RealFolders() {
@@ -182,9 +182,9 @@ func (r *Rules) setRoots() {
 	r.roots.Store(&roots)
 }
 
-// Remember puts in force, and where scope says so saves, what approving c
-// always means. Nothing is saved that would not have allowed c itself, which would be
-// asked about again, or that was not shown.
+// Remember adds the rules for a lasting approval of c and, if scope requests it,
+// saves them. It saves no rule that would not have allowed c itself, because c
+// would require approval again, and none that was not shown.
 func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope, shown []string) ([]policy.Rule, error) {
 	r.lookAtRepositories(&c)
 	narrowed, err := r.NarrowAs(c, scope, shown)
@@ -212,7 +212,7 @@ func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope,
 	return narrowed, r.Add(narrowed...)
 }
 
-// CanRemember returns the rules that Remember would find, without their source.
+// CanRemember returns the rules that Remember would add, without their source.
 func (r *Rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 	if scope == policy.ScopeSaved && (r.SaveTo == "" || r.noSaving) {
 		return nil
@@ -225,15 +225,15 @@ func (r *Rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 	return narrowed
 }
 
-// Decide decides about a call with what speaks against the repositories in which it
-// would run git.
+// Decide decides about a call, including the state of the repositories in which
+// it would run git.
 func (r *Rules) Decide(call policy.Call) policy.Decision {
 	r.lookAtRepositories(&call)
 	return r.Engine.Decide(call)
 }
 
-// lookAtRepositories fills in what speaks against the repositories in which a call
-// would run git.
+// lookAtRepositories adds objections to the repositories in which a call would
+// run git.
 func (r *Rules) lookAtRepositories(call *policy.Call) {
 	dirs := r.GitDirs(*call)
 	if len(dirs) == 0 {
@@ -245,8 +245,7 @@ func (r *Rules) lookAtRepositories(call *policy.Call) {
 	}
 }
 
-// Follow fills in where the paths of a call lead, and reports whether that can
-// be told.
+// Follow resolves the paths of a call, and reports whether they can be resolved.
 func (r *Rules) Follow(call *policy.Call) bool {
 	r.Prepare(call)
 	for _, path := range r.Paths(*call) {
@@ -262,7 +261,7 @@ func (r *Rules) Follow(call *policy.Call) bool {
 	return true
 }
 
-// RealPath is [workspace.RealPath] until ctx ends.
+// RealPath calls [workspace.RealPath] until ctx ends.
 func RealPath(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -270,8 +269,8 @@ func RealPath(ctx context.Context, path string) (string, error) {
 	return workspace.RealPath(path)
 }
 
-// uncovered tells of the first rule that allows confined commands: what confines them
-// leaves the workspace writable, so that they are asked about.
+// uncovered reports the first rule that allows confined commands: the confinement
+// leaves the workspace writable, so that they require approval.
 func uncovered(rules []policy.Rule) []fault.Problem {
 	for _, rule := range rules {
 		if rule.Confined == nil || !*rule.Confined || rule.Decision != policy.Allow || rule.Approval || rule.Line == 0 {
@@ -286,8 +285,8 @@ func uncovered(rules []policy.Rule) []fault.Problem {
 	return nil
 }
 
-// missingPrograms tells of safety checkers whose program is not there: the calls
-// that they are due for are denied.
+// missingPrograms reports safety checkers whose program is missing: the calls
+// that require them are denied.
 func missingPrograms(checkers []policy.Checker, programs map[string]string, folder string) []fault.Problem {
 	var missing []fault.Problem
 	for _, ch := range checkers {
@@ -302,8 +301,8 @@ func missingPrograms(checkers []policy.Checker, programs map[string]string, fold
 	return missing
 }
 
-// checkerPrograms are the programs in the user's directory of safety checkers, by
-// name.
+// checkerPrograms returns the programs in the user's directory of safety
+// checkers, by name.
 func checkerPrograms(userDir string) map[string]string {
 	if userDir == "" {
 		return nil

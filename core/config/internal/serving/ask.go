@@ -14,13 +14,14 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// subscriptions are a service's share in the bus.
+// subscriptions are a service's subscriptions to the bus.
 type subscriptions struct {
 	confirmations, questions, output *bus.Subscription
 }
 
-// subscribe listens to what calls ask and print. served.mu is held, which every
-// handler takes first, so that none runs before the subscriptions are in place.
+// subscribe subscribes to questions and output of calls. The caller holds
+// served.mu, which every handler acquires first, so that none runs before the
+// subscriptions are complete.
 func (s *served) subscribe(ctx context.Context) *subscriptions {
 	b := s.session.Bus
 	return &subscriptions{
@@ -34,7 +35,7 @@ func (s *served) subscribe(ctx context.Context) *subscriptions {
 	}
 }
 
-// end gives up what is asked, and waits for the handlers.
+// end cancels open questions, and waits for the handlers.
 func (x *subscriptions) end() {
 	for _, sub := range []*bus.Subscription{x.confirmations, x.questions, x.output} {
 		sub.Unsubscribe()
@@ -42,8 +43,8 @@ func (x *subscriptions) end() {
 	}
 }
 
-// onConfirmation asks the client of the call whether it may run. A question of
-// somebody else's call is left to those whom it concerns.
+// onConfirmation asks the client of the call for approval. Questions of other
+// calls are left to other subscribers.
 func (s *served) onConfirmation(ctx context.Context, q bus.ToolConfirmationRequest) {
 	run := s.of(q.CallID)
 	if run == nil {
@@ -59,7 +60,7 @@ func (s *served) onConfirmation(ctx context.Context, q bus.ToolConfirmationReque
 			problem = fault.As(err).Message
 		case err != nil:
 			s.note(run, said{failure: fault.As(err)})
-			s.subscribed.confirmations.Decline(q.CorrelationID) // then nobody is there to ask, which the refusal says
+			s.subscribed.confirmations.Decline(q.CorrelationID) // there is no client to ask, which the refusal reports
 			return
 		}
 		last := said{problem: problem}
@@ -68,11 +69,11 @@ func (s *served) onConfirmation(ctx context.Context, q bus.ToolConfirmationReque
 		}
 		s.note(run, last)
 		answer.CorrelationID = q.CorrelationID
-		_ = s.session.Bus.Publish(answer) // too late: the call has ended, which nobody needs to know
+		_ = s.session.Bus.Publish(answer) // too late: the call has ended
 	})
 }
 
-// onQuestions puts the questions of a tool to the client of its call.
+// onQuestions sends the questions of a tool to the client of its call.
 func (s *served) onQuestions(ctx context.Context, q bus.AskUserRequest) {
 	run := s.of(q.CallID)
 	if run == nil {
@@ -98,22 +99,22 @@ func (s *served) onQuestions(ctx context.Context, q bus.AskUserRequest) {
 	})
 }
 
-// said is how the last question of a call was answered.
+// said is the outcome of the last question of a call.
 type said struct {
-	unasked string       // what would have made the question needless that was answered with no
-	problem string       // what was wrong with the answer; "": nothing
+	unasked string       // what would avoid the question that was answered with no
+	problem string       // mistake in the answer; "": none
 	failure *fault.Error // why there was no answer; nil: there was one
 }
 
-// note keeps how a question of a call was answered.
+// note records the outcome of a question of a call.
 func (s *served) note(run *servedRun, last said) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	run.said = last
 }
 
-// explain adds to a result what was wrong with an answer or why there was none,
-// and to a person's no what the person could do to be asked no more.
+// explain adds to a result the mistake in an answer or the reason why there was
+// none, and to a denial what the user can do to avoid the question.
 func (x said) explain(r tools.Result) tools.Result {
 	if r.Error == nil {
 		if x.problem != "" {
@@ -141,9 +142,9 @@ func (x said) explain(r tools.Result) tools.Result {
 	return r
 }
 
-// askClient puts a question to the client of a call, for as long as both the call
-// and the question last. The error is of code denied_by_user where the client's
-// answer is none, else as [tools.Host] has it.
+// askClient asks the client of a call a question, as long as both the call and
+// the question last. The error has code denied_by_user for an invalid answer, or
+// is that of [tools.Host].
 func askClient(question context.Context, run *servedRun, e tools.Question) (tools.Elicited, error) {
 	ctx, cancel := context.WithCancel(run.ctx)
 	defer cancel()
@@ -158,7 +159,7 @@ func askClient(question context.Context, run *servedRun, e tools.Question) (tool
 	return *replies[0].Elicit, nil
 }
 
-// confirmation is the form that asks whether a call may run.
+// confirmation is the form that asks for approval of a call.
 type confirmation struct {
 	request bus.ToolConfirmationRequest
 	text    string
@@ -171,9 +172,9 @@ type offeredAnswer struct {
 	means string
 }
 
-// confirmationForm makes the form of a question. What would last beyond the
-// session is never offered, and nothing that would last without a session or where
-// not all of the call can be shown.
+// confirmationForm creates the form of a question. It offers no answer that
+// outlasts the session, and no lasting answer without a session or if the call
+// cannot be shown completely.
 func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmation {
 	text, whole := confirmationText(q)
 	f := confirmation{request: q, text: text}
@@ -190,7 +191,7 @@ func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmatio
 	return f
 }
 
-// question is the form as a host is asked it.
+// question converts the form into a question for a host.
 func (f confirmation) question() tools.Question {
 	values := make([]string, len(f.offered))
 	lines := make([]string, len(f.offered))
@@ -207,8 +208,8 @@ func (f confirmation) question() tools.Question {
 	return question("confirm", f.request.CorrelationID, f.text, schema)
 }
 
-// answer reads what the client has given. Whatever is no clear yes is a no; what
-// makes it none is told.
+// answer parses the client's answer. Anything but a clear yes is a no; problem
+// describes an invalid answer.
 func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationResponse, problem string) {
 	no := bus.ToolConfirmationResponse{Outcome: bus.Cancel}
 	switch given.Action {
@@ -243,7 +244,7 @@ func unknownAction(a tools.ElicitAction) string {
 }
 
 // asked is the form of a tool's own questions: a field for each, named by its
-// place.
+// position.
 type asked struct{ request bus.AskUserRequest }
 
 func questionsForm(q bus.AskUserRequest) asked { return asked{q} }
@@ -277,8 +278,8 @@ func (f asked) question() tools.Question {
 	return question("questions", f.request.CorrelationID, escape.ClipBytes(strings.Join(text, "\n\n"), maxMessage), schema)
 }
 
-// answers reads what the client has given, as [bus.AskUserResponse] has it, and
-// tells what makes it none.
+// answers parses the client's answers into the form of [bus.AskUserResponse];
+// problem describes an invalid answer.
 func (f asked) answers(given tools.Elicited) (answers map[string]string, problem string) {
 	answers = map[string]string{}
 	switch given.Action {
@@ -312,8 +313,8 @@ func (f asked) answers(given tools.Elicited) (answers map[string]string, problem
 	return answers, ""
 }
 
-// labelOf is the label of an option that was shown as text, else the person's own
-// words.
+// labelOf returns the label of an option that was displayed as text, else the
+// user's own text.
 func labelOf(q bus.UserQuestion, text string) string {
 	for _, o := range q.Options {
 		if escape.Text(o.Label) == text {
@@ -323,16 +324,14 @@ func labelOf(q bus.UserQuestion, text string) string {
 	return text
 }
 
-// question makes a question of a form. Its key is another one each time, as the
-// random id is: an answer that a client has sent before it was asked, or has kept
-// from before, is none to this question.
+// question creates a question from a form. Its key is random, so that an answer
+// sent early or kept from before is not accepted for it.
 func question(kind, id, text string, schema askedForm) tools.Question {
 	encoded, _ := json.Marshal(schema) // plain data
 	return tools.Question{Key: kind + "-" + id, Fresh: true, Elicit: &tools.Elicitation{Message: text, Schema: encoded}}
 }
 
-// askedForm is a schema of MCP's restricted kind, whose properties stay in
-// order.
+// askedForm is a schema of MCP's restricted kind with ordered properties.
 type askedForm struct {
 	Properties askedFields
 	Required   []string

@@ -6,16 +6,15 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Changes tells its subscribers what has changed of what is served. The zero value has
-// none. It is safe for concurrent use.
+// Changes notifies its subscribers of changes of what is served. The zero value
+// has no subscribers. It is safe for concurrent use.
 type Changes struct {
 	mu   sync.Mutex
 	told map[*func(mcp.Change)]struct{}
 }
 
-// subscribe has f called after each change, on the goroutine that has made it,
-// until stop is called; one that is being told meanwhile may still come. f must
-// not block.
+// subscribe has f called after each change, on the goroutine that made it, until
+// stop is called; a running call may end later. f must not block.
 func (c *Changes) subscribe(f func(mcp.Change)) (stop func()) {
 	key := &f
 	c.mu.Lock()
@@ -31,7 +30,7 @@ func (c *Changes) subscribe(f func(mcp.Change)) (stop func()) {
 	}
 }
 
-// Tell says what has changed. It holds no lock while it does.
+// Tell notifies the subscribers of a change. It holds no lock during the calls.
 func (c *Changes) Tell(what mcp.Change) {
 	c.mu.Lock()
 	all := make([]*func(mcp.Change), 0, len(c.told))

@@ -14,9 +14,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// documents are the instruction files that a model of this session would be
-// given: those that hold from the beginning, then those that accesses have
-// brought up. In an untrusted directory they are the user's own alone (FT-20).
+// documents returns the instruction files that a model of this session would
+// receive: the initial ones, then those found by file accesses. In an untrusted
+// directory they are only the user's own.
 func (s *served) documents(ctx context.Context) ([]instructions.Document, error) {
 	files, err := s.session.Files()
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *served) resources(ctx context.Context) ([]mcp.Resource, error) {
 
 const markdown = "text/markdown"
 
-// nameOf is a path as people know it: inside of the directory without that.
+// nameOf returns a path for display, relative inside of the directory.
 func (s *served) nameOf(path string) string {
 	if rel, err := filepath.Rel(s.session.Folder, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -63,7 +63,7 @@ func (s *served) nameOf(path string) string {
 	return path
 }
 
-// read returns what an instruction file holds, and nothing else.
+// read returns the content of an instruction file, and of no other file.
 func (s *served) read(ctx context.Context, uri string) ([]tools.Resource, error) {
 	docs, err := s.documents(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *served) read(ctx context.Context, uri string) ([]tools.Resource, error)
 		"List the resources; other files are read with read_file.")
 }
 
-// fileURI is an absolute path as a URI.
+// fileURI returns an absolute path as a URI.
 func fileURI(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") { // a drive of Windows
@@ -87,8 +87,8 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// follow begins to watch the instruction files, once; docs are what they hold now.
-// Where that is not possible nothing is watched.
+// follow begins to watch the instruction files, once; docs is their current
+// content. If they cannot be watched, changes are not reported.
 func (s *served) follow(ctx context.Context, docs []instructions.Document) {
 	s.following.Do(func() {
 		files, err := s.session.Files()
@@ -103,8 +103,7 @@ func (s *served) follow(ctx context.Context, docs []instructions.Document) {
 	})
 }
 
-// compare tells what of the instruction files is not as it was, and returns them
-// as they are.
+// compare reports changes of the instruction files, and returns the current ones.
 func (s *served) compare(ctx context.Context, before []instructions.Document) []instructions.Document {
 	now, err := s.documents(ctx)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// fitted returns a result of which no text has more than so many bytes: of a longer
-// one the beginning and the end. The tools that show files make theirs fit by
-// themselves, so that nothing counts as shown that is left out here. What programs
-// read of the result stays as it is, and so does JSON, which a cut would make invalid.
+// fitted returns a result in which no text exceeds most bytes: a longer one is
+// shortened to its beginning and end. Tools that show files bound their results
+// themselves, so that omitted content does not count as shown. Data for programs
+// is unchanged, and so is JSON, which a cut would make invalid.
 func fitted(r tools.Result, most int) tools.Result {
 	long := func(p tools.Part) bool { return len(p.Text) > most }
 	if len(r.Context) > most {
@@ -31,8 +31,8 @@ func fitted(r tools.Result, most int) tools.Result {
 	return r
 }
 
-// endsOf returns the beginning and the end of a text that is longer than most bytes,
-// with how much is missing between them.
+// endsOf returns the beginning and the end of a text longer than most bytes, with
+// the number of omitted bytes between them.
 func endsOf(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	const mark = "\n... [%d bytes omitted] ...\n"

@@ -9,30 +9,30 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// progressPause is how long a call's output is gathered between two messages.
+// progressPause is the minimum time between two progress messages of a call.
 const progressPause = 100 * time.Millisecond
 
-// maxProgress bounds the text of one message, in bytes.
+// maxProgress is the maximum number of bytes of one message.
 const maxProgress = 2_000
 
-// progress turns what a call prints into messages to its client: whole lines, the
-// last of them where they are many, and Done is how many lines there were.
+// progress converts the output of a call into progress messages for its client:
+// complete lines, the last ones if there are many; Done is the number of lines.
 type progress struct {
 	host tools.Host
 	now  func() time.Time
 
 	mu     sync.Mutex
 	ended  bool
-	begun  string    // of the last line, as far as it is there and fits
-	lines  float64   // that have ended
-	ready  []string  // lines that were not told yet
+	begun  string    // beginning of the incomplete last line, up to the limit
+	lines  float64   // number of complete lines
+	ready  []string  // lines that have not been sent
 	size   int       // of ready
 	toldAt time.Time // when the last message was sent
 }
 
 func (p *progress) init(host tools.Host, now func() time.Time) { p.host, p.now = host, now }
 
-// add takes a piece of output. After end it does nothing.
+// add adds a piece of output. After end it does nothing.
 func (p *progress) add(chunk string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *progress) add(chunk string) {
 	}
 }
 
-// line ends the line that was begun.
+// line completes the current line.
 func (p *progress) line() {
 	text := escape.ClipBytes(escape.Text(strings.TrimSuffix(p.begun, "\r")), maxProgress)
 	p.begun = ""
@@ -67,14 +67,14 @@ func (p *progress) line() {
 	}
 }
 
-// tell sends the lines that are ready. p.mu is held, so that messages stay in
+// tell sends the lines in ready. The caller holds p.mu, so that messages stay in
 // order; the host does not block for long.
 func (p *progress) tell(now time.Time) {
 	p.host.Progress(tools.Progress{Done: p.lines, Message: strings.Join(p.ready, "\n")})
 	p.ready, p.size, p.toldAt = nil, 0, now
 }
 
-// end tells what is left.
+// end sends the remaining lines.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

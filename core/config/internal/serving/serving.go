@@ -1,4 +1,5 @@
-// Package serving serves MCP clients the tools and the instruction files of a session.
+// Package serving serves the tools and the instruction files of a session to MCP
+// clients.
 package serving
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// Session is what serving needs to know of the session whose tools it serves.
+// Session describes the session whose tools are served.
 type Session struct {
 	Bus       *bus.MessageBus
 	Registry  *tools.Registry
@@ -34,23 +35,23 @@ type Session struct {
 	State     *filestate.Service
 	Tracker   *tracker.FileTracker
 	Folder    string                              // the target
-	CoreTools func() []string                     // the built-in tools that were chosen; nil: none were
+	CoreTools func() []string                     // the selected built-in tools; nil: no selection
 	Changes   *Changes                            // of its tools
-	Files     func() (contextfiles.Finder, error) // finds the instruction files of now
+	Files     func() (contextfiles.Finder, error) // returns the current finder of instruction files
 	Now       func() time.Time                    // nil: time.Now
-	Close     func() error                        // ends what the service owns of the session
+	Close     func() error                        // releases what the service owns of the session
 }
 
-// Options say whom the session is served to. The zero value is one client of several
-// that have a session.
+// Options describe the client. The zero value is one of several clients with a
+// session.
 type Options struct {
 	Stateless  bool // one request of a client without a session
-	Alone      bool // the session serves nobody else
-	AllTools   bool // those that only serve a conversation of fettle's own too
+	Alone      bool // the session serves no other client
+	AllTools   bool // includes those that serve only a conversation of fettle's own
 	WatchFiles bool // announces changes of instruction files, once they have been listed
 }
 
-// New returns what serves a client.
+// New returns the service for a client.
 func New(session Session, o Options) *mcp.Service {
 	s := &served{session: session, options: o, running: map[string]*servedRun{}}
 	if s.session.Now == nil {
@@ -80,7 +81,7 @@ type served struct {
 
 	mu         sync.Mutex
 	running    map[string]*servedRun // by call ID
-	latest     []*servedRun          // the same, the last one last
+	latest     []*servedRun          // likewise, the latest last
 	subscribed *subscriptions        // nil until the first call
 	closed     bool
 
@@ -89,7 +90,7 @@ type served struct {
 	watching  filewatch.Watch // of instruction files
 }
 
-// servedRun is one call that runs.
+// servedRun is one running call.
 type servedRun struct {
 	id       string
 	ctx      context.Context // of the call; nothing outlives it
@@ -98,28 +99,27 @@ type servedRun struct {
 	said     said // guarded by served.mu
 }
 
-// servedKey is where the ID of a served call stands in its ctx.
+// servedKey is the context key of the ID of a served call.
 type servedKey struct{}
 
-// CallID returns the ID of the served call that ctx belongs to, "" where
-// there is none.
+// CallID returns the ID of the served call that ctx belongs to, "" if there is
+// none.
 func CallID(ctx context.Context) string {
 	id, _ := ctx.Value(servedKey{}).(string)
 	return id
 }
 
-// tools lists what is served, in listing order. What a model would be told of
-// only when it searches is served like the rest.
+// tools returns the served tools, in listing order. It includes deferred tools.
 func (s *served) tools() []tools.DeclarativeTool {
 	all := slices.Clone(s.session.Registry.All())
 	return slices.DeleteFunc(all, func(t tools.DeclarativeTool) bool { return !s.serves(t) })
 }
 
-// serves reports whether a registered tool is for the client.
+// serves reports whether a registered tool is served to the client.
 func (s *served) serves(t tools.DeclarativeTool) bool {
 	spec := t.Spec()
 	if s.options.Stateless && slices.Contains(ofBackground(), spec.Name) {
-		return false // it would speak of processes that there cannot be
+		return false // there are no background processes
 	}
 	if s.options.AllTools || spec.Origin.Group != tools.GroupBuiltIn {
 		return true
@@ -132,8 +132,8 @@ func (s *served) serves(t tools.DeclarativeTool) bool {
 	return core != nil && tools.Selection{Core: core}.Includes(spec, false)
 }
 
-// ofConversation are the tools that only serve fettle's own conversation with a
-// model and its person.
+// ofConversation returns the tools that serve only fettle's own conversation with
+// a model and its user.
 func ofConversation() []string {
 	return []string{
 		communicate.AskUser, plan.WriteTodos, plan.EnterPlanMode, plan.ExitPlanMode,
@@ -141,12 +141,12 @@ func ofConversation() []string {
 	}
 }
 
-// ofBackground are the tools about background processes.
+// ofBackground returns the tools for background processes.
 func ofBackground() []string {
 	return []string{shell.ListBackground, shell.ReadBackground, shell.WriteBackground, shell.StopBackground}
 }
 
-// call runs one call through its whole path.
+// call runs one call through policy, approval and execution.
 func (s *served) call(ctx context.Context, name string, args json.RawMessage) tools.Result {
 	if t, err := s.session.Registry.Lookup(name); err == nil && !s.serves(t) {
 		return tools.Fail(fault.New(fault.ToolNotRegistered, "config.mcpService",
@@ -169,11 +169,11 @@ func (s *served) call(ctx context.Context, name string, args json.RawMessage) to
 	return withNotes(fitted(last.explain(resp.Result), s.session.State.ResultBytes()), resp.Notices)
 }
 
-// flushTime bounds how long the end of a call waits for what the call has printed.
+// flushTime limits how long the end of a call waits for the call's output.
 const flushTime = 5 * time.Second
 
-// flush waits until what calls have printed has become progress, which it does on
-// a goroutine of the bus's.
+// flush waits until the output of calls has been sent as progress, on a goroutine
+// of the bus.
 func (s *served) flush(ctx context.Context) {
 	s.mu.Lock()
 	output := s.subscribed.output
@@ -183,8 +183,8 @@ func (s *served) flush(ctx context.Context) {
 	output.Flush(ctx)
 }
 
-// begin takes a call in, and listens to what calls ask and print from the first
-// on. It reports whether the service is open.
+// begin registers a call, and subscribes to questions and output with the first
+// one. It reports whether the service is open.
 func (s *served) begin(ctx context.Context, run *servedRun) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,8 @@ func (s *served) begin(ctx context.Context, run *servedRun) bool {
 	return true
 }
 
-// finish takes a call out that has its response, and returns what was said of it.
+// finish unregisters a completed call, and returns the outcome of its last
+// question.
 func (s *served) finish(run *servedRun) said {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,9 +209,9 @@ func (s *served) finish(run *servedRun) said {
 	return run.said
 }
 
-// of returns the call of an ID. Where that is no call of this service's, as of a
-// subagent or of an MCP server that asks by itself, it is the last that the
-// client has made, if the session is this client's alone; else nil.
+// of returns the call with an ID. For an ID of another origin, such as a subagent
+// or an MCP server, it returns the client's latest call if the session serves
+// only this client; otherwise nil.
 func (s *served) of(id string) *servedRun {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,14 +224,14 @@ func (s *served) of(id string) *servedRun {
 	return nil
 }
 
-// exactly returns the call of an ID, nil if it is none of this service's.
+// exactly returns the call with an ID, nil for an ID of another origin.
 func (s *served) exactly(id string) *servedRun {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running[id]
 }
 
-// end stops what the service has started and waits for it.
+// end stops everything that the service has started and waits for it.
 func (s *served) end() {
 	s.mu.Lock()
 	s.closed = true
@@ -243,7 +244,7 @@ func (s *served) end() {
 	s.watching.End()
 }
 
-// watch tells of changes of the tools and, with WatchFiles, of the resources.
+// watch reports changes of the tools and, with WatchFiles, of the resources.
 func (s *served) watch(changed func(mcp.Change)) (stop func()) {
 	stopTools := s.session.Changes.subscribe(changed)
 	stopOthers := s.changes.subscribe(changed)
@@ -253,8 +254,8 @@ func (s *served) watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
-// withNotes puts notices behind the content of a result. What programs read of it
-// stays as it is.
+// withNotes appends notices to the content of a result. Data for programs is
+// unchanged.
 func withNotes(r tools.Result, notices []string) tools.Result {
 	if len(notices) == 0 {
 		return r

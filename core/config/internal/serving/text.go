@@ -13,14 +13,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// A question is bounded, in bytes as they are shown. Each part of it is bounded
-// for itself, so that none is lost behind another: together they are less than
-// maxMessage.
+// Limits of a question, in displayed bytes. Each part has a limit of its own, so
+// that no part displaces another: their sum is less than maxMessage.
 const (
 	maxMessage   = 40 << 10
-	maxCommand   = 20 << 10 // more than the longest command line that is judged, as long as little of it has to be spelled out
-	maxChange    = 12 << 10 // of a change, or of the arguments where they are all that there is to show
-	maxArguments = 6 << 10  // beside something else
+	maxCommand   = 20 << 10 // more than the longest command line that policy evaluates, unless much of it is escaped
+	maxChange    = 12 << 10 // of a change, or of the arguments if nothing else is shown
+	maxArguments = 6 << 10  // next to other parts
 	maxPath      = 300
 	maxPaths     = 20
 	maxNote      = 2_000
@@ -28,9 +27,9 @@ const (
 	maxName      = 200
 )
 
-// confirmationText says what a call would do, and why that is asked. whole
-// reports whether all of what it would do is shown; where that is not possible the
-// text says so, and how much is missing.
+// confirmationText describes the effects of a call, and why approval is required.
+// whole reports whether the description is complete; otherwise the text states
+// how much is missing.
 func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
 	t := questionText{whole: true}
 	d := q.Details
@@ -82,9 +81,8 @@ func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
 	return strings.TrimSuffix(t.String(), "\n"), t.whole
 }
 
-// covered ends a sentence with the calls that would run without a question after an
-// answer that lasts, one rule a line where there are several. It is "" where that
-// would be more than can be shown.
+// covered completes a sentence with the calls that a lasting answer would allow,
+// one rule per line if there are several. It is "" if that exceeds the limit.
 func covered(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	switch rules := q.Stores(o); len(rules) {
 	case 0:
@@ -96,7 +94,7 @@ func covered(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	}
 }
 
-// atMost is a text that can be shown, or "" if that takes more bytes.
+// atMost returns a displayable text, or "" if it exceeds the limit.
 func atMost(text string, most int) string {
 	if text = escape.Text(text); len(text) > most {
 		return ""
@@ -104,15 +102,15 @@ func atMost(text string, most int) string {
 	return text
 }
 
-// questionText is the text of a question that is being written.
+// questionText is the text of a question under construction.
 type questionText struct {
 	strings.Builder
-	whole bool // nothing was left out
+	whole bool // nothing was omitted
 }
 
 func (t *questionText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
-// change shows a change of a file.
+// change adds a change of a file.
 func (t *questionText) change(name string, d bus.EditDetails) {
 	verb := "change"
 	if d.OriginalContent == nil {
@@ -126,7 +124,7 @@ func (t *questionText) change(name string, d bus.EditDetails) {
 	}
 }
 
-// arguments shows the arguments of a call, if it has any.
+// arguments adds the arguments of a call, if it has any.
 func (t *questionText) arguments(args json.RawMessage, most int) {
 	var indented bytes.Buffer
 	if json.Indent(&indented, args, "", "  ") != nil || indented.String() == "{}" {
@@ -135,7 +133,7 @@ func (t *questionText) arguments(args json.RawMessage, most int) {
 	t.line("Arguments:\n%s", t.excerpt(indented.String(), most))
 }
 
-// withoutCommand are the arguments of a command line's call beside the line.
+// withoutCommand returns the arguments of a command line's call without the line.
 func withoutCommand(args json.RawMessage) json.RawMessage {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(args, &all) != nil {
@@ -152,12 +150,12 @@ func withoutCommand(args json.RawMessage) json.RawMessage {
 
 func (t *questionText) name(s string) string { return t.inline(s, maxName) }
 
-// inline is excerpt for a piece of a line.
+// inline is excerpt for a part of a line.
 func (t *questionText) inline(s string, most int) string { return t.cut(s, most, " […%s…] ") }
 
-// excerpt returns a text as it can be shown: of one that has more bytes then than
-// most, the beginning and the end, with how much is missing between them on a line
-// of its own.
+// excerpt returns a text in displayable form, shortened to its beginning and end
+// if it exceeds most bytes, with the number of omitted bytes between them on a
+// line of its own.
 func (t *questionText) excerpt(s string, most int) string { return t.cut(s, most, "\n[%s]\n") }
 
 func (t *questionText) cut(s string, most int, mark string) string {
@@ -175,7 +173,7 @@ func (t *questionText) cut(s string, most int, mark string) string {
 	return head + fmt.Sprintf(mark, note) + tail
 }
 
-// instructions tell a client how the tools are meant to be used.
+// instructions returns the instructions for clients on using the tools.
 func (s *served) instructions() string {
 	folder := s.session.Folder
 	text := fmt.Sprintf("These tools work on the files in the directory %q, %s; a relative path is one in it. ",
@@ -196,7 +194,7 @@ func (s *served) instructions() string {
 	return text
 }
 
-// offers reports whether the tool of a name is served.
+// offers reports whether the named tool is served.
 func (s *served) offers(name string) bool {
 	t, err := s.session.Registry.Lookup(name)
 	return err == nil && s.serves(t)

@@ -1,5 +1,5 @@
-// Package skillset finds the skills of a session, and keeps which of them a conversation
-// has activated.
+// Package skillset finds the skills of a session, and manages the active skills
+// of a conversation.
 package skillset
 
 import (
@@ -18,37 +18,38 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Options make [Active].
+// Options configure [Active].
 type Options struct {
 	Skills    *skills.SkillManager
 	Workspace *workspace.Workspace
 	State     interface {
-		// WhenShown calls the function once what the call of ctx gives has been shown.
+		// WhenShown calls shown once the result of the call of ctx has been shown
+		// to the model.
 		WhenShown(ctx context.Context, shown func())
 	}
 	Registry *tools.Registry
-	Selected func(tools.Spec) bool // whether a tool is registered
+	Selected func(tools.Spec) bool // reports whether a tool is registered
 	OnDefect func(error)
 	Logger   *slog.Logger
 }
 
-// Active are the skills of one conversation. It is safe for concurrent use.
+// Active manages the skills of one conversation. It is safe for concurrent use.
 type Active struct {
 	o Options
 
 	mu     sync.Mutex
-	names  []string      // of all, in the order in which they were activated
+	names  []string      // of all, in the order of activation
 	prompt []promptSkill // of those whose instructions are in the system prompt
 
-	unbind   func()     // ends the watching of changes; nil: there is none
-	renewing sync.Mutex // held while the tool is made anew, so that the newest stays
+	unbind   func()     // stops watching for changes; nil: not watching
+	renewing sync.Mutex // held while the tool is replaced, so that the newest stays
 }
 
-// promptSkill is a skill as the system prompt holds it.
+// promptSkill is a skill as it is in the system prompt.
 type promptSkill struct{ name, text string }
 
-// New returns the skills of a conversation, and registers the tool that activates them
-// as long as there are any.
+// New returns the skills of a conversation, and registers the tool that activates
+// them while there are any.
 func New(o Options) (*Active, error) {
 	a := &Active{o: o}
 	a.unbind = o.Skills.Watch(func() {
@@ -59,7 +60,7 @@ func New(o Options) (*Active, error) {
 	return a, a.renew()
 }
 
-// renew registers the tool that activates skills, or takes it away where there are
+// renew registers the tool that activates skills, or removes it if there are
 // none.
 func (a *Active) renew() error {
 	a.renewing.Lock()
@@ -95,12 +96,12 @@ func (a *Active) Activated(ctx context.Context, skill skills.Skill) error {
 		}
 	}
 	a.o.State.WhenShown(ctx, func() {
-		_ = a.activate(skill) // a directory that is gone since cannot be read anyway
+		_ = a.activate(skill) // a removed directory cannot be read anyway
 	})
 	return nil
 }
 
-// activate notes that a skill is active, and lets the session read its directory.
+// activate records a skill as active, and lets the session read its directory.
 func (a *Active) activate(skill skills.Skill) error {
 	if skill.Dir != "" {
 		if err := a.o.Workspace.AddReadOnly(skill.Dir); err != nil {
@@ -115,9 +116,10 @@ func (a *Active) activate(skill skills.Skill) error {
 	return nil
 }
 
-// Activate puts the instructions of a skill into the system prompt, and lets the
-// session read its directory. The error is of code cancelled, invalid_tool_params where
-// no skill of that name can be activated, or invalid_config where its directory is gone.
+// Activate adds the instructions of a skill to the system prompt, and lets the
+// session read its directory. The error has code cancelled, invalid_tool_params
+// if no skill of that name can be activated, or invalid_config if its directory
+// is missing.
 func (a *Active) Activate(ctx context.Context, name string) (skills.Skill, error) {
 	skill, err := a.o.Skills.Activatable(name)
 	if err != nil {
@@ -134,16 +136,14 @@ func (a *Active) Activate(ctx context.Context, name string) (skills.Skill, error
 	return skill, nil
 }
 
-// Names are those of the skills that are active, in the order in which they were
-// activated.
+// Names returns the names of the active skills, in the order of activation.
 func (a *Active) Names() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.names)
 }
 
-// tell puts a skill's instructions into the system prompt, in the place of what
-// they were.
+// tell adds or replaces a skill's instructions in the system prompt.
 func (a *Active) tell(name, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,14 +151,14 @@ func (a *Active) tell(name, text string) {
 	a.prompt = append(a.prompt, promptSkill{name, text})
 }
 
-// Clear has no skill active any more; the directories stay readable.
+// Clear deactivates all skills; the directories stay readable.
 func (a *Active) Clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.names, a.prompt = nil, nil
 }
 
-// Texts are the instructions that are in the system prompt.
+// Texts returns the instructions in the system prompt.
 func (a *Active) Texts() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,15 +169,15 @@ func (a *Active) Texts() []string {
 	return all
 }
 
-// End ends the watching of changes.
+// End stops watching for changes.
 func (a *Active) End() {
 	if a.unbind != nil {
 		a.unbind()
 	}
 }
 
-// Reopen lets a session that is resumed read again what belongs to the
-// skills that its history shows to have been activated, as far as they are there.
+// Reopen lets a resumed session read the directories of the skills that were
+// activated according to its history, if they exist.
 func (a *Active) Reopen(turns []model.Content) {
 	names := map[string]string{} // of skills, by call
 	for _, turn := range turns {
@@ -209,11 +209,11 @@ func failedResponse(response json.RawMessage) bool {
 	return json.Unmarshal(response, &r) != nil || r.Error != nil
 }
 
-// OwnKind is the kind that rules see in the activation of a built-in skill.
+// OwnKind is the tool kind that rules see for the activation of a built-in skill.
 const OwnKind = string(tools.KindThink)
 
-// IsOwn reports whether a call activates a skill that is built in, which
-// nobody is asked about.
+// IsOwn reports whether a call activates a built-in skill, which requires no
+// approval.
 func IsOwn(m *skills.SkillManager, call *policy.Call) bool {
 	if call.Tool != skills.ActivateSkill {
 		return false

@@ -12,28 +12,28 @@ import (
 )
 
 // Names of directories of skills: below the user's and the project's settings
-// directory, and below the directory that several programs look into.
+// directory, and below the directory shared by several programs.
 const (
 	skillsFolder = "skills"
 	agentsShared = ".agents"
 )
 
-// Sources say where skills come from.
+// Sources are the sources of skills.
 type Sources struct {
-	Disabled   bool     // there are none
-	Off        []string // names of those that cannot be activated at first
+	Disabled   bool     // no skills
+	Off        []string // names of initially disabled skills
 	Given      []skills.Skill
 	Folders    []skills.Folder        // the embedder's
 	Extensions []contributions.Folder // of extensions
 	Home       string                 // "": there is none
 	Target     string                 // the project's directory
 	Dir        string                 // base name of settings directories
-	Trusted    bool                   // the project's own skills count
+	Trusted    bool                   // the project's own skills are loaded
 	Logger     *slog.Logger
 }
 
-// Load has skills found, anew where that was done before. The error is of code
-// cancelled, or a mistake in fettle.
+// Load finds the skills, again if that was done before. The error has code
+// cancelled, or is a mistake in fettle.
 func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 	if !m.Discovered() {
 		m.SetDisabled(s.Off)
@@ -58,8 +58,8 @@ func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 	return nil
 }
 
-// directories are those that may hold skills. The project's are among them where it is
-// trusted.
+// folders returns the directories that may contain skills, including the
+// project's if it is trusted.
 func (s Sources) folders() []skills.Folder {
 	folders := slices.Clone(s.Folders)
 	for _, f := range s.Extensions {
@@ -85,8 +85,8 @@ func (s Sources) folders() []skills.Folder {
 	return folders
 }
 
-// OfProject are the directories of skills of a project whose settings directory is dir, the
-// later one going before.
+// OfProject returns the directories of skills of a project whose settings
+// directory is dir; a later one takes precedence.
 func OfProject(target, dir string) []skills.Folder {
 	var all []skills.Folder
 	for _, below := range []string{dir, agentsShared} {

@@ -17,9 +17,10 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// Lines runs the command lines of a session's own commands: as calls of
-// run_shell_command, with all that belongs to those, but for lines that a person has
-// agreed to for the session. A model's calls know nothing of these.
+// Lines runs the command lines of a session's own commands as calls of
+// run_shell_command, under the same conditions, except that lines approved by the
+// user for the session need no further approval. That approval does not extend to
+// calls of the model.
 type Lines struct {
 	scheduler *scheduler.Scheduler
 
@@ -29,14 +30,15 @@ type Lines struct {
 
 var _ commands.Shell = (*Lines)(nil)
 
-// NewLines returns what runs lines by a scheduler, under a policy.
+// NewLines returns Lines that run in a scheduler, under a policy.
 func NewLines(s *scheduler.Scheduler, p scheduler.Policy) *Lines {
 	l := &Lines{}
 	l.scheduler = s.WithPolicy(linePolicy{p, l})
 	return l
 }
 
-// linePolicy allows the lines that a person has agreed to, where policy would ask.
+// linePolicy allows the lines that the user has approved, where the policy would
+// ask.
 type linePolicy struct {
 	scheduler.Policy
 	lines *Lines
@@ -74,7 +76,7 @@ func (l *Lines) Allow(lines []string) {
 	}
 }
 
-// request is the call that runs a line.
+// request returns the call that runs a line.
 func (l *Lines) request(line string) (scheduler.Request, error) {
 	args, err := json.Marshal(shell.RunShellCommandParams{Command: line})
 	return scheduler.Request{Tool: shell.RunShellCommand, Args: args}, err
@@ -102,7 +104,7 @@ func (l *Lines) Decide(ctx context.Context, line string) (commands.ShellDecision
 	return decision, nil
 }
 
-// reasonOf is why policy decides so, with the rule.
+// reasonOf returns the reason of a policy decision, with the rule.
 func reasonOf(d policy.Decision) string {
 	reason := strings.TrimSpace(d.Reason + " " + d.Message)
 	if d.Rule == "" || strings.Contains(reason, d.Rule) {
@@ -126,7 +128,7 @@ func (l *Lines) Run(ctx context.Context, line string) (commands.ShellOutput, err
 		return commands.ShellOutput{}, response.Result.Error
 	}
 	out := commands.ShellOutput{Text: response.Result.LLMContent.String()}
-	if !response.Replaced { // what a hook has put there is not parsed
+	if !response.Replaced { // text of a hook is not parsed
 		out = printedBy(response.Result)
 	}
 	out.Context = response.Result.Context
@@ -136,14 +138,14 @@ func (l *Lines) Run(ctx context.Context, line string) (commands.ShellOutput, err
 	return out, nil
 }
 
-// The lines that run_shell_command puts before what a command has printed.
+// The lines that run_shell_command puts before a command's output.
 var (
 	exitLine   = regexp.MustCompile(`(?m)^Exit Code: (\d+)$`)
 	signalLine = regexp.MustCompile(`(?m)^Signal: (\S+)$`)
 )
 
-// printedBy reads a result of run_shell_command. What is none stands for what the
-// command printed as it is.
+// printedBy parses a result of run_shell_command. Any other text counts as the
+// output of the command.
 func printedBy(r tools.Result) commands.ShellOutput {
 	text := r.LLMContent.String()
 	head, printed, ok := strings.Cut("\n"+text, "\nOutput:")

@@ -21,9 +21,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// promptCommands loads a command for each prompt of the connected MCP servers: of its
-// name and of SERVER.NAME, which is the only one where an earlier server has one of
-// that name.
+// promptCommands loads a command for each prompt of the connected MCP servers,
+// under its name and under SERVER.NAME; only the latter if an earlier server has
+// a prompt of the same name.
 type promptCommands struct{ servers *mcp.Manager }
 
 func (l promptCommands) Name() string { return "prompts of MCP servers" }
@@ -79,7 +79,7 @@ func (l promptCommands) command(server string, p mcp.Prompt) *commands.Command {
 	}
 }
 
-// promptHelp tells of a prompt's arguments, as Markdown.
+// promptHelp returns a description of a prompt's arguments in Markdown.
 func promptHelp(server string, p mcp.Prompt) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**/%s** is a prompt of the MCP server %s.", p.CommandName(), server)
@@ -101,8 +101,9 @@ func promptHelp(server string, p mcp.Prompt) string {
 	return strings.TrimSpace(b.String())
 }
 
-// skillCommands loads a command for each skill that can be activated. Who types its
-// name activates it, unless policy denies that, and says what follows to the model.
+// skillCommands loads a command for each skill that can be activated. It
+// activates the skill, unless policy denies that, and sends the following text to
+// the model.
 type skillCommands struct {
 	skills   *skills.SkillManager
 	activate func(ctx context.Context, name string) (skills.Skill, error)
@@ -148,8 +149,8 @@ func (l skillCommands) run(ctx context.Context, skill skills.Skill, args string)
 	return commands.SubmitPrompt{Content: tools.Text(args)}, nil
 }
 
-// agentCommands loads a command for each subagent that the session may call: what
-// follows its name is what it is to do.
+// agentCommands loads a command for each subagent that the session may call: the
+// following text is its task.
 type agentCommands struct{ registry *tools.Registry }
 
 func (l agentCommands) Name() string { return "agents" }

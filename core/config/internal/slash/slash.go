@@ -1,5 +1,5 @@
-// Package slash loads the commands that a person can type in a session: of prompts,
-// skills, agents and files.
+// Package slash loads the slash commands of a session: those of prompts, skills,
+// agents and files.
 package slash
 
 import (
@@ -18,26 +18,27 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// maxDescription bounds the characters of a command's description, which others
-// have written.
+// maxDescription is the maximum number of characters of a command's description
+// from outside.
 const maxDescription = 200
 
-// Folder holds commands, below the user's and the project's settings directory.
+// Folder is the name of the directory of commands, below the user's and the
+// project's settings directory.
 const Folder = "commands"
 
-// Options say where commands come from.
+// Options are the sources of commands.
 type Options struct {
 	Servers    *mcp.Manager // nil: there are none
 	Skills     *skills.SkillManager
 	Activate   func(ctx context.Context, skill string) (skills.Skill, error)
-	Registry   *tools.Registry // has the tools of agents
+	Registry   *tools.Registry // contains the tools of agents
 	Lines      *Lines
 	UserDir    string // the user's settings directory; "": there is none
 	ProjectDir string // the project's
-	Trusted    bool   // the project's own commands count
+	Trusted    bool   // the project's own commands are loaded
 	Extensions []contributions.Folder
 	Files      mention.Files                                                // that commands of files name
-	Tools      mention.Tools                                                // read them
+	Tools      mention.Tools                                                // read the files
 	Hold       func(ctx context.Context) (context.Context, func(said bool)) // see [commands.FileOptions]
 }
 
@@ -51,7 +52,7 @@ func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.S
 	return set, append(problems, more...), err
 }
 
-// directories are the directories of commands, in the order in which they count.
+// folders returns the directories of commands, in the order of their precedence.
 func (o Options) folders() (folders []commands.Folder, problems []fault.Problem) {
 	if o.UserDir != "" {
 		folders = append(folders, commands.Folder{Path: filepath.Join(o.UserDir, Folder)})
@@ -75,7 +76,7 @@ func (o Options) folders() (folders []commands.Folder, problems []fault.Problem)
 	return folders, problems
 }
 
-// templateFiles reads the files that prompts of commands name.
+// templateFiles reads the files named in prompts of commands.
 type templateFiles struct {
 	files mention.Files
 	tools mention.Tools
@@ -111,7 +112,7 @@ func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected
 	return in, nil
 }
 
-// escapedName is a path as the name of a mention that means it alone.
+// escapedName returns a path as a mention of only that file.
 func escapedName(path string) string {
 	var b strings.Builder
 	for _, r := range path {

@@ -1,5 +1,5 @@
-// Package toolrules makes policy rules of lists of tools, and of files that cannot be
-// read.
+// Package toolrules converts lists of tools, and files that cannot be read, into
+// policy rules.
 package toolrules
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// Place is where an entry of a list was given.
+// Place is the position of an entry of a list.
 type Place struct {
-	Source string // as the path of a file
+	Source string // for example the path of a file
 	Line   int    // 1-based; 0: the source as a whole
-	Rule   string // names the rule that the entry is; "": a name made of the entry
+	Rule   string // name of the rule for the entry; "": derived from the entry
 }
 
-// String returns SOURCE:LINE, or SOURCE where there is no line.
+// String returns SOURCE:LINE, or SOURCE without a line.
 func (p Place) String() string {
 	if p.Line > 0 {
 		return fmt.Sprintf("%s:%d", p.Source, p.Line)
@@ -29,8 +29,8 @@ func (p Place) String() string {
 	return p.Source
 }
 
-// Listed are the rules of the entries of a list, by [Allowed] or [Confirmed]. from
-// tells where an entry was given.
+// Listed returns the rules of the entries of a list, by [Allowed] or [Confirmed].
+// from returns the position of an entry.
 func Listed(entries []string, from func(entry string) Place, rule func(entry string, place Place) (policy.Rule, bool, error)) ([]policy.Rule, error) {
 	var all []policy.Rule
 	for _, entry := range entries {
@@ -45,10 +45,10 @@ func Listed(entries []string, from func(entry string) Place, rule func(entry str
 	return all, nil
 }
 
-// Exclusions are the rules that deny tools, with the places of those that are
-// known. Like the registry they leave out the whole tool for NAME(PATTERN), but of
-// the shell the commands that begin so. Where it is not understood which these are,
-// more commands are denied, if need be all.
+// Exclusions returns the rules that deny tools, with the positions of entries if
+// known. Like the registry they exclude the whole tool for NAME(PATTERN), except
+// that an entry of the shell excludes the commands with that prefix. If the
+// prefix cannot be parsed, more commands are denied, if necessary all.
 func Exclusions(entries []string, from func(entry string) Place) []policy.Rule {
 	var out []policy.Rule
 	for _, text := range entries {
@@ -72,8 +72,8 @@ func Exclusions(entries []string, from func(entry string) Place) []policy.Rule {
 	return out
 }
 
-// Names are the names of the tools that an entry of a list is about: the one that
-// is written, and the built-in tools that it stands for.
+// Names returns the names of the tools that an entry of a list refers to: the
+// written one, and the built-in tools that it denotes.
 func Names(e tools.Entry) []string {
 	if e.Shell() {
 		return []string{shell.RunShellCommand}
@@ -90,21 +90,21 @@ func isBuiltIn(name string) bool {
 	return builtIn
 }
 
-// spoken are the built-in tools that the name of an excluded entry speaks of without
-// being the name of one, as "Bash rm" does; nil: none.
+// spoken returns the built-in tools that the name of an excluded entry refers to
+// without being the name of one, for example "Bash rm"; nil: none.
 func spoken(e tools.Entry) []string {
 	if isBuiltIn(e.Name) || e.Foreign() != nil {
 		return nil
 	}
-	if names := tools.ForeignNames(e.Name); names != nil { // as writefile
+	if names := tools.ForeignNames(e.Name); names != nil { // for example writefile
 		return names
 	}
 	return tools.Named(e.Name, isBuiltIn)
 }
 
-// Restrictions are the rules that hold tools.core to what stands between brackets:
-// of the shell, commands that do not begin so are denied. Every other entry with
-// brackets selects nothing; see [tools.Selection].
+// Restrictions returns the rules that restrict tools.core to the patterns in
+// brackets: shell commands without one of the prefixes are denied. Every other
+// entry with brackets selects nothing; see [tools.Selection].
 func Restrictions(core []string, from func(entry string) Place) []policy.Rule {
 	var only []string
 	var place Place
@@ -130,8 +130,8 @@ func Restrictions(core []string, from func(entry string) Place) []policy.Rule {
 		Source: place.Source, Line: place.Line}, only)}
 }
 
-// OnlyCommands fills in a rule that denies all commands but those that begin so. If
-// one of these is not understood, no command is left.
+// OnlyCommands completes a rule that denies all commands without one of the
+// prefixes. If a prefix cannot be parsed, all commands are denied.
 func OnlyCommands(rule policy.Rule, prefixes []string) policy.Rule {
 	rule.Tools, rule.Decision, rule.Tier, rule.Priority = []string{shell.RunShellCommand}, policy.Deny, policy.TierUser, 999
 	rule.CommandPrefix, rule.OtherCommands, rule.Restricts = prefixes, true, true
@@ -141,19 +141,20 @@ func OnlyCommands(rule policy.Rule, prefixes []string) policy.Rule {
 	return rule
 }
 
-// Allowed is the rule of an entry of the allowed tools.
+// Allowed returns the rule of an entry of the allowed tools.
 func Allowed(entry string, place Place) (policy.Rule, bool, error) {
 	return listedTool(entry, "allowed tools", place, policy.Rule{Decision: policy.Allow, Priority: 300})
 }
 
-// NamesNothing reports whether an entry that restricts has a name that no tool can
-// have, and speaks of none: it cannot be told what it is meant to restrict.
+// NamesNothing reports whether a restricting entry has a name that no tool can
+// have, and refers to none: its intent is unknown.
 func NamesNothing(e tools.Entry) bool {
 	return e.Name != "" && spoken(e) == nil && tools.CheckName(strings.ReplaceAll(e.Name, "*", "x")) != nil
 }
 
-// Confirmed is the rule of an entry of the tools that are always asked about:
-// beside what other rules say, so that what is denied stays denied.
+// Confirmed returns the rule of an entry of the tools that always require
+// approval. It applies in addition to other rules, so that denied calls stay
+// denied.
 func Confirmed(entry string, place Place) (policy.Rule, bool, error) {
 	if NamesNothing(tools.ParseEntry(entry)) {
 		return policy.Rule{}, false, fault.New(fault.InvalidConfig, "config.confirmationRequired",
@@ -162,9 +163,9 @@ func Confirmed(entry string, place Place) (policy.Rule, bool, error) {
 	return listedTool(entry, "tools that are asked about", place, policy.Rule{Decision: policy.AskUser, Priority: 999, TightensOnly: true})
 }
 
-// listedTool fills in the rule of an entry `name` or, for the shell,
-// `name(prefix, …)`. An entry without a name is none, and one with brackets that
-// are not understood is a mistake, not the whole tool.
+// listedTool completes the rule of an entry `name` or, for the shell,
+// `name(prefix, …)`. An entry without a name is ignored, and one with invalid
+// brackets is an error and does not denote the whole tool.
 func listedTool(text, list string, place Place, rule policy.Rule) (policy.Rule, bool, error) {
 	entry := tools.ParseEntry(text)
 	if entry.Name == "" {
@@ -196,8 +197,8 @@ func listedTool(text, list string, place Place, rule policy.Rule) (policy.Rule, 
 }
 
 // CheckExcluded reports that an entry of a list of excluded tools denies more
-// than is written, since the commands between its brackets are not understood; nil:
-// they are. The error is of code invalid_config.
+// than written, because the commands in its brackets cannot be parsed. It returns
+// nil for other entries. The error has code invalid_config.
 func CheckExcluded(text string) error {
 	entry := tools.ParseEntry(text)
 	if names := spoken(entry); names != nil {
@@ -225,10 +226,10 @@ func CheckExcluded(text string) error {
 		"Write the beginning of a command, as run_shell_command(rm -rf).", err)
 }
 
-// StandIns are the rules that make up for files that cannot be read: each asks
-// about every call that changes something, runs a program or reaches the
-// network, and about every one of a server's tools, whatever allows it. What is
-// denied stays denied.
+// StandIns returns the rules that replace files that cannot be read: each
+// requires approval of every call that changes something, runs a program or
+// reaches the network, and of every server tool, whatever allows it. Denied calls
+// stay denied.
 func StandIns(unread []fault.Problem) []policy.Rule {
 	var all []policy.Rule
 	for _, file := range unread {
