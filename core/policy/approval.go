@@ -5,31 +5,30 @@ import (
 	"strings"
 )
 
-// match is a rule that matches a call, or a part of one, or may.
+// match is a rule that matches, or may match, a call or a part of one.
 type match struct {
 	rule  *rule
 	sure  tri
 	words int    // leading words of a command that the rule names
-	says  string // of a command line: what the rule does, as a sentence
+	says  string // of a command line: the rule's effect, as a sentence
 }
 
-// walk finds what decides, from the highest rule to the lowest. The first rule
-// that surely matches does, unless it is an approval: what somebody wrote below
-// it still counts. A rule that denies holds, and so does one that asks about
-// less than was approved. An approval answers all others that ask, but does
-// not reach through them to what a lower rule denies.
+// walk finds the deciding rule, from the highest rule to the lowest. The first
+// rule that certainly matches decides, unless it is an approval: written rules
+// below it still count. A rule that denies applies, and so does one that asks
+// about less than was approved. An approval answers all other rules that ask, but
+// does not override a lower rule that denies.
 type walk struct {
 	outcome
 	covers    int
-	approvals []match // that surely match, the highest first
+	approvals []match // that certainly match, the highest first
 	asks      match   // the highest rule that asks and is answered
 }
 
-// approves reports whether the rule remembers that somebody said yes.
+// approves reports whether the rule records an approval.
 func (r *rule) approves() bool { return r.Approval && !r.tightens }
 
-// meet takes in the next rule that matches. It reports whether the walk has
-// come to its end.
+// meet adds the next matching rule. It reports whether the walk is complete.
 func (w *walk) meet(m match) bool {
 	surely := m.sure == yes && !m.rule.besides()
 	switch {
@@ -65,20 +64,20 @@ func (w *walk) meet(m match) bool {
 	return false
 }
 
-// end makes a match the one that decides.
+// end makes a match the deciding one.
 func (w *walk) end(m match) bool {
 	w.rule, w.covers, w.says = m.rule, m.words, m.says
 	return true
 }
 
-// doubt keeps the highest rule that may decide.
+// doubt records the highest rule that may decide.
 func (w *walk) doubt(m match) {
 	if w.maybe == nil {
 		w.maybe = m.rule
 	}
 }
 
-// approved is the approval that names the most words of a command.
+// approved returns the approval that names the most words of a command.
 func (w *walk) approved() match {
 	best := w.approvals[0]
 	for _, a := range w.approvals[1:] {
@@ -89,8 +88,8 @@ func (w *walk) approved() match {
 	return best
 }
 
-// narrower reports whether a rule that asks speaks of less than an approval
-// does, so that whoever approved cannot have meant it.
+// narrower reports whether a rule that asks covers less than an approval, so that
+// the approval cannot have been meant for it.
 func (m match) narrower(given match) bool {
 	switch {
 	case m.rule.Subagent != "" && given.rule.Subagent == "":
@@ -105,7 +104,7 @@ func (m match) narrower(given match) bool {
 	return m.words > given.words
 }
 
-// wildcard reports whether the rule speaks of tools that it does not name.
+// wildcard reports whether the rule applies to tools that it does not name.
 func (r *rule) wildcard() bool {
 	return slices.ContainsFunc(r.Tools, func(tool string) bool { return strings.Contains(tool, "*") })
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// tri is how sure a match is.
+// tri is the certainty of a match.
 type tri int
 
 const (
@@ -19,34 +19,34 @@ const (
 	yes
 )
 
-// pathKeys are the arguments that name a place; listKeys name several, or
-// patterns of them.
+// pathKeys are the arguments that contain a path; listKeys contain several, or
+// patterns.
 var (
 	pathKeys = []string{"file_path", "dir_path", "path"}
 	listKeys = []string{"paths", "include"}
 )
 
-// arguments are a call's arguments as patterns see them. They are worked out
-// when somebody asks, and are for one decision.
+// arguments are a call's arguments in the forms that patterns are searched in.
+// They are computed on demand, for one decision.
 type arguments struct {
 	call    *Call
 	decoded bool
-	unclear bool // they are no JSON object, or it cannot be told what they are
+	unclear bool // they are not a JSON object, or ambiguous
 	values  map[string]any
 	texts   *texts
 }
 
-// texts are the forms of arguments that patterns are searched in. They differ
-// in how they name places.
+// texts are the forms of arguments in which patterns are searched. They differ in
+// the form of paths.
 type texts struct {
-	given  string   // as they are; "": as the first of plain
-	plain  []string // without detours: from the call's directory, and absolute
-	seen   []string // where the paths lead, in the same ways; nil: where plain says
-	real   string   // where the paths lead if the workspace is a link itself; "": as seen
-	detour bool     // a list names something by way of a parent directory
+	given  string   // unchanged; "": as the first of plain
+	plain  []string // cleaned: relative to the call's directory, and absolute
+	seen   []string // with links resolved, likewise; nil: as plain
+	real   string   // with links resolved, if the workspace itself is a link; "": as seen
+	detour bool     // a list contains a path through a parent directory
 }
 
-// object returns the arguments, and nil if they are no object.
+// object returns the arguments, or nil if they are not an object.
 func (a *arguments) object() map[string]any {
 	if !a.decoded {
 		a.decoded = true
@@ -59,13 +59,13 @@ func (a *arguments) object() map[string]any {
 	return a.values
 }
 
-// text returns an argument that is a string, and "" for any other.
+// text returns a string argument, and "" for any other.
 func (a *arguments) text(key string) string {
 	s, _ := a.object()[key].(string)
 	return s
 }
 
-// match searches a pattern in the arguments; see [texts.match].
+// match searches for a pattern in the arguments; see [texts.match].
 func (a *arguments) match(re *regexp.Regexp, tightens bool) tri {
 	a.object()
 	switch {
@@ -83,7 +83,7 @@ func (a *arguments) match(re *regexp.Regexp, tightens bool) tri {
 	return no
 }
 
-// holds reports whether a form of the arguments has a text in it.
+// holds reports whether a form of the arguments contains a text.
 func (a *arguments) holds(text string) bool {
 	if a.object(); a.unclear {
 		return true
@@ -97,9 +97,8 @@ func (a *arguments) holds(text string) bool {
 }
 
 // match reports whether a pattern is found. One of a rule that tightens is
-// searched in all forms. One of a rule that allows has to be found in a form
-// without detours, so that docs/../x does not lie in docs, and also in one of
-// where the paths lead.
+// searched in all forms. One of a rule that allows has to be found in a cleaned
+// form, so that docs/../x is not in docs, and also in one with links resolved.
 func (t *texts) match(re *regexp.Regexp, tightens bool) bool {
 	if tightens {
 		return t.given != "" && re.MatchString(t.given) || slices.ContainsFunc(t.plain, re.MatchString) ||
@@ -109,7 +108,7 @@ func (t *texts) match(re *regexp.Regexp, tightens bool) bool {
 		(t.seen == nil || slices.ContainsFunc(t.seen, re.MatchString))
 }
 
-// textsOf works out the forms of values.
+// textsOf computes the forms of values.
 func (a *arguments) textsOf(values map[string]any) *texts {
 	c := a.call
 	t := &texts{detour: detour(values)}
@@ -149,8 +148,8 @@ func (a *arguments) textsOf(values map[string]any) *texts {
 	return t
 }
 
-// withPaths returns values with other paths in them, and reports whether any
-// is another.
+// withPaths returns values with paths replaced, and reports whether any has
+// changed.
 func withPaths(values map[string]any, other func(string) string) (map[string]any, bool) {
 	changed := values
 	differs := false
@@ -169,8 +168,8 @@ func withPaths(values map[string]any, other func(string) string) (map[string]any
 	return changed, differs
 }
 
-// detour reports whether a list among values names something by way of a
-// parent directory.
+// detour reports whether a list among values contains a path through a parent
+// directory.
 func detour(values map[string]any) bool {
 	for _, key := range listKeys {
 		list, ok := values[key].([]any)
@@ -187,8 +186,7 @@ func detour(values map[string]any) bool {
 	return false
 }
 
-// command returns the forms of the arguments with another command in place of
-// the call's.
+// command returns the forms of the arguments with the call's command replaced.
 func (a *arguments) command(text string) *texts {
 	values := maps.Clone(a.object())
 	if values == nil {
@@ -198,8 +196,8 @@ func (a *arguments) command(text string) *texts {
 	return a.textsOf(values)
 }
 
-// absolute returns a path as it counts from the call's directory, cleaned. It is
-// relative still if the directory is not known.
+// absolute returns a path resolved against the call's directory, cleaned. It
+// stays relative if the directory is unknown.
 func (c *Call) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -207,8 +205,8 @@ func (c *Call) absolute(path string) string {
 	return filepath.Join(c.base(), path)
 }
 
-// relative returns an absolute path as it counts from the call's directory. If it
-// does not lie there, it is absolute if the one given is, or if it is another.
+// relative returns an absolute path relative to the call's directory. Outside of
+// it, the path is absolute if the given one is, or if it has changed.
 func (c *Call) relative(given, path string) string {
 	base := c.base()
 	switch {
@@ -221,7 +219,8 @@ func (c *Call) relative(given, path string) string {
 	return path
 }
 
-// base is the directory that relative paths count from; "" if nobody knows.
+// base returns the directory that relative paths are resolved against; "" if
+// unknown.
 func (c *Call) base() string {
 	if c.Dir == "" && len(c.Roots) > 0 {
 		return c.Roots[0]
@@ -229,7 +228,7 @@ func (c *Call) base() string {
 	return c.Dir
 }
 
-// follow returns where an absolute path leads, as far as the call knows.
+// follow returns the target of an absolute path, as far as the call knows it.
 func (c *Call) follow(path string) string {
 	if real, ok := c.RealPaths[path]; ok {
 		return real
@@ -237,8 +236,9 @@ func (c *Call) follow(path string) string {
 	return path
 }
 
-// seen is where an absolute path leads as the workspace names it, which may be
-// reached by a link itself: path if no link in the workspace leads elsewhere.
+// seen returns the target of an absolute path under the name of the workspace,
+// which may itself be reached through a link: path, unless a link in the
+// workspace leads elsewhere.
 func (c *Call) seen(path string) string {
 	real := c.follow(path)
 	if real == path {
@@ -261,7 +261,8 @@ func (c *Call) seen(path string) string {
 	return seen
 }
 
-// anchors are the absolute directories that paths of the workspace are named from.
+// anchors returns the absolute directories that paths of the workspace are
+// relative to.
 func (c *Call) anchors() []string {
 	if base := c.base(); base != "" && !slices.Contains(c.Roots, base) {
 		return append(slices.Clip(c.Roots), base)

@@ -7,9 +7,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Programs names the programs that the call's command line runs, each once, in
-// order, for people. Of a line that cannot be taken apart it is the first word,
-// whatever that may be (TO-10). There are none without a Line.
+// Programs returns the distinct programs that the call's command line runs, in
+// order, for display. For a line that cannot be parsed it is the first word,
+// whatever that is. It returns none without a Line.
 func (c Call) Programs() []string {
 	if c.Line == nil {
 		return nil

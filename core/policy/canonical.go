@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// CanonicalArgs returns the string that an ArgsPattern is searched in: params
-// as JSON with sorted keys and no blanks, nothing escaped for HTML, numbers as
+// CanonicalArgs returns the string in which an ArgsPattern is searched: params as
+// JSON with sorted keys and without blanks, without HTML escapes, with numbers as
 // JavaScript prints them, and each "key":value of the top level between NUL
-// bytes. A NUL inside a value is always escaped, so that no value can pretend
-// to be a key. Empty params are {}. The error says that params are no JSON.
+// bytes. A NUL inside a value is always escaped, so that no value can imitate a
+// key. Empty params are {}. The error reports that params are not JSON.
 func CanonicalArgs(params json.RawMessage) (string, error) {
 	value, err := decodeArgs(params)
 	if err != nil {
@@ -33,7 +33,7 @@ func decodeArgs(params json.RawMessage) (any, error) {
 	if json.Unmarshal(params, &value) == nil {
 		return value, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(params)) // it may have a number that is too big for one
+	d := json.NewDecoder(bytes.NewReader(params)) // a number may be out of range
 	d.UseNumber()
 	if err := d.Decode(&value); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func decodeArgs(params json.RawMessage) (any, error) {
 	return value, nil
 }
 
-// appendCanonical appends value to b; top marks the arguments themselves,
-// whose pairs are bounded by NUL.
+// appendCanonical appends value to b; top marks the arguments themselves, whose
+// pairs are delimited by NUL.
 func appendCanonical(b []byte, value any, top bool) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -59,7 +59,7 @@ func appendCanonical(b []byte, value any, top bool) []byte {
 	case json.Number:
 		f, err := v.Float64()
 		if err != nil {
-			return append(b, "null"...) // more than JavaScript can hold
+			return append(b, "null"...) // out of JavaScript's range
 		}
 		return appendNumber(b, f)
 	case []any:

@@ -10,16 +10,16 @@ import (
 type ref struct {
 	*rule
 	prefix []string
-	says   string       // what the rule does to commands that begin so, as a sentence
-	words  []shell.Word // words further on in the command that the prefix may be about; nil: all of it
-	forced bool         // it cannot be told whether the prefix matches
+	says   string       // the rule's effect on commands with the prefix, as a sentence
+	words  []shell.Word // later words of the command that the prefix may match; nil: the whole command
+	forced bool         // whether the prefix matches is uncertain
 }
 
-// shellIndex finds the rules that may be about a part of a command line.
+// shellIndex finds the rules that may apply to a part of a command line.
 type shellIndex struct {
-	general   []*rule          // without command prefixes, but for those of patterns
+	general   []*rule          // without command prefixes, except those with patterns
 	patterns  patternIndex     // of rules that tighten
-	byProgram map[string][]ref // by the program that a prefix begins with, see [family]
+	byProgram map[string][]ref // by the first word of a prefix, see [family]
 	tight     []*rule          // with command prefixes, that tighten
 }
 
@@ -53,8 +53,9 @@ func newShellIndex(rules []*rule) *shellIndex {
 	return x
 }
 
-// programName is a program as rules that tighten know it: without its directory,
-// in lower case and without .exe, since some systems find it by any of these.
+// programName returns the form of a program's name that rules that tighten
+// compare: without its directory, in lower case and without .exe, because some
+// systems find it by any of these.
 func programName(word string) string {
 	if i := strings.LastIndexAny(word, `/\`); i >= 0 {
 		word = word[i+1:]

@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// rule is a [Rule] made ready to be matched.
+// rule is a compiled [Rule].
 type rule struct {
 	Rule
 	at       int // position in the effective order
 	tightens bool
-	kinds    []string // of generated rules: the kinds that they are for; nil: all
+	kinds    []string // of generated rules: the kinds that they apply to; nil: all
 	modes    modeSet  // 0: all
 	title    string   // label
-	id       string   // title, tier and place
-	reason   string   // what it does to calls, as a sentence
-	says     string   // what it does to commands, as a sentence
+	id       string   // title, tier and position
+	reason   string   // its effect on calls, as a sentence
+	says     string   // its effect on commands, as a sentence
 	own      generated
 
 	args     *regexp.Regexp // searched in the canonical arguments
@@ -31,7 +31,7 @@ type rule struct {
 // modeSet is a set of approval modes.
 type modeSet uint8
 
-// modeBit is the set of one mode; what is no mode counts as the default one.
+// modeBit returns the set of one mode; an invalid mode counts as the default one.
 func modeBit(m ApprovalMode) modeSet {
 	switch canonical, _ := ParseApprovalMode(string(m)); canonical {
 	case ModePlan:
@@ -60,7 +60,7 @@ func newRule(r Rule) *rule {
 	return c
 }
 
-// compileRule makes a rule ready; the error is that of [Rule.Validate].
+// compileRule compiles a rule; the error is that of [Rule.Validate].
 func compileRule(r Rule) (*rule, error) {
 	if err := checkNames(r); err != nil {
 		return nil, err
@@ -94,13 +94,13 @@ func compileRule(r Rule) (*rule, error) {
 	return c, nil
 }
 
-// patterned reports whether the rule looks at arguments or commands.
+// patterned reports whether the rule inspects arguments or commands.
 func (r *rule) patterned() bool {
 	return r.args != nil || r.command != nil || len(r.prefixes) > 0
 }
 
-// holds reports whether the conditions hold that do not depend on arguments. In
-// plan mode only a rule that names the mode allows, besides the generated ones.
+// holds reports whether the conditions that do not depend on arguments are met.
+// In plan mode only a rule that names the mode, or a generated one, allows.
 func (r *rule) holds(c *Call) bool {
 	for _, condition := range r.given {
 		if !condition.holds(r, c) {
@@ -113,15 +113,16 @@ func (r *rule) holds(c *Call) bool {
 	return r.tightens || c.Mode != ModePlan || r.modes&planBit != 0 || r.own != written
 }
 
-// open reports whether the rule allows what is confined, and what confines the call's
-// command lets it write protected paths all the same: then the rule does not cover it.
+// open reports whether the rule allows confined commands although the confinement
+// of the call's command permits writing protected paths: then the rule does not
+// cover it.
 func (r *rule) open(c *Call) bool {
 	return r.Confined != nil && *r.Confined && !r.tightens && !r.Approval && c.Confined != "" && !c.Sealed && c.Tool != writeFile
 }
 
-// effects compares the effects of a rule with those that a call declares. A
-// call that declares none, or changes something by an effect that it does not
-// declare, may do anything, and no rule that allows effects is about it.
+// effects compares the effects of a rule with those that a call declares. A call
+// that declares none, or changes something by an undeclared effect, may do
+// anything, and no rule that allows effects covers it.
 func (r *rule) effects(c *Call) bool {
 	if r.tightens {
 		return slices.ContainsFunc(c.Effects, func(e string) bool { return slices.Contains(r.Effects, e) })
@@ -132,7 +133,8 @@ func (r *rule) effects(c *Call) bool {
 	return !mutates(c) || slices.Contains(c.Effects, "write_files") || slices.Contains(c.Effects, "run_process")
 }
 
-// declares reports whether annotations hold each that is wanted, with its value.
+// declares reports whether annotations contain all the wanted ones with their
+// values.
 func declares(annotations, wanted map[string]any) bool {
 	for key, want := range wanted {
 		if got, ok := annotations[key]; !ok || !equal(want, got) {
@@ -142,7 +144,7 @@ func declares(annotations, wanted map[string]any) bool {
 	return true
 }
 
-// equal compares values as JSON does, where all numbers are alike.
+// equal compares values as JSON does, with all numbers of one type.
 func equal(a, b any) bool {
 	x, isNumber := number(a)
 	if y, ok := number(b); ok || isNumber {
@@ -164,7 +166,8 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// compare orders rules: those that restrict first, then by rank, then by strictness.
+// compare orders rules: those that restrict first, then by rank, then by
+// strictness.
 func compare(a, b *rule) int {
 	if a.Restricts != b.Restricts {
 		return map[bool]int{true: -1, false: 1}[a.Restricts]
@@ -173,14 +176,14 @@ func compare(a, b *rule) int {
 		cmp.Compare(b.Decision.strictness(), a.Decision.strictness()))
 }
 
-// checker is a [Checker] made ready: its conditions as a rule, which match as
-// those of a rule that tightens.
+// checker is a compiled [Checker]: its conditions are a rule, which matches like
+// one that tightens.
 type checker struct {
 	Checker
 	when *rule
 }
 
-// compileChecker makes a checker ready; the error is that of [Checker.Validate].
+// compileChecker compiles a checker; the error is that of [Checker.Validate].
 func compileChecker(c Checker) (*checker, error) {
 	conditions := c.Rule()
 	if c.Name == "" {

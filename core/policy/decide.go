@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// trial is one decision on its way.
+// trial is a decision in progress.
 type trial struct {
 	*snapshot
 	call *Call
 	args arguments
 }
 
-// outcome is what the rules say: the one that decides, and the highest one
-// above it that asks without deciding: it only tightens, or it cannot be told
-// whether it matches.
+// outcome is the result of the rules: the deciding one, and the highest one above
+// it that asks without deciding: because it only tightens, or its match is
+// uncertain.
 type outcome struct {
 	rule  *rule
 	maybe *rule
-	says  string // of a command line: what the rule does, as a sentence
+	says  string // of a command line: the rule's effect, as a sentence
 }
 
-// verdict is the outcome in a word: what may be denied or asked about is not
-// allowed.
+// verdict returns the verdict of the outcome: a call that may be denied or
+// require approval is not allowed.
 func (o outcome) verdict() Verdict {
 	if o.rule.Decision == Allow && o.maybe != nil {
 		return AskUser
@@ -31,7 +31,7 @@ func (o outcome) verdict() Verdict {
 	return o.rule.Decision
 }
 
-// decisive is the rule that the verdict is due to.
+// decisive returns the rule that causes the verdict.
 func (o outcome) decisive() *rule {
 	if o.rule.Decision == Allow && o.maybe != nil {
 		return o.maybe
@@ -67,7 +67,7 @@ func (s *snapshot) decide(c *Call) Decision {
 	return d
 }
 
-// due lists the checkers whose conditions hold, or may.
+// due returns the checkers whose conditions are met, or may be.
 func due(found *candidates, c *Call, matches func(*rule) bool) []Checker {
 	var all []Checker
 	for _, ch := range found.checkers {
@@ -78,12 +78,12 @@ func due(found *candidates, c *Call, matches func(*rule) bool) []Checker {
 	return all
 }
 
-// due lists the checkers of a call that is no command line.
+// due returns the checkers of a call that is not a command line.
 func (t *trial) due(found *candidates) []Checker {
 	return due(found, t.call, func(r *rule) bool { return t.match(r) != no })
 }
 
-// plain decides about a call that is no command line.
+// plain decides about a call that is not a command line.
 func (t *trial) plain(found *candidates) (Decision, outcome) {
 	out := t.walk(found.rules)
 	d := t.explain(out)
@@ -111,8 +111,8 @@ func (t *trial) plain(found *candidates) (Decision, outcome) {
 	return d, out
 }
 
-// walk finds what decides. Something always does, as the generated rules end
-// with one for everything.
+// walk finds the deciding rule. There always is one, because the generated rules
+// end with one for every call.
 func (t *trial) walk(rules []*rule) outcome {
 	var w walk
 	for _, r := range rules {
@@ -126,17 +126,17 @@ func (t *trial) walk(rules []*rule) outcome {
 	panic("policy: the generated rules are missing")
 }
 
-// besides reports whether the rule asks beside what lower rules say.
+// besides reports whether the rule asks in addition to lower rules.
 func (r *rule) besides() bool { return r.TightensOnly && r.Decision == AskUser }
 
-// match matches what a rule says of arguments. The call is no command line:
-// of a tool that is only governed by the shell tool's rules it cannot be told
-// what it runs.
+// match matches the argument conditions of a rule. The call is not a command
+// line: what a tool runs that is only governed by the shell tool's rules is
+// unknown.
 func (t *trial) match(r *rule) tri {
 	switch {
 	case r.own == ownEdits && t.protected() != nil:
 		return no
-	case r.Confined != nil && *r.Confined && !r.tightens && !r.Approval && !t.call.Sealed && t.protected() != nil: // about a file that a command writes
+	case r.Confined != nil && *r.Confined && !r.tightens && !r.Approval && !t.call.Sealed && t.protected() != nil: // a rule about files that a command writes
 		return no
 	case r.args != nil:
 		return t.args.match(r.args, r.tightens)
@@ -149,10 +149,11 @@ func (t *trial) match(r *rule) tri {
 	return yes
 }
 
-// plansFile reports whether the call writes a Markdown file right in the plans
-// directory, by its text and by where it leads (CR-22). That directory is no link, and
-// none leads to it within the directory that relative paths count from: whoever
-// wrote the project would say with one what is written.
+// plansFile reports whether the call writes a Markdown file directly in the plans
+// directory, by its path and by the target of that. The directory must not be a
+// link, nor may a link lead to it within the directory that relative paths are
+// resolved against: otherwise the project would determine the file that is
+// written.
 func (t *trial) plansFile() bool {
 	path := t.planned()
 	if path == "" || t.call.PlanOfStranger {
@@ -166,7 +167,7 @@ func (t *trial) plansFile() bool {
 	return filepath.Dir(real) == filepath.Join(t.call.follow(filepath.Clean(t.call.base())), below) && isMarkdown(real)
 }
 
-// planned returns the absolute file that the call writes if it lies right in
+// planned returns the absolute path that the call writes if it lies directly in
 // the plans directory by its text, and "" otherwise.
 func (t *trial) planned() string {
 	names := append([]string{t.call.Tool}, t.call.Aliases...)

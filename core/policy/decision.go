@@ -1,17 +1,17 @@
 package policy
 
-// Verdict is what policy says about a call.
+// Verdict is the policy's verdict about a call.
 type Verdict string
 
-// The verdicts (AR-25).
+// The verdicts.
 const (
-	Allow   Verdict = "allow"    // run without asking
+	Allow   Verdict = "allow"    // run without approval
 	Deny    Verdict = "deny"     // do not run
-	AskUser Verdict = "ask_user" // run if a person approves
+	AskUser Verdict = "ask_user" // run if an approver approves
 )
 
-// strictness orders verdicts: allow < ask_user < deny. What is no verdict is
-// as strict as deny.
+// strictness orders verdicts: allow < ask_user < deny. An invalid verdict is as
+// strict as deny.
 func (v Verdict) strictness() int {
 	switch v {
 	case Allow:
@@ -30,37 +30,36 @@ func Stricter(a, b Verdict) Verdict {
 	return a
 }
 
-// Decision is a verdict with its explanation. Reason is never empty; Rule,
-// Tier, Source and Line say where the verdict comes from and are zero where
-// there is nothing to name.
+// Decision is a verdict with its explanation. Reason is never empty; Rule, Tier,
+// Source and Line identify the origin of the verdict and are zero without one.
 type Decision struct {
 	Decision Verdict `json:"decision"`
 	Rule     string  `json:"rule"`               // the rule as its author named it, or in short form
 	Tier     string  `json:"tier"`               // default, extension, workspace, session, user or admin
-	Source   string  `json:"source"`             // file, flag or table that holds it
+	Source   string  `json:"source"`             // file, flag or table that contains it
 	Line     int     `json:"line"`               // 1-based, in Source; 0: not in a file
-	Reason   string  `json:"reason"`             // for a person: what in the call matched, or why nothing did
+	Reason   string  `json:"reason"`             // for display: what in the call matched, or why nothing did
 	Remedy   string  `json:"remedy,omitempty"`   // what would change the verdict
 	Message  string  `json:"message,omitempty"`  // the denying rule's denyMessage, for the model
-	Confined string  `json:"confined,omitempty"` // what confines the call's command, as "landlock"
+	Confined string  `json:"confined,omitempty"` // the confinement of the call's command, for example "landlock"
 	Parts    []Part  `json:"parts"`              // of a command line, in order; empty for other calls
 
-	// Checkers are due before the call runs, in this order; the scheduler runs
-	// them on the call, or on what [Checker].About says, and they only tighten.
+	// Checkers must run before the call, in this order; the scheduler runs them
+	// on the call, or on [Checker].About, and they can only tighten.
 	Checkers []Checker `json:"-"`
-	// Protected marks a change of a file that decides what runs later: the mode
-	// autoEdit does not cover it.
+	// Protected marks a change of a file that determines what runs later: the
+	// mode autoEdit does not cover it.
 	Protected bool `json:"-"`
-	// Unnamed marks a call of an MCP tool that no rule allows by the tool's name
-	// alone, as that reads as the name of another server's.
+	// Unnamed marks a call of an MCP tool that no rule can allow by the tool's
+	// name alone, because the name may be that of another server's tool.
 	Unnamed bool `json:"-"`
-	// Previews marks a call that plan mode shows instead of running; its
-	// verdict is ask_user.
+	// Previews marks a call that plan mode shows instead of running; its verdict
+	// is ask_user.
 	Previews bool `json:"preview,omitempty"`
 }
 
-// Generated reports whether the verdict is due to a rule of the default tier
-// that nobody wrote.
+// Generated reports whether the verdict is due to a generated rule of the default
+// tier.
 func (d Decision) Generated() bool { return d.Source == builtIn }
 
 // Part is the decision on one part of a command line.
@@ -74,6 +73,6 @@ type Part struct {
 	Reason   string  `json:"reason,omitempty"`
 }
 
-// Generated reports whether the verdict is due to a rule of the default tier
-// that nobody wrote.
+// Generated reports whether the verdict is due to a generated rule of the default
+// tier.
 func (p Part) Generated() bool { return p.Source == builtIn }

@@ -2,14 +2,14 @@ package policy
 
 import "sync"
 
-// generated tells the rules of the default tier apart.
+// generated identifies the rules of the default tier.
 type generated int
 
 const (
-	written     generated = iota // by somebody else
+	written     generated = iota // not generated
 	ownYolo                      // yolo allows everything
 	ownLooks                     // kinds that change nothing
-	ownBuiltins                  // commands of the shell's own
+	ownBuiltins                  // builtin commands of the shell
 	ownEdits                     // autoEdit allows edits
 	ownAsks                      // everything else
 )
@@ -17,9 +17,9 @@ const (
 // builtIn is the source of generated rules.
 const builtIn = "built-in"
 
-// defaults are the rules of the default tier (AR-25, AR-27). They stand below
-// all that anybody writes, except for rules of the default tier. They are made
-// once and the same for all engines, which copy them.
+// defaults are the rules of the default tier. They rank below all written rules,
+// except for those of the default tier. They are compiled once for all engines,
+// which copy them.
 var defaults = sync.OnceValue(func() []*rule {
 	all := []string{"*"}
 	return []*rule{
@@ -33,11 +33,10 @@ var defaults = sync.OnceValue(func() []*rule {
 	}
 })
 
-// looks are the kinds that change nothing and leave the machine alone.
+// looks are the kinds that change nothing and do not affect the machine.
 var looks = []string{"read", "search", "think", "communicate"}
 
-// own makes a generated rule ready. It has no pattern, so nothing in it can
-// be wrong.
+// own compiles a generated rule. It has no pattern, so that it cannot be invalid.
 func own(which generated, kinds []string, r Rule) *rule {
 	r.Tier, r.Source = TierDefault, builtIn
 	c := newRule(r)
@@ -46,8 +45,8 @@ func own(which generated, kinds []string, r Rule) *rule {
 	return c
 }
 
-// kindOf is the kind that rules about kinds see: a call that changes
-// something has none of those that do not, whatever it says.
+// kindOf returns the kind that rules about kinds see: a call that changes
+// something never has a kind that does not, whatever it declares.
 func kindOf(c *Call) string {
 	for _, k := range looks {
 		if c.Kind == k && mutates(c) {

@@ -1,5 +1,8 @@
-// Package policy decides whether a tool call may run, must be approved by a
-// person, or must not run, and says why.
+// Package policy decides whether a tool call may run, requires approval, or is
+// denied, and explains the decision. An [Engine], made by [NewEngine], evaluates
+// a [Call] against its [Rule] values, the tool's kind and the [ApprovalMode], and
+// returns a [Decision]. [Engine.Narrow] turns an approval into rules that
+// remember it.
 package policy
 
 import (
@@ -11,42 +14,42 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Options are the parts of an [Engine]. The zero value decides by kind and
-// approval mode alone.
+// Options configure an [Engine]. The zero value decides by kind and approval mode
+// only.
 type Options struct {
 	Rules    []Rule
 	Checkers []Checker
-	PlansDir string // absolute directory whose *.md files plan mode may write (CR-22); "": none
-	// Servers are the names of the MCP servers that there are. To a call of one
-	// that is not among them, a rule that allows mcp_SERVER_TOOL applies only
-	// where that cannot be read as another server's tool.
+	PlansDir string // absolute directory whose *.md files plan mode may write; "": none
+	// Servers are the names of the known MCP servers. To a call of an unknown
+	// server, a rule that allows mcp_SERVER_TOOL applies only if that name cannot
+	// be another server's tool.
 	Servers []string
-	// Protected are further rows for the table of protected paths; see
-	// [ProtectedPaths]. The mode autoEdit does not cover a change of what is in the
-	// table, and no rule that allows a command covers one that the command makes.
+	// Protected are additional rows of the table of protected paths; see
+	// [ProtectedPaths]. The mode autoEdit does not cover a change of a protected
+	// path, and no rule that allows a command covers such a change by the
+	// command.
 	Protected []ProtectedPath
 
-	// DisableAlwaysAllow leaves out what people have approved for good: rules
-	// that allow at AlwaysAllowPriority, and session rules.
+	// DisableAlwaysAllow ignores permanent approvals: rules that allow at
+	// AlwaysAllowPriority, and session rules.
 	DisableAlwaysAllow bool
 }
 
 // Engine decides about calls by rules, by the tool's kind and by the approval
-// mode (AR-25…AR-27). It does no I/O, and its decision depends on the call and
-// on the rules in force alone.
-// It is safe for concurrent use; use [NewEngine] to make one.
+// mode. It does no I/O, and its decisions depend only on the call and the current
+// rules. It is safe for concurrent use. Use [NewEngine] to create one.
 type Engine struct {
-	o        Options // but for Servers, which may change, not changed
+	o        Options // immutable except for Servers
 	protects protects
 
-	mu       sync.Mutex // held to change what follows
+	mu       sync.Mutex // held to change the following fields
 	checkers []*checker
-	given    []*rule // in the order given
+	given    []*rule // in the given order
 	now      atomic.Pointer[snapshot]
 }
 
-// NewEngine returns an engine. A rule or checker that cannot be used is an
-// error of code invalid_config; see [Rule.Validate].
+// NewEngine returns an engine. An invalid rule or checker is an error of code
+// invalid_config; see [Rule.Validate].
 func NewEngine(o Options) (*Engine, error) {
 	e := &Engine{o: o, protects: newProtects(o.Protected)}
 	for _, c := range o.Checkers {
@@ -66,7 +69,7 @@ func NewEngine(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// compile makes rules ready, without those that do not count.
+// compile compiles rules, without those that do not count.
 func (e *Engine) compile(rules []Rule) ([]*rule, error) {
 	ready := make([]*rule, 0, len(rules))
 	for _, r := range rules {
@@ -86,12 +89,12 @@ func (e *Engine) snapshot(rules []*rule) *snapshot {
 	return &snapshot{index: indexOf(rules, e.o.Servers), checkers: e.checkers, plansDir: e.o.PlansDir, protects: e.protects}
 }
 
-// Decide decides about a call (AR-25…AR-27, CR-22). c and what it refers to
-// are not changed. Call.Line is used only if it is that of the call's command.
+// Decide decides about a call. It does not modify c. Call.Line is used only if it
+// is that of the call's command.
 func (e *Engine) Decide(c Call) Decision { return e.now.Load().decide(&c) }
 
-// Prepare fills in Call.Line of a shell call, so that [Engine.Paths] and
-// [Engine.Decide] need not each take the command apart.
+// Prepare sets Call.Line of a shell call, so that [Engine.Paths] and
+// [Engine.Decide] need not each parse the command.
 func (e *Engine) Prepare(c *Call) {
 	if !isShell(c) {
 		return
@@ -102,10 +105,9 @@ func (e *Engine) Prepare(c *Call) {
 	}
 }
 
-// Add puts more rules in force; approvals of the session have Rule.Session
-// set. One that is in force already is left out.
-// If one cannot be used, none is added, and the error is that of
-// [Rule.Validate]. Decisions that have begun are made by the rules of before.
+// Add adds rules; approvals of the session have Rule.Session set. A rule that is
+// already present is ignored. If one is invalid, none is added, and the error is
+// that of [Rule.Validate]. Decisions in progress use the previous rules.
 func (e *Engine) Add(rules ...Rule) error {
 	ready, err := e.compile(rules)
 	if err != nil {
@@ -124,20 +126,19 @@ func (e *Engine) Add(rules ...Rule) error {
 	return nil
 }
 
-// Change is what [Engine.Change] does. Zero fields change nothing.
+// Change describes a change of an engine. Zero fields change nothing.
 type Change struct {
-	// Remove and RemoveCheckers are no longer in force; those that are not in force
-	// are passed over.
+	// Remove and RemoveCheckers are removed; unknown ones are ignored.
 	Remove         []Rule
 	RemoveCheckers []Checker
-	Add            []Rule // put in force; see [Engine.Add]
+	Add            []Rule // added; see [Engine.Add]
 	AddCheckers    []Checker
-	Servers        []string // takes the place of Options.Servers; nil: it stays
+	Servers        []string // replaces Options.Servers; nil: unchanged
 }
 
-// Change takes rules and checkers out of force and puts others in force, in one
-// step. If one cannot be used nothing has changed, and the error is of code
-// invalid_config. Decisions that have begun are made by the rules of before.
+// Change removes and adds rules and checkers atomically. If one is invalid
+// nothing changes, and the error has code invalid_config. Decisions in progress
+// use the previous rules.
 func (e *Engine) Change(c Change) error {
 	rules, err := e.compile(c.Add)
 	if err != nil {
@@ -168,9 +169,9 @@ func (e *Engine) Change(c Change) error {
 	return nil
 }
 
-// Rules lists the rules in the order in which they are tried, those included
-// that are generated for the default tier, whose source is "built-in". Plan
-// mode is none of them: it stands above all but denials.
+// Rules returns the rules in the order in which they are evaluated, including the
+// generated ones of the default tier, whose source is "built-in". Plan mode is
+// not among them: it ranks above all rules but denials.
 func (e *Engine) Rules() []Rule {
 	now := e.now.Load()
 	rules := make([]Rule, len(now.rules))

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// equivalents are the ways to write the same command, one row each, separated
-// by commas. A rule that denies or asks and whose prefix begins with one of
-// them means the others as well; what allows means what it says.
+// equivalents lists different spellings of the same command, one row each,
+// separated by commas. A rule that denies or asks and whose prefix begins with
+// one of them applies to the others as well; a rule that allows applies
+// literally.
 var equivalents = []string{
 	"npm install, npm i, npm in, npm ins, npm inst, npm insta, npm instal, npm isnt, npm isnta, npm isntal, npm isntall, npm add",
 	"npm ci, npm clean-install, npm ic, npm install-clean, npm isntall-clean",
@@ -82,14 +83,14 @@ var equivalents = []string{
 	"hg update, hg up, hg checkout, hg co",
 }
 
-// managed are docker's and podman's commands that have the same name behind
+// managed contains docker's and podman's commands that have the same name after
 // "container" and "image".
 var managed = map[string]string{
 	"container": "attach commit cp create diff exec export kill logs pause port rename restart run start stats stop top unpause update wait",
 	"image":     "history import load pull push save tag",
 }
 
-// rowsOfEquivalents are the rows by their program, taken apart.
+// rowsOfEquivalents returns the parsed rows by their program.
 var rowsOfEquivalents = sync.OnceValue(func() map[string][][][]string {
 	rows := make(map[string][][][]string)
 	add := func(row [][]string) {
@@ -118,7 +119,7 @@ var rowsOfEquivalents = sync.OnceValue(func() map[string][][][]string {
 	return rows
 })
 
-// sameAs lists the other ways to write what begins with a prefix.
+// sameAs returns the other spellings of a prefix.
 func sameAs(prefix []string) [][]string {
 	var out [][]string
 	for _, row := range rowsOfEquivalents()[family(prefix[0])] {
@@ -138,8 +139,8 @@ func sameAs(prefix []string) [][]string {
 	return out
 }
 
-// behind returns the words of a prefix that stand behind the given ones; false
-// if it does not begin so. What begins with a dash may stand anywhere in it.
+// behind returns the words of a prefix after the given ones; false if it does not
+// begin with them. Words that begin with a dash may be anywhere in it.
 func behind(prefix, words []string) ([]string, bool) {
 	if len(words) > 1 && (!isOption(words[1]) || words[1] == "-m") && (len(prefix) < 2 || prefix[1] != words[1]) || family(prefix[0]) != family(words[0]) {
 		return nil, false
@@ -158,12 +159,12 @@ func behind(prefix, words []string) ([]string, bool) {
 	return rest, true
 }
 
-// versioned are programs whose version may stand in their name, as python3.12
-// and mkfs.ext4.
+// versioned lists programs whose name may contain their version, for example
+// python3.12 and mkfs.ext4.
 var versioned = []string{"python", "pypy", "pip", "ruby", "gem", "perl", "php", "lua", "node", "mkfs", "fsck"}
 
-// family is a program as rules that tighten know it: [programName] without a
-// version.
+// family returns the form of a program's name that rules that tighten compare:
+// [programName] without a version.
 func family(word string) string {
 	name := programName(word)
 	short := strings.TrimRight(name, "0123456789.")

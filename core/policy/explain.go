@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// explain makes a decision of an outcome.
+// explain converts an outcome into a decision.
 func (t *trial) explain(out outcome) Decision {
 	r := out.decisive()
 	d := decided(r, out.verdict())
@@ -40,7 +40,8 @@ func (t *trial) explain(out outcome) Decision {
 	return d
 }
 
-// openReason says why a rule about what is confined does not cover a command.
+// openReason explains why a rule about confined commands does not cover a
+// command.
 func openReason(r *rule) string {
 	return "The rule " + r.id + " does not cover it: confined as it is, it could still write protected paths, which decide what runs later."
 }
@@ -52,7 +53,7 @@ func kindName(c *Call) string {
 	return c.Kind
 }
 
-// decided fills in where a verdict comes from.
+// decided sets the origin of a verdict.
 func decided(r *rule, v Verdict) Decision {
 	d := Decision{Decision: v, Rule: r.title, Tier: r.tierName(), Source: r.Source, Line: r.Line}
 	if v == Deny {
@@ -61,7 +62,7 @@ func decided(r *rule, v Verdict) Decision {
 	return d
 }
 
-// wouldAllow says what would allow a call that no rule speaks of.
+// wouldAllow returns a remedy for a call that no rule covers.
 func (t *trial) wouldAllow() string {
 	rule, mode := "A rule that allows "+t.call.Tool, "yolo"
 	if t.call.Mode == ModePlan {
@@ -75,8 +76,8 @@ func (t *trial) wouldAllow() string {
 	return rule + ", or approval mode " + mode + ", would allow it."
 }
 
-// orYolo ends a remedy with the mode that is another one, in directories that it
-// is not refused in.
+// orYolo appends the suggestion of another mode to a remedy, in directories that
+// do not refuse it.
 func (t *trial) orYolo() string {
 	if t.call.Untrusted {
 		return "."
@@ -84,7 +85,7 @@ func (t *trial) orYolo() string {
 	return ", or approval mode yolo would allow it."
 }
 
-// remedy says what would change a verdict that is due to the rule; "" if it
+// remedy describes what would change a verdict that is due to the rule; "" if it
 // allows, or if only an administrator could change it.
 func (r *rule) remedy() string {
 	switch {
@@ -96,7 +97,7 @@ func (r *rule) remedy() string {
 	return "Only a change of that rule" + where(" in ", r) + " lets it run without a question."
 }
 
-// where names the rule's source after a word, and is "" if it has none.
+// where returns the rule's source after a word, and "" without one.
 func where(word string, r *rule) string {
 	if r.Source == "" {
 		return ""
@@ -104,7 +105,7 @@ func where(word string, r *rule) string {
 	return word + place(r.Source, r.Line)
 }
 
-// describe works out what explanations say of the rule.
+// describe computes the rule's texts for explanations.
 func (r *rule) describe() {
 	r.id = fmt.Sprintf("%q (%s%s)", r.title, r.tierName(), where(", ", r))
 	r.reason = sentence(r)
@@ -122,10 +123,10 @@ func (r *rule) describe() {
 	r.says = says(r, what)
 }
 
-// verbs say what a rule does.
+// verbs contains a verb for each verdict.
 var verbs = map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks about"}
 
-// says is a sentence about what the rule does.
+// says returns a sentence about the effect of the rule.
 func says(r *rule, what string) string {
 	if r.Confined != nil {
 		what += either(*r.Confined, " if confined", " if not confined")
@@ -133,7 +134,7 @@ func says(r *rule, what string) string {
 	return "The rule " + r.id + " " + verbs[r.Decision] + " " + what + "."
 }
 
-// sentence says what the rule does, for the decisions that are due to it.
+// sentence describes the effect of the rule, for decisions that are due to it.
 func sentence(r *rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The rule %s %s %s", r.id, verbs[r.Decision], strings.Join(r.Tools, ", "))

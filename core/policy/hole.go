@@ -33,8 +33,7 @@ type machine struct {
 	specific []bool // instructions that few characters pass
 }
 
-// newMachine returns a machine for a pattern that compiles. It is made ready
-// when it is first used.
+// newMachine returns a machine for a valid pattern. It is compiled on first use.
 func newMachine(pattern string) *machine { return &machine{pattern: pattern} }
 
 func (m *machine) ready() {
@@ -52,8 +51,8 @@ func (m *machine) ready() {
 	}
 }
 
-// isSpecific reports whether an instruction is passed by no more than four
-// characters, as a literal is in both cases.
+// isSpecific reports whether at most four characters pass an instruction, like a
+// literal in both cases.
 func isSpecific(in *syntax.Inst) bool {
 	switch in.Op {
 	case syntax.InstRune1:
@@ -68,11 +67,11 @@ func isSpecific(in *syntax.Inst) bool {
 	return false
 }
 
-// search is how a pattern is searched in a text.
+// search specifies how a pattern is searched in a text.
 type search struct {
-	anchored bool // from the start of the text alone
-	from, to int  // the bytes of it that are of the command
-	program  int  // the end of the program's name, where its subcommand is known; else 0
+	anchored bool // only from the start of the text
+	from, to int  // the byte range of the command in it
+	program  int  // the end of the program's name, if its subcommand is known; else 0
 	free     bool // a hole alone is a match too
 }
 
@@ -103,34 +102,34 @@ func (m *machine) may(text string, how search, memory *[2]states) bool {
 	return r.found
 }
 
-// state is an instruction with what led to it.
+// state is an instruction with the history that led to it.
 type state struct {
 	pc   uint32
 	led  uint8 // by what the pattern spells: see below
-	gave uint8 // what the hole that is being taken gave of that
+	gave uint8 // by what the current hole gave of that
 }
 
 const (
-	ledNot     = iota // the known text has not
-	ledProgram        // the name of the program has
-	ledFurther        // what is known beyond it has
+	ledNot     = iota // not by the known text
+	ledProgram        // by the name of the program
+	ledFurther        // by known text beyond it
 )
 
 const (
 	gaveNone  = iota
-	gavePiece // and may go on with it
+	gavePiece // and may continue it
 	gaveAll   // and may give no more
 )
 
 func (s state) index() int { return int(s.pc)*9 + int(s.led)*3 + int(s.gave) }
 
-// states are a set of them.
+// states is a set of states.
 type states struct {
 	in   []bool
 	list []state
 }
 
-// reset empties the set and makes room for a pattern.
+// reset empties the set and sizes it for a pattern.
 func (s *states) reset(instructions int) {
 	s.clear()
 	if len(s.in) < 9*instructions {
@@ -197,7 +196,7 @@ func (r *run) enter(s *states, st state) {
 	}
 }
 
-// stands reports whether an empty assertion may hold. Beside a hole it may.
+// stands reports whether an empty assertion may hold. Next to a hole it may.
 func (r *run) stands(op syntax.EmptyOp) bool {
 	if op&syntax.EmptyBeginText != 0 && strings.Trim(r.text[:r.at], allHoles) != "" ||
 		op&syntax.EmptyEndText != 0 && strings.Trim(r.text[r.at:], allHoles) != "" {
@@ -216,7 +215,7 @@ func (r *run) stands(op syntax.EmptyOp) bool {
 	return op&^(syntax.EmptyBeginText|syntax.EmptyEndText)&^syntax.EmptyOpContext(before, after) == 0
 }
 
-// step takes a known character.
+// step consumes a known character.
 func (r *run) step(c rune, size int) {
 	at := r.at
 	r.at += size
@@ -242,10 +241,10 @@ func (r *run) step(c rune, size int) {
 	r.now, r.next = r.next, r.now
 }
 
-// hole takes any text that fits.
+// hole consumes any text that fits.
 func (r *run) hole(h *hole, size int) {
 	r.inside = true
-	for i := 0; i < len(r.now.list); i++ { // which grows
+	for i := 0; i < len(r.now.list); i++ { // the list grows
 		st := r.now.list[i]
 		in := &r.prog.Inst[st.pc]
 		if isRune(in) && h.passes(in) {
@@ -267,7 +266,8 @@ func (r *run) hole(h *hole, size int) {
 	r.now, r.next = r.next, r.now
 }
 
-// given is where an instruction leads that takes a character of a hole.
+// given returns the state after an instruction that consumes a character of a
+// hole.
 func (r *run) given(h *hole, st state, in *syntax.Inst) (state, bool) {
 	out := st
 	out.pc = in.Out
@@ -287,7 +287,7 @@ func (r *run) given(h *hole, st state, in *syntax.Inst) (state, bool) {
 	return out, true
 }
 
-// isName reports whether an instruction that few characters pass takes a letter.
+// isName reports whether a specific instruction consumes a letter.
 func isName(in *syntax.Inst) bool { return len(in.Rune) > 0 && unicode.IsLetter(in.Rune[0]) }
 
 func isRune(in *syntax.Inst) bool {
@@ -312,10 +312,11 @@ func takes(in *syntax.Inst, c rune) bool {
 
 const allHoles = shell.HoleText + shell.HoleWord + shell.HoleName + shell.HoleNumber
 
-// holesBegin are the first bytes of each hole, and of few other characters.
+// holesBegin is the common beginning of the encoded holes, which few other
+// characters share.
 const holesBegin = "\xf3\xb0\x80"
 
-// hole is what a hole may hold.
+// hole describes the possible content of a hole.
 type hole struct {
 	word   bool // it is part of one word
 	passes func(*syntax.Inst) bool
@@ -330,7 +331,7 @@ var (
 	}}
 )
 
-// holeOf returns what a hole may hold; nil for a character that is none.
+// holeOf returns the content of a hole; nil for other characters.
 func holeOf(c rune) *hole {
 	if c < 0xF0000 {
 		return nil
@@ -348,7 +349,8 @@ func holeOf(c rune) *hole {
 	return nil
 }
 
-// passesOther reports whether an instruction takes other characters than some.
+// passesOther reports whether characters other than the given ones pass an
+// instruction.
 func passesOther(in *syntax.Inst, some string) bool {
 	if in.Op != syntax.InstRune && in.Op != syntax.InstRune1 {
 		return true

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// snapshot is the rules in force at one time. All but the memory of what it
-// has found is immutable.
+// snapshot contains the rules at one point in time. It is immutable except for
+// its cache.
 type snapshot struct {
 	*index
 	checkers []*checker
@@ -19,22 +19,22 @@ type snapshot struct {
 	found    memory
 }
 
-// index is rules in effective order, and by what they are about. It is
+// index contains rules in effective order, and by the tools they apply to. It is
 // immutable.
 type index struct {
 	rules   []*rule
-	exact   map[string][]*rule // by a name that a rule is about
+	exact   map[string][]*rule // by a name that a rule contains
 	wild    []*rule            // those with a wildcard or a server
-	servers []string           // that are known, the longest name first
-	given   []string           // of those, what [Options] name
+	servers []string           // known ones, the longest name first
+	given   []string           // those given in [Options]
 }
 
-// defaultIndex is that of the default tier alone, which most of the engines of
-// a process have that hold many.
+// defaultIndex returns the index of the default tier alone, which is that of most
+// engines in a process with many.
 var defaultIndex = sync.OnceValue(func() *index { return newIndex(defaults(), nil) })
 
-// indexOf indexes rules, which are in the order given. Those of the default tier
-// are among them.
+// indexOf indexes rules, in the given order, together with those of the default
+// tier.
 func indexOf(rules []*rule, servers []string) *index {
 	if len(rules) == len(defaults()) && len(servers) == 0 {
 		return defaultIndex()
@@ -42,7 +42,7 @@ func indexOf(rules []*rule, servers []string) *index {
 	return newIndex(rules, servers)
 }
 
-// newIndex orders and indexes rules, which are in the order given.
+// newIndex orders and indexes rules.
 func newIndex(rules []*rule, servers []string) *index {
 	s := &index{rules: make([]*rule, len(rules)), exact: make(map[string][]*rule), given: servers}
 	for i, r := range rules {
@@ -73,8 +73,8 @@ func newIndex(rules []*rule, servers []string) *index {
 	return s
 }
 
-// candidates are the rules and checkers that are about a tool, in effective
-// order. Those that only govern it tighten.
+// candidates are the rules and checkers that apply to a tool, in effective order.
+// Those that only govern it tighten.
 type candidates struct {
 	rules    []*rule
 	checkers []*checker
@@ -82,17 +82,17 @@ type candidates struct {
 	unnamed  bool        // see [Decision]
 }
 
-// maxFound bounds how many tools a snapshot remembers the candidates of.
+// maxFound is the maximum number of cached candidates of a snapshot.
 const maxFound = 512
 
-// memory keeps candidates by the key of a call.
+// memory caches candidates by the key of a call.
 type memory struct {
 	mu    sync.Mutex
-	known atomic.Pointer[map[string]*candidates] // copied to be changed
+	known atomic.Pointer[map[string]*candidates] // copied on write
 }
 
-// find returns the candidates for a call. A call costs as much as there are
-// rules that are about its tool; the others are looked at once.
+// find returns the candidates for a call. The cost of a call depends on the
+// number of rules for its tool; other rules are inspected once.
 func (s *snapshot) find(c *Call, args *arguments) *candidates {
 	agent := ""
 	if c.Tool == agentTool && c.Server == "" {
@@ -119,7 +119,8 @@ func (s *snapshot) find(c *Call, args *arguments) *candidates {
 	return found
 }
 
-// appendKey appends what candidates depend on, each with its length before it.
+// appendKey appends everything that candidates depend on, each value with its
+// length before it.
 func appendKey(b []byte, c *Call, agent string) []byte {
 	add := func(s string) {
 		b = strconv.AppendInt(b, int64(len(s)), 10)
@@ -140,7 +141,7 @@ func appendKey(b []byte, c *Call, agent string) []byte {
 	return b
 }
 
-// collect lists the candidates for an identity.
+// collect returns the candidates for an identity.
 func (s *snapshot) collect(id identity, shell bool) *candidates {
 	found := &candidates{unnamed: !id.mayAllow(id.names[0])}
 	for _, name := range id.names {
@@ -175,7 +176,7 @@ func (s *snapshot) collect(id identity, shell bool) *candidates {
 	return found
 }
 
-// about reports whether one of the rule's names speaks of a tool.
+// about reports whether one of the rule's names covers a tool.
 func (r *rule) about(id identity) bool {
 	return slices.ContainsFunc(r.Tools, func(tool string) bool { return speaksOf(tool, r.Server, r.tightens, id) })
 }

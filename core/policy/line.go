@@ -9,28 +9,28 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// judge decides about a command line, part by part. The line is denied if a
-// part is, and allowed if every part is.
+// judge decides about a command line, part by part. The line is denied if a part
+// is, and allowed if every part is.
 type judge struct {
 	*trial
 	index  *shellIndex
 	line   *shell.Line
-	start  string // absolute directory that the line starts in; "" if unknown
+	start  string // absolute directory in which the line starts; "" if unknown
 	parts  []shell.Part
 	brings []bool // a part runs others
 	judged []judged
 
-	outs []*[]output // what each part's words may write, as far as it was asked
+	outs []*[]output // possible outputs among each part's words, computed on demand
 
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool
 
-	spellings []spellings    // of parts, as patterns of rules that tighten see them
-	lines     map[*rule]bool // whose patterns match the line as it stands
+	spellings []spellings    // of parts, for the patterns of rules that tighten
+	lines     map[*rule]bool // whose patterns match the unparsed line
 	memory    [2]states      // of searches in texts with holes
-	lineFound []*rule        // whose patterns may; nil: not yet looked for
+	lineFound []*rule        // whose patterns may match it; nil: not computed yet
 
-	searched string // the command that texts have in them
+	searched string // the command contained in texts
 	texts    *texts
 }
 
@@ -40,11 +40,11 @@ type judged struct {
 	verdict Verdict
 	reason  string
 	remedy  string
-	covers  int // the part's leading words that the allowing rule names
+	covers  int // number of the part's leading words that the allowing rule names
 	asWrite *Decision
 }
 
-// takeApart takes the call's command line apart.
+// takeApart parses the call's command line.
 func (t *trial) takeApart(index *shellIndex) *judge {
 	j := &judge{trial: t, index: index, start: t.call.base()}
 	if dir := t.args.text("dir_path"); dir != "" {
@@ -76,7 +76,7 @@ func (t *trial) takeApart(index *shellIndex) *judge {
 	return j
 }
 
-// judge takes the call's command line apart and decides about its parts.
+// judge parses the call's command line and decides about its parts.
 func (t *trial) judge(index *shellIndex) *judge {
 	j := t.takeApart(index)
 	j.judged = make([]judged, len(j.parts))
@@ -93,12 +93,12 @@ func (t *trial) judge(index *shellIndex) *judge {
 	return j
 }
 
-// decision is the strictest of the parts' decisions, the first such; where all
-// are allowed, the first that somebody's rule allows.
+// decision returns the first of the strictest decisions on the parts; if all are
+// allowed, the first one by a written rule.
 func (j *judge) decision() Decision {
 	first := 0
 	parts := make([]Part, len(j.parts))
-	explicit := false // a rule that somebody wrote matches a part
+	explicit := false // a written rule matches a part
 	for i := range j.judged {
 		v := &j.judged[i]
 		own := v.rule != nil && v.rule.own == written
@@ -131,14 +131,14 @@ func (j *judge) decision() Decision {
 	return d
 }
 
-// lacksRule reports whether a part is asked about because no rule speaks of it.
+// lacksRule reports whether a part requires approval because no rule covers it.
 func (j *judge) lacksRule(i int) bool {
 	v := &j.judged[i]
 	return v.verdict == AskUser && j.parts[i].Kind == shell.Command && v.decisive().own == ownAsks
 }
 
 // lackOthers reports whether a part lacks a rule other than the one that the
-// first needs.
+// first requires.
 func (j *judge) lackOthers(first int) bool {
 	for i := range j.judged {
 		if j.lacksRule(i) && j.judged[i].remedy != j.judged[first].remedy {
@@ -148,7 +148,7 @@ func (j *judge) lackOthers(first int) bool {
 	return false
 }
 
-// decided is where the part's verdict comes from.
+// decided returns the origin of the part's verdict.
 func (v *judged) decided() Decision {
 	if v.asWrite != nil {
 		return *v.asWrite
@@ -156,7 +156,7 @@ func (v *judged) decided() Decision {
 	return decided(v.decisive(), v.verdict)
 }
 
-// due reports whether a checker's conditions may hold for a part.
+// due reports whether a checker's conditions may be met for a part.
 func (j *judge) due(r *rule) bool {
 	if !r.patterned() {
 		return true
@@ -185,5 +185,5 @@ func (j *judge) due(r *rule) bool {
 	return false
 }
 
-// abridged is a text for a message, quoted and cut.
+// abridged returns a text for a message, quoted and shortened.
 func abridged(s string) string { return escape.Quote(escape.Clip(s, 80)) }

@@ -6,21 +6,21 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// ApprovalMode says how much is done without asking (AR-27). The zero value
-// is [ModeDefault].
+// ApprovalMode determines which calls run without approval. The zero value is
+// [ModeDefault].
 type ApprovalMode string
 
-// The modes. JSON, TOML and messages print these; autoEdit is also read as
-// auto_edit.
+// The modes in the spelling of JSON, TOML and messages; auto_edit is accepted for
+// autoEdit.
 const (
-	ModeDefault  ApprovalMode = "default"  // asks before every change
-	ModeAutoEdit ApprovalMode = "autoEdit" // makes edits without asking
-	ModeYolo     ApprovalMode = "yolo"     // asks nothing
+	ModeDefault  ApprovalMode = "default"  // requires approval of every change
+	ModeAutoEdit ApprovalMode = "autoEdit" // makes edits without approval
+	ModeYolo     ApprovalMode = "yolo"     // requires no approval
 	ModePlan     ApprovalMode = "plan"     // shows changes and makes none
 )
 
-// ParseApprovalMode reads a mode: default, autoEdit or auto_edit, yolo, plan;
-// "" is default. The error is of code invalid_config.
+// ParseApprovalMode parses a mode: default, autoEdit or auto_edit, yolo, plan; ""
+// is default. The error has code invalid_config.
 func ParseApprovalMode(s string) (ApprovalMode, error) {
 	switch m := ApprovalMode(s); m {
 	case "":
@@ -43,13 +43,13 @@ func (m ApprovalMode) String() string {
 	return string(m)
 }
 
-// MarshalText prints the mode, autoEdit in that spelling.
+// MarshalText encodes the mode, autoEdit in that spelling.
 func (m ApprovalMode) MarshalText() ([]byte, error) {
 	canonical, err := ParseApprovalMode(string(m))
 	return []byte(canonical), err
 }
 
-// UnmarshalText reads what ParseApprovalMode reads.
+// UnmarshalText decodes a mode like ParseApprovalMode.
 func (m *ApprovalMode) UnmarshalText(text []byte) error {
 	parsed, err := ParseApprovalMode(string(text))
 	if err == nil {

@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// mcpPrefix begins the composed names of MCP tools: mcp_SERVER_TOOL.
+// mcpPrefix is the prefix of the composed names of MCP tools: mcp_SERVER_TOOL.
 const mcpPrefix = "mcp_"
 
-// identity is by what names rules may speak of a call.
+// identity contains the names by which rules may refer to a call.
 type identity struct {
-	names    []string // the tool's own first, its aliases, and what else stands for it
+	names    []string // the tool's own first, its aliases, and other names for it
 	governed []string // names whose rules count only if they tighten
 	server   string
 	tool     string  // at the server
-	rendered []split // other spellings of server and tool, as names have them
+	rendered []split // other spellings of server and tool in names
 
-	// splits are the ways to read an MCP tool's composed name if nobody says
-	// what its server is, the longest server first.
+	// splits are the ways to read an MCP tool's composed name if its server is
+	// unknown, the longest server first.
 	splits []split
 	mcp    bool // an MCP tool, of a known server or not
 
-	known []string // servers, of which the names of rules may speak; with the call's own
-	whole bool     // there are no others
+	known []string // servers that the names of rules may contain; with the call's own
+	whole bool     // there are no other servers
 }
 
 // split is a composed name read as server and tool.
 type split struct{ server, tool string }
 
-// identify works out a call's identity; agent is the agent that an
-// invoke_agent calls, servers are those that are known, and whole says that the
-// call's own is one of a whole list.
+// identify computes a call's identity; agent is the agent that an invoke_agent
+// calls, servers are the known ones, and whole states that the list with the
+// call's own is complete.
 func identify(c Call, agent string, servers []string, whole bool) identity {
 	id := identity{server: c.Server, tool: c.ServerTool, governed: c.GovernedBy}
 	id.names = append([]string{c.Tool}, c.Aliases...)
@@ -63,8 +63,8 @@ func identify(c Call, agent string, servers []string, whole bool) identity {
 	return id
 }
 
-// rendered is a server's or tool's name as the names of tools have it: with "_" in
-// the place of what models' providers do not take.
+// rendered returns a server's or tool's name as it appears in the names of tools:
+// with "_" in place of characters that model providers do not accept.
 func rendered(name string) string {
 	b := []byte(name)
 	for i, c := range b {
@@ -75,8 +75,8 @@ func rendered(name string) string {
 	return string(b)
 }
 
-// splitName lists the ways in which body can be SERVER_TOOL of a known
-// server, the longest server first.
+// splitName returns the ways in which body can be SERVER_TOOL of a known server,
+// the longest server first.
 func splitName(body string, servers []string) []split {
 	var splits []split
 	for _, server := range servers { // longest first
@@ -88,10 +88,10 @@ func splitName(body string, servers []string) []split {
 	return splits
 }
 
-// speaksOf reports whether a rule with a name or wildcard, and a server or
-// none, is about the call. A rule that tightens is also about the names that
-// govern the tool, about every way to read a composed name, and about its server
-// in any case of letters. Of one that allows, a composed name is one server's.
+// speaksOf reports whether a rule with a name or wildcard, and a server or none,
+// covers the call. A rule that tightens also covers the names that govern the
+// tool, every way to read a composed name, and the server in any case. In a rule
+// that allows, a composed name belongs to one server.
 func speaksOf(pattern, server string, tightens bool, id identity) bool {
 	if server != "" {
 		return id.atServer(tightens, func(s, tool string) bool {
@@ -128,11 +128,11 @@ func speaksOf(pattern, server string, tightens bool, id identity) bool {
 	return false
 }
 
-// atServer asks matches about the call's server and tool. A rule that tightens is
-// also asked about these as the tool's name spells them: who denies what he sees
-// has denied it, while an allowance might be another's. Where the server
-// has to be read from the name, a rule that allows is asked about the longest
-// server only, and where no server is known, composed decides.
+// atServer calls matches with the call's server and tool. For a rule that
+// tightens it is also called with the spellings in the tool's name: a user denies
+// the displayed name, while an allowance of it might belong to another server. If
+// the server has to be read from the name, a rule that allows is matched with the
+// longest server only, and if no server is known, composed decides.
 func (id identity) atServer(tightens bool, matches func(server, tool string) bool, composed func() bool) bool {
 	switch {
 	case id.server != "":
@@ -154,10 +154,10 @@ func (id identity) atServer(tightens bool, matches func(server, tool string) boo
 	return false
 }
 
-// globMCP matches a wildcard that begins with mcp_ against a server and its
-// tool: mcp_* any of them, mcp_*_NAME that tool of any server, and
-// mcp_SERVER_* the tools of that server alone, also if another's name begins
-// like it.
+// globMCP matches a wildcard that begins with mcp_ against a server and its tool:
+// mcp_* any of them, mcp_*_NAME that tool of any server, and mcp_SERVER_* the
+// tools of that server only, even if the name of another server has the same
+// prefix.
 func globMCP(pattern, server, tool string) bool {
 	body := strings.TrimPrefix(pattern, mcpPrefix)
 	if body == "*" {
@@ -175,20 +175,20 @@ func globMCP(pattern, server, tool string) bool {
 	return glob(body, server+"_"+tool)
 }
 
-// mayAllow reports whether a name or wildcard is one by which an allowance can
-// reach the call. A composed one, mcp_SERVER_…, belongs to one server: to the
-// longest that it begins with, as that calls itself rather than as names of tools
-// spell it. Servers choose what their tools are called, and so none can take what
-// was allowed of another. Where other servers may exist than are known it has to
-// read as one server's whoever they are.
+// mayAllow reports whether an allowance with a name or wildcard can cover the
+// call. A composed name, mcp_SERVER_…, belongs to one server: to the longest
+// matching one, by its original name rather than by the spelling in names of
+// tools. Because servers choose the names of their tools, none can use an
+// allowance of another. If unknown servers may exist, the name must be
+// unambiguous whatever they are.
 func (id identity) mayAllow(pattern string) bool {
 	body, composed := strings.CutPrefix(pattern, mcpPrefix)
 	before, _, wild := strings.Cut(body, "*")
 	if !composed || id.server == "" || wild && before == "" {
 		return true
 	}
-	longest, owner := 0, "" // of the servers that the name begins with; owner as it calls itself
-	alike := 0              // how many of that length are spelt so in names
+	longest, owner := 0, "" // of the servers with which the name begins; owner in its original spelling
+	alike := 0              // number of servers of that length with this spelling in names
 	open := false           // the name may end before its server's does
 	for i, s := range id.known {
 		spelt := rendered(s)
@@ -208,7 +208,7 @@ func (id identity) mayAllow(pattern string) bool {
 		}
 	}
 	exact := pattern == id.names[0]
-	cut := mcpPrefix+rendered(id.server)+"_"+rendered(id.tool) != id.names[0] // it has a hash, which tells it apart
+	cut := mcpPrefix+rendered(id.server)+"_"+rendered(id.tool) != id.names[0] // it ends with a hash, which makes it unique
 	switch {
 	case !id.whole && !oneReading(before, wild, open):
 		return false
@@ -219,14 +219,15 @@ func (id identity) mayAllow(pattern string) bool {
 	case owner == id.server:
 		return true
 	}
-	// As names of tools spell the server, a name allows the tool of that very name.
+	// By the spelling of the server in tools' names, a name allows the tool of
+	// exactly that name.
 	return exact && len(id.server) == longest && strings.HasPrefix(before, rendered(id.server)+"_") &&
 		(cut || owner == "" && alike == 1)
 }
 
-// oneReading reports whether a composed name can be read in one way alone,
-// whatever servers there are: mcp_a_b as b of a, mcp_a_* as all of a's, and mcp_a*,
-// which is open, as all of the servers that begin so.
+// oneReading reports whether a composed name is unambiguous, whatever servers
+// exist: mcp_a_b as b of a, mcp_a_* as all tools of a, and mcp_a*, which is open,
+// as those of all servers with that prefix.
 func oneReading(before string, wild, open bool) bool {
 	at := strings.IndexByte(before, '_')
 	switch {
@@ -238,8 +239,8 @@ func oneReading(before string, wild, open bool) bool {
 	return at == len(before)-1
 }
 
-// glob reports whether name is what pattern says; * in it stands for any run
-// of characters.
+// glob reports whether name matches pattern; * in it stands for any sequence of
+// characters.
 func glob(pattern, name string) bool {
 	before, rest, wild := strings.Cut(pattern, "*")
 	if !wild {

@@ -10,33 +10,32 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Scope says how far an approval reaches (AR-20).
+// Scope is the scope of an approval.
 type Scope string
 
 // The scopes.
 const (
-	ScopeSession Scope = "session" // this process, what was approved: proceed_always
-	ScopeSaved   Scope = "saved"   // for good, what was approved: proceed_always_and_save
-	ScopeTool    Scope = "tool"    // this process, the tool: proceed_always_tool
-	ScopeServer  Scope = "server"  // this process, the tool's MCP server: proceed_always_server
+	ScopeSession Scope = "session" // this process, for the approved call: proceed_always
+	ScopeSaved   Scope = "saved"   // permanently, for the approved call: proceed_always_and_save
+	ScopeTool    Scope = "tool"    // this process, for the tool: proceed_always_tool
+	ScopeServer  Scope = "server"  // this process, for the tool's MCP server: proceed_always_server
 )
 
-// Narrow returns the rules that remember the approval of c: they allow what c
-// is and no more, in its approval mode and in those that are more permissive,
-// for the subagent that it comes from, and if its command was confined then
-// only for ones that are. A command line is remembered by the
-// commands in it that are not allowed yet and by the files that it writes, a
-// file tool by its path, web_fetch by the host of its url, an MCP tool by its
-// name or server, other tools by their arguments, or with [ScopeTool] by their
-// name. Each rule is about one of these, so that its [Rule.Words] are one thing to
-// read; an approval that would take more rules, or longer ones, than a question can
-// show is not remembered. Of tools whose calls are never alike, as save_memory, only the name can
-// be remembered, and nothing of those that change the mode. The rules have been
-// tried: with them the engine allows c. They are in force only once they are
-// given to [Engine.Add]. There are none if c is allowed already.
+// Narrow returns the rules that remember the approval of c. They allow calls like
+// c and no others, in its approval mode and more permissive ones, for its
+// subagent, and if its command was confined only for confined commands. A command
+// line is remembered by its commands that are not allowed yet and by the files
+// that it writes, a file tool by its path, web_fetch by the host of its url, an
+// MCP tool by its name or server, other tools by their arguments, or with
+// [ScopeTool] by their name. Each rule covers one of these, so that its
+// [Rule.Words] are one readable item; an approval that requires more or longer
+// rules than a question can show is not remembered. Tools whose calls always
+// differ, such as save_memory, can be remembered only by name, and tools that
+// change the mode not at all. Narrow has verified that the engine allows c with
+// the rules. They take effect once they are passed to [Engine.Add]. There are
+// none if c is allowed already.
 //
-// The error is of code approval_not_remembered and says what stands in the
-// way.
+// The error has code approval_not_remembered and states the reason.
 func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode),
 		Subagent: c.Subagent, Confined: onlyConfined(c), Source: "approval"}
@@ -59,7 +58,8 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	}
 	rules, err := e.tried(&c, s, template, false)
 	if err != nil && isShell(&c) {
-		// What asks about commands that begin so may leave this one as it stands.
+		// A rule that asks about commands with this prefix may permit the exact
+		// command.
 		if exact, err := e.tried(&c, s, template, true); err == nil {
 			return legible(exact)
 		}
@@ -71,8 +71,8 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 }
 
 // NarrowAs is [Engine.Narrow] for an approver who was shown rules with these
-// [Rule.Words]: it fails with code approval_not_remembered where there would be
-// others, as other rules are in force than when the question was asked.
+// [Rule.Words]: it fails with code approval_not_remembered if the rules would
+// differ, because other rules are in effect than when the question was asked.
 func (e *Engine) NarrowAs(c Call, s Scope, shown []string) ([]Rule, error) {
 	rules, err := e.Narrow(c, s)
 	if err != nil {
@@ -86,13 +86,13 @@ func (e *Engine) NarrowAs(c Call, s Scope, shown []string) ([]Rule, error) {
 	return rules, nil
 }
 
-// What of an approval can be shown to be read.
+// Limits on an approval that can be shown readably.
 const (
 	maxRules = 32
 	maxWords = 1000 // bytes of [Rule.Words]
 )
 
-// legible returns rules that a question can show, each in a line.
+// legible returns rules if a question can show them, each on a line.
 func legible(rules []Rule) ([]Rule, error) {
 	if len(rules) > maxRules {
 		return nil, notRemembered(fmt.Sprintf("It would take %d rules, more than can be read at once.", len(rules)))
@@ -103,8 +103,8 @@ func legible(rules []Rule) ([]Rule, error) {
 	return rules, nil
 }
 
-// tried makes rules of a template with which the engine allows c. exact says
-// that commands are remembered as they stand.
+// tried creates rules from a template with which the engine allows c. exact
+// states that commands are remembered literally.
 func (e *Engine) tried(c *Call, s Scope, template Rule, exact bool) ([]Rule, error) {
 	rules, err := e.now.Load().narrowed(c, s, template, exact)
 	if err != nil {
@@ -123,8 +123,8 @@ func (e *Engine) tried(c *Call, s Scope, template Rule, exact bool) ([]Rule, err
 	return rules, nil
 }
 
-// onlyConfined is the condition that what was approved of a confined command
-// is not allowed of others; nil for other calls.
+// onlyConfined returns the condition that restricts the approval of a confined
+// command to confined ones; nil for other calls.
 func onlyConfined(c Call) *bool {
 	if c.Confined == "" {
 		return nil
@@ -138,7 +138,7 @@ func notRemembered(why string) error {
 		"The approval cannot be remembered. "+why, "Approve it this once, or write a rule for it.")
 }
 
-// modesFrom lists a mode and those that are more permissive.
+// modesFrom returns a mode and the more permissive ones.
 func modesFrom(m ApprovalMode) []ApprovalMode {
 	all := []ApprovalMode{ModePlan, ModeDefault, ModeAutoEdit, ModeYolo}
 	for i := range all {
@@ -149,7 +149,7 @@ func modesFrom(m ApprovalMode) []ApprovalMode {
 	return all[1:]
 }
 
-// narrowed makes rules of a template that allow what c is.
+// narrowed creates rules from a template that allow c.
 func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]Rule, error) {
 	t := &trial{snapshot: s, call: c}
 	t.args.call = c
@@ -183,8 +183,8 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]
 	return []Rule{template}, nil
 }
 
-// pattern is the ArgsPattern that an approval is remembered by: what a call of
-// a well-known tool is about, and all arguments of other tools.
+// pattern returns the ArgsPattern that remembers an approval: the characteristic
+// argument of a well-known tool, and all arguments of other tools.
 func (a *arguments) pattern() (string, error) {
 	values := a.object()
 	if values == nil {
@@ -215,18 +215,19 @@ func (a *arguments) pattern() (string, error) {
 	return exactArg(tool.about, value), nil
 }
 
-// ofTool is what is known of the tool that is called; nothing of others.
+// ofTool returns the properties of the called tool; the zero value for unknown
+// ones.
 func ofTool(c *Call) known {
 	k, _ := WellKnown(c.Tool)
 	return wellKnown[k.Tool]
 }
 
-// page is a URL that leaves no doubt which host it is of, up to the host's end
-// and from there.
+// page matches a URL with an unambiguous host, up to the host's end and from
+// there.
 var page = regexp.MustCompile(`\A(https?://[a-z0-9.-]+(?::[0-9]+)?)(?:[/?#].*)?\z`)
 
-// sameHost is the ArgsPattern of pages of the same host, port and scheme: one
-// a call, and no other arguments.
+// sameHost returns the ArgsPattern of pages of the same host, port and scheme:
+// one per call, and no other arguments.
 func sameHost(values map[string]any) (string, error) {
 	address, _ := values["url"].(string)
 	found := page.FindStringSubmatch(address)
@@ -236,14 +237,14 @@ func sameHost(values map[string]any) (string, error) {
 	return hostBegins + regexp.QuoteMeta(found[1]) + hostEnds, nil
 }
 
-// What stands around the host in a pattern of [sameHost].
+// Text around the host in a pattern of [sameHost].
 const (
 	hostBegins = `\A\{\x00"url":"`
 	hostEnds   = `(?:[/?#][^\x00]*"|")\x00,?\}\z`
 )
 
-// leadsElsewhere is an error if an absolute path is a link, or lies behind one.
-// Where that leads has been approved, and may be another place the next time.
+// leadsElsewhere returns an error if an absolute path contains a link: its target
+// may differ the next time.
 func (c *Call) leadsElsewhere(path string) error {
 	if seen := c.seen(path); seen != path {
 		return notRemembered("The path " + path + " leads to " + seen + ".")
@@ -251,7 +252,7 @@ func (c *Call) leadsElsewhere(path string) error {
 	return nil
 }
 
-// exactArg is the ArgsPattern of exactly one value of an argument.
+// exactArg returns the ArgsPattern of exactly one value of an argument.
 func exactArg(key string, value any) string {
 	pair := appendString(nil, key)
 	pair = append(pair, ':')
@@ -259,8 +260,8 @@ func exactArg(key string, value any) string {
 	return `\x00` + regexp.QuoteMeta(string(pair)) + `\x00`
 }
 
-// exactArgs is the ArgsPattern of exactly these arguments, to which some may
-// be added, with any value.
+// exactArgs returns the ArgsPattern of exactly these arguments, to which the
+// added ones may be added, with any value.
 func exactArgs(values map[string]any, added []string) string {
 	keys := slices.Collect(maps.Keys(values))
 	for _, key := range added {

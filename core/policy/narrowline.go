@@ -11,14 +11,14 @@ import (
 // remembered is what an approval of a line is remembered by.
 type remembered struct {
 	beginnings []string // of ordinary commands
-	commands   []string // patterns of commands that are only approved as they stand
-	files      []string // patterns of files that are written
+	commands   []string // patterns of commands that are only approved literally
+	files      []string // patterns of written files
 }
 
-// narrowed makes rules of a template that allow the parts of the line that are
-// not allowed yet. A file is remembered as one that write_file may write, and
-// not as something that the command may write. exact says that all commands
-// are remembered as they stand.
+// narrowed creates rules from a template that allow the parts of the line that
+// are not allowed yet. A file is remembered as one that write_file may write, and
+// not as one that the command may write. exact states that all commands are
+// remembered literally.
 func (j *judge) narrowed(template Rule, exact bool) ([]Rule, error) {
 	var all remembered
 	covered := make([]bool, len(j.parts)) // by an exact rule for the parent
@@ -64,7 +64,7 @@ func (j *judge) narrowed(template Rule, exact bool) ([]Rule, error) {
 	return rules, nil
 }
 
-// narrowExact remembers a command as it stands.
+// narrowExact remembers a command literally.
 func narrowExact(p *shell.Part, all *remembered) error {
 	if slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
 		return notRemembered("It may do something else the next time: " + abridged(p.Text) + ".")
@@ -78,7 +78,7 @@ func narrowExact(p *shell.Part, all *remembered) error {
 	return nil
 }
 
-// narrowFile remembers a file that is written.
+// narrowFile remembers a written file.
 func (j *judge) narrowFile(p *shell.Part, all *remembered) error {
 	places, known := j.targets(p)
 	if !known {
@@ -93,10 +93,11 @@ func (j *judge) narrowFile(p *shell.Part, all *remembered) error {
 	return nil
 }
 
-// exactOnly reports whether approving the part approves nothing that merely
-// begins like it: the program or its subcommand does what its words say, it has
-// subcommands and the part names none, a rule that denies or asks begins so as well, or the
-// part brings along what is not allowed.
+// exactOnly reports whether the approval of a part must not extend to commands
+// with the same prefix: because the effect of the program or its subcommand
+// depends on its arguments, it has subcommands and the part names none, a rule
+// that denies or asks has the same prefix, or the part brings other parts that
+// are not allowed.
 func (j *judge) exactOnly(i int) bool {
 	p := &j.parts[i]
 	if len(p.Words) == 0 {
@@ -117,9 +118,9 @@ func (j *judge) exactOnly(i int) bool {
 	return false
 }
 
-// namesSubcommand reports whether the part's words say what its program does,
-// so that what begins with them does the same. An option or a word like VAR=x,
-// which make takes, leaves that to others, and so does run without what to run.
+// namesSubcommand reports whether the part's words determine what its program
+// does, so that commands with the same prefix do the same. An option or a word
+// like VAR=x, which make accepts, does not, nor does run without an argument.
 func namesSubcommand(p *shell.Part) bool {
 	words := suggested(p)
 	if len(words) < 2 || isOption(words[1]) || strings.Contains(words[1], "=") {
@@ -131,8 +132,8 @@ func namesSubcommand(p *shell.Part) bool {
 	return len(words) > 2 && (len(words) == len(p.Words) || !isOption(words[2]))
 }
 
-// guarded reports whether a rule that denies or asks is about some of the
-// commands that begin with these words.
+// guarded reports whether a rule that denies or asks covers some of the commands
+// with this prefix.
 func (j *judge) guarded(words []string) bool {
 	return slices.ContainsFunc(j.index.tight, func(r *rule) bool {
 		return slices.ContainsFunc(r.prefixes, func(prefix []string) bool {
@@ -142,8 +143,8 @@ func (j *judge) guarded(words []string) bool {
 	})
 }
 
-// beginning returns the words that a part is remembered by. A program that is
-// named by a path is named so that it is found again.
+// beginning returns the words that a part is remembered by. A program given by a
+// path is named so that it is found again.
 func (j *judge) beginning(p *shell.Part) []string {
 	words := suggested(p)
 	if len(words) == 0 || j.begins(words, p) {

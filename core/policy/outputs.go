@@ -10,13 +10,13 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// writesBy says which words of a program may name what it writes. The files that
-// redirections and options such as sort -o write are parts of their own.
+// writesBy identifies the words of a program that may name its outputs. Files of
+// redirections and of options such as sort -o are separate parts.
 type writesBy int
 
 const (
-	byAny   writesBy = iota // any word: of a program that is not known too
-	byNone                  // it writes no file that an operand names
+	byAny   writesBy = iota // any word; also for an unknown program
+	byNone                  // no operand names an output
 	byLast                  // the last operand, or the value of -t
 	byFirst                 // the first operand
 )
@@ -25,7 +25,7 @@ const (
 type outputRow struct {
 	names string
 	by    writesBy
-	fills bool // it puts content into what it writes, so that a file that cannot be told asks
+	fills bool // it writes content, so that an unknown file requires approval
 }
 
 var outputRows = []outputRow{
@@ -42,10 +42,10 @@ var outputRows = []outputRow{
 	{names: "zip", by: byFirst},
 }
 
-// treeBringers are programs that bring whole directories to where they write.
+// treeBringers lists programs that write whole directory trees.
 var treeBringers = strings.Fields("cp gcp mv gmv ln gln install ginstall rsync scp ditto tar gtar bsdtar unzip 7z 7za cpio pax")
 
-// outputsOf gives the row of a program. The table is read once.
+// outputsOf returns the table by program. It is parsed once.
 var outputsOf = sync.OnceValue(func() map[string]*outputRow {
 	rows := map[string]*outputRow{}
 	for _, row := range outputRows {
@@ -56,8 +56,8 @@ var outputsOf = sync.OnceValue(func() map[string]*outputRow {
 	return rows
 })
 
-// gitReads are git's subcommands that write no file of the work tree which a word
-// names. What they write in .git by their nature is not meant here.
+// gitReads lists git's subcommands that write no file of the work tree named by a
+// word. Writing in .git does not count here.
 var gitReads = strings.Fields(`
 	add annotate blame branch cat-file check-attr check-ignore commit count-objects describe diff diff-files
 	diff-index diff-tree fetch for-each-ref fsck grep hash-object help log ls-files ls-remote ls-tree merge-base
@@ -65,19 +65,20 @@ var gitReads = strings.Fields(`
 	symbolic-ref tag update-index update-ref var verify-commit verify-tag version whatchanged write-tree
 `)
 
-// output is a word of a command that may name what it writes.
+// output is a word of a command that may name an output.
 type output struct {
-	word  int      // its place
+	word  int      // its index
 	named []string // the paths, as written
-	// spreads says that what lies in a directory is copied, whatever it is called, to
-	// what the word names.
+	// spreads states that the content of a directory, whatever its names, is
+	// copied to the named path.
 	spreads bool
-	fills   bool // what lies there is filled
-	lost    bool // and it cannot be told what it names
+	fills   bool // the files there are overwritten
+	lost    bool // and the path is unknown
 }
 
-// outputs lists the words of a part that may name what it writes; nil if it writes
-// no file that its words or its directory name. Words of what it runs are that part's.
+// outputs returns the words of a part that may name outputs; nil if neither its
+// words nor its directory name a written file. Words of a command that it runs
+// belong to that command's part.
 func (j *judge) outputs(i int) []output {
 	if j.outs == nil {
 		j.outs = make([]*[]output, len(j.parts))
@@ -95,7 +96,7 @@ func (j *judge) findOutputs(i int) []output {
 		return nil
 	}
 	words := p.Words
-	name := "" // it cannot be told
+	name := "" // unknown
 	if fixed(words[0]) {
 		name = programName(words[0].Text)
 	}
@@ -131,7 +132,7 @@ func (j *judge) findOutputs(i int) []output {
 	return o.list()
 }
 
-// ownWords counts the words of a part before the command that it runs.
+// ownWords returns the number of words of a part before the command that it runs.
 func (j *judge) ownWords(i int) int {
 	all := j.parts[i].Words
 	if !j.brings[i] {
@@ -145,7 +146,7 @@ func (j *judge) ownWords(i int) int {
 		if at := len(all) - len(child.Words); slices.EqualFunc(all[at:], child.Words, func(a, b shell.Word) bool { return a.Text == b.Text }) {
 			return at
 		}
-		for at := 1; at < len(all); at++ { // as xargs, which adds words
+		for at := 1; at < len(all); at++ { // like xargs, which adds words
 			if all[at].Text == child.Words[0].Text && at >= child.Own {
 				return at
 			}
@@ -154,7 +155,7 @@ func (j *judge) ownWords(i int) int {
 	return len(all)
 }
 
-// foundFor are the places that find looks for files in, to give them to the part.
+// foundFor returns the paths in which find searches files for the part.
 func (j *judge) foundFor(i int, row *outputRow) []output {
 	p := &j.parts[i]
 	if row.by == byLast || p.Parent < 0 || len(j.parts[p.Parent].Words) == 0 || !slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !w.Static }) {
@@ -179,8 +180,8 @@ func (j *judge) foundFor(i int, row *outputRow) []output {
 	return []output{{word: len(p.Words), named: named}}
 }
 
-// gitOperands is where the words behind git's subcommand begin, or -1 if none of
-// them is written.
+// gitOperands returns the index of the first word after git's subcommand, or -1
+// if there is none.
 func gitOperands(words []shell.Word) int {
 	for i := 1; i < len(words); i++ {
 		w := words[i]
@@ -206,8 +207,8 @@ func unpacks(w shell.Word) bool {
 		!long && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "x")
 }
 
-// gitOutput is the file of an option such as --output, which many of git's subcommands
-// have.
+// gitOutput returns the file of an option such as --output, which many of git's
+// subcommands have.
 func gitOutput(words []shell.Word) []output {
 	for i, w := range words {
 		if strings.HasPrefix(w.Text, "--out") {
@@ -217,7 +218,7 @@ func gitOutput(words []shell.Word) []output {
 	return nil
 }
 
-// packs reports whether tar makes or lists an archive.
+// packs reports whether tar creates or lists an archive.
 func packs(words []shell.Word) bool {
 	letters := strings.TrimLeft(words[1].Text, "-")
 	if strings.HasPrefix(words[1].Text, "--") {
@@ -235,9 +236,10 @@ func packs(words []shell.Word) bool {
 	return strings.ContainsAny(letters, "ctru") && !strings.Contains(letters, "x") && fixed(words[1])
 }
 
-// guardOutputs asks about a part that a rule allows and that may write a protected
-// path, or a file that cannot be told: no rule about a command is meant for these. A
-// rule that names the word is, and so is one about write_file that allows the path.
+// guardOutputs requires approval of a part that a rule allows and that may write
+// a protected path, or an unknown file: no rule about a command is meant for
+// these, except a rule that names the word, and one about write_file that allows
+// the path.
 func (j *judge) guardOutputs(i int, v *judged) {
 	outputs := j.outputs(i)
 	p := &j.parts[i]
@@ -291,13 +293,13 @@ func (j *judge) guardOutputs(i int, v *judged) {
 	}
 }
 
-// relativeNowhere reports whether paths count from a directory that cannot be told.
+// relativeNowhere reports whether paths are relative to an unknown directory.
 func (j *judge) relativeNowhere(p *shell.Part, named []string) bool {
 	return len(p.Dirs) == 0 && j.start != "" && slices.ContainsFunc(named, func(name string) bool { return mayBePath(name) && !filepath.IsAbs(name) })
 }
 
-// throughNewLink reports whether a place is, or lies beyond, a link that another part
-// of the line makes.
+// throughNewLink reports whether a path is, or contains, a link that another part
+// of the line creates.
 func (j *judge) throughNewLink(i int, place string) bool {
 	for k := range j.parts {
 		p := &j.parts[k]
@@ -306,7 +308,7 @@ func (j *judge) throughNewLink(i int, place string) bool {
 		}
 		for _, o := range j.outputs(k) {
 			if o.word != len(p.Words)-1 {
-				continue // what the link leads to
+				continue // the target of the link
 			}
 			for _, named := range o.named {
 				links, _ := j.places(p, named)
@@ -319,8 +321,8 @@ func (j *judge) throughNewLink(i int, place string) bool {
 	return false
 }
 
-// mostCovered counts the leading words of a part that a rule names which allows it,
-// of all such rules above the first that does not.
+// mostCovered returns the maximum number of a part's leading words named by a
+// rule that allows it, of all such rules above the first that does not.
 func (j *judge) mostCovered(i int, v *judged) int {
 	most := v.covers
 	for _, m := range j.covering(i, v) {
@@ -329,8 +331,8 @@ func (j *judge) mostCovered(i int, v *judged) int {
 	return most
 }
 
-// covering yields what names a part of each rule that allows it, above the first that
-// does not.
+// covering yields the prefixes and matches of each rule that allows a part, above
+// the first that does not.
 func (j *judge) covering(i int, v *judged) iter.Seq2[ref, match] {
 	return func(yield func(ref, match) bool) {
 		for at := v.rule; ; {
@@ -350,7 +352,8 @@ func (j *judge) covering(i int, v *judged) iter.Seq2[ref, match] {
 	}
 }
 
-// mayWrite lists where the words of the line's commands that may be outputs lie.
+// mayWrite returns the paths of the words of the line's commands that may be
+// outputs.
 func (j *judge) mayWrite() []string {
 	var paths []string
 	for i := range j.parts {
@@ -367,7 +370,7 @@ func (j *judge) mayWrite() []string {
 	return paths
 }
 
-// protectedName returns the row and the place of a path of a part.
+// protectedName returns the row and the location of a path of a part.
 func (j *judge) protectedName(p *shell.Part, named string) (*ProtectedPath, string) {
 	if !mayBePath(named) {
 		return nil, ""
@@ -405,7 +408,7 @@ func (j *judge) protectedDir(p *shell.Part) (*ProtectedPath, string) {
 	return nil, ""
 }
 
-// firstPlace is where a path of a part may lie.
+// firstPlace returns a possible location of a path of a part.
 func (j *judge) firstPlace(p *shell.Part, named string) string {
 	if places, ok := j.places(p, named); ok {
 		return places[0]

@@ -8,16 +8,16 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// outputList goes through the words of one part.
+// outputList collects the outputs among the words of one part.
 type outputList struct {
 	name  string
 	words []shell.Word
 	row   *outputRow
-	at    int // where to begin
+	at    int // the first index
 
 	operands []int
 	found    []output
-	into     bool // -t gave the destination
+	into     bool // -t set the destination
 }
 
 func (o *outputList) list() []output {
@@ -62,13 +62,14 @@ func (o *outputList) list() []output {
 	return o.found
 }
 
-// clones reports whether the first operand is copied to a directory that is called
-// like it.
+// clones reports whether the first operand is copied to a directory of the same
+// name.
 func (o *outputList) clones() bool {
 	return o.name == "git" && o.at > 1 && o.words[o.at-1].Text == "clone"
 }
 
-// option takes in an option, and returns how many of the next words are its value.
+// option processes an option, and returns how many of the next words are its
+// value.
 func (o *outputList) option(i int) int {
 	w := o.words[i]
 	if o.row.by != byLast {
@@ -85,7 +86,7 @@ func (o *outputList) option(i int) int {
 	case long && len(name) > 3 && (strings.HasPrefix("--target-directory", name) || strings.HasPrefix("--link", name) || strings.HasPrefix("--symbolic-link", name)),
 		!long && strings.ContainsAny(w.Text, "tls"):
 		links := long && !strings.HasPrefix("--target-directory", name) || !long && !strings.Contains(w.Text, "t")
-		if links { // what is linked is written through the link
+		if links { // writing through the link changes its target
 			row := *o.row
 			row.by = byAny
 			o.row = &row
@@ -107,7 +108,7 @@ func (o *outputList) option(i int) int {
 	return 0
 }
 
-// operandsFrom lists the words from one on that are no options.
+// operandsFrom returns the indexes of operands from a word on.
 func (o *outputList) operandsFrom(from int) []int {
 	operands := slices.Clone(o.operands)
 	for i := from; i < len(o.words); i++ {
@@ -118,7 +119,7 @@ func (o *outputList) operandsFrom(from int) []int {
 	return operands
 }
 
-// last adds the last operand, and what lies in it if it is a directory.
+// last adds the last operand, and the files in it if it is a directory.
 func (o *outputList) last() {
 	last := o.operands[len(o.operands)-1]
 	if o.into {
@@ -138,7 +139,7 @@ func (o *outputList) last() {
 		})
 }
 
-// joined adds the files that come to lie in a directory.
+// joined adds the files that are written to a directory.
 func (o *outputList) joined(into int, from []int) {
 	for _, i := range from {
 		name := path.Base(o.words[i].Text)
@@ -155,7 +156,7 @@ func (o *outputList) add(i int) {
 	if o.row.by == byAny && lost && len(o.operands) > 1 && i != o.operands[len(o.operands)-1] {
 		switch o.name {
 		case "mv", "gmv":
-			lost = false // what is moved
+			lost = false // the moved file
 		}
 	}
 	o.found = append(o.found, output{word: i, named: pathsIn(w), fills: o.row.fills, lost: lost})
@@ -166,26 +167,26 @@ func (o *outputList) addPath(i int, path string, w shell.Word) {
 	o.found = append(o.found, output{word: i, named: []string{unquoted(path)}, lost: lost})
 }
 
-// leavesOut reports whether an option names what a program leaves alone.
+// leavesOut reports whether an option names excluded files.
 func leavesOut(option string) bool {
 	name, _, _ := strings.Cut(option, "=")
 	return strings.Contains(name, "exclude") || strings.Contains(name, "ignore")
 }
 
-// readsValue reports whether an option names a file that is read.
+// readsValue reports whether an option names an input file.
 func readsValue(option string) bool {
 	name, _, _ := strings.Cut(option, "=")
 	return name == "--env-file"
 }
 
-// pathsIn lists the paths that a word may name: itself, and what stands in it
-// behind an option's name or a separator.
+// pathsIn returns the paths that a word may name: itself, and text after an
+// option's name or a separator.
 func pathsIn(w shell.Word) []string {
 	values := []string{w.Text}
 	if !w.Static {
 		values = append(values, unquoted(w.Text))
 		values = append(values, w.Candidates...)
-		if strings.Contains(w.Text, "rev-parse") && (strings.Contains(w.Text, "git-dir") || strings.Contains(w.Text, "git-path") || strings.Contains(w.Text, "git-common-dir")) { // as $(git rev-parse --git-dir)/config
+		if strings.Contains(w.Text, "rev-parse") && (strings.Contains(w.Text, "git-dir") || strings.Contains(w.Text, "git-path") || strings.Contains(w.Text, "git-common-dir")) { // for example $(git rev-parse --git-dir)/config
 			values = append(values, ".git")
 		}
 	}
@@ -204,6 +205,7 @@ func pathsIn(w shell.Word) []string {
 	return paths
 }
 
-// unquoted is a word as written, without quotes: not what bash reads, but a further
-// guess at what a word names that bash alone knows. It only adds paths to protect.
+// unquoted returns a word as written, without quotes: not as bash reads it, but
+// as an additional guess at the path of a word that only bash can expand. It only
+// adds paths to protect.
 func unquoted(s string) string { return strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(s) }

@@ -32,8 +32,8 @@ func (j *judge) run(i int) judged {
 	return v
 }
 
-// openRule returns the first rule about what is confined that would allow a part, had
-// what confines it no gap; nil if there is none.
+// openRule returns the first rule about confined commands that would allow a part
+// if the confinement were complete; nil if there is none.
 func (j *judge) openRule(i int) *rule {
 	for _, r := range j.index.general {
 		if r.open(j.call) && j.meets(ref{rule: r}, i).sure == yes {
@@ -48,8 +48,8 @@ func (j *judge) openRule(i int) *rule {
 	return nil
 }
 
-// walkPart finds the rule from a position on that decides about a part. covers
-// counts the part's leading words that a rule that allows names.
+// walkPart finds the rule, from a position on, that decides about a part. covers
+// is the number of the part's leading words that an allowing rule names.
 func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 	p := &j.parts[i]
 	cover, covered := j.cover(p)
@@ -85,7 +85,7 @@ func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 	}
 }
 
-// meets matches a rule that holds against a part.
+// meets matches a rule with met conditions against a part.
 func (j *judge) meets(r ref, i int) match {
 	m := match{rule: r.rule, says: r.says}
 	m.sure, m.words = j.matchRef(r, i)
@@ -104,12 +104,12 @@ func (j *judge) meets(r ref, i int) match {
 	return m
 }
 
-// guessed reports whether the part is only what something of the line may turn
-// out to be.
+// guessed reports whether the part is only a possible expansion of something in
+// the line.
 func guessed(p *shell.Part) bool { return p.Kind != shell.Unknown && p.Reason != "" }
 
-// cover returns the rule that allowed the part's parent and names this part
-// too, with the number of this part's words that it names.
+// cover returns the rule that allowed the part's parent and names this part too,
+// with the number of this part's words that it names.
 func (j *judge) cover(p *shell.Part) (*rule, int) {
 	if p.Parent < 0 {
 		return nil, 0
@@ -121,8 +121,8 @@ func (j *judge) cover(p *shell.Part) (*rule, int) {
 	return parent.rule, parent.covers - p.Own
 }
 
-// relevant lists the rules with a command prefix, or with a pattern that
-// tightens, that may be about a part, in effective order.
+// relevant returns the rules with a command prefix, or with a pattern that
+// tightens, that may apply to a part, in effective order.
 func (j *judge) relevant(i int) []ref {
 	refs := j.prefixed(i)
 	patterned := j.patterned(i)
@@ -137,7 +137,7 @@ func (j *judge) relevant(i int) []ref {
 	return refs
 }
 
-// prefixed lists the rules with a command prefix that may be about a part.
+// prefixed returns the rules with a command prefix that may apply to a part.
 func (j *judge) prefixed(i int) []ref {
 	p := &j.parts[i]
 	var refs []ref
@@ -161,7 +161,7 @@ func (j *judge) prefixed(i int) []ref {
 }
 
 // furtherOn appends the rules that would tighten a command that an unknown
-// program may run, as in: foo rm -rf x. They never match for sure.
+// program may run, as in: foo rm -rf x. Their matches are never certain.
 func (j *judge) furtherOn(refs []ref, words []shell.Word) []ref {
 	add := func(rest []shell.Word) {
 		for _, r := range j.index.byProgram[family(rest[0].Text)] {
@@ -190,8 +190,8 @@ func (j *judge) furtherOn(refs []ref, words []shell.Word) []ref {
 	return refs
 }
 
-// tightestRule returns the highest rule in force with a command prefix that
-// tightens: the one that might be meant where nobody can tell what runs.
+// tightestRule returns the highest rule with a command prefix that tightens: it
+// may apply to a command that cannot be determined.
 func (j *judge) tightestRule() *rule {
 	if !j.looked {
 		j.looked = true

@@ -8,8 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// matchRef matches a rule that holds against a part. n counts the part's
-// leading words that the rule names.
+// matchRef matches a rule with met conditions against a part. n is the number of
+// the part's leading words that the rule names.
 func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 	p := &j.parts[i]
 	switch {
@@ -41,9 +41,9 @@ func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 	return yes, 0
 }
 
-// isOther reports whether a part is a command that none of the rule's prefixes
-// allows for. Commands of the shell that change nothing outside of it, and those
-// that only run what is judged beside them, are none.
+// isOther reports whether a part is a command without any of the rule's prefixes.
+// Builtin commands of the shell that change nothing outside of it, and commands
+// that only run separate parts, do not count.
 func (j *judge) isOther(r *rule, i int) tri {
 	p := &j.parts[i]
 	switch {
@@ -55,10 +55,10 @@ func (j *judge) isOther(r *rule, i int) tri {
 	return yes
 }
 
-// begins reports whether a part begins with the words of a rule that allows:
-// exactly these, and the program that the rule means. Options that change
-// nothing about what the program does may stand behind the program, and one that has
-// it run in another directory of the workspace, as a cd before it might.
+// begins reports whether a part begins with the prefix of an allowing rule:
+// exactly its words, and the same program. The program may be followed by options
+// that do not change its effect, and by one that sets its working directory
+// within the workspace, as a cd before it might.
 func (j *judge) begins(prefix []string, p *shell.Part) bool {
 	if len(p.Words) < len(prefix) || !fixed(p.Words[0]) || !j.sameProgram(prefix[0], p) {
 		return false
@@ -85,9 +85,9 @@ func (j *judge) begins(prefix []string, p *shell.Part) bool {
 	return true
 }
 
-// movesInside reports whether a part's words begin with the option, and its value, that
-// has the program run in another directory, which lies in the workspace and is no
-// protected path.
+// movesInside reports whether a part's words begin with the option, and its
+// value, that sets the program's working directory, and that directory lies in
+// the workspace and is not a protected path.
 func (j *judge) movesInside(p *shell.Part, words []shell.Word) bool {
 	dir, ok := movedTo(p, words)
 	if !ok {
@@ -100,8 +100,8 @@ func (j *judge) movesInside(p *shell.Part, words []shell.Word) bool {
 	return !slices.ContainsFunc(places, func(path string) bool { return !j.inside(path) })
 }
 
-// movedTo returns the directory that the first two of a command's words have its
-// program run in.
+// movedTo returns the working directory that the first two of a command's words
+// set.
 func movedTo(p *shell.Part, words []shell.Word) (dir string, ok bool) {
 	moves := habitsOf[programName(p.Words[0].Text)].moves
 	if moves == "" || len(words) < 2 || words[0].Text != moves || !fixed(words[1]) {
@@ -110,12 +110,13 @@ func movedTo(p *shell.Part, words []shell.Word) (dir string, ok bool) {
 	return words[1].Text, true
 }
 
-// systemFolders are where a program is the one that its bare name means.
+// systemFolders lists the directories in which a program is the one of its bare
+// name.
 var systemFolders = []string{"/usr/local/bin/", "/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/"}
 
-// sameProgram reports whether the part's program is the one that a rule that
-// allows names: by the same bare name, by that name in a directory of the system,
-// or by a path that leads to the same file from where each counts.
+// sameProgram reports whether the part's program is the one that an allowing rule
+// names: by the same bare name, by that name in a directory of the system, or by
+// a path to the same file.
 func (j *judge) sameProgram(want string, p *shell.Part) bool {
 	word := p.Words[0].Text
 	if !strings.Contains(want, "/") {
@@ -148,12 +149,12 @@ func (j *judge) sameProgram(want string, p *shell.Part) bool {
 	return true
 }
 
-// exactCommand is the ArgsPattern of exactly one command.
+// exactCommand returns the ArgsPattern of exactly one command.
 func exactCommand(text string) string { return exactArg("command", text) }
 
-// matchText matches a rule with a pattern against a part. One that allows is
-// searched in the text of the part alone. One that tightens is searched in the
-// line as it stands, and in all spellings of the part; see [judge.spelled].
+// matchText matches a rule with a pattern against a part. An allowing one is
+// searched in the text of the part only. One that tightens is searched in the
+// unparsed line, and in all spellings of the part; see [judge.spelled].
 func (j *judge) matchText(r *rule, i int) tri {
 	p := &j.parts[i]
 	if !r.tightens {
@@ -186,8 +187,8 @@ func (j *judge) matchText(r *rule, i int) tri {
 	return result
 }
 
-// matchLine searches the pattern of a rule that tightens in the whole line as it
-// is spelled.
+// matchLine searches the pattern of a rule that tightens in the whole unparsed
+// line.
 func (j *judge) matchLine(r *rule) bool {
 	if found, known := j.lines[r]; known {
 		return found
@@ -205,7 +206,7 @@ func (j *judge) matchLine(r *rule) bool {
 	return found
 }
 
-// searchAll searches a rule in doubtful spellings of a part.
+// searchAll searches a rule's pattern in uncertain spellings of a part.
 func (j *judge) searchAll(r *rule, i int, all []spelling) tri {
 	for _, s := range all {
 		if j.search(r, i, s) != no {
@@ -231,7 +232,7 @@ func (j *judge) search(r *rule, i int, s spelling) tri {
 }
 
 // searchHoles reports whether the pattern of a rule that tightens matches a
-// spelling, or may do so.
+// spelling, or may match it.
 func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 	if !s.holes {
 		return j.searchText(r, s.text)
@@ -266,7 +267,7 @@ func mayLead(lead, text string) bool {
 	return strings.HasPrefix(text, lead)
 }
 
-// programEnd returns where a command's program ends if its subcommand is known,
+// programEnd returns the end of a command's program if its subcommand is known,
 // and 0 otherwise.
 func programEnd(command string) int {
 	words := strings.Fields(command)
@@ -282,14 +283,14 @@ func programEnd(command string) int {
 	return strings.Index(command, words[0]) + len(words[0])
 }
 
-// mayTakeOptions reports whether a word of a part that is not known may come out
-// as an option of the program.
+// mayTakeOptions reports whether an unknown word of a part may expand to an
+// option of the program.
 func (j *judge) mayTakeOptions(i int) bool {
 	return slices.ContainsFunc(j.parts, func(p shell.Part) bool { return p.Option && p.Parent == i })
 }
 
-// shortens reports whether a text with a long option in the place of the
-// beginning of it, which programs take for the whole, is one that is found.
+// shortens reports whether a pattern is found in a text with an abbreviated long
+// option, which programs accept, replaced by the complete one.
 func (l *traits) shortens(text string, found func(string) bool) bool {
 	if len(l.longs) == 0 || !strings.Contains(text, " --") {
 		return false
@@ -307,8 +308,8 @@ func (l *traits) shortens(text string, found func(string) bool) bool {
 	return false
 }
 
-// searchText searches a rule's pattern in the call's arguments with another
-// command in them. A commandRegex is searched from the start of the command.
+// searchText searches a rule's pattern in the call's arguments with the command
+// replaced. A commandRegex is searched from the start of the command.
 func (j *judge) searchText(r *rule, text string) bool {
 	if r.tightens && !r.traits.escaping && !strings.Contains(text, r.traits.must) {
 		return false
@@ -329,8 +330,8 @@ func (j *judge) searchText(r *rule, text string) bool {
 	return j.texts.match(re, r.tightens)
 }
 
-// frame returns the command as the arguments have it, and what stands before
-// and behind it there.
+// frame returns the command as encoded in the arguments, and the text before and
+// after it there.
 func (j *judge) frame(command string) (before, text, after string) {
 	const mark = "\U000F0010"
 	texts := j.args.command(mark)
@@ -343,8 +344,7 @@ func (j *judge) frame(command string) (before, text, after string) {
 	return before, quoted[1 : len(quoted)-1], after
 }
 
-// explainPart says why a part's verdict is what it is, and what would change
-// it.
+// explainPart explains a part's verdict, and what would change it.
 func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	r := v.decisive()
 	text := abridged(p.Text)

@@ -10,16 +10,15 @@ import (
 	"unicode"
 )
 
-// maxPattern bounds a rule's regular expression, in bytes.
+// maxPattern is the maximum number of bytes of a rule's regular expression.
 const maxPattern = 2048
 
-// explosive finds a quantified group with a quantifier inside. Our regular
-// expressions take time linear in the text whatever they are; rules are
-// shared with engines where such a one does not.
+// explosive matches a quantified group that contains a quantifier. RE2 takes
+// linear time for any expression, but rules are shared with engines that do not.
 var explosive = regexp.MustCompile(`\([^)]*[*+?{].*\)[*+?{]`)
 
-// compilePattern compiles a rule's regular expression. The error is a clause
-// for the rule's author.
+// compilePattern compiles a rule's regular expression. The error is a clause for
+// the rule's author.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > maxPattern {
 		return nil, fmt.Errorf("it is %d bytes long; at most %d are read", len(pattern), maxPattern)
@@ -46,25 +45,25 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return nil, err
 }
 
-// traits are what is known of a pattern before it is searched.
+// traits are properties of a pattern that allow skipping a search.
 type traits struct {
 	machine  *machine
-	must     string   // text that each match holds; "" if none is known
-	lead     string   // text that each match begins with; "" if none is known
-	musts    []string // texts with letters or digits that each match holds
-	closed   bool     // it spells no letters and digits but those
-	names    []string // letters and digits in a row that each match holds
-	dashes   bool     // it speaks of options
-	longs    []string // the long options that it spells
-	pieces   []string // what it spells, in small letters
-	indexed  bool     // each match holds one of them
-	escaping bool     // it may speak of the arguments' JSON
+	must     string   // text contained in each match; "" if none is known
+	lead     string   // text at the beginning of each match; "" if none is known
+	musts    []string // texts with letters or digits contained in each match
+	closed   bool     // it contains no other letters and digits
+	names    []string // sequences of letters and digits contained in each match
+	dashes   bool     // it may match options
+	longs    []string // the long options that it contains
+	pieces   []string // its literal texts, in lower case
+	indexed  bool     // each match contains one of them
+	escaping bool     // it may match the JSON syntax of the arguments
 }
 
-// longOption finds the long options that a pattern spells.
+// longOption matches the long options in a pattern.
 var longOption = regexp.MustCompile(`--[a-z][a-z-]+`)
 
-// traitsOf returns those of a pattern that compiles.
+// traitsOf returns the traits of a valid pattern.
 func traitsOf(pattern string) traits {
 	l := traits{machine: newMachine(pattern), dashes: strings.Contains(pattern, "-"), longs: longOption.FindAllString(pattern, -1),
 		escaping: strings.ContainsAny(pattern, `"`) || strings.Contains(pattern, `\\`) || strings.Contains(pattern, "x00")}
@@ -89,7 +88,7 @@ func traitsOf(pattern string) traits {
 	return l
 }
 
-// mustHold returns texts that each match of an expression holds.
+// mustHold returns texts contained in each match of an expression.
 func mustHold(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -110,8 +109,8 @@ func mustHold(re *syntax.Regexp) []string {
 
 func isNamed(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
-// spellsNoMore reports whether an expression spells no letters and digits but those
-// that mustHold returns. held says that each match holds one of it.
+// spellsNoMore reports whether an expression contains no letters and digits but
+// those that mustHold returns. held states that each match contains one of them.
 func spellsNoMore(re *syntax.Regexp, held bool) bool {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -129,8 +128,8 @@ func spellsNoMore(re *syntax.Regexp, held bool) bool {
 	return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !spellsNoMore(sub, held) })
 }
 
-// touches reports whether the pieces between the holes of a text may give a letter or
-// digit of what the pattern spells, without which its machine finds nothing.
+// touches reports whether the text between the holes may supply a letter or digit
+// that the pattern contains; its machine finds nothing otherwise.
 func (l *traits) touches(known []string) bool {
 	if !l.closed {
 		return true
@@ -140,8 +139,8 @@ func (l *traits) touches(known []string) bool {
 	})
 }
 
-// completes reports whether the beginning or the end of a piece that stands beside a
-// hole is a part of must that has a letter or digit.
+// completes reports whether the beginning or the end of a piece next to a hole is
+// a part of must with a letter or digit.
 func completes(piece, must string) bool {
 	for i := range must {
 		begins, ends := commonPrefix(piece, must[i:]), must[:i]
@@ -165,7 +164,7 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// leads returns the text that each match of an expression begins with.
+// leads returns the text at the beginning of each match of an expression.
 func leads(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:

@@ -11,21 +11,21 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// patternIndex finds the rules with a pattern that may match a text, by pieces
-// that the pattern spells. It does not change once all rules are added.
+// patternIndex finds the rules with a pattern that may match a text, by literal
+// pieces of the pattern. It is immutable once all rules are added.
 type patternIndex struct {
 	rules   []*rule // all that tighten, in effective order
-	always  []*rule // whose patterns may match a text with none of their pieces
-	options []*rule // that spell nothing but options
+	always  []*rule // whose patterns may match a text without any of their pieces
+	options []*rule // whose patterns contain only options
 	begins  [1 << 10]uint64
 	pieces  map[string][]*rule // by each piece, or the beginning of a long one
 	lengths []int              // of the keys of pieces
-	edged   sync.Once          // the following are made for the first text with a hole
+	edged   sync.Once          // the following fields are computed for the first text with a hole
 	starts  map[string][]*rule // by each beginning of a piece
 	ends    map[string][]*rule // by each end of a piece
 }
 
-// add adds a rule; rules come in effective order.
+// add adds a rule; rules are added in effective order.
 func (x *patternIndex) add(r *rule) {
 	if x.pieces == nil {
 		x.pieces = map[string][]*rule{}
@@ -53,10 +53,11 @@ func (x *patternIndex) add(r *rule) {
 	}
 }
 
-// longestEdge bounds the beginnings and ends of pieces, in bytes.
+// longestEdge is the maximum length of the beginnings and ends of pieces, in
+// bytes.
 const longestEdge = 32
 
-// edges makes the beginnings and ends of pieces.
+// edges computes the beginnings and ends of pieces.
 func (x *patternIndex) edges() {
 	x.starts, x.ends = map[string][]*rule{}, map[string][]*rule{}
 	for _, r := range x.rules {
@@ -80,10 +81,10 @@ func bucket(two string) uint { return uint(two[0])<<8 | uint(two[1]) }
 // found collects rules.
 type found struct {
 	rules []*rule
-	seen  map[*rule]bool // of many
+	seen  map[*rule]bool // only for many
 }
 
-// fewRules are found without a map.
+// fewRules is the maximum number of rules collected without a map.
 const fewRules = 16
 
 func (f *found) add(rules ...*rule) {
@@ -104,7 +105,7 @@ func (f *found) add(rules ...*rule) {
 	}
 }
 
-// search adds the rules that spell a piece of a text, or one that a hole in it
+// search adds the rules with a piece that a text contains, or that a hole in it
 // may complete.
 func (x *patternIndex) search(f *found, text string) {
 	text = strings.ToLower(text)
@@ -137,12 +138,12 @@ func (x *patternIndex) search(f *found, text string) {
 	}
 }
 
-// piecesOf returns what an expression spells, in small letters, and whether each
-// match of it holds one of that.
+// piecesOf returns the literal texts of an expression, in lower case, and whether
+// each match contains one of them.
 func piecesOf(re *syntax.Regexp) (pieces []string, sure bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
-		// Quotes and the key of the command are of the arguments' JSON.
+		// Quotes and the key of the command belong to the JSON of the arguments.
 		pieces = strings.FieldsFunc(strings.ToLower(string(re.Rune)), func(c rune) bool { return c <= ' ' || c == '"' || c == ':' })
 		pieces = slices.DeleteFunc(pieces, func(p string) bool { return p == "command" })
 		return pieces, slices.ContainsFunc(pieces, func(p string) bool { return len(p) > 1 })
@@ -178,8 +179,8 @@ func piecesOf(re *syntax.Regexp) (pieces []string, sure bool) {
 	return pieces, sure
 }
 
-// patterned returns the rules with a pattern that tightens which may be about a
-// part, in effective order.
+// patterned returns the rules with a pattern that tightens and that may apply to
+// a part, in effective order.
 func (j *judge) patterned(i int) []ref {
 	x := &j.index.patterns
 	if len(x.rules) == 0 {
@@ -203,8 +204,8 @@ func (j *judge) patterned(i int) []ref {
 		refs = append(refs, ref{rule: r})
 	}
 	if !p.Option && p.Kind != shell.Write && (p.Kind == shell.Unknown || len(p.Words) > 0 && !fixed(p.Words[0])) {
-		// Any of them may be about it. The highest that asks and the highest
-		// that denies stand for the others.
+		// Any of them may apply. The highest that asks and the highest that
+		// denies represent the others.
 		deny := false
 		for _, r := range x.rules {
 			if deny = r.Decision == Deny; r.holds(j.call) && (deny || len(refs) == len(f.rules)) {
@@ -219,13 +220,13 @@ func (j *judge) patterned(i int) []ref {
 	return refs
 }
 
-// hasLong reports whether a part has a long option, which may be short for one.
+// hasLong reports whether a part has a long option, which may be abbreviated.
 func hasLong(p *shell.Part) bool {
 	return slices.ContainsFunc(p.Words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--") && len(w.Text) > 3 })
 }
 
-// patternsOfLine returns the rules that may be about the line as it stands, or
-// about other arguments of the call.
+// patternsOfLine returns the rules that may apply to the unparsed line, or to
+// other arguments of the call.
 func (j *judge) patternsOfLine() []*rule {
 	if j.lineFound == nil {
 		var f found

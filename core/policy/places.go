@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// joined returns path as it counts from a directory, cleaned.
+// joined returns path resolved against a directory, cleaned.
 func joined(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -15,7 +15,7 @@ func joined(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// root is the directory that paths in rules count from; "" if nobody knows.
+// root returns the directory that paths in rules are relative to; "" if unknown.
 func (j *judge) root() string {
 	if len(j.call.Roots) > 0 {
 		return j.call.Roots[0]
@@ -23,8 +23,8 @@ func (j *judge) root() string {
 	return j.call.Dir
 }
 
-// places lists where a path of a part may lie, absolute; false if it cannot be
-// told. A path that begins with ~ lies where nobody here knows.
+// places returns the possible absolute locations of a path of a part; false if
+// they are unknown, as for a path that begins with ~.
 func (j *judge) places(p *shell.Part, path string) ([]string, bool) {
 	if path == "" || strings.HasPrefix(path, "~") {
 		return nil, false
@@ -42,9 +42,9 @@ func (j *judge) places(p *shell.Part, path string) ([]string, bool) {
 	return places, len(places) > 0
 }
 
-// opened lists where a path of a part may lie that the system follows, as that
-// of a file or a program; false if it cannot be told. Other than for cd, .. is
-// the parent of where the directory before it leads.
+// opened returns the possible locations of a path of a part that the system
+// resolves, such as that of a file or a program; false if they are unknown.
+// Unlike for cd, .. is the parent of the target of the directory before it.
 func (j *judge) opened(p *shell.Part, path string) ([]string, bool) {
 	for _, folder := range j.left(p, path) {
 		if j.call.seen(folder) != folder {
@@ -54,7 +54,8 @@ func (j *judge) opened(p *shell.Part, path string) ([]string, bool) {
 	return j.places(p, path)
 }
 
-// left lists the absolute directories that a path of a part leaves by .. again.
+// left returns the absolute directories that a path of a part leaves again
+// through "..".
 func (j *judge) left(p *shell.Part, path string) []string {
 	if !strings.Contains(path, "..") {
 		return nil
@@ -76,13 +77,14 @@ func (j *judge) left(p *shell.Part, path string) []string {
 	return left
 }
 
-// inside reports whether an absolute path lies in the workspace, by its text
-// and by where it leads.
+// inside reports whether an absolute path lies in the workspace, by its text and
+// by its target.
 func (j *judge) inside(path string) bool {
 	return j.within(path, false) && j.within(j.call.follow(path), true)
 }
 
-// within reports whether a path lies in a workspace directory, or where one leads.
+// within reports whether a path lies in a workspace directory or, with real, in
+// the target of one.
 func (j *judge) within(path string, real bool) bool {
 	roots := j.call.Roots
 	if len(roots) == 0 && j.call.Dir != "" {
@@ -103,8 +105,9 @@ func beneath(root, path string) bool {
 	return ok && (rest == "" || rest[0] == filepath.Separator || root[len(root)-1] == filepath.Separator)
 }
 
-// stays reports whether a command of the shell's own keeps inside the
-// workspace: a change of directory does if its target is known and lies there.
+// stays reports whether a builtin command of the shell has no effect outside of
+// the workspace: a change of directory does not if its target is known and lies
+// there.
 func (j *judge) stays(p *shell.Part) bool {
 	target, moves := destination(p)
 	if !moves {
@@ -122,7 +125,7 @@ func (j *judge) stays(p *shell.Part) bool {
 	return true
 }
 
-// destination returns where cd, pushd or popd goes, "" if it cannot be told. It
+// destination returns the target of cd, pushd or popd, "" if it is unknown. It
 // reports whether the part changes the directory at all.
 func destination(p *shell.Part) (string, bool) {
 	if len(p.Words) == 0 {
@@ -149,10 +152,10 @@ func destination(p *shell.Part) (string, bool) {
 	return words[0].Text, true
 }
 
-// Paths lists the absolute cleaned paths that [Engine.Decide] wants
-// Call.RealPaths of: what a rule's pattern or plan mode may be about, the
-// targets of redirections, and directories that a command line goes to. For most
-// calls there are none.
+// Paths returns the absolute cleaned paths whose Call.RealPaths [Engine.Decide]
+// requires: those to which a rule's pattern or plan mode may apply, the targets
+// of redirections, and directories that a command line changes to. For most calls
+// there are none.
 func (e *Engine) Paths(c Call) []string {
 	s := e.now.Load()
 	t := &trial{snapshot: s, call: &c}
@@ -200,7 +203,8 @@ func (e *Engine) Paths(c Call) []string {
 	return unique(paths)
 }
 
-// targets lists where the file of a Write may lie; false if it cannot be told.
+// targets returns the possible locations of the file of a Write; false if they
+// are unknown.
 func (j *judge) targets(p *shell.Part) ([]string, bool) {
 	if !fixed(p.Path) {
 		return nil, false
@@ -208,8 +212,8 @@ func (j *judge) targets(p *shell.Part) ([]string, bool) {
 	return j.opened(p, p.Path.Text)
 }
 
-// visited lists what the line writes and where it goes, with the workspace
-// directories that these are compared with.
+// visited returns the files that the line writes and the directories it changes
+// to, with the workspace directories to compare them with.
 func (j *judge) visited() []string {
 	var paths []string
 	for i := range j.parts {
@@ -247,7 +251,7 @@ func (j *judge) visited() []string {
 	return append(paths, j.call.Roots...)
 }
 
-// unique returns the strings once each, in order.
+// unique returns the distinct strings, in order.
 func unique(all []string) []string {
 	seen := make(map[string]bool, len(all))
 	kept := all[:0]

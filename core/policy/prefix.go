@@ -7,12 +7,12 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// tightMatch matches the command prefix of a rule that denies or asks against
-// the words of a command. Unlike one that allows, it means the program by
-// whatever path, its options wherever they stand and however they are joined,
-// and its other words in their order between them: rm -rf is also /bin/rm x
-// -f -r, and git push is also git -C dir push. Where a word of the command is
-// not fixed, or may be the value of an option that nobody knows, it may match.
+// tightMatch matches the command prefix of a rule that denies or asks against the
+// words of a command. Unlike one that allows, it matches the program by any path,
+// its options in any position and combination, and its other words in their order
+// between them: rm -rf also matches /bin/rm x -f -r, and git push also git -C dir
+// push. A word of the command that is not fixed, or that may be the value of an
+// unknown option, may match.
 func tightMatch(prefix []string, words []shell.Word) tri {
 	if len(words) == 0 {
 		return no
@@ -32,15 +32,15 @@ func tightMatch(prefix []string, words []shell.Word) tri {
 	return min(m.certain, m.positionals(), m.options())
 }
 
-// matcher compares what follows the program.
+// matcher compares the words after the program.
 type matcher struct {
 	habits     habits
-	wantNames  []string // words that are no options, in order
+	wantNames  []string // operands, in order
 	wantOption []string
 	certain    tri
 
 	matched  int  // of wantNames
-	missed   bool // the next of wantNames stands elsewhere, or nowhere
+	missed   bool // the next of wantNames is elsewhere, or missing
 	open     bool // words that are not fixed may be the next of wantNames
 	ended    bool // -- was seen
 	swallows swallow
@@ -49,7 +49,7 @@ type matcher struct {
 	loose    bool     // a word that is not fixed may be an option
 }
 
-// swallow says whether an option takes the next word as its value.
+// swallow describes whether an option takes the next word as its value.
 type swallow int
 
 const (
@@ -58,7 +58,7 @@ const (
 	swallowsNext
 )
 
-// want reads the rule's words after the program.
+// want parses the rule's words after the program.
 func (m *matcher) want(words []string) {
 	ended := false
 	for _, w := range words {
@@ -75,7 +75,7 @@ func (m *matcher) want(words []string) {
 
 func isOption(w string) bool { return len(w) > 1 && w[0] == '-' }
 
-// take reads one word of the command.
+// take processes one word of the command.
 func (m *matcher) take(w shell.Word) {
 	swallows := m.swallows
 	m.swallows = swallowsNone
@@ -103,13 +103,13 @@ func (m *matcher) take(w shell.Word) {
 	case w.Text == m.wantNames[m.matched]:
 		m.matched++
 	case swallows == swallowsMaybe:
-		m.certain = min(m.certain, maybe) // it is a value, or not
+		m.certain = min(m.certain, maybe) // it may be a value
 	case !m.open:
 		m.missed = true
 	}
 }
 
-// refspec reads a word behind git push: +branch forces, and :branch deletes.
+// refspec processes a word after git push: +branch forces, and :branch deletes.
 func (m *matcher) refspec(w string) {
 	switch {
 	case !m.habits.refspecs || m.matched == 0 || m.wantNames[0] != "push":
@@ -120,14 +120,14 @@ func (m *matcher) refspec(w string) {
 	}
 }
 
-// abbreviated reports whether a word may be the beginning of the next of
-// wantNames, for a program that takes that for the whole.
+// abbreviated reports whether a word may be an abbreviation of the next of
+// wantNames, for a program that accepts abbreviations.
 func (m *matcher) abbreviated(w string) bool {
 	want := m.wantNames[m.matched]
 	return m.matched == 0 && m.habits.shortens != nil && w != want && strings.HasPrefix(want, w) && !slices.Contains(m.habits.shortens, w)
 }
 
-// takeLoose reads a word that may be several things.
+// takeLoose processes an ambiguous word.
 func (m *matcher) takeLoose(w shell.Word, swallows swallow) {
 	start, whole := startOf(w)
 	if !m.ended && (start == "" || !whole || start[0] == '-') {
@@ -145,8 +145,8 @@ func (m *matcher) takeLoose(w shell.Word, swallows swallow) {
 	}
 }
 
-// startOf returns the characters that the word surely begins with. whole says
-// that it is one word whatever it turns out to be.
+// startOf returns the known prefix of the word. whole states that it expands to
+// one word in any case.
 func startOf(w shell.Word) (start string, whole bool) {
 	text := w.Text
 	if len(text) > 1 && text[0] == '"' && strings.IndexByte(text[1:], '"') == len(text)-2 {
@@ -161,7 +161,7 @@ func startOf(w shell.Word) (start string, whole bool) {
 	return text[:end], whole
 }
 
-// option reads an option of the command.
+// option processes an option of the command.
 func (m *matcher) option(w string) {
 	m.long = append(m.long, w)
 	if !strings.HasPrefix(w, "--") && !m.habits.singleDash {
@@ -176,7 +176,7 @@ func (m *matcher) option(w string) {
 	}
 }
 
-// positionals tells whether the words that are no options match.
+// positionals reports whether the operands match.
 func (m *matcher) positionals() tri {
 	switch {
 	case m.matched == len(m.wantNames):
@@ -187,7 +187,7 @@ func (m *matcher) positionals() tri {
 	return no
 }
 
-// options tells whether all options that the rule wants are there.
+// options reports whether the command has all options of the rule.
 func (m *matcher) options() tri {
 	result := yes
 	for _, want := range m.wantOption {
@@ -200,7 +200,7 @@ func (m *matcher) options() tri {
 	return result
 }
 
-// has tells whether the command has an option, by itself, with a value, joined
+// has reports whether the command has an option, alone, with a value, combined
 // with others, or by its other name.
 func (m *matcher) has(want string) tri {
 	result := no
@@ -210,7 +210,7 @@ func (m *matcher) has(want string) tri {
 		case w == want || name == want:
 			return yes
 		case len(name) > 3 && strings.HasPrefix(want, name) && strings.HasPrefix(name, "--"):
-			result = maybe // programs take the beginning of a long option for it
+			result = maybe // programs accept abbreviations of long options
 		}
 	}
 	if strings.HasPrefix(want, "--") {
@@ -232,8 +232,8 @@ func (m *matcher) has(want string) tri {
 	return yes
 }
 
-// letter reports whether the command has a short option, or a long one that is
-// the same.
+// letter reports whether the command has a short option, or the equivalent long
+// one.
 func (m *matcher) letter(letter rune) bool {
 	if strings.ContainsRune(m.letters, letter) {
 		return true

@@ -7,25 +7,25 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// habits is how a program reads its words, as far as rules need to know.
+// habits describes how a program parses its words, as far as rules require.
 type habits struct {
 	// valued are the options before the subcommand that take the next word as
-	// their value; nil if it is not known which do.
+	// their value; nil if they are unknown.
 	valued     []string
-	idle       []string        // options that change nothing but how it prints
-	moves      string          // the option that names the directory to run in
+	idle       []string        // options that affect only its output
+	moves      string          // the option that sets the working directory
 	singleDash bool            // -name is one option, not four
 	long       map[rune]string // short options and their long names
-	toolchain  bool            // +NAME may stand before the subcommand
-	refspecs   bool            // what push pushes may say that it forces or deletes
-	// shortens are subcommands that are no beginning of another one, of a program
-	// that takes the beginning of a subcommand for it; nil: it does not.
+	toolchain  bool            // +NAME may precede the subcommand
+	refspecs   bool            // arguments of push may force or delete
+	// shortens are subcommands that are not a prefix of another one, of a program
+	// that accepts abbreviated subcommands; nil: it does not.
 	shortens []string
 }
 
-// habitsOf has a row for each program whose words would otherwise be read
-// wrong by rules that deny or ask. Add one here when a rule misses, or asks
-// where it should deny.
+// habitsOf has a row for each program whose words rules that deny or ask would
+// otherwise misread. Add one here when a rule misses a command, or asks where it
+// should deny.
 var habitsOf = map[string]habits{
 	"git": {
 		moves:  "-C",
@@ -60,8 +60,8 @@ var habitsOf = map[string]habits{
 	"openssl":   {singleDash: true},
 }
 
-// quiet are programs that run no other program that their words name: for all
-// other programs, words that read like a guarded command may be one.
+// quiet lists programs that run no other program named by their words: for all
+// other programs, words that look like a guarded command may be one.
 var quiet = strings.Fields(`
 	[ arch ascii b2sum base32 base64 basename bat bc bzip2 cal cat cd chattr chgrp chmod chown cksum clear cmp
 	column comm cp csplit cut date dd df diff diff3 dig dir dircolors dirname du echo egrep expand expr
@@ -80,8 +80,8 @@ var quiet = strings.Fields(`
 	declare readonly let set shift return exit read trap umask ulimit wait alias unalias
 `)
 
-// runsNothing reports whether a program is known to run no other program that
-// its words name, so that rm in: grep rm file, is a mere word.
+// runsNothing reports whether a program is known to run no other program named by
+// its words, so that rm is only an argument in: grep rm file.
 func runsNothing(program string) bool {
 	_, found := slices.BinarySearch(quietSorted, programName(program))
 	return found
@@ -89,9 +89,9 @@ func runsNothing(program string) bool {
 
 var quietSorted = slices.Sorted(slices.Values(quiet))
 
-// exactPrograms delete, overwrite, send, or run what their words say, so that
-// approving one use of them approves nothing else. Versions of them, as lua5.4, and
-// interpreters are too: see [exactProgram].
+// exactPrograms lists programs that delete, overwrite or send data, or run their
+// arguments, so that approving one use of them approves no other. Their versions,
+// such as lua5.4, and interpreters count too: see [exactProgram].
 var exactPrograms = strings.Fields(`
 	. 7z aa-exec ansible ansible-playbook ant ar aria2c asdf ash at awk aws az bash batch blkdiscard bmake buildah bunx
 	bwrap cdk chattr chgrp chmod chown chpasswd chroot chsh conda cp cpio createdb crictl crontab cryptsetup csh csi ctr
@@ -111,17 +111,17 @@ var exactPrograms = strings.Fields(`
 	wipefs xargs xdg-open xelatex xh zip zsh
 `)
 
-// exactProgram reports whether no use of a program is approved but the one that is
-// approved, as it stands.
+// exactProgram reports whether the approval of a program's use applies only to
+// the exact command.
 func exactProgram(word string) bool {
 	name := programName(word)
 	return slices.Contains(exactPrograms, name) || slices.Contains(exactPrograms, family(word)) ||
 		!shell.Subcommands(name) && shell.Interprets(name)
 }
 
-// exactSubcommand reports whether a subcommand may destroy, overwrite, publish, install
-// or configure what runs later, for some of its arguments, so that approving one
-// use approves nothing else.
+// exactSubcommand reports whether some arguments of a subcommand destroy,
+// overwrite, publish, install or configure what runs later, so that its approval
+// applies only to the exact command.
 func exactSubcommand(program, sub string) bool {
 	return slices.Contains(exactAnywhere, sub) || slices.Contains(exactOf, program+" "+sub)
 }
@@ -136,13 +136,13 @@ var exactOf = []string{
 	"bun add", "cargo add", "go get", "pnpm add", "poetry add", "tmux new", "uv add", "uv pip", "uv tool", "yarn add", "yarn dlx", "yarn global",
 }
 
-// runners are subcommands that run what the words after them say.
+// runners lists subcommands that run their arguments.
 var runners = []string{"run", "exec", "x", "dlx", "create", "init", "start", "generate"}
 
-// suggested returns the words of a prefix that would allow a part and what is
-// like it: the program, and its subcommand where it has some. For programs and
-// subcommands that do what their words say, and where an option stands before the
-// subcommand, these are all words.
+// suggested returns the words of a prefix that would allow a part and similar
+// ones: the program, and its subcommand if it has any. For programs and
+// subcommands whose effect depends on their arguments, and after an option before
+// the subcommand, these are all words.
 func suggested(p *shell.Part) []string {
 	var words []string
 	for _, w := range p.Words {

@@ -9,9 +9,8 @@ import (
 	"unicode"
 )
 
-// protected returns the row of the table that a changed file is in: then autoEdit
-// does not cover the call. It is nil if there is none. The plans directory is no such
-// place.
+// protected returns the row of a changed protected file, which autoEdit does not
+// cover, or nil if there is none. The plans directory is not protected.
 func (t *trial) protected() *ProtectedPath {
 	for _, path := range t.changed() {
 		row := t.leadsToProtected(path)
@@ -26,8 +25,8 @@ func (t *trial) protected() *ProtectedPath {
 	return nil
 }
 
-// leadsToProtected returns the row of an absolute path, by its text or by where it
-// leads; nil if there is none.
+// leadsToProtected returns the row of an absolute path, by its text or by its
+// target; nil if there is none.
 func (t *trial) leadsToProtected(path string) *ProtectedPath {
 	if row := t.protects.find(path, t.call.ownNames(path)); row != nil {
 		return row
@@ -38,8 +37,8 @@ func (t *trial) leadsToProtected(path string) *ProtectedPath {
 	return nil
 }
 
-// ownNames counts the bytes of an absolute path that are those of a workspace
-// directory: what that is called protects nothing, unless it lies in a repository.
+// ownNames returns the number of bytes of an absolute path that name a workspace
+// directory: its own name protects nothing, unless it lies in a repository.
 func (c *Call) ownNames(path string) int {
 	most := 0
 	for _, root := range c.anchors() {
@@ -50,7 +49,7 @@ func (c *Call) ownNames(path string) int {
 	return most
 }
 
-// named lists the absolute paths that a call's arguments name.
+// named returns the absolute paths that a call's arguments name.
 func (t *trial) named() []string {
 	var paths []string
 	for _, key := range pathKeys {
@@ -61,8 +60,8 @@ func (t *trial) named() []string {
 	return paths
 }
 
-// changed lists the absolute paths that a call of kind edit may change: those that
-// it names, and where it names none, each of its texts.
+// changed returns the absolute paths that a call of kind edit may change: those
+// that it names or, if it names none, each of its texts.
 func (t *trial) changed() []string {
 	paths := t.named()
 	for _, key := range listKeys {
@@ -93,7 +92,7 @@ func (t *trial) appendTexts(paths []string, value any) []string {
 	return paths
 }
 
-// mayBePath reports whether a system could have a file of that name.
+// mayBePath reports whether s could be a file name on some system.
 func mayBePath(s string) bool {
 	const longestPath, longestName = 4096, 255
 	if s == "" || len(s) > longestPath || strings.ContainsAny(s, "\n\x00") {
@@ -107,18 +106,18 @@ func mayBePath(s string) bool {
 	return true
 }
 
-// protects is the table of protected paths, with the rows of one engine. What a search
-// costs depends on the path, not on the table.
+// protects is the table of protected paths, with the rows of one engine. The cost
+// of a search depends on the path, not on the table.
 type protects struct {
 	own *protectedIndex // nil: none
 }
 
-// protectedIndex is rows ready to be searched.
+// protectedIndex contains rows in searchable form.
 type protectedIndex struct {
 	byName   map[string][]protectedName // by the last name, folded
-	stems    map[byte][]protectedName   // those with a *, by their first byte; 0: the * is it
+	stems    map[byte][]protectedName   // those with a *, by their first byte; 0: the * is first
 	absolute []protectedName
-	inOrder  []protectedName // but for the absolute ones
+	inOrder  []protectedName // except absolute ones
 }
 
 // protectedName is one name of a row.
@@ -130,7 +129,7 @@ type protectedName struct {
 	dir        string   // absolute
 }
 
-// protectedTable is the table alone, which all engines share.
+// protectedTable returns the table alone, which all engines share.
 var protectedTable = sync.OnceValue(func() *protectedIndex { return newProtectedIndex(protectedRows) })
 
 func newProtects(rows []ProtectedPath) protects {
@@ -140,8 +139,8 @@ func newProtects(rows []ProtectedPath) protects {
 	return protects{own: newProtectedIndex(rows)}
 }
 
-// find returns the row that a path is in, or lies below; nil if there is none. The
-// names in its first bytes do not count.
+// find returns the row of a path, or of a directory above it; nil if there is
+// none. Names in the first from bytes are ignored.
 func (p protects) find(file string, from int) *ProtectedPath {
 	cleaned := filepath.Clean(file)
 	if cleaned != file {
@@ -155,9 +154,10 @@ func (p protects) find(file string, from int) *ProtectedPath {
 	return p.own.find(file, start)
 }
 
-// mayMatch returns a row of a name that one of bash's patterns may stand for. One
-// stands for names with a dot at the beginning only if it begins with a dot. Of other
-// names, those count that it says something of: *.md stands for none.
+// mayMatch returns a row with a name that one of bash's patterns may match. A
+// pattern matches a name that begins with a dot only if it begins with a dot
+// itself. Of other names, only those that it partly spells count: *.md matches
+// none.
 func (p protects) mayMatch(pattern string) *ProtectedPath {
 	if row := protectedTable().mayMatch(pattern); row != nil || p.own == nil {
 		return row
@@ -211,7 +211,7 @@ func (p *protectedIndex) find(file string, start int) *ProtectedPath {
 	return nil
 }
 
-// named returns the row of a name behind a path.
+// named returns the row of a name after a path.
 func (p *protectedIndex) named(before, name string) *ProtectedPath {
 	for _, n := range p.byName[name] {
 		if n.follows(before) {
@@ -228,8 +228,8 @@ func (p *protectedIndex) named(before, name string) *ProtectedPath {
 	return nil
 }
 
-// above returns a row of several names that a path ends with the first ones of, as
-// .github of .github/workflows; nil if there is none.
+// above returns a row of several names whose first ones end a path, as .github
+// for .github/workflows; nil if there is none.
 func (p protects) above(file string) *ProtectedPath {
 	file = filepath.ToSlash(fold(filepath.Clean(file)))
 	for _, index := range []*protectedIndex{protectedTable(), p.own} {
@@ -247,7 +247,7 @@ func (p protects) above(file string) *ProtectedPath {
 	return nil
 }
 
-// firstByte is the first byte of a name, 0 if it has none.
+// firstByte returns the first byte of a name, 0 for "".
 func firstByte(name string) byte {
 	if name == "" {
 		return 0
@@ -267,7 +267,7 @@ func (n *protectedName) follows(before string) bool {
 	return true
 }
 
-// laterReason says why a change of a protected path is asked about.
+// laterReason explains why a change of a protected path requires approval.
 func laterReason(what string, row *ProtectedPath) string {
 	return what + " a file that decides what runs later, of " + row.What + ": " + row.Why + "."
 }
@@ -293,13 +293,13 @@ func (p *protectedIndex) mayMatch(pattern string) *ProtectedPath {
 	return nil
 }
 
-// mayBe reports whether a pattern stands for a name, or is none.
+// mayBe reports whether a pattern matches a name, or is invalid.
 func mayBe(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok || err != nil
 }
 
-// mayBegin reports whether a pattern stands for a name that begins so.
+// mayBegin reports whether a pattern matches a name with a prefix.
 func mayBegin(pattern, stem string) bool {
 	for n := range len(pattern) {
 		if mayBe(pattern[:n+1], stem) {
@@ -309,8 +309,8 @@ func mayBegin(pattern, stem string) bool {
 	return false
 }
 
-// fold makes names alike that a file system may take for one: without letter case,
-// and without characters that some file systems ignore.
+// fold maps names to one form that a file system may treat as equal: without
+// letter case, and without characters that some file systems ignore.
 func fold(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// ProtectedPath is a row of the table of protected paths: files that decide what
-// runs later, or what a later session obeys. See [ProtectedPaths].
+// ProtectedPath is a row of the table of protected paths: files that determine
+// what runs later, or what a later session follows. See [ProtectedPaths].
 type ProtectedPath struct {
-	// Names are what the files and directories are called. A relative one is of one
-	// or more names, separated by slashes, that follow each other anywhere in a path;
-	// its last name may end in *, which stands for any characters. An absolute one is
-	// a directory or a file. All that lies below is protected too. Letter case makes
-	// no difference.
+	// Names are the names of the files and directories. A relative one consists
+	// of one or more names, separated by slashes, that occur consecutively
+	// anywhere in a path; its last name may end in *, which stands for any
+	// characters. An absolute one is a directory or a file. Everything below is
+	// protected too. Letter case is ignored.
 	Names []string
-	What  string // the files, as "git's own files"
-	Why   string // what makes them run something later, as a clause
+	What  string // the files, for example "git's own files"
+	Why   string // how they cause something to run later, as a clause
 }
 
-// ProtectedPaths returns the table of protected paths without what differs between
-// sessions: configured names and directories of the user's. The caller owns the
+// ProtectedPaths returns the table of protected paths without the rows of a
+// session: configured names and directories of the user. The caller owns the
 // result.
 func ProtectedPaths() []ProtectedPath {
 	rows := slices.Clone(protectedRows)
@@ -29,11 +29,11 @@ func ProtectedPaths() []ProtectedPath {
 	return rows
 }
 
-// protectedRows is the table. To protect a path is to add a name here and in
-// docs/policy.md. A path belongs here if something runs or obeys it without being
-// asked to by name. Not in it are files that a named command reads, as Makefile and
-// package.json, and .gitattributes, which only chooses among programs that git's
-// configuration names.
+// protectedRows is the table. To protect a path, add a name here and in
+// docs/policy.md. A path belongs here if something runs or follows it without
+// being requested by name. It does not contain files that a named command reads,
+// such as Makefile and package.json, nor .gitattributes, which only selects
+// programs that git's configuration names.
 var protectedRows = []ProtectedPath{
 	{strings.Fields(".git *.git git~1 .gitmodules .githooks"), "git's own files",
 		"git runs the hooks and the programs that they name"},

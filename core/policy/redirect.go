@@ -8,10 +8,10 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// write decides about a file that the line writes: as a call of write_file,
-// unless a rule that allows the command allows its redirections too. A rule
-// that denies write_file holds whatever allows the command, and so does one
-// that asks and stands above it.
+// write decides about a file that the line writes: like a call of write_file,
+// unless a rule that allows the command also allows its redirections. A rule that
+// denies write_file applies whatever allows the command, and so does one that
+// asks and ranks above it.
 func (j *judge) write(i int) judged {
 	p := &j.parts[i]
 	places, known := j.targets(p)
@@ -62,9 +62,9 @@ func (j *judge) write(i int) judged {
 	return v
 }
 
-// protectedFile returns the row of the first of some absolute paths that is, or leads
-// to, a protected path: no rule about a command is meant for it. It is nil if there is
-// none.
+// protectedFile returns the row of the first of some absolute paths that is, or
+// leads to, a protected path: no rule about a command covers it. It is nil if
+// there is none.
 func (j *judge) protectedFile(paths []string) *ProtectedPath {
 	for _, path := range paths {
 		if path == "" {
@@ -82,15 +82,15 @@ func (v *judged) stricter(r *rule) bool {
 	return v.maybe != nil && v.maybe.at < r.at || v.rule.tightens && v.rule.own == written && v.rule.at < r.at
 }
 
-// frees reports whether a rule that allows a command allows what it writes
-// too: inside the workspace if it says so, and elsewhere only if it is about
-// the whole tool besides.
+// frees reports whether a rule that allows a command also allows its outputs:
+// inside the workspace if it states so, and elsewhere only if it also covers the
+// whole tool.
 func (r *rule) frees(inside bool) bool {
 	return !r.tightens && r.AllowRedirection && (inside || !r.patterned())
 }
 
-// owner returns the rule that frees what is written for a command, nil if none
-// does. Where there is no command it may also be one that denies or asks.
+// owner returns the rule that frees a command's outputs, nil if none does.
+// Without a command it may also be one that denies or asks.
 func (j *judge) owner(i int, inside bool) *rule {
 	p := &j.parts[i]
 	if p.Parent < 0 {
@@ -108,7 +108,7 @@ func (j *judge) owner(i int, inside bool) *rule {
 	if !j.parts[p.Parent].Wraps {
 		return nil
 	}
-	var owner *rule // of all that the part runs
+	var owner *rule // of all commands that the part runs
 	for k := range j.parts {
 		if j.parts[k].Parent != p.Parent || j.parts[k].Kind == shell.Write {
 			continue
@@ -120,8 +120,8 @@ func (j *judge) owner(i int, inside bool) *rule {
 	return owner
 }
 
-// freeing returns the first rule that allows a part and frees what it writes.
-// There is none if a rule above that one denies or asks, or may do so.
+// freeing returns the first rule that allows a part and frees its outputs. It
+// returns nil if a rule above that one denies or asks, or may do so.
 func (j *judge) freeing(i int, inside bool) *rule {
 	if j.judged[i].verdict != Allow {
 		return nil
@@ -138,9 +138,9 @@ func (j *judge) freeing(i int, inside bool) *rule {
 	}
 }
 
-// wide returns the first rule about the whole tool or the whole line that
-// decides where there is no command, as in: > file. It is nil if nobody wrote
-// one, and none frees what is written.
+// wide returns the first rule about the whole tool or the whole line, which
+// decides if there is no command, as in: > file. It is nil if there is no written
+// one, and none frees the output.
 func (j *judge) wide(i int, inside bool) *rule {
 	rules := j.index.general
 	if patterned := j.patterned(i); len(patterned) > 0 {
@@ -165,8 +165,8 @@ func (j *judge) wide(i int, inside bool) *rule {
 	return nil
 }
 
-// asWriteFile decides about files as calls of write_file would be, and returns
-// the strictest decision. If the file is not known, patterns may be about it.
+// asWriteFile decides about files like calls of write_file, and returns the
+// strictest decision. If the file is unknown, patterns may apply to it.
 func (j *judge) asWriteFile(paths []string, known bool) judged {
 	var strictest judged
 	for n, path := range paths {
@@ -179,8 +179,8 @@ func (j *judge) asWriteFile(paths []string, known bool) judged {
 	return strictest
 }
 
-// writing is the decision on a call of write_file with a path, or with one that
-// is not known.
+// writing returns the decision on a call of write_file with a path, or with an
+// unknown one.
 func (j *judge) writing(path string, known bool) *trial {
 	c := &Call{
 		Tool: writeFile, Kind: "edit", Effects: writesFiles, Mutates: true, Params: json.RawMessage(`{}`),
@@ -193,9 +193,9 @@ func (j *judge) writing(path string, known bool) *trial {
 	return &trial{snapshot: j.snapshot, call: c, args: arguments{call: c, unclear: !known}}
 }
 
-// checkWrites adds the safety checkers that are due for what the line writes,
-// each with the file. Where it cannot be told which file that is, there is
-// nothing to check, and a person is asked.
+// checkWrites adds the safety checkers for the files that the line writes, each
+// with the file. If the file is unknown, there is nothing to check, and approval
+// is required.
 func (j *judge) checkWrites(d *Decision) {
 	if len(j.checkers) == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// reordered returns a command with its options written in other ways.
+// reordered returns other spellings of a command's options.
 func reordered(words []string) []string {
 	row := habitsOf[family(words[0])]
 	var names, longs []string
@@ -84,7 +84,7 @@ func reordered(words []string) []string {
 	return all
 }
 
-// both returns options by their letters where they have one, and the others.
+// both returns options by their letters if they have one, and the others.
 func (h habits) both(letters string, longs []string) (short string, rest []string) {
 	short = letters
 	for _, long := range longs {
@@ -105,8 +105,8 @@ func (h habits) both(letters string, longs []string) (short string, rest []strin
 	return short, rest
 }
 
-// otherLetters returns letters with another one of the same meaning for each
-// that has one, as R for r.
+// otherLetters replaces each letter by another one of the same meaning if there
+// is one, such as R for r.
 func (h habits) otherLetters(letters string) string {
 	return strings.Map(func(c rune) rune {
 		for _, other := range sortedLetters(h.long) {
@@ -141,7 +141,8 @@ func subsets(letters string) []string {
 	return all
 }
 
-// permutations returns the orders of a few letters; of many this one alone.
+// permutations returns the permutations of a few letters; for many only the given
+// order.
 func permutations(letters string) []string {
 	if len(letters) > 3 || len(letters) < 2 {
 		return []string{letters}

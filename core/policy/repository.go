@@ -9,21 +9,22 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// gitCallers are programs that run git in the directory that they run in.
+// gitCallers lists programs that run git in their working directory.
 var gitCallers = strings.Fields(`
 	git gitk gitui tig lazygit gh glab hub jj git-cliff git-lfs pre-commit lefthook lint-staged husky
 	go cargo npm npx pnpm yarn bun goreleaser cz commitizen bundle composer poetry uv pip pip3 hatch
 `)
 
-// gitMakers are programs that may make a repository where they run.
+// gitMakers lists programs that may create a repository in their working
+// directory.
 var gitMakers = strings.Fields("tar gtar bsdtar unzip 7z 7za cpio ar pax rsync patch")
 
-// gitFiles are the names that make a directory a repository.
+// gitFiles lists the names that make a directory a repository.
 var gitFiles = []string{"HEAD", "config", "commondir", "gitdir", ".git"}
 
-// GitDirs lists the absolute directories in which a command line would run git:
-// [Engine.Decide] wants to know of their repositories; see Call.Repositories. For
-// most calls there are none.
+// GitDirs returns the absolute directories in which a command line would run git,
+// whose repositories [Engine.Decide] requires; see Call.Repositories. For most
+// calls there are none.
 func (e *Engine) GitDirs(c Call) []string {
 	if !isShell(&c) {
 		return nil
@@ -44,8 +45,8 @@ func (e *Engine) GitDirs(c Call) []string {
 	return unique(dirs)
 }
 
-// gitDirs lists the directories in which a part runs git; false if it runs git and it
-// cannot be told where.
+// gitDirs returns the directories in which a part runs git; false if it runs git
+// in an unknown directory.
 func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
 	if p.Kind != shell.Command || len(p.Words) == 0 || !fixed(p.Words[0]) {
 		return nil, true
@@ -111,9 +112,10 @@ func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
 	return dirs, true
 }
 
-// guardRepository asks about a part that a rule allows and that runs git in a
-// repository that the session has made or changed: git runs what that repository's
-// configuration and hooks name. A rule that names the directory covers it.
+// guardRepository requires approval of a part that a rule allows and that runs
+// git in a repository which the session has created or changed: git runs programs
+// named in that repository's configuration and hooks. A rule that names the
+// directory covers it.
 func (j *judge) guardRepository(i int, v *judged) {
 	if v.rule.own == ownYolo {
 		return
@@ -141,7 +143,8 @@ func (j *judge) guardRepository(i int, v *judged) {
 	v.asWrite = &Decision{Rule: "repositories of the session", Tier: TierDefault.String(), Source: builtIn}
 }
 
-// namesDir reports whether a rule that allows a part says itself where git runs.
+// namesDir reports whether a rule that allows a part names the directory in which
+// git runs.
 func (j *judge) namesDir(i int, v *judged) bool {
 	for r, m := range j.covering(i, v) {
 		words := r.prefix
@@ -159,9 +162,9 @@ func (j *judge) namesDir(i int, v *judged) bool {
 	return false
 }
 
-// makes reports whether another part of the line may make a repository that git would
-// find from a directory. Parts behind it count: loops, functions and pipes run them
-// first.
+// makes reports whether another part of the line may create a repository that git
+// would find from a directory. Later parts count: loops, functions and pipes may
+// run them first.
 func (j *judge) makes(i int, dir string) bool {
 	for k := range j.parts {
 		if k == i {
@@ -204,7 +207,7 @@ func (j *judge) makes(i int, dir string) bool {
 	return false
 }
 
-// gitSubcommand is git's subcommand, "" if there is none or it cannot be told.
+// gitSubcommand returns git's subcommand, "" if there is none or it is unknown.
 func gitSubcommand(words []shell.Word) string {
 	for i := 1; i < len(words) && fixed(words[i]); i++ {
 		switch w := words[i].Text; {
@@ -217,8 +220,9 @@ func gitSubcommand(words []shell.Word) string {
 	return ""
 }
 
-// makesAt reports whether what is written at a place may make a directory, or one
-// above it, a repository. whole says that the place may be a directory that is filled.
+// makesAt reports whether writing at a location may turn a directory, or one
+// above it, into a repository. whole states that the location may be a directory
+// that is filled.
 func (j *judge) makesAt(place, dir string, whole bool) bool {
 	if slices.Contains(gitFiles, filepath.Base(place)) && beneath(filepath.Dir(place), dir) {
 		return true
@@ -226,7 +230,7 @@ func (j *judge) makesAt(place, dir string, whole bool) bool {
 	return whole && beneath(place, dir) && !j.holdsRoot(place)
 }
 
-// holdsRoot reports whether a directory is a workspace directory, or holds one.
+// holdsRoot reports whether a directory is or contains a workspace directory.
 func (j *judge) holdsRoot(dir string) bool {
 	return slices.ContainsFunc(j.call.anchors(), func(root string) bool { return beneath(dir, root) })
 }

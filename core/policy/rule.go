@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Tier is the layer that a rule belongs to. A higher one wins.
+// Tier is the layer of a rule. A higher one takes precedence.
 type Tier int
 
 // The tiers. Session rules are approvals of this process; they count as the
@@ -35,56 +35,58 @@ func (t Tier) String() string {
 	return fmt.Sprintf("tier %d", int(t))
 }
 
-// AlwaysAllowPriority is the priority of rules that come from a person's
+// AlwaysAllowPriority is the priority of rules that remember an approval given as
 // "always".
 const AlwaysAllowPriority = 950
 
-// Rule is one rule of a policy. All its conditions must hold; a zero condition
-// holds always. A Rule is not changed once an engine has it. Its tags name the keys
-// of policy files; as JSON it has what `fettle policy list` prints of it.
+// Rule is one rule of a policy. It applies if all its conditions are met; a zero
+// condition is always met. A Rule must not be modified after it was passed to an
+// engine. Its tags are the keys of policy files; its JSON is the output of
+// `fettle policy list`.
 type Rule struct {
-	Name     string   `json:"name,omitempty"` // for people; "" means a short form of the rule
+	Name     string   `json:"name,omitempty"` // for display; "" means a short form of the rule
 	Tools    []string `json:"toolName"`       // names or wildcards, at least one
 	Decision Verdict  `json:"decision"`
 	Priority int      `json:"-"` // 0 to 999, within the tier
 
 	Server   string `json:"mcpName,omitempty"`  // MCP server, or "*" for any
 	Subagent string `json:"subagent,omitempty"` // exact name of the calling subagent
-	// ArgsPattern is a regular expression (RE2), searched in [CanonicalArgs]. In calls
-	// of run_shell_command the command there is that of each part of the line; for a
-	// rule that denies or asks it is also the line, and each spelling of each part.
+	// ArgsPattern is a regular expression (RE2), searched in [CanonicalArgs]. In
+	// calls of run_shell_command it is searched with the command of each part of
+	// the line; for a rule that denies or asks also with the line, and with each
+	// spelling of each part.
 	ArgsPattern   string   `json:"argsPattern,omitempty"`
-	CommandPrefix []string `json:"commandPrefix,omitempty"` // of run_shell_command: a part of the line begins with one of these
-	// OtherCommands makes CommandPrefix an exception: a rule that denies or asks is
-	// about all commands of run_shell_command but those that begin so. A command of
-	// which it is not known what it runs is one of the others.
+	CommandPrefix []string `json:"commandPrefix,omitempty"` // of run_shell_command: a part of the line has one of these prefixes
+	// OtherCommands turns CommandPrefix into an exception: a rule that denies or
+	// asks applies to all commands of run_shell_command without these prefixes. A
+	// command that cannot be determined counts as one without.
 	OtherCommands bool `json:"otherCommands,omitempty"`
-	// CommandRegex is a regular expression (RE2) for run_shell_command, searched from
-	// the start of a part; for a rule that denies or asks also from the start of the
-	// line, and of each spelling of each part: without path, wrappers and quotes.
+	// CommandRegex is a regular expression (RE2) for run_shell_command, searched
+	// from the start of a part; for a rule that denies or asks also from the
+	// start of the line, and of each spelling of each part: without path,
+	// wrappers and quotes.
 	CommandRegex string         `json:"commandRegex,omitempty"`
 	Annotations  map[string]any `json:"toolAnnotations,omitempty"` // each must be declared, and equal
-	Effects      []string       `json:"effects,omitempty"`         // one that denies or asks: the tool may do one of these; one that allows: nothing else
-	Modes        []ApprovalMode `json:"modes,omitempty"`           // empty: all, of a rule that allows all but [ModePlan]
-	Confined     *bool          `json:"confined,omitempty"`        // only commands that run confined, or only those that do not; see [Call].Confined
-	Interactive  *bool          `json:"interactive,omitempty"`     // only where somebody can be asked, or only where nobody can
+	Effects      []string       `json:"effects,omitempty"`         // of a rule that denies or asks: the tool may have one of these; of one that allows: no others
+	Modes        []ApprovalMode `json:"modes,omitempty"`           // empty: all; for a rule that allows, all but [ModePlan]
+	Confined     *bool          `json:"confined,omitempty"`        // only confined commands, or only unconfined ones; see [Call].Confined
+	Interactive  *bool          `json:"interactive,omitempty"`     // only with an approver, or only without one
 
-	AllowRedirection bool   `json:"allowRedirection,omitempty"` // what allows a command allows its redirections into the workspace too
-	DenyMessage      string `json:"denyMessage,omitempty"`      // told to the model with a denial
-	// TightensOnly keeps a rule that asks from standing in front of a lower one
-	// that denies: both count, and the stricter holds. It is set where rules
-	// come from somebody who may tighten and never loosen (CF-09).
+	AllowRedirection bool   `json:"allowRedirection,omitempty"` // a rule that allows a command also allows its redirections into the workspace
+	DenyMessage      string `json:"denyMessage,omitempty"`      // sent to the model with a denial
+	// TightensOnly prevents a rule that asks from overriding a lower one that
+	// denies: both count, and the stricter applies. It is set for rules of a
+	// source that may tighten and never loosen.
 	TightensOnly bool `json:"-"`
-	// Approval marks a rule that remembers somebody's answer to a question. It
-	// answers what asks, and never stands in front of what somebody wrote: a
-	// written rule that denies holds, and so does a narrower one that asks
-	// (AR-27). It is set for what [Engine.Narrow] returns and for the file that
-	// approvals are saved to.
+	// Approval marks a rule that remembers an approval. It answers rules that
+	// ask, and never overrides a written rule: a written rule that denies
+	// applies, and so does a narrower one that asks. It is set for the rules that
+	// [Engine.Narrow] returns and for the file of saved approvals.
 	Approval bool `json:"-"`
 
-	// Restricts puts a rule that denies before every rule of another kind, whatever
-	// the tier and the mode: nothing that allows lifts it. It is set for lists that
-	// restrict which tools there are, as tools.core.
+	// Restricts ranks a rule that denies above all other rules, whatever the tier
+	// and the mode: no rule that allows overrides it. It is set for lists that
+	// restrict the available tools, such as tools.core.
 	Restricts bool `json:"restricts,omitempty"`
 
 	Tier    Tier   `json:"-"`
@@ -93,17 +95,17 @@ type Rule struct {
 	Line    int    `json:"line,omitempty"`    // 1-based; 0: not from a file
 }
 
-// condition is one of a rule's conditions that look neither at the tool's name nor
-// at the arguments.
+// condition is one of a rule's conditions that depend neither on the tool's name
+// nor on the arguments.
 type condition struct {
 	given func(r *Rule) bool
-	holds func(r *rule, c *Call) bool // where it is given
+	holds func(r *rule, c *Call) bool // if it is set
 	short func(r *Rule) string        // the end of a short form
-	words func(r *Rule) string        // the end of [Rule.Words]; nil: it stands elsewhere
+	words func(r *Rule) string        // the end of [Rule.Words]; nil: it is elsewhere
 	apart bool                        // a decision's reason names it elsewhere
 }
 
-// conditions has a row for each of them, in the order in which texts name them.
+// conditions has a row for each of them, in the order of texts.
 var conditions = []condition{
 	{
 		given: func(r *Rule) bool { return r.Effects != nil },
@@ -162,11 +164,11 @@ func either(is bool, yes, no string) string {
 	return no
 }
 
-// Checker is a safety check that is due for calls that its conditions match.
-// They are those of a [Rule].
+// Checker is a safety check for calls that meet its conditions. They are those of
+// a [Rule].
 type Checker struct {
-	Name     string // as "allowed-path"
-	External bool   // a program, not one that is built in
+	Name     string // for example "allowed-path"
+	External bool   // a program, not a built-in one
 
 	Tools         []string
 	Server        string
@@ -181,9 +183,9 @@ type Checker struct {
 	RequiredContext []string       // of "environment", "history"; nil: all
 	Config          map[string]any // its own settings
 
-	// About is what is to be checked where that is not the call that was
-	// decided about: a file that a command line writes, as a call of write_file.
-	// It is set in a [Decision] alone.
+	// About is the call to check if it differs from the decided one: a file that
+	// a command line writes, as a call of write_file. It is set only in a
+	// [Decision].
 	About *Call
 
 	Tier   Tier
@@ -191,7 +193,8 @@ type Checker struct {
 	Line   int
 }
 
-// CheckerFor returns a checker without a name that is due for what a rule is about.
+// CheckerFor returns a checker without a name for the calls that meet a rule's
+// conditions.
 func CheckerFor(r Rule) Checker {
 	return Checker{
 		Tools: r.Tools, Server: r.Server, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix, CommandRegex: r.CommandRegex,
@@ -199,7 +202,8 @@ func CheckerFor(r Rule) Checker {
 	}
 }
 
-// Rule returns the rule without priority that denies what the checker is due for.
+// Rule returns a rule without priority that denies the calls that require the
+// checker.
 func (c Checker) Rule() Rule {
 	return Rule{
 		Name: c.Name, Decision: Deny,

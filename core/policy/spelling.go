@@ -7,35 +7,35 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// spelling is one way to write a command. Patterns of rules that deny or ask
-// are searched in all of them, so that it does not matter which one a line has.
+// spelling is one way to write a command. Patterns of rules that deny or ask are
+// searched in all spellings, so that the one in the line does not matter.
 type spelling struct {
 	text    string
 	holes   bool     // it has holes
-	sure    bool     // it is the same command without a doubt
+	sure    bool     // it is certainly the same command
 	program int      // of one with holes, see [programEnd]
-	known   []string // of one with holes, what stands between them
+	known   []string // of one with holes, the text between them
 }
 
-// maxSpellings bounds the doubtful spellings of a command.
+// maxSpellings is the maximum number of uncertain spellings of a command.
 const maxSpellings = 160
 
-// spellings are those of one part.
+// spellings contains those of one part.
 type spellings struct {
 	made    bool
 	all     []spelling
-	looser  bool       // further has been made
-	further []spelling // doubtful: options in another order or by other names
-	pool    string     // what the texts of further are made of; "": not yet made
-	letters string     // of short options that these may have
-	inner   bool       // behind has been made
-	behind  []spelling // what an unknown program may run
+	looser  bool       // further has been computed
+	further []spelling // uncertain: options in another order or by other names
+	pool    string     // words of the texts in further; "": not yet computed
+	letters string     // of their short options
+	inner   bool       // behind has been computed
+	behind  []spelling // commands that an unknown program may run
 }
 
-// spelled returns the spellings of a part that are close to what it says: its
+// spelled returns the spellings of a part that are close to the original: its
 // program without a path, its words without quotes, the options before its
-// subcommand left out, its redirections as operands, other names of what it
-// does, the pipe that it prints into, and what stands in the line.
+// subcommand omitted, its redirections as operands, other names of its command,
+// the pipe that it writes to, and the text in the line.
 func (j *judge) spelled(i int) []spelling {
 	if j.spellings == nil {
 		j.spellings = make([]spellings, len(j.parts))
@@ -90,7 +90,7 @@ func (j *judge) spelled(i int) []spelling {
 	return s.all
 }
 
-// appendSpelling appends a spelling that is not among the others.
+// appendSpelling appends a spelling unless it is present.
 func appendSpelling(all []spelling, text string, sure bool) []spelling {
 	for i := range all {
 		if all[i].text == text {
@@ -110,7 +110,7 @@ func named(p *shell.Part) bool {
 	return (p.Kind == shell.Command || p.Kind == shell.Builtin) && len(p.Words) > 0 && fixed(p.Words[0])
 }
 
-// baseName is a program's name without its directory.
+// baseName returns a program's name without its directory.
 func baseName(program string) string {
 	if i := strings.LastIndexByte(program, '/'); i >= 0 && i+1 < len(program) {
 		program = program[i+1:]
@@ -129,7 +129,7 @@ func plainNames(words []string) []string {
 
 func needsQuotes(word string) bool { return shell.Quote([]string{word}) != word }
 
-// shapes are what a word may be, without quotes and with holes.
+// shapes returns the possible forms of a word, without quotes and with holes.
 func shapes(w shell.Word) []string {
 	switch {
 	case fixed(w):
@@ -140,8 +140,8 @@ func shapes(w shell.Word) []string {
 	return []string{shell.HoleText}
 }
 
-// vectors are what the words of a command may be: the most general first, then
-// each with one word as the line assigns it, and all so.
+// vectors returns the possible words of a command: the most general form first,
+// then each with one word as assigned in the line, and all of them.
 func vectors(words []shell.Word) [][]string {
 	general := make([]string, len(words))
 	assigned := make([]string, len(words))
@@ -182,7 +182,7 @@ func vectors(words []shell.Word) [][]string {
 	return all
 }
 
-// mayVanish reports whether a word may be none, as an empty variable is.
+// mayVanish reports whether a word may expand to none, like an empty variable.
 func mayVanish(w shell.Word) bool {
 	return !w.Static && !w.Pattern && (!strings.ContainsAny(w.Text, "\"'") || strings.Contains(w.Text, "@"))
 }
@@ -194,7 +194,7 @@ type tail struct {
 }
 
 // tails returns a command with its plain name, without the options before its
-// subcommand, and by the other names of what it does.
+// subcommand, and by other names of the same command.
 func tails(words []string) []tail {
 	words = plainNames(words)
 	all := []tail{{words, true}}
@@ -216,8 +216,8 @@ func tails(words []string) []tail {
 	return all
 }
 
-// misleads reports whether the name of what a command does begins like that of
-// something else, as npm install-clean does.
+// misleads reports whether the name of a command has that of another one as its
+// prefix, like npm install-clean.
 func misleads(words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -230,9 +230,8 @@ func misleads(words []string) bool {
 	return len(others) > 0 && !slices.ContainsFunc(others, func(o []string) bool { return len(o) > 1 && o[1] == words[1] })
 }
 
-// withoutOptions returns a command without the options that stand before its
-// first operand. Where it is not known which of them take a value there are
-// several ways to read it.
+// withoutOptions returns a command without the options before its first operand.
+// If it is unknown which of them take a value there are several results.
 func withoutOptions(words []string) []tail {
 	name := family(words[0])
 	row := habitsOf[name]
@@ -242,7 +241,7 @@ func withoutOptions(words []string) []tail {
 	const most = 4
 	known := row.valued != nil && shell.Subcommands(name) || row.toolchain
 	var ways []tail
-	valued := false // the word before may take this one as its value
+	valued := false // the previous word may take this one as its value
 	for i := 1; i < len(words) && len(ways) < most; i++ {
 		switch w := words[i]; {
 		case w == "--":
@@ -264,8 +263,8 @@ func withoutOptions(words []string) []tail {
 	return ways
 }
 
-// redirections are ways to write the redirections of a part behind it: as
-// operands, and with their operators. sure says that they are all known.
+// redirections returns spellings of the redirections of a part after it: as
+// operands, and with their operators. sure states that they are all known.
 func (j *judge) redirections(i int) (ways []string, sure bool) {
 	var list []shell.Redirect
 	sure = true
@@ -280,7 +279,7 @@ func (j *judge) redirections(i int) (ways []string, sure bool) {
 	if len(list) == 0 {
 		return nil, true
 	}
-	for n := range 2 { // as general as may be, then as assigned
+	for n := range 2 { // as general as possible, then as assigned
 		var operands, blanks, joined, simple, simply string
 		for _, r := range list {
 			s := shapes(r.Word)
@@ -301,7 +300,7 @@ func (j *judge) redirections(i int) (ways []string, sure bool) {
 	return unique(ways), sure
 }
 
-// readers are ways to write what reads from a pipe, up to its end.
+// readers returns spellings of the commands that read from a pipe, up to its end.
 func (j *judge) readers(i int) []string {
 	var all []string
 	for range j.parts {
@@ -309,7 +308,7 @@ func (j *judge) readers(i int) []string {
 		if named(p) {
 			text := strings.Join(plainNames(vectors(p.Words)[0]), " ")
 			if i := strings.IndexAny(text, allHoles); i >= 0 {
-				text = text[:i] // what is not known is judged there
+				text = text[:i] // unknown text is evaluated there
 			}
 			all = append(all, text)
 			if p.Into > i {
@@ -318,7 +317,7 @@ func (j *judge) readers(i int) []string {
 				}
 			}
 		}
-		// What it runs reads from the pipe as well.
+		// The commands that it runs read from the pipe as well.
 		next := slices.IndexFunc(j.parts, func(c shell.Part) bool { return c.Parent == i && c.Kind != shell.Write })
 		if next < 0 || len(all) > maxReaders {
 			break
@@ -331,8 +330,8 @@ func (j *judge) readers(i int) []string {
 const maxReaders = 8
 
 // mayReorder reports whether the pattern of a rule may match one of the loose
-// spellings of a part: these hold the words of the part, the names of options of its
-// program, and letters of its short options, and nothing else.
+// spellings of a part: these contain only the words of the part, the names of
+// options of its program, and letters of its short options.
 func (j *judge) mayReorder(r *rule, i int) bool {
 	p := &j.parts[i]
 	if r.command == nil || r.traits.escaping || !named(p) || slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
@@ -354,7 +353,7 @@ func (j *judge) mayReorder(r *rule, i int) bool {
 	})
 }
 
-// looseWords returns what [reordered] makes commands of: words and options, and the
+// looseWords returns the vocabulary of [reordered]: words and options, and the
 // letters of short options.
 func looseWords(words []shell.Word) (pool, letters string) {
 	row := habitsOf[family(words[0].Text)]
@@ -381,8 +380,8 @@ func looseWords(words []shell.Word) (pool, letters string) {
 	return pool, letters
 }
 
-// loosely returns the doubtful spellings of a part: its options in another
-// place and order, joined and apart, by their short and their long names.
+// loosely returns the uncertain spellings of a part: its options in another
+// position and order, combined and separate, by their short and their long names.
 func (j *judge) loosely(i int) []spelling {
 	s := &j.spellings[i]
 	if s.looser {
@@ -408,8 +407,8 @@ func (j *judge) loosely(i int) []spelling {
 	return s.further
 }
 
-// hidden returns what an unknown program may run: the commands that its words
-// read like.
+// hidden returns the commands that an unknown program may run: those that its
+// words look like.
 func (j *judge) hidden(i int) []spelling {
 	s := &j.spellings[i]
 	if s.inner {
@@ -442,8 +441,8 @@ func (j *judge) hidden(i int) []spelling {
 	return s.behind
 }
 
-// commandsIn returns the words of the commands that a text may hold, of a shell
-// or of another language.
+// commandsIn returns the words of the commands that a text may contain, of a
+// shell or of another language.
 func commandsIn(text string) [][]string {
 	const separators = "\n;|&(){}`\"'"
 	if !strings.ContainsAny(text, separators+" \t=") {

@@ -11,11 +11,11 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Effective returns the rule's place among all rules: tier + priority/1000,
-// and 3.95 for an approval of the session. The highest wins.
+// Effective returns the rule's rank among all rules: tier + priority/1000, and
+// 3.95 for an approval of the session. The highest takes precedence.
 func (r Rule) Effective() float64 { return float64(r.rank()) / 1000 }
 
-// rank is Effective in thousandths.
+// rank returns Effective in thousandths.
 func (r Rule) rank() int {
 	if r.Session {
 		return int(TierWorkspace)*1000 + AlwaysAllowPriority
@@ -23,7 +23,7 @@ func (r Rule) rank() int {
 	return int(r.Tier)*1000 + r.Priority
 }
 
-// tierName is the tier as a [Decision] tells it.
+// tierName returns the tier as reported in a [Decision].
 func (r Rule) tierName() string {
 	if r.Session {
 		return "session"
@@ -31,7 +31,7 @@ func (r Rule) tierName() string {
 	return r.Tier.String()
 }
 
-// label is what a decision calls the rule.
+// label returns the rule's name in a decision.
 func (r Rule) label() string {
 	if r.Name != "" {
 		return r.Name
@@ -39,8 +39,8 @@ func (r Rule) label() string {
 	return r.String()
 }
 
-// String returns the rule in short form, as "deny run_shell_command(git push)",
-// with all its conditions. Long ones are cut.
+// String returns the rule in short form, for example "deny run_shell_command(git
+// push)", with all its conditions. Long ones are shortened.
 func (r Rule) String() string {
 	var b strings.Builder
 	b.WriteString(string(r.Decision))
@@ -68,7 +68,7 @@ func (r Rule) String() string {
 	return b.String()
 }
 
-// pairs lists annotations as key=value, by key.
+// pairs returns annotations as key=value, sorted by key.
 func pairs(annotations map[string]any) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -98,27 +98,26 @@ func few(all []string, separator string) string {
 	return strings.Join(shown, separator)
 }
 
-// short is a text for a short form, cut.
+// short returns a shortened text for a short form.
 func short(s string) string { return escape.Clip(s, 120) }
 
-// Validate reports what makes the rule unusable, as a *fault.Error of code
-// invalid_config: names, decision, priority, modes, tier, patterns that no
-// RE2 can be made of or that other engines choke on, and conditions on
-// commands that go with another tool than run_shell_command or with each
-// other (AR-26).
+// Validate returns a *fault.Error of code invalid_config for an invalid rule. It
+// checks names, decision, priority, modes, tier, patterns that are not valid RE2
+// or that other engines cannot handle, and conditions on commands that are
+// combined with another tool than run_shell_command or with each other.
 func (r Rule) Validate() error {
 	_, err := compileRule(r)
 	return err
 }
 
-// Validate reports what makes the checker unusable, like [Rule.Validate]. Its
-// priority may be any that is not negative.
+// Validate validates the checker, like [Rule.Validate]. Its priority may be any
+// that is not negative.
 func (c Checker) Validate() error {
 	_, err := compileChecker(c)
 	return err
 }
 
-// invalid is a mistake in a rule.
+// invalid returns the error for a mistake in a rule.
 func invalid(rule Rule, format string, args ...any) error {
 	where := "The rule " + rule.label()
 	if rule.Source != "" {
@@ -128,7 +127,7 @@ func invalid(rule Rule, format string, args ...any) error {
 		"Correct the rule or remove it.")
 }
 
-// place names a line of a source.
+// place formats a line of a source.
 func place(source string, line int) string {
 	if line > 0 {
 		return fmt.Sprintf("%s:%d", source, line)
@@ -136,10 +135,10 @@ func place(source string, line int) string {
 	return source
 }
 
-// effects are what a tool may declare that it does.
+// effects lists the effects that a tool may declare.
 var effects = []string{"read_files", "write_files", "run_process", "network", "ask_person"}
 
-// checkNames checks names, decision, priority, tier and modes of a rule.
+// checkNames validates names, decision, priority, tier and modes of a rule.
 func checkNames(r Rule) error {
 	if len(r.Tools) == 0 {
 		return invalid(r, "it names no tool; * stands for all")
@@ -179,8 +178,8 @@ func checkNames(r Rule) error {
 	return nil
 }
 
-// checkCommand checks that conditions on commands stand alone and with the
-// shell tool.
+// checkCommand checks that conditions on commands are alone and for the shell
+// tool.
 func checkCommand(r Rule) error {
 	given := 0
 	for _, has := range []bool{len(r.CommandPrefix) > 0, r.CommandRegex != "", r.ArgsPattern != ""} {
@@ -203,15 +202,16 @@ func checkCommand(r Rule) error {
 	return nil
 }
 
-// canBeConfined are the tools whose calls a rule may tell apart by what
-// confines them. Of write_file these are the files that a command line writes.
+// canBeConfined lists the tools whose calls a rule may distinguish by
+// confinement. For write_file these are the files that a command line writes.
 var canBeConfined = []string{shellTool, shellAlias, "write_background_input", writeFile}
 
-// CanBeConfined reports whether [Rule].Confined goes with a tool of that name.
+// CanBeConfined reports whether [Rule].Confined is valid for a tool of that name.
 func CanBeConfined(tool string) bool { return slices.Contains(canBeConfined, tool) }
 
-// checkConfined checks that the condition goes with tools that may be confined.
-// With others it would never hold, or always, whatever its author meant.
+// checkConfined checks that the condition is used with tools that may be
+// confined. With others it would never be met, or always, whatever its author
+// intended.
 func checkConfined(r Rule) error {
 	if r.Confined == nil {
 		return nil
@@ -222,7 +222,7 @@ func checkConfined(r Rule) error {
 	return nil
 }
 
-// prefixes reads the rule's command prefixes as words.
+// prefixes parses the rule's command prefixes into words.
 func prefixes(r Rule) ([][]string, error) {
 	var all [][]string
 	for _, p := range r.CommandPrefix {

@@ -2,28 +2,28 @@ package policy
 
 import "slices"
 
-// known is what is known of a built-in tool by its name.
+// known describes a built-in tool.
 type known struct {
 	kind       string
 	aliases    []string
 	governedBy []string
 	effects    []string
 	about      string   // the one parameter that an approval is narrowed to; "": all of them
-	added      []string // parameters that may be added to what was approved
+	added      []string // parameters that may be added to an approved call
 	lasts      lasting
 }
 
-// lasting says what of a tool's calls an approval can last for.
+// lasting is the scope of a lasting approval of a tool's calls.
 type lasting int
 
 const (
-	lastsForLike  lasting = iota // calls that are like the one approved
+	lastsForLike  lasting = iota // calls like the approved one
 	lastsForHost                 // those of the same host, and the tool
-	lastsForTool                 // the tool: no two of its calls are alike
-	lastsForNoOne                // none: a person is to be asked each time
+	lastsForTool                 // the tool: its calls always differ
+	lastsForNoOne                // none: each call requires approval
 )
 
-// Names that the engine itself speaks of.
+// Names that the engine itself uses.
 const (
 	shellTool  = "run_shell_command"
 	shellAlias = "ShellTool"
@@ -33,7 +33,7 @@ const (
 	agentTool  = "invoke_agent"
 )
 
-// wellKnown are the built-in tools, registered or not.
+// wellKnown contains the built-in tools, registered or not.
 var wellKnown = map[string]known{
 	"read_file":           {kind: "read", effects: readsFiles, about: "file_path"},
 	"read_many_files":     {kind: "read", effects: readsFiles, added: []string{"exclude"}},
@@ -79,12 +79,13 @@ var (
 	writesFiles  = []string{"read_files", "write_files"}
 	runsAnything = []string{"read_files", "write_files", "run_process", "network"}
 
-	// searchOptions leave out files, or show what is found in another way.
+	// searchOptions lists options that exclude files, or change how results are
+	// shown.
 	searchOptions = []string{"after", "before", "case_sensitive", "context", "exclude_pattern", "include", "include_pattern",
 		"max_matches_per_file", "names_only", "total_max_matches"}
 )
 
-// wellKnownAliases leads from another name of a built-in tool to its own.
+// wellKnownAliases maps aliases of built-in tools to their names.
 var wellKnownAliases = func() map[string]string {
 	own := map[string]string{}
 	for name, tool := range wellKnown {
@@ -95,10 +96,10 @@ var wellKnownAliases = func() map[string]string {
 	return own
 }()
 
-// WellKnown returns what is known of a built-in tool by one of its names, so
-// that rules can be checked in a session that has not registered it. The call
-// has its name, aliases, governing names, kind and effects and nothing else.
-// It reports whether there is such a tool.
+// WellKnown returns the properties of a built-in tool by one of its names, so
+// that rules can be validated in a session that has not registered it. The call
+// contains only its name, aliases, governing names, kind and effects. ok is false
+// for an unknown tool.
 func WellKnown(tool string) (Call, bool) {
 	if name, ok := wellKnownAliases[tool]; ok {
 		tool = name
@@ -113,8 +114,8 @@ func WellKnown(tool string) (Call, bool) {
 	return c, true
 }
 
-// mutates reports whether a call changes something: it says so, its kind does
-// (AR-16), or an effect.
+// mutates reports whether a call changes something: by its declaration, its kind,
+// or an effect.
 func mutates(c *Call) bool {
 	switch c.Kind {
 	case "edit", "delete", "move", "execute":

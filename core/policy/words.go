@@ -10,10 +10,10 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Words returns the calls that the rule is about, as a phrase for people: one line
-// that is safe to show, with every condition of the rule and without what it
-// decides. Rules with other conditions have other words. The patterns that
-// [Engine.Narrow] makes are read back; of other patterns the text is quoted.
+// Words returns the calls that the rule covers, as a phrase for display: one line
+// that is safe to show, with every condition of the rule but without its
+// decision. Rules with different conditions have different words. The patterns
+// that [Engine.Narrow] creates are parsed; of other patterns the text is quoted.
 func (r Rule) Words() string {
 	var b strings.Builder
 	b.WriteString(r.calls())
@@ -29,7 +29,7 @@ func (r Rule) Words() string {
 	return b.String()
 }
 
-// calls is the phrase of the conditions about tool and arguments.
+// calls returns the phrase for the conditions on tool and arguments.
 func (r Rule) calls() string {
 	switch {
 	case r.OtherCommands:
@@ -76,8 +76,8 @@ func (r Rule) aboutShell() bool {
 	return r.Server == "" && len(r.Tools) == 1 && (r.Tools[0] == shellTool || r.Tools[0] == shellAlias)
 }
 
-// inModes is the phrase of the modes that the rule holds in, where these are not
-// the ones that such a rule holds in without naming any.
+// inModes returns the phrase for the modes of the rule, unless these are the ones
+// of such a rule without any.
 func (r Rule) inModes() string {
 	const every, changing = modeSet(15), modeSet(14)
 	var in modeSet
@@ -115,10 +115,10 @@ func listed(texts []string, word string) string {
 	return b.String()
 }
 
-// plain is a text that cannot be taken for more than itself within a phrase.
+// plain matches a text that is unambiguous within a phrase.
 var plain = regexp.MustCompile(`\A[A-Za-z0-9_./:@%+=*~-]+(?: [A-Za-z0-9_./:@%+=*~-]+)*\z`)
 
-// plainly returns a text as it is where its ends are plain to see, else in quotes.
+// plainly returns a text unchanged if its ends are unambiguous, else in quotes.
 func plainly(text string) string {
 	if plain.MatchString(text) {
 		return text
@@ -126,13 +126,13 @@ func plainly(text string) string {
 	return escape.Quote(text)
 }
 
-// argumentWords is what a pattern of arguments says.
+// argumentWords is the meaning of a pattern of arguments.
 type argumentWords struct {
-	text    string // behind the name of a tool
+	text    string // after the name of a tool
 	command string // of a pattern for exactly one command
 }
 
-// arguments reads back an ArgsPattern of [exactArg], [exactArgs] or [sameHost].
+// arguments parses an ArgsPattern of [exactArg], [exactArgs] or [sameHost].
 func (r Rule) arguments() (argumentWords, bool) {
 	if r.ArgsPattern == "" {
 		return argumentWords{}, false
@@ -168,7 +168,7 @@ func (r Rule) arguments() (argumentWords, bool) {
 	return argumentWords{text: words}, true
 }
 
-// pair is an argument as words have it.
+// pair formats an argument for a phrase.
 func pair(key string, value any) string {
 	if text, ok := value.(string); ok {
 		return plainly(key) + " " + escape.Quote(text)
@@ -176,7 +176,7 @@ func pair(key string, value any) string {
 	return plainly(key) + " " + escape.JSON(string(appendCanonical(nil, value, false)))
 }
 
-// readExactArg reads what [exactArg] has written at the beginning of a pattern.
+// readExactArg parses a pattern of [exactArg] at the beginning of pattern.
 func readExactArg(pattern string) (key string, value any, rest string, ok bool) {
 	const bound = `\x00`
 	rest, ok = strings.CutPrefix(pattern, bound)
@@ -196,7 +196,7 @@ func readExactArg(pattern string) (key string, value any, rest string, ok bool) 
 	return key, value, rest, true
 }
 
-// readExactArgs reads what [exactArgs] has written.
+// readExactArgs parses a pattern of [exactArgs].
 func readExactArgs(pattern string) (values map[string]any, added []string, ok bool) {
 	rest, ok := strings.CutPrefix(pattern, `\A\{`)
 	values = map[string]any{}
@@ -222,7 +222,7 @@ func readExactArgs(pattern string) (values map[string]any, added []string, ok bo
 	return values, added, ok
 }
 
-// readHost reads what [sameHost] has written.
+// readHost parses a pattern of [sameHost].
 func readHost(pattern string) (host string, ok bool) {
 	rest, ok := strings.CutPrefix(pattern, hostBegins)
 	if !ok {
@@ -232,8 +232,8 @@ func readHost(pattern string) (host string, ok bool) {
 	return host, rest == hostEnds
 }
 
-// literal reads the text that regexp.QuoteMeta has written at the beginning of a
-// pattern, up to what is no literal.
+// literal parses the text that regexp.QuoteMeta has written at the beginning of a
+// pattern, up to a character that is not literal.
 func literal(pattern string) (text, rest string) {
 	const special = `\.+*?()|[]{}^$`
 	var b strings.Builder

@@ -1,6 +1,6 @@
-// Package configtest gives tests a whole session in a temporary directory: real
-// files, real tools, and the whole path of a call, so that an embedder's tests
-// need no fakes (AR-33).
+// Package configtest provides tests with a complete session in a temporary
+// directory: real files, real tools, and calls that run through policy and
+// approval, so that an embedder's tests need no fakes.
 package configtest
 
 import (
@@ -18,18 +18,19 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
-// Session is an initialized Config over a temporary directory. Its tools are
-// asked about as in any session; every question is noted, and answered with
+// Session is an initialized Config over a temporary directory. Its calls require
+// approval as in any session; every question is recorded, and answered with
 // Answer. It ends with the test.
 type Session struct {
 	*config.Config
 	T   testing.TB
 	Dir string // the target directory, absolute, links resolved
 
-	// Answer answers a confirmation; nil approves once. It may change files, as
-	// a slow person's world does. Several may be asked for at once.
+	// Answer answers a confirmation; nil approves once. It may change files,
+	// which simulates changes while the user decides. It may be called
+	// concurrently.
 	Answer func(q bus.ToolConfirmationRequest) bus.Outcome
-	// Edit gives the content that goes with the answer modify_with_editor.
+	// Edit returns the content for the answer modify_with_editor.
 	Edit func(q bus.ToolConfirmationRequest) string
 
 	answering sync.WaitGroup
@@ -37,8 +38,8 @@ type Session struct {
 	asked     []bus.ToolConfirmationRequest
 }
 
-// New makes a Session. Each of change may alter the parameters, which name a
-// home directory of the test's own and nothing of the environment.
+// New returns a Session. Each function of change may alter the parameters, which
+// contain a home directory of the test's own and nothing of the environment.
 func New(t testing.TB, change ...func(*config.Parameters)) *Session {
 	t.Helper()
 	s := &Session{T: t, Dir: realDir(t)}
@@ -77,8 +78,8 @@ func realDir(t testing.TB) string {
 	return dir
 }
 
-// hear notes a question and answers it, on a goroutine of its own as Answer
-// may call tools that ask in their turn.
+// hear records a question and answers it, on a goroutine of its own because
+// Answer may call tools that ask in turn.
 func (s *Session) hear(_ context.Context, q bus.ToolConfirmationRequest) {
 	s.mu.Lock()
 	s.asked = append(s.asked, q)
@@ -109,7 +110,7 @@ func (s *Session) Asked() []bus.ToolConfirmationRequest {
 // Path returns the absolute path of a name in the directory.
 func (s *Session) Path(name string) string { return filepath.Join(s.Dir, name) }
 
-// Write puts a file in the directory, behind the session's back, and returns its
+// Write writes a file in the directory, without the session, and returns its
 // path.
 func (s *Session) Write(name, content string) string {
 	s.T.Helper()
@@ -123,7 +124,7 @@ func (s *Session) Write(name, content string) string {
 	return path
 }
 
-// Read returns a file's content as it is on disk.
+// Read returns a file's content on disk.
 func (s *Session) Read(name string) string {
 	s.T.Helper()
 	data, err := os.ReadFile(s.Path(name))
@@ -133,22 +134,22 @@ func (s *Session) Read(name string) string {
 	return string(data)
 }
 
-// Call runs one tool call with args, a value that marshals to a JSON object,
-// through the whole path.
+// Call runs one tool call, with args a value that marshals to a JSON object,
+// through policy and approval.
 func (s *Session) Call(tool string, args any) scheduler.Response {
 	s.T.Helper()
 	return s.CallContext(s.T.Context(), tool, args)
 }
 
-// CallContext is Call under a context.
+// CallContext is Call with a context.
 func (s *Session) CallContext(ctx context.Context, tool string, args any) scheduler.Response {
 	s.T.Helper()
 	return Call(ctx, s.T, s.Config, tool, args)
 }
 
-// Call runs one tool call on any Config, a derived one for example. A result that
-// is not what the tool's OutputSchema promises is a failure of the test, unless a step
-// after the call has put another one in its place.
+// Call runs one tool call on any Config, for example a derived one. A result that
+// does not match the tool's OutputSchema fails the test, unless a step after the
+// call has replaced it.
 func Call(ctx context.Context, t testing.TB, c *config.Config, tool string, args any) scheduler.Response {
 	t.Helper()
 	raw, err := json.Marshal(args)
@@ -168,8 +169,8 @@ func Call(ctx context.Context, t testing.TB, c *config.Config, tool string, args
 	return r
 }
 
-// Decode decodes the JSON that a response's content is into a value of type
-// R, refusing unknown keys.
+// Decode decodes the JSON content of a response into a value of type R, refusing
+// unknown keys.
 func Decode[R any](t testing.TB, r scheduler.Response) R {
 	t.Helper()
 	var v R

@@ -1,29 +1,29 @@
-// Package layout names the directories, files and variables that fettle uses, so
-// that one value decides whose names they are (CR-27).
+// Package layout defines the names of the directories, files and variables that
+// fettle uses, so that a single value selects a naming scheme.
 package layout
 
-// Layout is a set of names. Folder and file names are base names.
+// Layout is a set of names. Directory and file names are base names.
 type Layout struct {
 	Name        string // as given to --layout
 	Dir         string // settings directory, in the home directory and in the project
-	ContextFile string // file that steers the model
+	ContextFile string // file with instructions for the model
 	IgnoreFile  string // ignore rules of the agent's own
 	EnvPrefix   string // of environment variables, with its underscore
 	SystemDir   string // absolute: settings for every user of the machine
 
-	// CommandMarker is the environment variable that is 1 in every command that
-	// is run, so that programs can tell.
+	// CommandMarker is the environment variable that is set to 1 in every
+	// command, so that programs can detect the agent.
 	CommandMarker string
 
-	TrustVariables []string // environment variables that say whether the directory is trusted, the first one given wins
+	TrustVariables []string // environment variables that state whether the directory is trusted; the first one that is set counts
 
-	// FullContent says that the result of a change shows the whole file, however long,
-	// unless settings or parameters say otherwise.
+	// FullContent states that the result of a change shows the whole file,
+	// however long, unless settings or parameters override it.
 	FullContent bool
 
-	// ToolNames are names under which built-ins are declared to the model
-	// instead of their own; a tool in it is also in the default set, if there
-	// is what it needs.
+	// ToolNames maps built-in tools to the names under which they are declared to
+	// the model; a tool in it is also in the default set, if its services are
+	// available.
 	ToolNames map[string]string
 }
 
@@ -35,8 +35,8 @@ func Fettle() Layout {
 	}
 }
 
-// Gemini uses the names of the program that fettle's architecture comes from,
-// so that existing directories work unchanged, and declares its edit tool.
+// Gemini uses the names of gemini-cli, so that existing directories work
+// unchanged, and declares its edit tool.
 func Gemini() Layout {
 	return Layout{
 		Name: "gemini", Dir: ".gemini", ContextFile: "GEMINI.md", IgnoreFile: ".geminiignore",

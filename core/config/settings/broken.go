@@ -13,11 +13,10 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Unread returns the problems of whole files that are not in force though they
-// are there, and that the person or the machine relies on: the user's and the
-// machine's settings files and the person's own .env file; and of values there that
-// are not understood and may have taken a tool away. Each may have held something
-// that protects.
+// Unread returns the problems of whole files that exist but have no effect
+// although the user or the machine relies on them, namely the user's and the
+// machine's settings files and the user's own .env file, and of invalid values
+// there that may have restricted tools. Each may have contained a protection.
 func (r *Result) Unread() []fault.Problem {
 	var all []fault.Problem
 	for _, p := range r.Problems {
@@ -28,27 +27,28 @@ func (r *Result) Unread() []fault.Problem {
 	return all
 }
 
-// restricting are the keys of lists that take something away: what of them is not
-// understood may be anything.
+// restricting lists the keys of lists that restrict: the intent of an invalid
+// value is unknown.
 var restricting = []string{"tools.exclude", "tools.confirmationRequired", "mcp.excluded"}
 
-// restricts reports whether a value, by its path, is or belongs to a list that takes
-// something away.
+// restricts reports whether a value, by its path, is or belongs to such a list.
 func restricts(path string) bool {
 	return slices.ContainsFunc(restricting, func(key string) bool { return path == key || strings.HasPrefix(path, key+".") })
 }
 
-// asksInstead says what is done where a file may have held what protects.
+// asksInstead describes the effect of a file that may have contained a
+// protection.
 const asksInstead = " As it may hold what protects you, the approval modes yolo and auto_edit count as default, and every call that changes " +
 	"something, runs a program or reaches the network is asked about."
 
-// relied reports whether a layer's whole files are relied on. That of the
-// environment has none but the person's own .env file.
+// relied reports whether a layer's whole files are relied on. In the layer of the
+// environment only the user's own .env file is.
 func relied(l Layer) bool {
 	return slices.Contains([]Layer{LayerSystemDefaults, LayerUser, LayerSystem, LayerEnvironment}, l)
 }
 
-// unreadOwn is unread for a file that is relied on, or that holds servers alone.
+// unreadOwn is unread for a file that is relied on, or that contains only
+// servers.
 func unreadOwn(ctx context.Context, f File, err error) fault.Problem {
 	p := unread(f, err)
 	if !relied(f.Layer) {
@@ -61,12 +61,12 @@ func unreadOwn(ctx context.Context, f File, err error) fault.Problem {
 	return p
 }
 
-// scanned is how much of a file that cannot be used is looked through.
+// scanned is the maximum number of scanned bytes of an invalid file.
 const scanned = 64 << 20
 
-// mentions reports whether a regular file holds a word of small letters, in any
-// case, as UTF-8 or UTF-16, and with letters that are written as \uXXXX. One that
-// cannot be opened is not known to.
+// mentions reports whether a regular file contains a lower-case word in any case,
+// in UTF-8 or UTF-16, including letters written as \uXXXX. It reports false for a
+// file that cannot be opened.
 func mentions(ctx context.Context, path, word string) bool {
 	file, err := lockedfile.Open(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func mentions(ctx context.Context, path, word string) bool {
 		return false
 	}
 	const chunk = 1 << 16
-	overlap := 2 * len(`\u0000`) * len(word) // as long as the word can be, in UTF-16 and escaped
+	overlap := 2 * len(`\u0000`) * len(word) // the maximum length of the word, in UTF-16 and escaped
 	held := make([]byte, 0, chunk+overlap)
 	for rest := int64(scanned); rest > 0 && ctx.Err() == nil; rest -= chunk {
 		n, err := io.ReadFull(file, held[len(held):len(held)+chunk])
@@ -95,8 +95,8 @@ func mentions(ctx context.Context, path, word string) bool {
 
 var escapedLetter = regexp.MustCompile(`\\u00([2-7][0-9a-f])`)
 
-// lettersOf returns a text in small letters, without the zero bytes that UTF-16
-// puts between them and with those that are escaped.
+// lettersOf returns a text in lower case, without the zero bytes of UTF-16 and
+// with escapes decoded.
 func lettersOf(text []byte) []byte {
 	plain := bytes.ToLower(bytes.ReplaceAll(text, []byte{0}, nil))
 	return bytes.ToLower(escapedLetter.ReplaceAllFunc(plain, func(m []byte) []byte {
@@ -108,8 +108,8 @@ func lettersOf(text []byte) []byte {
 	}))
 }
 
-// empty is the problem of a file that holds nothing at all, as one does that
-// was cut off when it was saved.
+// empty returns the problem of an empty file, for example one whose saving was
+// interrupted.
 func empty(f File) fault.Problem {
 	return fault.Problem{Path: f.Path, Layer: f.Layer, Kind: KindEmpty, Severity: Warning,
 		Message: "It is empty: nothing is set by it.", Remedy: "Restore it if it held something, or remove it."}

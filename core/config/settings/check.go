@@ -19,15 +19,15 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// noProgram is the command that stands in for a sandbox that cannot be
-// understood: no program has such a name, so that no command is run.
+// noProgram is the command that replaces an invalid sandbox: no program has such
+// a name, so that no command runs.
 const noProgram = "(wrong value)"
 
-// maxWhole is the largest whole number that a key takes: numbers are read as
-// those of JavaScript, and have to fit an int.
+// maxWhole is the largest whole number that a key accepts: numbers are those of
+// JavaScript, and have to fit an int.
 const maxWhole = min(1<<53, math.MaxInt)
 
-// check gives the entries their values, and drops those that have none.
+// check validates the entries, and drops invalid ones.
 func (l *layerOf) check() {
 	for _, path := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[path]
@@ -68,8 +68,8 @@ func (l *layerOf) check() {
 	}
 }
 
-// convert returns a text as the number or truth that the key takes, and a
-// single text as a list.
+// convert converts a text to the number or boolean of the key, and a single text
+// to a list.
 func convert(k *Key, value any) (any, bool) {
 	text, ok := value.(string)
 	if !ok {
@@ -91,8 +91,8 @@ func convert(k *Key, value any) (any, bool) {
 	return nil, false
 }
 
-// validate holds an entry's value against the schema. Of a list or a map that
-// is wrong in places it takes away those; it is false where nothing is left.
+// validate validates an entry's value against the schema. It removes the invalid
+// parts of a list or a map; it is false if nothing is left.
 func (l *layerOf) validate(e *entry) bool {
 	if n, ok := e.value.(float64); ok && e.key.kind == aWhole && (n != math.Trunc(n) || math.Abs(n) > maxWhole) {
 		l.wrong(e, "", "", "")
@@ -126,7 +126,7 @@ func (l *layerOf) validate(e *entry) bool {
 			l.wrong(e, f.at, f.what, cut)
 		}
 		rest := without(e.value, cuts, "")
-		if reflect.DeepEqual(rest, e.value) { // the validator has no word for a name that is empty
+		if reflect.DeepEqual(rest, e.value) { // the validator does not report an empty name
 			l.wrong(e, "", failures[0].what, "")
 			return false
 		}
@@ -135,7 +135,7 @@ func (l *layerOf) validate(e *entry) bool {
 	}
 }
 
-// texts takes what is no text away from a list. It is false where that is all.
+// texts removes everything but texts from a list. It is false if nothing is left.
 func (l *layerOf) texts(e *entry, list []any) bool {
 	kept := []any{}
 	e.spots = make(map[string]spot, len(list))
@@ -154,7 +154,7 @@ func (l *layerOf) texts(e *entry, list []any) bool {
 	return len(kept) > 0 || len(list) == 0
 }
 
-// spotOf returns where the entry of a list with an index stands.
+// spotOf returns the position of the list entry with an index.
 func (e *entry) spotOf(index int) spot {
 	if e.node == nil {
 		return spot{}
@@ -166,14 +166,14 @@ func (e *entry) spotOf(index int) spot {
 	return spot{e.line, e.column}
 }
 
-// violation is a place in a value that the schema does not take.
+// violation is a position in a value at which it violates the schema.
 type violation struct{ at, what string }
 
-// violations returns where a value breaks its key's schema, in order.
+// violations returns the violations of a key's schema, in order.
 func violations(k *Key, value any) (found []violation) {
 	schema, err := k.check()
 	if err != nil {
-		panic(fmt.Sprintf("settings: the schema of %s: %v", k.Path, err)) // every one is compiled by a test
+		panic(fmt.Sprintf("settings: the schema of %s: %v", k.Path, err)) // a test compiles every schema
 	}
 	err = schema.Validate(value)
 	var bad *jsonschema.ValidationError
@@ -195,9 +195,8 @@ func violations(k *Key, value any) (found []violation) {
 	return found
 }
 
-// wrong reports a value that the key does not take. at is where in it the
-// mistake lies, what is the validator's word for it; cut is the part that is
-// left out, "" for all.
+// wrong reports an invalid value. at is the position of the mistake in it, what
+// the validator's description; cut is the part that is removed, "" for all.
 func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	if l.full(Error) {
 		return
@@ -237,8 +236,8 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	l.report(p)
 }
 
-// closed returns the value that stands in for a wrong one, so that a mistake
-// leaves nothing open that may have been meant to be shut.
+// closed returns the value that replaces an invalid one, so that a mistake does
+// not disable a protection.
 func (k *Key) closed() (any, bool) {
 	switch k.Project {
 	case ProjectTrue:
@@ -265,8 +264,8 @@ func (l *layerOf) standIn(e *entry) {
 	l.entries[e.key.Path] = e
 }
 
-// refuse reports that a group is given something else than its keys. why is
-// "" if that is all.
+// refuse reports that a group's value is not an object of its keys. why is "" if
+// that is all.
 func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 	p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(path, maxShown), Kind: KindValue, Severity: Error, Expected: "an object", Remedy: "Correct it."}
 	if n.key != nil {
@@ -297,11 +296,11 @@ func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 	l.report(p)
 }
 
-// quote shows a value in a message.
+// quote formats a value for a message.
 func quote(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return "it" // what was read from JSON can be written
+		return "it" // a value decoded from JSON can be encoded
 	}
 	return escape.ClipBytes(string(text), 60)
 }

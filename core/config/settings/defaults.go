@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 )
 
-// Defaults returns what holds where no layer says otherwise, in the layout of
-// fettle: what the tags say. In one with FullContent tools.changedRegionsAbove is 0.
+// Defaults returns the values without any layer, in the layout of fettle: those
+// of the tags. In a layout with FullContent tools.changedRegionsAbove is 0.
 func Defaults() Settings {
 	var s Settings
 	for _, k := range known().keys {
@@ -21,8 +21,8 @@ func Defaults() Settings {
 	return s
 }
 
-// putInitial puts the default of the key's tag into its field. It panics on one of
-// another type, which the first test finds.
+// putInitial sets a key's field to the default of its tag. It panics on a default
+// of another type, which the first test finds.
 func (k *Key) putInitial(field reflect.Value) {
 	var err error
 	switch k.kind {
@@ -38,29 +38,30 @@ func (k *Key) putInitial(field reflect.Value) {
 	}
 }
 
-// defaultIn returns the value that a key has in a layout where no layer gives one.
+// defaultIn returns the value of a key in a layout without any layer.
 func defaultIn(l layout.Layout, key string) (any, bool) {
 	if key == "tools.changedRegionsAbove" && l.FullContent {
-		return float64(0), true // as JSON holds it
+		return float64(0), true // the JSON representation
 	}
 	v, ok := defaultValues()[key]
 	return v, ok
 }
 
-// defaultValues are the defaults by path, made once and not to be changed.
+// defaultValues returns the defaults by path; they are computed once and must not
+// be modified.
 var defaultValues = sync.OnceValue(func() map[string]any { return valuesOf(known().root, Defaults()) })
 
-// valuesOf returns what settings hold, by the path of each key. Absent pointers,
-// lists and maps are left out.
+// valuesOf returns the values of settings by the path of each key. Nil pointers,
+// lists and maps are omitted.
 func valuesOf(root *node, s Settings) map[string]any {
 	found := map[string]any{}
 	text, err := json.Marshal(s)
 	if err != nil {
-		return found // a struct of plain values can be written
+		return found // a struct of plain values can be encoded
 	}
 	var tree map[string]any
 	if err := json.Unmarshal(text, &tree); err != nil {
-		return found // what was written can be read
+		return found // the encoded value can be decoded
 	}
 	var walk func(n *node, tree map[string]any)
 	walk = func(n *node, tree map[string]any) {

@@ -16,10 +16,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// errNotOwn is why a .env file above the project is not read.
+// errNotOwn is the reason why a .env file above the project is not read.
 var errNotOwn = errors.New("it is not the user's own")
 
-// foundEnv is what .env files hold.
+// foundEnv is the content of the .env files.
 type foundEnv struct {
 	files    []foundFile
 	problems []fault.Problem
@@ -32,9 +32,9 @@ type foundFile struct {
 	lines     map[string]int // 1-based, of the variables
 }
 
-// runsCode reports whether shells, the loader or git run, or load, what a variable
-// says in each program that is started: a file that a model may have written gives
-// no such one.
+// runsCode reports whether shells, the loader or git execute or load the value of
+// a variable in every program that is started: such a variable is not accepted
+// from a file that a model may have written.
 func runsCode(variable string) bool {
 	names := []string{"PATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS",
 		"GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_TEMPLATE_DIR", "GIT_DIR"}
@@ -43,15 +43,14 @@ func runsCode(variable string) bool {
 }
 
 // readDotenv finds the .env file of the session: from the project's directory
-// upwards, in each directory that is trusted first the settings directory's and then
-// the plain one, and last the home directory's. The first one holds. Nothing is read
-// in a directory that is not trusted, and a file above the project counts only if
-// it cannot be written by others than the user; both are reported. No file keeps
-// what the home directory's says of the confinement of commands from being read, as
-// commands may have written that file.
+// upwards, in each trusted directory first the settings directory's and then the
+// plain one, and last the home directory's. The first one counts. Nothing is read
+// in an untrusted directory, and a file above the project counts only if no other
+// user can write it; both are reported. The home directory's settings of
+// confinement are always read, because commands may have written the other files.
 func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings) foundEnv {
 	var found foundEnv
-	trusted, above := o.Trusted, false // of the directory that is looked at
+	trusted, above := o.Trusted, false // of the current directory
 	warn := func(path, message, remedy string) {
 		found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Kind: KindUntrusted, Severity: Warning, Message: message, Remedy: remedy})
 	}
@@ -142,8 +141,8 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 	return found
 }
 
-// trusts reports whether a directory above the project is trusted, as far as it
-// holds a .env file.
+// trusts reports whether a directory above the project is trusted, if it contains
+// a .env file.
 func (o Options) trusts(ctx context.Context, folder string, names layout.Layout, f FolderTrust) bool {
 	trusted, undecided := false, true
 	if o.Above != nil && (exists(filepath.Join(folder, ".env")) || exists(filepath.Join(folder, names.Dir, ".env"))) {
@@ -152,13 +151,13 @@ func (o Options) trusts(ctx context.Context, folder string, names layout.Layout,
 	return trusted || undecided && !f.Enabled
 }
 
-// exists reports whether there is something at a path, be it a link to nothing.
+// exists reports whether a path exists, including a dangling link.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// confines reports whether a variable says what confines commands.
+// confines reports whether a variable configures the confinement of commands.
 func confines(names layout.Layout, variable string) bool {
 	for _, name := range []string{"SANDBOX", "SANDBOX_COMMAND", "SANDBOX_IMAGE"} {
 		if slices.Contains(variables(names, name), variable) {
@@ -168,11 +167,10 @@ func confines(names layout.Layout, variable string) bool {
 	return false
 }
 
-// add puts what is not set yet beside the variables, and returns it with the
-// files that it comes from.
+// add adds variables that are not set yet, and returns them with their files.
 func (e environment) add(found foundEnv) (added map[string]string, files []string) {
 	added = map[string]string{}
-	for _, f := range slices.Backward(found.files) { // the user's own goes first
+	for _, f := range slices.Backward(found.files) { // the user's own takes precedence
 		files = append(files, f.path)
 		for name, value := range f.values {
 			if _, set := e.values[name]; !set {
@@ -184,15 +182,15 @@ func (e environment) add(found foundEnv) (added map[string]string, files []strin
 	return added, files
 }
 
-// assignment is NAME=value in a .env file: bare up to a comment or the end of
-// the line, or in quotes, where it may span lines.
+// assignment matches NAME=value in a .env file: unquoted up to a comment or the
+// end of the line, or quoted, possibly over several lines.
 var assignment = regexp.MustCompile("(?m)^[ \\t]*(?:export[ \\t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \\t]*=[ \\t]*" +
 	"('[^']*'|\"(?:\\\\.|[^\"\\\\])*\"|`[^`]*`|[^\\r\\n#]*)")
 
-// parseDotenv reads a .env file. Lines that are no assignments are left out; of
-// two with one name the last holds. In double quotes \n and \r are a line end.
-// Variables in values stay as they are. odd are the numbers of lines that are
-// neither an assignment nor empty nor a comment, and lines those of the variables.
+// parseDotenv parses a .env file. Other lines are ignored; the last assignment of
+// a name counts. In double quotes \n and \r are line breaks. Variables in values
+// are not expanded. odd contains the numbers of lines that are neither an
+// assignment nor empty nor a comment, and lines those of the variables.
 func parseDotenv(text string) (values map[string]string, lines map[string]int, odd []int) {
 	values, lines = map[string]string{}, map[string]int{}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n")
@@ -212,7 +210,7 @@ func parseDotenv(text string) (values map[string]string, lines map[string]int, o
 					value = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\"`, `"`, `\\`, `\`).Replace(value)
 				}
 			}
-			if name := text[m[2]:m[3]]; !strings.Contains(value, "\x00") { // no environment can hold it
+			if name := text[m[2]:m[3]]; !strings.Contains(value, "\x00") { // an environment cannot contain it
 				values[name], lines[name] = value, number
 			}
 		}
@@ -221,7 +219,7 @@ func parseDotenv(text string) (values map[string]string, lines map[string]int, o
 	return values, lines, odd
 }
 
-// oddLines says which lines of a .env file are none.
+// oddLines describes the invalid lines of a .env file.
 func oddLines(lines []int) string {
 	if len(lines) == 1 {
 		return "The line is no assignment; it is left out."

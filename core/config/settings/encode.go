@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// encode returns a value as JSON text, lists of plain values on one line.
-// indent is that of the line on which it begins, unit one more step; "": all on
-// one line.
+// encode returns a value as JSON text, with lists of plain values on one line.
+// indent is that of the line on which it begins, unit one further step; "": all
+// on one line.
 func encode(value any, indent, unit string) []byte {
 	var parts []string
 	opening, closing, inline := "[", "]", unit == ""
@@ -35,13 +35,13 @@ func encode(value any, indent, unit string) []byte {
 	return []byte(opening + line + strings.Join(parts, ","+line) + "\n" + indent + closing)
 }
 
-// plain returns a value that is neither list nor map.
+// plain encodes a value that is neither list nor map.
 func plain(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic("settings: " + err.Error()) // what came from JSON can be written
+		panic("settings: " + err.Error()) // a value decoded from JSON can be encoded
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }

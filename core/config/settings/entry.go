@@ -17,26 +17,26 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// entry is the value that a layer gives for a key.
+// entry is one layer's value of a key.
 type entry struct {
 	key          *Key
 	layer        Layer
 	source       string // path of the file, or as Problem.Source
 	line, column int
-	written      any             // the value as it stands there
-	value        any             // with variables put in, and of the right type
-	spots        map[string]spot // of a list: where each text in it stands
-	ofProject    bool            // given by the project, or with what a .env file of its gives
+	written      any             // the value as written
+	value        any             // with variables expanded, and in the right type
+	spots        map[string]spot // of a list: the position of each text in it
+	ofProject    bool            // set by the project, or with a variable of its .env file
 	alias        bool            // by another name, or a short form
-	filled       bool            // variables were put in
-	secrets      []string        // what those hold that look secret
-	group        *node           // whose short form it is; nil if it is none
+	filled       bool            // variables were expanded
+	secrets      []string        // their values that look secret
+	group        *node           // of the short form; nil if it is none
 	node         *hujson.Value   // the value, or the whole short form; nil outside of files
 	doc          *document
 	groups       map[string][]int // of hooks: the lines of each event's groups
 }
 
-// layerOf is what one source gives.
+// layerOf is the content of one source.
 type layerOf struct {
 	layer    Layer
 	source   string
@@ -44,23 +44,23 @@ type layerOf struct {
 	problems []fault.Problem
 	told     map[fault.Severity]int
 	env      func(name string) (string, bool) // for variables in texts
-	literal  bool                             // texts stay as they are, which is told
+	literal  bool                             // texts are not expanded, which is reported
 
-	ofProject bool            // it is the project's, so has no say in what confines commands
-	projects  map[string]bool // names of the variables that .env files of the project give
+	ofProject bool            // it is the project's, which cannot configure the confinement of commands
+	projects  map[string]bool // names of the variables set by the project's .env files
 }
 
-// spot is where something stands in a file, 1-based; zero outside of files.
+// spot is a position in a file, 1-based; zero outside of files.
 type spot struct{ line, column int }
 
 func newLayer(l Layer, source string) *layerOf {
 	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, told: map[fault.Severity]int{}, env: noVariables}
 }
 
-// full reports whether no more problems of a severity are told of the layer.
+// full reports whether the limit of problems of a severity is reached.
 func (l *layerOf) full(s fault.Severity) bool { return l.told[s] > maxProblems }
 
-// report notes a problem.
+// report records a problem.
 func (l *layerOf) report(p fault.Problem) {
 	if l.full(p.Severity) {
 		return
@@ -73,7 +73,7 @@ func (l *layerOf) report(p fault.Problem) {
 	l.problems = append(l.problems, p)
 }
 
-// collect takes the object of a group apart.
+// collect collects the members of a group's object.
 func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias bool) {
 	for i := range object.Members {
 		m := &object.Members[i]
@@ -101,7 +101,7 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 	}
 }
 
-// otherPlace returns the key or group that a path is another name for.
+// otherPlace returns the key or group for an alternative path.
 func otherPlace(path string) *node {
 	for _, a := range aliases() {
 		if a.from == path {
@@ -111,8 +111,8 @@ func otherPlace(path string) *node {
 	return nil
 }
 
-// named returns the key or group of a name, which may be another one for it or
-// for a group that holds it; nil if there is none.
+// named returns the key or group of a name, which may be an alternative one for
+// it or for its group; nil if there is none.
 func named(path string) *node {
 	if n := nodeAt(path); n != nil {
 		return n
@@ -142,8 +142,8 @@ func isForeign(path string) bool {
 	return strings.HasPrefix(path, "ui.") || slices.Contains(foreign(), path)
 }
 
-// unknown is the problem of a key that there is not. Where it may mean one that
-// protects, in a file that is no project's, it says so.
+// unknown returns the problem of an unknown key. If it resembles a protecting
+// one, in a file that is not a project's, the problem states that.
 func (l *layerOf) unknown(path string, line, column int) fault.Problem {
 	path = cmp.Or(escape.ClipBytes(path, maxShown), `""`)
 	p := fault.Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
@@ -163,16 +163,16 @@ func (l *layerOf) unknown(path string, line, column int) fault.Problem {
 	return p
 }
 
-// maxShown is how much of a name a message shows, in bytes.
+// maxShown is the maximum number of bytes of a name in a message.
 const maxShown = 200
 
-// nested shows how a path is written in a file.
+// nested returns a path as it is written in a file.
 func nested(path string) string {
 	names := strings.Split(path, ".")
 	return `{"` + strings.Join(names, `": {"`) + `": …` + strings.Repeat("}", len(names))
 }
 
-// give takes the value of a key or a group. path is where it stands.
+// give adds the value of a key or a group. path is its position.
 func (l *layerOf) give(doc *document, n *node, v *hujson.Value, path string, alias bool) {
 	object, isObject := v.Value.(*hujson.Object)
 	if n.key == nil && isObject {
@@ -205,7 +205,7 @@ func (l *layerOf) give(doc *document, n *node, v *hujson.Value, path string, ali
 	}
 }
 
-// decode returns a JSON value as encoding/json does.
+// decode decodes a JSON value as encoding/json does.
 func decode(v *hujson.Value) (any, error) {
 	plain := v.Clone()
 	plain.Standardize()
@@ -219,7 +219,7 @@ func decode(v *hujson.Value) (any, error) {
 	return value, nil
 }
 
-// add keeps an entry, unless a better one for its key is there.
+// add stores an entry, unless one with precedence for its key exists.
 func (l *layerOf) add(e *entry) {
 	if old := l.entries[e.key.Path]; old != nil {
 		p := fault.Problem{Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindTwice, Severity: Warning}
@@ -239,5 +239,5 @@ func (l *layerOf) add(e *entry) {
 	l.entries[e.key.Path] = e
 }
 
-// noVariables leaves texts as they are.
+// noVariables does not expand variables.
 func noVariables(string) (string, bool) { return "", false }

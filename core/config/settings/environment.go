@@ -6,8 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 )
 
-// fromEnvironment returns the layer of variables: of those that .env files of
-// the project give, or of all others.
+// fromEnvironment returns the layer of variables: of those set by .env files of
+// the project, or of all others.
 func fromEnvironment(names layout.Layout, env environment, ofProject bool) *layerOf {
 	l := newLayer(LayerEnvironment, "the environment")
 	l.ofProject = ofProject
@@ -70,12 +70,12 @@ func commaList(value any) any {
 	return list
 }
 
-// environment is the variables that settings see.
+// environment contains the variables for settings.
 type environment struct {
 	values  map[string]string
 	file    map[string]string // of the variables of a .env file: its path
-	project map[string]bool   // names of those that a file of the project gives, or of a directory above it
-	line    map[string]int    // of the variables of a .env file: where it gives them
+	project map[string]bool   // names of those set by a file of the project, or of a directory above it
+	line    map[string]int    // of the variables of a .env file: their lines
 }
 
 func newEnvironment(environ []string) environment {

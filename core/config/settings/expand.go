@@ -2,13 +2,13 @@ package settings
 
 import "regexp"
 
-// variable is $NAME, ${NAME} or ${NAME:-default} in a text.
+// variable matches $NAME, ${NAME} or ${NAME:-default} in a text.
 var variable = regexp.MustCompile(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\})`)
 
-// expand puts variables into the texts of a JSON value; names in objects stay.
-// What is not defined and has no default stays as it is, and what a variable
-// brings in is not looked at again. An empty variable counts as defined, except
-// where there is a default. used says whether the value has changed.
+// expand expands variables in the texts of a JSON value, but not in names of
+// objects. An undefined variable without a default stays unchanged, and inserted
+// text is not expanded again. An empty variable counts as defined unless there is
+// a default. used reports whether the value has changed.
 func expand(value any, env func(string) (string, bool)) (result any, used bool) {
 	switch v := value.(type) {
 	case string:

@@ -13,10 +13,10 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// MaxBytes is the size up to which a settings file is read.
+// MaxBytes is the maximum size of a settings file.
 const MaxBytes = 1 << 20
 
-// maxBrackets is how deep values may stand in each other.
+// maxBrackets is the maximum nesting of values.
 const maxBrackets = 10_000
 
 const byteOrderMark = "\xef\xbb\xbf"
@@ -24,7 +24,7 @@ const byteOrderMark = "\xef\xbb\xbf"
 // read returns the bytes of a regular file of at most [MaxBytes].
 func read(ctx context.Context, path string) ([]byte, error) { return readChecked(ctx, path, nil) }
 
-// readChecked is read of a file that check accepts; nil accepts any.
+// readChecked is read for a file that check accepts; nil accepts any.
 func readChecked(ctx context.Context, path string, check func(fs.FileInfo) error) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -32,12 +32,12 @@ func readChecked(ctx context.Context, path string, check func(fs.FileInfo) error
 	return lockedfile.ReadIf(path, MaxBytes, check)
 }
 
-// document is a settings file, taken apart.
+// document is a parsed settings file.
 type document struct{ *position.JSON }
 
-// parse reads JSON with comments and trailing commas, an object. The error is a
-// *position.Error. Nothing but white space and comments is an empty object, which
-// then ends the text.
+// parse parses JSON with comments and trailing commas; it must be an object. The
+// error is a *position.Error. A file with only white space and comments is an
+// empty object at the end of the text.
 func parse(data []byte) (*document, error) {
 	limit := position.Limit{Depth: maxBrackets, Message: "it holds more brackets than settings have"}
 	d, err := position.ParseJSON(data, limit)
@@ -58,7 +58,7 @@ func parse(data []byte) (*document, error) {
 	return &document{d}, nil
 }
 
-// unread is the problem of a file that cannot be read or understood.
+// unread returns the problem of a file that cannot be read or parsed.
 func unread(f File, err error) fault.Problem {
 	p := fault.Problem{
 		Path: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,

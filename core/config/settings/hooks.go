@@ -9,19 +9,19 @@ import (
 // hooksKey is the key of hooks.
 const hooksKey = "hooks"
 
-// HookLayer is what one layer contributes to the hooks.
+// HookLayer contains the hooks of one layer.
 type HookLayer struct {
 	Layer  Layer
 	Source string         // as Origin.Source
-	Events map[string]any // groups by event, as JSON holds them, variables put in
-	// Refused says that they have no effect, as Origin.Refused does.
+	Events map[string]any // groups by event, as in JSON, with variables expanded
+	// Refused states that they have no effect, as Origin.Refused does.
 	Refused bool
 
 	lines   map[string][]int
 	secrets []string
 }
 
-// Line is where the i-th group of an event stands, 1-based; 0: not known.
+// Line returns the position of the i-th group of an event, 1-based; 0: unknown.
 func (h *HookLayer) Line(event string, i int) int {
 	if lines := h.lines[event]; i < len(lines) {
 		return lines[i]
@@ -29,14 +29,14 @@ func (h *HookLayer) Line(event string, i int) int {
 	return 0
 }
 
-// Shown is a text of the layer without the secrets that were put into it.
+// Shown returns a text of the layer with expanded secrets masked.
 func (h *HookLayer) Shown(text string) string {
 	shown, _ := hiding(text, h.secrets).(string)
 	return shown
 }
 
-// HookLayers are the hooks of the layers that give some, the weakest first, those
-// included that are refused. They must not be changed.
+// HookLayers returns the hooks of all layers that contain some, in order of
+// increasing precedence, including refused ones. They must not be modified.
 func (r *Result) HookLayers() []*HookLayer {
 	var all []*HookLayer
 	for _, o := range r.origins[hooksKey] {
@@ -47,7 +47,7 @@ func (r *Result) HookLayers() []*HookLayer {
 	return all
 }
 
-// hooksOf is what a layer gives, of which value is what has an effect; nil for
+// hooksOf returns a layer's hooks, value being the effective part; nil for
 // another key.
 func hooksOf(e *entry, value any) *HookLayer {
 	events, ok := e.value.(map[string]any)
@@ -57,8 +57,8 @@ func hooksOf(e *entry, value any) *HookLayer {
 	return &HookLayer{Layer: e.layer, Source: e.source, Events: events, Refused: value == nil, lines: e.groups, secrets: e.secrets}
 }
 
-// cutAt is how many steps below the key lies what a mistake takes away: of hooks
-// one of them, where the mistake is in it.
+// cutAt returns how many steps below the key the part lies that a mistake
+// removes: of hooks one of them, if the mistake is within it.
 func (e *entry) cutAt(steps []string) int {
 	const hook = 4 // event, group, hooks, hook
 	if e.key.Path == hooksKey && len(steps) >= hook && steps[2] == "hooks" {
@@ -67,7 +67,7 @@ func (e *entry) cutAt(steps []string) int {
 	return min(e.key.cut, len(steps))
 }
 
-// placeGroups notes where the groups of each event stand.
+// placeGroups records the positions of the groups of each event.
 func (e *entry) placeGroups() {
 	events, _ := e.value.(map[string]any)
 	e.groups = map[string][]int{}
@@ -86,7 +86,7 @@ func (e *entry) placeGroups() {
 	}
 }
 
-// dropGroups forgets the places of groups that are taken away.
+// dropGroups removes the positions of removed groups.
 func (e *entry) dropGroups(cuts map[string]bool) {
 	for _, name := range slices.Collect(maps.Keys(e.groups)) {
 		var kept []int
@@ -99,8 +99,8 @@ func (e *entry) dropGroups(cuts map[string]bool) {
 	}
 }
 
-// dropForeignHooks takes away what files of the program that the layout gemini is
-// for have among their events; what it means there stands in hooksConfig.
+// dropForeignHooks removes entries of gemini-cli's files that are not events;
+// hooksConfig contains their equivalents.
 func (e *entry) dropForeignHooks() {
 	events, ok := e.value.(map[string]any)
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// With returns what is in force once some keys of r have the values, and the
-// origins, of newer: the variables of r, the problems of newer. Neither of the
-// two changes. Keys that there are not are left out.
+// With returns r with the values and the origins of some keys replaced by those
+// of newer: it has the variables of r and the problems of newer. Neither of the
+// two changes. Unknown keys are ignored.
 func (r *Result) With(newer *Result, keys ...string) *Result {
 	mixed := *r
 	mixed.Problems = slices.Clone(newer.Problems)
@@ -30,10 +30,9 @@ func (r *Result) With(newer *Result, keys ...string) *Result {
 	return &mixed
 }
 
-// WrongIn lists the sources of which it cannot be told what they give of a key,
-// or not all of it, since their value for it, for a part of it or for a group
-// that it belongs to has no effect. Where not all mistakes of one are told, it is
-// among them.
+// WrongIn returns the sources whose contribution to a key is partly or wholly
+// unknown, because their value for it, for a part of it or for its group has no
+// effect. A source whose problems are not all listed is included.
 func (r *Result) WrongIn(key string) []string {
 	var sources []string
 	for _, p := range r.Problems {

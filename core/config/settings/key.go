@@ -13,19 +13,19 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// Merge says how a layer's value joins that of the layers below.
+// Merge specifies how a layer's value is merged with that of the layers below.
 type Merge string
 
 // The ways to merge.
 const (
-	Replace Merge = "replace" // it takes the other's place
-	Concat  Merge = "concat"  // its entries follow the others; in a map of lists, by name
-	Union   Merge = "union"   // as Concat, without entries that are there already
-	Shallow Merge = "shallow" // an entry of a map takes the place of the one of the same name, as a whole
+	Replace Merge = "replace" // it replaces the lower value
+	Concat  Merge = "concat"  // its entries follow the lower ones; in a map of lists, by name
+	Union   Merge = "union"   // like Concat, without duplicate entries
+	Shallow Merge = "shallow" // an entry of a map replaces the one of the same name as a whole
 )
 
-// ProjectRule says what the settings file of a project may set that is not
-// trusted: nothing that loosens what holds without it (CF-09).
+// ProjectRule specifies the values that the settings file of an untrusted project
+// may set: none of them loosens a restriction.
 type ProjectRule string
 
 // The rules.
@@ -35,15 +35,15 @@ const (
 	ProjectNever    ProjectRule = "never"    // nothing, even if the directory is trusted
 	ProjectTrue     ProjectRule = "true"     // only true
 	ProjectFalse    ProjectRule = "false"    // only false
-	ProjectAdd      ProjectRule = "add"      // entries beside those of lower layers
+	ProjectAdd      ProjectRule = "add"      // entries in addition to those of lower layers
 	ProjectWithin   ProjectRule = "within"   // entries that are in the list without it
 	ProjectLower    ProjectRule = "lower"    // a lower number above 0; 0 and less have no limit
 	ProjectStricter ProjectRule = "stricter" // a stricter approval mode
-	ProjectLandlock ProjectRule = "landlock" // landlock, where nothing confines
+	ProjectLandlock ProjectRule = "landlock" // landlock, if there is no other confinement
 )
 
-// protects reports whether a wrong value must not leave the key open: a value
-// that the rule lets anybody set stands in for it.
+// protects reports whether an invalid value must not leave the key open: a value
+// that the rule permits to every source replaces it.
 func (r ProjectRule) protects() bool {
 	return !slices.Contains([]ProjectRule{ProjectFree, ProjectTrusted, ProjectNever}, r)
 }
@@ -56,32 +56,31 @@ func (n *node) protects() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(n.below)), (*node).protects)
 }
 
-// ofWall reports whether even a project that is trusted may not set the key
-// freely.
+// ofWall reports whether even a trusted project may not set the key freely.
 func (k *Key) ofWall() bool { return k.Always || k.Outside || k.Project == ProjectNever }
 
 // Key is one key of a settings file.
 type Key struct {
-	Path     string      // as "tools.shell.inactivityTimeout"
-	Expected string      // what a value must be, as "a whole number of at least 1"
+	Path     string      // for example "tools.shell.inactivityTimeout"
+	Expected string      // a description of valid values, for example "a whole number of at least 1"
 	Merge    Merge       // how layers combine
-	Project  ProjectRule // what a project may set that is not trusted
-	Always   bool        // so may one that is trusted: its files can be written by what the key confines
-	Outside  bool        // what it names works outside of the confinement of commands: while there is one, no project may set it
-	Switch   bool        // it says which tools, servers, agents or skills there are
+	Project  ProjectRule // values that an untrusted project may set
+	Always   bool        // Project also applies to trusted projects: commands that the key confines can write their files
+	Outside  bool        // the value is used outside of the confinement of commands: while they are confined, no project may set it
+	Switch   bool        // it determines the available tools, servers, agents or skills
 	Variable string      // environment variable without the layout's prefix; "": none
-	Unused   bool        // nothing in fettle reads it yet
-	Single   bool        // of a list: a text alone is as good as a list of one
+	Unused   bool        // fettle does not read it yet
+	Single   bool        // of a list: a single text is accepted as a list of one
 
 	index   []int // of the field, from Settings
 	kind    kind
 	cut     int
-	initial string                             // the default as the tag has it; "": the zero value
-	schema  func() map[string]any              // made at first use
-	check   func() (*jsonschema.Schema, error) // schema, compiled at first use
+	initial string                             // the default as in the tag; "": the zero value
+	schema  func() map[string]any              // created on first use
+	check   func() (*jsonschema.Schema, error) // schema, compiled on first use
 }
 
-// kind is what a key holds.
+// kind is the type of a key's value.
 type kind int
 
 const (
@@ -90,7 +89,7 @@ const (
 	aWhole
 	aNumber
 	aList // of texts
-	aMap  // whose names keep their case
+	aMap  // with case-sensitive names
 )
 
 // node is a key, or a group of keys.
@@ -101,14 +100,14 @@ type node struct {
 	field reflect.StructField
 }
 
-// catalogue is what there is to set. It is immutable.
+// catalogue contains all keys. It is immutable.
 type catalogue struct {
 	root   *node
 	keys   []*Key // in the order of the fields
 	byPath map[string]*Key
 }
 
-// known returns the catalogue, which is made once.
+// known returns the catalogue, which is built once.
 var known = sync.OnceValue(func() *catalogue {
 	c := &catalogue{byPath: map[string]*Key{}}
 	c.root = c.group(reflect.TypeFor[Settings](), "", nil)
@@ -119,7 +118,7 @@ var known = sync.OnceValue(func() *catalogue {
 	return c
 })
 
-// Keys lists all keys, in the order of the documentation.
+// Keys returns all keys, in the order of the documentation.
 func Keys() []Key {
 	keys := make([]Key, 0, len(known().keys))
 	for _, k := range known().keys {
@@ -130,7 +129,7 @@ func Keys() []Key {
 	return keys
 }
 
-// group takes a struct type apart.
+// group adds the fields of a struct type.
 func (c *catalogue) group(t reflect.Type, path string, index []int) *node {
 	n := &node{path: path, below: map[string]*node{}}
 	for f := range t.Fields() {
@@ -156,8 +155,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// key reads the tag of a field. It panics on a mistake in a tag, which the
-// first test finds.
+// key parses the tag of a field. It panics on a mistake in a tag, which the first
+// test finds.
 func (c *catalogue) key(path, tag string, t reflect.Type, index []int) *Key {
 	k := &Key{Path: path, Merge: Replace, index: index, kind: kindOf(t)}
 	for _, word := range strings.Split(tag, ",") {
@@ -219,10 +218,10 @@ func kindOf(t reflect.Type) kind {
 	panic("settings: there are no keys of type " + t.String())
 }
 
-// expects is Expected, which only the copies that [Keys] hands out hold.
+// expects returns Expected, which is set only in the copies returned by [Keys].
 func (k *Key) expects() string { return expected(k.schema()) }
 
-// describe gives the key its schema, which a session without settings needs not.
+// describe sets the key's schema, which a session without settings does not need.
 func (k *Key) describe(schema func() map[string]any) {
 	k.schema = schema
 	k.check = sync.OnceValues(func() (*jsonschema.Schema, error) {
@@ -240,7 +239,7 @@ func (k *Key) describe(schema func() map[string]any) {
 	})
 }
 
-// expected says in words what a schema takes.
+// expected describes the values that a schema accepts.
 func expected(schema map[string]any) string {
 	if values, ok := schema["enum"].([]any); ok {
 		words := make([]string, len(values))

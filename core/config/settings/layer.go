@@ -8,18 +8,18 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Layer is where a value was given.
+// Layer identifies a source of values.
 type Layer = fault.ProblemLayer
 
-// The layers, the weakest first.
+// The layers, in order of increasing precedence.
 const (
-	LayerDefault        Layer = "default"         // nobody gave one
-	LayerSystemDefaults Layer = "system-defaults" // the machine's, for those who say nothing
-	LayerUserServers    Layer = "mcp-settings"    // the user's mcp-settings.json, which holds servers alone (CR-25)
+	LayerDefault        Layer = "default"         // no source gives a value
+	LayerSystemDefaults Layer = "system-defaults" // the machine's defaults for all users
+	LayerUserServers    Layer = "mcp-settings"    // the user's mcp-settings.json, which contains only servers
 	LayerUser           Layer = "user"            // the user's settings.json
 	LayerProject        Layer = "project"         // the project's settings.json
-	LayerSystem         Layer = "system"          // the machine's, over users and projects
-	LayerEnvironment    Layer = "environment"     // variables, of .env files too
+	LayerSystem         Layer = "system"          // the machine's, which override users and projects
+	LayerEnvironment    Layer = "environment"     // variables, including those of .env files
 	LayerFile           Layer = "file"            // the file that --settings names
 	LayerFlags          Layer = "flags"           // single flags
 )
@@ -37,8 +37,9 @@ type File struct {
 	Path  string
 }
 
-// Files lists the settings files of a session, the weakest first. It reads none
-// of them; the project's is left out where it is the user's own.
+// Files returns the settings files of a session, in order of increasing
+// precedence. It reads none of them; the project's is omitted if it is the user's
+// own.
 func Files(o Options) []File {
 	names := o.layout()
 	var files []File
@@ -67,7 +68,7 @@ func Files(o Options) []File {
 	return files
 }
 
-// sameFolder reports whether two paths lead to one directory.
+// sameFolder reports whether two paths lead to the same directory.
 func sameFolder(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -80,8 +81,8 @@ func sameFolder(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// variables are the names of an environment variable, the first one that is set
-// wins.
+// variables returns the names of an environment variable; the first one that is
+// set counts.
 func variables(l layout.Layout, name string) []string {
 	names := []string{l.EnvPrefix + name}
 	if l.Name == layout.Gemini().Name {

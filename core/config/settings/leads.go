@@ -12,9 +12,9 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// SetIn is [Set] for the file of a project, which may be anybody's: one that
-// leads out of the directory by a link, even one to nothing, is left as it is. The
-// error has code invalid_config then.
+// SetIn is [Set] for the file of a project, which may be untrusted: a file that
+// leaves the directory by a link, even a dangling one, is not changed. The error
+// has code invalid_config then.
 func SetIn(ctx context.Context, folder, file, key string, value any) error {
 	if to, out := leadsOut(file, folder); out {
 		return fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: the project's settings file %s leads out of the project, to %s.", file, to),
@@ -23,16 +23,16 @@ func SetIn(ctx context.Context, folder, file, key string, value any) error {
 	return Set(ctx, file, key, value)
 }
 
-// elsewhere is the problem of a project's file that leads out of the project.
-// Nothing of what it leads to is read, as that may be nobody's business.
+// elsewhere returns the problem of a project's file that leaves the project by a
+// link. The target is not read, because it may be confidential.
 func elsewhere(f File, to string) fault.Problem {
 	return fault.Problem{Path: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
 		Message: fmt.Sprintf("It cannot be read (it leads out of the project, to %s): nothing of it is in force.", to),
 		Remedy:  "Put a file of its own in the place of the link."}
 }
 
-// leadsOut reports whether a path below a directory leads out of it, and where to;
-// "somewhere" if that cannot be told.
+// leadsOut reports whether a path below a directory leaves it by a link, and
+// returns the target; "somewhere" if it cannot be determined.
 func leadsOut(path, folder string) (to string, out bool) {
 	to, err := leadsTo(path, new(int))
 	if err != nil {
@@ -46,8 +46,8 @@ func leadsOut(path, folder string) (to string, out bool) {
 	return to, err != nil || !filepath.IsLocal(rel)
 }
 
-// leadsTo returns where a path leads once all links are followed, even those to
-// nothing. links counts those that were, so that no project makes work of many.
+// leadsTo resolves all links of a path, including dangling ones. links counts the
+// resolved links, which bounds the work.
 func leadsTo(path string, links *int) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

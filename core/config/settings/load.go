@@ -15,37 +15,39 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Options say where settings come from. The zero value gives the defaults and
-// those of the machine.
+// Options are the sources of settings. The zero value loads the defaults and the
+// machine's settings.
 type Options struct {
 	Layout     layout.Layout // names of files and variables; zero: layout.Fettle()
-	HomeDir    string        // where the user's settings directory lies; "": the user has none
-	ProjectDir string        // where the project's lies; "": there is none
-	// Trusted says that the project's directory is trusted. If not, its file may
-	// tighten what holds without it, and not loosen; texts in it are not filled
-	// with variables, and its .env files are not read.
+	HomeDir    string        // directory that contains the user's settings directory; "": the user has none
+	ProjectDir string        // directory that contains the project's; "": there is none
+	// Trusted states that the project's directory is trusted. Otherwise its file
+	// may tighten but not loosen the settings, variables in its texts are not
+	// expanded, and its .env files are not read.
 	Trusted bool
-	// Undecided says that nobody has said whether it is, so that it counts as
-	// trusted where security.folderTrust.enabled is false.
+	// Undecided states that the user has not decided on trust, so that the
+	// directory counts as trusted if security.folderTrust.enabled is false.
 	Undecided bool
-	// Above says whether a directory above the project's is trusted, or nobody has
-	// said so; .env files lie there as well. nil: nobody has, of any.
+	// Above reports whether a directory above the project's, which may contain
+	// .env files, is trusted, or undecided. nil: all are undecided.
 	Above func(ctx context.Context, folder string) (trusted, undecided bool)
-	// Confined says that commands are confined whatever the settings say, so that
-	// a project has no say in what would run, or be written, outside of that.
+	// Confined states that commands are confined regardless of the settings, so
+	// that a project cannot set programs or paths that would be used outside of
+	// the confinement.
 	Confined bool
-	// File is one more file, over all others and the environment (--settings).
-	// Unlike those it must exist and be readable. "": none.
+	// File is an additional file with precedence over all others and the
+	// environment (--settings). Unlike those it must exist and be readable. "":
+	// none.
 	File string
-	// Environ are the process's variables as NAME=value; of two with one name
-	// the last holds. nil: there are none.
+	// Environ are the process's variables as NAME=value; the last one of a name
+	// counts. nil: none.
 	Environ []string
-	// Flags are values by key, as "tools.core", over all layers: texts,
-	// truths, numbers and slices of texts.
+	// Flags are values by key, such as "tools.core", with precedence over all
+	// layers: strings, booleans, numbers and slices of strings.
 	Flags map[string]any
-	// DefaultTools are the built-in tools that are registered where nobody
-	// gives tools.core, so that a project may leave out some of them. nil: not
-	// known, and a project that is not trusted may not set tools.core first.
+	// DefaultTools are the built-in tools registered without a value of
+	// tools.core, so that a project may exclude some of them. nil: unknown; an
+	// untrusted project cannot be the first to set tools.core then.
 	DefaultTools []string
 }
 
@@ -56,8 +58,8 @@ func (o Options) layout() layout.Layout {
 	return o.Layout
 }
 
-// lookup returns the value of one of the layout's variables, of the process's
-// own environment alone.
+// lookup returns the value of one of the layout's variables in the process's own
+// environment.
 func (o Options) lookup(names layout.Layout, name string) (value string, ok bool) {
 	env := newEnvironment(o.Environ)
 	for _, full := range variables(names, name) {
@@ -68,15 +70,15 @@ func (o Options) lookup(names layout.Layout, name string) (value string, ok bool
 	return "", false
 }
 
-// Result is what was loaded. It is safe for concurrent reading.
+// Result is the result of loading. It is safe for concurrent reading.
 type Result struct {
 	Settings Settings
 	Trusted  bool            // the project's directory counted as trusted
-	Problems []fault.Problem // of all layers, the weakest first
+	Problems []fault.Problem // of all layers, in order of increasing precedence
 	// Env are the variables of .env files that are not set in Options.Environ:
-	// what the process would add to its environment.
+	// the additions to the process's environment.
 	Env map[string]string
-	// EnvFiles are the .env files that they come from.
+	// EnvFiles are the .env files of these variables.
 	EnvFiles []string
 
 	layout   layout.Layout
@@ -86,14 +88,14 @@ type Result struct {
 }
 
 // OfProject reports whether a variable of Env comes from a .env file of the
-// project, or of a directory above it, and so is not the person's own.
+// project, or of a directory above it, rather than from the user's own.
 func (r *Result) OfProject(variable string) bool { return r.projects[variable] }
 
-// Load reads all layers (CF-01). What is absent is left out, and a mistake
-// leaves out only itself, if it is a file's syntax the file, and is one of
-// Result.Problems (CF-05). Load changes nothing and keeps nothing; it is safe
-// for concurrent use. The error has code cancelled, or invalid_config where
-// Options.File cannot be read or Options.Flags holds what is no setting.
+// Load reads all layers. Missing files are ignored; a mistake removes only the
+// value, or for a syntax error the file, and is reported in Result.Problems. Load
+// changes and caches nothing; it is safe for concurrent use. The error has code
+// cancelled, or invalid_config if Options.File cannot be read or Options.Flags
+// contains an unknown setting.
 func Load(ctx context.Context, o Options) (*Result, error) {
 	names := o.layout()
 	files, err := loadFiles(ctx, o)
@@ -101,7 +103,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	env := newEnvironment(o.Environ)
-	before, err := merge(o, layers(files, env, o.Trusted)) // for what says how .env files are read
+	before, err := merge(o, layers(files, env, o.Trusted)) // for the settings about .env files
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +151,8 @@ func cancelled(err error) error {
 // source is a file that was read.
 type source struct {
 	file File
-	doc  *document       // nil if it is absent or broken
-	told []fault.Problem // of the file as a whole
+	doc  *document       // nil if it is missing or malformed
+	told []fault.Problem // about the file as a whole
 }
 
 func loadFiles(ctx context.Context, o Options) ([]source, error) {
@@ -189,7 +191,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 	return sources, nil
 }
 
-// layers takes files apart, with variables put into their texts.
+// layers parses files, and expands variables in their texts.
 func layers(files []source, env environment, trusted bool) []*layerOf {
 	var all []*layerOf
 	for _, s := range files {
@@ -198,7 +200,7 @@ func layers(files []source, env environment, trusted bool) []*layerOf {
 		if s.doc != nil {
 			l.env, l.projects = env.get, env.project
 			l.ofProject = s.file.Layer == LayerProject
-			l.literal = l.ofProject && !trusted                                      // a stranger's file must not carry secrets elsewhere
+			l.literal = l.ofProject && !trusted                                      // an untrusted file must not send secrets elsewhere
 			l.collect(s.doc, known().root, s.doc.Tree.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
 			l.onlyServers()
 			l.check()
@@ -208,7 +210,7 @@ func layers(files []source, env environment, trusted bool) []*layerOf {
 	return all
 }
 
-// onlyServers leaves in mcp-settings.json what belongs there.
+// onlyServers removes all but the servers from mcp-settings.json.
 func (l *layerOf) onlyServers() {
 	if l.layer != LayerUserServers {
 		return

@@ -13,31 +13,31 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// merged is what the layers make together.
+// merged is the result of merging the layers.
 type merged struct {
 	settings Settings
 	problems []fault.Problem
 	origins  map[string][]Origin
 }
 
-// joiner joins layers in a viper instance of its own. The instance holds
-// every key that is no map: defaults as viper's defaults, files and environment
-// variables as configuration in the order of layers, flags as overrides. Viper's
-// own reading of variables is not used, as it reads those of the process and not
-// Options.Environ. Viper folds the case of keys, in maps too, so maps are held in
-// objects.
+// joiner merges layers in a viper instance of its own. The instance holds all
+// keys except maps: defaults as viper's defaults, files and environment variables
+// as configuration in the order of layers, flags as overrides. Viper's own
+// support for environment variables is not used, because it reads those of the
+// process and not Options.Environ. Viper is case-insensitive, also in maps, so
+// maps are held in objects.
 type joiner struct {
 	o       Options
 	store   *viper.Viper
 	objects map[string]any // by path
 	origins map[string][]Origin
-	// confined says that commands are confined; known once the keys that say so
-	// are joined.
+	// confined states that commands are confined; it is known once the keys about
+	// confinement are merged.
 	confined bool
 }
 
-// merge joins the layers, the weakest first. What confines commands comes
-// before all else, as that has a say in what a project may set.
+// merge merges the layers in order of increasing precedence. The keys about
+// confinement come first, because they restrict the keys that a project may set.
 func merge(o Options, all []*layerOf) (merged, error) {
 	j := newJoiner(o)
 	m := merged{origins: j.origins}
@@ -67,11 +67,11 @@ func merge(o Options, all []*layerOf) (merged, error) {
 	return m, nil
 }
 
-// newJoiner returns a joiner that holds the defaults alone.
+// newJoiner returns a joiner that contains only the defaults.
 func newJoiner(o Options) *joiner {
 	j := &joiner{
 		o: o, objects: map[string]any{}, origins: map[string][]Origin{},
-		store: viper.NewWithOptions(viper.KeyDelimiter("::")), // no key holds it, so that none is taken apart
+		store: viper.NewWithOptions(viper.KeyDelimiter("::")), // not part of any key, so that keys are not split
 	}
 	for _, k := range known().keys {
 		value, ok := defaultIn(o.layout(), k.Path)
@@ -86,7 +86,7 @@ func newJoiner(o Options) *joiner {
 	return j
 }
 
-// get returns what the layers that were joined make of a key, nil for nothing.
+// get returns the merged value of a key so far, nil for none.
 func (j *joiner) get(k *Key) any {
 	if k.kind == aMap {
 		return j.objects[k.Path]
@@ -94,7 +94,7 @@ func (j *joiner) get(k *Key) any {
 	return j.store.Get(k.Path)
 }
 
-// join puts what a layer says of some keys over what was joined before.
+// join merges a layer's values of some keys over the previous ones.
 func (j *joiner) join(keys []*Key, l *layerOf) error {
 	given := map[string]any{}
 	for _, k := range keys {
@@ -133,14 +133,15 @@ func (j *joiner) join(keys []*Key, l *layerOf) error {
 	return nil
 }
 
-// confiner reports whether a layer that was joined names what confines commands.
+// confiner reports whether a merged layer sets the program that confines
+// commands.
 func (j *joiner) confiner() bool {
 	command, image := known().byPath["tools.sandbox.command"], known().byPath["tools.sandbox.image"]
 	named := func(value any) bool { return value != nil && value != "" }
 	return named(j.get(command)) || named(j.get(image))
 }
 
-// refuse tells that a project may not set what it does.
+// refuse reports that a project may not set a value.
 func (j *joiner) refuse(l *layerOf, e *entry, why string) {
 	p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindUntrusted, Severity: Warning, Message: why,
 		Remedy: "Set it in your own settings, or trust the directory with fettle trust."}
@@ -156,12 +157,12 @@ func (j *joiner) refuse(l *layerOf, e *entry, why string) {
 	l.report(p)
 }
 
-// unmergeable is an error of fettle itself: what was checked can be merged.
+// unmergeable returns an error of fettle itself: validated values can be merged.
 func unmergeable(what string, err error) error {
 	return fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings cannot be joined, because of %s: %v.", what, err), "Report this as a mistake in fettle.", err)
 }
 
-// last puts at the end that not all problems are told.
+// last sorts the problem about unlisted problems to the end.
 func last(p fault.Problem) int {
 	if p.Kind == KindMore {
 		return 1
@@ -169,8 +170,8 @@ func last(p fault.Problem) int {
 	return 0
 }
 
-// fromProject returns what the project contributes to a key, nil for nothing,
-// and why that is not all that it says.
+// fromProject returns the project's contribution to a key, nil for none, and the
+// reason if it is not the complete value.
 func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused string) {
 	switch {
 	case k.Project == ProjectNever:
@@ -181,7 +182,7 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 	case j.o.Trusted && !k.Always, j.o.Trusted && value == noProgram && !j.confiner():
 		return value, ""
 	case k.Project == ProjectLandlock && lower != value && j.confiner():
-		lower = noProgram // an image alone is one, too
+		lower = noProgram // an image alone requests a container as well
 	}
 	if k.Path == "tools.core" && lower == nil {
 		if j.o.DefaultTools == nil {
@@ -207,8 +208,8 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 	return result, ""
 }
 
-// byTrust reports whether a trusted project would not be given its value, or not
-// all of it, if it were not trusted.
+// byTrust reports whether an untrusted project would lose its value, or a part of
+// it.
 func (j *joiner) byTrust(k *Key, value, lower any) bool {
 	if !j.o.Trusted {
 		return false
@@ -219,7 +220,7 @@ func (j *joiner) byTrust(k *Key, value, lower any) bool {
 	return refused != ""
 }
 
-// assign puts a checked value into its field.
+// assign sets the field of a key to a validated value.
 func (k *Key) assign(settings reflect.Value, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -233,7 +234,7 @@ func (k *Key) assign(settings reflect.Value, value any) error {
 	return nil
 }
 
-// combine joins a layer's value with that of the layers below, nil for none.
+// combine merges a layer's value with that of the layers below, nil for none.
 func combine(m Merge, lower, value any) any {
 	switch m {
 	case Concat, Union:
@@ -271,7 +272,7 @@ func combine(m Merge, lower, value any) any {
 	return value
 }
 
-// textsOf is the set of the texts in a list.
+// textsOf returns the set of the texts in a list.
 func textsOf(list []any) map[string]bool {
 	set := map[string]bool{}
 	for _, part := range list {

@@ -8,12 +8,11 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
-// alias is another place for a key or a group.
+// alias is an alternative path of a key or a group.
 type alias struct{ from, to string }
 
-// aliases lists the other places: flat keys, older names, and names of the
-// program that the layout gemini is for. Where a file gives a value in both, the
-// key itself holds.
+// aliases returns the alternative paths: flat keys, older names, and names of
+// gemini-cli. If a file sets both, the key itself takes precedence.
 func aliases() []alias {
 	return []alias{
 		{"approvalMode", "general.defaultApprovalMode"},
@@ -46,8 +45,8 @@ func aliases() []alias {
 	}
 }
 
-// foreign lists keys and groups of the program that the layout gemini is for,
-// which fettle has no use for; so are all keys of ui that are not known.
+// foreign returns keys and groups of gemini-cli that fettle does not use; all
+// unknown keys of ui count as such.
 func foreign() []string {
 	return []string{
 		"ide", "privacy", "modelConfigs", "billing", "contextManagement", "experimental", "admin", "adminPolicyPaths",
@@ -66,10 +65,10 @@ func foreign() []string {
 type shortForm struct {
 	group string
 	kind  kind
-	keys  []string // of the group, that are given the value; a key after ! is given true
+	keys  []string // of the group, that receive the value; a key after ! receives true
 }
 
-// shortForms lists them.
+// shortForms returns the short forms.
 func shortForms() []shortForm {
 	return []shortForm{
 		{"model", aText, []string{"name"}},
@@ -81,8 +80,8 @@ func shortForms() []shortForm {
 	}
 }
 
-// long returns a short form's value as the group's keys, nil if the group has
-// no such short form.
+// long expands a short form's value to the group's keys, nil if the group has no
+// such short form.
 func long(group string, value any) map[string]any {
 	have := aMap
 	switch value.(type) {
@@ -108,8 +107,8 @@ func long(group string, value any) map[string]any {
 	return nil
 }
 
-// shortFormOf returns the keys of a group that its short forms stand for, each
-// without a value; nil if the group has none.
+// shortFormOf returns the keys that a group's short forms set, without values;
+// nil if the group has none.
 func shortFormOf(group string) map[string]any {
 	var keys map[string]any
 	for _, s := range shortForms() {
@@ -126,8 +125,8 @@ func shortFormOf(group string) map[string]any {
 	return keys
 }
 
-// Nearest returns the key, group or other name that a mistyped one is likely to
-// mean, "" if none is near.
+// Nearest returns the key, group or other name most similar to a mistyped one, ""
+// if none is similar.
 func Nearest(path string) string {
 	candidates := slices.Collect(maps.Keys(known().byPath))
 	for path := range known().byPath {
@@ -149,12 +148,12 @@ func Nearest(path string) string {
 	if best != "" {
 		return best
 	}
-	// The right name at another place, as it is in older files.
+	// The right name at another path, as in older files.
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	for _, k := range known().keys {
 		if name := k.Path[strings.LastIndexByte(k.Path, '.')+1:]; strings.EqualFold(name, last) {
 			if best != "" {
-				return "" // several have it
+				return "" // several paths end with it
 			}
 			best = k.Path
 		}
@@ -162,8 +161,8 @@ func Nearest(path string) string {
 	return best
 }
 
-// NearestOf returns the one of some names that a mistyped one is likely to mean,
-// "" if none is near.
+// NearestOf returns the name most similar to a mistyped one, "" if none is
+// similar.
 func NearestOf(name string, names []string) string {
 	best, least := "", 2+len(name)/5
 	for _, c := range slices.Sorted(slices.Values(names)) {
@@ -174,8 +173,8 @@ func NearestOf(name string, names []string) string {
 	return best
 }
 
-// distance counts the letters to add, drop or change to make b of a. It is large for
-// long words and for those of quite another length.
+// distance returns the number of letters to insert, delete or change to turn a
+// into b. It is large for long words and for words of very different lengths.
 func distance(a, b string) int {
 	if max(len(a)-len(b), len(b)-len(a)) > 8 || len(a) > 100 {
 		return max(len(a), len(b))
@@ -184,7 +183,7 @@ func distance(a, b string) int {
 }
 
 // Means reports whether a name is that of a key or group, or of a part of it.
-// Both may be other names for what they name.
+// Both may be alternative names.
 func Means(name, group string) bool {
 	n, of := named(name), named(group)
 	return n != nil && of != nil && (n.path == of.path || strings.HasPrefix(n.path, of.path+"."))

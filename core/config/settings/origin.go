@@ -6,41 +6,41 @@ import (
 	"slices"
 )
 
-// Origin is what one layer says of a key.
+// Origin is one layer's value of a key.
 type Origin struct {
 	Layer  Layer  `json:"layer"`
 	Source string `json:"source,omitempty"` // path of the file, "the variable NAME", or "the command line"; "" for the default
 	Line   int    `json:"line,omitempty"`   // 1-based, in a file
 	Column int    `json:"column,omitempty"`
-	Value  any    `json:"value"` // as it stands there, with the names of variables and not what they hold
+	Value  any    `json:"value"` // as written, with the names of variables and not their values
 
-	// Filled says that variables in the value were filled in, so that what is in
-	// force may hold a secret that is not written here.
+	// Filled states that variables in the value were expanded, so that the
+	// effective value may contain a secret that is not written here.
 	Filled bool `json:"filled,omitempty"`
-	// Refused says why the value has no effect, or not all of it, though no
-	// stronger layer gives another. "": it has its effect.
+	// Refused is the reason why the value has no effect, or not completely,
+	// although no layer of higher precedence sets it. "": it has its effect.
 	Refused string `json:"refused,omitempty"`
 
-	// OfProject says that the project gives the value, or a variable in it: its
-	// settings file, or a .env file of its.
+	// OfProject states that the value, or a variable in it, comes from the
+	// project's settings file or a .env file of the project.
 	OfProject bool `json:"-"`
 
-	byTrust bool            // the project may say it only as it is trusted
-	took    bool            // it has its effect, at least in part
-	secrets []string        // that were filled in
-	takes   []any           // what it contributes to a list; nil: nothing
-	spots   map[string]spot // of the texts of a list that is written there
-	hooks   *HookLayer      // what it gives of the hooks; nil: nothing
+	byTrust bool            // the project may set it only because it is trusted
+	took    bool            // it has an effect, at least in part
+	secrets []string        // that were expanded
+	takes   []any           // its contribution to a list; nil: none
+	spots   map[string]spot // positions of the texts of a list
+	hooks   *HookLayer      // its hooks; nil: none
 }
 
-// Entry is one text of a list in force.
+// Entry is one text of an effective list.
 type Entry struct {
 	Text   string
 	Origin Origin // with the entry's own line and column, and the text as its Value
 }
 
-// Entries returns the list in force of a key whose values are lists, each entry
-// with the layer that gives it; where several do, the weakest.
+// Entries returns the effective list of a key, each entry with its layer, the
+// lowest one if several contain it.
 func (r *Result) Entries(key string) []Entry {
 	k := known().byPath[key]
 	if k == nil || k.kind != aList {
@@ -53,7 +53,7 @@ func (r *Result) Entries(key string) []Entry {
 			all = nil
 		}
 		for _, part := range o.takes {
-			text, _ := part.(string) // no list has other parts
+			text, _ := part.(string) // lists contain only texts
 			from, known := there[text]
 			if known && k.Merge == Union {
 				continue
@@ -76,8 +76,9 @@ func (r *Result) Entries(key string) []Entry {
 	return all
 }
 
-// Origins lists what the layers say of a key, the strongest first and the
-// default, if there is one, last. It is empty for what is no key.
+// Origins returns the layers' values of a key, the one with the highest
+// precedence first and the default, if there is one, last. It is empty for an
+// unknown key.
 func (r *Result) Origins(key string) []Origin {
 	k := known().byPath[key]
 	if k == nil {
@@ -91,8 +92,8 @@ func (r *Result) Origins(key string) []Origin {
 	return list
 }
 
-// InForce returns what the strongest layer says that has its effect, at least in
-// part. It is the zero Origin where nobody says anything.
+// InForce returns the value with the highest precedence that has an effect, at
+// least in part. It is the zero Origin if no layer sets the key.
 func (r *Result) InForce(key string) Origin {
 	for _, o := range r.Origins(key) {
 		if o.Refused == "" || len(o.takes) > 0 {
@@ -102,8 +103,8 @@ func (r *Result) InForce(key string) Origin {
 	return Origin{}
 }
 
-// OriginOf returns what the strongest layer says whose value is in force as a whole;
-// the zero Origin where nobody says anything.
+// OriginOf returns the value with the highest precedence that is effective as a
+// whole; the zero Origin if no layer sets the key.
 func (r *Result) OriginOf(key string) Origin {
 	for _, o := range r.Origins(key) {
 		if o.Refused == "" {
@@ -113,8 +114,8 @@ func (r *Result) OriginOf(key string) Origin {
 	return Origin{}
 }
 
-// Value returns the value in force of a key as JSON holds it, nil where none is
-// given and there is no default, and for what is no key.
+// Value returns the effective value of a key in its JSON representation, nil for
+// an unset key without a default and for an unknown key.
 func (r *Result) Value(key string) any {
 	k := known().byPath[key]
 	if k == nil {
@@ -122,9 +123,9 @@ func (r *Result) Value(key string) any {
 	}
 	text, err := json.Marshal(reflect.ValueOf(&r.Settings).Elem().FieldByIndex(k.index).Interface())
 	if err != nil {
-		return nil // plain values can be written
+		return nil // plain values can be encoded
 	}
 	var value any
-	_ = json.Unmarshal(text, &value) // what was written can be read
+	_ = json.Unmarshal(text, &value) // the encoded value can be decoded
 	return value
 }

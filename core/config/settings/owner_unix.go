@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ownFile says why a user other than this one may have written a file: it
-// belongs to another user, or others may write it; nil: no other user may. Root may
+// ownFile returns an error if a user other than this one may have written a file:
+// because it belongs to another user, or because others may write it. Root may
 // write any file, so its files count as the user's own.
 func ownFile(info fs.FileInfo) error {
 	of, ok := info.Sys().(*syscall.Stat_t)

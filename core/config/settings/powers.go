@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Power is one thing that the files of a project do only because its directory is
-// trusted.
+// Power is one effect that the files of a project have only because its directory
+// is trusted.
 type Power struct {
-	Key      string `json:"key,omitempty"`      // of the settings, as "tools.allowed"; "" for a variable
-	Variable string `json:"variable,omitempty"` // that a .env file gives; "" for a key
+	Key      string `json:"key,omitempty"`      // of the settings, for example "tools.allowed"; "" for a variable
+	Variable string `json:"variable,omitempty"` // set by a .env file; "" for a key
 	Source   string `json:"source"`             // path of the file
 	Line     int    `json:"line,omitempty"`     // 1-based
-	Text     string `json:"text"`               // what it does, a verb first, on one line: "sends the conversation to the model x". Secrets in it are ***
-	Address  string `json:"address,omitempty"`  // that a variable holds: scheme and host; "" for others
+	Text     string `json:"text"`               // the effect, starting with a verb, on one line: "sends the conversation to the model x". Secrets in it are ***
+	Address  string `json:"address,omitempty"`  // scheme and host in a variable; "" for others
 	Entry    string `json:"entry,omitempty"`    // of a key whose value is a list: the entry, as written
-	Outside  string `json:"outside,omitempty"`  // of an include directory outside of the project: its path. Trust alone does not give it
+	Outside  string `json:"outside,omitempty"`  // path of an include directory outside of the project, which requires an approval in addition to trust
 }
 
 // String returns "TEXT (SOURCE:LINE)".
@@ -30,10 +30,10 @@ func (p Power) String() string {
 	return fmt.Sprintf("%s (%s)", p.Text, p.Source)
 }
 
-// Powers lists what the project's settings file and .env files do because the
-// project is trusted, and would not do otherwise: first the settings in the order
-// of their documentation, then the variables by name. It is empty of a project that
-// is not trusted.
+// Powers returns the effects that the project's settings file and .env files have
+// only because the project is trusted: first the settings in the order of their
+// documentation, then the variables by name. It is empty for an untrusted
+// project.
 func (r *Result) Powers() []Power {
 	var all []Power
 	for _, k := range known().keys {
@@ -69,7 +69,7 @@ func addressIn(value string) string {
 	return ""
 }
 
-// powers are those of what a project's file says of the key.
+// powers returns the effects of a project's value of the key.
 func (k *Key) powers(o Origin) []Power {
 	var all []Power
 	add := func(line int, entry, text string) {
@@ -109,10 +109,11 @@ func (k *Key) powers(o Origin) []Power {
 	return all
 }
 
-// grants says in words what values of keys do that a project may give only if it
-// is trusted: of a text, of an entry of a list, or of a name in a map and what
-// stands there. A key without a row is said to be set to its value; each that
-// names a program, an address, a directory, a model or a secret needs one.
+// grants returns functions that describe the effects of keys which only a trusted
+// project may set: of a text, of an entry of a list, or of a name in a map and
+// its value. A key without a function is described as set to its value; each key
+// that names a program, an address, a directory, a model or a secret requires
+// one.
 func grants() map[string]func(text string, value any) []string {
 	say := func(format string) func(string, any) []string {
 		return func(text string, _ any) []string { return []string{fmt.Sprintf(format, text)} }
@@ -142,7 +143,7 @@ func grants() map[string]func(text string, value any) []string {
 	}
 }
 
-// serverWords says what an MCP server does.
+// serverWords describes an MCP server.
 func serverWords(name string, value any) []string {
 	object, _ := value.(map[string]any)
 	text := func(key string) string { s, _ := object[key].(string); return s }
@@ -167,7 +168,7 @@ func serverWords(name string, value any) []string {
 	return []string{words}
 }
 
-// hookWords says what the hooks of an event run.
+// hookWords describes the hooks of an event.
 func hookWords(event string, value any) []string {
 	groups, _ := value.([]any)
 	var all []string
@@ -180,27 +181,27 @@ func hookWords(event string, value any) []string {
 		}
 	}
 	if all == nil {
-		text, _ := json.Marshal(value) // plain values can be written
+		text, _ := json.Marshal(value) // plain values can be encoded
 		all = []string{fmt.Sprintf("sets the hooks on %s to %s", event, text)}
 	}
 	return all
 }
 
-// Switch is what the file of a project says of which tools there are: a tool may
-// be missing because of it.
+// Switch is a value in a project's file that determines the available tools: a
+// tool may be missing because of it.
 type Switch struct {
 	Key    string `json:"key"`
 	Source string `json:"source"` // path of the file
 	Line   int    `json:"line,omitempty"`
-	Text   string `json:"text"` // what it does, a verb first, on one line
+	Text   string `json:"text"` // the effect, starting with a verb, on one line
 }
 
 // String returns "KEY (SOURCE:LINE)".
 func (s Switch) String() string { return fmt.Sprintf("%s (%s:%d)", s.Key, s.Source, s.Line) }
 
-// Switches lists the keys by which the project's file, trusted or not, switches
-// tools, servers, agents or skills off. A project that is not trusted may do so, as
-// it tightens.
+// Switches returns the keys by which the project's file, trusted or not, disables
+// tools, servers, agents or skills. An untrusted project may do so, because it
+// tightens.
 func (r *Result) Switches() []Switch {
 	var all []Switch
 	for _, k := range known().keys {

@@ -4,33 +4,34 @@ import "github.com/fettle-dev/fettle/core/fault"
 
 // The severities.
 const (
-	Error   = fault.SeverityError   // what was given is not in force
-	Warning = fault.SeverityWarning // it is, or it was left out on purpose; see the message
-	Notice  = fault.SeverityNotice  // nothing is wrong, but it has no effect here
+	Error   = fault.SeverityError   // the value has no effect
+	Warning = fault.SeverityWarning // the value has an effect, or was ignored on purpose; see the message
+	Notice  = fault.SeverityNotice  // the value is correct but has no effect here
 )
 
-// Kind is the class of a [fault.Problem] here. Kinds are API: added, never renamed.
+// Kind is the class of a [fault.Problem] in settings. Kinds are API: added, never
+// renamed.
 type Kind = fault.ProblemKind
 
 // The kinds.
 const (
 	KindFileRead   Kind = "file_read"         // the file cannot be read
-	KindSyntax     Kind = "json_parse"        // it is no JSON; nothing of it is in force
-	KindEmpty      Kind = "empty_file"        // the file holds nothing at all
-	KindValue      Kind = "wrong_value"       // the key takes no such value
-	KindConverted  Kind = "converted"         // the value was of another type and is read as one that the key takes
-	KindUnknownKey Kind = "unknown_key"       // there is no such key
-	KindUnused     Kind = "unused_key"        // nothing in fettle reads the key
-	KindTwice      Kind = "given_twice"       // the key is given twice, perhaps by an older name
-	KindUntrusted  Kind = "untrusted_project" // the project may not set this as long as its directory is not trusted
-	KindProject    Kind = "project"           // no project may set this, trusted or not, or not now
-	KindOutside    Kind = "outside_directory" // a project's directory lies outside of it, and its user has not approved of that
-	KindUnusable   Kind = "unusable_value"    // the key takes such a value, but it cannot be used, here or at all
-	KindUnknown    Kind = "unknown_tool"      // there is no tool of that name
-	KindVariable   Kind = "variable"          // an environment file or variable was left out
-	KindLater      Kind = "next_session"      // the value has changed while a session runs, and takes effect in the next one
-	KindMore       Kind = "more_problems"     // there are so many that not all are told
+	KindSyntax     Kind = "json_parse"        // it is not JSON; its values are ignored
+	KindEmpty      Kind = "empty_file"        // the file is empty
+	KindValue      Kind = "wrong_value"       // the key does not accept the value
+	KindConverted  Kind = "converted"         // the value was of another type and has been converted
+	KindUnknownKey Kind = "unknown_key"       // the key does not exist
+	KindUnused     Kind = "unused_key"        // fettle does not read the key
+	KindTwice      Kind = "given_twice"       // the key is set twice, possibly by an older name
+	KindUntrusted  Kind = "untrusted_project" // a project may not set this unless its directory is trusted
+	KindProject    Kind = "project"           // no project may set this, trusted or not, or not under the current settings
+	KindOutside    Kind = "outside_directory" // a project's directory lies outside of it, and the user has not approved it
+	KindUnusable   Kind = "unusable_value"    // the value is valid but cannot be used, here or at all
+	KindUnknown    Kind = "unknown_tool"      // no tool has this name
+	KindVariable   Kind = "variable"          // an environment file or variable was ignored
+	KindLater      Kind = "next_session"      // the value has changed during a session and takes effect in the next one
+	KindMore       Kind = "more_problems"     // further problems are not listed
 )
 
-// maxProblems is how many problems of one file and severity are told.
+// maxProblems is the maximum number of reported problems per file and severity.
 const maxProblems = 100

@@ -9,13 +9,13 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// refuseToLoad keeps a schema from reading another from disk or net.
+// refuseToLoad prevents a schema from loading another one from disk or network.
 func refuseToLoad(string) (io.ReadCloser, error) {
 	return nil, errors.New("a schema loads no other")
 }
 
-// reflectSchema returns the schema of the struct Settings. comment gives a
-// field's description, or a type's where field is ""; nil: there are none.
+// reflectSchema returns the schema of the struct Settings. comment returns a
+// field's description, or a type's if field is ""; nil: no descriptions.
 func reflectSchema(comment func(t reflect.Type, field string) string) map[string]any {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, LookupComment: comment}
 	text, err := json.Marshal(r.Reflect(Settings{}))

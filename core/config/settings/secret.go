@@ -7,50 +7,50 @@ import (
 )
 
 var (
-	// secretNames is in words of a name that promise a secret.
+	// secretNames matches words of a name that indicate a secret.
 	secretNames = regexp.MustCompile(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PWD|KEY|APIKEY|AUTH|AUTHORIZATION|CREDENTIALS?|CREDS|PRIVATE|CERT|COOKIE)S?(_|$)|APIKEY|PASSWORD|SECRET|TOKEN`)
-	// secretValues begin as keys and tokens of known services do, or hold a
-	// private key or an address with a password in it.
+	// secretValues matches values that begin like keys and tokens of known
+	// services, or that contain a private key or an address with a password.
 	secretValues = regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|sk-|xox[abeoprs]-|AIza|AKIA|ASIA|ya29\.|npm_|pypi-|hf_|eyJ[\w-]+\.eyJ)|-----BEGIN [A-Z ]*PRIVATE KEY|^[a-z][a-z0-9+.-]*://[^/@\s:]+:[^/@\s]+@`)
 )
 
 // LooksSecret reports whether a variable looks like a secret, by its name or by
-// how its value begins.
+// the beginning of its value.
 func LooksSecret(name, value string) bool {
 	return promises(name) || secretValues.MatchString(value)
 }
 
 // promises reports whether a name, of a variable, a header, a flag or a
-// parameter, promises a secret.
+// parameter, indicates a secret.
 func promises(name string) bool {
 	return secretNames.MatchString(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
-// providerKeys are the variables that hold keys of models' providers: of those
-// that fettle itself uses, and of others that users of agents commonly have.
+// providerKeys matches variables that hold keys of model providers: those that
+// fettle uses, and others that users of agents commonly have.
 var providerKeys = regexp.MustCompile(`(?i)^([A-Z0-9]+_)*(GEMINI|GOOGLE|GOOGLE_AI|GOOGLE_GENAI|GOOGLE_GENERATIVE_AI|VERTEX|ANTHROPIC|CLAUDE|CLAUDE_CODE|OPENAI|AZURE_OPENAI|AZURE_AI|` +
 	`MISTRAL|CODESTRAL|GROQ|COHERE|DEEPSEEK|XAI|GROK|OPENROUTER|TOGETHER|TOGETHERAI|PERPLEXITY|FIREWORKS|CEREBRAS|REPLICATE|HUGGINGFACE|HUGGINGFACEHUB|HF|NVIDIA|NVIDIA_NIM|` +
 	`VOYAGE|ANYSCALE|MOONSHOT|KIMI|DASHSCOPE|QWEN|ZHIPU|ZHIPUAI|ZAI|GLM|MINIMAX|SAMBANOVA|AI21|LITELLM|AI_GATEWAY|OLLAMA|LMSTUDIO|VERCEL_AI|BEDROCK|CURSOR|COPILOT)` +
 	`(_(API|ADMIN|SERVICE|OAUTH|AUTH|ACCESS|SECRET))*(_(KEY|TOKEN))(S|_?[0-9]+)?$|^AWS_BEARER_TOKEN_BEDROCK$`)
 
-// IsProviderKey reports whether a variable, by its name, holds a key of a model's
-// provider, in any case of letters.
+// IsProviderKey reports whether a variable's name, in any case, is that of a
+// model provider's key.
 func IsProviderKey(name string) bool { return providerKeys.MatchString(name) }
 
 const masked = "***"
 
-// hidden are the names below which a settings file may hold secrets as they
-// are.
+// hidden returns the names below which a settings file may contain literal
+// secrets.
 func hidden() []string { return []string{"env", "headers", "clientSecret", "body"} }
 
-// Masked returns a copy of a key's value, as it is written, to show to people:
-// what may be a secret is *** in it, except the names of variables.
+// Masked returns a copy of a key's value as written, for display: possible
+// secrets in it are replaced by ***, names of variables are kept.
 func Masked(key string, value any) any {
 	return mask(value, slices.ContainsFunc(strings.Split(key, "."), func(name string) bool { return slices.Contains(hidden(), name) }))
 }
 
-// Shown returns the value in force of a key to show to people, with the
-// variables in it filled in: what may be a secret is *** in it.
+// Shown returns the effective value of a key, with variables expanded, for
+// display: possible secrets in it are replaced by ***.
 func (r *Result) Shown(key string) any {
 	var secrets []string
 	for _, o := range r.origins[key] {
@@ -69,7 +69,7 @@ func mask(value any, secret bool) any {
 		return maskParts(v)
 	case []any:
 		list := make([]any, len(v))
-		announced := false // the one before names what this one is
+		announced := false // the previous argument names this one
 		for i, part := range v {
 			list[i] = mask(part, secret || announced)
 			text, ok := part.(string)
@@ -86,7 +86,7 @@ func mask(value any, secret bool) any {
 	return value
 }
 
-// maskWhole hides a text that is no name of a variable.
+// maskWhole masks a text that is not the name of a variable.
 func maskWhole(text string) string {
 	if m := variable.FindString(text); text == "" || m != "" && m == text && !strings.Contains(m, ":-") {
 		return text
@@ -95,18 +95,18 @@ func maskWhole(text string) string {
 }
 
 var (
-	// login is what stands before the host of an address.
+	// login matches the credentials before the host of an address.
 	login = regexp.MustCompile(`(://)([^/@\s]+)(@)`)
-	// given is NAME=value, in the parameters of an address, among the arguments of
-	// a command and before it, --name value in one, and a header.
+	// given matches NAME=value in the parameters of an address and around the
+	// arguments of a command, --name value, and a header.
 	given = regexp.MustCompile(`([A-Za-z][\w.-]*)(=)("[^"]*"|'[^']*'|[^\s&#;"']+)`)
 	flag  = regexp.MustCompile(`(?:^|\s)--?([A-Za-z][\w.-]*)(\s+)("[^"]*"|'[^']*'|[^\s"'-]\S*)`)
 	field = regexp.MustCompile(`([A-Za-z][\w-]*)(:\s*)([^\s/"'][^"']*)`)
-	// bearer is how a token stands in a header.
+	// bearer matches a token in a header.
 	bearer = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+)([^\s"']+)`)
 )
 
-// maskParts hides what looks like a secret in an address or a command line.
+// maskParts masks text that looks like a secret in an address or a command line.
 func maskParts(text string) string {
 	if secretValues.MatchString(text) && !strings.Contains(text, "://") {
 		return maskWhole(text)
@@ -130,7 +130,7 @@ func maskParts(text string) string {
 	})
 }
 
-// hiding returns a value with some texts in it hidden.
+// hiding returns a value with the given texts masked.
 func hiding(value any, texts []string) any {
 	switch v := value.(type) {
 	case string:

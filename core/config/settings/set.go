@@ -20,19 +20,18 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Set gives a key a value in a settings file, or with nil takes it out. What
-// else stands there stays byte for byte, comments too. A key that the file has
-// by another name is changed where it stands. key may also be such a name, or a
-// group that takes a single value, as sandbox: then the keys are meant that such
-// a value stands for. value is what JSON can hold; a text that the key can read
-// as the number or truth that it takes is written as that. key may go on into
-// the map that a key holds, as mcpServers.X.command. The file is made (mode 0600)
-// if need be, and replaced in one step.
+// Set sets a key in a settings file, or removes it if value is nil. Other
+// content, including comments, is kept byte for byte. A key that the file
+// contains under another name is changed in place. key may also be such a name,
+// or a group that accepts a single value, such as sandbox: Set then sets the keys
+// for which the value stands. value must be encodable as JSON; a text that can be
+// converted to the number or boolean of the key is written as such. key may
+// continue into a map, as in mcpServers.X.command. The file is created (mode
+// 0600) if necessary, and replaced atomically.
 //
-// Calls of all processes wait for each other until ctx ends. The error has code
-// cancelled, invalid_config for an unknown key, a value that it does not take
-// or a file that cannot be understood, or file_write_failure; then the file is
-// as it was.
+// Calls of all processes are serialized; they wait until ctx ends. The error has
+// code cancelled, invalid_config for an unknown key, an invalid value or a
+// malformed file, or file_write_failure; the file is unchanged then.
 func Set(ctx context.Context, file, key string, value any) error {
 	changes, err := changesOf(key, value)
 	if err != nil {
@@ -64,12 +63,12 @@ func Set(ctx context.Context, file, key string, value any) error {
 // change is one key and its new value, nil for none.
 type change struct {
 	key   *Key
-	name  string   // under which it is put into a file that does not have it
-	steps []string // in the map that it holds
+	name  string   // name of the key in a file that does not contain it yet
+	steps []string // in the map of the key
 	value any
 }
 
-// changesOf returns what setting a key means.
+// changesOf returns the changes for setting a key.
 func changesOf(key string, value any) ([]change, error) {
 	t, ok := targetOf(key)
 	if !ok {
@@ -132,7 +131,7 @@ func firstBelow(n *node) string {
 	return n.path
 }
 
-// plainValue returns a value as JSON holds it.
+// plainValue converts a value to its JSON representation.
 func plainValue(value any) (any, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -143,7 +142,7 @@ func plainValue(value any) (any, error) {
 	return plain, err
 }
 
-// accept returns the value that the key takes, or why it does not.
+// accept returns the value in the key's type, or the reason why it is invalid.
 func (k *Key) accept(value any) (any, error) {
 	if converted, ok := convert(k, value); ok {
 		value = converted
@@ -160,7 +159,7 @@ func (k *Key) accept(value any) (any, error) {
 		fmt.Sprintf("Give %s.", k.expects()))
 }
 
-// edit returns the text of a settings file with a change made.
+// edit returns the text of a settings file with a change applied.
 func edit(file string, text []byte, c change) ([]byte, error) {
 	k, value := c.key, c.value
 	broken := func(err error) error {
@@ -203,7 +202,7 @@ func edit(file string, text []byte, c change) ([]byte, error) {
 	}
 	again, err := parse(result)
 	if err != nil {
-		return nil, broken(err) // an edit keeps JSON what was JSON
+		return nil, broken(err) // an edit of valid JSON yields valid JSON
 	}
 	l = newLayer("", file)
 	l.collect(again, known().root, again.Tree.Value.(*hujson.Object), false) //nolint:errcheck // as above
@@ -214,9 +213,9 @@ func edit(file string, text []byte, c change) ([]byte, error) {
 	return slices.Concat(mark, result), nil
 }
 
-// lengthen returns the object that a short form stands for, with a key set.
+// lengthen expands a short form to an object, with a key set.
 func lengthen(e *entry, k *Key, value any) map[string]any {
-	short, _ := decode(e.node) // it was read before
+	short, _ := decode(e.node) // it was decoded before
 	object := long(e.group.path, short)
 	object[k.Path[len(e.group.path)+1:]] = value
 	return object

@@ -1,60 +1,69 @@
 package settings
 
-// MCP are settings of all MCP servers together.
+// MCP contains settings of all MCP servers together.
 type MCP struct {
 	// Whether MCP servers are started at all.
 	Enabled bool `json:"enabled" set:"project=false,switch,default=true"`
-	// A command that starts one more server, named mcp.
+	// A command that starts an additional server, named mcp.
 	ServerCommand string `json:"serverCommand" set:"project=trusted,outside"`
-	// The servers that may start, by name in any case of letters; * is all. Not given: all.
+	// The servers that may start, by name in any case; * stands for all. Not
+	// given: all.
 	Allowed []string `json:"allowed" set:"project=within,switch"`
 	// Servers that may not start, even if allowed; likewise.
 	Excluded []string `json:"excluded" set:"merge=union,project=add,switch"`
 }
 
-// MCPServer is how an MCP server is reached (EX-15). One of command, url and
-// httpUrl is needed; an entry with none only adds to what an extension says of
-// the server.
+// MCPServer configures an MCP server. One of command, url and httpUrl is
+// required; an entry with none only adds to an extension's server.
 type MCPServer struct {
-	// The program that is the server, spoken to over stdin and stdout.
+	// The program of the server, used over stdin and stdout.
 	Command string `json:"command,omitempty"`
 	// Its arguments.
 	Args []string `json:"args,omitempty"`
-	// Variables of its environment, beside the few that every program needs, as PATH and HOME. Nothing else of fettle's own environment is handed on.
+	// Additional variables of its environment, which otherwise contains only the
+	// few that every program requires, such as PATH and HOME. Nothing else of
+	// fettle's own environment is passed on.
 	Env map[string]string `json:"env,omitempty"`
 	// The directory that it runs in.
 	Cwd string `json:"cwd,omitempty"`
-	// The address of a server that runs elsewhere.
+	// The address of a remote server.
 	URL string `json:"url,omitempty"`
-	// How that server is spoken to. Not given: http, then sse.
+	// The transport of that server. Not given: http, then sse.
 	Type string `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse"`
-	// The address of a server that speaks streamable HTTP; goes before url.
+	// The address of a server with streamable HTTP; takes precedence over url.
 	HTTPURL string `json:"httpUrl,omitempty"`
 	// Headers of requests to the server by name.
 	Headers map[string]string `json:"headers,omitempty"`
-	// The address of a WebSocket server, which is not supported and told.
+	// The address of a WebSocket server, which is not supported and reported.
 	TCP string `json:"tcp,omitempty"`
-	// How long a request may take, and connecting, in milliseconds. 0: 600,000 for a request, 30,000 for connecting.
+	// Timeout of a request, and of connecting, in milliseconds. 0: 600,000 for a
+	// request, 30,000 for connecting.
 	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0,maximum=86400000"`
-	// Whether its tools run without asking, but in plan mode. Rules that somebody has written go before it.
+	// Whether its tools run without approval, except in plan mode. Explicit rules
+	// take precedence over it.
 	Trust bool `json:"trust,omitempty"`
-	// What the server is, for people.
+	// A description for display.
 	Description string `json:"description,omitempty"`
-	// The tools of the server to register, by its own names. Not given: all; empty: none.
+	// The tools of the server to register, by its own names. Not given: all;
+	// empty: none.
 	IncludeTools []string `json:"includeTools,omitempty"`
-	// Tools of the server not to register, * for any characters; goes before includeTools.
+	// Tools of the server not to register, * for any characters; takes precedence
+	// over includeTools.
 	ExcludeTools []string `json:"excludeTools,omitempty"`
-	// How a person signs in to the server: enabled opens the page when the server asks for it; the rest is needed where the server does not say it itself.
+	// How the user signs in to the server: enabled opens the page when the server
+	// requires it; the other keys are required if the server does not provide
+	// them.
 	OAuth *OAuth `json:"oauth,omitempty"`
-	// Where the server's tokens come from. A server with another than dynamic_discovery is not used.
+	// The source of the server's tokens. A server with another one than
+	// dynamic_discovery is not used.
 	AuthProviderType string `json:"authProviderType,omitempty" jsonschema:"enum=dynamic_discovery,enum=google_credentials,enum=service_account_impersonation"`
 	// The audience of tokens of a service account; not supported.
 	TargetAudience string `json:"targetAudience,omitempty"`
-	// The service account that tokens are made for; not supported.
+	// The service account for the tokens; not supported.
 	TargetServiceAccount string `json:"targetServiceAccount,omitempty"`
 }
 
-// OAuth says how a person signs in to an MCP server.
+// OAuth configures the sign-in to an MCP server.
 type OAuth struct {
 	Enabled          bool     `json:"enabled,omitempty"`
 	ClientID         string   `json:"clientId,omitempty"`
@@ -69,9 +78,10 @@ type OAuth struct {
 	RegistrationURL  string   `json:"registrationUrl,omitempty"`
 }
 
-// HookGroup are hooks that take part in the same calls.
+// HookGroup contains hooks with the same matcher.
 type HookGroup struct {
-	// The tools, or other subjects of the event, that the hooks are for. Empty: all.
+	// The tools, or other subjects of the event, to which the hooks apply. Empty:
+	// all.
 	Matcher string `json:"matcher,omitempty"`
 	// Whether the hooks run one after the other.
 	Sequential bool `json:"sequential,omitempty"`
@@ -79,47 +89,47 @@ type HookGroup struct {
 	Hooks []Hook `json:"hooks"`
 }
 
-// Hook is one program that takes part.
+// Hook is one hook program.
 type Hook struct {
 	// The only type is command.
 	Type string `json:"type" jsonschema:"enum=command"`
 	// The shell command to run.
 	Command string `json:"command" jsonschema:"minLength=1"`
-	// The hook's name, under which it can be disabled.
+	// The hook's name, by which it can be disabled.
 	Name string `json:"name,omitempty"`
-	// What it does, for people.
+	// A description for display.
 	Description string `json:"description,omitempty"`
-	// How long it may take, in milliseconds. 0: 60,000.
+	// Timeout in milliseconds. 0: 60,000.
 	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0,maximum=86400000"`
-	// Further environment variables for it.
+	// Additional environment variables for it.
 	Env map[string]string `json:"env,omitempty"`
 }
 
-// HooksConfig are settings of all hooks together.
+// HooksConfig contains settings of all hooks together.
 type HooksConfig struct {
 	// Whether hooks run at all.
 	Enabled bool `json:"enabled" set:"project=trusted,default=true"`
 	// Names of hooks that do not run.
 	Disabled []string `json:"disabled" set:"merge=union,project=trusted"`
-	// Whether a person sees that a hook runs.
+	// Whether the user sees that a hook runs.
 	Notifications bool `json:"notifications" set:"project=true,default=true"`
 }
 
-// Agents are settings of subagents.
+// Agents contains settings of subagents.
 type Agents struct {
 	// Whether subagents can be called.
 	Enabled bool `json:"enabled" set:"project=false,switch,default=true"`
 }
 
-// Skills are settings of skills.
+// Skills contains settings of skills.
 type Skills struct {
 	// Whether skills can be activated.
 	Enabled bool `json:"enabled" set:"project=false,switch,default=true"`
-	// Names of skills that cannot.
+	// Names of skills that cannot be activated.
 	Disabled []string `json:"disabled" set:"merge=union,project=add,switch"`
 }
 
-// Extensions are settings of extensions.
+// Extensions contains settings of extensions.
 type Extensions struct {
 	// Names of extensions that contribute nothing.
 	Disabled []string `json:"disabled" set:"merge=union,project=trusted"`

@@ -11,12 +11,12 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// replace returns the text with another value in a value's place.
+// replace returns the text with a value replaced.
 func (d *document) replace(v *hujson.Value, text []byte) []byte {
 	return slices.Concat(d.Text[:v.StartOffset], d.lineEnds(text), d.Text[v.EndOffset:])
 }
 
-// newline is the file's line end.
+// newline returns the file's line ending.
 func (d *document) newline() string {
 	if bytes.Contains(d.Text, []byte("\r\n")) {
 		return "\r\n"
@@ -24,12 +24,12 @@ func (d *document) newline() string {
 	return "\n"
 }
 
-// lineEnds gives a text the file's line ends.
+// lineEnds converts a text to the file's line endings.
 func (d *document) lineEnds(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(d.newline()))
 }
 
-// change returns the text with a change made some steps down in a key's map.
+// change returns the text with a change applied within a key's map.
 func (d *document) change(at *hujson.Value, c change) ([]byte, error) {
 	for i, name := range c.steps {
 		object, ok := at.Value.(*hujson.Object)
@@ -50,8 +50,7 @@ func (d *document) change(at *hujson.Value, c change) ([]byte, error) {
 	return d.replace(at, encode(c.value, d.indentAt(at.StartOffset), d.unit())), nil
 }
 
-// insert returns the text with a key that it does not have yet, and the groups
-// that hold it.
+// insert returns the text with a new key, and the groups that contain it.
 func (d *document) insert(path string, value any) ([]byte, error) {
 	at, names := &d.Tree, strings.Split(path, ".")
 	for len(names) > 1 {
@@ -80,8 +79,7 @@ func (d *document) insert(path string, value any) ([]byte, error) {
 	return d.add(at, names[0], value), nil
 }
 
-// member returns the value of the last member with a name, nil if there is
-// none.
+// member returns the value of the last member with a name, nil if there is none.
 func member(object *hujson.Object, name string) *hujson.Value {
 	for i := range slices.Backward(object.Members) {
 		if object.Members[i].Name.Value.(hujson.Literal).String() == name { //nolint:errcheck // names are literals
@@ -91,8 +89,8 @@ func member(object *hujson.Object, name string) *hujson.Value {
 	return nil
 }
 
-// add returns the text with one more member at the end of an object: on a line
-// of its own, unless the object's others stand on one line.
+// add returns the text with a member appended to an object: on a line of its own,
+// unless the object is on one line.
 func (d *document) add(at *hujson.Value, name string, value any) []byte {
 	object := at.Value.(*hujson.Object) //nolint:errcheck // the caller looked
 	newline := d.newline()
@@ -130,7 +128,7 @@ func (d *document) add(at *hujson.Value, name string, value any) []byte {
 
 func quoted(name string) string { return string(hujson.String(name)) }
 
-// indentAt returns the blanks at the beginning of the line of an offset.
+// indentAt returns the indentation of the line at an offset.
 func (d *document) indentAt(offset int) string {
 	line, _ := d.Place(offset)
 	text := d.Text[d.Start(line):]
@@ -149,11 +147,11 @@ func (d *document) unit() string {
 	return "  "
 }
 
-// remove returns the text without an entry, and without its line if nothing
-// else stands there. Of a short form the other keys stay.
+// remove returns the text without an entry, and without its line if that is empty
+// then. Of a short form the other keys stay.
 func (d *document) remove(e *entry) []byte {
 	if e.group != nil {
-		short, _ := decode(e.node) // it was read before
+		short, _ := decode(e.node) // it was decoded before
 		object := long(e.group.path, short)
 		delete(object, e.key.Path[len(e.group.path)+1:])
 		if len(object) > 0 {
@@ -171,7 +169,7 @@ func (d *document) remove(e *entry) []byte {
 	}
 	if at, ok := comma(i); ok {
 		text = slices.Delete(text, at, at+1)
-	} else if i > 0 { // the one before is the last now
+	} else if i > 0 { // the previous one is the last now
 		at, _ := comma(i - 1)
 		text = slices.Delete(text, at, at+1)
 		start, end = start-1, end-1
@@ -187,7 +185,7 @@ func (d *document) remove(e *entry) []byte {
 	return slices.Delete(text, start, end)
 }
 
-// holder returns the object that a value is a member of, and where.
+// holder returns the object that contains a value, and the value's index in it.
 func (d *document) holder(v *hujson.Value) (*hujson.Object, int) {
 	for part := range d.Tree.All() {
 		if object, ok := part.Value.(*hujson.Object); ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// unknownEvents reports hooks for events that there are not.
+// unknownEvents reports hooks for unknown events.
 func (l *layerOf) unknownEvents(e *entry) {
 	var events []string
 	for _, known := range hooks.Events() {
@@ -37,8 +37,7 @@ func (l *layerOf) unknownEvents(e *entry) {
 	}
 }
 
-// unknownNames reports and drops names in a structured value that nobody
-// reads.
+// unknownNames reports and drops unknown names in a structured value.
 func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps []string) {
 	switch v := value.(type) {
 	case []any:
@@ -78,8 +77,8 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 	}
 }
 
-// without returns a value without what the cuts, JSON pointers, lead to. at is
-// where the value itself lies.
+// without returns a value without the parts at the JSON pointers in cuts. at is
+// the pointer of the value itself.
 func without(value any, cuts map[string]bool, at string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -102,7 +101,7 @@ func without(value any, cuts map[string]bool, at string) any {
 	return value
 }
 
-// pointerSteps takes a JSON pointer apart.
+// pointerSteps splits a JSON pointer.
 func pointerSteps(at string) []string {
 	if at == "" {
 		return nil
@@ -122,7 +121,7 @@ func pointer(steps []string) string {
 	return b.String()
 }
 
-// dotted shows a JSON pointer as the rest of a key.
+// dotted converts a JSON pointer to the continuation of a key.
 func dotted(at string) string {
 	var b strings.Builder
 	for _, s := range pointerSteps(at) {

@@ -7,15 +7,15 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 )
 
-// target is what a name means that somebody types: a key, a group, or what lies
-// some steps down in the map that a key holds.
+// target is the meaning of a name typed by the user: a key, a group, or a path
+// within the map of a key.
 type target struct {
 	node   *node
 	steps  []string
-	schema map[string]any // of what the steps lead to, or of the key; nil: unknown
+	schema map[string]any // of the value that the steps lead to, or of the key; nil: unknown
 }
 
-// targetOf returns what a name means, which may be another name for it.
+// targetOf resolves a name, which may be an alternative one.
 func targetOf(name string) (target, bool) {
 	if n := named(name); n != nil {
 		t := target{node: n}
@@ -36,8 +36,8 @@ func targetOf(name string) (target, bool) {
 	return target{}, false
 }
 
-// stepsOf takes the rest of a name apart as a schema says. The names in a map of
-// plain values may hold dots.
+// stepsOf splits the rest of a name according to a schema. The names in a map of
+// plain values may contain dots.
 func stepsOf(schema map[string]any, rest string) (steps []string, of map[string]any) {
 	properties, isObject := schema["properties"].(map[string]any)
 	others, isMap := schema["additionalProperties"].(map[string]any)
@@ -58,9 +58,9 @@ func stepsOf(schema map[string]any, rest string) (steps []string, of map[string]
 	return append([]string{name}, below...), of
 }
 
-// Resolve returns what a name means that somebody types: the path of a key or a
-// group and, of a key that holds a map, the steps in it, as X and command of
-// mcpServers.X.command. ok is false for what is none.
+// Resolve resolves a name typed by the user: it returns the path of a key or a
+// group and, for a key that holds a map, the steps within it, such as X and
+// command of mcpServers.X.command. ok is false for an unknown name.
 func Resolve(name string) (path string, steps []string, ok bool) {
 	t, ok := targetOf(name)
 	if !ok {
@@ -69,7 +69,7 @@ func Resolve(name string) (path string, steps []string, ok bool) {
 	return t.node.path, t.steps, true
 }
 
-// NameIn returns the name under which a key stands in the files of a layout.
+// NameIn returns the name of a key in the files of a layout.
 func NameIn(l layout.Layout, path string) string {
 	const own, other = "context.fileFiltering.respectFettleIgnore", "context.fileFiltering.respectGeminiIgnore"
 	if path == own && l.Name == layout.Gemini().Name {
@@ -78,7 +78,7 @@ func NameIn(l layout.Layout, path string) string {
 	return path
 }
 
-// At returns what lies some steps down in a value, nil if there is nothing.
+// At returns the value at some steps within a value, nil if there is none.
 func At(value any, steps []string) any {
 	for _, name := range steps {
 		object, ok := value.(map[string]any)
@@ -90,8 +90,8 @@ func At(value any, steps []string) any {
 	return value
 }
 
-// with returns a copy of a value that holds another some steps down; nil takes
-// out what is there.
+// with returns a copy of a value with the part at some steps replaced; nil
+// removes the part.
 func with(value any, steps []string, part any) any {
 	if len(steps) == 0 {
 		return part

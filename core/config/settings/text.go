@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ParseValue reads a value for a key, or what else Set takes, from a command
-// line: JSON where the key takes something else than a text, and what is no JSON
-// as a text. Whether the key takes it is for Set to say.
+// ParseValue parses a value from a command line for a key, or for another name
+// that Set accepts: as JSON if the key is not a text, and otherwise, or if it is
+// not JSON, as a text. Set validates the value.
 func ParseValue(key, text string) any {
 	if t, ok := targetOf(key); ok && t.schema["type"] == "string" && !strings.HasPrefix(text, `"`) {
 		return text

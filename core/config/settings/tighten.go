@@ -2,9 +2,9 @@ package settings
 
 import "strings"
 
-// tighten returns what a project may contribute whose directory is not trusted:
-// lower is the value that holds without it, nil for none. ok is false if that
-// is nothing; whole says that it is all that was asked for.
+// tighten returns the contribution of an untrusted project to a key: lower is the
+// value without it, nil for none. ok is false if there is none; whole reports
+// whether it is the complete value.
 func (r ProjectRule) tighten(value, lower any) (result any, ok, whole bool) {
 	keep := func(allowed bool) (any, bool, bool) { return value, allowed, allowed }
 	switch r {
@@ -30,8 +30,8 @@ func (r ProjectRule) tighten(value, lower any) (result any, ok, whole bool) {
 	return keep(false)
 }
 
-// within returns the entries of a list that are in another one, as they are or
-// as name(arguments) of a name in it. No other one is no limit.
+// within returns the entries of a list that are in another one, literally or as
+// name(arguments) of a name in it. A missing other list does not restrict.
 func within(value, lower any) (result any, ok, whole bool) {
 	list, _ := value.([]any)
 	limit, given := lower.([]any)
@@ -50,7 +50,7 @@ func within(value, lower any) (result any, ok, whole bool) {
 	return kept, true, len(kept) == len(list)
 }
 
-// limitOf returns a number as a limit; 0 and less are none.
+// limitOf returns a number as a limit; 0 and less mean none.
 func limitOf(value any) float64 {
 	n, _ := value.(float64)
 	if n <= 0 {
@@ -59,7 +59,7 @@ func limitOf(value any) float64 {
 	return n
 }
 
-// strictness orders approval modes. One that is unknown is the least strict.
+// strictness orders approval modes. An unknown mode is the least strict.
 func strictness(value any) int {
 	switch value {
 	case "yolo":
