@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -79,17 +80,43 @@ func checkChange(t *testing.T, repository, file, page string) {
 	out, err = gitIn(t, dir, "apply", file)
 	require.NoError(t, err, "%s", out)
 	commands := [][]string{{"go", "build", "./..."}, append([]string{"go", "vet"}, changedPackages(string(patch))...)}
-	for _, m := range changeCommand.FindAllStringSubmatch(page, -1) {
-		commands = append(commands, strings.Fields(strings.ReplaceAll(m[1], "'", "")))
-	}
-	require.Greater(t, len(commands), 2, "the page has no line that begins with go test")
-	for _, args := range commands {
+	page = strings.ReplaceAll(page, "'", "")
+	require.NotEmpty(t, pageCommands(page), "the page has no line that begins with go test")
+	for _, args := range append(commands, pageCommands(page)...) {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "FETTLE_FULL=", "GOFLAGS=-trimpath") // so that copies share what is built
+		cmd.Env = append(os.Environ(), "FETTLE_FULL=", "CGO_ENABLED=0", "GOFLAGS=-trimpath -vet=off -ldflags=-w") // so that copies share what is built, and no package is vetted that is not changed
+		begun := time.Now()
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%q: %s", args, out)
+		t.Logf("%q: %v", args, time.Since(begun).Round(time.Second))
 	}
+}
+
+// pageCommands returns the commands of a page. Consecutive commands that differ only
+// in the tests that they run are one, as each links the test binary of its package.
+func pageCommands(page string) [][]string {
+	var commands [][]string
+	for _, m := range changeCommand.FindAllStringSubmatch(page, -1) {
+		args := strings.Fields(m[1])
+		run := slices.Index(args, "-run") + 1
+		if n := len(commands); n > 0 && run > 0 && run < len(args) && len(commands[n-1]) == len(args) {
+			merged := slices.Clone(commands[n-1])
+			merged[run] = args[run]
+			if slices.Equal(merged, args) {
+				commands[n-1][run] += "|" + args[run]
+				continue
+			}
+		}
+		commands = append(commands, args)
+	}
+	return commands
+}
+
+func TestPageCommands(t *testing.T) {
+	t.Parallel()
+	const page = "go test ./a -run TestA -update # writes\ngo test ./a -run TestB -update\ngo test ./a -run TestA\ngo test ./b\n"
+	require.Equal(t, [][]string{{"go", "test", "./a", "-run", "TestA|TestB", "-update"}, {"go", "test", "./a", "-run", "TestA"}, {"go", "test", "./b"}}, pageCommands(page))
 }
 
 // unnamed lists those of some paths that a page does not write whole. A word in capitals

@@ -77,8 +77,11 @@ func BenchmarkFileTool(b *testing.B) {
 // session, and any other.
 func BenchmarkCommand(b *testing.B) {
 	sizes := []int{5_000}
-	if os.Getenv("FETTLE_FULL") != "" {
+	switch {
+	case os.Getenv("FETTLE_FULL") != "":
 		sizes = append(sizes, 50_000) // which takes a minute to make
+	case testing.Short():
+		sizes = []int{500}
 	}
 	for _, n := range sizes {
 		_, begin := benchProject(b, n)
