@@ -212,7 +212,7 @@ func redoChange(t *testing.T, repository, file string) {
 		}
 		commit()
 	}
-	fresh, err := gitIn(t, dir, "diff", "--no-color", "--no-ext-diff", "--no-renames", now, "HEAD")
+	fresh, err := gitIn(t, dir, "diff", "--no-color", "--no-ext-diff", "--no-renames", "--unified=1", now, "HEAD")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, blobLine.ReplaceAll(fresh, nil), 0o644))
 }
