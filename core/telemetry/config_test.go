@@ -16,15 +16,15 @@ import (
 )
 
 // code: observed
-// observed returns parameters of sessions that tell providers what they do,
-// beside whoever observes them already.
+// observed returns p with an observer that reports to the providers of o, in
+// addition to existing observers.
 func observed(p config.Parameters, o telemetry.Options) (config.Parameters, error) {
-	told, err := telemetry.New(o)
+	observer, err := telemetry.New(o)
 	if err != nil {
 		return p, err
 	}
-	p.Conversation.Observer = agent.Observers(p.Conversation.Observer, told)
-	p.Observe = append(p.Observe[:len(p.Observe):len(p.Observe)], told.Call)
+	p.Conversation.Observer = agent.Observers(p.Conversation.Observer, observer)
+	p.Observe = append(p.Observe[:len(p.Observe):len(p.Observe)], observer.Call)
 	return p, nil
 }
 

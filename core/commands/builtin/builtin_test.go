@@ -552,14 +552,14 @@ func (evil) List() []*commands.Command {
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/commands.md")
 	require.NoError(t, err)
-	_, table, ok := strings.Cut(string(page), "| command | sub-commands | what it does |\n|---|---|---|\n")
+	_, table, ok := strings.Cut(string(page), "| command | sub-commands | effect |\n|---|---|---|\n")
 	require.True(t, ok)
 	table, _, _ = strings.Cut(table, "\n\n")
-	told := map[string]string{}
+	documented := map[string]string{}
 	for row := range strings.SplitSeq(table, "\n") {
 		cells := strings.Split(row, "|")
 		require.Len(t, cells, 5, row)
-		told[strings.TrimSpace(cells[1])] = strings.TrimSpace(cells[2])
+		documented[strings.TrimSpace(cells[1])] = strings.TrimSpace(cells[2])
 	}
 	want := map[string]string{}
 	w := &world{}
@@ -578,7 +578,7 @@ func TestDocs(t *testing.T) {
 		}
 		want[name] = strings.Join(subs, ", ")
 	}
-	require.Equal(t, want, told)
+	require.Equal(t, want, documented)
 	var names []string
 	for _, c := range set(t, w.all()).List() {
 		names = append(append(names, c.Name), c.AltNames...)
