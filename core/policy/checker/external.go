@@ -15,10 +15,10 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// protocolVersion is that of the messages below.
+// protocolVersion is the version of the following messages.
 const protocolVersion = "1.0.0"
 
-// question is what a program reads on stdin.
+// question is the input of a program on stdin.
 type question struct {
 	ProtocolVersion string         `json:"protocolVersion"`
 	ToolCall        ToolCall       `json:"toolCall"`
@@ -40,7 +40,7 @@ type history struct {
 	Turns []Turn `json:"turns"`
 }
 
-// answer is what a program writes to stdout.
+// answer is the output of a program on stdout.
 type answer struct {
 	Decision policy.Verdict `json:"decision"`
 	Reason   string         `json:"reason"`
@@ -53,7 +53,7 @@ const (
 	contextHistory     = "history"
 )
 
-// external asks a program.
+// external runs a program.
 func (r *Runner) external(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
 	path, ok := r.options.Programs[ch.Name]
 	if !ok {
@@ -113,7 +113,7 @@ func (r *Runner) question(ch policy.Checker, c policy.Call) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// verdictOf reads a program's answer.
+// verdictOf parses a program's answer.
 func verdictOf(output []byte) (policy.Verdict, string, error) {
 	var a answer
 	d := json.NewDecoder(bytes.NewReader(output))
@@ -140,15 +140,14 @@ func verdictOf(output []byte) (policy.Verdict, string, error) {
 	return a.Decision, a.Reason, nil
 }
 
-// maxOutput caps what a program may answer, in bytes.
+// maxOutput limits a program's answer, in bytes.
 const maxOutput = 1 << 20
 
-// maxComplaint caps what is kept of a program's stderr, in bytes.
+// maxComplaint limits the kept part of a program's stderr, in bytes.
 const maxComplaint = 4 << 10
 
-// ask runs a program with input on stdin and returns what it wrote to stdout.
-// When it returns, the program has ended, and on Unix all that it started and
-// left in its session.
+// ask runs a program with input on stdin and returns its stdout. When it returns,
+// the program has ended, and on Unix also all its descendants in its session.
 func (r *Runner) ask(ctx context.Context, path string, input []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Timeout, fmt.Errorf("no answer within %v", r.options.Timeout))
 	defer cancel()
@@ -171,15 +170,15 @@ func (r *Runner) ask(ctx context.Context, path string, input []byte) ([]byte, er
 		return nil, context.Cause(ctx)
 	case stdout.full:
 		return nil, fmt.Errorf("it wrote more than %d bytes", maxOutput)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // that one: it ended well, and something that it started has not
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // that error: the program succeeded, and a descendant has not ended
 		return nil, fmt.Errorf("its program failed: %w", err)
 	}
 	return stdout.data, nil
 }
 
-// environment returns the variables that a program gets.
+// environment returns the environment of a program.
 func (r *Runner) environment() []string {
-	env := []string{} // nil would be all of them
+	env := []string{} // nil would mean all variables
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
 		if value := r.options.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
@@ -188,8 +187,7 @@ func (r *Runner) environment() []string {
 	return env
 }
 
-// output keeps what is written to it up to a limit. What goes beyond it is an
-// error, or dropped.
+// output keeps its input up to a limit. Further input is an error, or dropped.
 type output struct {
 	limit int
 	drops bool

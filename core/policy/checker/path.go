@@ -14,9 +14,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// allowedPath looks at every text argument that names a path, however deep. It
-// denies what leads out of the workspace, what cannot be told, and the directories
-// that run code or hold secrets; it asks about settings of editors.
+// allowedPath inspects every text argument that names a path, at any depth. It
+// denies paths that leave the workspace, paths that cannot be resolved, and
+// directories with code that runs or secrets; it asks about settings of editors.
 func (r *Runner) allowedPath(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
 	included, err := setting(ch, "included_args")
 	if err != nil {
@@ -52,19 +52,18 @@ func (r *Runner) allowedPath(ctx context.Context, ch policy.Checker, c policy.Ca
 
 // argument is a text that names a path.
 type argument struct {
-	key  string // dotted, without the places in lists
+	key  string // dotted, without list indexes
 	text string
 }
 
-// finder collects the arguments that name paths, in an order that does not
-// change.
+// finder collects the arguments that name paths, in a stable order.
 type finder struct {
 	included, excluded []string
 	paths              []argument
 }
 
-// object looks at the members of an object. dotted is its name, numbered its
-// name with the places in lists.
+// object inspects the members of an object. dotted is its name, numbered its name
+// with list indexes.
 func (f *finder) object(dotted, numbered string, object map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		f.value(key, join(dotted, key), join(numbered, key), object[key])
@@ -78,7 +77,7 @@ func join(prefix, key string) string {
 	return prefix + "." + key
 }
 
-// value looks at one value. Elements of a list are named as the list is.
+// value inspects one value. Elements of a list have the name of the list.
 func (f *finder) value(key, dotted, numbered string, v any) {
 	if slices.Contains(f.excluded, dotted) || slices.Contains(f.excluded, numbered) {
 		return
@@ -97,17 +96,17 @@ func (f *finder) value(key, dotted, numbered string, v any) {
 	}
 }
 
-// namesPath reports whether an argument of that name holds paths.
+// namesPath reports whether an argument of that name contains paths.
 func namesPath(key string) bool {
 	key = strings.ToLower(key)
 	return strings.Contains(key, "path") || strings.Contains(key, "directory") || strings.Contains(key, "file") ||
 		key == "source" || key == "destination"
 }
 
-// workspace is where paths may lead.
+// workspace contains the allowed directories.
 type workspace struct {
 	dir      string
-	roots    []string // as given, and links followed
+	roots    []string // as given, and with links resolved
 	realPath func(context.Context, string) (string, error)
 }
 
@@ -125,10 +124,10 @@ func (r *Runner) workspace(ctx context.Context, dir string, roots []string) *wor
 	return ws
 }
 
-// unclear is why a path is denied that leads nobody knows where.
+// unclear is the reason for denying a path that cannot be resolved.
 const unclear = "cannot be followed to where it leads"
 
-// judge returns the verdict on a path, with a clause that says why.
+// judge returns the verdict on a path, with the reason as a clause.
 func (ws *workspace) judge(ctx context.Context, text string) (policy.Verdict, string) {
 	paths, ok := readings(text)
 	if !ok {
@@ -169,8 +168,8 @@ func (ws *workspace) judgeReading(ctx context.Context, path string) (policy.Verd
 	return verdict, why
 }
 
-// relative returns a path relative to the deepest directory of the workspace that
-// holds it.
+// relative returns a path relative to the deepest workspace directory that
+// contains it.
 func (ws *workspace) relative(path string) (string, bool) {
 	best, found := "", false
 	for _, root := range ws.roots {
@@ -185,7 +184,7 @@ func (ws *workspace) relative(path string) (string, bool) {
 	return best, found
 }
 
-// judgeSegments looks at the names on a path below the workspace.
+// judgeSegments inspects the names on a path below the workspace.
 func judgeSegments(rel string) (policy.Verdict, string) {
 	verdict, why := policy.Allow, ""
 	for _, segment := range strings.FieldsFunc(rel, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -199,16 +198,16 @@ func judgeSegments(rel string) (policy.Verdict, string) {
 	return verdict, why
 }
 
-// plainName returns a name as file systems that fold names take it: without
-// a stream, trailing dots and blanks, in lower case.
+// plainName returns a name in the form of file systems that fold names: without a
+// stream, trailing dots and blanks, in lower case.
 func plainName(segment string) string {
 	name, _, _ := strings.Cut(segment, ":")
 	return strings.ToLower(strings.TrimRight(name, ". "))
 }
 
-// readings returns the paths that a tool may take a text for: the text itself,
-// the one behind its percent escapes, the one of a file URL. ok is false where
-// that cannot be told, as below a home directory that the tool may fill in.
+// readings returns the paths that a tool may read in a text: the text itself, the
+// one with percent escapes decoded, the one of a file URL. ok is false if they
+// are unknown, for example below a home directory that the tool may expand.
 func readings(text string) (paths []string, ok bool) {
 	const scheme = "file:"
 	if len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {

@@ -4,7 +4,7 @@ package checker
 
 import "os/exec"
 
-// Without groups of processes a program is ended alone.
+// Without process groups only the program itself is terminated.
 
 func isolate(*exec.Cmd) {}
 

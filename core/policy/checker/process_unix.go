@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// isolate gives a program a session of its own: no terminal to ask at, and one
-// group that holds all it starts.
+// isolate gives a program a session of its own: no terminal to prompt on, and one
+// process group for its descendants.
 func isolate(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// terminate asks a program and all that it started to end.
+// terminate sends a program and its descendants SIGTERM.
 func terminate(cmd *exec.Cmd) error {
 	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
 		return os.ErrProcessDone
@@ -20,11 +20,11 @@ func terminate(cmd *exec.Cmd) error {
 	return nil
 }
 
-// killRest ends what a program that has ended left behind. The number of its
-// group is taken while a member lives; if none does, the kernel has just freed
-// it and hands out others first.
+// killRest kills the remaining descendants of a program that has ended. The ID of
+// its group is in use while a member is alive; if none is, the kernel has just
+// freed the ID and reuses others first.
 func killRest(cmd *exec.Cmd) {
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // nobody left is well
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // an empty group is fine
 	}
 }

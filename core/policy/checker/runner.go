@@ -1,5 +1,5 @@
-// Package checker runs the safety checkers that a policy decision names: those
-// that are built in, and programs of the person's.
+// Package checker runs the safety checkers that a policy decision names: built-in
+// ones, and programs of the user.
 package checker
 
 import (
@@ -16,64 +16,63 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// Limits of a program where [Options] say nothing else.
+// Defaults of [Options].
 const (
 	DefaultTimeout = 5 * time.Second // for its answer
-	DefaultGrace   = time.Second     // between the request to end and the kill
+	DefaultGrace   = time.Second     // between SIGTERM and SIGKILL
 )
 
-// Options configure a [Runner]. All fields may be zero, but allowed-path needs
+// Options configure a [Runner]. All fields may be zero, but allowed-path requires
 // RealPath.
 type Options struct {
-	// Dir and Roots are the absolute directories of the session, for calls that do
-	// not say theirs. Programs run in Dir.
+	// Dir and Roots are the absolute directories of the session, for calls
+	// without their own. Programs run in Dir.
 	Dir   string
 	Roots []string
 
-	// Programs are the external checkers, by name: absolute paths of
-	// executables. One that is not listed cannot be run, and denies.
+	// Programs maps the names of external checkers to absolute paths of
+	// executables. An unlisted checker denies.
 	Programs map[string]string
 
-	// RealPath returns where an absolute path leads once links are followed; the
-	// path need not exist. Nil: no path can be followed, so that allowed-path
-	// denies each.
+	// RealPath resolves the links of an absolute path, which need not exist. Nil:
+	// paths cannot be resolved, so that allowed-path denies all.
 	RealPath func(ctx context.Context, path string) (string, error)
 
-	// History returns the conversation so far, for programs. Nil: it is not told.
+	// History returns the conversation so far, for programs. Nil: it is not sent.
 	History func() []Turn
 
 	Timeout time.Duration // zero: DefaultTimeout
 	Grace   time.Duration // zero: DefaultGrace
 
 	Getenv func(name string) string // nil: os.Getenv
-	Logger *slog.Logger             // what programs write to stderr, at level debug; nil: nothing is logged
+	Logger *slog.Logger             // for the stderr of programs, at level debug; nil: nothing is logged
 }
 
-// Turn is one exchange of the conversation, as programs receive it.
+// Turn is one exchange of the conversation, as sent to programs.
 type Turn struct {
 	User  Said  `json:"user"`
 	Model Reply `json:"model"`
 }
 
-// Said is what the person wrote.
+// Said is the text of the user.
 type Said struct {
 	Text string `json:"text"`
 }
 
-// Reply is what the model answered.
+// Reply is the answer of the model.
 type Reply struct {
 	Text      string     `json:"text,omitempty"`
 	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
 }
 
-// ToolCall is a call as programs receive it.
+// ToolCall is a call as sent to programs.
 type ToolCall struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 }
 
-// Runner runs checkers. It is safe for concurrent use and holds nothing
-// between calls.
+// Runner runs checkers. It is safe for concurrent use and has no state between
+// calls.
 type Runner struct {
 	options Options
 }
@@ -96,15 +95,15 @@ func New(o Options) *Runner {
 	return &Runner{options: o}
 }
 
-// The checkers that are built in.
+// The built-in checkers.
 const (
 	AllowedPath = "allowed-path" // every path in the arguments lies in the workspace
-	Conseca     = "conseca"      // needs a model, and is off: it allows
+	Conseca     = "conseca"      // requires a model and is disabled: it allows
 )
 
-// Check runs a checker on a call and returns its verdict with the reason. What
-// goes wrong in a checker is an error, and the verdict with it is deny; the
-// error is of code policy_violation, or cancelled once ctx ends.
+// Check runs a checker on a call and returns its verdict with the reason. A
+// failure of a checker is an error of code policy_violation with the verdict
+// deny, or of code cancelled once ctx ends.
 func (r *Runner) Check(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
 	verdict, reason, err := r.run(ctx, ch, c)
 	switch {
@@ -131,7 +130,7 @@ func (r *Runner) run(ctx context.Context, ch policy.Checker, c policy.Call) (pol
 	return policy.Deny, "", fmt.Errorf("there is no such checker, only %s and %s", AllowedPath, Conseca)
 }
 
-// remedy names what a person can mend.
+// remedy returns what the user can do about a failed checker.
 func remedy(ch policy.Checker) string {
 	if ch.Source == "" {
 		return "Mend the checker, or take it out of the policy."
@@ -142,8 +141,8 @@ func remedy(ch policy.Checker) string {
 	return fmt.Sprintf("Mend the checker, or take it out of %s, line %d.", ch.Source, ch.Line)
 }
 
-// directories returns the directory that relative paths count from, and all that
-// count as the workspace.
+// folders returns the directory that relative paths are resolved against, and the
+// workspace directories.
 func (r *Runner) folders(c policy.Call) (dir string, roots []string) {
 	dir, roots = r.options.Dir, r.options.Roots
 	if c.Dir != "" {

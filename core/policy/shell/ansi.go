@@ -49,8 +49,8 @@ func simpleEscape(c byte) (byte, bool) {
 	return 0, false
 }
 
-// numericEscape reads an escape behind its backslash. It returns its value,
-// its length, and whether the value is a code point. Length 0 is no escape.
+// numericEscape parses an escape after its backslash. It returns its value, its
+// length, and whether the value is a code point. Length 0 means no escape.
 func numericEscape(s string) (value, n int, isRune bool) {
 	digits := func(from, most, base int) (int, int) {
 		end := from
@@ -65,7 +65,7 @@ func numericEscape(s string) (value, n int, isRune bool) {
 		v, end := digits(0, 3, 8)
 		return v & 0xff, end, false
 	case c == 'x' && len(s) > 1 && s[1] == '{':
-		// bash reads all the digits in braces and takes the lowest byte
+		// bash reads all the digits in braces and uses the lowest byte
 		v, end := digits(2, len(s), 16)
 		if end < len(s) && s[end] == '}' {
 			end++

@@ -7,22 +7,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// bashArrays are variables that bash itself makes arrays, or what their names begin with.
+// bashArrays lists array variables of bash, or prefixes of their names.
 var bashArrays = strings.Fields("BASH_ COMP_WORDS COMPREPLY COPROC DIRSTACK FUNCNAME GROUPS MAPFILE PIPESTATUS")
 
-// declaredValue is what a word of a declaration gives to a variable. Where that is
-// an array and the value stands in brackets, bash parses it as the elements, and
-// runs the commands in it.
+// declaredValue is the value in a word of a declaration. If the variable is an
+// array and the value is in brackets, bash parses it as the elements, and runs
+// the commands in it.
 type declaredValue struct {
 	sc     *scope
 	name   string
 	text   string
 	facts  facts
-	begins bool // with a bracket, for certain
+	begins bool // certainly with a bracket
 }
 
-// arrayNames notes the names that stand before a subscript in a word: they may be
-// arrays.
+// arrayNames records the names before a subscript in a word: they may be arrays.
 func (a *analysis) arrayNames(w *syntax.Word) {
 	if !strings.Contains(plainText(w), "[") {
 		return
@@ -43,7 +42,7 @@ func (a *analysis) arrayNames(w *syntax.Word) {
 	}
 }
 
-// withHoles is the text of pieces, with a NUL for each that bash expands.
+// withHoles returns the text of pieces, with a NUL for each that bash expands.
 func withHoles(parts []syntax.WordPart) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -59,21 +58,21 @@ func withHoles(parts []syntax.WordPart) string {
 	return b.String()
 }
 
-// makesArrays tells whether an option in the words of a declaration makes its
-// variables arrays. One that is not static is asked about anyway.
+// makesArrays reports whether an option in the words of a declaration makes its
+// variables arrays. A dynamic option requires approval anyway.
 func makesArrays(ws []arg) bool {
 	return slices.ContainsFunc(ws[1:], func(w arg) bool {
 		return w.Static && strings.HasPrefix(w.head, "-") && strings.ContainsAny(w.template, "aA")
 	})
 }
 
-// array notes that a variable, or an element of it, may be set as an array.
+// array records that a variable, or an element of it, may be set as an array.
 func (a *analysis) array(name string) {
 	name, _, _ = strings.Cut(name, "[")
 	a.arrays[name] = true
 }
 
-// declaredIn notes what a word of a declaration gives to a variable.
+// declaredIn records the value in a word of a declaration.
 func (a *analysis) declaredIn(sc *scope, name string, value arg) {
 	d := declaredValue{sc: sc, name: name, text: name + "=" + value.text(), begins: strings.HasPrefix(value.head, "(")}
 	if value.head == "" && !value.Static && !value.number {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// awk adds awk with what its program runs and writes.
+// awk adds awk with the commands and outputs of its program.
 func (a *analysis) awk(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
 	hasProgram := false
@@ -66,14 +66,13 @@ func (a *analysis) awkProgram(sc *scope, index, own int, w arg) {
 	}
 }
 
-// awkLexer looks through an awk program for what leaves it: system, pipes,
-// files that are printed to. It takes no look at the grammar; in doubt, runs
-// is set.
+// awkLexer scans an awk program for effects outside of it: system, pipes, output
+// to files. It does not parse the grammar; in doubt, runs is set.
 type awkLexer struct {
 	text    string
 	runs    bool
 	files   []arg
-	strings []string // that may be commands
+	strings []string // possible commands
 
 	operand bool // the last token ends an operand, so that / divides
 	print   bool // inside a print statement
@@ -133,7 +132,7 @@ func (l *awkLexer) word(w string) {
 	}
 }
 
-// collect takes the strings of the whole program for guesses at what it runs.
+// collect adds the strings of the whole program as guesses at its commands.
 func (l *awkLexer) collect() {
 	for i := 0; i < len(l.text); i++ {
 		if l.text[i] != '"' {
@@ -148,7 +147,7 @@ func (l *awkLexer) collect() {
 	}
 }
 
-// punctuation takes one character and returns where the next token begins.
+// punctuation processes one character and returns the position of the next token.
 func (l *awkLexer) punctuation(i int) int {
 	s, c := l.text, l.text[i]
 	next := byte(0)
@@ -182,7 +181,7 @@ func (l *awkLexer) punctuation(i int) int {
 		l.operand = true
 	case ';', '{', '}':
 		l.print, l.depth, l.operand = false, 0, false
-	case '\n': // which ends a statement, unless that goes on
+	case '\n': // which ends a statement, unless that continues
 		before := strings.TrimRight(s[:i], " \t\n")
 		if !strings.HasSuffix(before, ",") && !strings.HasSuffix(before, "&&") && !strings.HasSuffix(before, "||") {
 			l.print, l.depth = false, 0
@@ -190,7 +189,7 @@ func (l *awkLexer) punctuation(i int) int {
 		l.operand = false
 	case ' ', '\t':
 	case '+', '-':
-		if next == c { // the operand, if any, is before or behind it
+		if next == c { // the operand, if any, is before or after it
 			return i + 2
 		}
 		l.operand = false
@@ -200,7 +199,7 @@ func (l *awkLexer) punctuation(i int) int {
 	return i + 1
 }
 
-// file takes the target of a print statement.
+// file processes the target of a print statement.
 func (l *awkLexer) file(i int) int {
 	s := l.text
 	for i < len(s) && (s[i] == '>' || s[i] == ' ' || s[i] == '\t') {
@@ -240,8 +239,8 @@ func awkString(s string, i int) (value string, end int, ok bool) {
 	return "", len(s), false
 }
 
-// awkRegexp reads a regular expression that begins at i. One with a slash in
-// brackets is read in different ways by different programs.
+// awkRegexp reads a regular expression that begins at i. Programs differ on one
+// with a slash in brackets.
 func awkRegexp(s string, i int) (end int, ok bool) {
 	bracket := false
 	for j := i + 1; j < len(s); j++ {

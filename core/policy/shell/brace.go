@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// braces expands a word's braces. It reports false if there are more words
-// than are looked at.
+// braces expands a word's braces. It reports false if the result has too many
+// words.
 func braces(w *syntax.Word) ([]*syntax.Word, bool) {
 	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
 	if !syntax.SplitBraces(split) {
@@ -26,7 +26,7 @@ func braces(w *syntax.Word) ([]*syntax.Word, bool) {
 	return out, true
 }
 
-// expandParts gives the alternatives of a sequence of parts.
+// expandParts returns the alternatives of a sequence of parts.
 func expandParts(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
 	out := [][]syntax.WordPart{nil}
 	for _, p := range parts {
@@ -117,8 +117,8 @@ func pad(n, width int) string {
 	return sign + strings.Repeat("0", max(0, width-len(s)-len(sign))) + s
 }
 
-// unclearBraces tells whether a word that no braces were expanded in still
-// looks as if bash might expand some.
+// unclearBraces reports whether a word without expanded braces still looks as if
+// bash might expand some.
 func unclearBraces(text string, quoted, split bool) bool {
 	if !split || quoted {
 		return false

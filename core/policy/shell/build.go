@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// makeProgram adds make with what its arguments make it run.
+// makeProgram adds make with the commands in its arguments.
 func (a *analysis) makeProgram(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
 	for _, file := range []string{"Makefile", "makefile", "GNUmakefile"} {
@@ -14,7 +14,7 @@ func (a *analysis) makeProgram(sc *scope, ws []arg) int {
 	return index
 }
 
-// makeWords judges the arguments of make from one on.
+// makeWords evaluates the arguments of make from an index on.
 func (a *analysis) makeWords(sc *scope, index, from int, ws []arg) {
 	for i := from; i < len(ws); i++ {
 		w := ws[i]
@@ -49,13 +49,13 @@ func (a *analysis) makeWords(sc *scope, index, from int, ws []arg) {
 	}
 }
 
-// isMakeText tells whether make or its shell does something for a text.
+// isMakeText reports whether make or its shell expands or runs a text.
 func isMakeText(s string) bool {
 	name, _, assigns := strings.Cut(s, "=")
 	return strings.ContainsAny(s, "$`;|&") || assigns && strings.HasSuffix(name, "!")
 }
 
-// makeLong reads a long option of make and returns the index of the last word
+// makeLong parses a long option of make and returns the index of the last word
 // that belongs to it.
 func (a *analysis) makeLong(sc *scope, index, i int, ws []arg) int {
 	w := ws[i]
@@ -83,8 +83,8 @@ func (a *analysis) makeLong(sc *scope, index, i int, ws []arg) int {
 	return i
 }
 
-// makeLetters reads a word of short options of make and returns the index of
-// the last word that belongs to it.
+// makeLetters parses a word of short options of make and returns the index of the
+// last word that belongs to it.
 func (a *analysis) makeLetters(sc *scope, index, i int, ws []arg) int {
 	w := ws[i]
 	for j := 1; j < len(w.head); j++ {
@@ -115,7 +115,7 @@ func (a *analysis) makeLetters(sc *scope, index, i int, ws []arg) int {
 	return i
 }
 
-// makefile asks about a makefile that is not a file of its own.
+// makefile asks about a makefile that is not a plain file.
 func (a *analysis) makefile(sc *scope, index, own int, w arg, path string) {
 	if !w.Static || isDescriptorFile(path) {
 		a.runs(sc, index, own, w.text(), "which makefile is read cannot be told")
@@ -123,7 +123,7 @@ func (a *analysis) makefile(sc *scope, index, own int, w arg, path string) {
 	a.runsFile(sc, index, known(path), false)
 }
 
-// tar adds tar with the programs that it is told to use.
+// tar adds tar with the programs in its arguments.
 func (a *analysis) tar(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
 	runs := func(i int) { a.runs(sc, index, i, ws[i].text(), "tar runs it") }
@@ -170,7 +170,7 @@ func (a *analysis) tar(sc *scope, ws []arg) int {
 	return index
 }
 
-// tarMembers are the words of tar that may name files: with --remove-files it
+// tarMembers returns the words of tar that may name files: with --remove-files it
 // deletes them.
 func tarMembers(ws []arg) []arg {
 	var out []arg
@@ -182,15 +182,15 @@ func tarMembers(ws []arg) []arg {
 	return out
 }
 
-// isTarCommand tells whether the value of a long option of tar is a command
-// line, or the program that it reaches another machine by.
+// isTarCommand reports whether the value of a long option of tar is a command
+// line, or the program for access to another machine.
 func isTarCommand(name string) bool {
 	return isShortened(name, "--use-compress-program", 5) || isShortened(name, "--to-command", 6) || isShortened(name, "--info-script", 5) ||
 		isShortened(name, "--new-volume-script", 7) || isShortened(name, "--rsh-command", 5) || isShortened(name, "--rmt-command", 5)
 }
 
-// tarAction judges what tar does at a checkpoint and returns the index of the
-// last word that says so.
+// tarAction evaluates a checkpoint action of tar and returns the index of the
+// last word that belongs to it.
 func (a *analysis) tarAction(sc *scope, index, i int, ws []arg) int {
 	own, w := i, ws[i]
 	_, value, attached := strings.Cut(w.template, "=")
@@ -209,8 +209,8 @@ func (a *analysis) tarAction(sc *scope, index, i int, ws []arg) int {
 	return i
 }
 
-// tarLetters looks for -I and -F in a word of letters. A letter with a value
-// ends it, unless the dash is missing.
+// tarLetters finds -I and -F in a word of letters. A letter with a value ends it,
+// unless the dash is missing.
 func (a *analysis) tarLetters(sc *scope, index, i int, w arg, runs func(int)) {
 	for j, c := range strings.TrimPrefix(w.template, "-") {
 		switch {
@@ -228,8 +228,8 @@ func (a *analysis) tarLetters(sc *scope, index, i int, w arg, runs func(int)) {
 	}
 }
 
-// isShortened tells whether an option is a long one's name or a beginning of
-// it that has at least n characters.
+// isShortened reports whether an option is a long one's name or an abbreviation
+// of it with at least n characters.
 func isShortened(option, full string, n int) bool {
 	return len(option) >= n && strings.HasPrefix(full, option)
 }
@@ -263,8 +263,8 @@ func (a *analysis) parallel(sc *scope, ws []arg) int {
 	return index
 }
 
-// parallelCommand walks a command line whose placeholders, as {} and {.},
-// stand for arguments; without one an argument follows.
+// parallelCommand walks a command line whose placeholders, such as {} and {.},
+// are replaced by arguments; without one an argument is appended.
 func (a *analysis) parallelCommand(sc *scope, index, start int, line arg) {
 	text := line.template
 	var b strings.Builder
@@ -299,7 +299,7 @@ func isValuedParallel(w arg) bool {
 		strings.HasPrefix(w.Text, "--jobs=") || strings.HasPrefix(w.Text, "--max-args=") || strings.HasPrefix(w.Text, "--timeout=") || strings.HasPrefix(w.Text, "--colsep=")
 }
 
-// sshOption judges ssh -o.
+// sshOption evaluates ssh -o.
 func (a *analysis) sshOption(sc *scope, index, own int, w arg) {
 	key, value, ok := strings.Cut(w.template, "=")
 	if !ok {

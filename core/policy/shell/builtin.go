@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// builtin adds a command of the shell's own. It reports false if the name is
-// none, or one that is judged like a program, as echo.
+// builtin adds a builtin command of the shell. It reports false for other names,
+// and for builtins that are evaluated like programs, such as echo.
 func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 	add := func(kind Kind) int { return a.add(sc, Part{Kind: kind, Words: publicWords(ws)}) }
 	switch name := ws[0].Text; name {
@@ -22,7 +22,7 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 			}
 		}
 		return index, true
-	case "export", "readonly", "declare", "typeset", "local": // quoted, or as data: bash's own are another node
+	case "export", "readonly", "declare", "typeset", "local": // quoted, or as data: otherwise the parser has a node of its own
 		index := add(Builtin)
 		a.declarations(sc, index, ws)
 		return index, true
@@ -121,7 +121,7 @@ func (a *analysis) readFile(sc *scope, ws []arg) int {
 	return index
 }
 
-// printfName looks at the variable that printf -v sets.
+// printfName evaluates the variable that printf -v sets.
 func (a *analysis) printfName(sc *scope, index int, ws []arg) {
 	if len(ws) < 2 {
 		return
@@ -141,21 +141,21 @@ func (a *analysis) printfName(sc *scope, index int, ws []arg) {
 	}
 }
 
-// learnParameters notes values of the positional parameters.
+// learnParameters records values of the positional parameters.
 func (a *analysis) learnParameters(ws []arg) {
 	for _, w := range ws {
 		a.learn("@", factsOf(w))
 	}
 }
 
-// named is a variable that gets a value of which nothing is known.
+// named records that a variable receives an unknown value.
 func (a *analysis) named(sc *scope, name string) {
 	a.array(name)
 	name, _, _ = strings.Cut(name, "[")
 	a.assigned(sc, name, dynamic("…"))
 }
 
-// forget takes names for what they were before the line defined them.
+// forget removes functions of the given names.
 func (a *analysis) forget(ws []arg) {
 	for _, w := range ws {
 		if !w.Static {
@@ -165,9 +165,9 @@ func (a *analysis) forget(ws []arg) {
 	}
 }
 
-// nameArguments looks at the variables that a builtin names: one that cannot
-// be told, one whose subscript runs a command, and, for read and its like, one
-// that makes programs run something.
+// nameArguments evaluates the variables that a builtin names: an unknown one, one
+// whose subscript runs a command, and, for read and similar builtins, one that
+// makes programs run something.
 func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 	name := ws[0].Text
 	for i := 1; i < len(ws); i++ {
@@ -200,7 +200,7 @@ func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 		case names && !w.Static, mayExpand(w.template) && w.Static && names,
 			w.Static && subscriptRuns(w.Text):
 			a.runs(sc, index, i, w.text(), "the name of the variable may run a command")
-		case name == "unset" && w.Text == "PATH": // programs are then looked for where the line runs
+		case name == "unset" && w.Text == "PATH": // programs are then searched in the working directory
 			a.assigned(sc, w.Text, dynamic("…"))
 		case names && name != "unset" && name != "test" && name != "[":
 			a.named(sc, w.Text)
@@ -217,7 +217,7 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 	name := ws[0].Text
 	switch {
 	case name == "popd" && len(args) == 0 && !a.setsDirs && !a.popsAway && !sc.dirs.lost():
-		to := sc.dirs // where nothing has been pushed it fails
+		to := sc.dirs // it fails on an empty stack
 		if !a.pushed.lost() {
 			to = to.union(a.pushed)
 		}
@@ -241,15 +241,15 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 	}
 }
 
-// isTopLevel reports whether a word is what git says of the repository's top
-// directory.
+// isTopLevel reports whether a word is git's output for the top directory of the
+// repository.
 func isTopLevel(w arg) bool {
 	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.Trim(w.text(), `"`), "$("), ")"))
 	return strings.TrimSpace(strings.TrimSuffix(text, "2>/dev/null")) == "git rev-parse --show-toplevel"
 }
 
-// push notes the directories that pushd leaves and enters: popd may lead to any of
-// those that the line pushes, wherever.
+// push records the directories that pushd leaves and enters: popd may lead to any
+// directory that the line pushes.
 func (a *analysis) push(dirs folders) {
 	if len(a.pushed.list) > 0 {
 		dirs = dirs.union(a.pushed)
@@ -258,7 +258,7 @@ func (a *analysis) push(dirs folders) {
 	a.popsAway = a.popsAway || dirs.lost()
 }
 
-// options judges set and shopt.
+// options evaluates set and shopt.
 func (a *analysis) options(sc *scope, index int, ws []arg) {
 	set := ws[0].Text == "set"
 	for i, w := range ws[1:] {
@@ -276,19 +276,19 @@ func (a *analysis) options(sc *scope, index int, ws []arg) {
 	}
 }
 
-// changesWords tells whether an option of bash, as a name or among letters, changes
-// which commands and variables later words are.
+// changesWords reports whether an option of bash, as a name or among letters,
+// changes the commands and variables of later words.
 func changesWords(w arg, letters bool) bool {
 	return w.is("expand_aliases", "extdebug", "lastpipe", "histexpand", "history", "cdable_vars", "autocd", "keyword", "posix") ||
 		letters && w.Static && strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "Hk")
 }
 
-// exportsWords tells whether an option gives what is assigned to programs.
+// exportsWords reports whether an option exports assigned variables to programs.
 func exportsWords(w arg, letters bool) bool {
 	return w.is("allexport") || letters && w.Static && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "a")
 }
 
-// oddOptions are the options of builtins that run, load or write something.
+// oddOptions evaluates the options of builtins that run, load or write something.
 func (a *analysis) oddOptions(sc *scope, index int, ws []arg) {
 	bad := map[string]string{
 		"mapfile": "C", "readarray": "C", "complete": "CF", "compgen": "CFW", "bind": "xf", "enable": "fnd", "hash": "p", "history": "warnsp",
@@ -309,8 +309,8 @@ func (a *analysis) oddOptions(sc *scope, index int, ws []arg) {
 	}
 }
 
-// alias adds the values of aliases, and that names may mean something else
-// from here on.
+// alias adds the values of aliases, and the fact that names may change their
+// meaning.
 func (a *analysis) alias(sc *scope, ws []arg) int {
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	for i, w := range ws[1:] {
@@ -327,7 +327,7 @@ func (a *analysis) alias(sc *scope, ws []arg) int {
 	return index
 }
 
-// eval walks the line that its arguments make up, in the same shell.
+// eval walks the line formed by its arguments, in the same shell.
 func (a *analysis) eval(sc *scope, ws []arg) int {
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	own := 1
@@ -348,7 +348,7 @@ func (a *analysis) eval(sc *scope, ws []arg) int {
 	return index
 }
 
-// joined makes one text of words, as eval does.
+// joined joins words to one text, as eval does.
 func joined(ws []arg) arg {
 	if len(ws) == 1 {
 		return ws[0]
@@ -366,7 +366,7 @@ func joined(ws []arg) arg {
 	return dynamic(text)
 }
 
-// trap walks the line that a signal runs; where it then is cannot be told.
+// trap walks the line that a signal runs; its working directory is unknown.
 func (a *analysis) trap(sc *scope, ws []arg) int {
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	args, own := ws[1:], 1
@@ -382,7 +382,7 @@ func (a *analysis) trap(sc *scope, ws []arg) int {
 	return index
 }
 
-// isDescriptorFile tells whether a path is a way to read an open descriptor.
+// isDescriptorFile reports whether a path opens an open descriptor for reading.
 func isDescriptorFile(p string) bool {
 	return p == "-" || p == "/dev/stdin" || strings.HasPrefix(p, "/dev/fd/") || strings.HasPrefix(p, "/proc/")
 }

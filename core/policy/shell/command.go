@@ -14,7 +14,7 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 	index := -1
 	for _, as := range c.Assigns {
 		if as.Name != nil && as.Name.Value == "IFS" && len(c.Args) > 0 && c.Args[0].Lit() == "read" && !slices.Contains(a.given.functions, "read") {
-			continue // it holds for what read reads
+			continue // it applies only to read's input
 		}
 		a.assignment(sc, as)
 	}
@@ -28,13 +28,14 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 			}
 		}
 	}
-	// Folders that the command has changed do not matter to its own words.
+	// Directory changes within the command do not affect its own words.
 	a.substitutions(sc.inside(), c)
 	return index
 }
 
-// passesOn tells whether a program may get the variables that a command begins with:
-// it is one, or runs one, or is among those behind which the shell may keep them.
+// passesOn reports whether a program may receive the variables that a command
+// begins with: the command is or runs a program, or is one after which the shell
+// may keep them.
 func (a *analysis) passesOn(name arg, kind Kind) bool {
 	if slices.Contains(a.given.functions, name.Text) {
 		return true
@@ -43,8 +44,8 @@ func (a *analysis) passesOn(name arg, kind Kind) bool {
 		in(": . source break continue eval exec exit export readonly return set shift times trap unset command builtin jobs", name.Text)
 }
 
-// command adds a command with whatever it brings along, and returns the index
-// of its part.
+// command adds a command and everything that it brings, and returns the index of
+// its part.
 func (a *analysis) command(sc *scope, ws []arg, in input) int {
 	sc.success = sc.dirs
 	name := ws[0]
@@ -67,7 +68,7 @@ func (a *analysis) command(sc *scope, ws []arg, in input) int {
 	return index
 }
 
-// static adds a command whose program is known, and no builtin.
+// static adds a command whose program is known and not a builtin.
 func (a *analysis) static(sc *scope, ws []arg, in input) int {
 	name := ws[0]
 	if index, ok := a.program(sc, ws, in); ok {
@@ -87,18 +88,18 @@ func (a *analysis) static(sc *scope, ws []arg, in input) int {
 	return index
 }
 
-// programName is what a program's own name is, wherever it lies.
+// programName returns a program's base name.
 func programName(w arg) string {
 	return strings.TrimSuffix(path.Base(w.Text), ".exe")
 }
 
-// plain adds a command that does what its own rule allows, no more.
+// plain adds a command without effects beyond its own rule.
 func (a *analysis) plain(sc *scope, ws []arg) int {
 	return a.add(sc, Part{Kind: Command, Words: publicWords(ws)})
 }
 
-// dynamicCommand adds a command whose first word cannot be told, and as
-// guesses what it may be.
+// dynamicCommand adds a command with an unknown first word, and its possible
+// values as guesses.
 func (a *analysis) dynamicCommand(sc *scope, ws []arg, reason string) int {
 	index := a.add(sc, Part{Kind: Unknown, Words: publicWords(ws), Reason: reason})
 	if sc.depth >= maxDepth {
@@ -135,7 +136,7 @@ func (a *analysis) child(sc *scope, parent, own int, ws []arg, in input) {
 	}
 }
 
-// script adds the parts of a text that a part gives to a shell.
+// script adds the parts of a text that a part passes to a shell.
 func (a *analysis) script(sc *scope, parent, own int, w arg) {
 	a.scriptIn(sc.under(parent, own), w)
 }
@@ -145,7 +146,7 @@ func (a *analysis) scriptIn(at *scope, w arg) {
 	text := w.template
 	if !w.Static {
 		at = at.under(a.unknown(at, w.text(), "the command line that will run cannot be told"), 0)
-		// What is filled in may add commands, but none that stands there goes away.
+		// Inserted text may add commands, but cannot remove those in the text.
 		at.guess = at.guess || !w.filled || w.head == ""
 		for _, v := range w.values {
 			a.parseText(at.inside(), v, v)
@@ -157,7 +158,7 @@ func (a *analysis) scriptIn(at *scope, w arg) {
 	a.parseText(at, text, w.text())
 }
 
-// parseText walks a command line that stands inside of the line.
+// parseText walks a command line inside of the line.
 func (a *analysis) parseText(at *scope, text, shown string) {
 	if at.depth > maxDepth {
 		a.unknown(at, shown, "too many command lines run one another")
@@ -183,13 +184,13 @@ func (a *analysis) parseText(at *scope, text, shown string) {
 	a.file(at, file, text)
 }
 
-// runs adds that a word of a part makes it run something that cannot be told.
+// runs adds the fact that a word of a part makes it run something unknown.
 func (a *analysis) runs(sc *scope, parent, own int, shown, reason string) {
 	a.unknown(sc.under(parent, own), shown, reason)
 }
 
-// pipe walks both sides of a pipe. What the left side certainly prints is
-// taken for a guess at what a shell on the right side runs.
+// pipe walks both sides of a pipe. Certain output of the left side is a guess at
+// the commands of a shell on the right side.
 func (a *analysis) pipe(sc *scope, cmd *syntax.BinaryCmd) {
 	left, right := sc.inside(), sc.inside()
 	left.again, right.again = true, true

@@ -7,22 +7,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// effect is what setting a variable may do.
+// effect is the possible effect of setting a variable.
 type effect int
 
 const (
 	harmless  effect = iota
-	loads            // programs run, load or read other things for it
+	loads            // programs run, load or read other files because of it
 	command          // its value is a command line that programs run
-	switches         // harmless while its value is a plain word, number or empty
+	switches         // harmless if its value is a plain word, a number or empty
 	flags            // harmless without options that run or load something
-	places           // harmless while its value is directories below the one that the line runs in
-	splits           // bash splits words elsewhere
+	places           // harmless if its value consists of directories below the initial one
+	splits           // bash splits words differently
 	evaluated        // bash evaluates its value as arithmetic, in which a subscript may run commands
 )
 
-// variables are those whose setting is not harmless. A name that ends with *
-// stands for all that begin so; the longest name wins.
+// variables lists variables whose setting is not harmless. A name that ends with
+// * matches all with that prefix; the longest name takes precedence.
 var variables = map[string]effect{
 	// The shell and the loader.
 	"PATH": loads, "LD_*": loads, "DYLD_*": loads, "BASH_ENV": loads, "ENV": loads,
@@ -35,7 +35,7 @@ var variables = map[string]effect{
 	"RANDOM": evaluated, "SRANDOM": evaluated, "SECONDS": evaluated, "LINENO": evaluated, "HISTCMD": evaluated, "OPTIND": evaluated,
 	"BASHPID": evaluated, "BASH_SUBSHELL": evaluated, "BASH_MONOSECONDS": evaluated, "EPOCHSECONDS": evaluated, "EPOCHREALTIME": evaluated,
 	"PPID": evaluated, "UID": evaluated, "EUID": evaluated, "BASH_ARGC": evaluated, "BASH_LINENO": evaluated,
-	// Where programs look for their settings.
+	// Locations of settings of programs.
 	"HOME": loads, "XDG_CONFIG_*": loads, "XDG_DATA_*": loads, "USERPROFILE": loads, "APPDATA": loads, "NETRC": loads,
 	"WGETRC": loads, "CURL_HOME": loads, "CURL_CONFIG": loads, "GNUPGHOME": loads, "KUBECONFIG": loads, "AWS_CONFIG_FILE": loads,
 	"AWS_SHARED_CREDENTIALS_FILE": loads, "DOCKER_CONFIG": loads, "DOCKER_HOST": loads, "RIPGREP_CONFIG_PATH": loads,
@@ -49,7 +49,7 @@ var variables = map[string]effect{
 	"GH_EDITOR": command, "HGEDITOR": command, "SVN_EDITOR": command, "CVS_RSH": loads, "RSYNC_*": loads, "SVN_SSH": loads,
 	"LESSOPEN": loads, "LESSCLOSE": loads, "LESS": flags, "MORE": flags, "MANOPT": flags, "MANROFFOPT": loads, "SSH_ASKPASS": loads,
 	"SUDO_ASKPASS": loads, "TAR_OPTIONS": loads, "TAPE": loads, "RSH": loads, "GZIP": flags, "ZIPOPT": loads, "UNZIP": flags,
-	// git: what is not listed names programs, settings or directories.
+	// git: unlisted variables name programs, settings or directories.
 	"GIT_*": loads, "GIT_SSH_COMMAND": command, "GIT_AUTHOR_*": harmless, "GIT_COMMITTER_*": harmless, "GIT_TERMINAL_PROMPT": harmless, "GIT_OPTIONAL_LOCKS": harmless,
 	"GIT_MERGE_AUTOEDIT": harmless, "GIT_REFLOG_ACTION": harmless, "GIT_PAGER_IN_USE": harmless, "GIT_FLUSH": harmless,
 	"GIT_LITERAL_PATHSPECS": harmless, "GIT_GLOB_PATHSPECS": harmless, "GIT_NOGLOB_PATHSPECS": harmless, "GIT_ICASE_PATHSPECS": harmless,
@@ -77,7 +77,7 @@ var variables = map[string]effect{
 	"AWKPATH": loads, "AWKLIBPATH": loads, "AWK_*": loads, "GAWK_*": loads, "SED_*": loads, "ED_*": loads, "COLUMNS": harmless, "WATCH_*": loads,
 }
 
-// effectOf looks a variable up.
+// effectOf returns the effect of a variable.
 func effectOf(name string) effect {
 	if e, ok := variables[name]; ok {
 		return e
@@ -90,7 +90,7 @@ func effectOf(name string) effect {
 	return harmless
 }
 
-// assignment judges NAME=value before a command, or alone.
+// assignment evaluates NAME=value before a command, or alone.
 func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 	if as.Name == nil {
 		return
@@ -116,8 +116,8 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 	}
 }
 
-// assigned adds a part where a variable's new value makes programs run or
-// load something.
+// assigned adds a part if a variable's new value makes programs run or load
+// something.
 func (a *analysis) assigned(sc *scope, name string, value arg) {
 	a.learn(name, factsOf(value))
 	a.setsDirs = a.setsDirs || in("PWD OLDPWD CDPATH DIRSTACK", name)
@@ -156,13 +156,13 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 	a.unknown(sc, shown, "programs that this line runs may run or load something else because of "+name)
 }
 
-// leadsAway tells whether a path may lead out of the directory that it starts in.
+// leadsAway reports whether a path may leave the directory in which it starts.
 func leadsAway(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// assignedNumber adds a part where arithmetic names a variable that makes
-// programs run something: PATH=1 is a directory too.
+// assignedNumber adds a part if arithmetic assigns a variable that makes programs
+// run something: PATH=1 is a directory too.
 func (a *analysis) assignedNumber(sc *scope, x syntax.ArithmExpr, n syntax.Node) {
 	w, ok := x.(*syntax.Word)
 	if !ok || !syntax.ValidName(w.Lit()) {
@@ -173,13 +173,13 @@ func (a *analysis) assignedNumber(sc *scope, x syntax.ArithmExpr, n syntax.Node)
 	}
 }
 
-// isLoadingFlag tells whether an option in one of the variables that hold
-// options may make a program run or load something. It knows the options of
-// compilers, go, node and less.
+// isLoadingFlag reports whether an option in a variable with options may make a
+// program run or load something. It knows the options of compilers, go, node and
+// less.
 func isLoadingFlag(flag string) bool {
 	name := strings.TrimLeft(flag, "-")
 	switch {
-	case name == flag: // less takes +command; compilers take @file
+	case name == flag: // less accepts +command; compilers accept @file
 		return strings.HasPrefix(flag, "+") || strings.HasPrefix(flag, "@") || strings.HasPrefix(flag, "link") || strings.ContainsAny(flag, "!|`$")
 	case strings.HasPrefix(name, "B") && !strings.HasPrefix(flag, "--"):
 		return true
@@ -244,9 +244,9 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 	return index
 }
 
-// references judges what a declaration does to variables beside assigning:
-// one may become another name for a variable that makes programs run
-// something, and one that is local has no value at first.
+// references evaluates the other effects of a declaration on variables: a
+// variable may become an alias of one that makes programs run something, and a
+// local one has no value at first.
 func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
 	names := d.Variant.Value == "nameref"
 	for _, w := range ws[1:] {
@@ -272,8 +272,8 @@ func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
 	}
 }
 
-// declarations judges the arguments of export, declare and their like where
-// they are words: bash's parser has not seen which command this is.
+// declarations evaluates the arguments of export, declare and similar commands if
+// they are words, because bash's parser has not recognized the command.
 func (a *analysis) declarations(sc *scope, index int, ws []arg) {
 	arrays := makesArrays(ws)
 	for i, w := range ws[1:] {
@@ -294,8 +294,8 @@ func (a *analysis) declarations(sc *scope, index int, ws []arg) {
 	}
 }
 
-// declared judges an argument of export and the like that is a word of its
-// own: an option, NAME=value, or something that cannot be told.
+// declared evaluates an argument of export and similar commands that is a single
+// word: an option, NAME=value, or unknown.
 func (a *analysis) declared(sc *scope, w arg, arrays bool) {
 	name, value, ok := strings.Cut(w.template, "=")
 	if arrays {

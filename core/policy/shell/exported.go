@@ -7,14 +7,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// harmlessVariables are known to make no program run, load or read anything,
-// beside those of the table. A name that ends with * stands for all that begin so.
+// harmlessVariables lists variables that make no program run, load or read
+// anything, in addition to those of the table. A name that ends with * matches
+// all with that prefix.
 var harmlessVariables = strings.Fields("LANG LANGUAGE LC_* TZ TERM LINES COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI DEBUG VERBOSE USER LOGNAME PWD OLDPWD SHLVL HOSTNAME TMPDIR TMP TEMP " +
 	"GOOS GOARCH GOARM GOAMD64 GOARM64 GO386 GOMIPS GOPPC64 GORISCV64 GOWASM GOMAXPROCS GOGC GOMEMLIMIT GODEBUG GOTRACEBACK GORACE GOEXPERIMENT GO111MODULE GOTMPDIR GOPRIVATE GOSUMDB GOTELEMETRY " +
 	"RUST_BACKTRACE RUST_LOG RUST_TEST_THREADS RUST_MIN_STACK OMP_NUM_THREADS SOURCE_DATE_EPOCH MAKELEVEL PORT HOST APP_ENV RAILS_ENV RACK_ENV FLASK_ENV BABEL_ENV LOG_LEVEL DOTNET_ENVIRONMENT ASPNETCORE_ENVIRONMENT " +
 	"FETTLE_FULL BLOCKSIZE BLOCK_SIZE TIME_STYLE QUOTING_STYLE LS_COLORS GREP_COLOR GREP_COLORS JQ_COLORS TIMEFORMAT HISTSIZE HISTFILESIZE DEBIAN_FRONTEND IFS CDPATH OPTIND OPTERR")
 
-// isListed tells whether it is known what a variable does to programs.
+// isListed reports whether the effect of a variable on programs is known.
 func isListed(name string) bool {
 	if _, ok := variables[name]; ok || slices.Contains(harmlessVariables, name) {
 		return true
@@ -27,8 +28,8 @@ func isListed(name string) bool {
 	return false
 }
 
-// exported adds a part where programs get a variable of which nothing is known,
-// unless its value can name nothing that they would run: a number, yes or no.
+// exported adds a part if programs receive an unknown variable, unless its value
+// cannot name something to run: a number, yes or no.
 func (a *analysis) exported(sc *scope, name string, value arg) {
 	if isListed(name) || value.number || value.facts != nil && namesNothing(*value.facts) || value.Static && isSwitch(value.Text) {
 		return
@@ -36,7 +37,7 @@ func (a *analysis) exported(sc *scope, name string, value arg) {
 	a.add(sc, Part{Kind: Unknown, Option: true, Text: name + "=" + value.text(), Reason: "programs may run or load something because of " + name + ", which is not known to be harmless"})
 }
 
-// exportedLater is exported for a variable that has its value already.
+// exportedLater is exported for a variable that already has its value.
 func (a *analysis) exportedLater(sc *scope, name string) {
 	if f := a.values[canonicalName(name)]; f != nil {
 		value := dynamic("…")
@@ -45,7 +46,7 @@ func (a *analysis) exportedLater(sc *scope, name string) {
 	}
 }
 
-// namesNothing tells whether a value is a number, yes or no for certain.
+// namesNothing reports whether a value is certainly a number, yes or no.
 func namesNothing(f facts) bool {
 	return !f.unknown && len(f.reads) == 0 && !slices.ContainsFunc(f.texts, func(s string) bool { return !isSwitch(s) })
 }
@@ -55,25 +56,25 @@ func isSwitch(s string) bool {
 		slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s))
 }
 
-// isGuard tells whether commands begin with a variable that keeps programs from
-// running what the directory names in which they run.
+// isGuard reports whether a variable prevents programs from running files named
+// by their working directory. Commands begin with such variables.
 func isGuard(name string) bool {
 	return strings.HasPrefix(name, "GIT_CONFIG_") || in("GIT_NO_LAZY_FETCH GOTOOLCHAIN RUSTUP_TOOLCHAIN", name)
 }
 
-// unguards adds a part where a word names one of these, and it is taken away.
+// unguards adds a part if a word names such a variable and unsets it.
 func (a *analysis) unguards(sc *scope, w arg) {
 	if w.Static && isGuard(w.Text) || slices.ContainsFunc(w.values, isGuard) || slices.ContainsFunc(w.Candidates, isGuard) {
 		a.unknown(sc, w.text(), "without the variable programs may run what the directory names")
 	}
 }
 
-// needsGuard tells whether these variables are for a program.
+// needsGuard reports whether these variables affect a program.
 func needsGuard(program string) bool {
 	return in("git go gofmt cargo rustc rustdoc rustfmt rustup clippy-driver", program)
 }
 
-// exports tells whether a declaration gives its variables to programs.
+// exports reports whether a declaration exports its variables to programs.
 func exports(d *syntax.DeclClause, ws []arg) bool {
 	return d.Variant.Value == "export" || slices.ContainsFunc(ws[1:], func(w arg) bool {
 		return strings.HasPrefix(w.head, "-") && strings.Contains(w.template, "x")

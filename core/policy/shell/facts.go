@@ -7,15 +7,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// facts say what a value may hold where bash evaluates it: as arithmetic, or
-// as the name of a variable. There a subscript in the value can run commands.
+// facts describe the possible values of a word that bash evaluates: as
+// arithmetic, or as the name of a variable. A subscript in the value can run
+// commands there.
 type facts struct {
-	unknown bool     // it may hold any text
+	unknown bool     // it may be any text
 	reads   []string // variables whose values are part of it
 	texts   []string // its static text
-	rooted  bool     // it begins with no dash, although it is unknown or read
+	rooted  bool     // it does not begin with a dash, although it is unknown or read
 	cut     bool     // its beginning has been cut off
-	joins   bool     // its pieces may form a name that is none of texts
+	joins   bool     // its pieces may form a name that is not in texts
 }
 
 func (f *facts) add(g facts) {
@@ -27,7 +28,7 @@ func (f *facts) add(g facts) {
 	f.texts = appendNew(f.texts, g.texts...)
 }
 
-// factsOf gives what is known of a word.
+// factsOf returns the facts of a word.
 func factsOf(w arg) facts {
 	switch {
 	case w.Static:
@@ -42,19 +43,19 @@ func factsOf(w arg) facts {
 	return facts{unknown: !w.number, rooted: isRooted(w.head)}
 }
 
-// isRooted tells whether a text begins with something that is no dash.
+// isRooted reports whether a text begins with a character other than a dash.
 func isRooted(head string) bool { return head != "" && head[0] != '-' && head[0] != '+' }
 
 // evaluation is a place where bash evaluates a value.
 type evaluation struct {
 	sc     *scope
 	text   string
-	source string // that text is part of
+	source string // the text that contains it
 	facts  facts
 	name   bool // the value names a variable; only its subscript is evaluated
 }
 
-// learn notes a value that a variable may get, wherever that stands.
+// learn records a value that a variable may receive anywhere in the line.
 func (a *analysis) learn(name string, f facts) {
 	name = canonicalName(name)
 	known := a.values[name]
@@ -66,7 +67,7 @@ func (a *analysis) learn(name string, f facts) {
 	a.learned = a.learned || f.unknown
 }
 
-// canonicalName is @ for all positional parameters.
+// canonicalName returns @ for all positional parameters.
 func canonicalName(name string) string {
 	if name == "*" || isDigits(name) {
 		return "@"
@@ -74,27 +75,28 @@ func canonicalName(name string) string {
 	return name
 }
 
-// evaluated notes that bash evaluates the words of a node.
+// evaluated records that bash evaluates the words of a node.
 func (a *analysis) evaluated(n syntax.Node) {
 	a.evaluates = true
 	a.evaluations = append(a.evaluations, evaluation{sc: a.at, text: a.written(n), source: a.source, facts: a.nodeFacts(n)})
 }
 
-// naming notes that the value of a node names a variable.
+// naming records that the value of a node names a variable.
 func (a *analysis) naming(n syntax.Node, f facts) {
 	a.evaluates = true
 	a.evaluations = append(a.evaluations, evaluation{sc: a.at, text: a.written(n), source: a.source, facts: f, name: true})
 }
 
-// evaluatedText notes that bash evaluates a text, as the subscript in read 'a[x]'.
+// evaluatedText records that bash evaluates a text, such as the subscript in read
+// 'a[x]'.
 func (a *analysis) evaluatedText(sc *scope, text string) {
 	if strings.Contains(text, "[") {
 		a.evaluations = append(a.evaluations, evaluation{sc: sc, text: text, source: a.source, facts: facts{texts: []string{text}}})
 	}
 }
 
-// checkEvaluations adds a part for each text in which bash evaluates a value
-// that is neither a number nor a plain word.
+// checkEvaluations adds a part for each text in which bash evaluates a value that
+// is neither a number nor a plain word.
 func (a *analysis) checkEvaluations() {
 	var reported []string
 	for _, e := range a.evaluations {
@@ -152,7 +154,7 @@ func (c check) variable(name string) bool {
 	return f == nil || c.evaluated(*f)
 }
 
-// bashSets are variables that bash itself gives text from elsewhere.
+// bashSets lists variables that bash sets to external text.
 var bashSets = []string{
 	"_", "REPLY", "MAPFILE", "BASH_REMATCH", "BASH_COMMAND", "BASH_ARGV", "BASH_ARGV0", "BASH_EXECUTION_STRING", "OPTARG", "PWD", "OLDPWD", "DIRSTACK",
 	"READLINE_LINE", "COMP_LINE", "COMP_WORDS", "BASH_SOURCE",
@@ -199,7 +201,7 @@ func namesIn(s string) func(yield func(string) bool) {
 	}
 }
 
-// nodeFacts gives what is known of the values in a node, without those of the
+// nodeFacts returns the facts of the values in a node, without those of the
 // commands in it.
 func (a *analysis) nodeFacts(n syntax.Node) facts {
 	var f facts
@@ -220,10 +222,10 @@ func (a *analysis) nodeFacts(n syntax.Node) facts {
 	return f
 }
 
-// partsFacts gives what is known of the pieces of a word.
+// partsFacts returns the facts of the pieces of a word.
 func (a *analysis) partsFacts(parts []syntax.WordPart) facts {
 	var f facts
-	last, dyn := "", false // the static text before a piece, and whether what is before is dynamic
+	last, dyn := "", false // the static text before a piece, and whether the previous piece is dynamic
 	for _, p := range parts {
 		var text string
 		static := true
@@ -255,7 +257,7 @@ func (a *analysis) partsFacts(parts []syntax.WordPart) facts {
 	return f
 }
 
-// endsInName tells whether what follows a text may go on with a name.
+// endsInName reports whether a name may continue after a text.
 func endsInName(s string) bool {
 	start := len(s)
 	for start > 0 && isNameByte(s[start-1]) {
@@ -264,7 +266,7 @@ func endsInName(s string) bool {
 	return start < len(s) && (s[start] < '0' || s[start] > '9')
 }
 
-// pieceFacts gives what is known of a piece that bash expands.
+// pieceFacts returns the facts of a piece that bash expands.
 func (a *analysis) pieceFacts(p syntax.WordPart) facts {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
@@ -282,7 +284,7 @@ func (a *analysis) pieceFacts(p syntax.WordPart) facts {
 	return facts{unknown: true}
 }
 
-// paramFacts gives what is known of an expansion.
+// paramFacts returns the facts of an expansion.
 func (a *analysis) paramFacts(p *syntax.ParamExp) facts {
 	if p.Length {
 		return facts{}
@@ -320,13 +322,13 @@ func (a *analysis) paramFacts(p *syntax.ParamExp) facts {
 	return f
 }
 
-// isKeys tells whether an expansion gives the subscripts of an array.
+// isKeys reports whether an expansion yields the subscripts of an array.
 func isKeys(p *syntax.ParamExp) bool {
 	w, ok := p.Index.(*syntax.Word)
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// arrayFacts gives what is known of the elements of an array.
+// arrayFacts returns the facts of the elements of an array.
 func (a *analysis) arrayFacts(array *syntax.ArrayExpr) facts {
 	var f facts
 	for _, e := range array.Elems {

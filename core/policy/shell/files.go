@@ -7,7 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxFiles bounds how many files are kept that a line writes, and that it runs.
+// maxFiles is the maximum number of recorded files that a line writes, and that
+// it runs.
 const maxFiles = 512
 
 // writtenFile is a file that the line writes.
@@ -17,7 +18,7 @@ type writtenFile struct {
 	text printed
 }
 
-// printed is what a command prints, as far as it can be told.
+// printed is the known output of a command.
 type printed struct {
 	text  string
 	known bool
@@ -25,14 +26,14 @@ type printed struct {
 
 // ranFile is a program or a script that the line runs.
 type ranFile struct {
-	sc     *scope // of what it runs
+	sc     *scope // of its commands
 	file   arg
-	script bool    // a shell reads it, unless its first line says otherwise
-	finds  *runner // file is the program, which finds what it runs by itself; nil otherwise
-	before int     // how many files had been written by then
+	script bool    // a shell reads it, unless its first line names another program
+	finds  *runner // the program, if it finds its files by itself; nil otherwise
+	before int     // number of files written before
 }
 
-// wroteFile notes that a file is written.
+// wroteFile records that a file is written.
 func (a *analysis) wroteFile(sc *scope, file arg) {
 	values := file.Candidates
 	if file.Static {
@@ -47,7 +48,7 @@ func (a *analysis) wroteFile(sc *scope, file arg) {
 	}
 }
 
-// runsFile notes that a part runs what a file holds.
+// runsFile records that a part runs the content of a file.
 func (a *analysis) runsFile(sc *scope, index int, file arg, script bool) {
 	if !file.Static || file.Text == "" || index < 0 {
 		return
@@ -56,14 +57,15 @@ func (a *analysis) runsFile(sc *scope, index int, file arg, script bool) {
 		a.problem = "it runs too many files"
 		return
 	}
-	at := sc.under(index, len(a.parts[index].Words)) // no word speaks of what the file holds
+	at := sc.under(index, len(a.parts[index].Words)) // no word refers to the content of the file
 	a.ran = append(a.ran, ranFile{sc: at, file: file, script: script, before: len(a.wrote)})
 }
 
-// runWritten adds what runs out of files that the line itself has written by
-// then, or may have where it runs again or beside the rest of the line.
+// runWritten adds the commands in files that the line itself has written before
+// running them, or may have written because parts of it run repeatedly or
+// concurrently.
 func (a *analysis) runWritten() {
-	for i := 0; i < len(a.ran) && a.problem == ""; i++ { // what is walked here may run more
+	for i := 0; i < len(a.ran) && a.problem == ""; i++ { // walking a file may add more
 		run := a.ran[i]
 		files := a.wrote
 		if !run.sc.again {
@@ -98,14 +100,14 @@ func (a *analysis) runWritten() {
 	}
 }
 
-// forShell tells whether a program that is this text is read by a shell.
+// forShell reports whether a shell runs a program with this text.
 func forShell(text string) bool {
 	first, _, _ := strings.Cut(text, "\n")
 	return !strings.HasPrefix(first, "#!") || strings.Contains(first, "sh")
 }
 
-// place is where a file lies: below the root or a home directory, below where the
-// line starts, or somewhere.
+// place is the location of a file: below the root or a home directory, below the
+// initial directory, or unknown.
 type place struct {
 	from rune // '/', '.' or '?'
 	path string
@@ -132,8 +134,8 @@ func beginsRoot(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~")
 }
 
-// sameFile tells whether two files may be one. Where they are not told from
-// the same directory, what counts is how their paths end.
+// sameFile reports whether two files may be the same. If they are relative to
+// different directories, the ends of their paths are compared.
 func sameFile(xs, ys []place) bool {
 	for _, x := range xs {
 		for _, y := range ys {
@@ -156,7 +158,7 @@ func endsWith(path, end string) bool {
 	return path == end || strings.HasSuffix(path, "/"+strings.TrimLeft(end, "/"))
 }
 
-// prints gives what echo, printf, or cat with a here-document prints.
+// prints returns the output of echo, printf, or cat with a here-document.
 func (a *analysis) prints(s *syntax.Stmt) printed {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -177,7 +179,7 @@ func (a *analysis) prints(s *syntax.Stmt) printed {
 	return printed{}
 }
 
-// copies notes the files that tee, cp and their like write.
+// copies records the files that tee, cp and similar programs write.
 func (a *analysis) copies(sc *scope, ws []arg) {
 	var operands []arg
 	for _, w := range ws[1:] {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// findValues are find's primaries by how many words follow them. Those that
-// act are in [analysis.find].
+// findValues maps find's primaries to the number of their arguments.
+// [analysis.find] handles those with actions.
 var findValues = map[string]int{
 	"-D": 1, "-amin": 1, "-anewer": 1, "-atime": 1, "-cmin": 1, "-cnewer": 1, "-context": 1, "-ctime": 1, "-fstype": 1, "-gid": 1, "-group": 1,
 	"-ilname": 1, "-iname": 1, "-inum": 1, "-ipath": 1, "-iregex": 1, "-iwholename": 1, "-links": 1, "-lname": 1, "-maxdepth": 1,
@@ -14,7 +14,7 @@ var findValues = map[string]int{
 	"-samefile": 1, "-size": 1, "-type": 1, "-uid": 1, "-used": 1, "-user": 1, "-wholename": 1, "-xtype": 1, "-files0-from": 1, "-f": 1, "-flags": 1,
 }
 
-// find adds find with what its expression runs, deletes and writes.
+// find adds find with the commands, deletions and outputs of its expression.
 func (a *analysis) find(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
 	expression := false
@@ -56,7 +56,7 @@ func (a *analysis) find(sc *scope, ws []arg) int {
 		case w.Static && strings.HasPrefix(w.Text, "-"):
 			expression = expression || !w.is("-H", "-L", "-P") && !strings.HasPrefix(w.Text, "-O")
 		case w.Static:
-		case w.template == "…": // what xargs appends
+		case w.template == "…": // appended by xargs
 			a.unclearFind(sc, index, i, w)
 		case expression, strings.HasPrefix(w.head, "-"), w.splits && w.values == nil && !w.number && len(ws) == 2:
 			a.unclearFind(sc, index, i, w)
@@ -67,7 +67,7 @@ func (a *analysis) find(sc *scope, ws []arg) int {
 	return index
 }
 
-// guessFind looks at what a starting point may expand to.
+// guessFind evaluates the possible expansions of a starting point.
 func (a *analysis) guessFind(sc *scope, index, i int, w arg) {
 	for _, v := range w.Candidates {
 		if strings.HasPrefix(v, "-") {
@@ -81,7 +81,7 @@ func (a *analysis) unclearFind(sc *scope, index, i int, w arg) {
 	a.runs(sc, index, i, w.text(), "it may be an action of find, which can run commands and delete files")
 }
 
-// fd adds fd with the command that it runs for what it finds.
+// fd adds fd with the command that it runs for each result.
 func (a *analysis) fd(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
 	for i := 1; i < len(ws); i++ {

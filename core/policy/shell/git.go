@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// gitWithValue are the options before git's subcommand whose value is the next
+// gitWithValue lists the options before git's subcommand whose value is the next
 // word.
 var gitWithValue = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix", "--attr-source", "--list-cmds"}
 
-// gitCommands are git's own subcommands: aliases cannot take their names.
+// gitCommands lists git's own subcommands: aliases cannot replace them.
 const gitCommands = "add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index" +
 	" cherry cherry-pick citool clean clone column commit commit-graph commit-tree config count-objects credential credential-cache credential-store cvsserver daemon describe" +
 	" diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch" +
@@ -20,7 +20,7 @@ const gitCommands = "add am annotate apply archive bisect blame branch bugreport
 	" stripspace submodule subtree svn switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info upload-archive upload-pack var" +
 	" verify-commit verify-pack verify-tag version web--browse whatchanged worktree write-tree"
 
-// git adds git with what its options and settings make it run.
+// git adds git with the commands in its options and settings.
 func (a *analysis) git(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
 	for i := 1; i < len(ws); i++ {
@@ -57,7 +57,7 @@ func (a *analysis) git(sc *scope, ws []arg) int {
 	return index
 }
 
-// gitSetting judges -c key=value.
+// gitSetting evaluates -c key=value.
 func (a *analysis) gitSetting(sc *scope, index, own int, w arg, value bool) {
 	key, text, hasValue := strings.Cut(w.template, "=")
 	at := sc.under(index, own)
@@ -78,8 +78,8 @@ func (a *analysis) gitSetting(sc *scope, index, own int, w arg, value bool) {
 	a.runs(sc, index, own, w.text(), "the setting may make git run something")
 }
 
-// isGitSetting tells what a setting does. Only those that are known not to
-// name programs, files or rules for them are harmless.
+// isGitSetting returns the effect of a setting. A setting is harmless only if it
+// is known not to name programs, files or rules for them.
 func isGitSetting(key string) effect {
 	section, _, _ := strings.Cut(key, ".")
 	switch key {
@@ -112,7 +112,7 @@ func isGitSetting(key string) effect {
 	return loads
 }
 
-// gitSubcommand judges the words behind the subcommand, which is ws[i].
+// gitSubcommand evaluates the words after the subcommand, which is ws[i].
 func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 	sub, rest := ws[i].Text, ws[i+1:]
 	if !in(gitCommands, sub) {
@@ -148,12 +148,12 @@ func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 	}
 }
 
-// isGitFormat tells whether a format of git is no name out of the settings.
+// isGitFormat reports whether a format of git is not a name from the settings.
 func isGitFormat(value string) bool {
 	return value == "" || strings.ContainsAny(value, "%:(") || in("oneline short medium full fuller reference email mboxrd raw tar zip tgz tar.gz default", value)
 }
 
-// showsSignature tells whether a format, or a key to sort by, makes git check
+// showsSignature reports whether a format, or a key to sort by, makes git verify
 // signatures, for which it runs a program.
 func showsSignature(s string) bool {
 	if sortsBySignature(s) {
@@ -172,12 +172,12 @@ func showsSignature(s string) bool {
 	}
 }
 
-// sortsBySignature tells whether a key to sort refs by is their signature.
+// sortsBySignature reports whether a key to sort refs by is their signature.
 func sortsBySignature(key string) bool {
 	return strings.HasPrefix(strings.TrimLeft(key, "-*"), "signature")
 }
 
-// unknownVerb tells whether bash expands what stands behind a % of a format.
+// unknownVerb reports whether bash expands the text after a % of a format.
 func unknownVerb(s string) bool {
 	for {
 		_, after, ok := strings.Cut(s, "%")
@@ -200,7 +200,7 @@ func cutOneOf(s string, starts ...string) (string, bool) {
 	return "", false
 }
 
-// gitForeach is git submodule foreach, which gives its words to a shell.
+// gitForeach evaluates git submodule foreach, which passes its words to a shell.
 func (a *analysis) gitForeach(sc *scope, index, i int, ws []arg) {
 	for j := i + 1; j < len(ws); j++ {
 		if !ws[j].is("foreach") {
@@ -219,7 +219,7 @@ func (a *analysis) gitForeach(sc *scope, index, i int, ws []arg) {
 	}
 }
 
-// gitConfig judges the writing of a setting.
+// gitConfig evaluates the writing of a setting.
 func (a *analysis) gitConfig(sc *scope, index, i int, rest []arg) {
 	for j, w := range rest {
 		switch {

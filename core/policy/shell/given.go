@@ -7,20 +7,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// given collects the options that stand in a line as data: where commands print
-// them, read them, or hand them to a function. They may come back as words of
-// which nothing else is known: those of read, of xargs, and parameters.
+// given collects the options that occur in a line as data: commands print or read
+// them, or pass them to a function. They may become words whose value is
+// otherwise unknown: those of read, of xargs, and parameters.
 type given struct {
-	texts     []string            // what is printed, or stands in here-documents
-	arguments map[string][]string // of calls, by the name that they call
-	functions []string            // that the line defines
-	read      map[string]bool     // variables that read and its like set
+	texts     []string            // printed, or in here-documents
+	arguments map[string][]string // of calls, by the called name
+	functions []string            // defined by the line
+	read      map[string]bool     // variables that read and similar commands set
 }
 
-// maxGiven bounds how many options are kept of one kind.
+// maxGiven is the maximum number of options of one kind.
 const maxGiven = 16
 
-// scanGiven notes what a call hands on.
+// scanGiven records the options that a call passes on.
 func (a *analysis) scanGiven(c *syntax.CallExpr) {
 	name := c.Args[0].Lit()
 	switch name {
@@ -37,7 +37,7 @@ func (a *analysis) scanGiven(c *syntax.CallExpr) {
 	var out []string
 	for i, w := range c.Args[1:] {
 		if source := a.written(w); source != "…" && !strings.ContainsAny(source, `-\`) {
-			continue // no option, however it is quoted
+			continue // not an option, however it is quoted
 		}
 		text := plainText(w)
 		if i == 0 && (name == "echo" || name == "printf") && strings.Trim(text, "neE") == "-" {
@@ -52,7 +52,7 @@ func (a *analysis) scanGiven(c *syntax.CallExpr) {
 	}
 }
 
-// plainText is a word's text without what is dynamic in it.
+// plainText returns a word's text without its dynamic parts.
 func plainText(w *syntax.Word) string {
 	if w == nil {
 		return ""
@@ -68,7 +68,7 @@ func plainText(w *syntax.Word) string {
 	return text.String()
 }
 
-// optionsIn gives the words of a text that programs take for options.
+// optionsIn returns the words of a text that programs read as options.
 func optionsIn(text string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(text) {
@@ -79,8 +79,7 @@ func optionsIn(text string) []string {
 	return out
 }
 
-// givenTo lists the options that a variable may hold of which the line says
-// nothing else.
+// givenTo returns the options that an otherwise unknown variable may contain.
 func (a *analysis) givenTo(name string) []string {
 	switch {
 	case a.given.read[name]:

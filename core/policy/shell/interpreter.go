@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// interpreter says how a language's program is given code. To add one is to
-// add a row.
+// interpreter describes how code is passed to the program of a language. To add
+// one, add a row.
 type interpreter struct {
 	names  string // separated by blanks; a version may follow, as in python3.12
-	code   string // letters that bring code, or make it read some
-	long   string // long options that bring code, with two dashes or one
-	valued string // letters that take another value
-	ends   string // letters behind which all belongs to the program, as python's -m
+	code   string // letters with code as value, or that make it read code
+	long   string // long options with code as value, with two dashes or one
+	valued string // letters with another value
+	ends   string // letters after which all words belong to the program, like python's -m
 	edits  string // letters that make it write its files
-	stdin  bool   // without a file it runs what it reads
+	stdin  bool   // without a file it runs its input
 	finds  string // long options with which it finds its files by itself
 	words  string // first words that make it read code
 }
@@ -54,8 +54,8 @@ func interpreterOf(name string) (*interpreter, bool) {
 	return nil, false
 }
 
-// interpreter adds a language's program: what code on the command line does
-// cannot be told.
+// interpreter adds the program of a language: the effect of code on the command
+// line is unknown.
 func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input input) int {
 	index := a.plain(sc, ws)
 	code := func(i int) int {
@@ -123,16 +123,16 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 	return index
 }
 
-// codeModules are the modules of python that run code which their arguments
-// or their input hold; runnerModules run the module or the file that they are
-// given.
+// codeModules lists the modules of python that run code in their arguments or
+// their input; runnerModules lists those that run the module or file in their
+// argument.
 const (
 	codeModules   = "timeit code asyncio pdb bdb idlelib runpy IPython ipython ptpython bpython pudb ipdb pyperf"
 	runnerModules = "cProfile profile trace coverage"
 )
 
-// module judges python's -m, which is in ws[i]: attached holds the rest of
-// that word.
+// module evaluates python's -m, which is in ws[i]: attached is the rest of that
+// word.
 func (a *analysis) module(sc *scope, index, i int, attached string, ws []arg) {
 	name := ws[i]
 	switch {
@@ -183,8 +183,8 @@ const (
 	valueLetter
 )
 
-// letters reads a word of short options. ends is true if the rest of the
-// words belongs to a program that the option names.
+// letters parses a word of short options. ends is true if the remaining words
+// belong to a program that the option names.
 func (row *interpreter) letters(s string) (kind letterKind, ends bool) {
 	for i := range len(s) {
 		c := s[i : i+1]

@@ -1,7 +1,7 @@
 package shell
 
-// Interprets reports whether a program, by its base name, runs code of a language
-// that its words or its input bring, whatever its version.
+// Interprets reports whether a program, by its base name in any version, runs
+// code in its arguments or its input.
 func Interprets(program string) bool {
 	_, found := interpreterOf(program)
 	return found

@@ -6,9 +6,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// findMaps notes which variables of a text are certainly associative arrays,
-// and from where on: those that a statement of its own declares to be, before
-// anything else is done with them.
+// findMaps records which variables of a text are certainly associative arrays,
+// and from which position on: those that a statement declares before any other
+// use.
 func (a *analysis) findMaps(f *syntax.File) {
 	a.mapped = nil
 	for _, s := range f.Stmts {
@@ -33,8 +33,8 @@ func (a *analysis) findMaps(f *syntax.File) {
 	}
 }
 
-// hasOption tells whether a declaration has an option, in words of options that
-// are all static.
+// hasOption reports whether a declaration has an option, in static words of
+// options.
 func hasOption(d *syntax.DeclClause, letter byte) bool {
 	found := false
 	for _, arg := range d.Args {
@@ -50,7 +50,7 @@ func hasOption(d *syntax.DeclClause, letter byte) bool {
 	return found
 }
 
-// evaluatesValues tells whether a declaration makes bash evaluate the values of
+// evaluatesValues reports whether a declaration makes bash evaluate the values of
 // its variables.
 func evaluatesValues(d *syntax.DeclClause) bool {
 	for _, arg := range d.Args {
@@ -80,8 +80,8 @@ func declarations(f *syntax.File, name string) int {
 	return n
 }
 
-// assignedBefore tells whether a variable is assigned before a place in a text,
-// or by a command that names it.
+// assignedBefore reports whether a variable is assigned before a position in a
+// text, or by a command that names it.
 func assignedBefore(f *syntax.File, name string, place uint) bool {
 	found := false
 	syntax.Walk(f, func(node syntax.Node) bool {

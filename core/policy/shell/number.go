@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// outputFacts gives what is known of what commands print: of those that can
-// only print numbers, or their own words, that it is these.
+// outputFacts returns the facts of the output of commands: for those that can
+// only print numbers, or their own words, that it consists of these.
 func (a *analysis) outputFacts(list []*syntax.Stmt) facts {
 	if texts := a.output(list); texts != nil {
 		return facts{texts: texts}
@@ -20,8 +20,8 @@ func (a *analysis) outputFacts(list []*syntax.Stmt) facts {
 	return f
 }
 
-// stmtFacts gives what is known of the output of a statement that reads a
-// text of which in is known.
+// stmtFacts returns the facts of the output of a statement that reads a text with
+// the facts in.
 func (a *analysis) stmtFacts(s *syntax.Stmt, in facts) facts {
 	anything := facts{unknown: true}
 	if s.Cmd == nil || s.Background || s.Coprocess || !a.step("") {
@@ -34,7 +34,7 @@ func (a *analysis) stmtFacts(s *syntax.Stmt, in facts) facts {
 		case syntax.WordHdoc:
 			in = a.partsFacts(r.Word.Parts)
 		case syntax.DplOut:
-			if r.Word.Lit() != "2" || r.N != nil && r.N.Value != "1" { // an error message may hold anything
+			if r.Word.Lit() != "2" || r.N != nil && r.N.Value != "1" { // an error message may contain anything
 				return anything
 			}
 		case syntax.RdrOut, syntax.AppOut:
@@ -66,7 +66,7 @@ func (a *analysis) stmtFacts(s *syntax.Stmt, in facts) facts {
 	return anything
 }
 
-// fixedWords gives the words of a call; "" for one that is not static.
+// fixedWords returns the words of a call; "" for one that is not static.
 func (a *analysis) fixedWords(c *syntax.CallExpr) []string {
 	out := make([]string, len(c.Args))
 	for i, w := range c.Args {
@@ -80,7 +80,7 @@ func (a *analysis) fixedWords(c *syntax.CallExpr) []string {
 	return out
 }
 
-// fixedText gives the text of a word in which bash expands nothing.
+// fixedText returns the text of a word in which bash expands nothing.
 func fixedText(w *syntax.Word) (string, bool) {
 	for _, p := range w.Parts {
 		switch p := p.(type) {
@@ -102,7 +102,7 @@ func fixedText(w *syntax.Word) (string, bool) {
 	return plainText(w), true
 }
 
-// callFacts gives what is known of the output of a simple command.
+// callFacts returns the facts of the output of a simple command.
 func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	anything := facts{unknown: true}
 	ws := a.fixedWords(c)
@@ -169,8 +169,8 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	return anything
 }
 
-// wordsFacts gives what is known of the output of programs that print their
-// words, or a number that is made of them.
+// wordsFacts returns the facts of the output of programs that print their words,
+// or a number derived from them.
 func (a *analysis) wordsFacts(name string, list []*syntax.Word, fixed []string) facts {
 	var f facts
 	for i, w := range list {
@@ -187,7 +187,7 @@ func (a *analysis) wordsFacts(name string, list []*syntax.Word, fixed []string) 
 	return f
 }
 
-// onlyOptions tells whether all words are options of the given letters, or
+// onlyOptions reports whether all words are options of the given letters, or
 // among others.
 func onlyOptions(args []string, letters string, others ...string) bool {
 	for _, w := range args {
@@ -201,7 +201,7 @@ func onlyOptions(args []string, letters string, others ...string) bool {
 	return true
 }
 
-// isNumericFormat tells whether date prints digits for a format.
+// isNumericFormat reports whether date prints digits for a format.
 func isNumericFormat(s string) bool {
 	if !strings.HasPrefix(s, "+") || len(s) == 1 {
 		return false
@@ -209,7 +209,7 @@ func isNumericFormat(s string) bool {
 	return strings.Trim(s[1:], "%sNYmdHMSjuwyCegGIklUVW0123456789 -:.") == ""
 }
 
-// isNumericStat tells whether stat prints numbers.
+// isNumericStat reports whether stat prints numbers.
 func isNumericStat(args []string) bool {
 	for i, w := range args {
 		format, ok := strings.CutPrefix(w, "--format=")
@@ -225,8 +225,8 @@ func isNumericStat(args []string) bool {
 	return false
 }
 
-// isCount tells whether grep only prints counts: that of its input or of one file, or
-// any without the names of the files.
+// isCount reports whether grep only prints counts: that of its input or of one
+// file, or any without the names of the files.
 func (a *analysis) isCount(list []*syntax.Word, args []string, recurses bool) bool {
 	counts, bare, operands, pattern := false, false, 0, false
 	for i, w := range args {
@@ -256,14 +256,14 @@ func (a *analysis) isCount(list []*syntax.Word, args []string, recurses bool) bo
 	return counts && (bare || operands <= 2 && !recurses)
 }
 
-// isExpandedWord tells whether bash expands something in a word.
+// isExpandedWord reports whether bash expands something in a word.
 func isExpandedWord(w *syntax.Word) bool {
 	_, fixed := fixedText(w)
 	return !fixed
 }
 
-// isOperand tells whether a word in which bash expands something is certainly one
-// word, and no option.
+// isOperand reports whether a word in which bash expands something is certainly
+// one word, and not an option.
 func (a *analysis) isOperand(w *syntax.Word) bool {
 	for _, p := range w.Parts {
 		switch p := p.(type) {
@@ -285,7 +285,7 @@ func (a *analysis) isOperand(w *syntax.Word) bool {
 	return !slices.ContainsFunc(append(v.values, v.Text, v.head), func(s string) bool { return strings.HasPrefix(s, "-") }) && (!f.unknown || f.rooted)
 }
 
-// isSeveral tells whether a quoted piece may be several words, or none.
+// isSeveral reports whether a quoted piece may be several words, or none.
 func isSeveral(p syntax.WordPart) bool {
 	e, ok := p.(*syntax.ParamExp)
 	if !ok {
@@ -296,7 +296,7 @@ func isSeveral(p syntax.WordPart) bool {
 		e.Exp != nil && e.Exp.Word != nil && slices.ContainsFunc(e.Exp.Word.Parts, isExpanded)
 }
 
-// isCountingAwk tells whether an awk program only prints a sum or a count.
+// isCountingAwk reports whether an awk program only prints a sum or a count.
 func isCountingAwk(args []string) bool {
 	program := ""
 	for i := 0; i < len(args); i++ {
@@ -326,8 +326,8 @@ func isCountingAwk(args []string) bool {
 	return sums && !strings.Contains(before, name+"=") && !strings.Contains(before, name+" =") && !strings.Contains(before, "split") && !strings.Contains(before, "getline")
 }
 
-// firstColumn tells whether a command prints the first column of its input, in which
-// columns are ended by a blank, or by a tab.
+// firstColumn reports whether a command prints the first column of its input,
+// with columns separated by a blank, or by a tab.
 func (a *analysis) firstColumn(c *syntax.CallExpr, tab bool) bool {
 	ws := a.fixedWords(c)
 	if len(ws) < 2 {
@@ -345,8 +345,8 @@ func (a *analysis) firstColumn(c *syntax.CallExpr, tab bool) bool {
 	return false
 }
 
-// countsFirst tells whether a command prints lines that begin with a number, and
-// another the first column of these.
+// countsFirst reports whether a command prints lines that begin with a number,
+// and another the first column of these.
 func (a *analysis) countsFirst(s *syntax.Stmt, column *syntax.CallExpr) bool {
 	c, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.DplOut }) {
@@ -356,7 +356,7 @@ func (a *analysis) countsFirst(s *syntax.Stmt, column *syntax.CallExpr) bool {
 	if len(ws) == 0 || ws[0] != "wc" && ws[0] != "du" && ws[0] != "cksum" || !a.firstColumn(column, ws[0] == "du") {
 		return false
 	}
-	for _, w := range ws[1:] { // a file's name with a newline in it makes another line
+	for _, w := range ws[1:] { // a file name with a newline makes another line
 		if w == "" || strings.Contains(w, "\n") || strings.HasPrefix(w, "--files0") {
 			return false
 		}
@@ -364,7 +364,7 @@ func (a *analysis) countsFirst(s *syntax.Stmt, column *syntax.CallExpr) bool {
 	return ws[0] != "du" || slices.ContainsFunc(ws, func(w string) bool { return onlyOptions([]string{w}, "skbmc") && strings.Contains(w, "s") })
 }
 
-// onlyRevisions tells whether git prints a hash for words, and nothing else.
+// onlyRevisions reports whether git prints only hashes for words.
 func onlyRevisions(args []string) bool {
 	return !slices.ContainsFunc(args, func(w string) bool { return w == "" || w[0] == '-' && w != "--short" && w != "--verify" })
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// valuedOptions take the next word as their value. For programs that are not
-// listed every option may.
+// valuedOptions lists options whose value is the next word. For unlisted programs
+// every option may have one.
 var valuedOptions = map[string]string{
 	"git": " -m --message -F -C --author --grep --since --until --format -S -G -L -n --date -b -B -t ",
 	"sed": " -e -f --expression --file -l ", "go": " -run -o -tags -bench -timeout -count -C -f -skip -coverprofile -p ",
@@ -14,7 +14,7 @@ var valuedOptions = map[string]string{
 	"find": " ", "fd": " -e -d -t -E -g ", "make": " -C -f -j -l -o -W -I ", "tree": " -L -P -I ", "xxd": " -c -l -s ", "split": " -l -b -n -a ",
 }
 
-// operand is a word that a program may take for an option.
+// operand is a word that a program may read as an option.
 type operand struct {
 	sc    *scope
 	index int
@@ -22,8 +22,8 @@ type operand struct {
 	word  arg
 }
 
-// operands notes the words of a command that bash alone knows and that may
-// come out as options of the program.
+// operands records the words of a command that only bash can expand and that may
+// become options of the program.
 func (a *analysis) operands(sc *scope, index int, ws []arg) {
 	name := programName(ws[0])
 	if row := optionsOf()[name]; index < 0 || row != nil && row.open || isShell(name) || rowsOf()[name] != nil {
@@ -45,14 +45,14 @@ func (a *analysis) operands(sc *scope, index int, ws []arg) {
 	}
 }
 
-// beginsPattern tells whether a word begins with a pattern, and so with
-// anything that a file's name begins with.
+// beginsPattern reports whether a word begins with a pattern, and so with the
+// beginning of any file name.
 func beginsPattern(w arg) bool {
 	return w.Pattern && w.Text != "" && (strings.IndexByte("*?[", w.Text[0]) >= 0 || len(w.Text) > 1 && w.Text[1] == '(')
 }
 
-// checkOperands adds a part for each command with a word that may come out as
-// an option. Values that the line itself spells are judged where they are used.
+// checkOperands adds a part for each command with a word that may become an
+// option. Values in the line itself are evaluated where they are used.
 func (a *analysis) checkOperands() {
 	done := map[int]bool{}
 	for _, o := range a.mayBeOptions {
@@ -63,8 +63,8 @@ func (a *analysis) checkOperands() {
 	}
 }
 
-// isOption reports whether a value that the line does not spell may be an
-// option, or hold one among its words if it is split.
+// isOption reports whether a value that is not in the line may be an option, or
+// contain one among its words if it is split.
 func (a *analysis) isOption(f facts, split, cut bool, seen map[string]bool) bool {
 	cut = cut || f.cut
 	if f.unknown && (split || cut || !f.rooted) {

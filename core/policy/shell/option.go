@@ -2,14 +2,14 @@ package shell
 
 import "strings"
 
-// optionKind is what an option of a program is known to do.
+// optionKind is the known effect of an option of a program.
 type optionKind int
 
 const (
-	unlisted      optionKind = iota // nothing is known of it, so it may run something
-	harmlessPlain                   // takes no value
-	harmlessValue                   // takes a value: the rest of the word, or the next one
-	harmlessRest                    // takes a value that stands in the same word, or none
+	unlisted      optionKind = iota // unknown, so it may run something
+	harmlessPlain                   // no value
+	harmlessValue                   // the value is the rest of the word, or the next one
+	harmlessRest                    // the value, if any, is in the same word
 	optionRuns
 	optionText
 	optionStarts
@@ -19,13 +19,13 @@ const (
 	optionLeaves
 )
 
-// checkOptions adds what the options of a plain program run and write.
+// checkOptions adds the commands and outputs in the options of a plain program.
 func (a *analysis) checkOptions(sc *scope, row *options, index int, ws []arg) {
 	a.checkOptionsFrom(sc, row, programName(ws[0]), index, 1, ws)
 }
 
-// checkOptionsFrom checks the words from one on. path is the program with the
-// subcommands that stand before them.
+// checkOptionsFrom checks the words from an index on. path is the program with
+// the subcommands before them.
 func (a *analysis) checkOptionsFrom(sc *scope, row *options, path string, index, from int, ws []arg) {
 	c := optionCheck{a: a, sc: sc, row: row, path: path, index: index, ws: ws, at: from}
 	switch {
@@ -42,7 +42,7 @@ func (a *analysis) checkOptionsFrom(sc *scope, row *options, path string, index,
 	c.reads()
 }
 
-// optionCheck goes through the arguments of one program.
+// optionCheck processes the arguments of one program.
 type optionCheck struct {
 	a     *analysis
 	sc    *scope
@@ -53,12 +53,12 @@ type optionCheck struct {
 	at    int
 
 	operands int
-	coded    bool // an option holds the code that it runs
+	coded    bool // an option contains the code that it runs
 	ended    bool // options have ended
-	done     bool // something runs that cannot be told: that is enough
+	done     bool // something unknown runs: the check is complete
 }
 
-// runs adds that the word at own makes the program run something.
+// runs records that the word at own makes the program run something.
 func (c *optionCheck) runs(own int) {
 	c.done = true
 	c.a.runs(c.sc, c.index, own, c.ws[min(own, len(c.ws)-1)].text(), "it may make "+c.path+" run, load or write something")
@@ -82,13 +82,13 @@ func (c *optionCheck) word(w arg) {
 	}
 }
 
-// loads tells whether a word makes the program run something wherever it
-// stands, as an option, its value or an operand.
+// loads reports whether a word makes the program run something in any position,
+// as an option, its value or an operand.
 func (c *optionCheck) loads(w arg) bool {
 	return c.row.spells(w.template) || beginsOne(w.head, c.row.begins) || c.row.plus && strings.HasPrefix(w.head, "+") || c.handsOn(w)
 }
 
-// spells tells whether a text makes the program run something.
+// spells reports whether a text makes the program run something.
 func (row *options) spells(text string) bool {
 	for part := range strings.FieldsSeq(row.holds) {
 		if strings.Contains(text, part) || strings.Contains(strings.ToLower(text), part) {
@@ -105,8 +105,8 @@ func (row *options) spells(text string) bool {
 	return false
 }
 
-// handsOn tells whether a word hands an option on that is not known to be
-// harmless: of -Wl,-a,b those behind the comma are the linker's.
+// handsOn reports whether a word passes on an option that is not known to be
+// harmless: in -Wl,-a,b those after the comma are the linker's.
 func (c *optionCheck) handsOn(w arg) bool {
 	start, program, ok := strings.Cut(c.row.hands, " ")
 	if !ok || !strings.HasPrefix(w.head, start) {
@@ -151,8 +151,8 @@ func (c *optionCheck) operand(w arg) {
 	}
 }
 
-// isHarmless tells whether a word that is an option does nothing but what the
-// row says is harmless.
+// isHarmless reports whether a word that is an option has only effects that the
+// row lists as harmless.
 func (c *optionCheck) isHarmless(v string) bool {
 	switch {
 	case v == "-" || v == "--":
@@ -200,8 +200,8 @@ func (row *options) listed(matches func(full string) bool) (optionKind, string) 
 	return unlisted, ""
 }
 
-// longOption finds an option by its long name. That may be shortened; what could
-// be short for a harmless one and for another is the other.
+// longOption finds an option by its long name, which may be abbreviated; an
+// abbreviation of a harmless one and of another counts as the other.
 func (row *options) longOption(name string) (optionKind, string) {
 	if name == "" {
 		return unlisted, ""
@@ -226,7 +226,7 @@ func (row *options) longOption(name string) (optionKind, string) {
 		if exact {
 			return kind, full
 		}
-		if fine == unlisted || kind != harmlessValue { // one of several: the program refuses it
+		if fine == unlisted || kind != harmlessValue { // ambiguous: the program refuses it
 			fine, found = kind, full
 		}
 	}
@@ -245,7 +245,7 @@ func (row *options) longOption(name string) (optionKind, string) {
 	return fine, found
 }
 
-// isOpen tells whether no option of the program does anything that matters.
+// isOpen reports whether no option of the program has a relevant effect.
 func (row *options) isOpen() bool {
 	return row.open && row.leaves+row.runs+row.holds+row.begins == ""
 }
@@ -287,7 +287,8 @@ func (c *optionCheck) long(w arg, text string) {
 	c.act(kind, full, v, attached)
 }
 
-// act does what an option means. Its value is the next word unless attached.
+// act applies the effect of an option. Its value is the next word unless
+// attached.
 func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool) {
 	own := c.at
 	c.coded = c.coded || in(c.row.codes, name)
@@ -308,7 +309,8 @@ func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool
 	case unlisted, optionRuns:
 		c.runs(own)
 	case harmlessValue:
-		// Where the value is missing or the program is an older one, it may be an option.
+		// If the value is missing or the program is an older one, it may be an
+		// option.
 		v := next()
 		if in(c.row.plain, name) && (!v.Static || strings.ContainsAny(v.Text, `/\`) || strings.HasPrefix(v.Text, ".")) {
 			c.runs(own)
@@ -344,8 +346,8 @@ func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool
 	}
 }
 
-// format judges the value of an option that is a format: the end of the word at
-// own, or the next one.
+// format evaluates the value of an option that is a format: the end of the word
+// at own, or the next one.
 func (c *optionCheck) format(own int, value arg, attached bool) {
 	start := 0
 	switch {
@@ -367,7 +369,7 @@ func (c *optionCheck) format(own int, value arg, attached bool) {
 	}
 }
 
-// isDangerous tells whether a word is listed as an option that is not harmless.
+// isDangerous reports whether a word is listed as an option that is not harmless.
 func (c *optionCheck) isDangerous(v string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(v, "-"), "=")
 	isName := func(full string) bool { return full == name }
@@ -381,7 +383,7 @@ func (c *optionCheck) isDangerous(v string) bool {
 	return kind != unlisted
 }
 
-// letters reads a word of short options.
+// letters parses a word of short options.
 func (c *optionCheck) letters(w arg) {
 	for i := 1; i < len(w.template); i++ {
 		if i >= len(w.head) {
@@ -410,8 +412,8 @@ func (c *optionCheck) letters(w arg) {
 	}
 }
 
-// reads adds that a program runs what it reads, where that is or may be
-// something that makes it run another one.
+// reads records that a program runs its input, if that makes, or may make, it run
+// another program.
 func (c *optionCheck) reads() {
 	in := c.sc.fed
 	if c.done || c.coded || c.row.reads == 0 || c.operands >= c.row.reads {
@@ -423,7 +425,7 @@ func (c *optionCheck) reads() {
 	c.a.runs(c.sc, c.index, len(c.ws), joinText(c.ws), "what "+c.path+" reads may make it run something")
 }
 
-// in reports whether a name is among those of a list, which blanks separate.
+// in reports whether a name is in a list separated by blanks.
 func in(list, name string) bool {
 	const blanks = " \t\n"
 	if name == "" || strings.ContainsAny(name, blanks) {

@@ -6,57 +6,57 @@ import (
 	"sync"
 )
 
-// options says what the options of a program do that otherwise does only what
-// its rule allows. To add a program is to add a row. A row either is open, or
-// lists the options that are harmless: any other one makes the line ask. Of
-// programs without a row nothing is known of their options, and none asks.
+// options describes the options of a program that otherwise has only the effects
+// that its rule allows. To add a program, add a row. A row either is open, or
+// lists the harmless options: any other one makes the line require approval.
+// Options of programs without a row are unknown, and require none.
 //
 // In lists, which are separated by blanks, a single letter is a short option and
-// anything longer a long one. A long option may be shortened, unless single is
-// set; what could be short for a harmless one and for another is the other. --help and
-// --version alone are always harmless.
+// anything longer a long one. A long option may be abbreviated, unless single is
+// set; an abbreviation of a harmless one and of another counts as the other.
+// --help and --version alone are always harmless.
 type options struct {
 	// names are separated by commas. "git log" is the row of a subcommand, whose
-	// options stand behind it; without such a row they are those of the program.
+	// options follow it; without such a row they are those of the program.
 	names string
 
-	open bool // no option that is not listed makes it run, load or write what its operands do not name
+	open bool // unlisted options do not make it run, load or write files that its operands do not name
 
-	// short and long are harmless, written as those of a wrapper: "ab:c::" and
+	// short and long are harmless, in the notation of a wrapper: "ab:c::" and
 	// "alpha beta= gamma[=]".
 	short, long string
-	allows      string                  // what harmless options begin with, dashes included
+	allows      string                  // prefixes of harmless options, dashes included
 	plain       string                  // harmless options whose value must not name a file
-	formats     string                  // harmless options whose value is a text in which something else may be run or written
-	isBad       func(value string) bool // tells it of such a value, or of a piece of one
+	formats     string                  // harmless options whose value is a text that may run or write something
+	isBad       func(value string) bool // reports that of such a value, or of a piece of one
 
-	runs   string // options that make something run or load, whatever their value; "*": it always does
+	runs   string // options that make something run or load, whatever their value; "*": the program always does
 	texts  string // options whose value is a command line
 	starts string // options whose value is a program that is run, with arguments of its own
-	pagers string // options whose value, which must be attached, is a command line that is given files; without one something runs
+	pagers string // options whose value, which must be attached, is a command line that receives files; without one something runs
 	writes string // options whose value is a file that is written
-	makes  string // options whose value is the file that the program is there to write
-	leaves string // options that write files whose names cannot be told, or are made of pieces
-	pieces string // characters that make what writes names such a file
+	makes  string // options whose value is the intended output file of the program
+	leaves string // options that write files whose names are unknown, or composed of pieces
+	pieces string // characters that compose such a name in the value of writes
 
-	single bool   // long options may have one dash, and cannot be shortened
+	single bool   // long options may have one dash, and cannot be abbreviated
 	plus   bool   // an argument that begins with + runs something
-	begins string // an argument, or a line that it reads, that begins with one of these runs something
-	holds  string // an argument, or a text that it reads, that holds one of these, in any case unless they have capitals, runs something
-	hands  string // the beginning of options that hand others on, separated by commas, and the program that gets them
-	ends   string // options behind whose value all belongs to the program that it runs; "." for its first operand
+	begins string // an argument, or a line of its input, with one of these prefixes runs something
+	holds  string // an argument, or a text of its input, that contains one of these runs something; case matters only with capitals
+	hands  string // prefixes of options that pass others on, separated by commas, and the program that receives them
+	ends   string // options after whose value all words belong to the program that it runs; "." for its first operand
 	first  string // first arguments that make the program run something
-	alone  bool   // an argument that is no option runs something
-	second bool   // the second argument that is no option is a file that is written
+	alone  bool   // an operand runs something
+	second bool   // the second operand is a file that is written
 
-	// reads is set for programs that run the commands they read: how many
-	// arguments that are no options keep them from reading. With holds or begins, a
-	// text that the line spells and in which none of them is found is harmless.
+	// reads is set for programs that run the commands they read: the number of
+	// operands that keep them from reading. With holds or begins, a text in the
+	// line that contains none of them is harmless.
 	reads int
-	codes string // options that have the same effect
+	codes string // options with the same effect
 }
 
-// optionsOf gives the row of a program. The tables are read once.
+// optionsOf returns the row of a program. The tables are parsed once.
 var optionsOf = sync.OnceValue(func() map[string]*options {
 	rows := map[string]*options{}
 	for _, row := range slices.Concat(optionRows, gitRows, toolRows) {
@@ -67,7 +67,7 @@ var optionsOf = sync.OnceValue(func() map[string]*options {
 	return rows
 })
 
-// optionRows are the programs of a system.
+// optionRows contains the programs of a system.
 var optionRows = []options{
 	{names: "echo,printf,ls,dir,vdir,cat,head,tail,wc,cut,tr,grep,egrep,fgrep,zgrep,comm,cmp,diff,join,paste,nl,rev,tac,fold,expand,unexpand,fmt,pr,ptx,basename,dirname,realpath,readlink,stat,du,df,od,strings,column,seq,sleep,expr,uname,arch,id,whoami,who,w,users,groups,logname,tty,which,whereis,type,test,true,false,yes,md5sum,sha1sum,sha224sum,sha256sum,sha384sum,sha512sum,shasum,sum,cksum,b2sum,jq,mkdir,rmdir,touch,rm,chmod,chown,kill,ps,pgrep,pkill,pidof,pstree,printenv,nproc,mktemp,zcat,bzcat,xzcat,zstdcat,hexdump,hd,factor,numfmt,tsort,cal,ncal,free,uptime,vmstat,iostat,mpstat,lscpu,lsblk,lsmod,lsof,getconf,getent,getfacl,lsattr,mountpoint,findmnt,locale,sync,ss,netstat,ping,traceroute,host,nslookup,dos2unix,unix2dos,bc,units,look,colrm,col,tput,clear,ulimit,hostname,dmesg,last,shellcheck,cloc,tokei,scc,md5,toe,jp,gron,datamash,yamllint,nm-size,cowsay,figlet", open: true},
 	{names: "awk,gawk,mawk,nawk,original-awk,goawk,python,python3,node,perl,ruby,php,lua", open: true},

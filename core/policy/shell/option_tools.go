@@ -1,7 +1,7 @@
 package shell
 
-// toolRows are compilers, package managers, test runners and what else belongs
-// to development.
+// toolRows contains compilers, package managers, test runners and other
+// development tools.
 var toolRows = []options{
 	{names: "go", long: "C= h help n v x", single: true},
 	{names: "go build,go install,go list,go get,go clean,go mod,go work,go env,go fmt,go version,go doc,go bug,go help,go telemetry", long: "C= E a all asan asmflags= buildmode= buildvcs[=] c cache changed cmd compat= compiled cover covermode= coverpkg= d deps diff dirs dropreplace= droprequire= droptool= dropuse= e exclude= export f= find fmt fuzzcache gcflags= go= graph i insecure installsuffix= json ldflags= linkshared m mod= modcache modcacherw module= msan n o= p= pgo= print q r race recurse replace= require= retract s short src sync t tags= test testcache timeout= tool= toolchain= trimpath u use= v vendor vendor-only versions why work work-off x", holds: "extld -wrapper", runs: "exec toolexec vettool overlay w modfile pkgdir compiler gccgoflags http reuse modfile debug-actiongraph debug-trace debug-runtime-trace", single: true},

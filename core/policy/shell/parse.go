@@ -9,27 +9,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what [Parse] looks at; a line beyond them has a Problem.
+// Limits of [Parse]; a line beyond them has a Problem.
 const (
 	MaxBytes    = 16 << 10 // of the line
 	MaxBrackets = 200      // opening brackets and backquotes
 	maxParts    = 1024
-	maxDepth    = 8      // of command lines given to shells in command lines
+	maxDepth    = 8      // of command lines passed to shells in command lines
 	maxSteps    = 20_000 // of the analysis, which a line can make it repeat
-	stepBytes   = 64     // of text that count as one of them
-	stepWords   = 8      // of a command that do
+	stepBytes   = 64     // of text that count as one step
+	stepWords   = 8      // of a command that count as one step
 )
 
-// Parse takes a bash command line apart. It never fails: a line that it cannot
-// take apart has a Problem. It does no I/O and may be called by several
-// goroutines at once.
+// Parse parses a bash command line. It never fails: a line that it cannot parse
+// has a Problem. It does no I/O and is safe for concurrent use.
 func Parse(command string) (line *Line) {
 	line = &Line{Source: command}
 	if line.Problem = refuse(command); line.Problem != "" {
 		return line
 	}
 	defer func() {
-		if r := recover(); r != nil { // whatever it was, the line is asked about
+		if r := recover(); r != nil { // after any panic the line requires approval
 			line = &Line{Source: command, Problem: "taking it apart met a defect of the analysis"}
 		}
 	}()
@@ -40,7 +39,7 @@ func Parse(command string) (line *Line) {
 	}
 	a := newAnalysis(command)
 	a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
-	if a.setsIFS || a.setsDirs { // what stands before may run after it
+	if a.setsIFS || a.setsDirs { // earlier commands may run after it
 		steps, splits, dirs := a.steps, a.setsIFS, a.setsDirs
 		a = newAnalysis(command)
 		a.steps, a.splitsElse, a.setsDirs = steps, splits, dirs
@@ -55,7 +54,7 @@ func Parse(command string) (line *Line) {
 	return line
 }
 
-// refuse says why a line is not even parsed; "" if it is.
+// refuse returns the reason why a line is not even parsed; "" if it is.
 func refuse(command string) string {
 	if len(command) > MaxBytes {
 		return fmt.Sprintf("it is longer than %d bytes", MaxBytes)
@@ -80,10 +79,11 @@ func refuse(command string) string {
 	return ""
 }
 
-// parseBash parses a text. It refuses what the parser reads otherwise than
-// bash: a comment that ends in a backslash, which the parser continues on the
-// next line, backquotes three deep, which it takes for plain text, and
-// backquotes in backquotes in the middle of a word, where it ends the word.
+// parseBash parses a text. It refuses constructs that the parser reads
+// differently from bash: a comment that ends in a backslash, which the parser
+// continues on the next line, backquotes nested three deep, which it reads as
+// plain text, and backquotes in backquotes in the middle of a word, where it ends
+// the word.
 func parseBash(text string) (*syntax.File, error) {
 	suspect := strings.Contains(text, "\\\n") && strings.Contains(text, "#") || strings.Contains(text, "\\`")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(suspect)).Parse(strings.NewReader(text), "")
@@ -110,8 +110,8 @@ func parseBash(text string) (*syntax.File, error) {
 	return file, err
 }
 
-// startsWord reports whether escaped backquotes, which begin behind before, begin
-// a word. Those that are not escaped may stand anywhere.
+// startsWord reports whether escaped backquotes after before begin a word.
+// Unescaped ones may be anywhere.
 func startsWord(text, before string, at uint) bool {
 	if !strings.HasPrefix(text[at:], "\\`") && len(before) == int(at) {
 		return true
@@ -124,39 +124,39 @@ type analysis struct {
 	parts   []Part
 	steps   int
 	problem string
-	source  string // of the text that is being walked
+	source  string // of the text being walked
 
-	vars           map[string][]*syntax.Word // what the line assigns, wherever
+	vars           map[string][]*syntax.Word // assignments anywhere in the line
 	functions      map[string]bool           // defined so far, unconditionally
-	given          given                     // options that stand in the line as data
-	following      int                       // variables that are being followed
-	exportsAll     bool                      // what is assigned from here on is given to programs
-	setsIFS        bool                      // the line may set IFS, as far as it has been walked
-	splitsElse     bool                      // bash may split and join words elsewhere than at blanks
-	setsDirs       bool                      // CDPATH and the like, or a function named cd
-	pushed         folders                   // that popd may lead to; none before the first pushd
-	popsAway       bool                      // nobody can tell where popd leads
+	given          given                     // options that occur in the line as data
+	following      int                       // number of variables being followed
+	exportsAll     bool                      // later assignments are exported to programs
+	setsIFS        bool                      // the line walked so far may set IFS
+	splitsElse     bool                      // bash may split and join words at characters other than blanks
+	setsDirs       bool                      // CDPATH and similar variables, or a function named cd
+	pushed         folders                   // possible targets of popd; none before the first pushd
+	popsAway       bool                      // the target of popd is unknown
 	moves          bool                      // something may change the directory
-	readsFD        bool                      // a descriptor beside 0 to 2 may be open for reading
-	values         map[string]*facts         // of what the line assigns, as far as it has been walked
-	learned        bool                      // one of them is not known
+	readsFD        bool                      // a descriptor other than 0 to 2 may be open for reading
+	values         map[string]*facts         // of assignments in the line walked so far
+	learned        bool                      // one of them is unknown
 	evaluations    []evaluation
 	mayBeOptions   []operand
 	declaredValues []declaredValue
 	suspected      []suspect
 	arrays         map[string]bool // variables that may be arrays
 	anyArray       bool            // any variable may be one
-	at             *scope          // of the text that is being scanned
-	mapped         map[string]int  // offsets behind which variables of that text are associative arrays
+	at             *scope          // of the text being scanned
+	mapped         map[string]int  // offsets after which variables of that text are associative arrays
 	maps           bool            // some variable may be one
 
-	evaluates bool // arithmetic or an indirection, which may run what a value holds
-	hazard    bool // a value holds something that these would run
+	evaluates bool // arithmetic or an indirection, which may run commands in a value
+	hazard    bool // a value contains commands that these would run
 
 	wrote []writtenFile
 	ran   []ranFile
 
-	endsDollar, beginsParen bool // pieces of such a value are about
+	endsDollar, beginsParen bool // the line contains pieces of such a value
 }
 
 func newAnalysis(source string) *analysis {
@@ -164,8 +164,8 @@ func newAnalysis(source string) *analysis {
 		given: given{arguments: map[string][]string{}, read: map[string]bool{}}}
 }
 
-// step counts work on a text, and reports false when that is enough: the line
-// then has a Problem.
+// step counts work on a text, and reports false at the limit: the line then has a
+// Problem.
 func (a *analysis) step(text string) bool {
 	a.steps += 1 + len(text)/stepBytes
 	if a.steps > maxSteps && a.problem == "" {
@@ -199,7 +199,7 @@ func (a *analysis) unknown(sc *scope, text, reason string) int {
 	return a.add(sc, Part{Kind: Unknown, Text: text, Reason: reason})
 }
 
-// written is a piece of the source as it stands there.
+// written returns a piece of the source as written.
 func (a *analysis) written(n syntax.Node) string {
 	from, to := n.Pos().Offset(), n.End().Offset()
 	if from > to || to > uint(len(a.source)) {
@@ -208,7 +208,8 @@ func (a *analysis) written(n syntax.Node) string {
 	return a.source[from:to]
 }
 
-// wordText is a word for people. A ~ that bash replaces stays without quotes.
+// wordText returns a word for display. A ~ that bash replaces stays without
+// quotes.
 func wordText(w Word) string {
 	switch {
 	case !w.Static:

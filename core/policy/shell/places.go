@@ -8,19 +8,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Place is where a stand-in stands in a command line.
+// Place is the position of a placeholder in a command line.
 type Place struct {
-	// Write returns how another text is written there so that bash takes it as text;
-	// nil: bash could run what stands there, however it is written.
+	// Write returns another text in a form that bash reads as text at this
+	// position; nil: bash could run the text in any form.
 	Write   func(text string) string
-	Sourced bool // it stands in a command that reads a file as a program, as source
+	Sourced bool // it is in a command that reads a file as a program, such as source
 
 	at uint
 }
 
-// Places returns the places of a stand-in, a word of letters, in the texts of a
-// command line, in the order in which they stand. It reports false for a line that
-// cannot be read. Stand-ins in comments, names and the like are left out.
+// Places returns the places of a placeholder, a word of letters, in the texts of
+// a command line, in order. It reports false for a line that cannot be parsed.
+// Placeholders in comments, names and similar positions are omitted.
 func Places(command, stand string) ([]Place, bool) {
 	file, err := parseBounded(command)
 	if err != nil {
@@ -50,14 +50,14 @@ func isSource(n syntax.Node) bool {
 	return ok && sources(call)
 }
 
-// surroundings looks at the texts of one command line.
+// surroundings examines the texts of one command line.
 type surroundings struct {
 	stand   string
 	assigns map[string]bool // see assigners
 }
 
-// literal returns the text of a node that is nothing but text, and how other text
-// is written there; nil: not at all.
+// literal returns the text of a node that consists only of text, and the function
+// that writes other text there; nil: not possible.
 func (r surroundings) literal(n syntax.Node, above []syntax.Node) (text string, write func(string) string) {
 	switch n := n.(type) {
 	case *syntax.SglQuoted:
@@ -80,11 +80,11 @@ func (r surroundings) literal(n syntax.Node, above []syntax.Node) (text string, 
 	return "", nil
 }
 
-// unsafe reports whether bash reads text there by other rules than those of words
-// and quotes, or runs what a word holds.
+// unsafe reports whether bash reads text there by rules other than those of words
+// and quotes, or runs the content of a word.
 func (r surroundings) unsafe(above []syntax.Node) bool {
 	for i, n := range above {
-		var next syntax.Node // the part of n that the text is in
+		var next syntax.Node // the part of n that contains the text
 		if i+1 < len(above) {
 			next = above[i+1]
 		}
@@ -109,7 +109,7 @@ func (r surroundings) unsafe(above []syntax.Node) bool {
 			if isEvaluated(n.Name.Value, r.assigns) {
 				return true
 			}
-		case *syntax.DeclClause: // what it assigns to an array may be a list, in quotes too
+		case *syntax.DeclClause: // a value assigned to an array may be a list, even in quotes
 			if n.Variant.Value != "export" || slices.ContainsFunc(n.Args, func(a *syntax.Assign) bool { return a.Name == nil }) {
 				return true
 			}
@@ -125,13 +125,13 @@ func (r surroundings) unsafe(above []syntax.Node) bool {
 	return false
 }
 
-// singleQuoted is text as a word, or a part of one.
+// singleQuoted returns text as a word, or a part of one.
 func singleQuoted(text string) string { return "'" + inSingleQuotes(text) + "'" }
 
-// inSingleQuotes is text within single quotes.
+// inSingleQuotes returns text within single quotes.
 func inSingleQuotes(text string) string { return strings.ReplaceAll(text, "'", `'\''`) }
 
-// inDoubleQuotes is text within double quotes.
+// inDoubleQuotes returns text within double quotes.
 func inDoubleQuotes(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(text)
 }

@@ -9,14 +9,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// beforeCommands are the words that bash takes for keywords and that a command
-// follows. It is judged without them.
+// beforeCommands lists the keywords of bash before a command. The command is
+// evaluated without them.
 var beforeCommands = []string{"!", "time", "coproc", "if", "then", "elif", "else", "while", "until", "do"}
 
-// Prefix reads a rule's commandPrefix as bash would: the words of one simple
-// command, all of them static. Words that bash reads as something else, as
-// export or time, are words all the same. Its error says why a text is none,
-// and what to write, in words for the rule's author.
+// Prefix parses a rule's commandPrefix as bash would: the words of one simple
+// command, all of them static. Keywords and declarations of bash, such as export
+// or time, are read as words. The error explains to the rule's author why a text
+// is invalid, and suggests a valid one.
 func Prefix(s string) ([]string, error) {
 	if problem := refuse(s); problem != "" {
 		return nil, errors.New(problem)
@@ -59,7 +59,7 @@ func Prefix(s string) ([]string, error) {
 	return words, nil
 }
 
-// plainWords splits a text of words that need no quotes; nil for any other.
+// plainWords splits a text of words that require no quotes; nil for any other.
 func plainWords(s string) []string {
 	words := strings.Fields(s)
 	for _, w := range words {
@@ -73,8 +73,8 @@ func plainWords(s string) []string {
 	return words
 }
 
-// staticWords resolves words up to the first that is not static, which it
-// returns as it is written.
+// staticWords resolves words up to the first that is not static, which it returns
+// as written.
 func staticWords(source string, list []*syntax.Word) (words []string, dynamic string) {
 	for _, w := range newAnalysis(source).words(list) {
 		if !w.Static {
@@ -85,8 +85,8 @@ func staticWords(source string, list []*syntax.Word) (words []string, dynamic st
 	return words, ""
 }
 
-// advise says which prefix to write instead: the words up to the first that is
-// not static, as a prefix holds whatever follows.
+// advise suggests a prefix: the words up to the first that is not static, because
+// a prefix matches whatever follows.
 func advise(source string, list []*syntax.Word) string {
 	words, _ := staticWords(source, list)
 	if len(words) == 0 {
@@ -95,7 +95,7 @@ func advise(source string, list []*syntax.Word) string {
 	return fmt.Sprintf("; write %q", Quote(words))
 }
 
-// adviseEach says which prefixes to write for several commands.
+// adviseEach suggests the prefixes for several commands.
 func adviseEach(source string, file *syntax.File) string {
 	var each []string
 	syntax.Walk(file, func(n syntax.Node) bool {

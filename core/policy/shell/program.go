@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// program adds a program that is known to run, write or load something for
-// some of its arguments. It reports false for all others.
+// program adds a program that is known to run, write or load something for some
+// of its arguments. It reports false for all others.
 func (a *analysis) program(sc *scope, ws []arg, read input) (int, bool) {
 	name := programName(ws[0])
 	switch name {
@@ -55,7 +55,7 @@ func (a *analysis) program(sc *scope, ws []arg, read input) (int, bool) {
 	if row := optionsOf()[name]; row != nil {
 		index := a.plain(sc, ws)
 		a.checkOptions(sc, row, index, ws)
-		if name == "cmake" { // behind -- are arguments of the program that builds
+		if name == "cmake" { // words after -- are arguments of the build program
 			if at := slices.IndexFunc(ws, func(w arg) bool { return w.is("--") }); at > 0 {
 				a.makeWords(sc, index, at+1, ws)
 			}
@@ -70,16 +70,15 @@ func (a *analysis) program(sc *scope, ws []arg, read input) (int, bool) {
 	return 0, false
 }
 
-// isShell tells whether a program reads the language that is parsed here, or
-// one near enough.
+// isShell reports whether a program reads the language of bash, or a similar one.
 func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "rbash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "yash"}, strings.TrimSuffix(name, ".exe"))
 }
 
-// shell adds a shell with the command line that it is given.
+// shell adds a shell with its command line.
 func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 	index := a.add(sc, Part{Kind: Command, Words: publicWords(ws)})
-	text := -1 // index of the option that says that a command line follows
+	text := -1 // index of the option before a command line
 	for i := 1; i < len(ws); i++ {
 		w := ws[i]
 		switch {
@@ -121,8 +120,7 @@ func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 	return index
 }
 
-// shellOperand takes the first word that is no option: the command line, or a
-// file.
+// shellOperand processes the first operand: the command line, or a file.
 func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
 	w := ws[i]
 	if text < 0 {
@@ -144,14 +142,14 @@ func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
 	a.scriptIn(at, w)
 }
 
-// isPlainShell tells whether a text means the same to zsh as to bash.
+// isPlainShell reports whether a text means the same to zsh as to bash.
 func isPlainShell(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ./:,@%+-'\"&|;\n$") == "" && !strings.Contains(s, "${")
 }
 
-// standardInput is a shell that reads its commands.
+// standardInput processes a shell that reads its commands.
 func (a *analysis) standardInput(sc *scope, index int, in input) {
-	at := sc.under(index, len(a.parts[index].Words)) // no word speaks of what is read
+	at := sc.under(index, len(a.parts[index].Words)) // no word refers to the input
 	at.foreign = true
 	if in.known {
 		at.depth++

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Quote joins words by blanks, each quoted where bash would otherwise not read
-// it as it stands.
+// Quote joins words by blanks, with quotes where bash requires them.
 func Quote(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -15,7 +14,7 @@ func Quote(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// plain are the characters that need no quotes beside letters and digits.
+// plain lists the characters that require no quotes, besides letters and digits.
 const plain = "_./:@%+,-=^"
 
 func quoteWord(w string) string {
@@ -43,7 +42,7 @@ func quoteWord(w string) string {
 	return singleQuoted(w)
 }
 
-// quoteANSI quotes a word with control characters, so that they can be seen.
+// quoteANSI quotes a word with control characters visibly.
 func quoteANSI(w string) string {
 	var b strings.Builder
 	b.WriteString("$'")

@@ -7,16 +7,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// input is where a command's standard input comes from, as far as the line
-// says.
+// input is the source of a command's standard input, as far as it is known.
 type input struct {
 	given bool   // the command itself redirects it
-	text  string // what it reads, if known
+	text  string // its content, if known
 	known bool
 }
 
-// input looks for what a command reads: the text of a here-document or
-// here-string, or something else.
+// input returns a command's input: the text of a here-document or here-string, or
+// something else.
 func (a *analysis) input(redirs []*syntax.Redirect) input {
 	var in input
 	for _, r := range redirs {
@@ -70,8 +69,8 @@ func (a *analysis) document(r *syntax.Redirect) input {
 	return in
 }
 
-// redirects adds what a command's redirections write. index is the command's
-// part; -1 for a group.
+// redirects adds the files that a command's redirections write. index is the
+// command's part; -1 for a group.
 func (a *analysis) redirects(sc *scope, s *syntax.Stmt, index int) {
 	if len(s.Redirs) == 0 {
 		return
@@ -89,14 +88,14 @@ func (a *analysis) redirects(sc *scope, s *syntax.Stmt, index int) {
 	}
 }
 
-// wordBefore gives the word of a statement behind which a redirection stands without
-// a blank, as it is written.
+// wordBefore returns the word of a statement directly before a redirection,
+// without a blank, as written.
 func (a *analysis) wordBefore(s *syntax.Stmt, r *syntax.Redirect) string {
 	at := r.Pos().Offset()
 	if at > uint(len(a.source)) {
 		return ""
 	}
-	if name, ok := variableOf(r); ok { // as the parser sees it too
+	if name, ok := variableOf(r); ok { // the parser recognizes it too
 		if _, index, _ := strings.Cut(name, "["); isDigits(strings.TrimSuffix(index, "]")) {
 			return ""
 		}
@@ -119,7 +118,7 @@ func (a *analysis) wordBefore(s *syntax.Stmt, r *syntax.Redirect) string {
 	return word
 }
 
-// spelled notes how a command is spelled.
+// spelled records a command as written.
 func (a *analysis) spelled(index int, s *syntax.Stmt) {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if index < 0 || index >= len(a.parts) || !ok || len(call.Args) == 0 {
@@ -134,7 +133,7 @@ func (a *analysis) spelled(index int, s *syntax.Stmt) {
 	}
 }
 
-// redirected notes the redirections of a statement at its parts, which are all
+// redirected records the redirections of a statement in its parts, which are all
 // from first on.
 func (a *analysis) redirected(s *syntax.Stmt, first int) {
 	var all []Redirect
@@ -182,7 +181,7 @@ func (a *analysis) redirect(at, sc *scope, r *syntax.Redirect) {
 	}
 }
 
-// variableOf gives the variable that a redirection sets to the descriptor, as
+// variableOf returns the variable that a redirection sets to the descriptor, as
 // in {name}>file.
 func variableOf(r *syntax.Redirect) (string, bool) {
 	if r.N == nil || !strings.HasPrefix(r.N.Value, "{") {
@@ -191,7 +190,7 @@ func variableOf(r *syntax.Redirect) (string, bool) {
 	return strings.Trim(r.N.Value, "{}"), true
 }
 
-// target resolves where a redirection leads. A process substitution is a pipe
+// target resolves the target of a redirection. A process substitution is a pipe
 // to a command that has parts of its own.
 func (a *analysis) target(w *syntax.Word) arg {
 	if len(w.Parts) == 1 {
@@ -202,7 +201,7 @@ func (a *analysis) target(w *syntax.Word) arg {
 	return a.one(w)
 }
 
-// isDescriptor tells whether the target of >& is a descriptor: 2, 2- or -.
+// isDescriptor reports whether the target of >& is a descriptor: 2, 2- or -.
 func isDescriptor(w arg) bool {
 	if !w.Static {
 		return w.number
@@ -238,8 +237,8 @@ func (a *analysis) writes(sc *scope, file arg) {
 	a.add(sc, Part{Kind: Write, Text: "> " + file.text(), Path: file.Word})
 }
 
-// isHarmless tells whether a file is a device that only passes on what is
-// written, or drops it.
+// isHarmless reports whether a file is a device that only passes on its input, or
+// drops it.
 func (a *analysis) isHarmless(file string) bool {
 	switch file = path.Clean(file); file {
 	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2", "/dev/tty", "/dev/full", "/dev/zero":

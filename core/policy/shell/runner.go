@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// runner says which files a program runs, or takes commands from, without
-// being told so. To add a program is to add a row.
+// runner lists the files that a program runs, or reads commands from, without an
+// argument that names them. To add a program, add a row.
 type runner struct {
 	names string // separated by blanks
 	words string // first arguments that make it run them; "": any
-	// files are base names, in which * stands for anything, or directories, with a
-	// slash behind, in which all counts.
+	// files are base names, in which * stands for any characters, or directories,
+	// with a trailing slash, with all their files.
 	files string
 }
 
@@ -47,7 +47,7 @@ var runners = []runner{
 	{names: "bash", files: ".bashrc .profile .bash_profile"},
 }
 
-// runnersOf gives the rows for a program. The table is read once.
+// runnersOf returns the rows for a program. The table is parsed once.
 var runnersOf = sync.OnceValue(func() map[string][]*runner {
 	rows := map[string][]*runner{}
 	for _, row := range runners {
@@ -58,7 +58,7 @@ var runnersOf = sync.OnceValue(func() map[string][]*runner {
 	return rows
 })
 
-// runsFound notes that a part may run files that its program finds by itself.
+// runsFound records that a part may run files that its program finds by itself.
 func (a *analysis) runsFound(sc *scope, index int, ws []arg) {
 	if index < 0 {
 		return
@@ -76,7 +76,7 @@ func (a *analysis) runsFound(sc *scope, index int, ws []arg) {
 	}
 }
 
-// finds tells whether one of some places is, or may be, of a file that the
+// finds reports whether one of some places is, or may be, that of a file that the
 // program runs.
 func (row *runner) finds(places []place) bool {
 	for _, p := range places {

@@ -7,20 +7,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// evaluators are the builtins of bash that run an argument, or the subscript of a
-// name in one, whatever quotes stand around it. That of printf and of test do so
-// with an option alone, see [evaluates].
+// evaluators lists the builtins of bash that run an argument, or the subscript of
+// a name in one, whatever its quotes. printf and test do so only with an option,
+// see [evaluates].
 var evaluators = []string{
 	"alias", "bind", "compgen", "complete", "declare", "enable", "eval", "export", "fc", "getopts", "let", "local", "mapfile", "read", "readarray",
 	"readonly", "trap", "typeset", "unset", "wait",
 }
 
-// evaluatedNames are variables whose values bash runs by itself, with all that begin
-// with BASH and those whose [effect] is evaluated.
+// evaluatedNames lists variables whose values bash runs by itself, in addition to
+// all that begin with BASH and those whose [effect] is evaluated.
 var evaluatedNames = []string{"ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"}
 
-// evaluates reports whether bash runs a part of what word, an argument of call,
-// holds, if anything can be in the place of stand.
+// evaluates reports whether bash runs a part of word, an argument of call, if
+// stand is replaced by arbitrary text.
 func evaluates(call *syntax.CallExpr, word syntax.Node, stand string) bool {
 	args := builtinCall(call.Args)
 	at := slices.IndexFunc(args, func(w *syntax.Word) bool { return w == word })
@@ -44,7 +44,7 @@ func sources(call *syntax.CallExpr) bool {
 	return len(args) > 0 && slices.Contains([]string{"source", "."}, static(args[0]))
 }
 
-// builtinCall are the words of a call from the name on that follows "builtin" or
+// builtinCall returns the words of a call from the name that follows "builtin" or
 // "command" and their options.
 func builtinCall(args []*syntax.Word) []*syntax.Word {
 	for len(args) > 1 && slices.Contains([]string{"builtin", "command"}, static(args[0])) {
@@ -56,7 +56,7 @@ func builtinCall(args []*syntax.Word) []*syntax.Word {
 	return args
 }
 
-// static is the first of what bash makes of a word; "" if that is not fixed.
+// static returns the first field of a word's expansion; "" if that is not fixed.
 func static(w *syntax.Word) string {
 	if ws := newAnalysis("").words([]*syntax.Word{w}); len(ws) > 0 && ws[0].Static {
 		return ws[0].Text
@@ -64,8 +64,8 @@ func static(w *syntax.Word) string {
 	return ""
 }
 
-// assigners are the names of a program's variables whose values bash computes as
-// soon as they are assigned: those declared with -i or -n.
+// assigners returns the names of a program's variables whose values bash
+// evaluates on assignment: those declared with -i or -n.
 func assigners(file *syntax.File) map[string]bool {
 	names := make(map[string]bool)
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -85,8 +85,8 @@ func assigners(file *syntax.File) map[string]bool {
 	return names
 }
 
-// computes reports whether an argument of a declaration is an option that has values
-// computed, or may be one.
+// computes reports whether an argument of a declaration is, or may be, an option
+// that makes bash evaluate values.
 func computes(a *syntax.Assign) bool {
 	if a.Name != nil || a.Value == nil {
 		return false
@@ -95,7 +95,8 @@ func computes(a *syntax.Assign) bool {
 	return option == "" || option[0] == '-' && strings.ContainsAny(option, "in")
 }
 
-// isEvaluated reports whether bash computes, or runs, what is assigned to a name.
+// isEvaluated reports whether bash evaluates, or runs, the value assigned to a
+// name.
 func isEvaluated(name string, assigns map[string]bool) bool {
 	return assigns[name] || strings.HasPrefix(name, "BASH") || slices.Contains(evaluatedNames, name) || effectOf(name) == evaluated
 }

@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// scan looks over a text before it is walked, for what matters wherever it
-// stands: assignments, functions, arithmetic.
+// scan scans a text before it is walked, for constructs that matter in any
+// position: assignments, functions, arithmetic.
 func (a *analysis) scan(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -75,8 +75,8 @@ func (a *analysis) scan(n syntax.Node) {
 	})
 }
 
-// scanSubscript notes a subscript, which bash evaluates unless the array is
-// associative. In arithmetic it does so with that of an associative one too.
+// scanSubscript records a subscript, which bash evaluates unless the array is
+// associative. In arithmetic it also evaluates that of an associative one.
 func (a *analysis) scanSubscript(array *syntax.Lit, n syntax.Node, arithmetic bool) {
 	behind, ok := 0, false
 	if array != nil {
@@ -89,14 +89,14 @@ func (a *analysis) scanSubscript(array *syntax.Lit, n syntax.Node, arithmetic bo
 	a.scanArithmetic(n)
 }
 
-// scanArithmetic notes an expression that bash evaluates.
+// scanArithmetic records an expression that bash evaluates.
 func (a *analysis) scanArithmetic(n syntax.Node) {
 	a.evaluated(n)
 	a.scanHazard(n)
 }
 
-// scanHazard notes a literal command in an expression that bash evaluates. It
-// expands what is quoted there as well.
+// scanHazard records a literal command in an expression that bash evaluates. It
+// expands quoted text there as well.
 func (a *analysis) scanHazard(n syntax.Node) {
 	a.evaluates = true
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -134,7 +134,8 @@ func (a *analysis) scanAssign(n *syntax.Assign) {
 	}
 }
 
-// scanCall notes what a simple command assigns, and whether it may move.
+// scanCall records the assignments of a simple command, and whether it may change
+// the directory.
 func (a *analysis) scanCall(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
@@ -165,7 +166,7 @@ func (a *analysis) scanCall(c *syntax.CallExpr) {
 	}
 }
 
-// positional notes the positional parameters that set gives: each, and all as
+// positional records the positional parameters that set assigns: each, and all as
 // one text.
 func (a *analysis) positional(words []*syntax.Word) {
 	all := &syntax.Word{}
@@ -217,7 +218,7 @@ func (a *analysis) scanDecl(d *syntax.DeclClause) {
 	a.evaluates = a.evaluates || d.Variant.Value == "nameref"
 }
 
-// scanValue notes values that hold what an evaluation would run, because a
+// scanValue records values with commands that an evaluation would run, because a
 // dollar or backquote in them was quoted, whole or in pieces.
 func (a *analysis) scanValue(w *syntax.Word) {
 	if w == nil {
@@ -233,7 +234,7 @@ func (a *analysis) scanValue(w *syntax.Word) {
 	a.hazard = a.hazard || a.endsDollar && a.beginsParen
 }
 
-// scanWord notes any word with a subscript that holds a command.
+// scanWord records a word with a subscript that contains a command.
 func (a *analysis) scanWord(w *syntax.Word) {
 	a.arrayNames(w)
 	if a.hazard {
@@ -246,8 +247,8 @@ func (a *analysis) scanWord(w *syntax.Word) {
 	}
 }
 
-// quotedTexts are the texts in a piece of a word that its quotes keep bash
-// from expanding.
+// quotedTexts returns the texts in a piece of a word that its quotes protect from
+// expansion.
 func quotedTexts(p syntax.WordPart) []string {
 	switch p := p.(type) {
 	case *syntax.SglQuoted:
@@ -271,7 +272,7 @@ func quotedTexts(p syntax.WordPart) []string {
 	return nil
 }
 
-// subscriptRuns tells whether text, evaluated as an arithmetic expression,
+// subscriptRuns reports whether text, evaluated as an arithmetic expression,
 // could run a command: name[…$(…)…].
 func subscriptRuns(s string) bool {
 	for {
@@ -290,7 +291,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// mayExpand tells whether text that bash expands could run a command.
+// mayExpand reports whether text that bash expands could run a command.
 func mayExpand(s string) bool {
 	return strings.ContainsAny(s, "`") || strings.Contains(s, "$(") || strings.Contains(s, "${") ||
 		strings.Contains(s, "<(") || strings.Contains(s, ">(")
@@ -305,7 +306,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// mayMove tells whether walking a node may leave the directory that it starts in.
+// mayMove reports whether walking a node may change the directory.
 func mayMove(n syntax.Node) bool {
 	found := false
 	syntax.Walk(n, func(n syntax.Node) bool {

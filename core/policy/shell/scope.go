@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// maxDirs bounds the directories that are followed; beyond, they cannot be told.
+// maxDirs is the maximum number of directories that are followed; beyond it they
+// are unknown.
 const maxDirs = 8
 
-// directories are where a command may run. An empty list: it cannot be told; then repo
-// are directories whose repository of git it is in all the same, if there are any.
+// folders are the possible working directories of a command. An empty list means
+// unknown; repo may then contain directories whose git repository it is in.
 type folders struct{ list, repo []string }
 
 func here() folders { return folders{list: []string{"."}} }
 
-// topLevel is the top directory of the repository.
+// topLevel returns the top directory of the repository.
 func (f folders) topLevel() folders { return folders{repo: f.repository()} }
 
-// repository lists directories of which one lies in the repository of git that holds
-// the command's directory; none: it cannot be told.
+// repository returns directories of which one lies in the git repository of the
+// command's directory; none: unknown.
 func (f folders) repository() []string {
 	if f.lost() {
 		return f.repo
@@ -50,7 +51,7 @@ func (f folders) union(g folders) folders {
 	return folders{list: out}
 }
 
-// moved gives where a change to a directory leads.
+// moved returns the result of a change to a directory.
 func (f folders) moved(target string) folders {
 	if strings.HasPrefix(target, "/") || strings.HasPrefix(target, "~") {
 		return folders{list: []string{path.Clean(target)}}
@@ -64,34 +65,34 @@ func (f folders) moved(target string) folders {
 	return out
 }
 
-// scope is where in the line a command stands.
+// scope is the context of a command in the line.
 type scope struct {
-	dirs        folders // where it may run
-	success     folders // where the next command runs if the last one succeeded
+	dirs        folders // its possible working directories
+	success     folders // those of the next command if the last one succeeded
 	parent, own int     // of its parts
 	depth       int     // of command lines in command lines
-	top         bool    // it runs once and in any case
-	guess       bool    // it may not run at all: only what tightens is concluded
-	again       bool    // it may run again, or beside what else the line runs
-	prints      printed // what is written here
-	fed         input   // what commands read that redirect nothing, if the line gives them something
-	bare        bool    // programs get none of the variables that commands begin with
-	foreign     bool    // it is run by another program: the line's functions are not known there
+	top         bool    // it runs exactly once
+	guess       bool    // it may not run at all: only tightening conclusions are drawn
+	again       bool    // it may run again, or concurrently with other parts of the line
+	prints      printed // text written here
+	fed         input   // input of commands without a redirection, if the line provides it
+	bare        bool    // programs do not receive the variables that commands begin with
+	foreign     bool    // another program runs it: the line's functions are unknown there
 }
 
-// inside is a scope whose changes do not leak out.
+// inside returns a scope whose changes do not leak out.
 func (sc *scope) inside() *scope {
 	c := *sc
 	c.top = false
 	return &c
 }
 
-// under is the scope of what a part brings along, from its word own on.
+// under returns the scope of what a part brings, from its word own on.
 func (sc *scope) under(parent, own int) *scope {
 	c := *sc
 	c.parent, c.own, c.top = parent, own, false
 	return &c
 }
 
-// went notes where the line is after a command.
+// went sets the directories after a command.
 func (sc *scope) went(all, success folders) { sc.dirs, sc.success = all, success }

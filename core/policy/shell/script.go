@@ -8,30 +8,32 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxScript is how many bytes a text may have that is read without being judged.
+// maxScript is the maximum size in bytes of a text that is read without being
+// evaluated.
 const maxScript = 64 << 10
 
-// Script is what stands in a text for bash, wherever in it, without regard to what
-// runs when. [Parse] is for judging what a line does.
+// Script contains the words of a text for bash, in any position, without regard
+// to control flow. [Parse] is for evaluating the effects of a line.
 type Script struct {
 	Calls []Call
-	// Values are what the text assigns to variables and has loops go through.
+	// Values are the values that the text assigns to variables and iterates over
+	// in loops.
 	Values []Word
 	Sets   map[string]bool // names of these variables
 }
 
-// Call is a program with its arguments and redirections as they stand in a text. It
-// has no words where a group or a loop is redirected.
+// Call is a program with its arguments and redirections as in a text. It has no
+// words if a group or a loop is redirected.
 type Call struct {
 	Words     []Word
 	Redirects []Redirect // all of them
 }
 
-// Read reads a text for bash. The variables have the given values, except where the
-// text itself may set them, and ~ stands for HOME if that is among them. Where a
-// variable has blanks and stands outside of quotes, Text of its word has the whole,
-// and Candidates are the words that bash makes of it. The error says why the text
-// cannot be read: it is no bash, or beyond 64 KiB or [MaxBrackets].
+// Read parses a text for bash. The variables have the given values, unless the
+// text itself may set them, and ~ stands for HOME if that is among them. If the
+// value of an unquoted variable has blanks, Text of its word is the whole, and
+// Candidates are the words that bash splits it into. The error is the reason why
+// the text cannot be parsed: it is not bash, or beyond 64 KiB or [MaxBrackets].
 func Read(text string, variables map[string]string) (*Script, error) {
 	file, err := parseBounded(text)
 	if err != nil {
@@ -72,9 +74,9 @@ func Read(text string, variables map[string]string) (*Script, error) {
 	return &s, nil
 }
 
-// Bounds says why a text is not read at all, whatever it means to bash, or nil: it is
-// beyond 64 KiB or [MaxBrackets], or holds a NUL byte. The parser calls itself for each
-// bracket, and a process whose stack is full cannot go on.
+// Bounds returns the reason why a text is not parsed at all, or nil: it is beyond
+// 64 KiB or [MaxBrackets], or contains a NUL byte. The parser recurses for each
+// bracket, and a stack overflow would end the process.
 func Bounds(text string) error {
 	brackets := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "[") + strings.Count(text, "`")
 	switch {
@@ -88,7 +90,7 @@ func Bounds(text string) error {
 	return nil
 }
 
-// parseBounded parses a text that is read without being judged.
+// parseBounded parses a text that is read without being evaluated.
 func parseBounded(text string) (*syntax.File, error) {
 	if err := Bounds(text); err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func (r scriptReader) words(list ...*syntax.Word) []Word {
 	for _, w := range list {
 		parts, splits := r.filled(w.Parts, false)
 		for _, read := range r.a.words([]*syntax.Word{{Parts: parts}}) {
-			if read.home { // somebody's of whom nothing is known
+			if read.home { // of an unknown user
 				read.Static = false
 			}
 			if fields := strings.Fields(read.Text); splits && len(fields) > 1 {
@@ -137,8 +139,8 @@ func (r scriptReader) words(list ...*syntax.Word) []Word {
 	return out
 }
 
-// filled puts values in the place of variables that have one, and of ~. splits says
-// that one of them has blanks outside of quotes.
+// filled replaces variables with known values, and ~. splits reports that an
+// unquoted value contains blanks.
 func (r scriptReader) filled(parts []syntax.WordPart, quoted bool) (out []syntax.WordPart, splits bool) {
 	for i, part := range parts {
 		switch p := part.(type) {
@@ -166,7 +168,7 @@ func (r scriptReader) filled(parts []syntax.WordPart, quoted bool) (out []syntax
 	return out, splits
 }
 
-// value is that of a variable, where it is certain.
+// value returns the value of a variable if it is certain.
 func (r scriptReader) value(p *syntax.ParamExp) (string, bool) {
 	if p.Param == nil || r.sets[p.Param.Value] || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil ||
 		p.Names != 0 || p.Flags != nil || p.NestedParam != nil {

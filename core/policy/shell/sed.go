@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sed adds sed with what its script runs and writes.
+// sed adds sed with the commands and outputs of its script.
 func (a *analysis) sed(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
 	inPlace, hasScript, ended, backup := 0, false, false, known("")
@@ -79,7 +79,7 @@ func (a *analysis) sed(sc *scope, ws []arg) int {
 	return index
 }
 
-// followed is the name that a suffix makes of a file's.
+// followed returns a file name with a suffix.
 func (w arg) followed(suffix string) arg {
 	join := func(list []string) []string {
 		out := make([]string, len(list))
@@ -96,7 +96,7 @@ func (w arg) followed(suffix string) arg {
 	return w
 }
 
-// sedLetters reads a word of short options and returns the index of the last
+// sedLetters parses a word of short options and returns the index of the last
 // word that belongs to it.
 func (a *analysis) sedLetters(sc *scope, index, i int, ws []arg, inPlace *int, backup *arg, hasScript *bool, script func(int, arg)) int {
 	w := ws[i]
@@ -153,8 +153,8 @@ func (a *analysis) sedScript(sc *scope, index, own int, w arg) {
 	}
 }
 
-// sedParser looks through a sed script for what leaves it: the e command and
-// flag run, w writes. What it does not understand makes it unsure.
+// sedParser scans a sed script for effects outside of it: the e command and flag
+// run, w writes. Unknown syntax makes it unsure.
 type sedParser struct {
 	s      string
 	i      int
@@ -198,8 +198,8 @@ func (p *sedParser) address() {
 	}
 }
 
-// until moves behind the next delimiter. A bracket expression with one in it
-// is read in different ways.
+// until moves after the next delimiter. A bracket expression with one in it is
+// ambiguous.
 func (p *sedParser) until(delimiter byte) {
 	bracket := false
 	for ; p.i < len(p.s); p.i++ {
@@ -215,7 +215,7 @@ func (p *sedParser) until(delimiter byte) {
 			if strings.HasPrefix(p.s[p.i+1:], "^") {
 				p.i++
 			}
-			if strings.HasPrefix(p.s[p.i+1:], "]") { // the first one is meant as itself
+			if strings.HasPrefix(p.s[p.i+1:], "]") { // the first one is literal
 				p.i++
 			}
 		case c == ']':
@@ -263,7 +263,7 @@ func (p *sedParser) command() {
 		p.files = append(p.files, strings.TrimLeft(p.line(), " \t"))
 	case 's', 'y':
 		p.substitute(c == 's')
-	default: // e, and whatever is not known
+	default: // e, and unknown ones
 		p.unsure = true
 	}
 }
@@ -296,8 +296,8 @@ func (p *sedParser) substitute(flags bool) {
 	}
 }
 
-// replacement moves behind the right side of a substitution, where brackets
-// mean nothing.
+// replacement moves after the right side of a substitution, where brackets have
+// no meaning.
 func (p *sedParser) replacement(delimiter byte) {
 	for ; p.i < len(p.s); p.i++ {
 		switch p.s[p.i] {

@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// shape adds text that has lost its quotes to what a word may be.
+// shape adds unquoted text to the shapes of a word.
 func (c *field) shape(text string) {
 	if c.inHole {
 		return
@@ -12,7 +12,7 @@ func (c *field) shape(text string) {
 	}
 }
 
-// hole adds a piece that is not known, with values that it may have.
+// hole adds an unknown piece, with possible values.
 func (c *field) hole(kind string, values []string) {
 	if c.inHole {
 		return

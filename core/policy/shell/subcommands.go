@@ -2,16 +2,15 @@ package shell
 
 import "strings"
 
-// subcommandPrograms are the programs that [Subcommands] knows.
+// subcommandPrograms lists the programs that [Subcommands] knows.
 const subcommandPrograms = " git go npm pnpm yarn bun deno docker podman nerdctl docker-compose kubectl oc helm cargo rustup pip pip3 uv poetry pipenv pdm rye hatch" +
 	" conda apt apt-get brew dnf yum pacman apk snap flatpak systemctl journalctl launchctl gh glab hg svn jj fossil terraform tofu pulumi aws gcloud az flyctl heroku" +
 	" vercel netlify firebase wrangler bundle gem rails rake mix dotnet nuget composer artisan flutter dart swift buf make just task gradle gradlew mvn bazel nx turbo" +
 	" lerna vagrant multipass ansible nix direnv mise asdf pre-commit golangci-lint buildah skopeo minikube kind k3d argocd flux istioctl openssl ip nmcli tmux" +
 	" screen supervisorctl redis-cli consul vault nomad packer service loginctl timedatectl hostnamectl fettle "
 
-// Subcommands tells whether the first argument of a program that is no option
-// names what it does, as with git: approving one use of it then means that
-// subcommand alone.
+// Subcommands reports whether the first operand of a program is a subcommand, as
+// with git: approving one use of it then covers only that subcommand.
 func Subcommands(program string) bool {
 	return program != "" && !strings.Contains(program, " ") && strings.Contains(subcommandPrograms, " "+program+" ")
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// suspect is a word that does something else than its part says if bash makes
-// a certain text of it.
+// suspect is a word that changes the effect of its part if it expands to certain
+// texts.
 type suspect struct {
 	sc     *scope
 	index  int
@@ -16,15 +16,15 @@ type suspect struct {
 	reason string
 }
 
-// suspects notes a word that bash alone knows, to be judged once the whole line
-// has been walked.
+// suspects records a word that only bash can expand, to be checked once the whole
+// line has been walked.
 func (a *analysis) suspects(sc *scope, index, own int, w arg, bad func(string) bool, reason string) {
 	if !w.Static && (!w.number || w.Pattern) {
 		a.suspected = append(a.suspected, suspect{sc: sc, index: index, own: own, word: w, bad: bad, reason: reason})
 	}
 }
 
-// checkSuspects adds a part for each of them that may hold what is bad.
+// checkSuspects adds a part for each of them that may contain such a text.
 func (a *analysis) checkSuspects() {
 	for _, s := range a.suspected {
 		if slices.ContainsFunc(s.word.values, s.bad) || a.mayHold(factsOf(s.word), s.bad, map[string]bool{}) {
@@ -33,7 +33,7 @@ func (a *analysis) checkSuspects() {
 	}
 }
 
-// mayHold reports whether a value may hold a text that is bad.
+// mayHold reports whether a value may contain a text that bad reports.
 func (a *analysis) mayHold(f facts, bad func(string) bool, seen map[string]bool) bool {
 	if f.unknown || slices.ContainsFunc(f.texts, bad) {
 		return true
@@ -54,11 +54,11 @@ func (a *analysis) mayHold(f facts, bad func(string) bool, seen map[string]bool)
 	return false
 }
 
-// isCutOff tells whether letters behind -n of wget take the host off the names
-// of what is written.
+// isCutOff reports whether letters after -n of wget omit the host in the names of
+// written files.
 func isCutOff(s string) bool { return strings.Contains(s, "H") }
 
-// isCurlFormat tells whether a format of curl is read from a file, or writes
+// isCurlFormat reports whether a format of curl is read from a file, or writes
 // one.
 func isCurlFormat(s string) bool {
 	return strings.HasPrefix(s, "@") || strings.Contains(strings.ToLower(s), "%output{")

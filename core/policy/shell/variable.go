@@ -7,17 +7,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxReferences bounds how many variables are followed from one to the next.
+// maxReferences is the maximum number of variables followed from one to the next.
 const maxReferences = 4
 
-// assign notes that a variable may get the value of a word.
+// assign records that a variable may receive the value of a word.
 func (a *analysis) assign(name string, w *syntax.Word) {
 	if w != nil {
 		a.vars[name] = append(a.vars[name], w)
 	}
 }
 
-// valuesOf gives what the line assigns to a variable, wherever that stands.
+// valuesOf returns the values that the line assigns to a variable anywhere.
 func (a *analysis) valuesOf(name string) []string {
 	words := a.vars[name]
 	given := a.givenTo(name)
@@ -44,7 +44,7 @@ func (a *analysis) valuesOf(name string) []string {
 			out = appendNew(out, v.Text)
 		}
 	}
-	if len(out) > maxCandidates { // options matter more than what else there is
+	if len(out) > maxCandidates { // options matter more than other values
 		options := slices.DeleteFunc(slices.Clone(out), func(v string) bool { return !strings.HasPrefix(v, "-") })
 		out = append(options, out...)[:maxCandidates]
 	}
@@ -60,7 +60,7 @@ func appendNew(list []string, values ...string) []string {
 	return list
 }
 
-// paramValues gives what an expansion may stand for.
+// paramValues returns the possible values of an expansion.
 func (a *analysis) paramValues(p *syntax.ParamExp) []string {
 	if p.Param == nil || p.Length || p.Width || p.Names != 0 || p.Slice != nil || p.Repl != nil {
 		return nil
@@ -96,7 +96,7 @@ func isAlternate(op syntax.ParExpOperator) bool {
 	return op == syntax.AlternateUnset || op == syntax.AlternateUnsetOrNull
 }
 
-// isNumber tells whether an expansion can only be a number.
+// isNumber reports whether an expansion can only be a number.
 func (a *analysis) isNumber(p *syntax.ParamExp) bool {
 	if p.Length {
 		return true
@@ -113,14 +113,14 @@ func (a *analysis) isNumber(p *syntax.ParamExp) bool {
 	return false
 }
 
-// isIFS tells whether an unquoted expansion is only there to separate words.
+// isIFS reports whether an unquoted expansion only separates words.
 func (a *analysis) isIFS(p *syntax.ParamExp) bool {
 	return p.Param != nil && p.Param.Value == "IFS" && !a.splitsElse &&
 		!p.Excl && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil && p.Index == nil
 }
 
-// output gives what a command substitution prints, if that is one echo or
-// printf of static words.
+// output returns the output of a command substitution that is one echo or printf
+// of static words.
 func (a *analysis) output(list []*syntax.Stmt) []string {
 	if len(list) != 1 || a.following >= maxReferences {
 		return nil
@@ -144,7 +144,7 @@ func (a *analysis) output(list []*syntax.Stmt) []string {
 	return nil
 }
 
-// printedText gives what echo or printf prints for static words.
+// printedText returns the output of echo or printf for static words.
 func printedText(ws []arg) (string, bool) {
 	var texts []string
 	for _, w := range ws[1:] {

@@ -9,13 +9,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// PutVariables puts values in the place of each ${NAME} of a line for bash so that no
-// value, as the name of a directory, is ever read as a part of the line. One that means
-// nothing to a shell is put in as it is. Any other stays a variable of the shell, in
-// quotes where it stands outside of them, and used holds it for the environment. In
-// single quotes one with nothing but blanks besides is put in, and one with more stays
-// a name. A line beyond its [Bounds] is not read, and has no quotes put in: err says
-// so, and bash splits the values that used holds at their blanks.
+// PutVariables expands each ${NAME} of a line for bash so that no value, such as
+// the name of a directory, is read as syntax. A value without special characters
+// is inserted literally. Any other stays a variable of the shell, in quotes where
+// it is outside of them, and used contains it for the environment. In single
+// quotes a value whose only special characters are blanks is inserted, and any
+// other stays a name. A line beyond its [Bounds] is not parsed, and receives no
+// quotes: err reports that, and bash splits the values in used at their blanks.
 func PutVariables(text string, values map[string]string) (line string, used map[string]string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
@@ -40,9 +40,9 @@ func PutVariables(text string, values map[string]string) (line string, used map[
 
 func reference(name string) string { return "${" + name + "}" }
 
-// meansItself reports whether a text means itself wherever it stands in a line for a
-// shell, that of a further shell included; others are characters that are taken to
-// do so besides.
+// meansItself reports whether a text is literal in any position of a line for a
+// shell, including that of a nested shell; others are characters that count as
+// literal in addition.
 func meansItself(text, others string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@:"+others, r)
@@ -55,9 +55,9 @@ type edit struct {
 	text     string
 }
 
-// quoteReferences is a line in which references to variables that stand outside of quotes
-// are in quotes, with what follows of a path. A line within its [Bounds] that is no
-// bash stays as it is: bash expands what it finds.
+// quoteReferences returns a line in which unquoted references to variables are
+// quoted, with the rest of their path. A line within its [Bounds] that is not
+// bash stays unchanged: bash expands its references.
 func quoteReferences(text string, values map[string]string) string {
 	file, err := parseBash(text)
 	if err != nil {
@@ -67,7 +67,7 @@ func quoteReferences(text string, values map[string]string) string {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Redirect:
-			return n.Hdoc == nil // in a here-document quotes are nothing special
+			return n.Hdoc == nil // quotes have no meaning in a here-document
 		case *syntax.ArithmExp, *syntax.ArithmCmd:
 			return false
 		case *syntax.SglQuoted:
@@ -88,8 +88,8 @@ func quoteReferences(text string, values map[string]string) string {
 	return text
 }
 
-// outside is how a part of a word that is a reference outside of quotes is put into
-// some.
+// outside returns the edit that quotes a part of a word that is an unquoted
+// reference.
 func outside(text string, part syntax.WordPart, values map[string]string) (edit, bool) {
 	p, ok := part.(*syntax.ParamExp)
 	if !ok || p.Param == nil {
@@ -99,14 +99,14 @@ func outside(text string, part syntax.WordPart, values map[string]string) (edit,
 	if _, known := values[p.Param.Value]; !known || text[from:to] != reference(p.Param.Value) {
 		return edit{}, false
 	}
-	for to < len(text) && meansItself(text[to:to+1], "") { // ASCII, and no part of a longer character
+	for to < len(text) && meansItself(text[to:to+1], "") { // ASCII, and not part of a longer character
 		to++
 	}
 	return edit{from, to, `"` + text[from:to] + `"`}, true
 }
 
-// inSingle puts values into a text in single quotes where they are no more than
-// words there.
+// inSingle inserts values into a text in single quotes if they are only words
+// there.
 func inSingle(text string, q *syntax.SglQuoted, values map[string]string) []edit {
 	var edits []edit
 	for name, value := range values {

@@ -63,14 +63,14 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 	}
 }
 
-// redirectsShell tells whether a statement is exec without a command, whose
-// redirections hold for what follows.
+// redirectsShell reports whether a statement is exec without a command, whose
+// redirections apply to later commands.
 func redirectsShell(s *syntax.Stmt) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	return ok && len(call.Args) > 0 && call.Args[0].Lit() == "exec"
 }
 
-// compound walks everything that is made of other commands.
+// compound walks commands that consist of other commands.
 func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 	switch cmd := cmd.(type) {
 	case *syntax.Block:
@@ -92,7 +92,7 @@ func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 			for _, w := range a.words(it.Items) {
 				a.assigned(sc, it.Name.Value, w)
 			}
-			if !it.InPos.IsValid() || cmd.Select { // the positional parameters, or what is read
+			if !it.InPos.IsValid() || cmd.Select { // the positional parameters, or the input
 				a.named(sc, it.Name.Value)
 			}
 		}
@@ -145,15 +145,15 @@ func (a *analysis) binary(sc *scope, cmd *syntax.BinaryCmd) {
 	}
 }
 
-// timeProgram adds the program of that name where another shell than bash
-// would run it: with an option, time is no keyword there.
+// timeProgram adds the program of that name if a shell other than bash would run
+// it: with an option, time is not a keyword there.
 func (a *analysis) timeProgram(sc *scope, s *syntax.Stmt) {
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
 		a.command(sc, append([]arg{known("time")}, a.words(call.Args)...), input{})
 	}
 }
 
-// leaves tells whether a statement certainly ends the shell.
+// leaves reports whether a statement certainly ends the shell.
 func leaves(s *syntax.Stmt) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	return ok && !s.Background && len(call.Args) > 0 && call.Args[0].Lit() == "exit"
@@ -185,7 +185,7 @@ func (a *analysis) cases(sc *scope, c *syntax.CaseClause) {
 			a.substitutions(sc, p)
 		}
 		branch := sc.inside()
-		if item.Op != syntax.Break { // ;& and ;;& go on with the next one
+		if item.Op != syntax.Break { // ;& and ;;& continue with the next one
 			branch.dirs = end
 		}
 		a.stmts(branch, item.Stmts)
@@ -197,8 +197,8 @@ func (a *analysis) cases(sc *scope, c *syntax.CaseClause) {
 	sc.went(end, end)
 }
 
-// loop walks a body that may run any number of times: where it changes the
-// directory, nobody can tell where each round runs.
+// loop walks a body that may run any number of times: if it changes the
+// directory, that of each iteration is unknown.
 func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
 	if mayMove(cmd) {
 		sc.dirs = folders{}
@@ -209,11 +209,11 @@ func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
 	sc.went(sc.dirs, sc.dirs)
 }
 
-// function walks a body where it is defined, so that calls of it need no
-// further look.
+// function walks a body where it is defined, so that calls of it need not be
+// walked.
 func (a *analysis) function(sc *scope, f *syntax.FuncDecl) {
 	body := sc.inside()
-	body.again, body.fed = true, input{given: true} // whatever its callers read
+	body.again, body.fed = true, input{given: true} // the input of its callers is unknown
 	if a.moves {
 		body.dirs = folders{}
 	}
@@ -239,7 +239,7 @@ func (a *analysis) substitutions(sc *scope, n syntax.Node) {
 			return false
 		case *syntax.ProcSubst:
 			at := sc.inside()
-			if n.Op == syntax.CmdOut { // what is written to the file
+			if n.Op == syntax.CmdOut { // the input of the command
 				at.fed = input{given: true}
 			}
 			a.stmts(at, n.Stmts)
@@ -270,9 +270,9 @@ func (a *analysis) substitutions(sc *scope, n syntax.Node) {
 	})
 }
 
-// quotesInQuotes asks about single quotes in an expansion that itself is in
-// double quotes or in a here-document: bash takes most of them for plain
-// characters, the parser takes them for quotes.
+// quotesInQuotes asks about single quotes in an expansion that is itself in
+// double quotes or in a here-document: bash reads most of them as plain
+// characters, the parser as quotes.
 func (a *analysis) quotesInQuotes(sc *scope, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {

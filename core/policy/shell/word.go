@@ -8,36 +8,36 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what is resolved; beyond them a word is not static.
+// Limits of resolution; beyond them a word is not static.
 const (
-	maxBraceWords = 64 // that one word may stand for
+	maxBraceWords = 64 // expansions of one word
 	maxCandidates = 16 // values of one word
 )
 
-// arg is a word with what only the analysis needs to know.
+// arg is a word with additional data of the analysis.
 type arg struct {
 	Word
-	template string   // its value, with whatever is dynamic as written, numbers as 0
-	head     string   // what its value begins with, for certain
-	values   []string // what it may expand to, before bash splits it
-	splits   bool     // not quoted: it may be no word, one or several
-	number   bool     // all that is dynamic in it is a number
-	quoted   bool     // some of it is quoted, so that it is a word even if empty
-	filled   bool     // a program fills something in for its placeholder; all else is static
-	facts    *facts   // what is known of the value of a word that is not static; nil: nothing
+	template string   // its value, with dynamic pieces as written, numbers as 0
+	head     string   // its certain prefix
+	values   []string // its possible expansions, before bash splits them
+	splits   bool     // not quoted: it may expand to no word, one or several
+	number   bool     // all its dynamic pieces are numbers
+	quoted   bool     // part of it is quoted, so that it is a word even if empty
+	filled   bool     // a program replaces a placeholder in it; all else is static
+	facts    *facts   // the known facts of a word that is not static; nil: none
 }
 
-// known makes a static word.
+// known returns a static word.
 func known(text string) arg {
 	return arg{Word: Word{Text: text, Static: true}, template: text, head: text}
 }
 
-// dynamic makes a word that cannot be told.
+// dynamic returns an unknown word.
 func dynamic(text string) arg {
 	return arg{Word: Word{Text: text}, template: text}
 }
 
-// is tells whether a word is certainly one of the given.
+// is reports whether a word is certainly one of the given.
 func (w arg) is(texts ...string) bool {
 	if w.Static {
 		for _, t := range texts {
@@ -49,7 +49,7 @@ func (w arg) is(texts ...string) bool {
 	return false
 }
 
-// text is a word for people.
+// text returns a word for display.
 func (w arg) text() string {
 	return wordText(w.Word)
 }
@@ -95,8 +95,8 @@ func (a *analysis) words(list []*syntax.Word) []arg {
 	return out
 }
 
-// value resolves a word where bash neither splits it nor looks for files: an
-// assigned value, the text of a here-string.
+// value resolves a word that bash neither splits nor globs: an assigned value,
+// the text of a here-string.
 func (a *analysis) value(w *syntax.Word) arg {
 	if w == nil {
 		return known("")
@@ -107,7 +107,8 @@ func (a *analysis) value(w *syntax.Word) arg {
 	return f.done()[0]
 }
 
-// one resolves a word that must be one, as the target of a redirection.
+// one resolves a word that must be a single one, such as the target of a
+// redirection.
 func (a *analysis) one(w *syntax.Word) arg {
 	ws := a.words([]*syntax.Word{w})
 	if len(ws) == 1 {
@@ -122,16 +123,16 @@ func (a *analysis) cannotTell(w *syntax.Word) arg {
 	return d
 }
 
-// fields builds the words that one word of the source becomes.
+// fields builds the words to which one word of the source expands.
 type fields struct {
 	a     *analysis
-	split bool // words are split and files looked for
+	split bool // words are split and globbed
 	facts *facts
 	out   []arg
 	cur   field
 }
 
-// field is a word that is being built.
+// field is a word under construction.
 type field struct {
 	template strings.Builder
 	pattern  strings.Builder // as template, with quoted pattern characters escaped
@@ -147,7 +148,7 @@ type field struct {
 	home     bool // it begins with a ~ that bash replaces
 	glob     bool
 	bracket  bool // an unquoted [ is open
-	inHole   bool // so it is in the last of shapes
+	inHole   bool // likewise in the last of shapes
 }
 
 func (f *fields) word(w *syntax.Word) {
@@ -166,8 +167,8 @@ func (f *fields) word(w *syntax.Word) {
 	}
 }
 
-// place takes the first piece of a word if it begins with ~+, ~- or a ~ with a number:
-// bash replaces these by PWD, OLDPWD and directories that have been pushed.
+// place processes the first piece of a word if it begins with ~+, ~- or a ~ with
+// a number: bash replaces these by PWD, OLDPWD and pushed directories.
 func (f *fields) place(w *syntax.Word, text string) bool {
 	name, rest, slash := strings.Cut(text, "/")
 	if len(name) < 2 || !strings.Contains("+-0123456789", name[1:2]) {
@@ -185,7 +186,7 @@ func (f *fields) place(w *syntax.Word, text string) bool {
 	return true
 }
 
-// isExpanded tells whether a piece is not static.
+// isExpanded reports whether a piece is not static.
 func isExpanded(p syntax.WordPart) bool {
 	switch p := p.(type) {
 	case *syntax.Lit, *syntax.SglQuoted:
@@ -196,8 +197,8 @@ func isExpanded(p syntax.WordPart) bool {
 	return true
 }
 
-// beginsHome tells whether bash replaces the ~ that a text begins with: none
-// of what belongs to it may be quoted.
+// beginsHome reports whether bash replaces the ~ at the beginning of a text: none
+// of its characters may be quoted.
 func beginsHome(s string, whole bool) bool {
 	name, _, slash := strings.Cut(s, "/")
 	return strings.HasPrefix(s, "~") && (slash || whole) && !strings.Contains(name, `\`)
@@ -237,7 +238,7 @@ func (f *fields) part(p syntax.WordPart) {
 	}
 }
 
-// quotedParts takes the inside of double quotes.
+// quotedParts processes the inside of double quotes.
 func (f *fields) quotedParts(q *syntax.DblQuoted) {
 	f.cur.raw.WriteByte('"')
 	for _, p := range q.Parts {
@@ -253,7 +254,7 @@ func (f *fields) quotedParts(q *syntax.DblQuoted) {
 	f.cur.raw.WriteByte('"')
 }
 
-// lit takes unquoted text.
+// lit processes unquoted text.
 func (f *fields) lit(s string) {
 	if !strings.ContainsAny(s, `\*?[]`) {
 		f.static(s, s)
@@ -289,7 +290,7 @@ func (f *fields) lit(s string) {
 	f.append(text.String(), pattern.String(), s)
 }
 
-// static takes text that has lost its quotes.
+// static processes text whose quotes were removed.
 func (f *fields) static(text, raw string) {
 	f.cur.shape(text)
 	f.append(text, escapePattern(text), raw)
@@ -308,7 +309,7 @@ func (f *fields) append(text, pattern, raw string) {
 	}
 }
 
-// dyn takes a piece that is known to bash alone.
+// dyn processes a piece that only bash can expand.
 func (f *fields) dyn(raw string, values []string, quoted, number bool) {
 	c := &f.cur
 	if f.a.splitsElse && f.split && !quoted {
@@ -324,7 +325,7 @@ func (f *fields) dyn(raw string, values []string, quoted, number bool) {
 	}
 	c.hole(kind, values)
 	if number {
-		c.template.WriteByte('0') // as good as any other
+		c.template.WriteByte('0') // any digit will do
 	} else {
 		c.template.WriteString(raw)
 	}
@@ -363,7 +364,7 @@ func (f *fields) param(p *syntax.ParamExp, quoted bool) {
 	f.dyn(f.a.written(p), f.a.paramValues(p), quoted, f.a.isNumber(p))
 }
 
-// manyWords tells whether an expansion is several words even when quoted.
+// manyWords reports whether an expansion is several words even when quoted.
 func manyWords(p *syntax.ParamExp) bool {
 	if p.Param != nil && p.Param.Value == "@" || p.Names != 0 {
 		return true
@@ -372,7 +373,7 @@ func manyWords(p *syntax.ParamExp) bool {
 	return ok && w.Lit() == "@"
 }
 
-// joinsFields tells whether an expansion is several values, joined by the first
+// joinsFields reports whether an expansion is several values, joined by the first
 // character of IFS.
 func joinsFields(p *syntax.ParamExp) bool {
 	w, ok := p.Index.(*syntax.Word)
@@ -452,7 +453,7 @@ func escapePattern(s string) string {
 	return b.String()
 }
 
-// unescapeDouble removes the escapes that hold inside of double quotes.
+// unescapeDouble removes the escapes that apply inside of double quotes.
 func unescapeDouble(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

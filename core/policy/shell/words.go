@@ -8,9 +8,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Words splits a line into a program and its arguments as bash would, for a program
-// that is started without a shell. Each word is literal text, quoted or not; there is
-// at least one. The error says what of the line needs a shell, as a clause.
+// Words splits a line into a program and its arguments as bash would, for a
+// program that is started without a shell. Each word is literal text, quoted or
+// not; there is at least one. The error names the construct that requires a
+// shell, as a clause.
 func Words(line string) ([]string, error) {
 	if strings.ContainsAny(strings.TrimSpace(line), "\n\r\x00") {
 		return nil, errors.New("it is more than one line")
@@ -50,7 +51,7 @@ func literal(line string, w *syntax.Word) (string, error) {
 	return "", fmt.Errorf("no shell runs it, which would expand %q; quote it where it is meant as it is", expanded(w))
 }
 
-// dynamicPart returns the first part that is not literal text, or is so by $'…' alone.
+// dynamicPart returns the first part that is not literal text, or only by $'…'.
 func dynamicPart(parts []syntax.WordPart) syntax.WordPart {
 	for _, part := range parts {
 		switch p := part.(type) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// unclearCommand is why the command of a wrapper is not known.
+// unclearCommand is the reason for the unknown command of a wrapper.
 const unclearCommand = "which of the words are the command that it runs cannot be told"
 
-// wrapped adds a program that runs another one, with what it runs.
+// wrapped adds a program that runs another one, with its command.
 func (a *analysis) wrapped(sc *scope, row *wrapper, ws []arg, in input) int {
 	index := a.add(sc, Part{Kind: Command, Words: publicWords(ws), Wraps: row.transient})
 	start := 1
@@ -29,12 +29,12 @@ func (a *analysis) wrapped(sc *scope, row *wrapper, ws []arg, in input) int {
 	return index
 }
 
-// subcommandEnd is the index behind the words that make the program a wrapper;
-// 0 if they are not there.
+// subcommandEnd returns the index after the words that make the program a
+// wrapper; 0 if they are missing.
 func (row *wrapper) subcommandEnd(ws []arg) int {
 	i := 1
 	for w := range strings.FieldsSeq(row.subwords) {
-		option := false // the word before may take this one as its value
+		option := false // the previous word may take this one as its value
 		for ; ; i++ {
 			switch {
 			case i == len(ws):
@@ -56,19 +56,19 @@ func (row *wrapper) subcommandEnd(ws []arg) int {
 	return i
 }
 
-// reader reads the arguments of a wrapper up to its command.
+// reader parses the arguments of a wrapper up to its command.
 type reader struct {
 	a     *analysis
-	sc    *scope // of what the wrapper runs
+	sc    *scope // of the wrapper's command
 	row   *wrapper
 	index int
 	ws    []arg
 	at    int // the next word
 	in    input
 
-	placeholder string // that is replaced in the command; "" for none
-	ended       bool   // what it runs has been added, or nobody can tell
-	gaveText    bool   // an option held a command line
+	placeholder string // text that is replaced in the command; "" for none
+	ended       bool   // the command has been added, or is unknown
+	gaveText    bool   // an option contained a command line
 }
 
 func (r *reader) read() {
@@ -108,7 +108,7 @@ func (r *reader) read() {
 
 func (row *wrapper) is(name string) bool { return strings.HasPrefix(row.names+" ", name+" ") }
 
-// assigns tells whether a word is NAME=value, whatever its value.
+// assigns reports whether a word is NAME=value, whatever its value.
 func assigns(w arg) bool {
 	name, _, ok := strings.Cut(w.head, "=")
 	return ok && name != "" && !strings.ContainsAny(name, "/ ")
@@ -131,11 +131,11 @@ func (r *reader) assignment(w arg) {
 	r.at++
 }
 
-// unclear ends the reading: the command cannot be told.
+// unclear ends the parsing: the command is unknown.
 func (r *reader) unclear(w arg) {
 	r.ended = true
 	r.a.runs(r.sc, r.index, r.at, joinText(r.ws[r.at:]), unclearCommand)
-	// It may well be one of the words that follow.
+	// It may be one of the following words.
 	for i := r.at; i < len(r.ws) && i < r.at+4; i++ {
 		if r.ws[i].Static && !strings.HasPrefix(r.ws[i].Text, "-") && i > r.at {
 			at := r.sc.under(r.index, i)
@@ -145,7 +145,7 @@ func (r *reader) unclear(w arg) {
 	}
 }
 
-// option reads one word of options, with the word that is its value.
+// option parses one word of options, with the word that is its value.
 func (r *reader) option(w arg) {
 	if !w.Static && w.splits && !w.number {
 		r.unclear(w)
@@ -254,8 +254,7 @@ func letterOf(short string, c byte) (valueKind, bool) {
 	return noValue, true
 }
 
-// longOf finds a long option by its name or the beginning of it, if that is
-// the beginning of one only.
+// longOf finds a long option by its name or an unambiguous abbreviation.
 func longOf(long, name string) (string, bool) {
 	found := ""
 	for spec := range strings.FieldsSeq(long) {
@@ -273,7 +272,7 @@ func longOf(long, name string) (string, bool) {
 	return found, found != ""
 }
 
-// took acts on an option that was read.
+// took applies a parsed option.
 func (r *reader) took(name string, value arg, own int) {
 	has := func(list string) bool { return slices.Contains(strings.Fields(list), name) }
 	switch {
@@ -313,7 +312,7 @@ func movedTo(dirs folders, to arg) folders {
 	return dirs.moved(to.Text)
 }
 
-// special are options that need a look of their own.
+// special handles options with effects of their own.
 func (r *reader) special(name string, value arg, own int) {
 	switch {
 	case r.row.is("ssh") && name == "o":
@@ -324,7 +323,7 @@ func (r *reader) special(name string, value arg, own int) {
 	}
 }
 
-// split puts the words that env -S makes of a text in the place of it.
+// split replaces a text by the words that env -S makes of it.
 func (r *reader) split(value arg, own int) {
 	words, ok := splitString(value.Text)
 	if !value.Static || !ok {
@@ -342,8 +341,8 @@ func (r *reader) split(value arg, own int) {
 	r.a.child(r.sc, r.index, own, rest, r.in)
 }
 
-// splitString splits as env -S does, which is no shell: it takes everything but blanks,
-// quotes and comments as it is. It reports false for what env expands.
+// splitString splits as env -S does, which is not a shell: everything but blanks,
+// quotes and comments is literal. It reports false for text that env expands.
 func splitString(s string) ([]string, bool) {
 	if strings.ContainsAny(s, "\\$") {
 		return nil, false
@@ -386,7 +385,7 @@ func (r *reader) command() {
 	if r.row.remote {
 		r.sc.dirs = folders{}
 	}
-	r.sc.bare = r.sc.bare || r.row.shell // they set the environment anew
+	r.sc.bare = r.sc.bare || r.row.shell // they reset the environment
 	switch {
 	case r.row.is("xargs"):
 		in = input{given: true}
@@ -424,7 +423,7 @@ func (r *reader) command() {
 	case r.row.is("flock") && rest[0].is("-c", "--command") && len(rest) > 1:
 		r.a.script(r.sc, r.index, r.at, rest[1])
 		return
-	case r.row.is("script"): // its word is a file that it writes
+	case r.row.is("script"): // its word is an output file
 		for i, w := range rest {
 			if strings.HasPrefix(w.head, "-") {
 				r.at += i
@@ -444,7 +443,7 @@ func (r *reader) command() {
 	r.a.child(r.sc, r.index, r.at, rest, in)
 }
 
-// rest reads options that stand behind operands.
+// rest parses options after operands.
 func (r *reader) rest() {
 	for r.at < len(r.ws) {
 		w := r.ws[r.at]
@@ -454,13 +453,13 @@ func (r *reader) rest() {
 			continue
 		}
 		before := r.at
-		if r.option(w); r.at == before { // it is not understood
+		if r.option(w); r.at == before { // it is unknown
 			return
 		}
 	}
 }
 
-// nothing is a wrapper without a command.
+// nothing processes a wrapper without a command.
 func (r *reader) nothing() {
 	switch {
 	case r.row.is("xargs"):

@@ -5,37 +5,36 @@ import (
 	"sync"
 )
 
-// wrapper says how a program that runs another one reads its arguments. To
-// add a program is to add a row.
+// wrapper describes how a program that runs another one parses its arguments. To
+// add a program, add a row.
 type wrapper struct {
 	names string // separated by blanks
 
-	// short are the letters of its options: one that takes a value has a ':'
-	// behind it, one whose value must be attached has "::".
+	// short contains the letters of its options: one with a value is followed by
+	// ':', one whose value must be attached by "::".
 	short string
-	// long are its long options, without dashes: one that takes a value has a
-	// '=' behind it, one whose value must be attached has "[=]".
+	// long contains its long options, without dashes: one with a value is
+	// followed by '=', one whose value must be attached by "[=]".
 	long string
 	// single marks programs whose long options have one dash, as with go.
 	single bool
 
-	operands  int    // words before the command, as timeout's duration
-	subwords  string // words that must stand before the options, as in "docker run"
-	assigns   bool   // NAME=value may stand before the command
-	transient bool   // it only runs the command, with the same rights, here
+	operands  int    // words before the command, such as timeout's duration
+	subwords  string // words required before the options, as in "docker run"
+	assigns   bool   // NAME=value may precede the command
+	transient bool   // it only runs the command, with the same permissions, here
 	joins     bool   // a shell reads its words, joined by blanks
 	texts     string // options, as in short and long, whose value a shell reads
 	programs  string // options whose value is the program that it runs in place of its own
-	unclear   string // options that change what is run in ways that are not followed
-	writes    string // options whose value is a file that it writes
-	moves     string // options whose value is the directory that the command runs in
+	unclear   string // options that change the command in ways that are not followed
+	writes    string // options whose value is an output file
+	moves     string // options whose value is the command's working directory
 	shell     bool   // without a command it runs a shell
-	remote    bool   // the command runs in another place
+	remote    bool   // the command runs on another machine
 }
 
-// wrappers are the programs that run others. What is said of each is what the
-// common versions of it do; an option that is not listed makes its command
-// unknown.
+// wrappers lists the programs that run others, in the behaviour of their common
+// versions; an unlisted option makes the command unknown.
 var wrappers = []wrapper{
 	{names: "nohup setsid", short: "cfwhV", long: "ctty fork wait help version", transient: true},
 	{names: "nice", short: "n:0123456789", long: "adjustment= help version", transient: true},
@@ -137,7 +136,7 @@ var wrappers = []wrapper{
 	{names: "ip", subwords: "netns exec", operands: 1, remote: true},
 }
 
-// rowsOf gives the rows for a program. The table is read once.
+// rowsOf returns the rows for a program. The table is parsed once.
 var rowsOf = sync.OnceValue(func() map[string][]*wrapper {
 	rows := map[string][]*wrapper{}
 	for _, row := range wrappers {

@@ -2,10 +2,10 @@ package shell
 
 import "strings"
 
-// xargsOption acts on an option of xargs.
+// xargsOption applies an option of xargs.
 func (r *reader) xargsOption(name string, value arg) {
 	switch name {
-	case "process-slot-var": // it gets a small number
+	case "process-slot-var": // its value is a small number
 		slot := dynamic("0")
 		slot.number = true
 		if !value.Static {
@@ -24,7 +24,7 @@ func (r *reader) xargsOption(name string, value arg) {
 	}
 }
 
-// replaced marks the words that hold a placeholder as not static.
+// replaced marks the words that contain a placeholder as not static.
 func replaced(ws []arg, placeholder string) []arg {
 	for i, w := range ws {
 		if placeholder == "" || strings.Contains(w.template, placeholder) {
