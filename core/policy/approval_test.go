@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// approved puts in force what an approval of a call is remembered as.
+// approved adds the rules that remember the approval of a call.
 func approved(t testing.TB, e *policy.Engine, c policy.Call, s policy.Scope) {
 	t.Helper()
 	rules, err := e.Narrow(c, s)
@@ -22,9 +22,9 @@ func approved(t testing.TB, e *policy.Engine, c policy.Call, s policy.Scope) {
 	require.Equal(t, policy.Allow, e.Decide(c).Decision)
 }
 
-// AR-27: an approval stands in front of nothing that somebody wrote: what
-// denies holds, and what asks about less than was approved does. What asks
-// about more is what was answered.
+// AR-27: an approval overrides no written rule: one that denies applies, and so
+// does one that asks about less than was approved. One that asks about more is
+// answered.
 func TestApprovalBelowWrittenRules(t *testing.T) {
 	const allow, ask, deny = policy.Allow, policy.AskUser, policy.Deny
 	rule := func(v policy.Verdict, priority int, tool, pattern string) policy.Rule {
@@ -87,7 +87,8 @@ func TestApprovalBelowWrittenRules(t *testing.T) {
 	c.Subagent = "reviewer"
 	require.Equal(t, ask, engine(t, remembered("git push"), asSubagent).Decide(c).Decision)
 
-	// A rule that covers what a command brings along is an approval there too.
+	// A rule that covers a command brought by another one is an approval there
+	// too.
 	line := "find . -name x -delete"
 	found := rule(allow, policy.AlwaysAllowPriority, "run_shell_command", `\x00"command":"find \. -name x -delete"\x00`)
 	found.Approval = true

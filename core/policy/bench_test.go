@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// manyRules makes rules of every sort, none of them about write_file or about
-// git status, and at the end a few that are.
+// manyRules returns rules of every kind, none of them about write_file or about
+// git status, and a few that are at the end.
 func manyRules(n int) []policy.Rule {
 	verdicts := []policy.Verdict{policy.Allow, policy.Deny, policy.AskUser}
 	rules := make([]policy.Rule, 0, n)

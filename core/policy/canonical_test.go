@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-26: the string that an argsPattern is searched in. ␀ stands for NUL.
+// AR-26: the string in which an argsPattern is searched. ␀ stands for NUL.
 func TestCanonicalArgs(t *testing.T) {
 	for params, want := range map[string]string{
 		``:                                      `{}`,
@@ -36,9 +36,9 @@ func TestCanonicalArgs(t *testing.T) {
 	}
 }
 
-// FuzzCanonicalArgs: whatever the values are, NUL bytes only bound the pairs of
-// the top level, so that a pattern anchored on them cannot be met from inside
-// of a value; and the text means what the arguments mean.
+// FuzzCanonicalArgs: whatever the values are, NUL bytes only delimit the pairs of
+// the top level, so that a pattern anchored on them cannot match inside of a
+// value; and the text has the same meaning as the arguments.
 func FuzzCanonicalArgs(f *testing.F) {
 	f.Add("key", "value\x00\"x\":\"y\"\x00", 1.5)
 	f.Add("file_path", `","file_path":"/etc/passwd`, 0.0)
@@ -58,8 +58,8 @@ func FuzzCanonicalArgs(f *testing.F) {
 	})
 }
 
-// A regular expression that takes other engines forever is refused at load, and
-// would take no time here: RE2 is linear in the text.
+// A regular expression that exhausts other engines is refused on loading; RE2
+// would be linear in the text.
 func TestExplosivePattern(t *testing.T) {
 	rule := policy.Rule{Tools: []string{"x"}, Decision: policy.Deny, ArgsPattern: `(a+)+$`, Tier: policy.TierUser}
 	require.ErrorContains(t, rule.Validate(), "repeats a group")

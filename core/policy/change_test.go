@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-32: what an extension brought goes with it, in one step.
+// AR-32: the rules of an extension are removed with it, atomically.
 func TestChange(t *testing.T) {
 	denied := policy.Rule{Name: "of an extension", Tools: []string{"x"}, Decision: policy.Deny, Tier: policy.TierExtension, Source: "extension e: p.toml", Line: 1}
 	alike := denied

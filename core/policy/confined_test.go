@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// confinedBy is the call of a command that something confines.
+// confinedBy returns the call of a confined command.
 func confinedBy(t testing.TB, kind, line string) policy.Call {
 	t.Helper()
 	c := command(t, line, policy.ModeDefault)
@@ -18,13 +18,13 @@ func confinedBy(t testing.TB, kind, line string) policy.Call {
 	return c
 }
 
-// onlyIf is a rule about commands that are confined, or about the others.
+// onlyIf returns a rule about confined commands, or about the others.
 func onlyIf(confined bool, v policy.Verdict, tools ...string) policy.Rule {
 	return policy.Rule{Tools: tools, Confined: &confined, Decision: v, Priority: 100, Tier: policy.TierUser}
 }
 
-// AR-26: a rule can require that a command runs confined, and the decision says
-// what confines it.
+// AR-26: a rule can require that a command runs confined, and the decision names
+// the confinement.
 func TestConfined(t *testing.T) {
 	const allow, deny, ask = policy.Allow, policy.Deny, policy.AskUser
 	const shell, input, write = "run_shell_command", "write_background_input", "write_file"
@@ -58,12 +58,12 @@ func TestConfined(t *testing.T) {
 		})
 	}
 
-	// In plan mode too, where the decision is made anew.
+	// In plan mode too, where the decision is computed separately.
 	c := confinedBy(t, "landlock", "make")
 	c.Mode = policy.ModePlan
 	require.Equal(t, "landlock", engine(t).Decide(c).Confined)
 
-	// The JSON form has it only where there is something to say.
+	// The JSON form contains it only if it is set.
 	data, err := json.Marshal(engine(t).Decide(confinedBy(t, "landlock", "make")))
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"confined":"landlock"`)
@@ -72,8 +72,8 @@ func TestConfined(t *testing.T) {
 	require.NotContains(t, string(data), "confined")
 }
 
-// AR-26, AR-27: a rule about what is not confined covers a protected path as the same
-// rule without that condition; one about what is confined does not.
+// AR-26, AR-27: a rule about unconfined commands covers a protected path like the
+// same rule without that condition; one about confined commands does not.
 func TestConfinedAndProtectedPaths(t *testing.T) {
 	const write = "write_file"
 	hook := called(t, write, `{"file_path":".git/hooks/pre-commit","content":"x"}`)
@@ -127,7 +127,7 @@ func TestConfinedExplained(t *testing.T) {
 	require.Equal(t, "deny run_shell_command in yolo if not confined where nobody can be asked", other.String())
 }
 
-// A safety checker can be due for commands that nothing confines alone.
+// A safety checker can apply to unconfined commands only.
 func TestConfinedChecker(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
 		Rules: []policy.Rule{allowTool("run_shell_command", "write_file")},
@@ -142,8 +142,8 @@ func TestConfinedChecker(t *testing.T) {
 	require.Empty(t, e.Decide(confinedBy(t, "landlock", "ls > out")).Checkers)
 }
 
-// AR-26: the condition goes with tools that may be confined; elsewhere it would
-// hold never or always.
+// AR-26: the condition is valid for tools that may be confined; for others it
+// would never be met, or always.
 func TestConfinedValidate(t *testing.T) {
 	for name, r := range map[string]policy.Rule{
 		"a file tool":  onlyIf(true, policy.Deny, "read_file"),
@@ -164,8 +164,8 @@ func TestConfinedValidate(t *testing.T) {
 	require.NoError(t, onlyIf(false, policy.Deny, "run_shell_command", "ShellTool", "write_background_input", "write_file").Validate())
 }
 
-// AR-27: what was approved of a confined command is not allowed of others, and
-// neither is what it writes.
+// AR-27: the approval of a confined command, and of its outputs, does not extend
+// to unconfined ones.
 func TestNarrowConfined(t *testing.T) {
 	for name, tt := range map[string]struct {
 		call  policy.Call
@@ -199,14 +199,14 @@ func TestNarrowConfined(t *testing.T) {
 			}
 		})
 	}
-	// The file was approved as one that a confined command writes.
+	// The file was approved as an output of a confined command.
 	e := engine(t)
 	rules, err := e.Narrow(confinedBy(t, "landlock", "git fetch > log"), policy.ScopeSession)
 	require.NoError(t, err)
 	require.NoError(t, e.Add(rules...))
 	require.Equal(t, policy.AskUser, e.Decide(called(t, "write_file", `{"file_path":"log"}`)).Decision)
 
-	// What was approved of any command holds for confined ones too.
+	// The approval of any command applies to confined ones too.
 	e = engine(t)
 	rules, err = e.Narrow(command(t, "git fetch", policy.ModeDefault), policy.ScopeSession)
 	require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestNarrowConfined(t *testing.T) {
 	require.Equal(t, policy.Allow, e.Decide(confinedBy(t, "landlock", "git fetch")).Decision)
 }
 
-// An approval answers a rule that asks about all that is not confined.
+// An approval answers a rule that asks about all unconfined commands.
 func TestNarrowBesideConfined(t *testing.T) {
 	e := engine(t, onlyIf(false, policy.AskUser, "run_shell_command"), onlyIf(true, policy.Allow, "run_shell_command"))
 	c := command(t, "git push", policy.ModeDefault)
@@ -226,8 +226,8 @@ func TestNarrowBesideConfined(t *testing.T) {
 	require.Equal(t, policy.AskUser, e.Decide(command(t, "git pull", policy.ModeDefault)).Decision)
 }
 
-// AR-26: a rule that allows what is confined covers no command that could write what
-// decides on later runs; one that remembers an approval does.
+// AR-26: a rule that allows confined commands does not cover one that could write
+// protected paths; one that remembers an approval does.
 func TestConfinedOpen(t *testing.T) {
 	const allow, ask = policy.Allow, policy.AskUser
 	prefix := onlyIf(true, allow, "run_shell_command")

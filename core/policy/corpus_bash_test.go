@@ -22,23 +22,24 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// These programs run as they are in a box, where the machine has them: they
-// only compute, look, or run others.
+// These programs run unchanged in a box, if the machine has them: they only
+// compute, read, or run others.
 const realTools = "awk base64 basename bash cat chrt comm cut date diff dirname env find flock grep head ionice join " +
 	"jq ls mkdir mktemp nice nl nohup od paste perl rev script sed seq setsid sh sha256sum sort split stat stdbuf tac tail tar " +
 	"taskset tee timeout touch tr true uname uniq wc xargs xxd"
 
-// These only leave a note that they were run, guarded ones among them.
+// These are stubs that record that they were run, guarded ones among them.
 const stubTools = "rm rmdir shred dd mkfs shutdown reboot killall chmod chown curl wget nc scp sudo doas su ssh git docker kubectl " +
 	"terraform gh npm npx pip go gofmt make node python3 pytest ruff mypy rg fd tree yq column df du file golangci-lint " +
 	"staticcheck ps pgrep sleep watch parallel busybox strace gdb chroot unshare systemd-run runuser xvfb-run entr vim less man ed"
 
-// box is a place of its own to run lines in: a directory w with a few files,
-// beside it directories home and outside, and a directory bin that is the whole PATH.
+// box is an isolated environment for running lines: a directory w with a few
+// files, directories home and outside next to it, and a directory bin that is the
+// whole PATH.
 type box struct {
 	top, bash string
-	within    time.Duration     // of a run; then it is ended
-	files     map[string]string // more files in w
+	within    time.Duration     // of a run, which is then ended
+	files     map[string]string // additional files in w
 }
 
 func newBox(t *testing.T) *box {
@@ -72,7 +73,7 @@ func (b *box) at(elements ...string) string {
 	return filepath.Join(append([]string{b.top}, elements...)...)
 }
 
-// fill makes the directories as a line finds them.
+// fill creates the directories in their initial state.
 func (b *box) fill(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{"w/sub", "home", "outside"} {
@@ -94,9 +95,9 @@ func (b *box) fill(t *testing.T) {
 	require.NoError(t, os.Symlink("../outside/linked.txt", b.at("w", "linked.txt")))
 }
 
-// run lets bash run a line, as nobody if the test is run by root, and returns
-// the argument lists of the stubs that ran, and whether something outside the
-// workspace was written.
+// run lets bash run a line, as an unprivileged user if the test is run by root,
+// and returns the argument lists of the stubs that ran, and whether something
+// outside the workspace was written.
 func (b *box) run(t *testing.T, line string) (stubs [][]string, outside bool) {
 	t.Helper()
 	b.fill(t)
@@ -113,8 +114,8 @@ func (b *box) run(t *testing.T, line string) (stubs [][]string, outside bool) {
 	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	// Its output is a pipe, so that waiting ends when the last that could
-	// still write to it is gone, background commands too.
+	// Its output is a pipe, so that waiting ends when the last process that could
+	// still write to it has ended, including background commands.
 	_, err := cmd.CombinedOutput()
 	if errors.Is(err, os.ErrPermission) {
 		t.Skip("bash cannot be run by another user")
@@ -137,7 +138,7 @@ func (b *box) run(t *testing.T, line string) (stubs [][]string, outside bool) {
 	return stubs, outside
 }
 
-// guarded tells whether testdata/policy.toml denies or asks about a command
+// guarded reports whether testdata/policy.toml denies or asks about a command
 // that bash has run.
 func guarded(argv []string) bool {
 	program, args := argv[0], argv[1:]
@@ -163,12 +164,12 @@ func guarded(argv []string) bool {
 		"docker kubectl terraform ssh gh"), program)
 }
 
-// A line for which bash really runs something that a rule denies or asks
-// about is allowed in no mode, and one that writes outside the workspace only
-// in yolo mode. What the corpus says that bash runs, bash runs.
+// A line for which bash actually runs something that a rule denies or asks about
+// is allowed in no mode, and one that writes outside the workspace only in yolo
+// mode. The corpus is right about the programs that bash runs.
 //
-// Mind what you add to the corpus: this test runs it, as whoever runs the
-// test unless that is root.
+// Take care when you add to the corpus: this test runs it, as the user who runs
+// the test unless that is root.
 func TestCorpusAgainstBash(t *testing.T) {
 	e := corpusEngine(t)
 	entries := corpus(t)
@@ -193,7 +194,7 @@ func TestCorpusAgainstBash(t *testing.T) {
 		every = 5
 	}
 	for i, entry := range entries {
-		if i%every == 0 && !strings.Contains(entry.Line, "\x00") { // not an argument that a program can get
+		if i%every == 0 && !strings.Contains(entry.Line, "\x00") { // not possible in an argument of a program
 			work <- entry
 		}
 	}
@@ -201,7 +202,7 @@ func TestCorpusAgainstBash(t *testing.T) {
 	workers.Wait()
 }
 
-// check holds the verdicts on a line against what bash does.
+// check compares the verdicts on a line with the behaviour of bash.
 func (b *box) check(t *testing.T, e *policy.Engine, entry entry) {
 	stubs, outside := b.run(t, entry.Line)
 	ran := map[string]bool{}
@@ -224,7 +225,7 @@ func (b *box) check(t *testing.T, e *policy.Engine, entry entry) {
 	}
 }
 
-// has tells whether no tool that a line names is missing.
+// has reports whether all tools that a line names are available.
 func (b *box) has(line string) bool {
 	for name := range strings.FieldsSeq(realTools) {
 		if _, err := os.Lstat(b.at("bin", name)); err != nil && strings.Contains(line, name) {

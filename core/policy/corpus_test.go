@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// modes are those that the corpus has verdicts for.
+// modes are the modes for which the corpus has verdicts.
 var modes = []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo, policy.ModePlan}
 
 // entry is one line of testdata/corpus.jsonl.
@@ -32,7 +32,7 @@ type entry struct {
 	Runs string `json:"runs"`
 }
 
-// in returns the verdict that the corpus wants in a mode.
+// in returns the verdict that the corpus expects in a mode.
 func (e entry) in(mode policy.ApprovalMode) policy.Verdict {
 	return map[policy.ApprovalMode]policy.Verdict{
 		policy.ModeDefault: e.Default, policy.ModeAutoEdit: e.AutoEdit, policy.ModeYolo: e.Yolo, policy.ModePlan: e.Plan,
@@ -61,13 +61,13 @@ func corpus(t testing.TB) []entry {
 	return entries
 }
 
-// listed reads a list of command lines as testdata/everyday.txt.
+// listed reads a list of command lines such as testdata/everyday.txt.
 func listed(t testing.TB, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
 	require.NoError(t, err)
 	var lines []string
-	fresh := true // nothing yet that a tab could continue
+	fresh := true // no line that a tab could continue
 	for text := range strings.Lines(string(data)) {
 		text = strings.TrimSuffix(text, "\n")
 		more, continues := strings.CutPrefix(text, "\t")
@@ -83,8 +83,8 @@ func listed(t testing.TB, name string) []string {
 	return lines
 }
 
-// corpusRules reads testdata/policy.toml without its loader, so that what is
-// tested here is the engine alone.
+// corpusRules reads testdata/policy.toml without its loader, so that only the
+// engine is tested.
 func corpusRules(t testing.TB) []policy.Rule {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "policy.toml"))
@@ -109,7 +109,7 @@ func corpusRules(t testing.TB) []policy.Rule {
 	return rules
 }
 
-// engine returns one with the rules of testdata/policy.toml.
+// corpusEngine returns an engine with the rules of testdata/policy.toml.
 func corpusEngine(t testing.TB) *policy.Engine {
 	t.Helper()
 	e, err := policy.NewEngine(policy.Options{Rules: corpusRules(t)})
@@ -117,7 +117,7 @@ func corpusEngine(t testing.TB) *policy.Engine {
 	return e
 }
 
-// shellCall is a call of the shell in the workspace /w, whose link leads to
+// shellCall returns a call of the shell in the workspace /w, whose link leads to
 // /outside and whose linked.txt leads to a file there.
 func shellCall(t testing.TB, e *policy.Engine, line string, mode policy.ApprovalMode) policy.Call {
 	t.Helper()
@@ -172,8 +172,8 @@ func describe(d policy.Decision) string {
 	return string(text)
 }
 
-// AR-25, AR-26, AR-27: the corpus, half of which tries to slip past the
-// guards, in four approval modes.
+// AR-25, AR-26, AR-27: the corpus, half of which tries to evade the rules, in
+// four approval modes.
 func TestCorpus(t *testing.T) {
 	e := corpusEngine(t)
 	entries := corpus(t)
@@ -194,7 +194,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// AR-25: everyday lines run without a question.
+// AR-25: everyday lines run without approval.
 func TestEveryday(t *testing.T) {
 	e := corpusEngine(t)
 	lines := listed(t, "everyday.txt")
@@ -210,8 +210,8 @@ func TestEveryday(t *testing.T) {
 	}
 }
 
-// AR-27: what writes into the workspace runs without a question in autoEdit
-// mode, and only with one in default mode.
+// AR-27: lines that write into the workspace run without approval in autoEdit
+// mode, and only with it in default mode.
 func TestEdits(t *testing.T) {
 	e := corpusEngine(t)
 	for _, line := range listed(t, "edits.txt") {
@@ -226,8 +226,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// Lines too large to take apart are asked about in every mode, whatever they
-// hold; right below the limits they are judged.
+// Lines too large to parse require approval in every mode, whatever their
+// content; just below the limits they are evaluated.
 func TestCorpusLimits(t *testing.T) {
 	e := corpusEngine(t)
 	filler := strings.Repeat("ls;", shell.MaxBytes/3)
@@ -253,7 +253,7 @@ func TestCorpusLimits(t *testing.T) {
 			t.Run(name+" in "+mode.String(), func(t *testing.T) {
 				call, ok := policy.WellKnown("run_shell_command")
 				require.True(t, ok)
-				params, err := json.Marshal(map[string]string{"command": line}) // writes what is not UTF-8 as U+FFFD
+				params, err := json.Marshal(map[string]string{"command": line}) // encodes invalid UTF-8 as U+FFFD
 				require.NoError(t, err)
 				call.Params, call.Mode, call.Dir, call.Roots = params, mode, "/w", []string{"/w"}
 				call.Line = shell.Parse(line)

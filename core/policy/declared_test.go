@@ -6,8 +6,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// asksAlways holds lines against rules that allow much, and against one that only
-// denies rm in yolo mode: those that ask do so in both, the others are free in both.
+// asksAlways evaluates lines under rules that allow much, and under one that only
+// denies rm in yolo mode: those in asked require approval under both, those in
+// free under neither.
 func asksAlways(t *testing.T, asked, free []string) {
 	t.Helper()
 	for mode, e := range map[policy.ApprovalMode]*policy.Engine{policy.ModeDefault: corpusEngine(t), policy.ModeYolo: noRm(t)} {
@@ -41,8 +42,8 @@ func TestDeclaredArrays(t *testing.T) {
 	})
 }
 
-// AR-25, AR-27: a word in braces right before a redirection names the variable that
-// gets the descriptor, and bash evaluates its subscript.
+// AR-25, AR-27: a word in braces directly before a redirection names the variable
+// that receives the descriptor, and bash evaluates its subscript.
 func TestDescriptorVariables(t *testing.T) {
 	asksAlways(t, []string{
 		`ls {a['$(ls y)']}<f`, `: {a['$(ls y)']}</dev/null`, `ls {a["\$(ls y)"]}</dev/null`, "ls {a['`ls y`']}<f", `ls x {a['$(ls y)']}>/dev/null`, `ls {a['$(ls y)']}>>/dev/null`, `{a['$(ls y)']}</dev/null ls`,
@@ -72,7 +73,8 @@ func TestVariablesBeforeBuiltins(t *testing.T) {
 	}
 }
 
-// AR-25, AR-27: what counts matches or lines is a number only where it prints no name.
+// AR-25, AR-27: output that counts matches or lines is a number only if it
+// contains no name.
 func TestCountsWithNames(t *testing.T) {
 	asksAlways(t, []string{
 		"n=$(grep -c x *); echo $((n))", "n=$(grep -c x *.txt); [[ $n -gt 1 ]]", `f() { n=$(grep -c x "$@"); echo $((n)); }; f *`, "n=$(grep -c x a b); echo $((n))", `n=$(grep -c x "${a[@]}"); echo $((n))`, "n=$(grep -c x $d/f); echo $((n))",
@@ -85,7 +87,8 @@ func TestCountsWithNames(t *testing.T) {
 	})
 }
 
-// AR-25, AR-27: where a line sets what bash names directories by, none of these is known.
+// AR-25, AR-27: if a line sets the variables by which bash names directories,
+// these are unknown.
 func TestSetDirectories(t *testing.T) {
 	e := corpusEngine(t)
 	for _, line := range []string{"PWD=.git; cat a.txt > ~+/x", "PWD=.git; tee ~+/x < a.txt", "OLDPWD=.git; cd -; cat a.txt > config", "CDPATH=.git; cd hooks; cat a.txt > x", "read CDPATH < f; cd hooks; cat a.txt > x", "cat a.txt > ~-/x"} {

@@ -8,9 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-27: a rule that denies holds by whatever other name a program has for what
-// it denies; where a word may be such a name, a person is asked. A rule that
-// allows means its own words.
+// AR-27: a rule that denies applies to a program under all its names; a word that
+// may be such a name requires approval. A rule that allows applies literally.
 func TestOtherNames(t *testing.T) {
 	engine := func(prefix string, decision policy.Verdict) *policy.Engine {
 		e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{{

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// valueSources give x a value from the file n.txt, from a name of a file, or a
+// valueSources set x to a value from the file n.txt, from a file name, or to a
 // number or word.
 var valueSources = []string{
 	"x=$(cat n.txt)", "x=$(<n.txt)", "x=`cat n.txt`", "read -r x < n.txt", "read x y < n.txt", "mapfile -t x < n.txt", "x=($(cat n.txt))", "x+=$(cat n.txt)", ": ${x:=$(cat n.txt)}",
@@ -22,7 +22,7 @@ var valueSources = []string{
 	"x=1", "x=$(wc -l < n.txt)", "x=$(seq 1)", "x=$(grep -c . n.txt)", "x=abc", "x=$(date +%s)", "x=$(wc -l n.txt | cut -d' ' -f1)", "x=$((1+1))", "x=$(wc -l n.txt)", "x=$(stat -c %s n.txt)", "x=$(awk 'END{print NR}' n.txt)",
 }
 
-// valueUses evaluate x, or only seem to.
+// valueUses evaluate x, or only appear to.
 var valueUses = []string{
 	"echo $((x+1))", "echo $(( $x ))", "echo $[x]", "((n+=x))", "((x)) && echo y", "let n=x", "let \"n = x\"", "[[ $x -eq 1 ]]", "[[ x -lt 3 ]]", "a[$x]=1", "a[x]=1", "echo ${a[$x]}", "echo ${a[x]}",
 	"[[ -v $x ]]", "[[ -v a[$x] ]]", "test -v \"$x\"", "[ -v \"a[$x]\" ]", "echo ${!x}", "declare -i n=$x", "declare -i n; n=$x", "declare -i n; n+=x", "unset 'a[x]'", "a=(1); unset \"a[$x]\"",
@@ -31,8 +31,8 @@ var valueUses = []string{
 	"RANDOM=$x", "OPTIND=$x", "z=a$x; echo $((z))", "declare -A m; m[$x]=1", "declare -A m; echo ${m[$x]}", "echo \"$x\"", "[ \"$x\" -eq 1 ]", "printf '%d' \"$x\"", "echo ${#x}", "s=abc; echo ${s:0:1} $x",
 }
 
-// AR-27: no way to evaluate a value that a file holds runs what the value says
-// where the line is allowed.
+// AR-27: no way to evaluate a value from a file runs commands in the value if the
+// line is allowed.
 func TestEvaluationsAgainstBash(t *testing.T) {
 	b, e := newBox(t), noRm(t)
 	b.files = map[string]string{"n.txt": "v[$(rm y)]\n", "v[$(rm y)]": ""}

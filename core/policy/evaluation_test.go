@@ -7,8 +7,8 @@ import (
 )
 
 // AR-25, AR-27: bash evaluates values in arithmetic and in names of variables,
-// where a subscript may run commands. Such a line asks unless the values can
-// only be numbers or plain words.
+// where a subscript may run commands. Such a line requires approval unless the
+// values can only be numbers or plain words.
 func TestEvaluatedValues(t *testing.T) {
 	e := corpusEngine(t)
 	for want, lines := range map[policy.Verdict][]string{

@@ -6,8 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-25, AR-27: a variable before a program asks unless it, or its value, is
-// known to be harmless.
+// AR-25, AR-27: a variable before a program requires approval unless it, or its
+// value, is known to be harmless.
 func TestExportedVariables(t *testing.T) {
 	e := corpusEngine(t)
 	for want, lines := range map[policy.Verdict][]string{

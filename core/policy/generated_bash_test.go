@@ -13,19 +13,19 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// scripts makes random scripts of everything that may hide which program runs.
-// All they can run is echo, rm and shells.
+// scripts generates random scripts of constructs that may hide a program. They
+// can only run echo, rm and shells.
 type scripts struct{ *rand.Rand }
 
 func (s scripts) one(choices ...string) string { return choices[s.IntN(len(choices))] }
 
-// word is one that may come out as the name of a program.
+// word returns a word that may expand to the name of a program.
 func (s scripts) word() string {
 	return s.one("rm", `r\m`, `r""m`, `$'\x72m'`, "$x", `"$x"`, "$y", "${x}", "${x:-rm}", "${z:-rm}", "${y%?}", "${x/a/r}", "$(echo rm)", "`echo rm`",
 		"echo", "echo", "echo", "f", "g", "$1", `"$@"`, "${a[0]}", `"${a[@]}"`, "r${z}m", "/bin/rm", "${!p}", "$f", "{rm,x}", "r[m]", "${x,,}", "r$@m")
 }
 
-// simple is a simple command.
+// simple returns a simple command.
 func (s scripts) simple(depth int) string {
 	switch s.IntN(16) {
 	case 0:
@@ -54,7 +54,7 @@ func (s scripts) simple(depth int) string {
 	return s.word() + " " + s.one("x", "", "rm", "$x", "$(echo q)", "-f x", "2>/dev/null", "<<< rm")
 }
 
-// script is one or more commands.
+// script returns one or more commands.
 func (s scripts) script(depth int) string {
 	if depth <= 0 {
 		return s.one("echo hi", s.word()+" x")
@@ -85,8 +85,8 @@ func (s scripts) script(depth int) string {
 	return a + "\n" + b + "\n" + s.script(depth-1)
 }
 
-// No random script for which bash runs a denied program is allowed where
-// everything else is.
+// No random script for which bash runs a denied program is allowed if everything
+// else is.
 func TestGeneratedAgainstBash(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{{
 		Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser, Source: "test",
@@ -100,7 +100,7 @@ func TestGeneratedAgainstBash(t *testing.T) {
 		if verdict == policy.Allow {
 			allowed++
 		} else if i%4 != 0 {
-			continue // only now and then to know that they run something
+			continue // only occasionally, to verify that they run something
 		}
 		stubs, _ := b.run(t, line)
 		for _, argv := range stubs {
@@ -118,7 +118,7 @@ func TestGeneratedAgainstBash(t *testing.T) {
 	require.Greater(t, allowed, n/200, "enough of them are allowed")
 }
 
-// The spellings that [TestQuotingNeverLoosens] tries are read by bash as meant.
+// bash reads the spellings that [TestQuotingNeverLoosens] tries as intended.
 func TestSpellingsAgainstBash(t *testing.T) {
 	b := newBox(t)
 	random := rand.New(rand.NewPCG(6, 0)) //nolint:gosec // repeatable, not secret
@@ -130,8 +130,8 @@ func TestSpellingsAgainstBash(t *testing.T) {
 	}
 }
 
-// tokens are what a line's structure is made of; in random order they find
-// where the parser and bash read it differently.
+// tokens are the elements of a line's structure; in random order they find
+// differences between the parser and bash.
 var tokens = []string{
 	"rm x", "rm x", "rm x\n", "\nrm x\n", ":", "echo ", "'", "'", `"`, `"`, "\\", "\\\n", "\n", "\n", "#", " #", " ", " ", "\t", ";", ";", "&&", "|", "&", "!",
 	"<<E", "<<'E'", "<<-E", `<<\E`, "<<E E", "\nE\n", "\nE\n", "\n\tE\n", "E", "<<<", "$(", "$(", ")", ")", "`", "`", "\\`", "{ ", ";}", "}", "(", "${x:-", "${x", "${#", "$'", `$"`,
@@ -139,8 +139,8 @@ var tokens = []string{
 	"<(", "@(", "*(", "$", "time ", "coproc ", "eval ", "~", "%", "/", "2>", ">", "=~ ", "== ", "-n ", "function f ", "let ", "declare ", "{a,b}", "in ", "do ", "then ",
 }
 
-// No random row of tokens for which bash runs a denied program is allowed
-// where everything else is.
+// No random sequence of tokens for which bash runs a denied program is allowed if
+// everything else is.
 func TestTokensAgainstBash(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{{
 		Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser, Source: "test",

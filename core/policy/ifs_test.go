@@ -6,7 +6,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-25, AR-27: where a line sets IFS, no unquoted expansion is known.
+// AR-25, AR-27: if a line sets IFS, all unquoted expansions are unknown.
 func TestIFS(t *testing.T) {
 	e := corpusEngine(t)
 	for want, lines := range map[policy.Verdict][]string{

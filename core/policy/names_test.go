@@ -9,14 +9,14 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// mcp makes a call of a tool at a server, as the registry names it.
+// mcp returns a call of a tool at a server, with the name given by the registry.
 func mcp(server, tool string) policy.Call {
 	return policy.Call{Tool: "mcp_" + server + "_" + tool, Server: server, ServerTool: tool, Kind: "other"}
 }
 
-// AR-26: which names a rule is about. Wildcards mean what they say, and a
-// server's name is never read out of a composed one if it is known, whatever
-// underscores are in it (complaints 21727, 27981).
+// AR-26: the names that a rule covers. Wildcards are literal, and a known
+// server's name is never derived from a composed one, whatever underscores it
+// contains (complaints 21727, 27981).
 func TestNames(t *testing.T) {
 	known := func(name string) policy.Call {
 		c, ok := policy.WellKnown(name)
@@ -57,7 +57,7 @@ func TestNames(t *testing.T) {
 		{"", "ShellTool", policy.Call{Tool: "own", Aliases: []string{"ShellTool"}, Params: []byte(`{"command":"x"}`)}, true, true},
 		{"", "theirs", policy.Call{Tool: "own", Aliases: []string{"theirs"}}, true, true},
 
-		// What governs a tool tightens and does not loosen.
+		// Names that govern a tool tighten and do not loosen.
 		{"", "edit", known("safe_patch"), true, false},
 		{"", "replace", known("safe_patch"), true, false},
 		{"", "rep*", known("safe_patch"), true, false},
@@ -79,7 +79,7 @@ func TestNames(t *testing.T) {
 		{"", "mcp_my_*", mcp("my_server", "log"), false, false},
 		{"", "mcp_my_server_*", mcp("my_server", "log"), true, true},
 		{"", "mcp_my_server_*", mcp("my", "log"), false, false},
-		{"", "mcp_my_server_*", mcp("my", "server_log"), true, false}, // a server calls its tools as it likes
+		{"", "mcp_my_server_*", mcp("my", "server_log"), true, false}, // a server chooses the names of its tools
 		{"", "mcp_my_server_log", mcp("my_server", "log"), true, true},
 		{"", "mcp_my_server_log", mcp("my", "server_log"), true, false},
 		{"", "mcp_my_server_log", policy.Call{Tool: "mcp_my_server_log_0badcafe", Server: "my", ServerTool: "server_log"}, true, false},
@@ -93,9 +93,9 @@ func TestNames(t *testing.T) {
 		{"", "mcp_git_lo*", mcp("git", "log"), true, true},
 		{"", "mcp_git_log", policy.Call{Tool: "log", Server: "git", ServerTool: "log"}, true, true},
 
-		// A name that models see has "_" in the place of other characters, or a hash at
-		// its end: what denies by the spelling that is seen holds, what allows is meant
-		// for whoever is spelt so.
+		// A name for models has "_" in place of other characters, or a hash at
+		// its end: a denial by the displayed spelling applies, an allowance
+		// belongs to the server with exactly that spelling.
 		{"my server", "*", spelt, true, true},
 		{"my server", "do it", spelt, true, true},
 		{"my server", "do *", spelt, true, true},
@@ -138,9 +138,9 @@ func TestNames(t *testing.T) {
 		{"my", "*", mcp("my_server", "log"), false, false},
 		{"my_server", "*", mcp("my", "server_log"), false, false},
 
-		// A tool that nobody has registered: my and my_server are known.
+		// A tool that is not registered: my and my_server are known.
 		{"my_server", "*", policy.Call{Tool: "mcp_my_server_log"}, true, true},
-		{"my", "*", policy.Call{Tool: "mcp_my_server_log"}, true, false}, // the longest is meant; the other might be
+		{"my", "*", policy.Call{Tool: "mcp_my_server_log"}, true, false}, // the longest applies; the other might
 		{"my", "server_log", policy.Call{Tool: "mcp_my_server_log"}, true, false},
 		{"", "mcp_my_*", policy.Call{Tool: "mcp_my_server_log"}, true, false},
 		{"", "mcp_my_server_*", policy.Call{Tool: "mcp_my_server_log"}, true, true},
@@ -159,7 +159,7 @@ func TestNames(t *testing.T) {
 			if verdict == policy.Allow {
 				want = tt.allows
 			}
-			for range 2 { // found, and remembered
+			for range 2 { // found, and cached
 				d := e.Decide(tt.call)
 				require.Equal(t, want, d.Rule == "the rule", "%s %s/%s: %+v", verdict, tt.server, tt.tool, tt.call)
 			}
@@ -167,9 +167,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// What is allowed by a composed name is allowed of one server, whoever else calls
-// its tools so. Where servers may exist that the engine does not know, only names
-// that read in one way allow anything; what denies is as wide as ever.
+// An allowance by a composed name belongs to one server, whatever other servers
+// call their tools. If unknown servers may exist, only unambiguous names allow;
+// denials are unaffected.
 func TestComposedNames(t *testing.T) {
 	for name, tt := range map[string]struct {
 		servers []string
@@ -221,7 +221,7 @@ func TestComposedNames(t *testing.T) {
 	}
 }
 
-// Checkers have a call's other names too: an alias does not dodge them.
+// Checkers apply to a call's other names too: an alias does not evade them.
 func TestCheckersByAlias(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
 		Rules: []policy.Rule{{Tools: []string{"glob"}, Decision: policy.Deny, Tier: policy.TierUser}},

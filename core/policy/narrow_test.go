@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// called makes a call of a known tool in the workspace /w.
+// called returns a call of a known tool in the workspace /w.
 func called(t testing.TB, tool, params string) policy.Call {
 	t.Helper()
 	c, ok := policy.WellKnown(tool)
@@ -22,11 +22,11 @@ func called(t testing.TB, tool, params string) policy.Call {
 	return c
 }
 
-// askAll asks about everything below what people approve.
+// askAll asks about everything that ranks below approvals.
 var askAll = policy.Rule{Tools: []string{"*"}, Decision: policy.AskUser, Priority: 900, Tier: policy.TierWorkspace}
 
-// AR-20: an approval is remembered as what was approved: it is not asked about
-// again (complaint 18020), and what is unlike it is.
+// AR-20: an approval is remembered for the approved call: it is not asked about
+// again (complaint 18020), and a different call is.
 func TestNarrowTools(t *testing.T) {
 	const session, saved, tool, server = policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool, policy.ScopeServer
 	at := func(c policy.Call, server, tool string) policy.Call {
@@ -143,8 +143,8 @@ func TestNarrowTools(t *testing.T) {
 	}
 }
 
-// AR-20: what would hold for no other call is not remembered, nor what a person
-// is to be asked about each time.
+// AR-20: an approval that would apply to no other call is not remembered, nor one
+// that is required each time.
 func TestNarrowRefusesWhatIsNeverAlike(t *testing.T) {
 	for _, tt := range []struct {
 		tool, args, says string
@@ -170,14 +170,13 @@ func TestNarrowRefusesWhatIsNeverAlike(t *testing.T) {
 	}
 }
 
-// AR-20, TO-11: what is remembered of a command line. Complaints 22169, 17953:
-// what is remembered matches the next time, by whatever path the program is
-// named.
+// AR-20, TO-11: the rules that remember a command line. Complaints 22169, 17953:
+// they match the next time, by whatever path the program is named.
 func TestNarrowShell(t *testing.T) {
 	base := []policy.Rule{shellRule(policy.Allow, 100, "ls", "echo")}
 	tests := map[string]struct {
 		prefixes []string // of the first rule
-		exact    int      // rules about one command or file as it stands
+		exact    int      // rules about one exact command or file
 		like     []string
 		unlike   []string
 	}{
@@ -245,8 +244,8 @@ func TestNarrowShell(t *testing.T) {
 	}
 }
 
-// Complaint 18020: what no rule can hold, and what another rule would ask about
-// again, is not remembered; the error says which.
+// Complaint 18020: an approval that no rule can express, or that another rule
+// would override, is not remembered; the error names the reason.
 func TestNarrowRefuses(t *testing.T) {
 	above := policy.Rule{Name: "above", Tools: []string{"*"}, Decision: policy.AskUser, Priority: 960, Tier: policy.TierUser}
 	deny := policy.Rule{Name: "no", Tools: []string{"*"}, Decision: policy.Deny, Tier: policy.TierAdmin}
@@ -294,8 +293,7 @@ func TestNarrowRefuses(t *testing.T) {
 	}
 }
 
-// What is approved in a mode holds in that one and in those that are more
-// permissive.
+// An approval in a mode applies in that mode and in more permissive ones.
 func TestNarrowModes(t *testing.T) {
 	all := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
 	for i, mode := range all[:3] {
@@ -319,8 +317,8 @@ func TestNarrowModes(t *testing.T) {
 	}
 }
 
-// Decisions and approvals side by side: each decision is by the rules of one
-// moment, so that what was approved once stays approved.
+// Concurrent decisions and approvals: each decision uses a consistent set of
+// rules, so that an approved call stays approved.
 func TestConcurrent(t *testing.T) {
 	e := engine(t, manyRules(200)...)
 	var wg sync.WaitGroup
@@ -356,8 +354,8 @@ func TestConcurrent(t *testing.T) {
 	require.Len(t, e.Rules(), 200+5+250)
 }
 
-// AR-20, AR-27: where a rule that denies or asks begins like what an approval
-// would be remembered by, the command is remembered as it stands.
+// AR-20, AR-27: if a rule that denies or asks has the same prefix as an approval
+// would, the exact command is remembered.
 func TestNarrowBesideGuards(t *testing.T) {
 	regex := policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.AskUser, CommandRegex: "git fetch", Priority: 1, Tier: policy.TierUser}
 	for name, tt := range map[string]struct {
@@ -385,8 +383,8 @@ func TestNarrowBesideGuards(t *testing.T) {
 	require.ErrorContains(t, err, "something else")
 }
 
-// AR-20: what a subagent was approved for holds for that subagent, and what
-// the main agent was approved for holds for all.
+// AR-20: an approval for a subagent applies to that subagent, and one for the
+// main agent to all.
 func TestNarrowSubagent(t *testing.T) {
 	log := mcp("git", "log")
 	for _, c := range []policy.Call{called(t, "web_fetch", `{"url":"https://a.example/"}`), command(t, "git status > out", policy.ModeDefault), log} {
@@ -406,8 +404,8 @@ func TestNarrowSubagent(t *testing.T) {
 	}
 }
 
-// AR-20, AR-27: what destroys, publishes or sends for some of its arguments is
-// remembered as it stands, whichever its program is.
+// AR-20, AR-27: commands that destroy, publish or send data for some arguments
+// are remembered exactly, whatever the program.
 func TestNarrowDestroys(t *testing.T) {
 	for line, other := range map[string]string{
 		"git push origin main": "git push origin main --force", "git branch -D a": "git branch -D b", "git branch": "git branch -D b",

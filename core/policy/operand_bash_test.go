@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-27: no name of a file, and no text in one, becomes an option that runs a
-// command where the line is allowed.
+// AR-27: no file name, and no text in one, becomes an option that runs a command
+// if the line is allowed.
 func TestOperandsAgainstBash(t *testing.T) {
 	e := corpusEngine(t)
 	boxes := map[string]*box{}

@@ -6,8 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-25, AR-27: a word that may come out as an option of its program is covered
-// by no rule that allows, unless -- or other text stands before it.
+// AR-25, AR-27: a word that may become an option of its program is covered by no
+// rule that allows, unless it follows -- or other text.
 func TestOperandsThatBecomeOptions(t *testing.T) {
 	e := corpusEngine(t)
 	for want, lines := range map[policy.Verdict][]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// writers is a rule that allows what the lines below begin with.
+// writers returns a rule that allows the programs of the following lines.
 func writers() policy.Rule {
 	return policy.Rule{
 		Tools: []string{"run_shell_command"}, Decision: policy.Allow, Priority: 100, Tier: policy.TierUser, Source: "test",
@@ -23,8 +23,8 @@ func writers() policy.Rule {
 	}
 }
 
-// AR-26, CF-09: no rule that allows a command covers what decides on later runs,
-// whichever way the command writes it.
+// AR-26, CF-09: no rule that allows a command covers a protected path, however
+// the command writes it.
 func TestProtectedOutputs(t *testing.T) {
 	e := engine(t, writers())
 	links := map[string]string{"/w/h": "/w/.git/hooks", "/w/h/pre-commit": "/w/.git/hooks/pre-commit", "/w/conf": "/w/.git/config", "/w/h/x": "/w/.git/hooks/x"}
@@ -90,8 +90,8 @@ func TestProtectedOutputs(t *testing.T) {
 	}
 }
 
-// What is brought to the place of a protected path, through a link that the line
-// makes, or into a directory that cannot be told, asks.
+// Writing to a protected path through a link created in the line, or to an
+// unknown directory, requires approval.
 func TestProtectedOutputsByDetours(t *testing.T) {
 	e := engine(t, writersAnd("cd", "ln", "rsync", "tar", "unzip", "touch", "split", "prettier", "dirname"))
 	for line, want := range map[string]policy.Verdict{
@@ -123,15 +123,15 @@ func TestProtectedOutputsByDetours(t *testing.T) {
 	}
 }
 
-// writersAnd is a rule that allows some more programs than writers.
+// writersAnd returns a rule that allows additional programs.
 func writersAnd(more ...string) policy.Rule {
 	rule := writers()
 	rule.CommandPrefix = append(rule.CommandPrefix, more...)
 	return rule
 }
 
-// The file that a program is there to write is covered by what allows the program, in
-// the workspace.
+// The intended output file of a program is covered by a rule that allows the
+// program, in the workspace.
 func TestProducts(t *testing.T) {
 	e := engine(t, writersAnd("pandoc", "dot", "pytest", "pg_dump"))
 	for line, want := range map[string]policy.Verdict{

@@ -9,9 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-26: a rule that allows by path means the file: neither a detour in the
-// text nor a link leads past it. One that denies holds for every way to name
-// the file.
+// AR-26: a rule that allows by path covers the file: neither a detour in the text
+// nor a link evades it. One that denies applies to every path of the file.
 func TestPathsInPatterns(t *testing.T) {
 	const relative, absolute = `"file_path":"docs/`, `"file_path":"/w/docs/`
 	for name, tt := range map[string]struct {
@@ -67,8 +66,8 @@ func TestPathsInPatterns(t *testing.T) {
 	}
 }
 
-// An approval of a file ends when its path becomes a link, and a path that is
-// one is not remembered.
+// An approval of a file ends when its path becomes a link, and a path with a link
+// is not remembered.
 func TestApprovedPathBecomesLink(t *testing.T) {
 	e := engine(t)
 	c := called(t, "write_file", `{"file_path":"notes.txt"}`)
@@ -82,8 +81,8 @@ func TestApprovedPathBecomesLink(t *testing.T) {
 	approved(t, engine(t), c, policy.ScopeSession)
 }
 
-// A directory holds what lies in it, however it is written, and not what merely
-// begins like it.
+// A directory contains the files in it, however its path is written, but not
+// paths that merely have the same prefix.
 func TestBeneathRoots(t *testing.T) {
 	for root, want := range map[string]policy.Verdict{"/w": policy.AskUser, "/w/": policy.AskUser, "/": policy.Allow, "/wx/": policy.Allow} {
 		c := command(t, "echo > /wx/a", policy.ModeAutoEdit)
@@ -92,8 +91,8 @@ func TestBeneathRoots(t *testing.T) {
 	}
 }
 
-// A redirection leads where the system finds it: .. behind a link is the parent
-// of where the link leads.
+// A redirection leads to the file that the system opens: .. after a link is the
+// parent of the link's target.
 func TestRedirectionBehindLink(t *testing.T) {
 	e := engine(t, shellRule(policy.Allow, 1, "echo"))
 	for line, want := range map[string]policy.Verdict{
@@ -116,8 +115,8 @@ func TestRedirectionBehindLink(t *testing.T) {
 	}
 }
 
-// A rule that allows a command of git's covers it in another directory of the
-// workspace too, and nowhere else.
+// A rule that allows a git command also covers it in another directory of the
+// workspace, but not outside.
 func TestGitInAnotherDirectory(t *testing.T) {
 	e := engine(t, policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"git status", "git log", "git -C named push"}, Decision: policy.Allow, Tier: policy.TierUser})
 	for line, want := range map[string]policy.Verdict{

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// CR-22: plan mode previews what changes something, with the exceptions for
-// Markdown right in the plans directory and for rules that name the mode.
+// CR-22: plan mode previews calls that change something, except for Markdown
+// files directly in the plans directory and for rules that name the mode.
 func TestPlanMode(t *testing.T) {
 	const dir = "/w/.fettle/plans"
 	write := func(tool, path string) policy.Call {
@@ -81,7 +81,7 @@ func TestPlanMode(t *testing.T) {
 			deny := rule
 			deny.Decision, deny.Priority = policy.Deny, 10
 			require.Equal(t, policy.Deny, decide(named, deny).Decision)
-			deny.Tier, deny.Priority = policy.TierDefault, 20 // below what yolo allows; nothing lifts it here
+			deny.Tier, deny.Priority = policy.TierDefault, 20 // below the rule of yolo; nothing overrides it here
 			require.Equal(t, policy.Deny, decide(rule, deny).Decision)
 
 			ask := rule
@@ -103,7 +103,7 @@ func TestPlanMode(t *testing.T) {
 	require.Equal(t, []string{dir + "/a.md", "/w"}, e.Paths(c))
 }
 
-// CR-22: what plan mode does not run says which rule would let it.
+// CR-22: a preview in plan mode names the rule that would allow it.
 func TestPlanNamesItsModes(t *testing.T) {
 	e := engine(t)
 	write := called(t, "write_file", `{"file_path":"a.txt"}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// engine makes an engine of rules, which the test has written right.
+// engine returns an engine with valid rules.
 func engine(t testing.TB, rules ...policy.Rule) *policy.Engine {
 	t.Helper()
 	e, err := policy.NewEngine(policy.Options{Rules: rules})
@@ -19,12 +19,12 @@ func engine(t testing.TB, rules ...policy.Rule) *policy.Engine {
 	return e
 }
 
-// allowTool is what an entry of the list of allowed tools becomes (CR-26).
+// allowTool returns the rule for entries of the list of allowed tools (CR-26).
 func allowTool(names ...string) policy.Rule {
 	return policy.Rule{Tools: names, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: "allowed tools"}
 }
 
-// AR-25, AR-27, CR-21: mode × kind. An unknown kind is asked about.
+// AR-25, AR-27, CR-21: mode × kind. An unknown kind requires approval.
 func TestModeByKind(t *testing.T) {
 	const allow, ask = policy.Allow, policy.AskUser
 	matrix := map[string][4]policy.Verdict{
@@ -63,8 +63,8 @@ func TestModeByKind(t *testing.T) {
 	require.Equal(t, policy.AskUser, e.Decide(policy.Call{Tool: "x", Kind: "edit", Mode: "YOLO"}).Decision)
 }
 
-// What says that it mutates is asked about whatever its kind, and never run in
-// plan mode.
+// A tool that mutates requires approval whatever its kind, and never runs in plan
+// mode.
 func TestMutatesWins(t *testing.T) {
 	call := policy.Call{Tool: "x", Kind: "read", Mutates: true}
 	require.Equal(t, policy.AskUser, engine(t).Decide(call).Decision)
@@ -76,7 +76,7 @@ func TestMutatesWins(t *testing.T) {
 	require.Equal(t, policy.AskUser, engine(t).Decide(byEffect).Decision)
 }
 
-// CR-26: what is allowed without asking, by name.
+// CR-26: tools allowed by name.
 func TestAllowedByName(t *testing.T) {
 	tests := map[string]struct {
 		call    policy.Call
@@ -119,7 +119,7 @@ func TestDecisionJSON(t *testing.T) {
 	require.Equal(t, `{"decision":"ask_user","rule":"","tier":"","source":"","line":0,"reason":"","parts":null}`, string(text))
 }
 
-// Both spellings are read; autoEdit is printed.
+// Both spellings are parsed; autoEdit is printed.
 func TestApprovalMode(t *testing.T) {
 	for text, want := range map[string]policy.ApprovalMode{
 		"": policy.ModeDefault, "default": policy.ModeDefault, "autoEdit": policy.ModeAutoEdit, "auto_edit": policy.ModeAutoEdit,
@@ -149,8 +149,8 @@ func TestApprovalMode(t *testing.T) {
 	require.Equal(t, "autoEdit", policy.ModeAutoEdit.String())
 }
 
-// FuzzKinds: no change is ever allowed in plan mode, and otherwise only by
-// mode, by kind or by a rule that has a name of the tool.
+// FuzzKinds: no change is ever allowed in plan mode, and otherwise only by mode,
+// by kind or by a rule with a name of the tool.
 func FuzzKinds(f *testing.F) {
 	f.Add("edit", "default", "write_file", "write_file", false)
 	f.Add("read", "plan", "x", "y*", true)

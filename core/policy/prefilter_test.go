@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a pattern is not searched in, it does not match.
+// A pattern does not match texts in which it is not searched.
 func TestPatternsAreSearchedWhereTheyMayMatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	pieces := []string{"git", "push", "-f", "--force", " ", " ", "=", "a", "rm", "/", "-", shell.HoleWord, shell.HoleText, shell.HoleName, shell.HoleNumber}
@@ -50,7 +50,8 @@ func TestPatternsAreSearchedWhereTheyMayMatch(t *testing.T) {
 	require.Greater(t, skipped, 1000)
 }
 
-// A rule whose loose spellings are not made would be found in none of them.
+// A rule would be found in none of the loose spellings that are not computed for
+// it.
 func TestLooseSpellingsAreMadeWhereTheyMayMatch(t *testing.T) {
 	patterns := []string{
 		"git push.*--force", "git push.*-f", "git push --delete", ".*--force.*", ".*--force-with-lease.*", "rm -rf", "rm -fr /", "rm --recursive", `rm\s+-[a-z]*f`,

@@ -10,7 +10,7 @@ import (
 )
 
 // AR-27, CR-22: a rule without modes that allows does not allow a change in plan
-// mode, and the decision says that the call is previewed; one that names plan allows.
+// mode, and the decision reports a preview; one that names plan allows.
 func TestPlanPreviews(t *testing.T) {
 	for name, tt := range map[string]struct {
 		modes []policy.ApprovalMode

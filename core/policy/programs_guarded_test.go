@@ -331,8 +331,8 @@ X=./x; declare -x X; make
 	}
 }
 
-// AR-26: what a program runs that it reads, or is given as a word, is guarded as
-// what a shell runs is.
+// AR-26: commands in the input or an argument of a program are guarded like those
+// of a shell.
 func TestProgramsThatRunWhatTheyRead(t *testing.T) {
 	for _, rules := range [][]policy.Rule{
 		{{Decision: policy.Deny, CommandPrefix: []string{"rm", "git push"}, Priority: 9}, {Decision: policy.Allow, Priority: 1}},
@@ -497,8 +497,8 @@ env git-push
 	}
 }
 
-// AR-25: the variables that keep git, go and cargo from running what a directory
-// names are not taken away by a line that rules allow.
+// AR-25: the variables that keep git, go and cargo from running files named by a
+// directory are not unset by an allowed line.
 func TestVariablesThatCommandsBeginWith(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{{
 		Tools: []string{"run_shell_command"}, Decision: policy.Allow, Priority: 1, Tier: policy.TierUser,

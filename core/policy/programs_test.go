@@ -10,7 +10,7 @@ import (
 )
 
 // AR-25: rules that allow programs let their harmless everyday lines run: at most
-// 3 of a hundred ask.
+// 3 of a hundred require approval.
 func TestHarmlessLinesOfPrograms(t *testing.T) {
 	lines := listed(t, "programs.txt")
 	require.GreaterOrEqual(t, len(lines), 300)

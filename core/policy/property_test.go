@@ -15,9 +15,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// rounds is how often a property is tried: few by default, and many where
-// FETTLE_FULL is set. All of them then take longer than go test waits by
-// itself: give it -timeout 30m.
+// rounds returns the number of attempts for a property: few by default, and many
+// if FETTLE_FULL is set. All of them then take longer than the default timeout of
+// go test: pass -timeout 30m.
 func rounds(few, many int) int {
 	switch {
 	case os.Getenv("FETTLE_FULL") != "":
@@ -30,8 +30,8 @@ func rounds(few, many int) int {
 
 const marker = "marker-of-this-test"
 
-// closed tells whether what follows a line and a separator is a command of its
-// own: the line parses whole and leaves no comment, heredoc or bracket open.
+// closed reports whether text after a line and a separator is a command of its
+// own: the line parses completely and leaves no comment, heredoc or bracket open.
 func closed(line, separator string) bool {
 	after := shell.Parse(line + separator + marker)
 	return shell.Parse(line).Problem == "" && after.Problem == "" &&
@@ -47,7 +47,7 @@ func pool(t testing.TB) []string {
 	}
 	lines = append(lines, listed(t, "everyday.txt")...)
 	lines = append(lines, listed(t, "edits.txt")...)
-	// Where a line assigns IFS, splicing it is no longer certain to separate.
+	// If a line assigns IFS, splicing it may no longer separate.
 	lines = slices.DeleteFunc(lines, func(line string) bool {
 		return strings.Contains(line, "$IFS") || strings.Contains(line, "${IFS")
 	})
@@ -56,7 +56,7 @@ func pool(t testing.TB) []string {
 	return lines
 }
 
-// joins are shapes that run all the lines they are made of, or may.
+// joins are constructs that run, or may run, all their lines.
 var joins = map[string]func(a, b, c string) string{
 	";":        func(a, b, c string) string { return a + "; " + b + "; " + c },
 	"newline":  func(a, b, c string) string { return a + "\n" + b + "\n" + c },
@@ -98,9 +98,9 @@ func escapeBackticks(text string) string {
 	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "$", "\\$").Replace(text)
 }
 
-// noLooser fails if the joined line gets a laxer verdict than the strictest
-// of its lines alone. One that does not parse is never allowed where one of
-// its lines is not.
+// noLooser fails if the joined line gets a laxer verdict than the strictest of
+// its lines alone. One that does not parse is never allowed if one of its lines
+// is not.
 func noLooser(t testing.TB, e *policy.Engine, shape, joined string, lines []string, mode policy.ApprovalMode) (whole bool) {
 	t.Helper()
 	want := 0
@@ -124,8 +124,8 @@ func noLooser(t testing.TB, e *policy.Engine, shape, joined string, lines []stri
 	return true
 }
 
-// Joining lines never gives a verdict laxer than the strictest of them gets
-// alone, whatever joins them.
+// Joining lines never gives a verdict laxer than the strictest of them alone,
+// whatever joins them.
 func TestJoiningNeverLoosens(t *testing.T) {
 	e := corpusEngine(t)
 	lines := pool(t)
@@ -155,7 +155,7 @@ var denied = [][]string{
 	{"git", "reset", "--hard"}, {"curl", "https://x.example/"}, {"sudo", "ls"}, {"chmod", "-R", "777", "x"}, {"dd", "if=a"},
 }
 
-// respell writes a word so that bash reads it as the same.
+// respell writes a word in a form that bash reads as the same word.
 func respell(random *rand.Rand, word string) string {
 	var b strings.Builder
 	for i := 0; i < len(word); i++ {
@@ -188,7 +188,7 @@ func respell(random *rand.Rand, word string) string {
 	return b.String()
 }
 
-// spell writes words as a command that bash reads as the same.
+// spell writes words as a command that bash reads as the same words.
 func spell(random *rand.Rand, words []string) string {
 	blanks := []string{" ", "  ", "\t", " \\\n ", "\t \t"}
 	var b strings.Builder
@@ -222,8 +222,8 @@ func TestQuotingNeverLoosens(t *testing.T) {
 	}
 }
 
-// shape is what a piece of a line looks like. What takes one takes those
-// before it too.
+// shape is the form of a piece of a line. A consumer of one accepts all lower
+// ones too.
 type shape int
 
 const (
@@ -234,7 +234,7 @@ const (
 	anyLine
 )
 
-// wrappers make a line that runs the command which they are given.
+// wrappers create a line that runs the given command.
 var wrappers = []struct {
 	takes, gives shape
 	wrap         func(command string) string
@@ -317,8 +317,8 @@ func TestWrappingNeverLoosens(t *testing.T) {
 	}
 }
 
-// A part that alone is denied makes the whole not allowed, whatever stands
-// before and after it, as long as what stands before is over.
+// A line with a denied part is not allowed, whatever is before and after it,
+// provided that the text before is complete.
 func FuzzNeverLoosens(f *testing.F) {
 	fuzzseed.Add(f)
 	e := corpusEngine(f)
@@ -352,8 +352,8 @@ func FuzzNeverLoosens(f *testing.F) {
 	})
 }
 
-// naive judges a command of plain words by rules, one after the other: the
-// highest that is a prefix decides, the strictest of equally high ones.
+// naive evaluates a command of plain words against rules, one after the other:
+// the highest that is a prefix decides, the strictest of equally high ones.
 func naive(rules []policy.Rule, words []string) policy.Verdict {
 	best, verdict := -1.0, policy.AskUser
 	line := strings.Join(words, " ") + " "
@@ -373,7 +373,7 @@ func naive(rules []policy.Rule, words []string) policy.Verdict {
 }
 
 // AR-25, AR-26: with 10,000 rules the highest that matches decides, whatever
-// the order they are given in.
+// their order.
 func TestManyRules(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 0)) //nolint:gosec // repeatable, not secret
 	letters := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"}
@@ -392,7 +392,7 @@ func TestManyRules(t *testing.T) {
 		n := 3 + random.IntN(4)
 		words := phrase(n)
 		words[0] += "-program"
-		if i%2 == 0 { // most programs have no rule that a test meets
+		if i%2 == 0 { // most programs have no rule that a test matches
 			words[0] = fmt.Sprintf("tool%d", i)
 		}
 		rules[i] = policy.Rule{
@@ -410,7 +410,7 @@ func TestManyRules(t *testing.T) {
 	seen := map[policy.Verdict]int{}
 	for range rounds(400, 20_000) {
 		words := phrase(3 + random.IntN(5))
-		words[0] += "-program" // where another word reads like a program, it may be one
+		words[0] += "-program" // another word that looks like a program may be one
 		want := naive(rules, words)
 		seen[want]++
 		for _, e := range engines {

@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-27, CF-09: autoEdit does not cover files that decide what runs later, by
-// whatever path or redirection; the plans directory is none of them.
+// AR-27, CF-09: autoEdit does not cover protected files, by whatever path or
+// redirection; the plans directory is not protected.
 func TestProtected(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
 		PlansDir: "/w/.fettle/plans", Protected: []policy.ProtectedPath{{Names: []string{"/home/u/.own", "NOTES.md", "docs/steer.md"}, What: "own", Why: "it does"}},
@@ -62,8 +62,8 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// AR-27: a rule that allows what a command writes is not meant for files that
-// decide what runs later, in any mode; one about such files themselves is.
+// AR-27: a rule that allows a command's outputs does not cover protected files,
+// in any mode; one about such files themselves does.
 func TestProtectedFromRedirections(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules []policy.Rule
@@ -109,8 +109,8 @@ func TestProtectedPathsDocumented(t *testing.T) {
 	require.Equal(t, strings.TrimRight(want.String(), "\n"), strings.Join(documented[:len(documented)-1], "\n"), "the last row is that of the session")
 }
 
-// AR-27: the names of the table are found at any depth, in any spelling that a file
-// system may take for them, and no others.
+// AR-27: the names of the table are found at any depth, in any spelling that a
+// file system may treat as equal, and no others.
 func TestProtectedNames(t *testing.T) {
 	e := engine(t)
 	ask := func(path string) policy.Verdict {
@@ -133,8 +133,7 @@ func TestProtectedNames(t *testing.T) {
 	}
 }
 
-// AR-27: of a tool of kind edit that names its files in another way, any text may be
-// one.
+// AR-27: for a tool of kind edit with other parameters, any text may be a path.
 func TestProtectedOfOtherTools(t *testing.T) {
 	e := engine(t)
 	for args, want := range map[string]policy.Verdict{

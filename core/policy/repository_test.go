@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-26: no rule that allows a command covers git in a repository that the session
-// has made, wherever the line goes to run it.
+// AR-26: no rule that allows a command covers git in a repository that the
+// session has created, wherever the line runs it.
 func TestRepositoriesOfTheSession(t *testing.T) {
 	rule := writers()
 	rule.CommandPrefix = append(rule.CommandPrefix, "git log", "git log --oneline", "git init", "go", "npm", "gh", "git -C named", "git")
@@ -49,7 +49,7 @@ func TestRepositoriesOfTheSession(t *testing.T) {
 		"git -C sub status":                        policy.Allow,
 		"git add lib && git commit -m lib":         policy.Allow,
 
-		// What the line makes itself.
+		// Created by the line itself.
 		"tar xf e.tar -C sub && cd sub && git status":                        policy.AskUser,
 		"cd sub && tar xf ../e.tar && git status":                            policy.AskUser,
 		"cp -r evil sub; git -C sub status":                                  policy.AskUser,
@@ -94,7 +94,8 @@ func TestRepositoriesOfTheSession(t *testing.T) {
 	require.Empty(t, e.GitDirs(called(t, "write_file", `{"file_path":"a"}`)))
 }
 
-// The top directory of a repository has that repository, whatever directory it is.
+// The top directory of a repository has that repository, whatever directory it
+// is.
 func TestTopDirectoryOfTheRepository(t *testing.T) {
 	rule := writers()
 	rule.CommandPrefix = append(rule.CommandPrefix, "git", "cd", "command", "alias", "export")

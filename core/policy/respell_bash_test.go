@@ -14,13 +14,13 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// elsewhere are what stands in a box for a program that runs others, or is
-// missing there: what they would run cannot be seen.
+// elsewhere lists programs that run others and are stubs, or missing, in a box:
+// their commands cannot be observed.
 var elsewhere = strings.Fields("sudo doas su ssh watch parallel busybox strace gdb chroot unshare systemd-run runuser xvfb-run some-runner /opt/ /nix/ " +
 	"make fd node ruby python3 git\x20-c tar select coproc ./ ../ ~/ sbin/ local\x20v bin/*")
 
-// The respellings that [TestRespellings] tries run in bash what the rule
-// denies, most of them, and none for which bash does is allowed.
+// Most of the respellings that [TestRespellings] tries run the denied command in
+// bash, and none for which bash does is allowed.
 func TestRespellingsAgainstBash(t *testing.T) {
 	type trial struct{ rule, command, line string }
 	engines := map[string]*policy.Engine{}
@@ -39,7 +39,7 @@ func TestRespellingsAgainstBash(t *testing.T) {
 				stubs, _ := b.run(t, tr.line)
 				program, _ := first(tr.command)
 				if program == "echo" || program == "cat" {
-					program = "" // which are as they are in the box
+					program = "" // which are unchanged in the box
 				}
 				did := slices.ContainsFunc(stubs, func(argv []string) bool { return argv[0] == program })
 				if did && decide(t, engines[tr.rule], tr.line, policy.ModeYolo).Decision == policy.Allow {

@@ -13,9 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// guardedBy are rules that deny, as [guard] takes them, each with commands that
-// it is about. The first of these is as the rule spells it, the others say the
-// same in the words of the program.
+// guardedBy contains rules that deny, as [guard] accepts them, each with commands
+// that it covers. The first command is in the spelling of the rule, the others
+// are equivalent.
 var guardedBy = []struct {
 	rule     string
 	commands []string
@@ -72,8 +72,8 @@ var guardedBy = []struct {
 	{`args .*"command":".*--force.*".*`, []string{"git push --force", "git push -f"}},
 }
 
-// corpusGuards are the rules of testdata/policy.toml that deny or ask, with
-// commands that they are about.
+// corpusGuards returns the rules of testdata/policy.toml that deny or ask, with
+// commands that they cover.
 func corpusGuards(t testing.TB) map[string][]string {
 	t.Helper()
 	guards := map[string][]string{}
@@ -89,8 +89,8 @@ func corpusGuards(t testing.TB) map[string][]string {
 	return guards
 }
 
-// respelling writes a command in another way. What it takes and gives is as for
-// [wrappers]. One that is no shape of its own runs what stubs stand for.
+// respelling writes a command in another way. Its input and output shapes are as
+// for [wrappers]. One without a shape of its own runs programs that have stubs.
 type respelling struct {
 	takes, gives shape
 	wrap         func(r *rand.Rand, c string) string
@@ -108,7 +108,7 @@ func first(c string) (program, rest string) {
 	return program, rest
 }
 
-// atFirst makes a respelling of a command's program.
+// atFirst returns a respelling of a command's program.
 func atFirst(gives shape, write func(r *rand.Rand, program string) (before, word string)) respelling {
 	return respelling{plainWords, gives, func(r *rand.Rand, c string) string {
 		program, rest := first(c)
@@ -119,7 +119,7 @@ func atFirst(gives shape, write func(r *rand.Rand, program string) (before, word
 
 func fields(c string) []string { return strings.Fields(c) }
 
-// octal writes text as the escapes that printf and echo -e know.
+// octal writes text with the escapes of printf and echo -e.
 func octal(text, format string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -134,7 +134,8 @@ func reversed(text string) string {
 	return string(letters)
 }
 
-// rotated moves each small letter one back, so that tr a-z b-za restores it.
+// rotated replaces each lower-case letter by its predecessor, so that tr a-z b-za
+// restores it.
 func rotated(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' {
@@ -144,7 +145,7 @@ func rotated(text string) string {
 	}, text)
 }
 
-// respellings are by what they change.
+// respellings, by the changed property.
 var respellings = map[string][]respelling{
 	"path": {
 		atFirst(plainWords, func(r *rand.Rand, p string) (string, string) {
@@ -332,8 +333,7 @@ var kinds = func() []string {
 	return names
 }()
 
-// respelled writes a command in other ways, one after the other, and returns
-// which.
+// respelled applies several respellings to a command, and returns their names.
 func respelled(r *rand.Rand, command string) (line string, used []string) {
 	line, is := command, plainWords
 	if strings.ContainsAny(command, "|<>") {
@@ -353,8 +353,8 @@ func respelled(r *rand.Rand, command string) (line string, used []string) {
 	return line, used
 }
 
-// Rules that deny, of all kinds, hold however a command is spelled: none of its
-// respellings is allowed where everything else is.
+// Rules that deny, of all kinds, apply however a command is spelled: none of its
+// respellings is allowed if everything else is.
 func TestRespellings(t *testing.T) {
 	guards := corpusGuards(t)
 	for _, g := range guardedBy {

@@ -14,7 +14,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// AR-26: each condition of a rule, met and missed.
+// AR-26: each condition of a rule, met and not met.
 func TestConditions(t *testing.T) {
 	write := policy.Call{Tool: "write_file", Kind: "edit", Effects: []string{"read_files", "write_files"}, Dir: "/w",
 		Params: []byte(`{"file_path":"src/a.go","content":"x"}`)}
@@ -80,8 +80,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A rule that allows by effects allows what does nothing else; what is not
-// declared may be anything.
+// A rule that allows by effects covers tools without other effects; undeclared
+// effects may be anything.
 func TestEffectsAllow(t *testing.T) {
 	r := policy.Rule{Name: "it", Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierUser, Effects: []string{"read_files", "write_files"}}
 	for _, tt := range []struct {
@@ -98,8 +98,8 @@ func TestEffectsAllow(t *testing.T) {
 	}
 }
 
-// Where the arguments are no JSON, a pattern that denies may be about them and
-// one that allows is not.
+// If the arguments are not JSON, a pattern that denies may match them and one
+// that allows does not.
 func TestUnclearArguments(t *testing.T) {
 	for _, params := range []string{`[1]`, `{"a"`, `"text"`} {
 		c := policy.Call{Tool: "x", Kind: "read", Params: []byte(params)}
@@ -112,7 +112,7 @@ func TestUnclearArguments(t *testing.T) {
 	}
 }
 
-// AR-26: tier before priority; at the same place deny beats ask beats allow, in
+// AR-26: tier before priority; at the same rank deny beats ask beats allow, in
 // whatever order the rules are given; the session counts as 3.95.
 func TestOrder(t *testing.T) {
 	verdicts := []policy.Verdict{policy.Allow, policy.AskUser, policy.Deny}
@@ -133,7 +133,7 @@ func TestOrder(t *testing.T) {
 				want = b
 			}
 			if a.Effective() < 1.1 && b.Effective() < 1.1 {
-				continue // below what is generated
+				continue // below the generated rules
 			}
 			d := engine(t, a, b).Decide(policy.Call{Tool: "x", Kind: "other"})
 			require.Equal(t, want.Decision, d.Decision, "%s, %s", a.Name, b.Name)
@@ -158,7 +158,7 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, 5, builtIns)
 }
 
-// A person's "always" does not count where the settings say so.
+// An "always" approval does not count if the settings disable it.
 func TestDisableAlwaysAllow(t *testing.T) {
 	rules := []policy.Rule{
 		{Tools: []string{"a"}, Decision: policy.Allow, Priority: 950, Tier: policy.TierUser},
@@ -177,8 +177,8 @@ func TestDisableAlwaysAllow(t *testing.T) {
 	require.Equal(t, fault.NotRemembered, fault.CodeOf(err))
 }
 
-// Complaints 20469, 16012: what is asked about is not denied for want of
-// somebody to ask; the reason says so.
+// Complaints 20469, 16012: a call that requires approval is not denied without an
+// approver; the reason states that.
 func TestHeadless(t *testing.T) {
 	d := engine(t).Decide(policy.Call{Tool: "x", Kind: "edit", Headless: true})
 	require.Equal(t, policy.AskUser, d.Decision)
@@ -186,7 +186,7 @@ func TestHeadless(t *testing.T) {
 	require.Contains(t, d.Remedy, "auto_edit")
 }
 
-// A denial brings the rule's message for the model.
+// A denial contains the rule's message for the model.
 func TestDenyMessage(t *testing.T) {
 	r := policy.Rule{Tools: []string{"x"}, Decision: policy.Deny, DenyMessage: "Ask Ann.", Tier: policy.TierAdmin, Source: "a.toml"}
 	d := engine(t, r).Decide(policy.Call{Tool: "x"})
@@ -198,7 +198,7 @@ func TestDenyMessage(t *testing.T) {
 	require.Empty(t, engine(t, r).Decide(policy.Call{Tool: "x"}).Message)
 }
 
-// A rule that cannot be used says why, and no engine is made with it.
+// An invalid rule is an error with the reason, and no engine is created with it.
 func TestValidate(t *testing.T) {
 	fine := policy.Rule{Tools: []string{"x"}, Decision: policy.Deny, Tier: policy.TierUser}
 	shellRule := fine
@@ -261,8 +261,8 @@ func TestRuleString(t *testing.T) {
 	}
 }
 
-// CF-09: a rule of somebody who may only tighten asks beside a lower rule that
-// denies, and does not stand in front of it.
+// CF-09: a rule of a source that may only tighten asks in addition to a lower
+// rule that denies, and does not override it.
 func TestTightensOnly(t *testing.T) {
 	lower := policy.Rule{Tools: []string{"*"}, Decision: policy.Deny, Priority: 1, Tier: policy.TierExtension}
 	for name, command := range map[string]string{"a tool": "", "a command": "make"} {
@@ -290,9 +290,9 @@ func TestTightensOnly(t *testing.T) {
 	}
 }
 
-// Complaint 28548: what a server declares about its tool changes nothing by
-// itself, in plan mode or in any other. A person's rule may go by it, and says
-// then that nobody has verified it.
+// Complaint 28548: the annotations of a server's tool change nothing by
+// themselves, in plan mode or in any other. A user's rule may refer to them; its
+// explanation states that they are unverified.
 func TestReadOnlyHintIsNotTrusted(t *testing.T) {
 	hint := map[string]any{"readOnlyHint": true, "destructiveHint": false}
 	for _, mode := range everyMode {
@@ -318,8 +318,8 @@ func TestReadOnlyHintIsNotTrusted(t *testing.T) {
 	require.Contains(t, d.Reason, "nobody has verified")
 }
 
-// A safety checker on write_file is due for the files that a command line
-// writes, and is handed each as a call of write_file.
+// A safety checker on write_file applies to the files that a command line writes,
+// and receives each as a call of write_file.
 func TestCheckersSeeRedirections(t *testing.T) {
 	path := policy.Checker{Name: "allowed-path", Tools: []string{"write_file"}, Tier: policy.TierUser, Priority: 5}
 	env := policy.Checker{Name: "env", Tools: []string{"write_file"}, ArgsPattern: `\.env`, Tier: policy.TierUser}

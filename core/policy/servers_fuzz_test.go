@@ -11,9 +11,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// EX-17, AR-27: whatever servers call themselves and their tools, what is allowed of
-// one server is not allowed of another, and what is denied of a server is denied,
-// also as the name of the tool spells it.
+// EX-17, AR-27: whatever the names of servers and their tools, an allowance for
+// one server does not apply to another, and a denial for a server applies, also
+// in the spelling of the tool's name.
 func FuzzServers(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, s := range [][3]string{
@@ -25,7 +25,7 @@ func FuzzServers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, allowed, server, tool string, known bool) {
 		if allowed == "" || server == "" || tool == "" || allowed == server || strings.Contains(allowed+server+tool, "*") {
-			return // servers are not called so, and a rule's * has a meaning
+			return // invalid names of servers, and a rule's * is a wildcard
 		}
 		call := policy.Call{Tool: tools.QualifiedName(server, tool), Kind: "other", Server: server, ServerTool: tool}
 		decide := func(rule policy.Rule) policy.Verdict {

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// noRm is an engine whose one rule denies rm, so that yolo mode allows all
+// noRm returns an engine whose only rule denies rm, so that yolo mode allows all
 // else.
 func noRm(t *testing.T) *policy.Engine {
 	t.Helper()
@@ -25,8 +25,8 @@ func noRm(t *testing.T) *policy.Engine {
 	return e
 }
 
-// sweep holds many short lines against bash at once, each in a shell of its
-// own. In each, NN stands for the mark that rm is given.
+// sweep runs many short lines in bash at once, each in a shell of its own. In
+// each, NN stands for the argument that rm receives.
 type sweep struct {
 	b       *box
 	e       *policy.Engine
@@ -41,7 +41,7 @@ func newSweep(t *testing.T) *sweep {
 	return s
 }
 
-// try runs a line if it is allowed.
+// try adds a line if it is allowed.
 func (s *sweep) try(t *testing.T, line string) {
 	t.Helper()
 	s.tried++
@@ -54,7 +54,7 @@ func (s *sweep) try(t *testing.T, line string) {
 	}
 }
 
-// run runs what has been collected. None of it may run rm.
+// run runs the collected lines. None of them may run rm.
 func (s *sweep) run(t *testing.T) {
 	t.Helper()
 	var script strings.Builder
@@ -75,14 +75,14 @@ func (s *sweep) run(t *testing.T) {
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// No builtin of bash, with any option, runs what is denied where it is allowed.
+// No builtin of bash, with any option, runs a denied command if it is allowed.
 func TestBuiltinsAgainstBash(t *testing.T) {
 	s := newSweep(t)
 	out, err := exec.Command(s.b.bash, "-c", "compgen -b").Output() //nolint:gosec // no input
 	require.NoError(t, err)
 	n, every := 0, rounds(701, 23)
 	for builtin := range strings.FieldsSeq(string(out)) {
-		if builtin == "suspend" { // stops whoever runs the test
+		if builtin == "suspend" { // stops the shell that runs the test
 			continue
 		}
 		for _, options := range optionForms() {
@@ -100,7 +100,7 @@ func TestBuiltinsAgainstBash(t *testing.T) {
 	t.Logf("%d lines, of which %d were allowed, and run", s.tried, s.allowed)
 }
 
-// optionForms are ways to write an option of one letter, and none.
+// optionForms returns ways to write an option of one letter, and none.
 func optionForms() []string {
 	forms := []string{"", " --", " -$(echo x)", " $(echo -x)", ` "$(echo -x)"`, " '-x'", " -ls -x"}
 	for _, sign := range []string{" -", " +"} {
@@ -111,7 +111,7 @@ func optionForms() []string {
 	return forms
 }
 
-// bashVariables are those that bash gives a meaning to, by its manual.
+// bashVariables are those with a meaning in bash, by its manual.
 const bashVariables = "BASH BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND BASH_COMPAT BASH_ENV " +
 	"BASH_EXECUTION_STRING BASH_LINENO BASH_LOADABLES_PATH BASH_MONOSECONDS BASH_REMATCH BASH_SOURCE BASH_SUBSHELL BASH_TRAPSIG BASH_VERSINFO " +
 	"BASH_VERSION BASH_XTRACEFD CHILD_MAX CDPATH COLUMNS COMPREPLY COMP_CWORD COMP_KEY COMP_LINE COMP_POINT COMP_TYPE COMP_WORDBREAKS COMP_WORDS " +
@@ -121,7 +121,7 @@ const bashVariables = "BASH BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BA
 	"OSTYPE PATH PIPESTATUS POSIXLY_CORRECT PPID PROMPT_COMMAND PROMPT_DIRTRIM PS0 PS1 PS2 PS3 PS4 PWD RANDOM READLINE_ARGUMENT READLINE_LINE " +
 	"READLINE_MARK READLINE_POINT REPLY SECONDS SHELL SHELLOPTS SHLVL SRANDOM TERM TEXTDOMAIN TEXTDOMAINDIR TIMEFORMAT TMOUT TMPDIR UID auto_resume histchars _ x"
 
-// setters are the ways in which a line gives a variable V a value P.
+// setters are the ways in which a line sets a variable V to a value P.
 var setters = []string{
 	"V=P", "V+=P", "V=(P)", "V+=(P)", "V[0]=P", "V=([0]=P)", "V=P :", "V=P true x", "V=P eval :", "a=P; V=$a", `a=P; V="$a"`, "V=$(echo P)", "V=`echo P`", "a=P; V=${a}",
 	"a=P; V+=$a", "a=(P); V=${a[0]}", "a=P; V=${z:-$a}", "a=Px; V=${a%x}", "set -- P; V=$1", `set -- P; V="$@"`, "read -r a <<< P; V=$a", "f() { V=$1; }; f P",
@@ -146,8 +146,8 @@ var setters = []string{
 	"compgen -V V x", "alias V=P", "hash -p V ls", "complete -W P V", "enable -n V", "test -v V", "[ -v V ]", "[[ -v V ]]", "echo $V", "set -o V", "shopt -s V",
 }
 
-// No way of setting one of bash's own variables runs what is denied where it is
-// allowed, neither by itself nor by what follows.
+// No way of setting one of bash's own variables runs a denied command if it is
+// allowed, neither by itself nor in later commands.
 func TestVariablesAgainstBash(t *testing.T) {
 	s := newSweep(t)
 	n, every := 0, rounds(101, 3)
@@ -166,8 +166,8 @@ func TestVariablesAgainstBash(t *testing.T) {
 	t.Logf("%d lines, of which %d were allowed, and run", s.tried, s.allowed)
 }
 
-// written puts a variable and a value in the place of V and P. Where that is
-// quoted already, the value's own quotes go.
+// written replaces V and P by a variable and a value. If P is quoted already, the
+// value's own quotes are removed.
 func written(setter, name, value string) string {
 	var out strings.Builder
 	single, double := false, false

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// command makes a shell call in /w/src, a directory of the workspace /w.
+// command returns a shell call in /w/src, a directory of the workspace /w.
 func command(t testing.TB, line string, mode policy.ApprovalMode) policy.Call {
 	t.Helper()
 	c, ok := policy.WellKnown("run_shell_command")
@@ -22,7 +22,7 @@ func command(t testing.TB, line string, mode policy.ApprovalMode) policy.Call {
 	return c
 }
 
-// shellRule makes a rule of the user about beginnings of commands.
+// shellRule returns a rule of the user about command prefixes.
 func shellRule(verdict policy.Verdict, priority int, prefixes ...string) policy.Rule {
 	return policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: prefixes, Decision: verdict, Priority: priority, Tier: policy.TierUser, Source: "p.toml"}
 }
@@ -31,9 +31,9 @@ func shellRule(verdict policy.Verdict, priority int, prefixes ...string) policy.
 var everyMode = []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo, policy.ModePlan}
 
 // AR-26: how the parts of a line decide about the whole. Complaints 20744: the
-// null device and descriptors need no question; 26539: neither does a
-// redirection in yolo; 6389, 10070, 6436: a substitution is judged by what it
-// runs.
+// null device and descriptors require no approval; 26539: neither does a
+// redirection in yolo; 6389, 10070, 6436: a substitution is evaluated by its
+// commands.
 func TestShellLines(t *testing.T) {
 	const allow, ask, deny = policy.Allow, policy.AskUser, policy.Deny
 	rules := []policy.Rule{
@@ -89,14 +89,14 @@ func TestShellLines(t *testing.T) {
 		"./gradlew build":            {ask, ask, allow, ask},     // /w/src/gradlew
 		"/w/gradlew build":           {allow, allow, allow, ask},
 		"cd .. && ./gradlew build":   {allow, allow, allow, ask},
-		"cd ..; ./gradlew build":     {ask, ask, allow, ask}, // it may have stayed
+		"cd ..; ./gradlew build":     {ask, ask, allow, ask}, // the directory may be unchanged
 		"timeout 60 make":            {allow, allow, allow, ask},
 		"timeout 30 make":            {ask, ask, allow, ask},
 		"timeout 60 curl x":          {deny, deny, deny, deny},
 		"timeout 5 ls":               {allow, allow, allow, ask},
 		"find . -delete":             {allow, allow, allow, ask},
-		"find . -empty -delete":      {ask, ask, ask, ask}, // what denies rm -rf is higher, and may be about it
-		"find . -name x -delete":     {ask, ask, ask, ask}, // as rm, and with which options?
+		"find . -empty -delete":      {ask, ask, ask, ask}, // the rule that denies rm -rf ranks higher, and may match
+		"find . -name x -delete":     {ask, ask, ask, ask}, // like rm, with unknown options
 		"cd .. && ls":                {allow, allow, allow, ask},
 		"cd ../.. && ls":             {ask, ask, allow, ask},
 		"cd /w/a && ls":              {allow, allow, allow, ask},
@@ -136,7 +136,7 @@ func TestShellLines(t *testing.T) {
 	}
 }
 
-// Rules about the whole tool, and lines that cannot be told.
+// Rules about the whole tool, and unknown lines.
 func TestShellWideRules(t *testing.T) {
 	const allow, ask, deny = policy.Allow, policy.AskUser, policy.Deny
 	wide := func(v policy.Verdict, tool string, redirections bool) policy.Rule {
@@ -187,8 +187,8 @@ func TestShellWideRules(t *testing.T) {
 	}
 }
 
-// A commandRegex is searched from the start of each part and not beyond its
-// beginning, also if it has alternatives; an argsPattern meets each part.
+// A commandRegex is searched from the start of each part and anchored there, even
+// if it has alternatives; an argsPattern is searched in each part.
 func TestShellPatterns(t *testing.T) {
 	rule := func(v policy.Verdict, regex, args string) policy.Rule {
 		return policy.Rule{Tools: []string{"run_shell_command"}, Decision: v, CommandRegex: regex, ArgsPattern: args, Tier: policy.TierUser}
@@ -199,7 +199,7 @@ func TestShellPatterns(t *testing.T) {
 		want policy.Verdict
 	}{
 		{rule(policy.Allow, "git (status|log)", ""), "git log -3", policy.Allow},
-		{rule(policy.Allow, "git (status|log)", ""), "git  status", policy.Allow}, // as bash reads it
+		{rule(policy.Allow, "git (status|log)", ""), "git  status", policy.Allow}, // as read by bash
 		{rule(policy.Allow, "git status|ls", ""), "make ls", policy.AskUser},
 		{rule(policy.Allow, "ls|git status", ""), "make 'git status'", policy.AskUser},
 		{rule(policy.Allow, "git", ""), "git log; make", policy.AskUser},
@@ -237,8 +237,8 @@ func TestShellInPlan(t *testing.T) {
 	}
 }
 
-// In a directory that is recorded as untrusted git asks at least: what it finds
-// there may run.
+// In a directory that is recorded as untrusted git requires at least approval:
+// files there may make it run something.
 func TestShellUntrusted(t *testing.T) {
 	e := engine(t, shellRule(policy.Allow, 100, "git", "ls"), shellRule(policy.Deny, 200, "git push"))
 	for line, want := range map[string]policy.Verdict{"git status": policy.AskUser, "timeout 5 /usr/bin/git log": policy.AskUser, "ls": policy.Allow, "git push": policy.Deny} {
@@ -248,8 +248,8 @@ func TestShellUntrusted(t *testing.T) {
 	}
 }
 
-// Complaint 19799: the explanation names the part, the rule with its place, and
-// what would change the verdict.
+// Complaint 19799: the explanation names the part, the rule with its position,
+// and a change that would alter the verdict.
 func TestShellExplains(t *testing.T) {
 	r := shellRule(policy.Deny, 200, "git push")
 	r.Name, r.Line = "no pushes", 12
@@ -279,7 +279,7 @@ func TestShellExplains(t *testing.T) {
 	require.Contains(t, e.Decide(command(t, "$x", policy.ModeYolo)).Reason, "no pushes")
 }
 
-// A Line of another command is not believed, and deciding changes nothing.
+// A Line of another command is ignored, and deciding changes nothing.
 func TestDecideIsPure(t *testing.T) {
 	e := engine(t, shellRule(policy.Allow, 100, "ls"), shellRule(policy.Deny, 100, "rm"))
 	c := command(t, "ls", policy.ModeDefault)
@@ -314,8 +314,8 @@ func TestDecideIsPure(t *testing.T) {
 	require.Equal(t, "", c.GovernedBy[:2][1])
 }
 
-// Where links lead counts for redirections and changes of directory, and the
-// engine says which paths it wants to know that of.
+// The targets of links count for redirections and changes of directory, and the
+// engine lists the paths whose targets it requires.
 func TestShellFollowsLinks(t *testing.T) {
 	e := engine(t, shellRule(policy.Allow, 100, "ls"))
 	for _, tt := range []struct {
@@ -337,8 +337,8 @@ func TestShellFollowsLinks(t *testing.T) {
 	require.Equal(t, []string{"/w/a", "/w"}, engine(t, secret).Paths(policy.Call{Tool: "write_file", Params: []byte(`{"file_path":"a"}`), Dir: "/w"}))
 }
 
-// A tool that the shell tool's rules govern is asked about where one of them
-// might be about it.
+// A tool governed by the shell tool's rules requires approval if one of them
+// might apply.
 func TestShellGoverns(t *testing.T) {
 	c := policy.Call{Tool: "remote_shell", GovernedBy: []string{"run_shell_command"}, Kind: "read", Params: []byte(`{"line":"rm"}`)}
 	require.Equal(t, policy.AskUser, engine(t, shellRule(policy.Deny, 100, "rm")).Decide(c).Decision)
@@ -374,7 +374,7 @@ func FuzzDecide(f *testing.F) {
 				continue
 			}
 			if after := []string{"\n", "", "", "", "", " | "}[int(how)%len(joins)]; after != "" && !closed(other, after) {
-				return // it leaves something open, as a comment, that the denied line becomes a part of
+				return // it leaves something open, such as a comment, that includes the denied line
 			}
 			line := joins[int(how)%len(joins)](denied, other)
 			d := e.Decide(command(t, line, mode))

@@ -9,9 +9,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// guard returns an engine in which everything is allowed, redirections too, but
-// what one rule denies. The pattern is a commandRegex, or with "args " before it
-// an argsPattern.
+// guard returns an engine in which everything is allowed, including redirections,
+// except for one denied pattern. The pattern is a commandRegex, or with "args "
+// before it an argsPattern.
 func guard(t testing.TB, pattern string) *policy.Engine {
 	t.Helper()
 	deny := policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Deny, Priority: 900, Tier: policy.TierUser, Source: "test"}
@@ -28,9 +28,9 @@ func guard(t testing.TB, pattern string) *policy.Engine {
 	return e
 }
 
-// AR-26: a pattern that denies is tried on every spelling of each part and on the
-// line as it stands. Where something is not known it asks only if that could
-// complete what the known words have begun.
+// AR-26: a pattern that denies is searched in every spelling of each part and in
+// the line as written. Unknown text requires approval only if it could complete a
+// match that known words have begun.
 func TestPatternsMeetSpellings(t *testing.T) {
 	const allow, ask, deny = policy.Allow, policy.AskUser, policy.Deny
 	for pattern, lines := range map[string]map[string]policy.Verdict{
@@ -104,8 +104,8 @@ var usual = []string{
 	".*DROP TABLE.*", `.*:\(\)\s*\{.*`, ".*eval .*", ".*base64 (-d|--decode).*", `.*python3? -c.*`, ".*--privileged.*", ".*/var/run/docker.sock.*", `args "command":"rm`, "args --force", "args api[_-]?key", "args production",
 }
 
-// AR-25: under rules that deny what is usually denied, everyday lines run without
-// a question, those with variables too.
+// AR-25: under rules that deny the usual commands, everyday lines run without
+// approval, including those with variables.
 func TestEverydayUnderPatterns(t *testing.T) {
 	lines := listed(t, "everyday.txt")
 	var deny []policy.Rule

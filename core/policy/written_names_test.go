@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-25, AR-26: options that set a variable, read a format, or make the name of a
-// written file of pieces are not covered by a rule that allows their program.
+// AR-25, AR-26: options that set a variable, read a format, or compose the name
+// of a written file are not covered by a rule that allows their program.
 func TestTextsThatOptionsTake(t *testing.T) {
 	e := engine(t, policy.Rule{
 		Tools: []string{"run_shell_command"}, Decision: policy.Allow, Priority: 100, Tier: policy.TierUser, Source: "test", AllowRedirection: true,

@@ -16,7 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/checker"
 )
 
-// project is a temporary directory that holds a workspace ws and a directory beside it.
+// project returns a temporary directory with a workspace ws and a directory next
+// to it.
 func project(t *testing.T) (top string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -35,7 +36,7 @@ func call(t *testing.T, top string, args any) policy.Call {
 	return policy.Call{Tool: "some_tool", Params: params, Dir: ws, Roots: []string{ws, filepath.Join(top, "more")}}
 }
 
-// following returns a runner that follows links.
+// following returns a runner that resolves links.
 func following() *checker.Runner {
 	return checker.New(checker.Options{RealPath: checker.RealPath})
 }
@@ -169,7 +170,7 @@ func TestAllowedPathArguments(t *testing.T) {
 	}
 }
 
-// The directories and links of the options count where the call says nothing.
+// The directories and links of the options apply if the call has none.
 func TestAllowedPathOptions(t *testing.T) {
 	dir := string(filepath.Separator) + filepath.Join("virtual", "ws")
 	r := checker.New(checker.Options{
@@ -191,7 +192,8 @@ func TestAllowedPathOptions(t *testing.T) {
 		require.Equal(t, want, verdict, "%s: %s", path, reason)
 	}
 
-	// Nobody knows where a relative path leads, nor any if nobody follows links.
+	// A relative path cannot be resolved without a directory, nor any path
+	// without RealPath.
 	verdict, reason, err := following().Check(t.Context(), policy.Checker{Name: "allowed-path"},
 		policy.Call{Params: json.RawMessage(`{"path":"a"}`)})
 	require.NoError(t, err)
@@ -224,7 +226,7 @@ func TestAllowedPathWorkspace(t *testing.T) {
 	}
 }
 
-// What goes wrong denies.
+// Failures deny.
 func TestErrorsDeny(t *testing.T) {
 	c := call(t, project(t), map[string]string{"path": "a"})
 	broken := c

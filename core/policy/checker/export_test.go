@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// RealPath stands for what a session hands in: it follows the links of the
-// longest part of an absolute path that exists.
+// RealPath is a function as passed by a session: it resolves the links of the
+// longest existing part of an absolute path.
 func RealPath(ctx context.Context, path string) (string, error) {
 	rest := ""
 	for head := filepath.Clean(path); ; head = filepath.Dir(head) {
@@ -20,7 +20,7 @@ func RealPath(ctx context.Context, path string) (string, error) {
 		if err == nil {
 			return filepath.Join(real, rest), nil
 		}
-		// A link that leads nowhere yet is followed by whoever writes to it.
+		// A writer follows a dangling link.
 		if info, lerr := os.Lstat(head); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return "", err
 		}

@@ -103,7 +103,7 @@ func TestExternalCannotStart(t *testing.T) {
 	}
 }
 
-// What a program is told, and no more.
+// The input of a program, and nothing else.
 func TestExternalQuestion(t *testing.T) {
 	path := program(t, `cat >DIR/in; env >DIR/env; pwd >DIR/pwd; echo "heard" >&2; echo '{"decision":"allow"}'`)
 	dir := filepath.Dir(path)
@@ -176,7 +176,7 @@ func TestExternalLarge(t *testing.T) {
 	require.Greater(t, len(reason), 700_000)
 }
 
-// processes returns the numbers that a script wrote to a file, one a line.
+// processes returns the process IDs that a script wrote to a file, one per line.
 func processes(t *testing.T, file string) (pids []int) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -189,8 +189,8 @@ func processes(t *testing.T, file string) (pids []int) {
 	return pids
 }
 
-// gone waits until a process runs no more: a killed orphan ends at once, and
-// stays listed until init has noticed.
+// gone waits until a process has ended: a killed orphan ends at once, and stays
+// listed until init has reaped it.
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -202,7 +202,7 @@ func gone(t *testing.T, pid int) {
 	}, 5*time.Second, time.Millisecond, "process %d is left", pid)
 }
 
-// However a program behaves, the answer comes in time and nothing is left.
+// However a program behaves, the answer comes in time and no process is left.
 func TestExternalLeavesNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script string
@@ -217,12 +217,12 @@ func TestExternalLeavesNothing(t *testing.T) {
 		"fails, grandchild is left":   {`sleep 1000 & echo $$ $! >DIR/pids; exit 3`, 2, "exit status 3"},
 		"quiet grandchild is left":    {`sleep 1000 </dev/null >/dev/null 2>&1 & echo $$ $! >DIR/pids; echo '{"decision":"allow"}'`, 2, ""},
 	} {
-		path := program(t, tt.script) // here: what is written while another test starts a program may be busy
+		path := program(t, tt.script) // here: a file that is written while another test starts a program may be busy
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := checker.Options{Timeout: 1500 * time.Millisecond, Grace: 50 * time.Millisecond}
 			if tt.err != "no answer within" {
-				o.Timeout = time.Minute // its grandchild is not waited for that long
+				o.Timeout = time.Minute // its grandchild is not awaited for that long
 			}
 			start := time.Now()
 			verdict, _, err := runner(path, o).Check(t.Context(), external, policy.Call{})
@@ -243,7 +243,7 @@ func TestExternalLeavesNothing(t *testing.T) {
 	}
 }
 
-// A program may tidy up when it is asked to end.
+// A program may clean up on SIGTERM.
 func TestExternalIsAskedToEnd(t *testing.T) {
 	path := program(t, `trap 'echo tidy >DIR/tidy; exit' TERM; sleep 1000 & wait`)
 	_, _, err := runner(path, checker.Options{Timeout: time.Second, Grace: 10 * time.Second}).Check(t.Context(), external, policy.Call{})
@@ -271,7 +271,7 @@ func TestExternalCancelled(t *testing.T) {
 	}
 }
 
-// Checks may run side by side.
+// Checks may run concurrently.
 func TestExternalSideBySide(t *testing.T) {
 	path := program(t, `cat >/dev/null; echo '{"decision":"deny","reason":"no"}'`)
 	r := runner(path, checker.Options{})

@@ -12,9 +12,9 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// FuzzAllowedPath: a path that is allowed leads, as the system follows it, to
-// a place in the workspace outside of the guarded directories, and adding a second
-// path never loosens.
+// FuzzAllowedPath: an allowed path leads, as the system resolves it, to a
+// location in the workspace outside of the guarded directories, and adding a
+// second path never loosens.
 func FuzzAllowedPath(f *testing.F) {
 	top, err := filepath.EvalSymlinks(f.TempDir())
 	require.NoError(f, err)
@@ -47,7 +47,7 @@ func FuzzAllowedPath(f *testing.F) {
 		if first == policy.Deny || one == "" {
 			return
 		}
-		one = strings.ToValidUTF8(one, "\ufffd") // as JSON carries it
+		one = strings.ToValidUTF8(one, "\ufffd") // as in JSON
 		path := one
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(ws, path)

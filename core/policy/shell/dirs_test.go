@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// AR-25, AR-27: where a line sets what bash follows directories by, they cannot be told.
+// AR-25, AR-27: if a line sets the variables by which bash finds directories,
+// these are unknown.
 func TestSetDirs(t *testing.T) {
 	for _, line := range []string{
 		"CDPATH=x; cd a; p", "read CDPATH < f; cd a; p", "export CDPATH=x; cd a; p", "CDPATH=x cd a; p", "for CDPATH in x; do :; done; cd a; p", "printf -v CDPATH x; cd a; p", "declare CDPATH=x; cd a; p",

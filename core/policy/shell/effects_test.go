@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
-// TestRedirections finds what is written, and what only looks like it.
+// TestRedirections finds written files, and no others.
 func TestRedirections(t *testing.T) {
 	checkAll(t, [][2]string{
 		{"a > f", lines("$ a", "> f @0.1")},
@@ -106,8 +106,7 @@ func TestVariables(t *testing.T) {
 	})
 }
 
-// TestEvaluation asks where arithmetic and indirections may run what a value
-// holds.
+// TestEvaluation asks if arithmetic and indirections may run commands in a value.
 func TestEvaluation(t *testing.T) {
 	for _, line := range []string{
 		"x='a[$(rm)]'; echo $((x))", "x='a[$(rm)]'; ((x))", `x="a[\$(rm)]"; [[ x -eq 1 ]]`, "(( 'a[$(rm)]' ))", "let 'x=a[$(rm)]'", "[[ -v 'a[$(rm)]' ]]",
@@ -122,7 +121,7 @@ func TestEvaluation(t *testing.T) {
 	}
 }
 
-// TestOptions finds what options make programs run and write.
+// TestOptions finds the commands and outputs in options of programs.
 func TestOptions(t *testing.T) {
 	runs := []string{
 		"git -calias.a=!b a", "git --config-env=a=b c", "git --exec-path=x a", "git grep -O a", "git diff --ext-diff",
@@ -171,7 +170,7 @@ func TestOptions(t *testing.T) {
 	})
 }
 
-// TestEveryday takes lines of a working day apart without a doubt.
+// TestEveryday parses everyday lines without unknown parts.
 func TestEveryday(t *testing.T) {
 	for line := range strings.SplitSeq(strings.TrimSpace(everyday), "\n") {
 		l := Parse(strings.ReplaceAll(line, "⏎", "\n"))
@@ -245,7 +244,7 @@ type git; hash -r; unset x y
 docker ps; docker compose up -d; kubectl get pods -o json
 `
 
-// FuzzParse never panics, is deterministic and gives well-formed parts.
+// FuzzParse never panics, is deterministic and returns well-formed parts.
 func FuzzParse(f *testing.F) {
 	fuzzseed.Add(f)
 	for line := range strings.SplitSeq(everyday, "\n") {
@@ -273,7 +272,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzJoin holds that joining lines loses none of their parts.
+// FuzzJoin verifies that joining lines loses none of their parts.
 func FuzzJoin(f *testing.F) {
 	fuzzseed.Add(f)
 	f.Add("rm -rf x", "ls")
@@ -292,8 +291,8 @@ func FuzzJoin(f *testing.F) {
 	})
 }
 
-// joinable tells whether a line can stand before others, and after them: it
-// ends no comment and no here-document, and defines nothing.
+// joinable reports whether a line can be joined with others: it ends no comment
+// and no here-document, and defines nothing.
 func joinable(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsAny(s, "#\\&;\n()<`{}") && !strings.Contains(s, "alias")
 }
@@ -326,7 +325,7 @@ func TestJoin(t *testing.T) {
 	}
 	count := 0
 	for i := 0; i < len(all); i += step {
-		if strings.Contains(all[i], "<<E") { // what follows would belong to its here-document
+		if strings.Contains(all[i], "<<E") { // the next line would belong to its here-document
 			continue
 		}
 		for j := range all {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWrittenScripts asks about what runs out of a file that the line itself
-// writes. // AR-26, TO-10
+// TestWrittenScripts asks about commands in a file that the line itself writes.
+// // AR-26, TO-10
 func TestWrittenScripts(t *testing.T) {
 	const says = "what it runs is written by the line itself"
 	asked := func(line string) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPrefix reads prefixes as words, those that bash has a meaning for too.
+// TestPrefix parses prefixes as words, including keywords of bash.
 func TestPrefix(t *testing.T) {
 	for text, want := range map[string][]string{
 		"git":                {"git"},

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// render writes a line's parts one a line: $ a command, = a builtin, > a write,
-// ? what cannot be told; behind @ the parent and the words of it that do not
-// speak of the part; ~ marks a guess.
+// render formats a line's parts one per line: $ a command, = a builtin, > a
+// write, ? unknown; after @ the parent and the number of its words that do not
+// refer to the part; ~ marks a guess.
 func render(l *Line) string {
 	var b strings.Builder
 	if l.Problem != "" {
@@ -44,7 +44,7 @@ func checkAll(t *testing.T, tests [][2]string) {
 	}
 }
 
-// TestShapes takes apart everything that holds commands. // AR-26, TO-10
+// TestShapes parses all constructs that contain commands. // AR-26, TO-10
 func TestShapes(t *testing.T) {
 	checkAll(t, [][2]string{
 		{"", ""},
@@ -119,7 +119,7 @@ func TestWords(t *testing.T) {
 	}, words)
 }
 
-// What a word may be has a hole for each piece that is not known.
+// The shapes of a word have a hole for each unknown piece.
 func TestWordShapes(t *testing.T) {
 	const text, word, name, number = HoleText, HoleWord, HoleName, HoleNumber
 	for line, want := range map[string][]string{
@@ -138,7 +138,7 @@ func TestWordShapes(t *testing.T) {
 	}
 }
 
-// What is piped and redirected, and how a command is spelled.
+// Pipes, redirections, and commands as written.
 func TestSurroundings(t *testing.T) {
 	parts := Parse(`{ a "x" 2>&1 >o; } < "i"n | b | c <<< h`).Parts
 	find := func(program string) (Part, int) {
@@ -161,7 +161,7 @@ func TestSurroundings(t *testing.T) {
 }
 
 // TestDynamicCommands asks about a program that depends on an expansion, and
-// guesses what it is.
+// guesses its value.
 func TestDynamicCommands(t *testing.T) {
 	checkAll(t, [][2]string{
 		{"$x a", "? $x a"},
@@ -179,7 +179,7 @@ func TestDynamicCommands(t *testing.T) {
 	})
 }
 
-// TestWrappers looks through programs that run others.
+// TestWrappers parses programs that run others.
 func TestWrappers(t *testing.T) {
 	checkAll(t, [][2]string{
 		{"timeout -k 5 --signal=KILL 60 rm x", lines("$ timeout -k 5 --signal=KILL 60 rm x", "$ rm x @0.5")},
@@ -227,8 +227,8 @@ func TestWrappers(t *testing.T) {
 	})
 }
 
-// TestWraps marks only what runs its command with the same rights in the same
-// place.
+// TestWraps marks only programs that run their command with the same permissions
+// in the same place.
 func TestWraps(t *testing.T) {
 	for line, want := range map[string]bool{
 		"timeout 1 a": true, "nohup a": true, "nice a": true, "env A=1 a": true, "xargs a": true, "sh -c a": true, "command a": true,
@@ -240,7 +240,7 @@ func TestWraps(t *testing.T) {
 	}
 }
 
-// TestShells takes apart what shells are given to run.
+// TestShells parses the arguments of shells.
 func TestShells(t *testing.T) {
 	checkAll(t, [][2]string{
 		{"sh -c 'a; b'", lines("$ sh -c 'a; b'", "$ a @0.1", "$ b @0.1")},
@@ -273,7 +273,7 @@ func TestShells(t *testing.T) {
 	require.NotContains(t, render(Parse(strings.TrimPrefix(deep, "eval "))), "? ")
 }
 
-// TestFunctions calls what the line defines without another look.
+// TestFunctions does not ask about calls of functions that the line defines.
 func TestFunctions(t *testing.T) {
 	checkAll(t, [][2]string{
 		{"f() { a; }; f b", lines("$ a", "= f b")},
@@ -290,7 +290,7 @@ func TestFunctions(t *testing.T) {
 	})
 }
 
-// TestLimits refuses what is not worth taking apart.
+// TestLimits refuses lines beyond the limits.
 func TestLimits(t *testing.T) {
 	for name, line := range map[string]string{
 		"too long":  "echo " + strings.Repeat("x", MaxBytes),

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile are words that mean something to bash.
+// hostile are words with a meaning in bash.
 var hostile = []string{
 	"plain", "a b", "it's", `say "hi"`, "$(touch harm)", "`touch harm`", `back\slash`, `\`, "$HOME", "${x}", "; touch harm", "x' ; touch harm ; '", "a\nb", "*", "[a-z]", "?", "!!",
 	"-n", "--", "\\\"", `'"'"'`, "~", "~/x", "~root", "{a,b}", "{1..3}", "# c", "", " ", "\t", "a=b", "&", "|", "<(x)", ">f", "é", "\u202e", "\x01", "\x7f", "if", "function", "$'x'", "a\\\nb",
 }
 
-// What quotes and what reads words agree with each other, and with bash.
+// The functions that quote and those that parse words agree with each other, and
+// with bash.
 func TestHostileWords(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -55,8 +56,8 @@ func TestHostileWords(t *testing.T) {
 	}
 }
 
-// Each way to read words sees what bash sees: the line is run with echoing programs in
-// place of its own.
+// Each function that parses words sees the words of bash: the line is run with
+// echoing programs in place of its own.
 func TestWordsAreThoseOfBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -83,10 +84,10 @@ func TestWordsAreThoseOfBash(t *testing.T) {
 	}
 }
 
-// Read knows given variables, where the text does not set them, and nothing else.
+// Read knows given variables, unless the text sets them, and no others.
 func TestRead(t *testing.T) {
 	given := map[string]string{"P": "/a b", "E": "", "HOME": "/home/u", "Q": `x"$(y)`}
-	for text, want := range map[string]string{ // "?" stands for a word that is not known
+	for text, want := range map[string]string{ // "?" stands for an unknown word
 		`x $P/y`: "x /a b/y", `x "${P}/y"`: "x /a b/y", `x ${P:-z}`: "x /a b", `x "${E:-z}"`: "x ?", `x ${P#/}`: "x ?", `x ~/y`: "x /home/u/y", `x "~/y"`: "x ~/y", `x ~root/y`: "x ?",
 		`x "$Q"`: `x x"$(y)`, `x $U`: "x ?", `P=1 x $P`: "x ?", `x {a,b}.sh`: "x a.sh b.sh", `x $'a\x62'`: "x ab", `x "a$(y)"`: "x ? y", `x *.sh`: "x ?",
 	} {
