@@ -13,9 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// methods calls each method of *Config that returns an error, mostly beside a
-// value, and each that returns a value alone, with zero arguments. The two that
-// lead from one phase to the next are left out.
+// methods calls each method of *Config that returns an error, and each that
+// returns only a value, with zero arguments. Initialize and Close are left out.
 func methods(t *testing.T, c *config.Config, withError func(name string, call func() (any, error)), plain func(name string, call func() any)) {
 	t.Helper()
 	v := reflect.ValueOf(c)
@@ -38,7 +37,7 @@ func methods(t *testing.T, c *config.Config, withError func(name string, call fu
 				err, _ := results[1].Interface().(error)
 				return results[0].Interface(), err
 			})
-		case out == 1 && f.Type().Out(0) == reflect.TypeFor[error]() && m.Name != "SetApprovalMode": // which is a knob, and works at any time
+		case out == 1 && f.Type().Out(0) == reflect.TypeFor[error]() && m.Name != "SetApprovalMode": // a setter that is valid at any time
 			withError(m.Name, func() (any, error) {
 				err, _ := f.Call(args)[0].Interface().(error)
 				return nil, err
@@ -58,14 +57,14 @@ func requireSame(t *testing.T, a, b any, name string) {
 	require.Equal(t, a, b, name)
 }
 
-// AR-01, AR-02, AR-03: services are there from Initialize to Close and are the
-// same at each call; before and after them the error has a type. Values that
-// cannot fail never do.
+// AR-01, AR-02, AR-03: services are available from Initialize to Close and are
+// the same at each call; before and after, the error has a type. Accessors
+// without an error never fail.
 func TestEveryAccessor(t *testing.T) {
 	for name, p := range map[string]config.Parameters{"without settings": {}, "with settings": {Settings: &settings.Options{}}} {
 		t.Run(name, func(t *testing.T) {
 			p.Layout = quietLayout(t)
-			playing(t, "", script.Options{})(&p) // else there is no Client
+			playing(t, "", script.Options{})(&p) // otherwise there is no Client
 			c := newConfig(t, p)
 			values := 0
 			plain := func(name string, call func() any) {
@@ -85,11 +84,11 @@ func TestEveryAccessor(t *testing.T) {
 			services := 0
 			methods(t, c, func(name string, call func() (any, error)) {
 				one, err := call()
-				if name == "ActivateSkill" || name == "SetSkillEnabled" { // there is no skill without a name
+				if name == "ActivateSkill" || name == "SetSkillEnabled" { // no skill has an empty name
 					require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), name)
 					return
 				}
-				if name == "EnableExtension" || name == "DisableExtension" { // nor such an extension
+				if name == "EnableExtension" || name == "DisableExtension" { // nor does an extension
 					require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), name)
 					return
 				}
@@ -111,7 +110,7 @@ func TestEveryAccessor(t *testing.T) {
 	}
 }
 
-// AR-32: what is kept lies in the user's directory, apart for each project.
+// AR-32: data is kept in the user's directory, separately for each project.
 func TestStorage(t *testing.T) {
 	home := t.TempDir()
 	var all []config.Storage

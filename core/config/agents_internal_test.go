@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// silent is a model that has nothing to say.
+// silent is a model without output.
 type silent struct{ model.Generator }
 
 func (silent) Generate(context.Context, *model.Request) (*model.Response, error) {
@@ -41,7 +41,7 @@ func newForAgents(t *testing.T) *Config {
 	return c
 }
 
-// What an agent is told names the tools that it has, and no other.
+// An agent's prompt names the tools that it has, and no other.
 func TestAgentsPromptNamesItsTools(t *testing.T) {
 	c := newForAgents(t)
 	for _, tt := range []struct {
@@ -67,8 +67,8 @@ func TestAgentsPromptNamesItsTools(t *testing.T) {
 	require.Contains(t, own, "run_shell_command")
 }
 
-// Files that an agent has written are told to its caller, whatever its
-// conversation has forgotten since.
+// Files that an agent has written are reported to its caller, even after a
+// compaction of its conversation.
 func TestAgentsChangesOutliveItsCompaction(t *testing.T) {
 	c := newForAgents(t)
 	s := beginAgent(t, c, subagent.Definition{Name: "x", Description: "X.", Prompt: "You are x."})
@@ -89,7 +89,7 @@ func TestAgentsChangesOutliveItsCompaction(t *testing.T) {
 	require.ElementsMatch(t, []string{"before", "between", "after"}, names)
 }
 
-// An agent that is recorded keeps what compaction cuts from its answers.
+// A recorded agent keeps the parts of answers that compaction removes.
 func TestAgentsRecordingKeepsAnswersThatAreCut(t *testing.T) {
 	c := newForAgents(t)
 	kept, err := NewTranscripts(c, nil)

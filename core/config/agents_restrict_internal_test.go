@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// EX-13, EX-14: what restricts an agent restricts the agents that it calls, and
-// those that they call.
+// EX-13, EX-14: restrictions of an agent apply to the agents that it calls,
+// directly and indirectly.
 func TestOuterAgentsRestrict(t *testing.T) {
 	outer := subagent.Definition{Name: "outer", Description: "O.", Prompt: "O.", Tools: []string{"read_file", "Bash", "invoke_agent"}, OnlyCommands: []string{"echo"}, DeniedCommands: []string{"echo no"}, Mode: "autoEdit"}
 	inner := subagent.Definition{Name: "inner", Description: "I.", Prompt: "I.", Mode: "yolo"}

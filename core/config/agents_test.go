@@ -17,8 +17,8 @@ import (
 )
 
 // EX-14, RC-25, RC-27: an agent is a tool that works in a derived Config. Its
-// questions carry its name, its caller's history holds its report alone, with the
-// files that it changed, and what the caller knew of these is stale.
+// questions contain its name, its caller's history contains only its report with
+// the changed files, and the caller's knowledge of these is stale.
 func TestAgentIsATool(t *testing.T) {
 	s := configtest.New(t, playing(t, `
 		{"when":{"purpose":"main"},"calls":[{"tool":"read_file","args":{"file_path":"f.txt"}}]},
@@ -45,8 +45,8 @@ func TestAgentIsATool(t *testing.T) {
 	require.NotContains(t, string(responses[0].Response), "unified_diff")
 }
 
-// EX-13, CF-09: agents of the user's directory are there, those of the project's only
-// where it is trusted; mistakes lose only themselves.
+// EX-13, CF-09: agents of the user's directory are loaded, those of the project's
+// only if it is trusted; a mistake affects only its own agent.
 func TestAgentFiles(t *testing.T) {
 	put := func(folder, name, text string) {
 		path := filepath.Join(folder, ".fettle", "agents", name)
@@ -92,7 +92,7 @@ func contains(all []string, name string) bool {
 }
 
 // AR-11: agents' tools are registered before tools are discovered, so that none
-// of these can take an agent's place.
+// of these can replace an agent.
 func TestAgentsBeforeDiscovery(t *testing.T) {
 	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
 		p.Discover = append(p.Discover, func(context.Context) ([]tools.DeclarativeTool, error) {
@@ -116,8 +116,8 @@ func discovered(t *testing.T, name string) tools.DeclarativeTool {
 	return tool
 }
 
-// Agents that may call agents: the inner one works in a Config of its own, and
-// has none to call itself where the depth ends.
+// Agents that may call agents: the inner one works in a Config of its own, and at
+// the maximum depth has no agent to call.
 func TestAgentsCallAgents(t *testing.T) {
 	call := func(purpose, query string) string {
 		return `{"when":{"purpose":"` + purpose + `"},"calls":[{"tool":"generalist","args":{"query":"` + query + `"}}]}`

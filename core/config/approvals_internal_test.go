@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// idle is a tool that does nothing: what is approved here is not run.
+// idle is a tool without an effect: approved calls are not run.
 type idle struct {
 	spec   tools.Spec
 	params json.RawMessage
@@ -40,7 +40,7 @@ func (t idle) Execute(context.Context, tools.Output) (tools.Result, error) {
 	return tools.Result{}, nil
 }
 
-// idleTools has a tool of any name that asks.
+// idleTools contains a tool of any name that asks.
 type idleTools struct{}
 
 func (idleTools) Lookup(name string) (tools.DeclarativeTool, error) {
@@ -96,8 +96,8 @@ func newApprovals(t *testing.T, text string) *approvals {
 	return a
 }
 
-// run makes a call and answers the question. It returns what the question has
-// shown for the answer, nil where that was not offered, and the notices.
+// run makes a call and answers the question. It returns the rules shown for the
+// answer, nil if it was not offered, and the notices.
 func (a *approvals) run(tool, args string, answer bus.Outcome) (shown []string, r scheduler.Response) {
 	a.Helper()
 	a.answer, a.asked = answer, nil
@@ -113,12 +113,12 @@ func (a *approvals) run(tool, args string, answer bus.Outcome) (shown []string, 
 	return shown, r
 }
 
-// ofSession are the approvals of the session that are in force.
+// ofSession returns the current approvals of the session.
 func (a *approvals) ofSession() []policy.Rule {
 	return slices.DeleteFunc(a.rules.Rules(), func(r policy.Rule) bool { return !r.Session })
 }
 
-// ofFile are the rules of the file of saved approvals.
+// ofFile returns the rules of the file of saved approvals.
 func (a *approvals) ofFile() []policy.Rule {
 	a.Helper()
 	files, problems := rulefile.Load(a.Context(), []string{a.rules.SaveTo}, rulefile.Options{Tier: policy.TierUser})
@@ -139,7 +139,7 @@ func wordsOfRules(rules []policy.Rule) []string {
 	return words
 }
 
-// approvable are calls of all sorts, as "tool arguments".
+// approvable returns calls of all kinds, as "tool arguments".
 func approvable() []string {
 	line := func(text string) string {
 		args, _ := json.Marshal(map[string]string{"command": text})
@@ -167,7 +167,7 @@ terraform plan|systemctl restart x|echo $'a\tb'|ls -la|cat "a, for the subagent 
 		line(manyCommands(12)), line(manyCommands(60)), line("rm -rf "+strings.Repeat("x", 3000)))
 }
 
-// manyCommands is a line of so many programs.
+// manyCommands returns a line of n programs.
 func manyCommands(n int) string {
 	var all []string
 	for i := range n {
@@ -176,8 +176,8 @@ func manyCommands(n int) string {
 	return strings.Join(all, " && ")
 }
 
-// AR-20, AR-21: what a question shows for an answer, rule by rule in words, is what
-// the session has afterwards, what the file holds, and what front ends are told.
+// AR-20, AR-21: the rules that a question shows for an answer are the ones added
+// to the session, saved to the file, and reported to front ends.
 func TestShownIsStored(t *testing.T) {
 	calls := approvable()
 	require.Greater(t, len(calls), 200)
@@ -227,8 +227,8 @@ func TestShownIsStored(t *testing.T) {
 	require.Greater(t, stored[bus.ProceedAlwaysAndSave], 200)
 }
 
-// AR-20: of what deletes, elevates, sends or runs what its words say nothing
-// broader is offered than the command as it stands.
+// AR-20: for commands that delete, elevate, send or run their arguments nothing
+// broader than the exact command is offered.
 func TestNothingBroadIsStored(t *testing.T) {
 	for line, other := range map[string]string{
 		"rm -rf build": "rm -rf src", "rm x": "rm y", "/bin/rm -r x": "/bin/rm -r y", "sudo make": "sudo rm -rf /", "doas x": "doas y", "bash x.sh": "bash y.sh",
@@ -259,7 +259,7 @@ func TestNothingBroadIsStored(t *testing.T) {
 	}
 }
 
-// AR-21: an answer stores nothing that its question has not shown, whatever has
+// AR-21: an answer stores only rules that its question has shown, whatever has
 // changed since.
 func TestNothingUnshownIsStored(t *testing.T) {
 	a := newApprovals(t, "")

@@ -13,9 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 )
 
-// ST-01, PR-29: the bytes of what was read are kept once for a Config and those derived
-// from it, none before the first read, and none of a file that read_file may show only
-// when a user allows it.
+// ST-01, PR-29: the content of read files is kept once for a Config and those
+// derived from it; nothing is kept before the first read, and nothing of a file
+// that read_file may show only with approval.
 func TestBasesAreOfTheFamily(t *testing.T) {
 	c := newForAgents(t)
 	name := filepath.Join(c.TargetDir(), "a.txt")

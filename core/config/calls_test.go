@@ -18,8 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// A loop of the embedder's own declares what the session has now, with schemas
-// that the provider takes.
+// A loop of the embedder's own declares the current tools, with schemas that the
+// provider accepts.
 func TestDeclarations(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.ExcludeTools = []string{"run_shell_command"}
@@ -60,7 +60,7 @@ func TestDeclarations(t *testing.T) {
 	require.Contains(t, names(model.DialectOpenAI), "exit_plan_mode")
 }
 
-// A tool that no provider takes is named, and not left out in silence.
+// A tool that no provider accepts is reported by name, not silently omitted.
 func TestDeclarationsOfUnusableTools(t *testing.T) {
 	odd, err := tools.Define("odd.name", "Has a name that providers refuse.", tools.KindThink, func(context.Context, struct{}) (tools.Result, error) {
 		return tools.Result{}, nil
@@ -73,8 +73,8 @@ func TestDeclarationsOfUnusableTools(t *testing.T) {
 	require.Contains(t, refused.Message, "odd.name")
 }
 
-// The calls of one answer are one batch: in order, answered one by one, and over
-// once a person has said no.
+// The calls of one answer are one batch: in order, answered one by one, and ended
+// by a denial of the user.
 func TestRunCalls(t *testing.T) {
 	picture := tools.Data("a picture", "image/png", []byte{1, 2})
 	show, err := tools.Define("show", "Shows a picture.", tools.KindThink, func(context.Context, struct{}) (tools.Result, error) {

@@ -29,8 +29,8 @@ func keeping(p *config.Parameters) {
 	p.Checkpoints.Enabled, p.ApprovalMode = &on, policy.ModeYolo
 }
 
-// CM-15: calls of the tools are kept and taken back; a patch that the model bases
-// on what it knew is refused then, with the file as it is.
+// CM-15: calls of the tools are kept and undone; a patch based on the earlier
+// state is then refused with the current file.
 func TestCheckpointsOfCalls(t *testing.T) {
 	s := configtest.New(t, keeping)
 	s.Write("f.txt", "old\n")
@@ -61,8 +61,8 @@ func TestCheckpointsOfCalls(t *testing.T) {
 	require.Contains(t, refused.Result.LLMContent.String(), `"content":"old\n"`)
 }
 
-// CM-15: without settings and without a word of the embedder nothing is kept, and
-// neither is anything of calls that only read.
+// CM-15: without settings and without a request of the embedder nothing is kept,
+// and nothing of calls that only read.
 func TestCheckpointsAreOff(t *testing.T) {
 	for name, change := range map[string]func(*config.Parameters){
 		"by itself": func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo },
@@ -87,8 +87,8 @@ func TestCheckpointsAreOff(t *testing.T) {
 	}
 }
 
-// CM-15: what runs before anything is said to the model is of the input that it
-// comes of, as the prompt is; the next input is another turn.
+// CM-15: calls before the model receives a message belong to the input that
+// caused them, like the prompt; the next input is another turn.
 func TestTurnsAreInputs(t *testing.T) {
 	s := configtest.New(t, keeping)
 	kept, err := s.Checkpoints()
@@ -109,7 +109,7 @@ func TestTurnsAreInputs(t *testing.T) {
 	require.Equal(t, "!echo", h.Turns[1].Prompt)
 }
 
-// CM-15: a session that is deleted leaves nothing of its prompts.
+// CM-15: a deleted session leaves nothing of its prompts.
 func TestDeleteTakesCheckpoints(t *testing.T) {
 	s := configtest.New(t, keeping)
 	transcripts, err := config.NewTranscripts(s.Config, nil)
@@ -127,7 +127,7 @@ func TestDeleteTakesCheckpoints(t *testing.T) {
 	require.Equal(t, fault.CheckpointNotFound, fault.CodeOf(err))
 }
 
-// The first look at many files is told where the call's output is shown.
+// The first scan of many files is reported in the call's output.
 func TestTheFirstLookIsTold(t *testing.T) {
 	s := configtest.New(t, keeping)
 	for i := range 1000 {
@@ -144,7 +144,7 @@ func TestTheFirstLookIsTold(t *testing.T) {
 	require.Contains(t, <-told, "Keeping 1000 files")
 }
 
-// CM-15: a call that cannot be kept runs, and says that it cannot be undone.
+// CM-15: a call that cannot be kept runs, and reports that it cannot be undone.
 func TestCheckpointFails(t *testing.T) {
 	s := configtest.New(t, keeping, func(p *config.Parameters) {
 		p.Seams.Checkpoint = func(checkpoint.Step) error { return errors.New("no space left on device") }

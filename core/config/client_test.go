@@ -30,8 +30,8 @@ func playing(t *testing.T, turns string, o script.Options) func(*config.Paramete
 	return func(p *config.Parameters) { p.Models = model.Always(g) }
 }
 
-// converse runs a prompt to its end, and returns its answer and how each of its calls
-// ended.
+// converse runs a prompt to its end, and returns its answer and the outcome of
+// each of its calls.
 func converse(t *testing.T, c *config.Config, prompt string) (answer string, calls []string) {
 	t.Helper()
 	expanded, err := c.Expand(t.Context(), prompt)
@@ -58,9 +58,9 @@ func converse(t *testing.T, c *config.Config, prompt string) (answer string, cal
 
 const patched = `"file_path":"f.txt","unified_diff":"@@\n one\n-two\n+TWO\n three\n","base_content_sha256":"{{sha256 \"f.txt\"}}"`
 
-// TE-05, CM-13: what a prompt names with @ is read, so that a patch needs no
-// read; with a change outside in between it is refused, and the refusal is all
-// that the next patch needs.
+// TE-05, CM-13: a file named in a prompt with @ is read, so that a patch requires
+// no read; after an outside change the patch is refused, and the refusal suffices
+// for the next patch.
 func TestMentionThenPatch(t *testing.T) {
 	for name, tt := range map[string]struct {
 		outside bool
@@ -94,9 +94,8 @@ func TestMentionThenPatch(t *testing.T) {
 	}
 }
 
-// FT-15, FT-16: instructions that a file brings up stand in the system prompt of
-// the next request and in those after it, once; or, as an option, in the user's
-// turn.
+// FT-15, FT-16: instructions found by an access are in the system prompt of the
+// next and later requests, once; or, as an option, in the user's turn.
 func TestInstructionsReachTheModel(t *testing.T) {
 	read := `{"calls":[{"tool":"read_file","args":{"file_path":"sub/x.go"}}]}`
 	for name, tt := range map[string]struct {
@@ -146,9 +145,9 @@ func TestInstructionsReachTheModel(t *testing.T) {
 	}
 }
 
-// The user's own file goes first, then the project's from the repository down;
-// what is imported stands in them. An untrusted directory's files are left out
-// (FT-20), as is what lies above the repository.
+// The user's own file comes first, then the project's from the repository down,
+// with imports expanded. Files of an untrusted directory (FT-20), and files above
+// the repository, are omitted.
 func TestInstructionsOfTheBeginning(t *testing.T) {
 	top := t.TempDir()
 	put := func(name, text string) {
@@ -202,7 +201,7 @@ func TestInstructionsOfTheBeginning(t *testing.T) {
 	order(text, "---\npkg\n")
 }
 
-// CM-14: what cannot be read stays text, with a notice.
+// CM-14: an unreadable reference stays text, with a notice.
 func TestExpand(t *testing.T) {
 	s := configtest.New(t)
 	s.Write(".gitignore", "*.log\n")
@@ -282,7 +281,7 @@ func TestExpand(t *testing.T) {
 	}
 	require.Empty(t, s.Asked())
 
-	// PR-29: what policy keeps from read_file is not shown.
+	// PR-29: a file that policy denies to read_file is not shown.
 	denied := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"read_many_files"} })
 	denied.Write("a.txt", "secret")
 	e, err := denied.Expand(t.Context(), "@a.txt")
@@ -291,8 +290,8 @@ func TestExpand(t *testing.T) {
 	require.Len(t, e.Notices, 1)
 }
 
-// A prompt can name the subagent that is to do the work; in quotes, or where the
-// session has no such agent, the name is a file's.
+// A prompt can name the subagent for the work; in quotes, or if the session has
+// no such agent, the name is that of a file.
 func TestExpandNamesAgents(t *testing.T) {
 	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) { p.ExcludeTools = []string{"codebase_investigator"} })
 	s.Write("generalist", "a file\n")
@@ -340,8 +339,8 @@ func TestClientAccessor(t *testing.T) {
 	require.Same(t, next, three)
 }
 
-// CF-08: in debug mode the final prompt is logged, with secrets masked; else it
-// is not.
+// CF-08: in debug mode the final prompt is logged, with secrets masked; otherwise
+// it is not.
 func TestDebugLog(t *testing.T) {
 	for _, debug := range []bool{true, false} {
 		var log bytes.Buffer
@@ -376,7 +375,7 @@ func onceBefore(f func()) agent.BeforeRequest {
 	}
 }
 
-// noting keeps the system prompts of requests.
+// noting records the system prompts of requests.
 func noting(systems *[]string) agent.BeforeRequest {
 	return func(_ context.Context, r *model.Request) (agent.RequestAdvice, error) {
 		*systems = append(*systems, r.System)

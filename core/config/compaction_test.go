@@ -37,7 +37,7 @@ func (c *cutting) Compact(_ context.Context, r agent.CompactRequest) (agent.Comp
 	return agent.Compaction{Status: agent.CompactionTruncated, History: history}, nil
 }
 
-// restatedIn returns what a history says again of files.
+// restatedIn returns the restated files in a history.
 func restatedIn(t *testing.T, history []model.Content) []restated {
 	t.Helper()
 	var all []restated
@@ -55,8 +55,8 @@ func restatedIn(t *testing.T, history []model.Content) []restated {
 	return all
 }
 
-// Where compaction only cuts answers, the files whose content it took are said
-// again, once each, and the others stay known. RC-22
+// If compaction only shortens answers, the files whose content it removed are
+// restated, once each, and the others stay known. RC-22
 func TestRestateAfterAnswersWereCut(t *testing.T) {
 	cutter := &cutting{}
 	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
@@ -114,7 +114,7 @@ func TestRestateAfterAnswersWereCut(t *testing.T) {
 	}
 }
 
-// A file whose content was cut, and for which there is no room, counts as unread.
+// A file whose content was removed and that does not fit counts as unread.
 func TestFilesThatWereCutAreUnread(t *testing.T) {
 	cutter := &cutting{ids: []string{"a"}}
 	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
@@ -139,12 +139,12 @@ func TestFilesThatWereCutAreUnread(t *testing.T) {
 	require.NotNil(t, read(t, s.Config, "a").Content, "a placeholder would point to nothing")
 }
 
-// What is said of files never makes the history longer than it was, and keeps
-// to the limit of the model that answers.
+// Restated files never make the history longer than before, and respect the limit
+// of the model that answers.
 func TestRestateFits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limit, said int // tokens of requests, and words of the history
-		files       int // said again
+		files       int // restated
 	}{
 		"all":                            {200_000, 10_000, 3},
 		"an eighth of the model's limit": {16_000, 10_000, 1},
@@ -178,7 +178,7 @@ func TestRestateFits(t *testing.T) {
 	}
 }
 
-// limited is a model that takes so many tokens, and summarizes.
+// limited is a model with a token limit that summarizes.
 type limited struct {
 	summarizer
 	limit int
@@ -187,7 +187,7 @@ type limited struct {
 func (limited) Name() model.Name { return model.Name{Provider: "test", Model: "small"} }
 func (l limited) Limit() int     { return l.limit }
 
-// Restate of a conversation that is under way keeps to its client's limit, too.
+// Restate of a running conversation also respects its client's limit.
 func TestRestateByTheClientsLimit(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Models = model.Always(limited{limit: 8_000}) })
 	for _, name := range []string{"a", "b"} {
@@ -200,15 +200,15 @@ func TestRestateByTheClientsLimit(t *testing.T) {
 	require.Equal(t, []string{"b"}, inOrder(s, restate(t, s.Config, config.Restating{})))
 }
 
-// failing is a model that cannot be reached.
+// failing is an unreachable model.
 type failing struct{ model.Generator }
 
 func (failing) Stream(context.Context, *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) { yield(nil, errors.New("no")) }
 }
 
-// A prompt that got no answer has shown nothing: what it named is shown again
-// when it is read.
+// A prompt without an answer has shown nothing: the files it named are shown
+// again when they are read.
 func TestFilesOfAPromptThatFailed(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.Models = model.Always(failing{})
@@ -231,8 +231,7 @@ func TestFilesOfAPromptThatFailed(t *testing.T) {
 	require.Equal(t, "file_unchanged", read(t, s.Config, "g").Status, "the prompt has not shown it")
 }
 
-// RC-21, FT-13: a client whose history is emptied knows of nothing that it was
-// shown.
+// RC-21, FT-13: a client with an emptied history knows no shown file.
 func TestResetChatForgetsFiles(t *testing.T) {
 	s := configtest.New(t, playing(t, "", script.Options{}))
 	s.Write("AGENTS.md", "Be brief.\n")
@@ -252,7 +251,7 @@ func TestResetChatForgetsFiles(t *testing.T) {
 	require.Len(t, tracker.Given(), 1)
 }
 
-// Each conversation has a Compactor of its own, an agent's too.
+// Each conversation has a Compactor of its own, including that of an agent.
 func TestCompactorsAreOnesOwn(t *testing.T) {
 	made := 0
 	s := configtest.New(t, playing(t, `
@@ -268,8 +267,7 @@ func TestCompactorsAreOnesOwn(t *testing.T) {
 	require.Equal(t, 3, made)
 }
 
-// Steps of the Parameters are not written to by those that share them: run with
-// the race detector.
+// Shared steps of the Parameters are not written to: run with the race detector.
 func TestStepsAreShared(t *testing.T) {
 	steps := make([]agent.BeforeRequest, 1, 8)
 	steps[0] = func(context.Context, *model.Request) (agent.RequestAdvice, error) { return agent.RequestAdvice{}, nil }

@@ -24,7 +24,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// accessors asks a Config for each of its services.
+// accessors contains an accessor for each service.
 var accessors = map[string]func(c *config.Config) (any, error){
 	"ToolRegistry":        func(c *config.Config) (any, error) { return c.ToolRegistry() },
 	"Scheduler":           func(c *config.Config) (any, error) { return c.Scheduler() },
@@ -40,7 +40,7 @@ var accessors = map[string]func(c *config.Config) (any, error){
 	"Compacted":           func(c *config.Config) (any, error) { return nil, c.Compacted() },
 }
 
-// requireNotInitialized holds every accessor to AR-03: a typed error with a
+// requireNotInitialized checks AR-03 for every accessor: a typed error with a
 // remedy, and no service.
 func requireNotInitialized(t *testing.T, c *config.Config, because string) {
 	t.Helper()
@@ -136,8 +136,8 @@ func TestConcurrentInitialize(t *testing.T) { // AR-03
 	}
 }
 
-// A discovery may ask the Config that is being initialized; nothing blocks,
-// whoever else waits for it can give up, and closing it ends it.
+// A discovery may use the Config that is being initialized; nothing blocks, other
+// callers can give up waiting, and Close ends it.
 func TestDuringInitialize(t *testing.T) { // AR-03
 	discovering, goOn := make(chan struct{}), make(chan struct{})
 	var c *config.Config
@@ -186,7 +186,7 @@ func TestNew(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.ErrorContains(t, err, "sometimes")
 
-	// A layout is taken whole or not at all, never replaced behind one's back.
+	// A layout is used as a whole or refused, never replaced silently.
 	for _, l := range []layout.Layout{{Dir: ".mine"}, {ToolNames: map[string]string{"edit": "replace"}}} {
 		_, err = config.New(config.Parameters{TargetDir: "x", Layout: l})
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
@@ -196,7 +196,7 @@ func TestNew(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, layout.Fettle(), zero.Layout())
 
-	// No I/O: a directory that does not exist is Initialize's matter.
+	// No I/O: Initialize checks whether the directory exists.
 	c, err := config.New(config.Parameters{TargetDir: "/nonexistent/fettle", DebugMode: true})
 	require.NoError(t, err)
 	require.Equal(t, "/nonexistent/fettle", c.TargetDir())
@@ -208,7 +208,7 @@ func TestNew(t *testing.T) {
 	require.Len(t, c.SessionID(), 32)
 }
 
-// What the caller does with its parameters afterwards changes nothing.
+// Later changes of the caller's parameters have no effect.
 func TestParametersAreCopied(t *testing.T) {
 	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), CoreTools: []string{"read_file"}, ExcludeTools: []string{"edit"}}
 	c, err := config.New(p)
@@ -230,7 +230,8 @@ func TestApprovalMode(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, s.Call("write_file", map[string]any{"file_path": "a", "content": "a\n"}).Status)
 	require.Empty(t, s.Asked(), "the mode holds from the next call on")
 
-	// AR-05: the parent's present mode, unless overridden; later changes are each one's own.
+	// AR-05: the parent's current mode, unless overridden; later changes are
+	// independent.
 	child, err := s.Derive(config.DeriveParameters{})
 	require.NoError(t, err)
 	planner, err := s.Derive(config.DeriveParameters{ApprovalMode: policy.ModePlan})
@@ -252,9 +253,8 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
-// goroutines returns how many goroutines there are once they are no more than
-// want. One that has told whoever waits for it that its work is done still
-// takes a moment to be gone.
+// goroutines returns the number of goroutines once they are at most want. A
+// goroutine that has signalled completion still takes a moment to end.
 func goroutines(want int) int {
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > want && time.Now().Before(deadline) {
@@ -283,7 +283,7 @@ func TestNothingOutlivesClose(t *testing.T) {
 		require.NoError(t, child.Close())
 		require.NoError(t, c.Close())
 	}
-	session() // what the process itself sets up at first use stays
+	session() // state that the process creates on first use stays
 	runtime.GC()
 	files, before := descriptors(t), runtime.NumGoroutine()
 	for range 10 {
@@ -293,7 +293,7 @@ func TestNothingOutlivesClose(t *testing.T) {
 	require.LessOrEqual(t, goroutines(before), before)
 }
 
-// A call that is under way when its Config is closed ends, in whatever way.
+// A call that is running when its Config is closed ends.
 func TestCloseDuringCalls(t *testing.T) { // GO-09
 	for range 20 {
 		dir := t.TempDir()
@@ -328,7 +328,7 @@ func TestCloseDuringCalls(t *testing.T) { // GO-09
 	}
 }
 
-// A child is of no use once its parent is closed, and says so.
+// A child is unusable once its parent is closed, and reports that.
 func TestChildOfClosedParent(t *testing.T) { // AR-03, AR-05
 	parent := newConfig(t, config.Parameters{})
 	require.NoError(t, parent.Initialize(t.Context()))
@@ -354,7 +354,7 @@ func TestChildOfClosedParent(t *testing.T) { // AR-03, AR-05
 		r := run.Run(t.Context(), request(tool, args))
 		require.NotEqual(t, scheduler.StatusSuccess, r.Status, tool)
 		require.NotNil(t, r.Result.Error, tool)
-		if tool != "write_file" { // that is asked about first, and there is nobody
+		if tool != "write_file" { // it requires approval first, and there is no approver
 			require.Equal(t, fault.NotInitialized, r.Result.Error.Code, tool)
 		}
 	}
@@ -364,7 +364,7 @@ func TestChildOfClosedParent(t *testing.T) { // AR-03, AR-05
 	require.NoError(t, unused.Close())
 }
 
-// Closing a child leaves its parent and its siblings alone.
+// Closing a child does not affect its parent and its siblings.
 func TestCloseChild(t *testing.T) { // AR-05
 	s := configtest.New(t)
 	s.Write("f", "f\n")
@@ -379,7 +379,7 @@ func TestCloseChild(t *testing.T) { // AR-05
 	require.Equal(t, scheduler.StatusSuccess, call(t, sibling, "read_file", map[string]any{"file_path": "f"}).Status)
 }
 
-// What a tool does wrong reaches the host, by OnDefect or the log.
+// A defect of a tool reaches the host, by OnDefect or the log.
 func TestDefects(t *testing.T) { // AR-17
 	broken, err := tools.Define("broken", "Fails.", tools.KindRead, func(context.Context, struct{}) (tools.Result, error) {
 		return tools.Result{}, errors.New("disk on fire")

@@ -31,7 +31,8 @@ func instructed(t *testing.T, top, workspace string, change ...func(*config.Para
 	return text
 }
 
-// putting returns what writes files below top; "->" begins a link's target.
+// putting returns a function that writes files below top; "->" begins a link's
+// target.
 func putting(t *testing.T, top string) func(name, text string) {
 	return func(name, text string) {
 		t.Helper()
@@ -45,9 +46,9 @@ func putting(t *testing.T, top string) func(name, text string) {
 	}
 }
 
-// A link in the place of an instruction file shows nothing that read_file would
-// not: nothing that policy denies, and outside of the workspace directory, as above
-// it in the repository, Markdown alone; so do imports.
+// A link in place of an instruction file shows nothing that read_file would not:
+// nothing that policy denies, and outside of the workspace directory, such as
+// above it in the repository, only Markdown; the same applies to imports.
 func TestInstructionsThatAreLinks(t *testing.T) {
 	top := t.TempDir()
 	put := putting(t, top)
@@ -72,7 +73,7 @@ func TestInstructionsThatAreLinks(t *testing.T) {
 	require.Contains(t, instructed(t, top, "repo/ws"), "inside-hidden", "without the rule")
 }
 
-// The search for the end above a workspace directory does not leave the home directory.
+// The upward search from a workspace directory does not leave the home directory.
 func TestBoundaryEndsAtHome(t *testing.T) {
 	top := t.TempDir()
 	put := putting(t, top)
@@ -88,8 +89,8 @@ func TestBoundaryEndsAtHome(t *testing.T) {
 	require.Contains(t, instructed(t, top, "home/ws"), "in-home", "a repository of the whole home directory")
 }
 
-// Words are taken from a directory about which nobody has decided, as they can loosen
-// nothing; an untrusted one's are not (FT-20).
+// Instructions are read from an undecided directory, because they can loosen
+// nothing, but not from an untrusted one (FT-20).
 func TestInstructionsByTrust(t *testing.T) {
 	for state, want := range map[trust.State]bool{trust.Trusted: true, trust.Undecided: true, trust.Untrusted: false} {
 		s := configtest.New(t, func(p *config.Parameters) { p.Trust = state })

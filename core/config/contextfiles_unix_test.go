@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nobody else's files steer a session: a directory or a mark of another owner ends
-// nothing, and what lies above another's directory is not looked at.
+// Files of other users are not read: a directory or a mark of another owner is
+// ignored, and directories above another user's are not searched.
 func TestBoundaryOfAnotherOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-26: a test of a policy file that says what confines its command is decided
-// on as it says, whatever confines the session's commands.
+// AR-26: a policy file's test that states the confinement of its command is
+// decided accordingly, whatever confines the session's commands.
 func TestDecideTakesConfinementAsItIs(t *testing.T) {
 	yes := true
 	c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Rules: []policy.Rule{{

@@ -9,8 +9,9 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/apply"
 )
 
-// HO-07: what an embedder gives goes before the settings in a running session too. Each
-// key that may change there has a case in decides, or stands here with the reason why not.
+// HO-07: an embedder's values take precedence over the settings in a running
+// session too. Each key that may change there has a case in decides, or is listed
+// here with the reason.
 func TestLiveKeysAreDecided(t *testing.T) {
 	const part = "a part of FileFiltering: what is given stays beside what the settings say, see fillFileFiltering"
 	without := map[string]string{
@@ -29,7 +30,7 @@ func TestLiveKeysAreDecided(t *testing.T) {
 	require.Empty(t, without, "no live keys")
 }
 
-// give makes what it can of v, and of structs in it, no zero value.
+// give sets v, and structs in it, to non-zero values if possible.
 func give(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -30,7 +30,7 @@ type lookParams struct {
 	Tags  []string `json:"tags,omitempty" jsonschema_description:"Further words that have to be attached to it."`
 }
 
-// served returns n tools of a server, as long as servers' tools are on average.
+// served returns n tools of a server, of the average length of servers' tools.
 func served(t testing.TB, server string, n int) []tools.DeclarativeTool {
 	t.Helper()
 	var all []tools.DeclarativeTool
@@ -53,7 +53,8 @@ type offered struct {
 	requests []*model.Request
 }
 
-// offering is a session that plays turns, where tools run without asking.
+// offering returns a session that plays turns, in which tools run without
+// approval.
 func offering(t *testing.T, turns string, change ...func(*config.Parameters)) *offered {
 	t.Helper()
 	o := &offered{}
@@ -85,7 +86,8 @@ func foreign(r *model.Request) []string {
 	return names
 }
 
-// declares are the tools of servers that the next request of a Config declares.
+// declares returns the tools of servers that the next request of a Config
+// declares.
 func declares(t *testing.T, c *config.Config) []string {
 	t.Helper()
 	r, err := c.ToolRegistry()
@@ -106,8 +108,9 @@ const (
 	lookAtSeven    = `{"calls":[{"tool":"git_thing_007","args":{"title":"x"}}]}`
 )
 
-// 500 tools of servers do not fill the context: the prompt has names alone, within
-// its bound, and what is searched for is declared from the next request on.
+// 500 tools of servers do not fill the context: the prompt contains only names,
+// within its limit, and tools found by a search are declared from the next
+// request on.
 func TestManyTools(t *testing.T) {
 	o := offering(t, searchForSeven+`,{"expect":{"tool":"tool_search","ok":true,"result":"git_thing_007"},"calls":[{"tool":"git_thing_007","args":{"title":"x"}}]},
 		{"expect":{"tool":"git_thing_007","ok":true,"result":"seen: x"},"text":"Done."}, {"text":"Again."}`)
@@ -145,8 +148,8 @@ func TestManyTools(t *testing.T) {
 	require.Equal(t, sum, first.DeclaredBytes())
 }
 
-// A tool can be called by its exact name without a search. What is wrong with its
-// arguments is told with the schema, and from then on it is declared.
+// A tool can be called by its exact name without a search. Mistakes in its
+// arguments are reported with the schema, and from then on it is declared.
 func TestCallWithoutSearch(t *testing.T) {
 	o := offering(t, `{"calls":[{"tool":"git_thing_007","args":{"title":""}}]},
 		{"expect":{"tool":"git_thing_007","error":"invalid_tool_params","result":"minLength"},"calls":[{"tool":"git_thing_007","args":{"title":"x"}}]},
@@ -160,8 +163,8 @@ func TestCallWithoutSearch(t *testing.T) {
 	}
 }
 
-// Below the threshold nothing is held back; settings and parameters say where it
-// is, and a tool_search that is excluded holds nothing back.
+// Below the threshold nothing is deferred; settings and parameters set it, and
+// without tool_search nothing is deferred.
 func TestThresholdOfDeferral(t *testing.T) {
 	layers := func(text string) func(*config.Parameters) { return withUser(t, text) }
 	parameters := func(above int) func(*config.Parameters) {
@@ -213,7 +216,7 @@ func TestThresholdOfDeferral(t *testing.T) {
 	}
 }
 
-// Discovered tools are held back too; an embedder's own, and agents, are not.
+// Discovered tools are deferred too; an embedder's own, and agents, are not.
 func TestWhatIsDeferred(t *testing.T) {
 	o := offering(t, `{"text":"Done."}`, func(p *config.Parameters) {
 		p.DeferSchemasAbove = 1
@@ -229,7 +232,7 @@ func TestWhatIsDeferred(t *testing.T) {
 	require.Contains(t, o.requests[0].System, "- found_thing_1: Found.\n")
 }
 
-// A user's own system prompt keeps the names, which nothing else tells.
+// With a user's own system prompt the names are still listed.
 func TestNamesBesideOwnPrompt(t *testing.T) {
 	o := offering(t, `{"text":"Done."}`, func(p *config.Parameters) { p.Conversation.SystemPrompt = "Be brief." })
 	o.offer("git", served(t, "git", 300))
@@ -237,7 +240,7 @@ func TestNamesBesideOwnPrompt(t *testing.T) {
 	require.True(t, strings.HasPrefix(o.requests[0].System, "Be brief.\n\n# More tools\n"))
 }
 
-// Plan mode searches, too.
+// Plan mode can search, too.
 func TestSearchInPlanMode(t *testing.T) {
 	o := offering(t, "", func(p *config.Parameters) { p.ApprovalMode = policy.ModePlan })
 	o.offer("git", served(t, "git", 300))
@@ -245,7 +248,7 @@ func TestSearchInPlanMode(t *testing.T) {
 	require.Equal(t, []string{"git_thing_007"}, declares(t, o.Config))
 }
 
-// Tools that come and go are taken into account with the next request.
+// Added and removed tools take effect with the next request.
 func TestListChanges(t *testing.T) {
 	o := offering(t, searchForSeven+`,{"text":"1"},{"text":"2"},{"text":"3"},{"text":"4"}`)
 	many := served(t, "git", 300)
@@ -271,7 +274,7 @@ func TestListChanges(t *testing.T) {
 	require.NotContains(t, o.requests[4].System, "# More tools")
 }
 
-// A new conversation starts afresh, whatever begins it; compaction does not.
+// A new conversation starts over, however it begins; compaction does not.
 func TestNewConversations(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T, o *offered){
 		"an emptied history": func(t *testing.T, o *offered) {
@@ -300,7 +303,7 @@ func TestNewConversations(t *testing.T) {
 	}
 }
 
-// Compaction of a real history keeps what was loaded.
+// Compaction of a real history keeps the loaded tools.
 func TestCompactionKeepsLoaded(t *testing.T) {
 	o := offering(t, searchForSeven+`,{"text":"`+strings.Repeat("long ", 4000)+`"},{"text":"<state_snapshot>Short.</state_snapshot>"},{"text":"<state_snapshot>Short.</state_snapshot>"}`)
 	o.offer("git", served(t, "git", 300))
@@ -313,8 +316,8 @@ func TestCompactionKeepsLoaded(t *testing.T) {
 	require.Equal(t, []string{"git_thing_007"}, declares(t, o.Config))
 }
 
-// A session that is resumed goes on with the tools that its history shows to have
-// been found or called, though their server connects later.
+// A resumed session declares the tools that were found or called according to its
+// history, even if their server connects later.
 func TestResumedSession(t *testing.T) {
 	o := offering(t, searchForSeven+`,{"calls":[{"tool":"git_thing_009","args":{"title":"x"}}]},{"text":"Done."},{"text":"Resumed."}`)
 	o.offer("git", served(t, "git", 300))
@@ -336,8 +339,8 @@ func TestResumedSession(t *testing.T) {
 	require.Equal(t, []string{"git_thing_007", "git_thing_009"}, foreign(o.requests[len(o.requests)-1]))
 }
 
-// Each conversation has its own loaded tools: a derived Config is not told of what
-// its parent has searched for, nor the parent of what the child has.
+// Each conversation has its own loaded tools: a search in a derived Config does
+// not affect its parent, nor the reverse.
 func TestLoadedToolsOfDerived(t *testing.T) {
 	o := offering(t, "")
 	o.offer("git", served(t, "git", 300))
@@ -350,8 +353,8 @@ func TestLoadedToolsOfDerived(t *testing.T) {
 	require.Equal(t, []string{"git_thing_001"}, declares(t, o.Config))
 }
 
-// A subagent searches among its own tools alone, and its list is short enough or
-// held back by itself; tool_search goes with foreign tools.
+// A subagent searches only among its own tools, and its list is short enough or
+// deferred itself; tool_search accompanies foreign tools.
 func TestAgentsSearch(t *testing.T) {
 	run := func(t *testing.T, list []string, turns string) (o *offered, agents []*model.Request) {
 		o = offering(t, `{"when":{"purpose":"main"},"calls":[{"tool":"tool_search","args":{"names":["git_thing_001"]}}]},

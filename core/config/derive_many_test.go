@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// ownAccessors are what a Config owns of a conversation.
+// ownAccessors contains the services that a Config owns.
 func ownAccessors() map[string]func(*config.Config) (any, error) {
 	return map[string]func(*config.Config) (any, error){
 		"state":     func(c *config.Config) (any, error) { return c.SessionStateService() },
@@ -30,7 +30,7 @@ func ownAccessors() map[string]func(*config.Config) (any, error) {
 	}
 }
 
-// sharedAccessors are what those derived from one have in common.
+// sharedAccessors contains the services that derived Configs share.
 func sharedAccessors() map[string]func(*config.Config) (any, error) {
 	return map[string]func(*config.Config) (any, error){
 		"workspace": func(c *config.Config) (any, error) { return c.Workspace() },
@@ -51,10 +51,10 @@ func ask(c *config.Config, accessors map[string]func(*config.Config) (any, error
 	return got, nil
 }
 
-// AR-05, RC-24 to RC-26, FT-18, GO-09: a thousand Configs that are derived at
-// once, from each other too, each have what a conversation owns, one of each
-// however many ask first, and share the rest. Those that are not used make
-// nothing, and nothing is left of any.
+// AR-05, RC-24 to RC-26, FT-18, GO-09: a thousand Configs derived concurrently,
+// also from each other, each own the services of a conversation, created once
+// under concurrent access, and share the rest. Unused ones create nothing, and
+// nothing is left of any.
 func TestDeriveManyAtOnce(t *testing.T) {
 	const many = 1000
 	s := configtest.New(t, withUser(t, `{"tools": {"exclude": ["glob"]}}`), func(p *config.Parameters) { p.Trust = trust.Trusted })
@@ -120,9 +120,9 @@ func TestDeriveManyAtOnce(t *testing.T) {
 	require.LessOrEqual(t, descriptors(t), files)
 }
 
-// used asks a derived Config for everything from two sides at once, and reads a
-// file as its agent would: in full and with instructions, whatever the parent
-// has seen.
+// used accesses all services of a derived Config concurrently, and reads a file
+// as its agent would: completely and with instructions, whatever the parent has
+// seen.
 func used(t *testing.T, c *config.Config, ofAll map[string]any) map[string]any {
 	var sides [2]map[string]any
 	var wg sync.WaitGroup

@@ -27,8 +27,8 @@ func program(t *testing.T, dir, name, script string) string {
 	return path
 }
 
-// TO-16: a project's own program declares tools and runs them; what is wrong
-// with one is told and keeps nothing else from working.
+// TO-16: a project's own program declares tools and runs them; a problem in one
+// is reported and affects no other.
 func TestToolCommands(t *testing.T) {
 	bin := t.TempDir()
 	declare := program(t, bin, "declare", `echo '[{"name":"shout","description":"Shouts.","parametersJsonSchema":{"type":"object","properties":{"text":{"type":"string"}}}},
@@ -54,7 +54,7 @@ func TestToolCommands(t *testing.T) {
 	require.Len(t, s.Asked(), 2, "it is somebody's program, so it is asked about")
 }
 
-// A discovery that fails leaves a session with all else.
+// A failed discovery leaves all other tools of a session.
 func TestToolCommandsFail(t *testing.T) {
 	for name, script := range map[string]string{"exits": "exit 3", "talks nonsense": "echo hello"} {
 		s := configtest.New(t, func(p *config.Parameters) {

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// A session in a directory: what a host does with the calls of a model.
+// A session in a directory: how a host handles the calls of a model.
 func Example() {
 	dir, err := os.MkdirTemp("", "fettle-example-")
 	if err != nil {
@@ -36,7 +36,7 @@ func Example() {
 		panic(err)
 	}
 
-	// Twice, as a model may: the second finds a file that it would overwrite.
+	// Twice, as a model may: the second call would overwrite an existing file.
 	for range 2 {
 		r := calls.Run(ctx, scheduler.Request{
 			Tool: "write_file", Args: json.RawMessage(`{"file_path": "todo.txt", "content": "Water the plants.\n"}`),
@@ -52,7 +52,7 @@ func Example() {
 	// error base_hash_required
 }
 
-// A session with the settings that its person is used to, and a flag over them.
+// A session with the user's settings, and a flag that overrides them.
 func Example_settings() {
 	dir, err := os.MkdirTemp("", "fettle-example-")
 	if err != nil {

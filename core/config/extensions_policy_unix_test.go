@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// CF-05, EX-01: an extension's policy that is not understood is reported, and
-// tightens nothing but the tools of its own servers.
+// CF-05, EX-01: an invalid policy of an extension is reported, and restricts only
+// the tools of its own servers.
 func TestBrokenPolicyOfAnExtension(t *testing.T) {
 	for _, text := range []string{
 		"[policy]\ndefault_action = \"deny\"\n[[policy.rules]]\ntool = \"*\"\naction = \"deny\"\n",

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// keyed writes an extension that has a sensitive setting, and a hook that prints its
+// keyed writes an extension with a sensitive setting, and a hook that prints its
 // environment into a file.
 func keyed(t *testing.T, home, name, value string) {
 	t.Helper()
@@ -36,8 +36,8 @@ func keyed(t *testing.T, home, name, value string) {
 	}
 }
 
-// Hooks of extensions see their settings and what every program may know, and
-// nothing else of the person's environment; the person's own hooks see all.
+// Hooks of extensions see their settings and the common variables, and nothing
+// else of the user's environment; the user's own hooks see all.
 func TestEnvironmentOfExtensionHooks(t *testing.T) {
 	home := t.TempDir()
 	keyed(t, home, "shelf", "open-sesame-1")
@@ -67,8 +67,8 @@ func TestEnvironmentOfExtensionHooks(t *testing.T) {
 	}), theirs)
 }
 
-// What is sensitive of an extension is in no log and no recording, also of one that
-// comes while the session runs.
+// Sensitive settings of an extension are in no log and no recording, even if it
+// is added while the session runs.
 func TestSecretsOfExtensions(t *testing.T) {
 	home := t.TempDir()
 	keyed(t, home, "shelf", "open-sesame-1")

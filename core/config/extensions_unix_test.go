@@ -30,7 +30,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// stdioServer is an MCP server in bash. It writes its process id beside itself.
+// stdioServer is an MCP server in bash. It writes its process ID into its
+// directory.
 const stdioServer = `#!/usr/bin/env bash
 echo $$ > "$(dirname "$0")/pid"
 while IFS= read -r line; do
@@ -45,7 +46,8 @@ while IFS= read -r line; do
 done
 `
 
-// library writes the extension "library" into the home directory: one of each part.
+// library writes the extension "library", with one of each part, into the home
+// directory.
 func library(t *testing.T, home string) string {
 	t.Helper()
 	dir := filepath.Join(home, ".fettle", "extensions", "library")
@@ -80,7 +82,7 @@ func hasTool(t *testing.T, s *configtest.Session, name string) bool {
 	return err == nil
 }
 
-// contributes checks that all of the library is there, or nothing.
+// contributes checks that all parts of the library are present, or none.
 func contributes(t *testing.T, s *configtest.Session, wanted bool) {
 	t.Helper()
 	m, err := s.MCP()
@@ -125,8 +127,8 @@ func ended(t *testing.T, dir string) {
 	require.True(t, errors.Is(syscall.Kill(pid, 0), syscall.ESRCH), "the server's process has ended")
 }
 
-// AR-32: on a live Config all that an extension contributes appears and goes, with
-// the process of its server.
+// AR-32: on a live Config all contributions of an extension appear and disappear,
+// with the process of its server.
 func TestExtensionLives(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) {
@@ -173,7 +175,7 @@ func TestExtensionLives(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(s.ReloadExtensions(t.Context())))
 }
 
-// Reloads, switches and calls at once.
+// Concurrent reloads, switches and calls.
 func TestExtensionsAtOnce(t *testing.T) {
 	home := t.TempDir()
 	library(t, home)
@@ -203,7 +205,7 @@ func TestExtensionsAtOnce(t *testing.T) {
 	}
 }
 
-// Extensions are the person's: they load in directories that nobody has trusted.
+// Extensions belong to the user: they load in directories that are not trusted.
 func TestExtensionsAndTrust(t *testing.T) {
 	for _, state := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {
 		home := t.TempDir()
@@ -222,7 +224,7 @@ func TestExtensionsAndTrust(t *testing.T) {
 	}
 }
 
-// The spec's conflict rules of servers: settings win and are merged, of two
+// The conflict rules of servers: settings take precedence and are merged, of two
 // extensions the first one counts, and no extension trusts itself.
 func TestServersOfExtensions(t *testing.T) {
 	home, target := t.TempDir(), t.TempDir()
@@ -279,7 +281,7 @@ func TestServersOfExtensions(t *testing.T) {
 	require.Equal(t, []string{"added", "late", "moved", "own", "same"}, names)
 }
 
-// Where plans are written: below the target, whatever an extension says.
+// Plans are written below the target, whatever an extension states.
 func TestPlansOfExtensions(t *testing.T) {
 	for dir, want := range map[string]string{"plans": "plans", "../plans": "", ".": "", "/etc": "", "a/../../b": ""} {
 		home := t.TempDir()
@@ -301,16 +303,17 @@ func TestPlansOfExtensions(t *testing.T) {
 	}
 }
 
-// Plan mode writes without asking, so that it has a directory of its own: none that
-// something else reads, and none that held files before it was plan mode's.
+// Plan mode writes without approval, so it has a directory of its own: none that
+// is read for another purpose, and none that contained files before it was
+// reserved.
 func TestPlansOfExtensionsHaveTheirOwnFolder(t *testing.T) {
 	home, target := t.TempDir(), t.TempDir()
 	put := func(path, text string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	// goes tells where plans go in a session whose extension wants them in dir, and
-	// how writing one there is decided.
+	// goes returns where plans go in a session whose extension wants them in dir,
+	// and the decision on writing one there.
 	goes := func(dir string) (own bool, verdict policy.Verdict) {
 		put(filepath.Join(home, ".fettle", "extensions", "a", "gemini-extension.json"), fmt.Sprintf(`{"name": "a", "version": "1", "plan": {"directory": %q}}`, dir))
 		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.TargetDir, p.ApprovalMode = home, target, policy.ModePlan })
@@ -346,7 +349,7 @@ func TestPlansOfExtensionsHaveTheirOwnFolder(t *testing.T) {
 	require.False(t, own, "it holds more than plans")
 }
 
-// The hooks that a person agrees to are those that run.
+// The hooks that the user approves are those that run.
 func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
 	home := t.TempDir()
 	dir := library(t, home)
@@ -369,7 +372,7 @@ func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
 	require.Len(t, running, len(parts.Hooks))
 }
 
-// EX-01: an exclusion that is not understood is reported and takes the whole tool away.
+// EX-01: an invalid exclusion is reported and excludes the whole tool.
 func TestExcludedWithoutCommands(t *testing.T) {
 	home := t.TempDir()
 	dir := library(t, home)
@@ -382,7 +385,8 @@ func TestExcludedWithoutCommands(t *testing.T) {
 	require.Contains(t, fmt.Sprint(problems), "no command between its brackets")
 }
 
-// EX-01: wildcards and other programs' names in excludeTools are denied in every mode.
+// EX-01: wildcards and other programs' names in excludeTools are denied in every
+// mode.
 func TestExcludedWildcards(t *testing.T) {
 	for _, entry := range []string{"run_shell_command(sudo *)", "run_shell_command(sudo:*)", "ShellTool(sudo *, doas *)", "Bash(sudo:*)", "run_shell_command(sudo * -i)"} {
 		home := t.TempDir()
@@ -396,7 +400,7 @@ func TestExcludedWildcards(t *testing.T) {
 	}
 }
 
-// Parameters decide for embedders.
+// Parameters take precedence for embedders.
 func TestExtensionParameters(t *testing.T) {
 	home := t.TempDir()
 	library(t, home)

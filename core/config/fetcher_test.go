@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
-// What a reload would have pages fetched by comes too late once the session is
-// closed: nobody would close it. And what is fetched by first then is closed.
+// New options of a reload are dropped once the session is closed, because nothing
+// would close them. A service created by the first fetch after that is closed.
 func TestFetcherEnds(t *testing.T) {
 	options := make([]webfetch.Options, 3)
 	f := fetcher{o: &options[0]}

@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// unattended is a session that nobody listens to, with further tools.
+// unattended is a session without an approver, with additional tools.
 func unattended(t *testing.T, more ...tools.DeclarativeTool) (*config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func writing(file, content string) model.FunctionCall {
 	return model.FunctionCall{ID: "call", Name: "write_file", Args: args}
 }
 
-// A question that nobody answers is left open, and the answer is given with the
-// next attempt, also after a way through JSON.
+// An unanswered question is left open, and the answer is given with the next
+// attempt, also after a round trip through JSON.
 func TestRunCallWithAnAnswer(t *testing.T) {
 	c, dir := unattended(t)
 	path := filepath.Join(dir, "f")
@@ -68,7 +68,7 @@ func TestRunCallWithAnAnswer(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-// What a person has approved of does not stand for anything else.
+// The user's approval applies to nothing else.
 func TestRunCallThatIsNoLongerTheSame(t *testing.T) {
 	c, dir := unattended(t)
 	_, _, open, err := c.RunCall(t.Context(), writing("f", "one\n"), nil)
@@ -92,7 +92,7 @@ func TestRunCallThatIsNoLongerTheSame(t *testing.T) {
 	require.Nil(t, again, "it is refused before anybody is asked")
 }
 
-// A front end on the bus is asked as ever, and questions of other calls are left
+// A front end on the bus is asked as usual, and questions of other calls are left
 // to it.
 func TestRunCallBesideAFrontEnd(t *testing.T) {
 	c, dir := unattended(t)
@@ -124,8 +124,8 @@ func TestRunCallBesideAFrontEnd(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "g"))
 }
 
-// A call that is called off leaves no question, and one of a closed session does
-// not begin.
+// A cancelled call leaves no question, and one of a closed session does not
+// begin.
 func TestRunCallEnds(t *testing.T) {
 	c, _ := unattended(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -139,8 +139,8 @@ func TestRunCallEnds(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
-// An answer holds for every digit of what was shown, for the answers that were
-// offered, and for what a server has said of its tool.
+// An answer applies to every digit shown, to the offered answers, and to the
+// server's description of its tool.
 func TestRunCallWithAnAnswerToAlmostTheSame(t *testing.T) {
 	type payParams struct {
 		Amount string `json:"amount"`
@@ -178,7 +178,7 @@ func TestRunCallWithAnAnswerToAlmostTheSame(t *testing.T) {
 	require.Equal(t, []string{"1"}, paid)
 }
 
-// Two numbers that a float64 does not tell apart are two.
+// Two numbers with the same float64 value are different.
 func TestRunCallWithALargeNumber(t *testing.T) {
 	type payParams struct {
 		Amount int64 `json:"amount"`
@@ -206,8 +206,8 @@ func TestRunCallWithALargeNumber(t *testing.T) {
 	require.Equal(t, []int64{9007199254740992}, paid)
 }
 
-// A subagent that the call begins asks for itself, also where its model gives the
-// same id to a call, of the same arguments.
+// A subagent started by the call asks for itself, even if its model gives a call
+// the same id and arguments.
 func TestRunCallAnswersNoSubagent(t *testing.T) {
 	var c *config.Config
 	var dir string

@@ -83,7 +83,7 @@ func TestHatchAtRunTime(t *testing.T) { // RC-29, KH-06
 	require.Equal(t, "file_unchanged", read(t, s.Config, "f").Status)
 }
 
-// On and off again between two calls is enough to start from nothing.
+// Turning it on and off between two calls empties the cache.
 func TestHatchFlipped(t *testing.T) { // RC-29, RC-30
 	s := configtest.New(t, withEdit)
 	s.Write("f", "a\n")
@@ -134,8 +134,8 @@ func TestChildFollowsHatch(t *testing.T) { // RC-30
 	require.True(t, follower.FileReadCacheDisabled())
 }
 
-// A grandchild follows a child that turns its cache off after its parent had:
-// the second turning empties the grandchild's cache like the first.
+// A grandchild follows a child that turns its cache off after its parent did: the
+// second change empties the grandchild's cache like the first.
 func TestHatchChangesHands(t *testing.T) { // RC-29, RC-30
 	s := configtest.New(t)
 	s.Write("f", "a\n")
@@ -149,12 +149,12 @@ func TestHatchChangesHands(t *testing.T) { // RC-29, RC-30
 	child.SetFileReadCacheDisabled(false)
 	require.NotNil(t, read(t, grandchild, "f").Content)
 
-	// Taking an own position without turning anything off forgets nothing.
+	// Setting its own value without turning anything off forgets nothing.
 	grandchild.SetFileReadCacheDisabled(false)
 	require.Equal(t, "file_unchanged", read(t, grandchild, "f").Status)
 }
 
-// Whoever comes first after a turn, nobody is answered from before it.
+// After a change, no call is answered from the state before it.
 func TestHatchUnderLoad(t *testing.T) { // RC-29
 	s := configtest.New(t)
 	s.Write("f", "a\n")

@@ -20,8 +20,8 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// No secret that settings put into a hook's command reaches the model or a person,
-// whatever becomes of the hook.
+// No secret that settings inserted into a hook's command reaches the model or the
+// user, whatever happens to the hook.
 func TestHooksTellNoSecret(t *testing.T) {
 	for event, command := range map[hooks.Event]string{
 		hooks.BeforeTool: "true $MY_TOKEN; echo x >&2; exit 2", hooks.AfterTool: "true $MY_TOKEN; echo y >&2; exit 2", hooks.BeforeModel: "true $MY_TOKEN; exit 3",
@@ -54,9 +54,9 @@ func TestHooksTellNoSecret(t *testing.T) {
 	}
 }
 
-// EX-06: BeforeToolSelection may call a tool by any of its names, AfterModel is told
-// of the request as it went out, and what a hook says of each piece of an answer is
-// told once.
+// EX-06: BeforeToolSelection may name a tool by any of its names, AfterModel
+// receives the request as sent, and a hook's repeated message for the pieces of
+// an answer is shown once.
 func TestHooksOfRequests(t *testing.T) {
 	var f firing
 	s := configtest.New(t, withFunctions(
@@ -89,7 +89,7 @@ func TestHooksOfRequests(t *testing.T) {
 	require.Equal(t, 1, said)
 }
 
-// What the hooks of a conversation with a bus of its own say is told there alone.
+// Messages of hooks in a conversation with a bus of its own are sent only there.
 func TestHooksTellTheirOwnBus(t *testing.T) {
 	var f firing
 	s := configtest.New(t, withFunctions(f.hook(hooks.BeforeTool, "", func(hooks.Input) (hooks.Output, error) {

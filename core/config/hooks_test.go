@@ -24,13 +24,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// firing records which events hooks were told of.
+// firing records the events of hooks.
 type firing struct {
 	mu  sync.Mutex
 	all []hooks.Input
 }
 
-// hook is a hook of an event that notes it and answers.
+// hook returns a hook of an event that records it and answers.
 func (f *firing) hook(e hooks.Event, matcher string, answer func(hooks.Input) (hooks.Output, error)) hooks.Hook {
 	return hooks.Hook{Event: e, Matcher: matcher, Name: "on " + string(e), Run: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 		f.mu.Lock()
@@ -62,7 +62,8 @@ func decides(d hooks.Decision) func(hooks.Input) (hooks.Output, error) {
 	return func(hooks.Input) (hooks.Output, error) { return hooks.Output{Decision: d, Reason: "why"}, nil }
 }
 
-// EX-09, design §5: a hook tightens and never loosens. A function that fails denies.
+// EX-09, design §5: a hook tightens and never loosens. A function that fails
+// denies.
 func TestHooksOnlyTighten(t *testing.T) {
 	deny := policy.Rule{Name: "no", Tools: []string{"glob"}, Decision: policy.Deny, Priority: 100, Tier: policy.TierUser}
 	for name, tt := range map[string]struct {
@@ -96,8 +97,8 @@ func TestHooksOnlyTighten(t *testing.T) {
 	}
 }
 
-// EX-09: asking has a person asked, who reads why; EX-06: hooks are told that
-// somebody is asked, and the question does not wait for them.
+// EX-09: a hook can require approval, with its reason shown; EX-06: hooks are
+// notified of questions, and the question does not wait for them.
 func TestHooksAsk(t *testing.T) {
 	var f firing
 	told := make(chan hooks.Input, 1)
@@ -118,7 +119,8 @@ func TestHooksAsk(t *testing.T) {
 	require.Contains(t, string(in.Details), `"type":"info"`)
 }
 
-// Design §3: a matcher on replace or edit sees safe_patch too; an alias is a name.
+// Design §3: a matcher on replace or edit sees safe_patch too; an alias is a
+// name.
 func TestHookMatchersOnNames(t *testing.T) {
 	for matcher, want := range map[string]bool{"^replace$": true, "^edit$": true, "^safe_patch$": true, "write": false} {
 		var f firing
@@ -153,7 +155,7 @@ func TestHooksInSubagents(t *testing.T) {
 	require.Len(t, ids, 2)
 }
 
-// EX-06: PreCompress runs before a history is shortened, and says who wanted it.
+// EX-06: PreCompress runs before a history is shortened, with the cause.
 func TestHooksBeforeCompaction(t *testing.T) {
 	var f firing
 	s := configtest.New(t, playing(t, `{"text":"A."}`, script.Options{}), withFunctions(f.hook(hooks.PreCompress, "manual", nil), f.hook(hooks.PreCompress, "auto", nil)))
@@ -165,8 +167,8 @@ func TestHooksBeforeCompaction(t *testing.T) {
 	require.Equal(t, "manual", f.of(hooks.PreCompress)[0].Trigger)
 }
 
-// CM-11: a session's start and end have hooks, with their context and messages; what
-// is quiet is not shown, and is in the system prompt all the same.
+// CM-11: a session's start and end have hooks, with their context and messages; a
+// suppressed message is not shown, but is in the system prompt.
 func TestHooksOfSessions(t *testing.T) {
 	var f firing
 	s := configtest.New(t, withFunctions(
@@ -199,8 +201,8 @@ func TestHooksOfSessions(t *testing.T) {
 	require.NoError(t, none.SessionEnding(t.Context(), "exit"))
 }
 
-// EX-11: a script that changes while a session runs does not run any more, which is
-// told once; approving of it lets it run again.
+// EX-11: a script that changes during a session does not run any more, which is
+// reported once; approving it lets it run again.
 func TestProjectHooksThatChange(t *testing.T) {
 	var project string
 	s := configtest.New(t, func(p *config.Parameters) {
@@ -251,7 +253,7 @@ func TestProjectHooksThatChange(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, run(), "approved was the other one")
 }
 
-// EX-09: what a hook withholds is not in the result in any form.
+// EX-09: content withheld by a hook is not in the result in any form.
 func TestHooksWithhold(t *testing.T) {
 	var f firing
 	s := configtest.New(t, withFunctions(f.hook(hooks.AfterTool, "read_file", decides(hooks.Block))))
@@ -268,8 +270,9 @@ func TestHooksWithhold(t *testing.T) {
 	require.True(t, slices.ContainsFunc(f.all, func(in hooks.Input) bool { return strings.HasPrefix(in.CWD, "/") }))
 }
 
-// Matchers mean tools by the names that other programs give to them, and agents by that
-// of all agents; what can never match is reported, but for tools that may come.
+// Matchers match tools by the names of other programs, and agents by that of all
+// agents; a matcher that can never match is reported, unless further tools may be
+// added.
 func TestHookMatchersOfOtherPrograms(t *testing.T) {
 	for matcher, tool := range map[string]string{
 		"Bash|Write": "run_shell_command", "Write": "write_file", "Edit|MultiEdit": "safe_patch", "Read": "read_file", "Glob": "glob",

@@ -10,9 +10,9 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 )
 
-// A process may hold thousands of sessions of which few do anything: ten thousand
-// in 200 MB, so 20 kB each, and none has a goroutine or a descriptor of its own.
-// One that was derived and has not been used is a fifth of that.
+// A process may hold thousands of mostly idle sessions: ten thousand in 200 MB,
+// so 20 kB each, without goroutines or descriptors of their own. An unused
+// derived one takes a fifth of that.
 func TestIdleConfigsAreSmall(t *testing.T) {
 	const configs, budget = 200, 20_000
 	dir, home := t.TempDir(), t.TempDir()
@@ -22,7 +22,7 @@ func TestIdleConfigsAreSmall(t *testing.T) {
 		require.NoError(t, c.Initialize(t.Context()))
 		return c
 	}
-	parent := begin() // with what the process makes once
+	parent := begin() // including state that the process creates once
 	defer func() { require.NoError(t, parent.Close()) }()
 	for name, of := range map[string]struct {
 		begin  func() *config.Config
@@ -56,14 +56,14 @@ func TestIdleConfigsAreSmall(t *testing.T) {
 // liveHeap returns how many bytes are reachable.
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // what was only waiting for its finalizer
+	runtime.GC() // objects that were waiting for their finalizer
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// openDescriptors returns how many files the process has open, 0 where the system
-// does not say.
+// openDescriptors returns the number of open files of the process, 0 on systems
+// that do not report it.
 func openDescriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// AR-05, RC-24: a derived Config that nobody uses makes no service, whatever
-// plain values it is asked for, and so needs nothing to be ended.
+// AR-05, RC-24: an unused derived Config creates no service, whatever plain
+// values are read from it, and so requires no shutdown.
 func TestDerivedIsLazy(t *testing.T) {
 	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// AR-03: Close ends the hooks that run, and none begins after it.
+// AR-03: Close ends running hooks, and none begins after it.
 func TestCloseEndsHooks(t *testing.T) {
 	home, target := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(home, ".fettle"), 0o700))

@@ -27,7 +27,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// servers dials servers that live in the test, by name.
+// servers dials servers within the test, by name.
 type servers struct {
 	mu     sync.Mutex
 	by     map[string]*fakeServer
@@ -153,7 +153,7 @@ func (f *fakeServer) Close() error {
 	return nil
 }
 
-// offer changes the server's tools and says so.
+// offer changes the server's tools and notifies the client.
 func (f *fakeServer) offer(list ...mcp.Tool) {
 	f.mu.Lock()
 	f.tools = list
@@ -167,7 +167,7 @@ func fakeTool(name string, annotations map[string]any) mcp.Tool {
 		InputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
 }
 
-// with gives a session these servers, of the user's settings.
+// with returns a session with these servers in the user's settings.
 func (s *servers) with(t *testing.T, user string, more ...func(*config.Parameters)) *configtest.Session {
 	t.Helper()
 	session := configtest.New(t, append([]func(*config.Parameters){withUser(t, user), func(p *config.Parameters) { p.MCP.Dial = s.dial }}, more...)...)
@@ -191,7 +191,7 @@ func named(t *testing.T, c *config.Config, name string, there bool) {
 	require.Eventually(t, func() bool { return slices.Contains(names(t, c), name) == there }, 30*time.Second, time.Millisecond)
 }
 
-// EX-15: every key of a server's settings reaches the one who connects.
+// EX-15: every key of a server's settings reaches the dialer.
 func TestServersOfSettings(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"all": {}, "web": {}, "old": {}, "mcp": {}}}
 	c := s.with(t, `{"mcp": {"serverCommand": "serve --port '8 0'"}, "mcpServers": {
@@ -221,7 +221,7 @@ func TestServersOfSettings(t *testing.T) {
 }
 
 // CR-25: project settings, user settings, mcp-settings.json; the more specific
-// one wins as a whole.
+// one replaces the others as a whole.
 func TestServersOrder(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"one": {}, "two": {}, "three": {}}}
 	s.with(t, `{"mcpServers": {"one": {"command": "user"}, "two": {"command": "user"}}}`, func(p *config.Parameters) {
@@ -235,8 +235,8 @@ func TestServersOrder(t *testing.T) {
 	require.Equal(t, "file", s.spec("three").Command)
 }
 
-// EX-16, AR-07, AR-08: tools of servers are registered after the others, asked
-// about with a question of type mcp, and run.
+// EX-16, AR-07, AR-08: tools of servers are registered after the others, require
+// approval with a question of type mcp, and run.
 func TestServerTools(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{
 		"b": {tools: []mcp.Tool{fakeTool("z", nil), fakeTool("look", map[string]any{"readOnlyHint": true})}},
@@ -268,7 +268,8 @@ func TestServerTools(t *testing.T) {
 	require.Equal(t, 1, s.by["b"].open, "over the same connection")
 }
 
-// A server that the person trusts runs without asking, but in plan mode (EX-16).
+// A server that the user trusts runs without approval, except in plan mode
+// (EX-16).
 func TestTrustedServer(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"b": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
 	c := s.with(t, `{"mcpServers": {"b": {"command": "b", "trust": true}}}`)
@@ -278,8 +279,8 @@ func TestTrustedServer(t *testing.T) {
 	require.NotContains(t, c.Call("mcp_b_z", nil).Result.LLMContent.String(), "called", "a preview at the most")
 }
 
-// A rule that somebody has written goes before trust, and a project's trust before
-// no rule of the person's, however weak (KH-22).
+// A written rule takes precedence over trust, and a project's trust does not
+// override a rule of the user, however weak (KH-22).
 func TestTrustAndRules(t *testing.T) {
 	for name, tt := range map[string]struct {
 		user, project string
@@ -305,9 +306,9 @@ func TestTrustAndRules(t *testing.T) {
 	}
 }
 
-// EX-17, KH-22: what a project's own files say of servers counts in a trusted
-// directory alone: neither a program of theirs is started, nor is their word taken
-// that a server of the person's needs no question.
+// EX-17, KH-22: a project's own files about servers count only in a trusted
+// directory: otherwise none of their programs is started, and they cannot mark a
+// server of the user as trusted.
 func TestServersOfProject(t *testing.T) {
 	for state, there := range map[trust.State]bool{trust.Trusted: true, trust.Undecided: false, trust.Untrusted: false} {
 		s := &servers{by: map[string]*fakeServer{
@@ -369,8 +370,9 @@ func TestBlockedServers(t *testing.T) {
 	require.Nil(t, m, "there is no manager without servers")
 }
 
-// EX-17: a server's name stands for no other's. One with an asterisk, or with what
-// cannot be seen, is not used, and what is allowed to it reaches nothing else.
+// EX-17: a server's name denotes no other server. One with an asterisk, or with
+// invisible characters, is not used, and an allowance for it applies to nothing
+// else.
 func TestServerNames(t *testing.T) {
 	for _, name := range []string{"*", "b*", " b", "b\u0000", "b\nc", ""} {
 		key, err := json.Marshal(name)
@@ -393,9 +395,9 @@ func TestServerNames(t *testing.T) {
 	}
 }
 
-// A server that is excluded is denied in whatever letters, also where it is not
-// the session that brings its tools; and an entry that no server can be called
-// leaves no session, as it would protect.
+// An excluded server is denied in any case of letters, even if its tools do not
+// come from the session; and an invalid server name in the list prevents the
+// session, because the entry protects.
 func TestExcludedServers(t *testing.T) {
 	for excluded, denied := range map[string]bool{"B": true, "b": true, "*": true, "c": false} {
 		s := &servers{}
@@ -415,7 +417,7 @@ func TestExcludedServers(t *testing.T) {
 	require.ErrorContains(t, err, "mcp.excluded")
 }
 
-// What is allowed by a composed name is of one of the session's servers.
+// An allowance by a composed name belongs to one of the session's servers.
 func TestAllowedServerTool(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"a": {tools: []mcp.Tool{fakeTool("b_delete", nil)}}, "a_b": {tools: []mcp.Tool{fakeTool("add", nil)}}}}
 	c := s.with(t, `{"tools": {"allowed": ["mcp_a_b_*"]}, "mcpServers": {"a": {"command": "a"}, "a_b": {"command": "b"}}}`)
@@ -431,8 +433,8 @@ func TestAllowedServerTool(t *testing.T) {
 	}
 }
 
-// EX-16, EX-18: servers that hang, or cannot be, keep nobody waiting; each is told
-// by name.
+// EX-16, EX-18: servers that hang, or are invalid, delay nothing; each is
+// reported by name.
 func TestBadServers(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"hangs": {hangs: true}, "good": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
 	c := s.with(t, `{"mcpServers": {"hangs": {"command": "h"}, "gone": {"command": "g"}, "socket": {"tcp": "ws://example.org"}, "empty": {},
@@ -451,7 +453,8 @@ func TestBadServers(t *testing.T) {
 	require.ErrorContains(t, states["google"].Error, "google_credentials")
 }
 
-// Tools come and go while a session runs; tools.exclude holds for those too.
+// Tools are added and removed while a session runs; tools.exclude applies to
+// those too.
 func TestServerToolsChange(t *testing.T) {
 	server := &fakeServer{tools: []mcp.Tool{fakeTool("z", nil)}}
 	s := &servers{by: map[string]*fakeServer{"b": server}}
@@ -462,8 +465,8 @@ func TestServerToolsChange(t *testing.T) {
 	require.NotContains(t, names(t, c.Config), "mcp_b_secret")
 }
 
-// KH-27: a server's tool that changes a file behind the session's back: it is
-// told, and the next patch is refused with the new state.
+// KH-27: a server's tool changes a file without the session: that is reported,
+// and the next patch is refused with the new state.
 func TestServerChangesFile(t *testing.T) {
 	server := &fakeServer{tools: []mcp.Tool{fakeTool("write", nil)}}
 	s := &servers{by: map[string]*fakeServer{"b": server}}
@@ -501,8 +504,8 @@ func TestMentionedResource(t *testing.T) {
 	require.Contains(t, text.String(), "a tale")
 }
 
-// The tools for resources are there where there are servers, and a model is told
-// of them where one has something to read.
+// The tools for resources are registered if there are servers, and declared to
+// the model if one has resources.
 func TestResourceTools(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"shelf": {}}}
 	c := s.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
@@ -549,7 +552,7 @@ func TestServerPrompt(t *testing.T) {
 	require.NotNil(t, fault.As(err))
 }
 
-// What a server says of its tools stands in the system prompt.
+// A server's instructions are in the system prompt.
 func TestServerInstructions(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"shelf": {tools: []mcp.Tool{fakeTool("z", nil)}, info: mcp.Info{Instructions: "Books by their number."}}}}
 	c := s.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
@@ -559,7 +562,7 @@ func TestServerInstructions(t *testing.T) {
 	require.Contains(t, prompt, "Books by their number.")
 }
 
-// A server's questions reach the person over the bus.
+// A server's questions reach the user over the bus.
 func TestServerAsks(t *testing.T) {
 	server := &fakeServer{tools: []mcp.Tool{fakeTool("z", nil)}}
 	s := &servers{by: map[string]*fakeServer{"b": server}}
@@ -574,7 +577,7 @@ func TestServerAsks(t *testing.T) {
 	require.Contains(t, c.Call("mcp_b_z", nil).Result.LLMContent.String(), `accept{"name":"Ann"}`)
 }
 
-// Close ends the connections, also of servers that still connect.
+// Close closes the connections, also of servers that are still connecting.
 func TestServersClose(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"hangs": {hangs: true}, "good": {}}}
 	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Layout: quietLayout(t), Settings: &settings.Options{}}

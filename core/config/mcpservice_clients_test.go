@@ -26,7 +26,7 @@ func TestClientResultBytes(t *testing.T) {
 	}
 }
 
-// The table of the page is that of the program.
+// The table of the page matches that of the program.
 func TestClientTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/mcp.md")
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestClientTable(t *testing.T) {
 }
 
 // longestOf reads a long file through a service and returns the length of the
-// longest text that the client gets, and whether the last page has the hash.
+// longest text that the client receives, and whether the last page has the hash.
 func longestOf(t *testing.T, s *configtest.Session, o config.MCPServiceOptions) (longest int, hash bool) {
 	t.Helper()
 	path := s.Write("long.txt", strings.Repeat(`"quoted"`+"\t\n", 12_000))
@@ -63,7 +63,8 @@ func longestOf(t *testing.T, s *configtest.Session, o config.MCPServiceOptions) 
 	}
 }
 
-// ST-08: results are as long as the client passes on, unless somebody says how long.
+// ST-08: results have the length that the client passes on, unless it is
+// configured.
 func TestResultsFitClient(t *testing.T) {
 	limit := func(n int) func(*config.Parameters) {
 		return func(p *config.Parameters) { p.Limits.ResultBytes = n }
@@ -94,15 +95,15 @@ func TestResultsFitClient(t *testing.T) {
 			longest, hash := longestOf(t, s, config.MCPServiceOptions{Owned: true, Client: tt.client})
 			require.LessOrEqual(t, longest, tt.most)
 			require.True(t, hash)
-			if tt.most < 30_000 { // else 2,000 lines are reached first
+			if tt.most < 30_000 { // otherwise the limit of 2,000 lines applies first
 				require.Greater(t, longest, tt.most*9/10-200, "pages are as long as they may be")
 			}
 		})
 	}
 }
 
-// Without a session each request has the limit of its client, and in the process a
-// result has 256 KiB.
+// Without a session each request has the limit of its client, and within the
+// process a result has 256 KiB.
 func TestResultsFitWithoutClient(t *testing.T) {
 	s := configtest.New(t)
 	longest, hash := longestOf(t, s, config.MCPServiceOptions{Stateless: true, Client: "qwen-code"})
@@ -114,7 +115,8 @@ func TestResultsFitWithoutClient(t *testing.T) {
 	require.Greater(t, len(r.Result.LLMContent.String()), 250<<10)
 }
 
-// A tool that shows no files has a long text cut, and programs get all of it.
+// A long text of a tool that shows no files is shortened, but complete for
+// programs.
 func TestLongTextsAreCut(t *testing.T) {
 	long := `["` + strings.Repeat("é", 20_000) + `"]`
 	loud, err := tools.Define("loud", "Says much.", tools.KindThink, func(context.Context, struct{}) (tools.Result, error) {

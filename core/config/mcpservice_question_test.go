@@ -16,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// EX-20: a question shows how a call ends too, however long it is and whatever it
-// is made of; what cannot be shown whole is told, and nothing of it lasts.
+// EX-20: a question shows the end of a call too, however long it is and whatever
+// its content; an incomplete display is reported, and offers no lasting approval.
 func TestMCPServiceShowsTheEnd(t *testing.T) {
 	const end = "; rm -f victim"
 	tests := map[string]struct {
@@ -61,7 +61,7 @@ func TestMCPServiceShowsTheEnd(t *testing.T) {
 	}
 }
 
-// EX-20: what an answer that lasts covers is said in words.
+// EX-20: the coverage of a lasting answer is described.
 func TestMCPServiceSaysWhatLasts(t *testing.T) {
 	tests := map[string]struct {
 		tool string
@@ -94,7 +94,7 @@ func TestMCPServiceSaysWhatLasts(t *testing.T) {
 }
 
 // EX-20: each question has a key of its own, so that no answer to another one, or
-// to the same one at another time, can be taken for one to it.
+// to the same one at another time, is accepted for it.
 func TestMCPServiceQuestionKeys(t *testing.T) {
 	s := serve(t, config.MCPServiceOptions{})
 	c := &client{answer: says(`{"answer":"once"}`)}
@@ -117,15 +117,15 @@ type unwilling struct {
 
 func (f unwilling) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) { return nil, f.err }
 
-// silent is a client whose replies hold none.
+// silent is a client with empty replies.
 type silent struct{ *client }
 
 func (silent) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) {
 	return []tools.Reply{{}}, nil
 }
 
-// EX-20: why a question was not answered decides what the refusal says: a client
-// that has answered, if with nothing that can be used, was asked.
+// EX-20: the reason why a question was not answered determines the refusal: a
+// client that has sent an invalid answer was asked.
 func TestMCPServiceUnanswered(t *testing.T) {
 	refused := func(code fault.Code, message string) tools.Host {
 		return unwilling{&client{}, fault.New(code, "test", message, "")}
@@ -160,7 +160,7 @@ func TestMCPServiceUnanswered(t *testing.T) {
 	}
 }
 
-// EX-20: what a call prints last reaches the client before the call's end does.
+// EX-20: a call's last output reaches the client before the call's end does.
 func TestMCPServiceProgressAtTheEnd(t *testing.T) {
 	s := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo })
 	for i := range 50 {

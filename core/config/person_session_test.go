@@ -13,8 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// A command of the person's own runs without a question, and what is denied does
-// not.
+// A command of the user runs without approval, and a denied one does not run.
 func TestRunCommand(t *testing.T) {
 	c := newConfig(t, config.Parameters{
 		Rules: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser}},

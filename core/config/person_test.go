@@ -21,8 +21,7 @@ var questions = map[string]any{"questions": []map[string]any{
 	{"question": "Sure?", "header": "Sure", "type": "yesno"},
 }}
 
-// TO-14: the questions reach the front end as they are, and the answers the
-// model.
+// TO-14: the questions reach the front end unchanged, and the answers the model.
 func TestAskUser(t *testing.T) {
 	s := configtest.New(t)
 	var asked []bus.UserQuestion
@@ -45,7 +44,7 @@ func TestAskUser(t *testing.T) {
 	require.Equal(t, map[string]string{"0": "this, that", "1": "so", "2": "yes"}, answers)
 }
 
-// A person is told which of several agents asks.
+// The user sees which of several agents asks.
 func TestAskUserOfASubagent(t *testing.T) {
 	s := configtest.New(t)
 	var who []string
@@ -61,8 +60,8 @@ func TestAskUserOfASubagent(t *testing.T) {
 	require.Equal(t, []string{"", "reviewer"}, who)
 }
 
-// TO-14: with no front end it fails at once; the same where it leaves, or the
-// call is cancelled, while the question is open.
+// TO-14: without a front end it fails at once; so it does if the front end
+// leaves, or the call is cancelled, while the question is open.
 func TestAskUserWithoutAnybody(t *testing.T) {
 	c := newConfig(t, config.Parameters{})
 	require.NoError(t, c.Initialize(t.Context()))

@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// declared returns the names of the tools that a model is told of.
+// declared returns the names of the tools declared to a model.
 func declared(t *testing.T, c *config.Config) []string {
 	t.Helper()
 	r, err := c.ToolRegistry()
@@ -34,13 +34,13 @@ func declared(t *testing.T, c *config.Config) []string {
 	return all
 }
 
-// TO-18, CR-22: plan mode is entered and left with the person's consent; the
-// plan is written in it, and nothing else.
+// TO-18, CR-22: plan mode is entered and left with the user's approval; only the
+// plan is written in it.
 func TestPlanMode(t *testing.T) {
 	for before, after := range map[policy.ApprovalMode]policy.ApprovalMode{
 		policy.ModeDefault:  policy.ModeDefault,
 		policy.ModeAutoEdit: policy.ModeAutoEdit,
-		policy.ModeYolo:     policy.ModeDefault, // an approved plan is no leave for everything
+		policy.ModeYolo:     policy.ModeDefault, // an approved plan does not permit everything
 	} {
 		t.Run(string(before), func(t *testing.T) {
 			s := configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = before })
@@ -64,7 +64,7 @@ func TestPlanMode(t *testing.T) {
 			r = s.Call("write_file", map[string]any{"file_path": ".fettle/plans/it.md", "content": "# The plan\n"})
 			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 
-			// A no leaves the mode as it is, and so does a plan that is none.
+			// A denial leaves the mode unchanged, and so does an invalid plan.
 			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 			require.Equal(t, scheduler.StatusDenied, s.Call("exit_plan_mode", map[string]any{"plan_filename": "it.md"}).Status)
 			s.Answer = nil
@@ -83,8 +83,8 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
-// AR-27: whoever starts in plan mode, and has a rule that leaves it without
-// asking, ends in the default mode.
+// AR-27: a session that starts in plan mode, with a rule that leaves it without
+// approval, ends in the default mode.
 func TestPlanModeFromTheStart(t *testing.T) {
 	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModePlan, Rules: inPlan("exit_plan_mode")})
 	require.NoError(t, c.Initialize(t.Context()))
@@ -95,20 +95,19 @@ func TestPlanModeFromTheStart(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 	require.Equal(t, policy.ModeDefault, c.ApprovalMode())
 
-	// Without anybody to ask the mode stays.
+	// Without an approver the mode stays.
 	require.NoError(t, c.SetApprovalMode(policy.ModeAutoEdit))
 	r = call(t, c, "enter_plan_mode", map[string]any{})
 	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 	require.Equal(t, policy.ModeAutoEdit, c.ApprovalMode())
 
-	// What a front end sets is where the way out leads.
+	// The mode set by a front end is the one restored.
 	require.NoError(t, c.SetApprovalMode(policy.ModePlan))
 	require.Equal(t, scheduler.StatusSuccess, call(t, c, "exit_plan_mode", map[string]any{"plan_filename": "p.md"}).Status)
 	require.Equal(t, policy.ModeAutoEdit, c.ApprovalMode())
 }
 
-// TO-18, AR-18: the list is the conversation's own, and a new one begins with
-// none.
+// TO-18, AR-18: the list belongs to the conversation, and a new one begins empty.
 func TestTodos(t *testing.T) {
 	s := configtest.New(t)
 	child := derive(t, s.Config, config.DeriveParameters{})
@@ -129,8 +128,8 @@ func TestTodos(t *testing.T) {
 	require.Empty(t, list(s.Config))
 }
 
-// TO-13: facts go to the user's context file of the layout, all else in it is
-// kept, and no mode but yolo saves one without asking.
+// TO-13: facts go to the user's context file of the layout, its other content is
+// kept, and no mode but yolo saves one without approval.
 func TestSaveMemory(t *testing.T) {
 	for name, file := range map[string]string{"fettle": ".fettle/FETTLE.md", "gemini": ".gemini/GEMINI.md"} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +159,7 @@ func TestSaveMemory(t *testing.T) {
 	}
 }
 
-// TO-18: the documents are there without a file of them.
+// TO-18: the documents are available without a file of them.
 func TestInternalDocs(t *testing.T) {
 	s := configtest.New(t)
 	require.Contains(t, s.Call("get_internal_docs", nil).Result.LLMContent.String(), "policy.md")
@@ -168,7 +167,7 @@ func TestInternalDocs(t *testing.T) {
 	require.Empty(t, s.Asked())
 }
 
-// What nobody could answer is not declared.
+// A question without a subscriber to answer it is not declared.
 func TestAskUserIsDeclaredWhereSomebodyListens(t *testing.T) {
 	s := configtest.New(t)
 	require.NotContains(t, declared(t, s.Config), "ask_user")
@@ -178,7 +177,7 @@ func TestAskUserIsDeclaredWhereSomebodyListens(t *testing.T) {
 	require.NotContains(t, declared(t, s.Config), "ask_user")
 }
 
-// Who could not leave plan mode does not enter it.
+// A model that could not leave plan mode does not enter it.
 func TestNoPlanModeWithoutAWayOut(t *testing.T) {
 	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModeYolo})
 	require.NoError(t, c.Initialize(t.Context()))
@@ -193,8 +192,8 @@ func TestNoPlanModeWithoutAWayOut(t *testing.T) {
 	require.Equal(t, policy.ModePlan, c.ApprovalMode())
 }
 
-// CR-22, CF-09: a project that is not trusted cannot have files written by asking
-// for plan mode, and no project by linking its plans directory elsewhere.
+// CR-22, CF-09: an untrusted project cannot have files written by requesting plan
+// mode, and no project by linking its plans directory elsewhere.
 func TestPlansOfStrangers(t *testing.T) {
 	const plan = `{"general": {"defaultApprovalMode": "plan"}}`
 	for name, tt := range map[string]struct {
@@ -203,7 +202,7 @@ func TestPlansOfStrangers(t *testing.T) {
 		user    string
 		project string
 		call    policy.ApprovalMode // set by a call
-		link    string              // where the plans directory leads
+		link    string              // the target of the plans directory
 		written bool
 	}{
 		"an undecided project's":     {project: plan},
@@ -244,8 +243,8 @@ func inPlan(tool string) []policy.Rule {
 	return []policy.Rule{{Tools: []string{tool}, Decision: policy.Allow, Tier: policy.TierUser, Modes: []policy.ApprovalMode{policy.ModePlan}}}
 }
 
-// AR-27: whoever gives a rule that allows, it holds in plan mode only if it names
-// the mode; what plan mode allows by itself stays.
+// AR-27: a rule that allows applies in plan mode only if it names the mode; the
+// built-in permissions of plan mode stay.
 func TestPlanModeHasToBeNamed(t *testing.T) {
 	const fetch = `{"url":"https://example.org/a"}`
 	allow := func(modes string) string {

@@ -25,7 +25,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// explained is what policy says of a call in a session.
+// explained returns the policy decision on a call in a session.
 func explained(t *testing.T, c *config.Config, tool, args string) policy.Decision {
 	t.Helper()
 	run, err := c.Scheduler()
@@ -49,7 +49,7 @@ func userPolicy(t *testing.T, text string) func(*config.Parameters) {
 	}
 }
 
-// CR-26: what an entry of the allowed tools allows, and what it does not.
+// CR-26: the calls that an entry of the allowed tools allows, and others.
 func TestAllowedTools(t *testing.T) {
 	for name, tt := range map[string]struct {
 		allowed []string
@@ -88,7 +88,7 @@ func TestAllowedTools(t *testing.T) {
 	}
 }
 
-// AR-09, AR-27: what is excluded is denied in every mode, with brackets too.
+// AR-09, AR-27: excluded tools are denied in every mode, with brackets too.
 func TestExcludedToolsAreDenied(t *testing.T) {
 	for _, entry := range []string{"run_shell_command", "run_shell_command(rm)", "ShellTool"} {
 		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools, p.ApprovalMode = []string{entry}, policy.ModeYolo })
@@ -96,7 +96,8 @@ func TestExcludedToolsAreDenied(t *testing.T) {
 	}
 }
 
-// 20469, 5382: a call of an excluded tool is told which flag leaves it out.
+// 20469, 5382: a call of an excluded tool is refused with the flag that excludes
+// it.
 func TestExcludedToolsAreNamed(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"write_file"} })
 	r := call(t, s.Config, "write_file", map[string]any{"file_path": "a", "content": "b"})
@@ -104,7 +105,7 @@ func TestExcludedToolsAreNamed(t *testing.T) {
 	require.Contains(t, r.Result.Error.Message, `The rule "excluded: write_file" (user, --exclude-tools) denies write_file.`)
 }
 
-// An entry of a list is told with the place where it was given.
+// An entry of a list is reported with its position.
 func TestPlacesOfTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.AllowedTools, p.ExcludeTools = []string{"safe_patch", "run_shell_command(ls)"}, []string{"write_file", "write_todos", "glob"}
@@ -129,7 +130,7 @@ func TestPlacesOfTools(t *testing.T) {
 }
 
 // AR-21, CF-07: a session's approval ends with the process, a saved one goes to
-// the user's file and holds in the next session; other calls are asked about.
+// the user's file and applies in the next session; other calls require approval.
 func TestRemember(t *testing.T) {
 	home := t.TempDir()
 	dir := t.TempDir()
@@ -166,8 +167,8 @@ func TestRemember(t *testing.T) {
 	require.Empty(t, entries, "nothing is written into the project")
 }
 
-// PR-29: a refused change shows the file only where read_file would have shown
-// it without asking anybody.
+// PR-29: a refused change shows the file only if read_file would have shown it
+// without approval.
 func TestStateFollowsThePolicyOfReads(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules string
@@ -197,8 +198,8 @@ func TestStateFollowsThePolicyOfReads(t *testing.T) {
 	}
 }
 
-// CF-09, AR-27, FT-20: an untrusted directory has no yolo and brings no
-// instructions; its rules tighten, whatever is thought of it.
+// CF-09, AR-27, FT-20: an untrusted directory has no yolo and provides no
+// instructions; its rules tighten in any case.
 func TestUntrusted(t *testing.T) {
 	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Trust: trust.Untrusted, ApprovalMode: policy.ModeYolo}
 	_, err := config.New(p)
@@ -232,7 +233,7 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// AR-26: a rule for a subagent holds for its Config and those derived from it.
+// AR-26: a rule for a subagent applies to its Config and those derived from it.
 func TestSubagentRules(t *testing.T) {
 	s := configtest.New(t, userPolicy(t, "[[rule]]\ntoolName = \"write_file\"\nsubagent = \"writer\"\ndecision = \"allow\"\npriority = 1\n"))
 	writer := derive(t, s.Config, config.DeriveParameters{Subagent: "writer"})
@@ -284,7 +285,8 @@ func TestPoliciesNeverMeet(t *testing.T) {
 	require.Equal(t, policy.Allow, explained(t, other.Config, "read_file", `{}`).Decision)
 }
 
-// PR-29: what may not be read is not shown by a preview or by an error either.
+// PR-29: a file that may not be read is not shown by a preview or an error
+// either.
 func TestPreviewFollowsThePolicyOfReads(t *testing.T) {
 	const denied = "[[rule]]\ntoolName = \"read_file\"\ndecision = \"deny\"\npriority = 1\n"
 	off := true
@@ -313,7 +315,8 @@ func sha(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// PR-29: what read_file may not show comes out of no other reading tool.
+// PR-29: a file that read_file may not show is not shown by any other reading
+// tool.
 func TestReadManyFollowsThePolicyOfReads(t *testing.T) {
 	s := configtest.New(t, userPolicy(t, "[[rule]]\ntoolName = \"read_file\"\nargsPattern = \"secret\"\ndecision = \"deny\"\npriority = 1\n"))
 	s.Write("open.txt", "open\n")
@@ -327,8 +330,8 @@ func TestReadManyFollowsThePolicyOfReads(t *testing.T) {
 	require.Equal(t, 2, strings.Count(told, string(fault.PolicyViolation)))
 }
 
-// A safety checker on write_file sees what a command line writes: the target
-// of the redirection, not the line.
+// A safety checker on write_file sees the files that a command line writes: the
+// target of the redirection, not the line.
 func TestCheckersSeeRedirections(t *testing.T) {
 	shell, err := tools.Define("run_shell_command", "Runs a command.", tools.KindExecute,
 		func(context.Context, struct {
@@ -346,7 +349,7 @@ func TestCheckersSeeRedirections(t *testing.T) {
 }
 
 // PR-29: a search shows nothing of a file that read_file would not show without
-// asking, whatever finds it.
+// approval, however it is found.
 func TestSearchShowsWhatMayBeRead(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.Rules = []policy.Rule{{Tools: []string{"read_file"}, Decision: policy.Deny, ArgsPattern: `secret`, Priority: 100, Tier: policy.TierUser}}
@@ -361,8 +364,8 @@ func TestSearchShowsWhatMayBeRead(t *testing.T) {
 	require.Contains(t, s.Call("glob", map[string]any{"pattern": "*.txt"}).Result.LLMContent.String(), "secret.txt", "names are no bytes of a file")
 }
 
-// What policy knows of a built-in by its name alone is what the tool says of
-// itself, so that rules can be checked where it is not registered.
+// The policy's properties of a built-in tool match the tool's own Spec, so that
+// rules can be validated where it is not registered.
 func TestWellKnownTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.CoreTools = append(slices.Clone(defaultTools), "edit", "web_fetch", "web_search")
@@ -385,7 +388,7 @@ func TestWellKnownTools(t *testing.T) {
 	}
 }
 
-// A safety checker whose program is not there is told where it is named.
+// A safety checker with a missing program is reported at its position.
 func TestMissingCheckerProgram(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		folder := filepath.Join(p.HomeDir, ".fettle")

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// shell runs a command and returns what the model is told.
+// shell runs a command and returns the result for the model.
 func shell(t *testing.T, c *config.Config, command string, background bool) string {
 	t.Helper()
 	r := call(t, c, "run_shell_command", map[string]any{"command": command, "is_background": background})
@@ -27,7 +27,7 @@ func shell(t *testing.T, c *config.Config, command string, background bool) stri
 	return r.Result.LLMContent.String()
 }
 
-// pids reads the numbers that commands have written into a file.
+// pids reads the process IDs that commands have written into a file.
 func pids(t *testing.T, dir, name string) []int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -41,16 +41,15 @@ func pids(t *testing.T, dir, name string) []int {
 	return all
 }
 
-// alive reports whether a process runs; one that has ended may be waiting for
-// whoever reaps it.
+// alive reports whether a process runs; one that has ended may not be reaped yet.
 func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	_, state, _ := strings.Cut(string(stat), ") ")
 	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
-// TO-17: what a session has started ends with it, whichever of its Configs
-// started it and however.
+// TO-17: the processes that a session has started end with it, whichever of its
+// Configs started them and however.
 func TestProcessesEndWithTheSession(t *testing.T) {
 	dir := t.TempDir()
 	c := newConfig(t, config.Parameters{TargetDir: dir, ApprovalMode: policy.ModeYolo})
@@ -82,7 +81,7 @@ func TestProcessesEndWithTheSession(t *testing.T) {
 	}
 }
 
-// What an output was cut of is kept in the user's directory for the project.
+// A shortened output is saved in the user's directory for the project.
 func TestCutOutputIsSaved(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModeYolo })
@@ -96,8 +95,8 @@ func TestCutOutputIsSaved(t *testing.T) {
 	require.Equal(t, 50000, strings.Count(string(text), "\n"))
 }
 
-// KH-27: the model is told which of the files that it has read a command has
-// changed, and a change of these is refused as one of a file that has changed.
+// KH-27: the model is notified which of its read files a command has changed, and
+// a change of these is refused as stale.
 func TestCommandsThatChangeFiles(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.ApprovalMode = policy.ModeYolo
@@ -115,8 +114,7 @@ func TestCommandsThatChangeFiles(t *testing.T) {
 	require.NotContains(t, shell(t, s.Config, "true", false), "changed", "it is told once")
 }
 
-// Programs can tell that they are run by an agent, as other programs with that
-// layout tell them.
+// Programs can detect that an agent runs them, by the layout's variable.
 func TestCommandMarker(t *testing.T) {
 	for l, want := range map[string]string{"fettle": "FETTLE=1", "gemini": "GEMINI_CLI=1"} {
 		named, ok := layout.Named(l)
@@ -132,11 +130,11 @@ func TestCommandMarker(t *testing.T) {
 	}
 }
 
-// The limits of the parameters hold.
+// The limits of the parameters apply.
 func TestCommandLimits(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.ApprovalMode = policy.ModeYolo
-		p.Commands.Idle = 1 // of a nanosecond: any command is too quiet
+		p.Commands.Idle = 1 // of a nanosecond: every command is idle for longer
 	})
 	args, err := json.Marshal(map[string]string{"command": "sleep 1000"})
 	require.NoError(t, err)
@@ -145,8 +143,8 @@ func TestCommandLimits(t *testing.T) {
 	require.Equal(t, "idle_limit", string(r.Result.Error.Reason))
 }
 
-// A confined command writes in the workspace and in its temporary directory alone;
-// the decision says that it is confined, and a rule may require it.
+// A confined command writes only in the workspace and in its temporary directory;
+// the decision reports the confinement, and a rule may require it.
 func TestConfinedCommands(t *testing.T) {
 	confinement := process.Confinement{Kind: process.Landlock}
 	if err := confinement.Check(t.Context()); err != nil {
@@ -175,7 +173,7 @@ func TestConfinedCommands(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, free.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
 	require.Len(t, free.Asked(), 1, "the rule is about confined commands")
 
-	// What is confined can still write what decides on later runs.
+	// A confined command can still write protected paths.
 	open := configtest.New(t, func(p *config.Parameters) {
 		p.Commands.Confinement = confinement
 		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
@@ -185,7 +183,7 @@ func TestConfinedCommands(t *testing.T) {
 	require.Contains(t, open.Asked()[0].Decision.Reason, "could still write protected paths")
 }
 
-// What the system lacks for a confinement is an error, and no command runs.
+// An unsupported confinement is an error, and no command runs.
 func TestConfinementThatIsNotThere(t *testing.T) {
 	for _, o := range []process.Confinement{
 		{Kind: "jail"}, {Kind: process.Container, Program: "no-such-program", Image: "x"}, {Kind: process.Container, Program: "true"},

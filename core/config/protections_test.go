@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// verdict is what the session decides about a call of a tool.
+// verdict returns the session's decision about a call of a tool.
 func verdict(t *testing.T, c *config.Config, tool, args string) policy.Decision {
 	t.Helper()
 	call, _ := policy.WellKnown(tool)
@@ -43,7 +43,7 @@ func TestNoYolo(t *testing.T) {
 	defer c.Close()
 	require.ErrorContains(t, c.Initialize(t.Context()), "security.disableYoloMode")
 
-	// A project may forbid it, trusted or not, and not permit it.
+	// A project may forbid it, trusted or not, but not permit it.
 	s = configtest.New(t, withUser(t, `{}`), func(p *config.Parameters) { settingsIn(t, p.TargetDir, forbids) })
 	require.Error(t, s.SetApprovalMode(policy.ModeYolo))
 	s = configtest.New(t, withUser(t, forbids), func(p *config.Parameters) {
@@ -52,13 +52,13 @@ func TestNoYolo(t *testing.T) {
 	require.Error(t, s.SetApprovalMode(policy.ModeYolo))
 }
 
-// AR-21: security.disableAlwaysAllow leaves approvals for one call, and
-// security.enablePermanentToolApproval those for the session.
+// AR-21: security.disableAlwaysAllow restricts approvals to one call, and
+// security.enablePermanentToolApproval to the session.
 func TestNoAlways(t *testing.T) {
 	for _, tt := range []struct {
 		name, settings string
 		offered        []bus.Outcome
-		before         policy.Verdict // of what was approved for good in an earlier session
+		before         policy.Verdict // of a call approved permanently in an earlier session
 	}{
 		{"nothing forbidden", `{}`, []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysAndSave}, policy.Allow},
 		{"no approval lasts", `{"security": {"disableAlwaysAllow": true}}`, nil, policy.AskUser},
@@ -88,8 +88,8 @@ func TestNoAlways(t *testing.T) {
 	}
 }
 
-// An entry of tools.confirmationRequired is asked about whatever allows it, and
-// stays denied where it is denied.
+// An entry of tools.confirmationRequired requires approval whatever allows it,
+// and stays denied if it is denied.
 func TestConfirmationRequired(t *testing.T) {
 	const text = `{"tools": {"confirmationRequired": ["read_file", "run_shell_command(git push)", "glob"],
 		"allowed": ["read_file", "run_shell_command(git)"]}, "policyPaths": ["~/rules.toml"]}`
@@ -124,7 +124,7 @@ func TestConfirmationRequired(t *testing.T) {
 	require.ErrorContains(t, c.Initialize(t.Context()), "there is no session", "an entry that cannot be used would protect")
 }
 
-// security.environmentVariableRedaction keeps variables from commands.
+// security.environmentVariableRedaction withholds variables from commands.
 func TestRedaction(t *testing.T) {
 	for name, value := range map[string]string{
 		"FT_API_KEY": "1", "FT_TOKEN": "1", "ft_password": "1", "FT_PLAIN": "plain", "FT_LINK": "https://u:p@host/x", "FT_ODD": "ghp_abc",
@@ -141,8 +141,8 @@ func TestRedaction(t *testing.T) {
 		"FT_KEPT_SECRET FT_MONKEY FT_PLAIN whole")
 }
 
-// A file that cannot be read and asks for a confinement, as it seems, leaves no
-// session without one.
+// An unreadable file that appears to request a confinement prevents a session
+// without one.
 func TestBrokenSettingsWithSandbox(t *testing.T) {
 	begin := func(user, project string, change ...func(*config.Parameters)) error {
 		p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}

@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// SB-06: commands see no key of a provider, from wherever it comes and under
-// whatever name, though nothing else is kept from them.
+// SB-06: commands see no key of a provider, from any source and under any name,
+// although no other variable is withheld.
 func TestCommandsSeeNoProviderKeys(t *testing.T) {
 	t.Setenv("GEMINI_API_KEY", "hidden-gemini-1")
 	t.Setenv("COPY_OF_IT", "hidden-gemini-1")

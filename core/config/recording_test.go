@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// reader is a model that reads a file, then says so.
+// reader is a model that reads a file and then reports that.
 type reader struct {
 	model.Generator
 	asked int
@@ -42,7 +42,7 @@ func store(t *testing.T, c *config.Config, secrets ...string) *config.Transcript
 	return s
 }
 
-// talk runs a prompt through a client that records.
+// talk runs a prompt through a recording client.
 func talk(t *testing.T, c *config.Config, r *config.Recording, history []model.Content, prompt string) *agent.Client {
 	t.Helper()
 	run, err := c.Scheduler()
@@ -58,8 +58,8 @@ func talk(t *testing.T, c *config.Config, r *config.Recording, history []model.C
 	return client
 }
 
-// A session is recorded as it happens, and goes on in another process where it
-// was. AR-04, KH-13
+// A session is recorded continuously, and continues in another process. AR-04,
+// KH-13
 func TestRecordAndResume(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	home := t.TempDir()
@@ -127,7 +127,7 @@ func TestRecordAndResume(t *testing.T) {
 	require.Empty(t, session.Problems)
 }
 
-// What the history holds comes back as it was, by turns and as a whole.
+// The content of the history is restored exactly, by turns and as a whole.
 func TestRecordingKeepsContents(t *testing.T) {
 	s := configtest.New(t)
 	r, err := store(t, s.Config).Record(t.Context(), s.Config)
@@ -160,7 +160,7 @@ func TestRecordingKeepsContents(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// A turn that is no content is left out and told, and places stay right.
+// An invalid turn is omitted and reported, and positions stay right.
 func TestResumeWithoutWhatCannotBeUsed(t *testing.T) {
 	s := configtest.New(t)
 	sessions := store(t, s.Config)
@@ -193,7 +193,8 @@ func TestResumeWithoutWhatCannotBeUsed(t *testing.T) {
 	require.Equal(t, before, s.SessionID())
 }
 
-// A subagent's session is told from others and goes with its parent's.
+// A subagent's session is distinguished from others and deleted with its
+// parent's.
 func TestRecordOfASubagent(t *testing.T) {
 	s := configtest.New(t)
 	sessions := store(t, s.Config)

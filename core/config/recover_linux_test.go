@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// recoveryFolder finds the recovery directory of the project at target: the user's
-// settings directory has one a project.
+// recoveryFolder finds the recovery directory of the project at target: the
+// user's settings directory has one per project.
 func recoveryFolder(t *testing.T, home, target string) string {
 	t.Helper()
 	file := filepath.Join(target, "a.txt")

@@ -21,8 +21,8 @@ const longText = "one\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\
 	"by which it becomes longer than what a model is told of the regions that have changed, for which it takes some hundred characters more" +
 	"\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nlast\n"
 
-// inRegions makes a change of long.txt, which a session knows, and reports whether
-// it is shown the changed regions alone.
+// inRegions makes a change of long.txt, which a session knows, and reports
+// whether the result shows only the changed regions.
 func inRegions(t *testing.T, s *configtest.Session, c *config.Config, from, to string) bool {
 	t.Helper()
 	text := s.Read("long.txt")
@@ -33,8 +33,9 @@ func inRegions(t *testing.T, s *configtest.Session, c *config.Config, from, to s
 	return st.ChangedRegions != nil
 }
 
-// CF-01: settings, their variable, and Parameters, which go before. What is not set is
-// 16 KiB, which 0 that is given is not; in the layout gemini it is the whole.
+// CF-01: settings, their variable, and Parameters, which take precedence. The
+// default is 16 KiB, which differs from an explicit 0; in the layout gemini it is
+// the whole file.
 func TestChangedRegionsAbove(t *testing.T) {
 	limit := func(n int) func(*config.Parameters) {
 		return func(p *config.Parameters) { p.Limits.ChangedRegionsAbove = n }
@@ -105,8 +106,8 @@ func TestChangedRegionsAbove(t *testing.T) {
 	}
 }
 
-// RC-22, RC-24: what one conversation knows, another one does not; and what
-// compaction took away is known again once it is said again.
+// RC-22, RC-24: the knowledge of one conversation is not that of another; files
+// removed by compaction are known again once they are restated.
 func TestChangedRegionsFollowTheConversation(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Limits.ChangedRegionsAbove = 100 })
 	s.Write("long.txt", longText)

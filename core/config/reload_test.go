@@ -26,7 +26,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// heard collects what is announced on a bus until stop.
+// heard collects the announcements on a bus until stop.
 func heard(t *testing.T, c *config.Config) (stop func() []bus.ConfigChanged) {
 	t.Helper()
 	var mu sync.Mutex
@@ -65,8 +65,8 @@ func later(t *testing.T, c *config.Config) (keys []string) {
 	return keys
 }
 
-// What a changed file does to a running session: neutral settings and stricter
-// ones hold at once, all else waits for the next session.
+// The effect of a changed file on a running session: neutral settings and
+// stricter ones apply at once, all others in the next session.
 func TestReload(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before, after string
@@ -153,8 +153,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// What comes into force names the file that it comes from, not one that has no
-// say, nor a file of before.
+// A value that takes effect names its own file, not one without effect, nor an
+// earlier one.
 func TestReloadOrigin(t *testing.T) {
 	var home, refused string
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit", "web": {"allowedHosts": ["a"]}}`), func(p *config.Parameters) {
@@ -179,9 +179,9 @@ func TestReloadOrigin(t *testing.T) {
 	require.NotEqual(t, refused, problems[i].Path)
 }
 
-// Everybody in whose conversation a file's value counts for something hears of
-// it: who has a mode of its own when it gives way, and the main agent even where
-// it is stricter already.
+// A file's value is announced to every conversation that it affects: to one whose
+// own mode yields to it, and to the main agent even if its mode is stricter
+// already.
 func TestReloadIsAnnouncedToAll(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit", "fileReadCacheDisabled": true}`))
 	child := derive(t, s.Config, config.DeriveParameters{Subagent: "helper"})
@@ -206,8 +206,8 @@ func TestReloadIsAnnouncedToAll(t *testing.T) {
 	}, got)
 }
 
-// A file of settings.Options.File that cannot be read any more is a problem like
-// any other then, and is no longer one once it is back.
+// A file of settings.Options.File that becomes unreadable is a problem like any
+// other, and no problem once it is restored.
 func TestReloadWithoutGivenFile(t *testing.T) {
 	given := filepath.Join(t.TempDir(), "given.json")
 	write := func(text string) { require.NoError(t, os.WriteFile(given, []byte(text), 0o600)) }
@@ -240,7 +240,7 @@ func TestReloadWithoutGivenFile(t *testing.T) {
 	}
 }
 
-// What is wrong is logged when it is new, and not each time that it is read.
+// A problem is logged when it is new, and not at each reload.
 func TestReloadLogsWhatIsNew(t *testing.T) {
 	var log bytes.Buffer
 	var home string
@@ -256,7 +256,7 @@ func TestReloadLogsWhatIsNew(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1}, []int{strings.Count(log.String(), "nokey"), strings.Count(log.String(), "other"), strings.Count(log.String(), "next session")}, log.String())
 }
 
-// Tools of Bind find files as the built-in ones do.
+// Tools of Bind find files like the built-in ones.
 func TestReloadFinderOfServices(t *testing.T) {
 	var home string
 	var lent config.Services
@@ -269,8 +269,8 @@ func TestReloadFinderOfServices(t *testing.T) {
 	require.Equal(t, 7, lent.Finder.Options().MaxFiles)
 }
 
-// What was never given cannot be spoilt: a project cannot keep a stricter value
-// of the person's from coming into force.
+// A value that was never set cannot be invalidated: a project cannot prevent a
+// stricter value of the user from taking effect.
 func TestReloadBesideWrongValues(t *testing.T) {
 	var home string
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`), func(p *config.Parameters) {
@@ -284,7 +284,7 @@ func TestReloadBesideWrongValues(t *testing.T) {
 	require.Equal(t, []string{"edit"}, s.ExcludedTools())
 }
 
-// A broken file keeps what held, is told, and heals.
+// A malformed file keeps the previous values, is reported, and recovers.
 func TestReloadBroken(t *testing.T) { // CF-05
 	s := configtest.New(t, withUser(t, `{"fileFiltering": {"maxFileCount": 7}, "tools": {"exclude": ["glob"]}}`))
 	home := filepath.Dir(storageOf(t, s.Config).GlobalDir)
@@ -314,7 +314,7 @@ func TestReloadBroken(t *testing.T) { // CF-05
 	}
 }
 
-// Derived Configs follow, those that are made already too.
+// Derived Configs follow, including existing ones.
 func TestReloadDerived(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
 	for _, name := range []string{".gitignore", "a.log"} {
@@ -345,15 +345,15 @@ func TestReloadDerived(t *testing.T) {
 		require.Equal(t, []string{"list_directory"}, c.ExcludedTools())
 	}
 
-	// What a person sets afterwards holds, and leaving plan mode leads no
-	// further than the file.
+	// A later mode of the user applies, and leaving plan mode restores no less
+	// strict mode than the file's.
 	require.NoError(t, child.SetApprovalMode(policy.ModeAutoEdit))
 	require.Equal(t, policy.ModeAutoEdit, child.ApprovalMode())
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 }
 
-// Plan mode leads back no further than the file says: to its mode where plan mode
-// was there before it, and to the default mode where the file wants plan mode.
+// Plan mode restores no less strict mode than the file's: its mode if plan mode
+// was set before it, and the default mode if the file requests plan mode.
 func TestReloadInPlanMode(t *testing.T) {
 	for name, tt := range map[string]struct {
 		entered bool
@@ -379,9 +379,8 @@ func TestReloadInPlanMode(t *testing.T) {
 	}
 }
 
-// A mode that somebody sets after a file has become stricter holds, whether or
-// not anybody has looked at the mode in between, and so does what is derived
-// from it.
+// A mode set by a call after a file has become stricter applies, whether or not
+// the mode was read in between, and so does that of a derived Config.
 func TestCallAfterReload(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
 	child := derive(t, s.Config, config.DeriveParameters{})
@@ -394,8 +393,8 @@ func TestCallAfterReload(t *testing.T) {
 	}
 }
 
-// Sessions that begin, are reloaded, derived from and closed all at once, with a
-// file that changes meanwhile, leave nothing behind.
+// Sessions that begin, reload, derive and close concurrently, with a file that
+// changes meanwhile, leave nothing behind.
 func TestReloadBesideEverything(t *testing.T) {
 	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), WatchSettings: true}
 	withUser(t, `{"approvalMode": "auto_edit"}`)(&p)
@@ -440,7 +439,7 @@ func TestReloadBesideEverything(t *testing.T) {
 	require.LessOrEqual(t, descriptors(t), files)
 }
 
-// Reloads from everywhere at once, beside calls.
+// Concurrent reloads and calls.
 func TestReloadConcurrently(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{}`))
 	home := filepath.Dir(storageOf(t, s.Config).GlobalDir)
@@ -471,7 +470,7 @@ func TestReloadConcurrently(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(s.ReloadSettings(t.Context())))
 }
 
-// Each knob that a call turns is announced, in order and only if it moves.
+// Each value set by a call is announced, in order and only if it changes.
 func TestKnobsAreAnnounced(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.SessionID = "one" })
 	child := derive(t, s.Config, config.DeriveParameters{Subagent: "helper"})
@@ -483,7 +482,7 @@ func TestKnobsAreAnnounced(t *testing.T) {
 	s.SetFileReadCacheDisabled(false)
 	s.SetFileReadCacheDisabled(true)
 	s.SetFileReadCacheDisabled(true)
-	child.SetFileReadCacheDisabled(true) // as it follows its parent
+	child.SetFileReadCacheDisabled(true) // because it follows its parent
 	child.SetFileReadCacheDisabled(false)
 	s.SetModel("")
 	s.SetModel("clever")

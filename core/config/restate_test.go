@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 )
 
-// restated is a config.Restated as a model reads it.
+// restated is a config.Restated as a model decodes it.
 type restated struct {
 	Notice string
 	Files  []struct {
@@ -58,7 +58,7 @@ func patches(t *testing.T, c *config.Config, name, diff, sha string) scheduler.R
 	return call(t, c, "safe_patch", map[string]any{"file_path": name, "unified_diff": diff, "base_content_sha256": sha})
 }
 
-// The next change after compaction needs no reading, and a reading is answered
+// The next change after compaction requires no read, and a read is answered
 // consistently. RC-13, RC-22, CR-19
 func TestRestate(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.RequireSeen = true })
@@ -70,7 +70,7 @@ func TestRestate(t *testing.T) {
 	}
 	call(t, s.Config, "read_file", map[string]any{"file_path": "partly", "limit": 1})
 	require.Equal(t, scheduler.StatusSuccess, call(t, s.Config, "write_file", map[string]any{"file_path": "c", "content": "new\n", "base_content_sha256": shaOf("one\ntwo\nthree\n")}).Status)
-	s.Write("a", "one\n2\nthree\n") // behind the session's back
+	s.Write("a", "one\n2\nthree\n") // without the session
 	state, err := s.SessionStateService()
 	require.NoError(t, err)
 	before := state.Current()
@@ -88,7 +88,8 @@ func TestRestate(t *testing.T) {
 	require.Equal(t, before+3, state.Current())
 	require.Equal(t, 3, cached(t, s.Config))
 
-	// A patch with the hash needs no reading, though a hash alone would not do.
+	// A patch with the hash requires no read, although a hash alone would not
+	// suffice.
 	r := patches(t, s.Config, "a", "@@ -1,3 +1,3 @@\n one\n-2\n+zwei\n three\n", *got.Files[1].SHA256)
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 	require.Equal(t, "one\nzwei\nthree\n", s.Read("a"))
@@ -96,7 +97,7 @@ func TestRestate(t *testing.T) {
 	r = patches(t, s.Config, "partly", "@@\n-two\n+zwei\n", shaOf("one\ntwo\nthree\n"))
 	require.Equal(t, fault.EditRequiresPriorRead, r.Result.Error.Code, "what was not said again has to be read")
 
-	// A read points to what was said again, whose version it repeats.
+	// A read refers to the restated content, with the same version.
 	again := read(t, s.Config, "b")
 	require.Equal(t, filestate.StatusUnchanged, again.Status)
 	require.Equal(t, *got.Files[2].Version, again.Version)
@@ -106,7 +107,7 @@ func TestRestate(t *testing.T) {
 	require.Equal(t, before+5, again.Version)
 }
 
-// RC-23: of this Config alone.
+// RC-23: only of this Config.
 func TestRestateIsOnesOwn(t *testing.T) {
 	s := configtest.New(t)
 	s.Write("f", "a\n")
@@ -122,7 +123,7 @@ func TestRestateIsOnesOwn(t *testing.T) {
 	require.Equal(t, 1, cached(t, child))
 }
 
-// What cannot be said again is named, with the reason.
+// A file that cannot be restated is listed, with the reason.
 func TestRestateNamesTheRest(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Limits = filestate.Limits{FileBytes: 10_000} })
 	for _, name := range []string{"gone", "dir", "big", "binary", "denied", "linked", "cut"} {
@@ -158,7 +159,7 @@ func TestRestateNamesTheRest(t *testing.T) {
 	require.Equal(t, 9_999, len(*got.Files[0].Content))
 }
 
-// Both limits hold; what is beyond them is named, and not read.
+// Both limits apply; files beyond them are listed, and not read.
 func TestRestateLimits(t *testing.T) {
 	s := configtest.New(t)
 	for i := range 15 {
@@ -188,7 +189,7 @@ func TestRestateLimits(t *testing.T) {
 	require.Len(t, got.ReadAgain, 2)
 	require.Empty(t, restate(t, s.Config, config.Restating{}).Notice, "nothing is in work")
 
-	// A model that takes little is told little.
+	// A model with a small limit receives little.
 	for i := range 5 {
 		name := fmt.Sprintf("large%d", i)
 		s.Write(name, strings.Repeat("x\n", 1_999)+strings.Repeat("y", 100_000))
@@ -200,7 +201,7 @@ func TestRestateLimits(t *testing.T) {
 	require.NotEmpty(t, one.Files)
 }
 
-// So is one whose requests an embedder limits.
+// So does one whose requests an embedder limits.
 func TestRestateWithinTheLimitOfRequests(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.Conversation.Limits.Tokens = 8_000 })
 	for _, name := range []string{"a", "b"} {
@@ -212,7 +213,7 @@ func TestRestateWithinTheLimitOfRequests(t *testing.T) {
 	require.Equal(t, []string{s.Path("a")}, got.ReadAgain)
 }
 
-// FT-17: in the system prompt instructions stay; in messages they become due
+// FT-17: instructions in the system prompt stay; those in messages become pending
 // again.
 func TestRestateAndInstructions(t *testing.T) {
 	for _, messages := range []bool{false, true} {
@@ -242,8 +243,8 @@ func TestRestateAndInstructions(t *testing.T) {
 	}
 }
 
-// FT-17: the model is told again, in the user's next message, what the files in
-// work bring up, and what stands in the system prompt stays there.
+// FT-17: the user's next message repeats the instructions for the files in use,
+// and those in the system prompt stay there.
 func TestInstructionsInMessagesAfterCompaction(t *testing.T) {
 	const turns = `{"calls":[{"tool":"read_file","args":{"file_path":"sub/x.go"}}]}, {"text":"Read."},
 		{"text":"They read it."}, {"expect":{"prompt":"Use tabs."},"text":"Well."}`
@@ -272,7 +273,7 @@ func TestInstructionsInMessagesAfterCompaction(t *testing.T) {
 	require.Contains(t, systems[len(systems)-1], "Be brief.")
 }
 
-// What was read for a model that is never told counts for nothing.
+// A read whose result never reaches the model does not count.
 func TestRestateCancelled(t *testing.T) {
 	s := configtest.New(t)
 	s.Write("f", "a\n")
@@ -289,7 +290,7 @@ func TestRestateCancelled(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
-// With the cache off nothing is known to be in work.
+// With the cache off no file is known to be in use.
 func TestRestateWithoutCache(t *testing.T) {
 	off := true
 	s := configtest.New(t, func(p *config.Parameters) { p.FileReadCacheDisabled = &off })
@@ -305,8 +306,8 @@ func (summarizer) Generate(context.Context, *model.Request) (*model.Response, er
 	return &model.Response{Content: model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart("They worked on f.")}}}, nil
 }
 
-// The whole way: a client compacts, the state of files follows the summary, and
-// the model's next patch goes through without a reading. RC-22
+// The whole sequence: a client compacts, the state of files follows the summary,
+// and the model's next patch succeeds without a read. RC-22
 func TestCompactionThenPatch(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.RequireSeen = true })
 	s.Write("f", "one\ntwo\n")

@@ -40,8 +40,8 @@ func waitingForLockOr(t *testing.T, method string, done <-chan struct{}) {
 	}, time.Minute, time.Millisecond)
 }
 
-// AR-27: a mode that somebody asks for while Initialize learns that the directory
-// is untrusted is judged by what it has learnt.
+// AR-27: a mode that is set while Initialize discovers that the directory is
+// untrusted is checked against that.
 func TestYoloBesideInitialize(t *testing.T) {
 	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
 	require.NoError(t, err)
@@ -58,8 +58,7 @@ func TestYoloBesideInitialize(t *testing.T) {
 	require.Equal(t, policy.ModeDefault, c.ApprovalMode())
 }
 
-// A Config that is closed while somebody asks what it decides either decides or
-// says that it is closed.
+// Decide on a Config that is being closed either decides or returns an error.
 func TestDecideBesideClose(t *testing.T) {
 	for range 20 {
 		c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
@@ -78,7 +77,7 @@ func TestDecideBesideClose(t *testing.T) {
 		both.Go(func() { _ = c.Close() })
 		waitingForLock(t, "Close")
 		c.mu.Unlock()
-		c.mu.Lock() // taken away once more from those who wait, if they still do, so that they take turns from now on
+		c.mu.Lock() // released once more to waiting goroutines, so that they take turns
 		waitingForLockOr(t, "Decide", decided)
 		c.mu.Unlock()
 		both.Wait()

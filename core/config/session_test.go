@@ -24,7 +24,7 @@ func shaOf(content string) string {
 
 func logTo(b *strings.Builder) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
-// shown is what a read of a text file answers: content or a placeholder.
+// shown is the answer to a read of a text file: content or a placeholder.
 type shown struct {
 	FilePath string  `json:"file_path"`
 	Version  int64   `json:"version"`
@@ -35,7 +35,7 @@ type shown struct {
 	Notice   string  `json:"notice"`
 }
 
-// read reads a file whole in a session.
+// read reads a whole file in a session.
 func read(t *testing.T, c *config.Config, name string) shown {
 	t.Helper()
 	r := call(t, c, "read_file", map[string]any{"file_path": name})
@@ -133,8 +133,8 @@ func TestClearingIsOnesOwn(t *testing.T) { // RC-23
 	}
 }
 
-// AR-05, RC-24, RC-25: what a derived Config owns and what it shares, however
-// little it overrides.
+// AR-05, RC-24, RC-25: the services that a derived Config owns and those that it
+// shares, however little it overrides.
 func TestDerivedOwnsItsSession(t *testing.T) {
 	s := configtest.New(t)
 	child := derive(t, s.Config, config.DeriveParameters{})
@@ -169,7 +169,7 @@ func TestDerivedOwnsItsSession(t *testing.T) {
 	require.Len(t, ids, len(all))
 }
 
-// RC-24: concurrent first calls give one instance.
+// RC-24: concurrent first calls return one instance.
 func TestLazyServicesOnce(t *testing.T) {
 	s := configtest.New(t)
 	child := derive(t, s.Config, config.DeriveParameters{})
@@ -190,7 +190,8 @@ func TestLazyServicesOnce(t *testing.T) {
 	}
 }
 
-// RC-24, GO-09: a thousand subagents, each with one of its own, made at once.
+// RC-24, GO-09: a thousand subagents, each with its own services, created
+// concurrently.
 func TestDeriveInParallel(t *testing.T) {
 	s := configtest.New(t, withEdit)
 	s.Write("f", "a\n")
@@ -247,7 +248,7 @@ func TestCountersAreOnesOwn(t *testing.T) { // FS-03, CR-18
 	require.Equal(t, int64(2), read(t, s.Config, "f").Version)
 }
 
-// RC-26, KH-04: no tool of a child reaches what its parent was shown.
+// RC-26, KH-04: no tool of a child reaches its parent's record of shown files.
 func TestChildKnowsNothing(t *testing.T) {
 	s := configtest.New(t, withEdit)
 	s.Write("f", "a\n")
@@ -284,7 +285,7 @@ func TestChildWrites(t *testing.T) {
 	require.Equal(t, "b\nmore\n", s.Read("f"))
 }
 
-// FT-18, FT-02: a subagent is given the instructions although its parent was.
+// FT-18, FT-02: a subagent receives the instructions although its parent did.
 func TestTrackersAreOnesOwn(t *testing.T) {
 	s := configtest.New(t)
 	s.Write("AGENTS.md", "Be brief.\n")

@@ -58,7 +58,7 @@ const everything = `{
 	},
 }`
 
-// CF-01, CF-03, CF-04: a Config reads its settings, and what they say holds in it.
+// CF-01, CF-03, CF-04: a Config reads its settings, and their values apply to it.
 func TestSettingsFillParameters(t *testing.T) {
 	s := configtest.New(t, withUser(t, everything), func(p *config.Parameters) {
 		require.NoError(t, os.Mkdir(filepath.Join(p.TargetDir, "more"), 0o755))
@@ -116,7 +116,7 @@ func storageOf(t *testing.T, c *config.Config) config.Storage {
 	return s
 }
 
-// What the embedder gives goes before all layers, field by field.
+// The embedder's values take precedence over all layers, field by field.
 func TestParametersBeforeSettings(t *testing.T) {
 	no := false
 	s := configtest.New(t, withUser(t, everything), func(p *config.Parameters) {
@@ -142,8 +142,7 @@ func TestParametersBeforeSettings(t *testing.T) {
 	require.Contains(t, found, "a.log", "and the settings' git rules, as the embedder said nothing of them")
 }
 
-// Without settings no file is read, whatever lies about; the accessors give the
-// defaults.
+// Without settings no existing file is read; the accessors return the defaults.
 func TestNoSettings(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { settingsIn(t, p.HomeDir, everything) })
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
@@ -157,8 +156,8 @@ func TestNoSettings(t *testing.T) {
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 }
 
-// CF-05: a mistake in a file is told with its place and keeps nobody from
-// working; the other files hold. New does not look at any.
+// CF-05: a mistake in a file is reported with its position and does not prevent a
+// session; the other files apply. New reads none.
 func TestBrokenSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		project, key string
@@ -183,8 +182,8 @@ func TestBrokenSettings(t *testing.T) {
 	}
 }
 
-// CF-05: an entry of a file that is of the right type and still cannot be used
-// leaves out only itself, and stays told when the settings are read again.
+// CF-05: an entry of the right type that still cannot be used is ignored alone,
+// and stays reported when the settings are reloaded.
 func TestUnusableSettings(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{
 		"tools": {"allowed": ["glob", "run_shell_command()"]},
@@ -207,7 +206,7 @@ func TestUnusableSettings(t *testing.T) {
 	}
 }
 
-// What no session may have is an error of Initialize, from wherever it comes.
+// A value that prevents a session is an error of Initialize, whatever its source.
 func TestRefusedSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		user   string
@@ -241,7 +240,7 @@ func TestRefusedSettings(t *testing.T) {
 			require.Equal(t, tt.code, fault.CodeOf(err), "%v", err)
 			require.Equal(t, policy.ModeDefault, c.ApprovalMode(), "nothing of it holds")
 
-			settingsIn(t, p.HomeDir, `{"approvalMode": "plan"}`) // mended, it may be tried again
+			settingsIn(t, p.HomeDir, `{"approvalMode": "plan"}`) // after a correction, it may be retried
 			if tt.user != `{}` {
 				require.NoError(t, c.Initialize(t.Context()))
 				require.Equal(t, policy.ModePlan, c.ApprovalMode())
@@ -250,7 +249,7 @@ func TestRefusedSettings(t *testing.T) {
 	}
 }
 
-// Where Initialize fails after the settings have been read, no knob has turned.
+// If Initialize fails after the settings have been read, no value has changed.
 func TestFailedInitializeTurnsNothing(t *testing.T) {
 	p := config.Parameters{TargetDir: filepath.Join(t.TempDir(), "none"), HomeDir: t.TempDir()}
 	withUser(t, `{"approvalMode": "plan", "fileReadCacheDisabled": true, "model": "clever"}`)(&p)
@@ -262,7 +261,7 @@ func TestFailedInitializeTurnsNothing(t *testing.T) {
 	require.Equal(t, []any{policy.ModePlan, true, "clever"}, []any{c.ApprovalMode(), c.FileReadCacheDisabled(), c.Model()})
 }
 
-// AR-27: where TrustOf decides, Trust says nothing, neither for yolo nor against
+// AR-27: if TrustOf decides, Trust has no effect, neither for yolo nor against
 // it.
 func TestTrustOfBeforeTrust(t *testing.T) {
 	for says, state := range map[trust.State]trust.State{trust.Untrusted: trust.Trusted, trust.Trusted: trust.Untrusted} {
@@ -280,8 +279,8 @@ func TestTrustOfBeforeTrust(t *testing.T) {
 	}
 }
 
-// Rules that an embedder names and that are not there leave no session, with
-// settings and without.
+// Missing rule files of an embedder prevent the session, with settings and
+// without.
 func TestPolicyPathsThatAreNotThere(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.toml")
 	for _, given := range []*settings.Options{nil, {}} {
@@ -296,14 +295,14 @@ func TestPolicyPathsThatAreNotThere(t *testing.T) {
 	}
 }
 
-// CF-09: the directory's trust is asked for before its settings are read, and
+// CF-09: the directory's trust is requested before its settings are read, and
 // again with the directories that they add.
 func TestTrustOf(t *testing.T) {
 	const project = `{"approvalMode": "auto_edit", "includeDirectories": ["other"], "tools": {"allowed": ["run_shell_command"]}}`
 	for name, tt := range map[string]struct {
 		states  []trust.State // in turn
 		want    trust.State
-		trusted bool // whether the project's settings count
+		trusted bool // whether the project's settings apply
 	}{
 		"trusted":                 {[]trust.State{trust.Trusted, trust.Trusted}, trust.Trusted, true},
 		"undecided":               {[]trust.State{trust.Undecided, trust.Undecided}, trust.Undecided, false},
@@ -332,7 +331,7 @@ func TestTrustOf(t *testing.T) {
 	}
 }
 
-// Where the person does not ask for trust, undecided directories have it.
+// If the user disables folder trust, undecided directories are trusted.
 func TestFolderTrustOff(t *testing.T) {
 	for state, want := range map[trust.State]trust.State{trust.Undecided: trust.Trusted, trust.Untrusted: trust.Untrusted} {
 		s := configtest.New(t, withUser(t, `{"security": {"folderTrust": {"enabled": false}}}`), func(p *config.Parameters) {
@@ -346,7 +345,7 @@ func TestFolderTrustOff(t *testing.T) {
 	}
 }
 
-// Knobs that a call has turned before Initialize stay as they are.
+// Values set by a call before Initialize stay.
 func TestKnobsBeforeInitialize(t *testing.T) {
 	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
 	withUser(t, `{"approvalMode": "auto_edit", "fileReadCacheDisabled": true}`)(&p)
@@ -374,7 +373,7 @@ func TestSettingsEnvironment(t *testing.T) {
 	require.Contains(t, r.Result.LLMContent.String(), "it is here")
 }
 
-// TO-12: the settings' search service does the searching.
+// TO-12: the settings' search service is used.
 func TestSettingsSearch(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`[{"title": "Found", "url": "https://example.com/found", "snippet": "It."}]`))
@@ -387,8 +386,8 @@ func TestSettingsSearch(t *testing.T) {
 	require.Contains(t, r.Result.LLMContent.String(), "https://example.com/found")
 }
 
-// CF-09, KH-22: whatever a project that nobody trusts says, nothing is looser
-// than without it, at the start and when its file changes later.
+// CF-09, KH-22: whatever an untrusted project sets, nothing is looser than
+// without it, at the start and when its file changes later.
 func TestHostileProject(t *testing.T) {
 	const hostile = `{
 		"approvalMode": "yolo", "policyPaths": ["evil.toml"], "includeDirectories": ["/"], "security": {"folderTrust": {"enabled": false}},
@@ -403,7 +402,7 @@ func TestHostileProject(t *testing.T) {
 	}`
 	for name, tt := range map[string]struct {
 		state trust.State
-		later bool // the project's file comes while the session runs
+		later bool // the project's file is created while the session runs
 	}{
 		"undecided": {trust.Undecided, false}, "untrusted": {trust.Untrusted, false},
 		"undecided, later": {trust.Undecided, true}, "untrusted, later": {trust.Untrusted, true}, "trusted, later": {trust.Trusted, true},
@@ -454,8 +453,8 @@ func TestHostileProject(t *testing.T) {
 	}
 }
 
-// CF-09: whoever decides on trust is asked about a directory above the target that
-// holds variables, by itself.
+// CF-09: TrustOf is called separately for a directory above the target that
+// contains variables.
 func TestVariablesAboveTheTarget(t *testing.T) {
 	for _, above := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {
 		top := t.TempDir()
@@ -475,7 +474,7 @@ func TestVariablesAboveTheTarget(t *testing.T) {
 	}
 }
 
-// How long requests may be is the settings', where the embedder does not say.
+// The settings limit the length of requests, unless the embedder does.
 func TestTokenLimitOfSettings(t *testing.T) {
 	limit := func(change ...func(*config.Parameters)) int {
 		s := configtest.New(t, append(change, withUser(t, `{"model": {"tokenLimit": 12000}}`), playing(t, "", script.Options{}))...)

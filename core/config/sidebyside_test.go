@@ -24,8 +24,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// GO-07: two sessions that differ in everything run side by side in one
-// process and notice nothing of each other.
+// GO-07: two sessions with different configurations run concurrently in one
+// process without affecting each other.
 func TestSideBySide(t *testing.T) {
 	yes := true
 	shared := echo(t, "echo")
@@ -67,7 +67,7 @@ func TestSideBySide(t *testing.T) {
 			}
 		}
 	})
-	wg.Go(func() { // no cache, so each read shows the content and an edit needs none
+	wg.Go(func() { // no cache, so each read shows the content and an edit requires none
 		for i := range rounds {
 			name := fmt.Sprintf("f%d", i)
 			b.Write(name, four)
@@ -153,7 +153,7 @@ func TestSideBySideSettings(t *testing.T) {
 					t.Errorf("%d files, not %d: %v", now.Context.FileFiltering.MaxFileCount, want, err)
 				}
 			}
-			if err := s.Close(); err != nil { // waits for whoever hears
+			if err := s.Close(); err != nil { // waits for the subscribers
 				t.Error(err)
 			}
 			if heard == 0 {

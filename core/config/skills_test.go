@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// putSkill makes a skill in a directory and returns the directory.
+// putSkill creates a skill in a directory and returns its directory.
 func putSkill(t *testing.T, folder, name, body string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(folder, 0o755))
@@ -30,8 +30,8 @@ func putSkill(t *testing.T, folder, name, body string) string {
 	return folder
 }
 
-// withSkill is a session of which the user has the skill "kit", whose directory it
-// returns; it lies outside of the workspace.
+// withSkill returns a session with the user's skill "kit", and its directory,
+// which lies outside of the workspace.
 func withSkill(t *testing.T, change ...func(*config.Parameters)) (*configtest.Session, string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -44,7 +44,7 @@ func withSkill(t *testing.T, change ...func(*config.Parameters)) (*configtest.Se
 	return s, dir
 }
 
-// js is JSON as it stands.
+// js returns literal JSON.
 func js(text string) json.RawMessage { return json.RawMessage(text) }
 
 func systemPrompt(t *testing.T, c *config.Config) string {
@@ -54,8 +54,8 @@ func systemPrompt(t *testing.T, c *config.Config) string {
 	return text
 }
 
-// EX-04: /skill puts the body into the system prompt of its conversation, where it
-// stays through compaction, until the conversation is another.
+// EX-04: /skill adds the body to the system prompt of its conversation, where it
+// stays through compaction, until the next conversation.
 func TestActivateSkill(t *testing.T) {
 	s, _ := withSkill(t)
 	require.Contains(t, systemPrompt(t, s.Config), "<name>kit</name>")
@@ -93,8 +93,8 @@ func TestActivateSkill(t *testing.T) {
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(s.SetSkillEnabled("nobody", true)))
 }
 
-// A model's activation is asked about, unless the skill is built in; it returns
-// the body and lets the directory be read.
+// A model's activation requires approval, unless the skill is built in; it
+// returns the body and makes the directory readable.
 func TestActivateSkillTool(t *testing.T) {
 	s, dir := withSkill(t)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
@@ -121,8 +121,8 @@ func TestActivateSkillTool(t *testing.T) {
 	require.Equal(t, []string{"state-mismatch", "kit"}, active)
 }
 
-// The directory of an active skill is read and searched where it is named, never
-// written, and no part of the project.
+// The directory of an active skill can be read and searched by its path, is never
+// written, and is not part of the project.
 func TestSkillFolderIsReadOnly(t *testing.T) {
 	s, dir := withSkill(t, func(p *config.Parameters) {
 		p.ApprovalMode = policy.ModeYolo
@@ -169,7 +169,8 @@ func TestSkillFolderIsReadOnly(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, "new"))
 }
 
-// EX-05: scopes, in the order that holds; a project's count where it is trusted.
+// EX-05: scopes, in the order of precedence; a project's skills count if it is
+// trusted.
 func TestSkillScopes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		trust trust.State
@@ -200,7 +201,8 @@ func TestSkillScopes(t *testing.T) {
 	}
 }
 
-// The tool goes and comes with the skills, in derived Configs too, and names them.
+// The tool is removed and added with the skills, in derived Configs too, and
+// names them.
 func TestSkillToolFollows(t *testing.T) {
 	s, dir := withSkill(t)
 	child := derive(t, s.Config, config.DeriveParameters{})
@@ -243,7 +245,8 @@ func TestSkillToolFollows(t *testing.T) {
 	require.Empty(t, declared(excluded.Config))
 }
 
-// Settings disable skills by name, and a change that disables more holds at once.
+// Settings disable skills by name, and a change that disables more applies at
+// once.
 func TestSkillSettings(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, ".fettle", "settings.json")
@@ -273,8 +276,8 @@ func TestSkillSettings(t *testing.T) {
 	require.Empty(t, m.All())
 }
 
-// A history shows what was activated, so that a session which is resumed may read
-// it again; an activation that failed shows nothing.
+// A history shows the activated skills, so that a resumed session may read them
+// again; a failed activation shows nothing.
 func TestResumeReopensSkills(t *testing.T) {
 	s, dir := withSkill(t, playing(t, "", script.Options{}))
 	run := filepath.Join(dir, "scripts", "run.sh")
@@ -294,8 +297,8 @@ func TestResumeReopensSkills(t *testing.T) {
 	require.Nil(t, s.Call("read_file", js(`{"file_path":"`+run+`"}`)).Result.Error)
 }
 
-// What a skill says of tools allows none of them, whatever its form and wherever it
-// comes from.
+// The tools listed in a skill are not allowed by it, whatever their form and
+// wherever the skill comes from.
 func TestSkillsAllowNothing(t *testing.T) {
 	for _, form := range []string{"Bash(git:*), Write", "[Bash, Write]", `"*"`, "{Bash: yes}", "run_shell_command(git *) write_file", "null"} {
 		home := t.TempDir()

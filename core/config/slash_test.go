@@ -29,7 +29,7 @@ func commandFile(t *testing.T, dir, name, prompt string) {
 	require.NoError(t, os.WriteFile(path, []byte("prompt = '''"+prompt+"'''\n"), 0o600))
 }
 
-// said is what a line says to the model.
+// said returns the message of a line to the model.
 func said(t *testing.T, set *commands.Set, line string) string {
 	t.Helper()
 	r, err := set.Parse(line).Run(t.Context(), &commands.Context{})
@@ -45,8 +45,8 @@ func slash(t *testing.T, c *config.Config, extra ...commands.Loader) (*commands.
 	return set, problems
 }
 
-// CM-08: the user's commands count, the project's only where its directory is trusted,
-// and then they go before those.
+// CM-08: the user's commands are loaded, the project's only if its directory is
+// trusted; they then take precedence.
 func TestSlashCommandsOfFolders(t *testing.T) {
 	for state, want := range map[trust.State]string{trust.Trusted: "of the project", trust.Undecided: "of the user", trust.Untrusted: "of the user"} {
 		home := t.TempDir()
@@ -67,7 +67,7 @@ func TestSlashCommandsOfFolders(t *testing.T) {
 	}
 }
 
-// Later loaders win, and those of the caller are the first.
+// Later loaders take precedence, and those of the caller are the first.
 func TestSlashCommandsExtra(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
@@ -85,8 +85,8 @@ func (extraCommands) Load(ctx context.Context) ([]*commands.Command, []fault.Pro
 	return []*commands.Command{{Name: "x", Kind: commands.KindBuiltIn}}, nil, nil
 }
 
-// Files that a prompt names are read by the session's own tools: they count as read,
-// and policy and ignore rules hold.
+// Files that a prompt names are read by the session's own tools: they count as
+// read, and policy and ignore rules apply.
 func TestSlashCommandsFiles(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) {
@@ -108,7 +108,7 @@ func TestSlashCommandsFiles(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, r.Status)
 }
 
-// hashIn is the first hash in a text.
+// hashIn returns the first hash in a text.
 func hashIn(t *testing.T, text string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, `"sha256":"`)
@@ -117,9 +117,9 @@ func hashIn(t *testing.T, text string) string {
 	return hash
 }
 
-// Commands of a prompt go through policy as calls of run_shell_command, and what a
-// person has agreed to holds for the very line, for these commands, and for no call
-// of a model's.
+// Commands of a prompt go through policy as calls of run_shell_command, and the
+// user's approval applies to the exact line, for these commands, and not to calls
+// of the model.
 func TestSlashCommandsShell(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) {
@@ -163,8 +163,8 @@ func TestSlashCommandsShell(t *testing.T) {
 	require.Len(t, s.Asked(), 1)
 }
 
-// What the steps before a call say holds for these commands too, and plan mode runs
-// none that change something.
+// Steps before a call apply to these commands too, and plan mode runs none that
+// change something.
 func TestSlashCommandsSteps(t *testing.T) {
 	home := t.TempDir()
 	var seen []string
@@ -194,8 +194,8 @@ func TestSlashCommandsSteps(t *testing.T) {
 	require.NoFileExists(t, s.Path("x"))
 }
 
-// A skill is a command that has the model work with it, and an agent one that hands
-// a task over.
+// A skill is a command that makes the model work with it, and an agent one that
+// delegates a task.
 func TestSlashCommandsOfSkillsAndAgents(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, ".fettle", "skills", "poet", "SKILL.md")
@@ -223,7 +223,8 @@ func TestSlashCommandsOfSkillsAndAgents(t *testing.T) {
 	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))
 }
 
-// CM-08: a prompt of a server is a command of its name, and of the server's with it.
+// CM-08: a prompt of a server is a command of its name, and of the server's with
+// it.
 func TestSlashCommandsOfServers(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"a": {info: mcp.Info{Version: "A"}}, "b": {info: mcp.Info{Version: "B"}}}}
 	c := s.with(t, `{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}`)
@@ -255,7 +256,7 @@ func TestSlashCommandsBeforeInitialize(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
-// CM-08: an agent that the session may call is a command that hands a task over.
+// CM-08: an agent that the session may call is a command that delegates a task.
 func TestSlashCommandsOfAgents(t *testing.T) {
 	s := configtest.New(t, playing(t, "", script.Options{}))
 	set, _ := slash(t, s.Config)
@@ -270,8 +271,8 @@ func TestSlashCommandsOfAgents(t *testing.T) {
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 }
 
-// CM-12, AR-04: a saved conversation comes back with the highest version that it was
-// given, and the next read is above it.
+// CM-12, AR-04: a saved conversation is restored with its highest version, and
+// the next read is above it.
 func TestSavedChats(t *testing.T) {
 	s := configtest.New(t, playing(t, `{"text":"I see."}`, script.Options{}))
 	s.Write("a.txt", "alpha\n")

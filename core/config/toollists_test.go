@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-09: the commands between the brackets of a core tool are all that runs, in
-// every mode and whatever allows the others.
+// AR-09: only the commands in the brackets of a core tool run, in every mode and
+// whatever allows others.
 func TestCoreCommands(t *testing.T) {
 	for _, entry := range []string{"run_shell_command(git)", "run_shell_command(git *)", "run_shell_command(git:*)", "ShellTool(git)", "Bash(git:*)", "run_shell_command(git"} {
 		s := configtest.New(t, func(p *config.Parameters) {
@@ -41,7 +41,7 @@ func TestCoreCommands(t *testing.T) {
 	require.Error(t, err)
 }
 
-// AR-09: a core tool whose brackets are not understood is not registered.
+// AR-09: a core tool with invalid brackets is not registered.
 func TestCoreRestrictionNotUnderstood(t *testing.T) {
 	for entry, tool := range map[string]string{
 		"run_shell_command()": "run_shell_command", "run_shell_command(git * main)": "run_shell_command", "run_shell_command(g*)": "run_shell_command",
@@ -56,8 +56,8 @@ func TestCoreRestrictionNotUnderstood(t *testing.T) {
 	require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("git status")).Decision)
 }
 
-// AR-09, AR-27: exclusions are understood in other programs' spellings, and else
-// deny more than is written.
+// AR-09, AR-27: exclusions are accepted in other programs' spellings, and
+// otherwise deny more than written.
 func TestExclusionSpellings(t *testing.T) {
 	for _, entry := range []string{"run_shell_command(rm *)", "run_shell_command(rm:*)", "Bash(rm:*)", "Bash(rm *)", "bash(rm)", "Bash", "shell(r*m)", "run_shell_command(rm * x)", "run_shell_command(*rm*)", "run_shell_command('rm)",
 		"Bash( rm : * )", "Bash rm", "Bash:rm", "!Bash", "-Bash", "tool:Bash", "run_shell_command, write_file", "run_shell_command; x", "BashTool(rm:*)", "shell_command(rm)",
@@ -82,7 +82,7 @@ func TestExclusionSpellings(t *testing.T) {
 	}
 }
 
-// CR-26: what is allowed is what is written, and nothing if that is not understood.
+// CR-26: only the written calls are allowed, and none if the entry is invalid.
 func TestAllowedSpellings(t *testing.T) {
 	for _, entry := range []string{"run_shell_command(git log *)", "Bash(git log:*)"} {
 		s := configtest.New(t, func(p *config.Parameters) { p.AllowedTools = []string{entry} })
@@ -95,7 +95,7 @@ func TestAllowedSpellings(t *testing.T) {
 	}
 }
 
-// AR-09: what a list takes away is denied in every mode, whoever allows it.
+// AR-09: an excluded tool is denied in every mode, whoever allows it.
 func TestListsRestrictEveryTier(t *testing.T) {
 	every := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
 	for name, change := range map[string]func(*config.Parameters){
@@ -120,8 +120,8 @@ func TestListsRestrictEveryTier(t *testing.T) {
 	}
 }
 
-// CF-05: a value of a list that takes tools away, and that is not understood, may
-// have named any tool: what changes something is asked about, in yolo too.
+// CF-05: an invalid value of a restricting list may have named any tool: calls
+// that change something require approval, in yolo too.
 func TestListsNotUnderstood(t *testing.T) {
 	for _, text := range []string{
 		`{"tools":{"exclude":5}}`, `{"tools":{"exclude":null}}`, `{"tools":{"exclude":{"Bash":["rm"]}}}`, `{"tools":{"exclude":[["Bash(rm:*)"]]}}`, `{"tools":{"exclude":["glob",5]}}`,

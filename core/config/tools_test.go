@@ -38,12 +38,12 @@ var defaultTools = []string{
 	"ask_user", "save_memory", "get_internal_docs", "tool_search", "activate_skill",
 }
 
-// defaultsBut are the default tools without those named.
+// defaultsBut returns the default tools without those named.
 func defaultsBut(left ...string) []string {
 	return slices.DeleteFunc(slices.Clone(defaultTools), func(name string) bool { return slices.Contains(left, name) })
 }
 
-// geminiTools are the default tools under the names of that layout.
+// geminiTools returns the default tools under the names of that layout.
 func geminiTools() []string {
 	var all []string
 	for _, name := range defaultTools {
@@ -100,8 +100,8 @@ func TestSelection(t *testing.T) { // AR-09, AR-10, CR-20
 	}
 }
 
-// AR-09: of the shell an exclusion with brackets denies commands, whoever allows
-// them, and of a subagent the whole tool.
+// AR-09: an exclusion with brackets denies commands of the shell, whoever allows
+// them, and for a subagent the whole tool.
 func TestExcludedCommands(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{"tools": {"exclude": ["run_shell_command(rm,git push)"], "allowed": ["run_shell_command"]}}`))
 	require.Contains(t, names(t, s.Config), "run_shell_command")
@@ -118,7 +118,7 @@ func TestExcludedCommands(t *testing.T) {
 	require.NotContains(t, names(t, child), "run_shell_command")
 }
 
-// AR-10: what DefaultTools says is what a session has that lacks no service.
+// AR-10: DefaultTools returns the tools of a session with all services.
 func TestDefaultTools(t *testing.T) {
 	for _, l := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
 		s := configtest.New(t, func(p *config.Parameters) { p.Layout, p.WebSearch = l, searcher{} })
@@ -141,8 +141,8 @@ func TestDerivedSelection(t *testing.T) { // AR-05
 	require.Equal(t, defaultsBut("write_file"), names(t, s.Config))
 }
 
-// AR-09, TO-15: CoreTools names built-ins; an embedder's own tools are not its
-// concern, but exclusions are.
+// AR-09, TO-15: CoreTools names built-ins; it does not affect an embedder's own
+// tools, but exclusions do.
 func TestOwnTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.CoreTools = []string{"read_file"}
@@ -161,7 +161,7 @@ func TestOwnTools(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())))
 }
 
-// bindCount binds one tool, "versions", which tells the highest version of the
+// bindCount binds one tool, "versions", which returns the highest version of the
 // conversation that it is bound to.
 func bindCount(calls *int) func(config.Services) ([]tools.DeclarativeTool, error) {
 	return func(v config.Services) ([]tools.DeclarativeTool, error) {
@@ -174,7 +174,7 @@ func bindCount(calls *int) func(config.Services) ([]tools.DeclarativeTool, error
 	}
 }
 
-// RC-26: an embedder's tool that needs the services of a conversation is bound
+// RC-26: an embedder's tool that requires the services of a conversation is bound
 // to those of the Config that it is called in.
 func TestBoundTools(t *testing.T) {
 	calls := 0
@@ -295,7 +295,8 @@ func TestLayouts(t *testing.T) {
 			}
 			require.Equal(t, tt.declaresAs, s.Asked()[0].ToolCall.Name)
 
-			// The file that steers the model is never answered by a placeholder (RC-19); the other layout's is a file like any.
+			// The layout's context file is never answered by a placeholder
+			// (RC-19); the other layout's is an ordinary file.
 			for _, name := range []string{tt.context, tt.instructsFile} {
 				s.Write(name, "Be brief.\n")
 				read(t, s.Config, name)
@@ -311,8 +312,8 @@ func TestLayouts(t *testing.T) {
 	require.Equal(t, layout.Fettle(), fallback)
 }
 
-// CR-27: what the model is told of one tool names no other by a name that this
-// one has not under its layout.
+// CR-27: the description of a tool names no other by a name that this one does
+// not have under its layout.
 func TestNamesInDescriptions(t *testing.T) {
 	l := layout.Gemini()
 	s := configtest.New(t, func(p *config.Parameters) { p.Layout = l })
@@ -343,8 +344,7 @@ func TestIgnoreFile(t *testing.T) {
 	}
 }
 
-// CF-04: what ignore files hide, and how much is listed, is the parameters'
-// matter.
+// CF-04: the parameters determine hidden files and the number of listed files.
 func TestFileFiltering(t *testing.T) {
 	found := func(f config.FileFiltering) []string {
 		s := configtest.New(t, func(p *config.Parameters) { p.FileFiltering = f })

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The person's own variables may have held a protection as well.
+// The user's own variables may have contained a protection as well.
 func TestUnreadVariables(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		for _, dir := range []string{"home/.fettle", "project"} {

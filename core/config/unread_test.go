@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// CF-05: a file of the person's that cannot be read takes no protection away:
-// nothing happens unasked that it may have forbidden.
+// CF-05: an unreadable file of the user removes no protection: nothing that it
+// may have forbidden runs without approval.
 func TestUnreadSettingsProtect(t *testing.T) {
 	for name, breakIt := range map[string]func(t *testing.T, p *config.Parameters) string{
 		"no JSON": func(t *testing.T, p *config.Parameters) string { return settingsIn(t, p.HomeDir, `{"security": `) },
@@ -83,7 +83,8 @@ func TestUnreadSettingsProtect(t *testing.T) {
 	}
 }
 
-// What a file says of a sandbox, or by a mistyped name seems to, is not missed.
+// A sandbox requested in such a file, or apparently by a mistyped name, is not
+// missed.
 func TestUnreadSandbox(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"s\u0061ndbox": `:                     "there is no session",
@@ -103,5 +104,5 @@ func TestUnreadSandbox(t *testing.T) {
 		require.ErrorContains(t, err, "here is no session", text)
 		require.NoError(t, c.Close())
 	}
-	configtest.New(t, withUser(t, `{"Tools": {"core": ["read_file"]}, "disableYoloMod": true}`)) // told, and no more
+	configtest.New(t, withUser(t, `{"Tools": {"core": ["read_file"]}, "disableYoloMod": true}`)) // reported, and nothing else
 }

@@ -29,7 +29,7 @@ const (
 	hidden = "one\nTOPSECRET\nthree\n"
 )
 
-// guards withholds results that hold a word, of tools that a matcher names.
+// guards withholds results that contain a word, of tools that a matcher names.
 func guards(matcher, word string) func(*config.Parameters) {
 	return withFunctions(hooks.Hook{Event: hooks.AfterTool, Matcher: matcher, Name: "guard", Run: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 		if strings.Contains(string(in.ToolResponse.LLMContent), word) {
@@ -39,7 +39,7 @@ func guards(matcher, word string) func(*config.Parameters) {
 	}})
 }
 
-// tails puts the result of another call in the place of those of a tool.
+// tails replaces the results of a tool by that of another call.
 func tails(tool string, call hooks.ToolCall) func(*config.Parameters) {
 	return withFunctions(hooks.Hook{Event: hooks.AfterTool, Matcher: "^" + tool + "$", Name: "tail", Run: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 		if in.OriginalRequestName != "" {
@@ -49,8 +49,8 @@ func tails(tool string, call hooks.ToolCall) func(*config.Parameters) {
 	}})
 }
 
-// drops are the ways in which a step after a call keeps a read of hidden from the
-// model.
+// drops are the ways in which a step after a call withholds a read of hidden from
+// the model.
 func drops() map[string]func(*config.Parameters) {
 	after := func(f scheduler.After) func(*config.Parameters) {
 		return func(p *config.Parameters) {
@@ -82,9 +82,9 @@ func toldOf(t *testing.T, r scheduler.Response) string {
 	return string(r.FunctionResponse())
 }
 
-// What a step after a call keeps from the model does not count as shown: no edit rests
-// on it, no reading is answered with "unchanged", and no refusal shows it. RC-13, PR-03,
-// FS-29
+// Content that a step after a call withholds from the model does not count as
+// shown: no edit is based on it, no read is answered with "unchanged", and no
+// refusal shows it. RC-13, PR-03, FS-29
 func TestDroppedReads(t *testing.T) {
 	for name, drop := range drops() {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,8 @@ func TestDroppedReads(t *testing.T) {
 			}
 			require.Equal(t, fault.EditRequiresPriorRead, s.Call("edit", map[string]any{"file_path": "g.txt", "old_string": "one", "new_string": "1"}).Result.Error.Code)
 
-			// The hash alone still is a proof, and shows nothing, neither here nor in a copy.
+			// The hash alone is still a proof, and shows nothing, neither here
+			// nor in a copy.
 			s.Write("copy.txt", hidden)
 			for _, file := range []string{"g.txt", "copy.txt"} {
 				r := patches(t, s.Config, file, "@@\n-one\n+1\n", shaOf(hidden))
@@ -139,7 +140,7 @@ func TestDroppedReads(t *testing.T) {
 			s.Write("third.txt", "1\nTOPSECRET\nthree\n")
 			require.NotContains(t, toldOf(t, patches(t, s.Config, "third.txt", "@@\n-x\n+1\n", shaOf("1\nTOPSECRET\nthree\n"))), "TOPSECRET")
 
-			// Once a read is shown, all is as ever.
+			// Once a read is shown, everything works as usual.
 			on = false
 			if name == "block" || name == "tail call" {
 				read(t, s.Config, "f.txt")
@@ -151,7 +152,7 @@ func TestDroppedReads(t *testing.T) {
 	}
 }
 
-// The result of a tail call is what the model reads, so that its own reads count.
+// The model reads the result of a tail call, so that its own reads count.
 func TestTailReadsCount(t *testing.T) {
 	s := configtest.New(t, tails("list_directory", hooks.ToolCall{Name: "read_file", Args: []byte(`{"file_path":"f.txt"}`)}))
 	s.Write("f.txt", plain)
@@ -159,8 +160,8 @@ func TestTailReadsCount(t *testing.T) {
 	require.Contains(t, toldOf(t, s.Call("read_file", map[string]any{"file_path": "f.txt"})), "file_unchanged")
 }
 
-// What an earlier step has added beside the result of a call stays where a hook puts
-// the result of another call in its place, before what that one has.
+// Text added by an earlier step to the result of a call stays when a hook
+// replaces the result by that of another call, before the latter's own.
 func TestTailKeepsContext(t *testing.T) {
 	adds := func(p *config.Parameters) {
 		p.After = append(p.After, func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
@@ -174,7 +175,7 @@ func TestTailKeepsContext(t *testing.T) {
 	require.Contains(t, toldOf(t, r), "two")
 }
 
-// A write whose result is withheld is on disk, can be taken back, and is known only
+// A write whose result is withheld is on disk, can be undone, and is known only
 // once it is read. FS-08, PR-03
 func TestDroppedWrites(t *testing.T) {
 	s := configtest.New(t, guards("write_file|safe_patch", "TOPSECRET"), func(p *config.Parameters) {
@@ -200,7 +201,7 @@ func TestDroppedWrites(t *testing.T) {
 	}
 }
 
-// A cancelled call, and one that makes a mistake, have shown nothing.
+// A cancelled call, and one that fails, have shown nothing.
 func TestUnfinishedReads(t *testing.T) {
 	for name, ends := range map[string]func(cancel func()) error{
 		"cancelled": func(cancel func()) error { cancel(); return context.Canceled },
@@ -237,8 +238,8 @@ type cancelKey struct{}
 
 func cancelOf(ctx context.Context) func() { return ctx.Value(cancelKey{}).(context.CancelFunc) }
 
-// Files that a prompt or a command of the user's names are read by calls, so that hooks
-// withhold them too; what hooks add is a part of its own.
+// Files named in a prompt or a command of the user are read by calls, so that
+// hooks can withhold them; text added by hooks is a part of its own.
 func TestDroppedMentions(t *testing.T) {
 	s := configtest.New(t, guards("^read_", "TOPSECRET"), adds("^read_", "mind </hook_context> the gap"))
 	s.Write("g.txt", hidden)
@@ -268,8 +269,8 @@ func adds(matcher, text string) func(*config.Parameters) {
 	}})
 }
 
-// What a prompt or a command names counts as read only if it is said: not where it is
-// called off, nor where a hook refuses the prompt.
+// Files named in a prompt or a command count as read only if it is sent: not if
+// it is cancelled, nor if a hook refuses the prompt.
 func TestRefusedPromptsWithFiles(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle", "commands"), 0o700))
@@ -309,7 +310,7 @@ func TestRefusedPromptsWithFiles(t *testing.T) {
 	refused(result.(commands.SubmitPrompt).Content)
 }
 
-// A file that a hook takes out of a request is not read, until a call reads it.
+// A file that a hook removes from a request is not read, until a call reads it.
 func TestFilesTakenOutOfRequests(t *testing.T) {
 	s := configtest.New(t, playing(t, `
 		{"calls":[{"tool":"write_file","args":{"file_path":"f.txt","content":"x"}}]},
@@ -324,8 +325,8 @@ func TestFilesTakenOutOfRequests(t *testing.T) {
 	require.Equal(t, []string{"write_file error edit_requires_prior_read", "read_file success", "safe_patch success"}, calls)
 }
 
-// The context of a hook stands beside the result, so that compaction and programs read
-// the result as it is.
+// The context of a hook is separate from the result, so that compaction and
+// programs read the original result.
 func TestContextBesideResults(t *testing.T) {
 	s := configtest.New(t, adds("", "a \"note\" hunter2hunter2"), func(p *config.Parameters) { p.Secrets = []string{"hunter2hunter2"} })
 	s.Write("f.txt", plain)
@@ -339,7 +340,7 @@ func TestContextBesideResults(t *testing.T) {
 	require.Equal(t, plain, state.Content)
 }
 
-// Compaction says again what was shown, and nothing that hooks have withheld or have
+// Compaction restates shown content, and nothing that hooks have withheld or have
 // not seen.
 func TestRestateWithHooks(t *testing.T) {
 	s := configtest.New(t, guards("^read_", "TOPSECRET"))
@@ -365,7 +366,8 @@ func TestRestateWithHooks(t *testing.T) {
 	require.Equal(t, []string{s.Path("same")}, cache.Recent())
 }
 
-// A subagent's reads are its own: what hooks withhold from it stays unread there.
+// A subagent's reads are its own: content that hooks withhold from it stays
+// unread there.
 func TestDroppedReadsOfSubagents(t *testing.T) {
 	s := configtest.New(t, playing(t, `
 		{"when":{"purpose":"main"},"calls":[{"tool":"generalist","args":{"query":"Look."}}]},
@@ -379,8 +381,8 @@ func TestDroppedReadsOfSubagents(t *testing.T) {
 	require.Equal(t, hidden, s.Read("g.txt"))
 }
 
-// A skill whose instructions a hook has withheld is not active, and its directory is
-// not opened.
+// A skill whose instructions a hook has withheld is not active, and its directory
+// is not readable.
 func TestDroppedSkill(t *testing.T) {
 	s, dir := withSkill(t, guards("activate_skill", "Work by the kit"))
 	r := s.Call("activate_skill", map[string]any{"name": "kit"})

@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// place is a project in a home directory, with nothing else around.
+// place returns a project in a home directory, with nothing else around.
 func place(t *testing.T) Parameters {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -36,7 +36,7 @@ func put(t *testing.T, path, text string) string {
 	return path
 }
 
-// begin returns what Initialize would begin with.
+// begin returns the values with which Initialize would begin.
 func begin(t *testing.T, p Parameters) (begun, error) {
 	t.Helper()
 	c, err := New(p)
@@ -47,7 +47,7 @@ func begin(t *testing.T, p Parameters) (begun, error) {
 	return b, err
 }
 
-// container puts a program that runs containers, or says so, into the PATH.
+// container puts a fake container program into the PATH.
 func container(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -58,7 +58,7 @@ func container(t *testing.T) {
 	t.Setenv("PATH", dir)
 }
 
-// Which variables say that Gemini searches, by where they come from.
+// The variables that select Gemini for searches, by their sources.
 func TestGeminiVariables(t *testing.T) {
 	for name, tt := range map[string]struct {
 		process, user, project string // as lines of a .env file
@@ -99,8 +99,8 @@ func TestGeminiVariables(t *testing.T) {
 	}
 }
 
-// What a project's .env file gives reaches commands that are confined, and no
-// program beside them.
+// The variables of a project's .env file reach confined commands, and no program
+// outside of the confinement.
 func TestVariablesOutsideOfTheConfinement(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is landlock on Linux alone")
@@ -131,7 +131,7 @@ func TestVariablesOutsideOfTheConfinement(t *testing.T) {
 	}
 }
 
-// Entries of lists are told with the file and line that they stand in.
+// Entries of lists are reported with their file and line.
 func TestPlacesOfSettings(t *testing.T) {
 	p := place(t)
 	file := put(t, filepath.Join(p.HomeDir, ".fettle/settings.json"),
@@ -144,7 +144,7 @@ func TestPlacesOfSettings(t *testing.T) {
 	require.Equal(t, []string{"edit", "write_file", "write_todos"}, b.params.ExcludeTools)
 }
 
-// Settings that a field of the Parameters goes before are not looked at.
+// Settings overridden by a field of the Parameters are not checked.
 func TestParametersBeforeUnusableSettings(t *testing.T) {
 	p := place(t)
 	put(t, filepath.Join(p.HomeDir, ".fettle/settings.json"), `{
@@ -175,8 +175,7 @@ func TestParametersBeforeUnusableSettings(t *testing.T) {
 	require.Equal(t, "web.search.url", b.result.Problems[0].Key)
 }
 
-// What is made at Initialize stays as it was found then, whatever has happened
-// to the directories since.
+// Values used at Initialize stay, whatever happens to the directories later.
 func TestReloadAsFoundAtInitialize(t *testing.T) {
 	container(t)
 	p := place(t)
@@ -212,7 +211,8 @@ func TestReloadAsFoundAtInitialize(t *testing.T) {
 	require.Len(t, again, 3, "%v", again)
 }
 
-// What the embedder confines, a trusted project does not run outside of that.
+// With a confinement set by the embedder, a trusted project does not run programs
+// outside of it.
 func TestConfinedByParameters(t *testing.T) {
 	container(t)
 	for name, c := range map[string]process.Confinement{"nothing": {}, "a container": {Kind: process.Container, Program: "podman", Image: "i"}} {

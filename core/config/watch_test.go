@@ -19,12 +19,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// patience is how long a test waits for what does not happen where the code is
-// wrong.
+// patience is how long a test waits for an event before it fails.
 const patience = 30 * time.Second
 
-// watched has a session watch its settings files. The function returns once one
-// more reload has been made.
+// watched makes a session watch its settings files. The function returns after
+// the next reload.
 func watched(t *testing.T) (change func(*config.Parameters), reloaded func()) {
 	reloads := make(chan struct{}, 1000)
 	return func(p *config.Parameters) {
@@ -40,7 +39,7 @@ func watched(t *testing.T) (change func(*config.Parameters), reloaded func()) {
 		}
 }
 
-// announced returns what waits until a key is announced with a value.
+// announced returns a function that waits until a key is announced with a value.
 func announced(t *testing.T, c *config.Config, key string) func(value string) {
 	t.Helper()
 	values := make(chan string, 1000)
@@ -65,13 +64,12 @@ func announced(t *testing.T, c *config.Config, key string) func(value string) {
 	}
 }
 
-// A settings file that changes is read again, however it is changed, and again
-// when it changes once more: in place, by a rename as editors do, in a directory
-// that is made only now, by a link whose target changes or that is pointed
-// elsewhere, or by being removed.
+// A changed settings file is read again, however it is changed, and again on the
+// next change: in place, by a rename as editors do, in a newly created directory,
+// through a link whose target changes or that is redirected, or by removal.
 func TestWatch(t *testing.T) {
 	files := func(n int) string { return fmt.Sprintf(`{"fileFiltering": {"maxFileCount": %d}}`, n) }
-	write := func(t *testing.T, path string, n int) { // at once, as no reload is to see half of it
+	write := func(t *testing.T, path string, n int) { // atomically, because no reload may see half of it
 		t.Helper()
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		whole := filepath.Join(t.TempDir(), "whole")
@@ -145,7 +143,7 @@ func TestWatch(t *testing.T) {
 				tt.prepare(t, home, p.TargetDir)
 			})
 			await := announced(t, s.Config, "context.fileFiltering.maxFileCount")
-			reloaded() // that of the beginning, from which on nothing is read again by itself
+			reloaded() // the initial one, after which nothing is read without a change
 			for i, change := range tt.changes {
 				change(t, home, s.Dir)
 				await(tt.want[i])
@@ -157,8 +155,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A file of settings.Options.File that cannot be read any more is told to whoever
-// watches the session, and so is that it can again.
+// A file of settings.Options.File that becomes unreadable is announced to
+// subscribers, and so is its recovery.
 func TestWatchGivenFile(t *testing.T) {
 	given := filepath.Join(t.TempDir(), "given.json")
 	write := func(text string) { require.NoError(t, os.WriteFile(given, []byte(text), 0o600)) }
@@ -191,7 +189,7 @@ func TestWatchEnds(t *testing.T) {
 		require.NoError(t, c.Initialize(t.Context()))
 		child, err := c.Derive(config.DeriveParameters{})
 		require.NoError(t, err)
-		settingsIn(t, p.HomeDir, `{"approvalMode": "plan"}`) // it may be amid reading
+		settingsIn(t, p.HomeDir, `{"approvalMode": "plan"}`) // a reload may be in progress
 		require.NoError(t, child.Close())
 		require.NoError(t, c.Close())
 		require.NoError(t, c.Close())

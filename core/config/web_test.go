@@ -17,15 +17,15 @@ import (
 	"github.com/fettle-dev/fettle/core/services/websearch"
 )
 
-// searcher finds what it is asked for.
+// searcher finds its query.
 type searcher struct{}
 
 func (searcher) Search(_ context.Context, query string) (websearch.Answer, error) {
 	return websearch.Answer{Text: "about " + query, Sources: []websearch.Source{{Title: "A page", URL: "https://example.com/"}}}, nil
 }
 
-// TO-12: a page is fetched after asking, with its address shown; a private one
-// only where the embedder allows it.
+// TO-12: a page is fetched with approval, with its address shown; a private one
+// only if the embedder allows it.
 func TestWebFetch(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -48,7 +48,8 @@ func TestWebFetch(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())))
 }
 
-// TO-12: there is web_search where somebody searches, under the layout's name.
+// TO-12: web_search is registered if there is a search service, under the
+// layout's name.
 func TestWebSearch(t *testing.T) {
 	require.NotContains(t, names(t, configtest.New(t).Config), "web_search")
 	for l, name := range map[string]string{"fettle": "web_search", "gemini": "google_web_search"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 )
 
-// A secret of the program's own is not what commands inherit, whoever makes their
-// environment.
+// A secret of the program is not inherited by commands, whatever the source of
+// their environment.
 func TestWithheldVariables(t *testing.T) {
 	t.Setenv("SHELF_TOKEN", "hidden")
 	t.Setenv("SHELF_TOKEN_NAME", "shown")
