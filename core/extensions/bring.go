@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// bringing finds what an extension brings.
+// bringing finds the parts of an extension.
 type bringing struct {
 	l *loading
 	e *Extension
@@ -38,8 +38,7 @@ func (p bringing) find(m Manifest, defaults []string) {
 	}
 }
 
-// file returns the path of a file below the extension; "": it is not there, or
-// refused.
+// file returns the path of a file below the extension; "" if it is missing or refused.
 func (p bringing) file(rel string) string {
 	path, err := p.c.find(rel, false)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +47,8 @@ func (p bringing) file(rel string) string {
 	return path
 }
 
-// directory returns the path of a directory below the extension out of which nothing in
-// it leads; "": it is not there, or refused.
+// folder returns the path of a directory below the extension that contains no link out
+// of it; "" if it is missing or refused.
 func (p bringing) folder(rel string) string {
 	path, err := p.c.find(rel, true)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +75,8 @@ func (p bringing) refuse(path string, err error) {
 		Remedy:  "Files of an extension must lie in its directory, also behind links."})
 }
 
-// Env returns its settings that have a value as NAME=VALUE, for the environment
-// of its programs. They may hold secrets and are not for printing.
+// Env returns its settings with values as NAME=VALUE, for the environment of its
+// programs. They may contain secrets and must not be printed.
 func (e Extension) Env() []string {
 	if e.env == nil {
 		return nil
@@ -85,8 +84,8 @@ func (e Extension) Env() []string {
 	return e.env()
 }
 
-// Variables returns what ${NAME} stands for in its files, by name: those about
-// paths, and its settings that are not sensitive.
+// Variables returns the values of ${NAME} in its files, by name: the paths, and its
+// settings that are not sensitive.
 func (e Extension) Variables(workspace string) map[string]string {
 	all := Variables{ExtensionPath: e.Path, WorkspacePath: workspace}.Paths()
 	for _, setting := range e.ResolvedSettings {
@@ -97,14 +96,14 @@ func (e Extension) Variables(workspace string) map[string]string {
 	return all
 }
 
-// Hooks returns the JSON of its hooks file with the variables about paths filled
-// in, nil where it has none. The error is of code invalid_config.
+// Hooks returns the JSON of its hooks file with the path variables expanded, nil without
+// a file. The error is of code invalid_config.
 func (e Extension) Hooks(workspace string) ([]byte, error) {
 	return e.hooks(Variables{ExtensionPath: e.Path, WorkspacePath: workspace})
 }
 
-// UnfilledHooks is Hooks with the names of those variables, for who runs what is in
-// it: in a command a path has to be more than put in.
+// UnfilledHooks is Hooks without expansion. It is for callers that run the hooks,
+// because in a command a path must be quoted.
 func (e Extension) UnfilledHooks() ([]byte, error) { return e.hooks(Variables{}) }
 
 func (e Extension) hooks(v Variables) ([]byte, error) {

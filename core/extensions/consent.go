@@ -13,33 +13,34 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Consent is what a person agrees to who installs an extension. Its texts are safe
-// to show: whatever a terminal would obey in them is spelled out.
+// Consent describes an extension to the user who approves its installation. Its texts
+// are safe to display: terminal control characters are escaped.
 type Consent struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Source  string `json:"source"`
-	// Update says that another version of it is there, which brings something else.
+	// Update: another version is installed, with other parts.
 	Update bool `json:"update,omitempty"`
-	// Lines say what the extension will be able to do, one thing a line. Of each kind
-	// there are some at the most, and one that says how many more.
+	// Lines describe the effects of the extension, one a line. Their number is bounded
+	// for each kind, and a line states the number of omitted ones.
 	Lines []string `json:"lines"`
-	// Summary says in a line what of it runs programs and reads the environment; "":
-	// nothing does.
+	// Summary counts in one line the parts that run programs and read the environment;
+	// "" if there are none.
 	Summary string `json:"summary,omitempty"`
 
-	// whole is all of it, to be compared: also what is not shown. It may hold secrets.
+	// whole is the complete description for comparison, including parts that are not
+	// shown. It may contain secrets.
 	whole []string
 }
 
-// Limits of what is shown, so that nothing drowns in the rest.
+// Bounds of the display, so that no part is hidden by the number of others.
 const (
 	maxShown = 25  // of a kind
-	maxHead  = 300 // characters at the beginning of a line, and
+	maxHead  = 300 // characters kept at the start of a line, and
 	maxTail  = 100 // at its end
 )
 
-// Text returns all of it, in lines.
+// Text returns the whole text, in lines.
 func (c Consent) Text() string {
 	var b strings.Builder
 	did := "Installing"
@@ -62,8 +63,8 @@ func (c Consent) Text() string {
 	return b.String()
 }
 
-// consentOf says what an extension will be able to do. Two are same for two
-// extensions that bring the same, wherever they lie.
+// consentOf returns the consent for an extension. Extensions with the same parts have
+// the same consent, in any location.
 func (s *Store) consentOf(ctx context.Context, e Extension, from string) (Consent, error) {
 	p, err := s.PartsOf(ctx, e)
 	if err != nil {
@@ -94,8 +95,7 @@ func (s *Store) consentOf(ctx context.Context, e Extension, from string) (Consen
 	return c, nil
 }
 
-// brokenRules says what of the extension's rules does not count, a line for each
-// mistake.
+// brokenRules returns the problems of the extension's rules, a line each.
 func (s *Store) brokenRules(ctx context.Context, e Extension) []string {
 	if s.o.Rules == nil {
 		return nil
@@ -110,16 +110,17 @@ func (s *Store) brokenRules(ctx context.Context, e Extension) []string {
 	return all
 }
 
-// same reports whether whoever has agreed to the one has agreed to the other.
+// same reports whether an approval of one consent covers the other.
 func (c Consent) same(other Consent) bool { return slices.Equal(c.whole, other.whole) }
 
-// kindOfPart are the parts of a kind, a line for each.
+// kindOfPart lists the parts of a kind, a line each.
 type kindOfPart struct {
 	one, many string
 	lines     []string
 }
 
-// kinds says what an extension brings. What runs something is first in its kind.
+// kinds lists the parts of an extension. Within a kind, parts that run programs are
+// first.
 func (p Parts) kinds() []kindOfPart {
 	var all []kindOfPart
 	kind := func(one, many string, lines []string) { all = append(all, kindOfPart{one, many, lines}) }
@@ -159,7 +160,7 @@ func lines[T any](parts []T, line func(T) string) []string {
 	return all
 }
 
-// line says how a server is reached, and what it is given.
+// line describes how a server is reached, and its environment and headers.
 func (s ServerPart) line() string {
 	line := "MCP server " + s.Name
 	switch {
@@ -215,7 +216,7 @@ func (p Parts) settingLine(s Setting) string {
 	return line
 }
 
-// summary counts what runs programs, and what is taken from the environment.
+// summary counts the parts that run programs, and the variables from the environment.
 func (p Parts) summary() string {
 	var programs []string
 	count := func(n int, one, many string) {
@@ -253,7 +254,7 @@ func (p Parts) summary() string {
 	return strings.Join(all, " ")
 }
 
-// counted is a number of things, as 8,950 commands.
+// counted formats a number of items, as 8,950 commands.
 func counted(n int, one, many string) string {
 	digits := strconv.Itoa(n)
 	for at := len(digits) - 3; at > 0; at -= 3 {
@@ -265,7 +266,7 @@ func counted(n int, one, many string) string {
 	return digits + " " + many
 }
 
-// shown is a text as [visible] has it, without its middle if it is very long.
+// shown returns a text as [visible] does, shortened in the middle if it is very long.
 func shown(s string) string {
 	runes := []rune(visible(s))
 	if len(runes) <= maxHead+maxTail {
@@ -274,10 +275,9 @@ func shown(s string) string {
 	return fmt.Sprintf("%s… (%s in all) …%s", string(runes[:maxHead]), counted(len([]rune(s)), "character", "characters"), string(runes[len(runes)-maxTail:]))
 }
 
-// visible spells out what a terminal would obey, as control characters and the
-// marks that turn the direction of writing, and what could make one line look like
-// two or hide in it: line ends, blanks in a row, other blanks than the space, and
-// letters that show nothing.
+// visible escapes control characters, direction marks, and characters that could hide
+// text or make one line look like two: line ends, repeated spaces, other space
+// characters, and invisible letters.
 func visible(s string) string {
 	var b strings.Builder
 	runes := []rune(s)
@@ -303,7 +303,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// unseen reports whether a character shows nothing of itself.
+// unseen reports whether a character is invisible.
 func unseen(r rune) bool {
 	return escape.Hidden(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || r == unicode.ReplacementChar
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/extensions"
 )
 
-// consent is what a person is asked who installs the extension of a world.
+// consent returns the consent for the extension of a world.
 func (w *world) consent() extensions.Consent {
 	w.t.Helper()
 	w.person.refuse = true
@@ -21,7 +21,7 @@ func (w *world) consent() extensions.Consent {
 	return w.person.consents[len(w.person.consents)-1]
 }
 
-// Every hook that would run is named, however its file is written.
+// Every hook that would run is named, in any format of its file.
 func TestConsentNamesAllHooks(t *testing.T) {
 	for name, file := range map[string]string{
 		"a list of groups":    `{"hooks": {"BeforeTool": [{"hooks": [{"command": "evil", "env": {"LD_PRELOAD": "x"}}]}]}}`,
@@ -41,7 +41,7 @@ func TestConsentNamesAllHooks(t *testing.T) {
 	}
 }
 
-// An update asks again for whatever changes what runs and what goes where.
+// An update asks again for each change of executed commands and of addresses.
 func TestUpdateAsksAgain(t *testing.T) {
 	server := func(rest string) map[string]string {
 		return map[string]string{"fettle-extension.json": `{"name": "shelf", "version": "%s", "mcpServers": {"s": {` + rest + `}}}`}
@@ -85,7 +85,7 @@ func TestUpdateAsksAgain(t *testing.T) {
 	}
 }
 
-// What is named is what sessions use, in their order.
+// The named parts are those that sessions use, in the same order.
 func TestConsentOfServers(t *testing.T) {
 	for name, tt := range map[string]struct{ server, want string }{
 		"httpUrl and tcp":   {`"httpUrl": "https://evil.example", "tcp": "localhost:1"`, "MCP server s, at https://evil.example"},
@@ -104,7 +104,8 @@ func TestConsentOfServers(t *testing.T) {
 	}
 }
 
-// However much there is, what runs programs is seen, and no text passes for another.
+// For any number of parts those that run programs are shown, and no text imitates
+// another.
 func TestConsentIsNotDrowned(t *testing.T) {
 	w := newWorld(t)
 	for i := range 300 {
@@ -130,11 +131,11 @@ func TestConsentIsNotDrowned(t *testing.T) {
 	require.NotEqual(t, first.Lines, w.consent().Lines)
 }
 
-// A command may run something that its prompt does not spell out.
+// A command may run something that its prompt does not contain literally.
 func TestConsentOfCommands(t *testing.T) {
 	for prompt, want := range map[string]bool{
 		`"p"`: false, `"{{args}} !"`: false, `"!{ls}"`: true, `"\u0021{ls}"`: true, `"!${X}"`: true, `"${X}{ls}"`: true, `"${BANG}"`: true, `"${X}"`: false,
-		`"!{`: true, // nobody knows
+		`"!{`: true, // unknown
 	} {
 		w := newWorld(t)
 		w.write("fettle-extension.json", `{"name": "shelf", "version": "1", "settings": [{"name": "b", "envVar": "BANG"}]}`)
@@ -144,7 +145,7 @@ func TestConsentOfCommands(t *testing.T) {
 	}
 }
 
-// What a session would not use for a context file is not installed.
+// A context file that a session would refuse is not installed.
 func TestContextFilesOfVariables(t *testing.T) {
 	for name, fine := range map[string]bool{
 		"${workspacePath}/../x": false, "${HOME}/x": false, "$HOME/x": false, "${MODE:-a}.md": false,

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// maxEntries is how many files and directories a part of an extension may have.
+// maxEntries bounds the files and directories in a part of an extension.
 const maxEntries = 20_000
 
-// errOutside is the error of what does not lie in an extension.
+// errOutside: a path is not in the extension.
 var errOutside = errors.New("it leads out of the extension")
 
-// container is the directory of an extension, which nothing that it brings may lead
-// out of.
+// container is the directory of an extension, which paths of its parts must not leave.
 type container struct {
-	path string // as it is shown
-	real string // with links followed
+	path string // for display
+	real string // with links resolved
 }
 
 func contain(path string) (container, error) {
@@ -34,15 +33,15 @@ func contain(path string) (container, error) {
 	return container{path: filepath.Clean(path), real: real}, err
 }
 
-// has reports whether a path, in which links are followed, lies in it.
+// has reports whether a resolved path is in the container.
 func (c container) has(real string) bool {
 	rel, err := filepath.Rel(c.real, real)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// find returns the path of what lies at rel below it, links followed for the check
-// alone. The error is fs.ErrNotExist where there is nothing, errOutside, or another
-// where it is not of the kind that is wanted.
+// find returns the path of rel below the container; links are resolved for the check
+// only. The error is fs.ErrNotExist for a missing path, errOutside, or another error for
+// the wrong kind of file.
 func (c container) find(rel string, folder bool) (string, error) {
 	path := filepath.Join(c.path, filepath.FromSlash(rel))
 	if _, err := os.Lstat(path); err != nil {
@@ -51,7 +50,7 @@ func (c container) find(rel string, folder bool) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", errOutside // nobody knows what will be there
+		return "", errOutside // its future content is unknown
 	case err != nil:
 		return "", err
 	case !c.has(real):
@@ -69,7 +68,7 @@ func (c container) find(rel string, folder bool) (string, error) {
 	return path, nil
 }
 
-// plain returns the path of a file that lies in it, links followed.
+// plain returns the path of a file in the container, links resolved.
 func (c container) plain(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		if rel, err := filepath.Rel(c.real, real); err == nil {
@@ -79,8 +78,8 @@ func (c container) plain(path string) string {
 	return path
 }
 
-// outside looks in a directory, which lies in it, for a link that leads out of it,
-// also behind links that stay. It returns the path of one, "" if there is none.
+// outside returns the path of a link in a directory of the container that leads out of
+// it, also through other links; "" if there is none.
 func (c container) outside(folder string) (string, error) {
 	w := walk{c: c, seen: map[string]bool{}}
 	if err := w.folder(folder); err != nil {
@@ -91,7 +90,7 @@ func (c container) outside(folder string) (string, error) {
 
 type walk struct {
 	c       container
-	seen    map[string]bool // directories, links followed
+	seen    map[string]bool // resolved directories
 	entries int
 	found   string
 }
@@ -114,7 +113,7 @@ func (w *walk) folder(path string) error {
 		isFolder := entry.IsDir()
 		if entry.Type()&fs.ModeSymlink != 0 {
 			target, err := filepath.EvalSymlinks(at)
-			if err != nil || !w.c.has(target) { // nobody knows what will be where nothing is yet
+			if err != nil || !w.c.has(target) { // a missing target may become anything
 				w.found = at
 				return nil
 			}
@@ -130,7 +129,7 @@ func (w *walk) folder(path string) error {
 	return nil
 }
 
-// shown is a path below the container as people know it.
+// shown returns a path below the container for display.
 func (c container) shown(path string) string {
 	if rel, err := filepath.Rel(c.path, path); err == nil && !strings.HasPrefix(rel, "..") {
 		return filepath.ToSlash(rel)

@@ -15,24 +15,23 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// copyLimits bound what an extension may consist of. Each is at least 1.
+// copyLimits bound the size of an extension. Each is at least 1.
 type copyLimits struct {
 	entries int   // files, directories and links
 	bytes   int64 // of all files
-	depth   int   // directories inside one another
+	depth   int   // depth of directories
 }
 
-// usualLimits leave room for what servers bring of libraries.
+// usualLimits allow for the libraries of servers.
 var usualLimits = copyLimits{entries: 50_000, bytes: 512 << 20, depth: 64}
 
-// leftOut are the directories of version control, which no extension needs to run.
+// leftOut are directories of version control, which are not needed at run time.
 func leftOut(name string) bool { return name == ".git" || name == ".hg" || name == ".svn" }
 
-// copyTree copies a directory to a new one, and follows no link. It refuses what
-// could reach out of the extension or is neither file nor directory: a link that
-// leads out of it or nowhere, a device, a pipe, a socket (EX-03). Modes become
-// 0644, or 0755 for directories and what may be executed; directories of version control
-// are left out. A failure leaves what was copied to the caller.
+// copyTree copies a directory to a new one, without following links. It refuses links
+// that lead out of it or to a missing file, devices, pipes and sockets. Modes become
+// 0644, or 0755 for directories and executable files; directories of version control are
+// omitted. After an error the caller removes the partial copy.
 func copyTree(ctx context.Context, from, to string, limits copyLimits) error {
 	source, err := os.OpenRoot(from)
 	if err != nil {
@@ -46,7 +45,7 @@ func copyTree(ctx context.Context, from, to string, limits copyLimits) error {
 	if err != nil {
 		return unwritable(to, err)
 	}
-	defer func() { _ = target.Close() }() // all that was written is closed by itself
+	defer func() { _ = target.Close() }() // each written file is closed explicitly
 	c := copying{from: from, to: to, source: source, target: target, left: limits, limits: limits}
 	if err := c.folder(ctx, ".", limits.depth); err != nil {
 		return err
@@ -54,12 +53,12 @@ func copyTree(ctx context.Context, from, to string, limits copyLimits) error {
 	return c.checkLinks()
 }
 
-// copying is one copyTree.
+// copying is the state of copyTree.
 type copying struct {
 	from, to       string
 	source, target *os.Root
 	left, limits   copyLimits
-	links          []string // that were made
+	links          []string // the copied links
 }
 
 func (c *copying) folder(ctx context.Context, name string, depth int) error {
@@ -115,7 +114,7 @@ func (c *copying) entry(ctx context.Context, name string, depth int) error {
 }
 
 func (c *copying) file(ctx context.Context, name string) error {
-	in, err := c.source.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that took its place does not hold us
+	in, err := c.source.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // does not block on a pipe that has replaced it
 	if err != nil {
 		return unreadable(filepath.Join(c.from, name), err)
 	}
@@ -151,8 +150,8 @@ func (c *copying) file(ctx context.Context, name string) error {
 	return nil
 }
 
-// link makes a link again. Where it leads is looked at once all is there, in the
-// copy, which nobody else changes.
+// link copies a link. Its target is checked after the copy, in the copy, which no other
+// process changes.
 func (c *copying) link(name string) error {
 	leads, err := c.source.Readlink(name)
 	if err != nil {
@@ -168,7 +167,7 @@ func (c *copying) link(name string) error {
 	return nil
 }
 
-// checkLinks refuses links of the copy that do not end inside of it.
+// checkLinks refuses links of the copy that lead out of it.
 func (c *copying) checkLinks() error {
 	for _, name := range c.links {
 		_, err := c.target.Stat(name)
@@ -191,12 +190,12 @@ func (c *copying) leadsOut(name, leads string) error {
 	return c.refuse(name, fmt.Sprintf("is a link to %q, which does not end inside of the extension", leads), "Put the file itself into the extension in place of the link.")
 }
 
-// refuse says why an entry of the extension is not taken.
+// refuse returns the error for a refused entry of the extension.
 func (c *copying) refuse(name, why, remedy string) error {
 	return fault.New(fault.PathNotInWorkspace, "extensions.copy", fmt.Sprintf("The extension in %s cannot be installed: %s %s.", c.from, path.Clean(name), why), remedy)
 }
 
-// kindOf names what is neither file nor directory nor link.
+// kindOf names the type of a file that is neither regular, directory nor link.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
@@ -209,7 +208,7 @@ func kindOf(mode fs.FileMode) string {
 	return "no regular file"
 }
 
-// withContext is a reader that ends with its context.
+// withContext is a reader that returns an error when its context ends.
 type withContext struct {
 	ctx context.Context //nolint:containedctx // of the one copy that it reads for
 	r   io.Reader

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// readEnv returns the assignments NAME=value of a .env file; of two with one name
-// the last holds. A value may stand in quotes; in double quotes \" and \\ stand
-// for the character. What is no assignment is left out.
+// readEnv returns the assignments NAME=value of a .env file; of equal names the last one
+// wins. A value may be quoted; in double quotes \" and \\ are escapes. Other lines are
+// ignored.
 func readEnv(text string) map[string]string {
 	values := map[string]string{}
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
@@ -44,8 +44,8 @@ func assignment(line string) (name, value string, ok bool) {
 	return name, value, true
 }
 
-// closingQuote returns where the quote closes that a text begins with, -1 if it
-// does not.
+// closingQuote returns the offset of the closing quote of a quoted text, -1 if there is
+// none.
 func closingQuote(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -58,8 +58,8 @@ func closingQuote(text string) int {
 	return -1
 }
 
-// writeEnv returns a .env file in which a variable has a value, or, where that is
-// nil, is not assigned. All other lines stay.
+// writeEnv returns a .env file in which a variable is set to a value, or removed if the
+// value is nil. All other lines are preserved.
 func writeEnv(text, variable string, value *string) string {
 	var lines []string
 	written := value == nil
@@ -87,7 +87,7 @@ func writeEnv(text, variable string, value *string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// quoted is a value as a .env file holds it.
+// quoted returns a value in the syntax of .env files.
 func quoted(value string) string {
 	if value == "" || strings.ContainsAny(value, "\"'`#$\\") || strings.ContainsFunc(value, unicode.IsSpace) {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`

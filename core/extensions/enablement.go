@@ -16,26 +16,26 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// EnablementFile says which extensions are active where, in the extensions directory.
-// It holds {NAME: {"overrides": [RULE, …]}}. A rule is the path of a directory with a
-// slash at both ends; ! before it turns the extension off there, * behind it holds
-// for all directories below too. The last rule that holds for a directory counts; without
-// one an extension is on. Rules for the home directory and all below hold everywhere,
-// as a person has no other place to say so.
+// EnablementFile is the file in the extensions directory that enables extensions by
+// directory. It contains {NAME: {"overrides": [RULE, …]}}. A rule is the path of a
+// directory with a slash at both ends; the prefix ! disables the extension there, and
+// the suffix * includes all subdirectories. The last matching rule wins; without one an
+// extension is enabled. Rules for the home directory and its subdirectories apply
+// everywhere, because a user has no other way to express that.
 const EnablementFile = "extension-enablement.json"
 
-// enablement is what the file holds.
+// enablement is the content of the file.
 type enablement map[string]rulesOf
 
 type rulesOf struct {
 	Overrides []string `json:"overrides"`
 }
 
-// rule is one of the file.
+// rule is one rule of the file.
 type rule struct {
 	off   bool
 	base  string // with a slash at both ends
-	below bool   // directories below as well
+	below bool   // includes subdirectories
 }
 
 func parseRule(text string) rule {
@@ -57,7 +57,7 @@ func (r rule) String() string {
 	return text
 }
 
-// holds reports whether the rule is for a directory.
+// holds reports whether the rule matches a directory.
 func (r rule) holds(folder, home string) bool {
 	if r.below {
 		return r.base == home || strings.HasPrefix(folder, r.base)
@@ -65,7 +65,7 @@ func (r rule) holds(folder, home string) bool {
 	return r.base == folder
 }
 
-// slashed is a directory as rules hold it.
+// slashed returns a directory as written in rules.
 func slashed(folder string) string {
 	folder = strings.Trim(filepath.ToSlash(folder), "/")
 	if folder == "" {
@@ -74,7 +74,7 @@ func slashed(folder string) string {
 	return "/" + folder + "/"
 }
 
-// enabled reports whether an extension is on in a directory.
+// enabled reports whether an extension is enabled in a directory.
 func (e enablement) enabled(name, folder, home string) bool {
 	on := true
 	for _, text := range e[name].Overrides {
@@ -85,7 +85,7 @@ func (e enablement) enabled(name, folder, home string) bool {
 	return on
 }
 
-// homeOf is the home directory as rules hold it; "" is none.
+// homeOf returns the home directory as written in rules; "" without one.
 func homeOf(home string) string {
 	if home == "" {
 		return ""
@@ -93,8 +93,8 @@ func homeOf(home string) string {
 	return slashed(home)
 }
 
-// set adds a rule for a directory and all below, in the place of those that are for
-// these alone.
+// set adds a rule for a directory and its subdirectories, and removes the rules that it
+// covers.
 func (e enablement) set(name, folder, home string, on bool) {
 	added := rule{off: !on, base: slashed(folder), below: true}
 	kept := slices.DeleteFunc(slices.Clone(e[name].Overrides), func(text string) bool {
@@ -103,8 +103,8 @@ func (e enablement) set(name, folder, home string, on bool) {
 	e[name] = rulesOf{append(kept, added.String())}
 }
 
-// readEnablement reads the file. One that is not there holds nothing. The error is
-// of code invalid_config.
+// readEnablement reads the file. A missing one has no rules. The error is of code
+// invalid_config.
 func (s *Store) readEnablement() (enablement, error) {
 	e := enablement{}
 	path := filepath.Join(s.o.Dir, EnablementFile)
@@ -125,11 +125,11 @@ func (s *Store) readEnablement() (enablement, error) {
 	return e, nil
 }
 
-// SetEnabled turns an extension on or off for the home directory (ScopeUser), which
-// stands for all directories, or for the workspace and all below. What was said of
-// directories below goes. The name need not be one of an extension that is there. The
-// error is of code invalid_config where the scope's directory is not known or the file
-// cannot be used, file_write_failure or cancelled.
+// SetEnabled enables or disables an extension for the home directory (ScopeUser), which
+// means everywhere, or for the workspace and its subdirectories. Rules for
+// subdirectories are removed. The extension need not be installed. The error is of code
+// invalid_config if the scope's directory is unknown or the file is invalid,
+// file_write_failure or cancelled.
 func (s *Store) SetEnabled(ctx context.Context, name string, scope Scope, on bool) error {
 	folder, err := s.folderOf(scope)
 	if err != nil {
@@ -138,8 +138,7 @@ func (s *Store) SetEnabled(ctx context.Context, name string, scope Scope, on boo
 	return s.changeEnablement(ctx, func(e enablement) { e.set(name, folder, s.o.Home, on) })
 }
 
-// ForgetEnablement removes all that is said of a name. The error is as that of
-// SetEnabled.
+// ForgetEnablement removes all rules of a name. The error is as that of SetEnabled.
 func (s *Store) ForgetEnablement(ctx context.Context, name string) error {
 	if _, err := os.Lstat(filepath.Join(s.o.Dir, EnablementFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -147,7 +146,7 @@ func (s *Store) ForgetEnablement(ctx context.Context, name string) error {
 	return s.changeEnablement(ctx, func(e enablement) { delete(e, name) })
 }
 
-// folderOf is the directory that a scope is about.
+// folderOf returns the directory of a scope.
 func (s *Store) folderOf(scope Scope) (string, error) {
 	folder := ""
 	switch scope {
@@ -159,7 +158,7 @@ func (s *Store) folderOf(scope Scope) (string, error) {
 	if folder == "" {
 		return "", fault.New(fault.InvalidConfig, "extensions.scope", "There is no directory for the scope "+string(scope)+".", "Use the scope user or workspace.")
 	}
-	if !utf8.ValidString(folder) { // files of JSON would hold another one
+	if !utf8.ValidString(folder) { // JSON would store another name
 		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be kept about the directory %q, as its name is not UTF-8.", folder),
 			"Rename the directory, or use the scope user.")
 	}
@@ -195,7 +194,7 @@ func noFolder() error {
 	return fault.New(fault.InvalidConfig, "extensions.store", "There is no directory for extensions, as there is no home directory.", "Set HOME.")
 }
 
-// notWritten is the error of a file that could not be written.
+// notWritten returns the error of a failed write.
 func notWritten(path string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fault.Wrap(fault.Cancelled, "extensions.write", "Writing "+path+" was cancelled.", "", err)

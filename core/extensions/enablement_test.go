@@ -19,7 +19,7 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(t.Context())
 }
 
-// overrides are the rules that are kept of an extension.
+// overrides returns the stored rules of an extension.
 func (s *shelf) overrides(name string) []string {
 	s.t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.o.Dir, extensions.EnablementFile))
@@ -51,7 +51,7 @@ func TestSetEnabled(t *testing.T) {
 	set(extensions.ScopeWorkspace, true)
 	require.Equal(t, []string{work + "/*"}, s.overrides("x"), "what was said of directories below goes")
 
-	// The home directory stands for everywhere, though the workspace lies elsewhere.
+	// The home directory means everywhere, even for a workspace outside of it.
 	set(extensions.ScopeUser, false)
 	require.Equal(t, []string{"!" + s.o.Home + "/*"}, s.overrides("x"))
 	require.False(t, s.one().Active)
@@ -64,7 +64,7 @@ func TestSetEnabled(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 }
 
-// A broken file is not written over.
+// An invalid file is not overwritten.
 func TestSetEnabledBroken(t *testing.T) {
 	s := newShelf(t)
 	path := s.put(extensions.EnablementFile, `{"x": `)

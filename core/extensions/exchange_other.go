@@ -2,7 +2,7 @@
 
 package extensions
 
-// replaceFolder puts the directory from in the place of the directory place, which is
-// away afterwards. For a moment the place is empty; who finds it so after a kill
-// puts it back from away.
+// replaceFolder replaces the directory place by the directory from; the old one becomes
+// away. For a moment the place is empty; after a kill in that moment the next
+// installation restores it from away.
 func replaceFolder(from, place, away string) error { return moveAround(from, place, away) }

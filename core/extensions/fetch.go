@@ -17,16 +17,16 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// fetchTimeout is how long a repository may take to come.
+// fetchTimeout bounds the time to fetch a repository.
 const fetchTimeout = 5 * time.Minute
 
-// maxGitOutput is how much of what git prints is kept.
+// maxGitOutput bounds the kept output of git.
 const maxGitOutput = 16 << 10
 
-// fetch puts the files of a repository at one revision into a new directory; ref ""
-// is the default branch. Nothing of the repository runs: no hook, no submodule, no
-// filter of its own, and nobody is asked for a password. environ is the
-// environment of git, without what would lead it to another repository.
+// fetch checks out the files of a repository at one revision into a new directory; ref
+// "" is the default branch. No code of the repository runs: no hook, submodule or
+// filter. git does not ask for passwords. environ is the environment of git, without
+// variables that select another repository.
 func fetch(ctx context.Context, from source, ref, dir string, environ []string) error {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -54,8 +54,7 @@ func fetch(ctx context.Context, from source, ref, dir string, environ []string) 
 
 var errFetchTimeout = errors.New("the time for fetching is over")
 
-// gitSettings keep git from running what anybody has put into hooks or
-// configuration of the repository.
+// gitSettings prevent git from running hooks and configured commands of the repository.
 func gitSettings() []string {
 	var args []string
 	for _, setting := range []string{
@@ -67,8 +66,8 @@ func gitSettings() []string {
 	return args
 }
 
-// gitEnvironment takes what points git to another repository or configuration out
-// of an environment, and has it ask nobody.
+// gitEnvironment removes variables that select another repository or configuration from
+// an environment, and disables prompts.
 func gitEnvironment(environ []string, local bool) []string {
 	kept := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -87,7 +86,7 @@ func gitEnvironment(environ []string, local bool) []string {
 	return kept
 }
 
-// gitError is what git printed as it failed.
+// gitError is the output of a failed git.
 type gitError struct {
 	said string
 	err  error
@@ -101,7 +100,7 @@ func runGit(ctx context.Context, git, dir string, environ, args []string) error 
 	cmd.Dir, cmd.Env = dir, environ
 	said := &clippedBuffer{}
 	cmd.Stdout, cmd.Stderr = said, said
-	cmd.WaitDelay = 5 * time.Second // then what holds its output is not waited for
+	cmd.WaitDelay = 5 * time.Second // processes that keep its output open are not waited for
 	endWithChildren(cmd)
 	if err := cmd.Run(); err != nil {
 		return &gitError{said.String(), err}
@@ -109,7 +108,7 @@ func runGit(ctx context.Context, git, dir string, environ, args []string) error 
 	return nil
 }
 
-// clippedBuffer keeps the last of what is written.
+// clippedBuffer keeps the last bytes that are written to it.
 type clippedBuffer struct{ bytes.Buffer }
 
 func (b *clippedBuffer) Write(p []byte) (int, error) {
@@ -120,7 +119,7 @@ func (b *clippedBuffer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// fetchFailure words what went wrong, with what git says of it.
+// fetchFailure returns the error of a failed fetch, with the message of git.
 func fetchFailure(ctx context.Context, from source, ref string, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		if errors.Is(context.Cause(ctx), errFetchTimeout) {
@@ -141,7 +140,7 @@ func fetchFailure(ctx context.Context, from source, ref string, err error) error
 		"Check the address and the ref, and that git can fetch it without asking.", err)
 }
 
-// lastWords is the line with which git gives up.
+// lastWords returns the last line of git's output.
 func lastWords(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	for _, line := range slices.Backward(lines) {
@@ -154,7 +153,7 @@ func lastWords(said string) string {
 	return clip(lines[len(lines)-1])
 }
 
-// checkFolder refuses a source that is no directory.
+// checkFolder refuses a source that is not a directory.
 func checkFolder(path string) error {
 	info, err := os.Stat(path)
 	switch {

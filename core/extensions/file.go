@@ -5,14 +5,14 @@ import (
 	"io/fs"
 )
 
-// Sizes up to which files are read.
+// Maximum sizes of files.
 const (
 	maxManifest = 1 << 20
 	maxHooks    = 1 << 20
-	maxState    = 1 << 20 // of the files that fettle keeps, and of .env files
+	maxState    = 1 << 20 // files of fettle, and .env files
 )
 
-// cause is an error of a file without the name of the file.
+// cause returns an error of a file without the path.
 func cause(err error) string {
 	if e := new(fs.PathError); errors.As(err, &e) {
 		err = e.Err

@@ -13,38 +13,36 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Person is asked while an extension is installed or updated. Its methods are
-// called one after the other.
+// Person is the user who approves an installation or update. Its methods are never
+// called concurrently.
 type Person interface {
-	// Agree asks whether an extension may do what it says. The error is one that ends
-	// the installation, as nobody_to_ask.
+	// Agree asks for approval of an extension. The error, for example nobody_to_ask,
+	// ends the installation.
 	Agree(ctx context.Context, c Consent) (bool, error)
-	// Value asks for the value of a setting; ok is false where none is given.
+	// Value asks for the value of a setting; ok is false without a value.
 	Value(ctx context.Context, s Setting) (value string, ok bool, err error)
 }
 
-// InstallRequest says what to install.
+// InstallRequest describes an installation.
 type InstallRequest struct {
 	Source     string // path of a directory, or address of a git repository
-	Ref        string // branch, tag or whole commit hash; "": the repository's own choice
-	AutoUpdate bool   // kept with the extension
-	PreRelease bool   // kept with the extension
-	// SkipSettings has nobody asked for the values of settings.
+	Ref        string // branch, tag or full commit hash; "": the default branch
+	AutoUpdate bool   // stored with the extension
+	PreRelease bool   // stored with the extension
+	// SkipSettings: do not ask for the values of settings.
 	SkipSettings bool
 	// Environ is the environment of git, as os.Environ gives it.
 	Environ []string
 }
 
-// Install copies or fetches an extension, has the person agree to what it
-// will be able to do, and makes it one of those that are installed, enabled in
-// the person's home directory, in one step: whatever fails or is killed before that
-// leaves nothing behind (EX-03). Of several at once that want the same name one
-// wins. The error is of code invalid_tool_params for a request that makes no
-// sense, policy_violation for a source that settings refuse, denied_by_user,
-// attempt_to_create_existing_file for a name that is taken, path_not_in_workspace or
-// file_too_large for files that are refused, invalid_config for a manifest that
-// cannot be used, execution_failed for a repository that did not come, cancelled,
-// or one of files.
+// Install copies or fetches an extension, asks for approval, and installs it, enabled in
+// the user's home directory. The installation is atomic: after an error or a kill
+// nothing is left. Of concurrent installations of the same name one succeeds. The error
+// is of code invalid_tool_params for an invalid request, policy_violation for a source
+// that the settings refuse, denied_by_user, attempt_to_create_existing_file for an
+// installed name, path_not_in_workspace or file_too_large for refused files,
+// invalid_config for an invalid manifest, execution_failed for a failed fetch,
+// cancelled, or a code of file errors.
 func (s *Store) Install(ctx context.Context, r InstallRequest, person Person) (Extension, error) {
 	from, err := parseSource(r.Source)
 	if err != nil {
@@ -72,9 +70,8 @@ func (s *Store) Install(ctx context.Context, r InstallRequest, person Person) (E
 	return s.settle(ctx, g, e, m, person, !r.SkipSettings)
 }
 
-// Link makes a directory one of the extensions that are installed; its files stay
-// where they are, and changes of them hold from the next session on. The error is
-// as that of [Store.Install].
+// Link installs a directory in place: its files are not copied, and changes apply from
+// the next session. The error is as that of [Store.Install].
 func (s *Store) Link(ctx context.Context, path string, person Person) (Extension, error) {
 	from, err := parseSource(path)
 	if err != nil {
@@ -106,8 +103,7 @@ func (s *Store) Link(ctx context.Context, path string, person Person) (Extension
 	return s.settle(ctx, g, e, m, person, false)
 }
 
-// candidate fetches an extension into the directory of an installation, and loads it
-// there.
+// candidate fetches an extension into the staging directory, and loads it there.
 func (s *Store) candidate(ctx context.Context, g *staging, from source, m InstallMetadata, environ []string) (Extension, error) {
 	folder := from.location
 	if from.kind == InstallGit {
@@ -130,13 +126,12 @@ func (s *Store) candidate(ctx context.Context, g *staging, from source, m Instal
 		}
 	}
 	if from.kind == InstallGit {
-		_ = removeAll(folder) // room; the end of the installation removes it else
+		_ = removeAll(folder) // frees space; otherwise the end of the installation removes it
 	}
 	return s.loadAt(ctx, g.path(stagedNew), m, true)
 }
 
-// asFrom names in an error, in the place of the directory that something was fetched
-// to, where it was fetched from.
+// asFrom replaces the staging directory in an error by the source.
 func asFrom(err error, folder, location string) error {
 	f := fault.As(err)
 	if f == nil || folder == location {
@@ -147,7 +142,7 @@ func asFrom(err error, folder, location string) error {
 	return &named
 }
 
-// hasManifest refuses a directory that is no extension before it is copied.
+// hasManifest refuses a directory without a manifest before it is copied.
 func hasManifest(folder string, from source) error {
 	for _, name := range ManifestNames() {
 		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
@@ -158,8 +153,8 @@ func hasManifest(folder string, from source) error {
 		"Give the directory or repository that the manifest lies at the top of.")
 }
 
-// loadAt loads the extension in a directory that is not among those installed; literal
-// is that of [Options].
+// loadAt loads the extension in a directory that is not installed; literal is that of
+// [Options].
 func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata, literal bool) (Extension, error) {
 	if err := ctx.Err(); err != nil {
 		return Extension{}, cancelled(err)
@@ -180,7 +175,7 @@ func withoutRemedy(p fault.Problem) string {
 	return p.String()
 }
 
-// relativeTo is a path as seen from a directory, if it lies below.
+// relativeTo returns a path relative to a directory, if it is below it.
 func relativeTo(folder, path string) string {
 	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) && path != "" {
 		return rel
@@ -188,7 +183,7 @@ func relativeTo(folder, path string) string {
 	return path
 }
 
-// settle asks the person, and puts what was staged into its place.
+// settle asks for approval, and moves the staged extension into place.
 func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMetadata, person Person, ask bool) (Extension, error) {
 	if err := s.free(e.Name); err != nil {
 		return Extension{}, err
@@ -217,7 +212,7 @@ func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMe
 		return Extension{}, err
 	}
 	defer unlock()
-	if err := s.free(e.Name); err != nil { // another has been quicker
+	if err := s.free(e.Name); err != nil { // a concurrent installation was faster
 		return Extension{}, err
 	}
 	if err := s.prepare(ctx, g, e, m, given); err != nil {
@@ -238,7 +233,7 @@ func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMe
 	return s.placed(e, place), nil
 }
 
-// placed is an extension once its directory has become another.
+// placed returns an extension with the paths of its final directory.
 func (s *Store) placed(e Extension, place string) Extension {
 	if e.Path == e.Folder {
 		e.Path = place
@@ -247,8 +242,7 @@ func (s *Store) placed(e Extension, place string) Extension {
 	return e
 }
 
-// prepare writes into what was staged how it is installed, and the values of its
-// settings.
+// prepare writes the metadata and the values of settings into the staged extension.
 func (s *Store) prepare(ctx context.Context, g *staging, e Extension, m InstallMetadata, given map[string]string) error {
 	if err := WriteInstall(e.Folder, m); err != nil {
 		return err
@@ -272,22 +266,22 @@ func (s *Store) prepare(ctx context.Context, g *staging, e Extension, m InstallM
 	return nil
 }
 
-// enableAnew forgets what was said of an earlier extension of that name.
+// enableAnew removes the enablement rules of an earlier extension with that name.
 func (s *Store) enableAnew(ctx context.Context, name string) error {
 	if err := s.ForgetEnablement(ctx, name); err != nil {
 		return err
 	}
 	if s.o.Home == "" {
-		return nil // it is active as long as nobody says otherwise
+		return nil // it is enabled by default
 	}
 	return s.SetEnabled(ctx, name, ScopeUser, true)
 }
 
-// takeBack forgets what is kept outside of the directory of an extension that is not
-// installed after all. It returns the error that it was given.
+// takeBack removes the records outside of the extension's directory after a failed
+// installation. It returns its argument err.
 func (s *Store) takeBack(ctx context.Context, e Extension, because error) error {
 	ctx = context.WithoutCancel(ctx)
-	_ = s.ForgetEnablement(ctx, e.Name) // the first error is the one to tell
+	_ = s.ForgetEnablement(ctx, e.Name) // the first error is returned
 	_ = s.setRecord(ctx, e.Name, nil)
 	if !s.hasID(e.ID) {
 		_ = s.ForgetSettings(ctx, e.ID)
@@ -295,7 +289,7 @@ func (s *Store) takeBack(ctx context.Context, e Extension, because error) error 
 	return because
 }
 
-// free refuses a name that an extension has, in any case of letters.
+// free refuses the name of an installed extension, in any letter case.
 func (s *Store) free(name string) error {
 	entries, err := os.ReadDir(s.o.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -313,7 +307,7 @@ func (s *Store) free(name string) error {
 	return fault.New(fault.AttemptToCreateExist, "extensions.install", fmt.Sprintf("There is an extension %s in %s already.", taken, s.o.Dir), remedy)
 }
 
-// agree asks the person, and refuses unless they agree.
+// agree asks for approval, and returns an error if it is refused.
 func agree(ctx context.Context, person Person, c Consent) error {
 	agreed, err := person.Agree(ctx, c)
 	switch {

@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// person agrees unless it says otherwise, and gives values.
+// person approves unless configured otherwise, and gives values.
 type person struct {
 	refuse bool
 	values map[string]string
@@ -45,7 +45,7 @@ func (p *person) Value(_ context.Context, s extensions.Setting) (string, bool, e
 	return value, ok, nil
 }
 
-// hooksOf reads hooks with what sessions read them with.
+// hooksOf reads hooks with the reader of sessions.
 func hooksOf(e extensions.Extension) (all []extensions.HookPart) {
 	data, _ := e.UnfilledHooks()
 	found, _ := hooks.ParseJSON(data, hooks.Origin{})
@@ -59,7 +59,7 @@ func hooksOf(e extensions.Extension) (all []extensions.HookPart) {
 	return all
 }
 
-// world is a home directory with a source of an extension.
+// world is a home directory with the source of an extension.
 type world struct {
 	t            *testing.T
 	home, source string
@@ -102,7 +102,7 @@ func (w *world) loaded(name string) extensions.Extension {
 	return e
 }
 
-// files lists all files in the extensions directory, but for locks.
+// files lists all files in the extensions directory, except locks.
 func (w *world) files() (all []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(w.options.Dir, func(name string, entry fs.DirEntry, err error) error {
@@ -169,8 +169,8 @@ func TestInstall(t *testing.T) {
 	require.Equal(t, fault.AttemptToCreateExist, fault.CodeOf(err), "names that differ in case alone clash")
 }
 
-// EX-03: what escapes the extension, is no file, or makes no sense is refused, and
-// nothing is left behind.
+// EX-03: links out of the extension, special files and invalid requests are refused, and
+// nothing is left.
 func TestInstallRefuses(t *testing.T) {
 	tests := map[string]struct {
 		prepare func(w *world)
@@ -232,8 +232,7 @@ func (w *world) link(to, name string) {
 	require.NoError(w.t, os.Symlink(to, filepath.Join(w.source, name)))
 }
 
-// A directory takes none of the options of a repository, and no address runs a
-// helper of git's.
+// A directory has none of the options of a repository, and no address runs a git helper.
 func TestSources(t *testing.T) {
 	w := newWorld(t)
 	for _, r := range []extensions.InstallRequest{
@@ -253,7 +252,7 @@ func TestSources(t *testing.T) {
 	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))
 }
 
-// git runs git in a directory, apart from the machine's configuration.
+// git runs git in a directory, without the configuration of the machine.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -267,8 +266,8 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// EX-03: a repository is fetched at a revision, its hooks and submodules do not
-// run, and an update brings the next.
+// EX-03: a repository is fetched at a revision, its hooks and submodules do not run, and
+// an update fetches the next revision.
 func TestInstallFromRepository(t *testing.T) {
 	w := newWorld(t)
 	git(t, w.source, "init", "-q")
@@ -314,7 +313,7 @@ func TestInstallFromRepository(t *testing.T) {
 	require.NotContains(t, err.Error(), ".staging")
 }
 
-// Of several that install the same one wins, and the others change nothing.
+// Of concurrent installations one succeeds, and the others change nothing.
 func TestInstallAtOnce(t *testing.T) {
 	w := newWorld(t)
 	const many = 8
@@ -342,7 +341,7 @@ func (w *world) update(name string) error {
 	return err
 }
 
-// The person who is asked can end it all.
+// The user can cancel the installation.
 func TestInstallCancelled(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -387,7 +386,7 @@ func TestLink(t *testing.T) {
 	require.NotContains(t, string(kept), "hunter2")
 }
 
-// One that cannot be loaded can be uninstalled all the same.
+// An invalid extension can be uninstalled.
 func TestUninstallBroken(t *testing.T) {
 	w := newWorld(t)
 	e, err := w.install()

@@ -18,23 +18,23 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// IntegrityFile holds the hash of the files of each extension as it was
-// installed. It lies beside the extensions directory.
+// IntegrityFile contains the hash of each extension's files at installation. It is in
+// the parent of the extensions directory.
 const IntegrityFile = "extension_integrity.json"
 
-// recordsKey is the key of our records in it; other keys are others'.
+// recordsKey is the key of fettle's records in it; other keys are preserved.
 const recordsKey = "extensions"
 
-// integrityRecord is what an extension consisted of when it was installed.
+// integrityRecord is the record of an installed extension.
 type integrityRecord struct {
 	Hash string `json:"hash"`
-	// Next is the hash of the version that is being put in its place; "": none is.
+	// Next is the hash of the version that is being installed; "" if there is none.
 	Next string `json:"next,omitempty"`
 }
 
-// treeHash returns the SHA-256, in hexadecimal, over the names, kinds and bytes of
-// all files in a directory, but for those that fettle writes itself: how it was
-// installed, and the values of its settings.
+// treeHash returns the SHA-256, in hexadecimal, of the names, kinds and bytes of all
+// files in a directory, except those that fettle writes: the metadata, and the values of
+// settings.
 func treeHash(ctx context.Context, dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func hashFile(ctx context.Context, sum io.Writer, root *os.Root, name string) er
 // integrityPath returns the path of the file of records.
 func (s *Store) integrityPath() string { return filepath.Join(filepath.Dir(s.o.Dir), IntegrityFile) }
 
-// records returns our records, and the whole of the file to write it again.
+// records returns fettle's records, and the whole content for rewriting the file.
 func (s *Store) records() (whole map[string]json.RawMessage, of map[string]integrityRecord, err error) {
 	whole, of = map[string]json.RawMessage{}, map[string]integrityRecord{}
 	data, err := lockedfile.Read(s.integrityPath(), maxState)
@@ -125,7 +125,7 @@ func (s *Store) records() (whole map[string]json.RawMessage, of map[string]integ
 	return whole, of, nil
 }
 
-// setRecord keeps the record of an extension; nil removes it.
+// setRecord stores the record of an extension; nil removes it.
 func (s *Store) setRecord(ctx context.Context, name string, r *integrityRecord) error {
 	unlock, err := lockedfile.LockOf(ctx, s.integrityPath())
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Store) setRecord(ctx context.Context, name string, r *integrityRecord) 
 	return nil
 }
 
-// verify refuses an extension whose files are not those that were installed. It
+// verify refuses an extension whose files have changed since the installation. It
 // returns their hash.
 func (s *Store) verify(ctx context.Context, e Extension) (hash string, err error) {
 	_, of, err := s.records()
@@ -181,7 +181,7 @@ func (s *Store) verify(ctx context.Context, e Extension) (hash string, err error
 	return hash, nil
 }
 
-// lockFailure words that a lock could not be had.
+// lockFailure returns the error of a failed lock.
 func lockFailure(ctx context.Context, path string, err error) error {
 	if ctx.Err() != nil {
 		return cancelled(ctx.Err())

@@ -11,19 +11,19 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// maxDepth is how deep JSON of an extension may be nested.
+// maxDepth bounds the nesting of JSON in an extension.
 const maxDepth = 100
 
-// document is JSON of an extension, with comments and trailing commas taken out.
+// document is JSON of an extension, with comments and trailing commas removed.
 type document struct {
 	*position.JSON
-	// dropped are keys that no object may have.
+	// dropped are the removed keys.
 	dropped []position.Error
 }
 
-// parse reads JSON with comments, one object. It refuses what two programs may
-// understand differently: text that is not UTF-8, names that an object has twice,
-// and zero bytes. The error is a *position.Error.
+// parse reads one JSON object with comments. It refuses input that two programs may read
+// differently: invalid UTF-8, duplicate keys, and zero bytes. The error is a
+// *position.Error.
 func parse(data []byte) (*document, error) {
 	tree, err := position.ParseJSON(data, position.Limit{Depth: maxDepth, Message: fmt.Sprintf("it is nested more than %d deep", maxDepth)})
 	if err != nil {
@@ -43,8 +43,7 @@ func parse(data []byte) (*document, error) {
 	return d, nil
 }
 
-// check looks for what is refused, and drops keys that other programs take for
-// something of the language.
+// check finds refused input, and removes keys with a special meaning in JavaScript.
 func (d *document) check(v *hujson.Value) error {
 	switch value := v.Value.(type) {
 	case hujson.Literal:
@@ -85,7 +84,7 @@ func (d *document) check(v *hujson.Value) error {
 	return nil
 }
 
-// fill puts expand of each text that is a value into its place.
+// fill applies expand to each string value.
 func fill(v *hujson.Value, expand func(string) string) {
 	switch value := v.Value.(type) {
 	case hujson.Literal:
@@ -106,13 +105,13 @@ func fill(v *hujson.Value, expand func(string) string) {
 	}
 }
 
-// nameOf is the name of a member of an object.
+// nameOf returns the key of a member.
 func nameOf(m hujson.ObjectMember) string {
 	name, _ := m.Name.Value.(hujson.Literal)
 	return name.String()
 }
 
-// raw is a value as JSON of its own.
+// raw returns a value as separate JSON.
 func raw(v hujson.Value) []byte {
 	v = v.Clone()
 	v.Minimize()

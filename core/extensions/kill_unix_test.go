@@ -18,8 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// EX-03: whatever moment an installation, an update or a removal is killed at, the
-// extension is whole or not there, and the next one removes what is left.
+// EX-03: after a kill at any moment of an installation, an update or a removal, the
+// extension is complete or absent, and the next operation removes the rest.
 func TestKilled(t *testing.T) {
 	const variable = "FETTLE_TEST_INSTALL"
 	if home := os.Getenv(variable); home != "" {
@@ -44,12 +44,12 @@ func TestKilled(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		_, err = begun.Read(make([]byte, 1))
 		require.NoError(t, err)
-		time.Sleep(rand.N(30 * time.Millisecond)) // any moment will do
+		time.Sleep(rand.N(30 * time.Millisecond)) // at an arbitrary moment
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
 		stop()
 
-		_, err = w.store().Uninstall(t.Context(), "no-such-extension") // which removes what is left
+		_, err = w.store().Uninstall(t.Context(), "no-such-extension") // which removes the rest
 		require.Error(t, err)
 		entries, err := os.ReadDir(filepath.Join(w.options.Dir, ".staging"))
 		require.NoError(t, err)
@@ -89,7 +89,7 @@ func installForever(t *testing.T, home string) {
 	}
 }
 
-// A version that was moved away for one that never came is put back.
+// A version that was moved away for an unfinished update is restored.
 func TestKilledBetweenTwoMoves(t *testing.T) {
 	w := newWorld(t)
 	e, err := w.install()
@@ -104,7 +104,7 @@ func TestKilledBetweenTwoMoves(t *testing.T) {
 	require.NoError(t, w.update("shelf"))
 }
 
-// EX-03: a pipe is refused, and holds nobody up.
+// EX-03: a pipe is refused without blocking.
 func TestInstallRefusesPipes(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, syscall.Mkfifo(filepath.Join(w.source, "notes"), 0o644))

@@ -14,11 +14,11 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// loading is one Load.
+// loading is the state of Load.
 type loading struct {
 	s          *Store
 	enablement enablement
-	broken     bool // the enablement file cannot be used
+	broken     bool // the enablement file is invalid
 	secrets    secrets
 	allowed    []*regexp.Regexp
 	found      []Extension
@@ -34,7 +34,7 @@ func (l *loading) tell(path string, err error) {
 	l.problems = append(l.problems, p)
 }
 
-// begin reads what is about all extensions.
+// begin reads the files about all extensions.
 func (l *loading) begin() {
 	if l.s.o.Dir != "" {
 		var err error
@@ -56,13 +56,14 @@ func (l *loading) begin() {
 	}
 }
 
-// entry is a directory that should hold an extension.
+// entry is a directory that should contain an extension.
 type entry struct {
 	path      string
 	installed bool // in the extensions directory
 }
 
-// directories lists the entries of the extensions directory, then the others.
+// directories lists the entries of the extensions directory, then the additional
+// directories.
 func (l *loading) folders() []entry {
 	var all []entry
 	if dir := l.s.o.Dir; dir != "" {
@@ -120,7 +121,8 @@ func (l *loading) load(from entry) {
 	l.found = append(l.found, e)
 }
 
-// refused says why an installed extension may not be used; "": it may.
+// refused returns the reason why an installed extension must not be used; "" if it may
+// be.
 func (l *loading) refused(install *InstallMetadata) (why, remedy string) {
 	switch {
 	case len(l.s.o.Allowed) > 0 && install == nil:
@@ -133,7 +135,7 @@ func (l *loading) refused(install *InstallMetadata) (why, remedy string) {
 	return "", ""
 }
 
-// inactive says why an extension is not active; "": it is.
+// inactive returns the reason why an extension is not active; "" if it is.
 func (l *loading) inactive(e Extension) string {
 	is := func(name string) bool { return strings.EqualFold(name, e.Name) }
 	on, switched := false, false
@@ -158,7 +160,7 @@ func (l *loading) inactive(e Extension) string {
 	return ""
 }
 
-// tellOfMissing tells of settings without a value.
+// tellOfMissing reports settings without a value.
 func (l *loading) tellOfMissing(e Extension) {
 	for _, setting := range e.Settings {
 		if slices.ContainsFunc(e.ResolvedSettings, func(r ResolvedSetting) bool { return r.EnvVar == setting.EnvVar }) {
@@ -177,8 +179,8 @@ func (l *loading) tellOfMissing(e Extension) {
 	}
 }
 
-// withheld reports whether the environment has a value of a setting that is kept
-// from it.
+// withheld reports whether the environment has a value of a setting that the extension
+// does not receive.
 func (l *loading) withheld(setting Setting) bool {
 	if l.s.o.Getenv == nil {
 		return false
@@ -188,7 +190,7 @@ func (l *loading) withheld(setting Setting) bool {
 	return there && !given
 }
 
-// refuseTwins takes those away whose name another one has, and tells of all.
+// refuseTwins drops all extensions with equal names, and reports them.
 func (l *loading) refuseTwins() {
 	byName := map[string][]Extension{}
 	for _, e := range l.found {
@@ -208,7 +210,7 @@ func (l *loading) refuseTwins() {
 	})
 }
 
-// tellOfUnknown tells of names in Only that no extension has.
+// tellOfUnknown reports unknown names in Only.
 func (l *loading) tellOfUnknown() {
 	for _, name := range l.s.o.Only {
 		if name == noExtension && len(l.s.o.Only) == 1 || slices.ContainsFunc(l.found, func(e Extension) bool { return strings.EqualFold(e.Name, name) }) {
@@ -218,7 +220,7 @@ func (l *loading) tellOfUnknown() {
 	}
 }
 
-// read reads the extension in a directory, and reports whether it can be used.
+// read reads the extension in a directory, and reports whether it is valid.
 func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool) {
 	e := Extension{Path: filepath.Clean(folder), Install: install}
 	if l.s.o.Dir != "" && filepath.Dir(e.Path) == filepath.Clean(l.s.o.Dir) {
@@ -303,7 +305,7 @@ func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) 
 	return e, true
 }
 
-// envFiles are the .env files of an extension, the one of its entry first.
+// envFiles are the .env files of an extension, that of its entry first.
 func (l *loading) envFiles(e Extension, c container) []string {
 	var all []string
 	if e.Install != nil && e.Install.Type == InstallLink && e.Folder != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// shelf is a person's extensions directory.
+// shelf is a user's extensions directory.
 type shelf struct {
 	t *testing.T
 	o extensions.Options
@@ -52,7 +52,7 @@ func (s *shelf) load() ([]extensions.Extension, []fault.Problem) {
 	return found, problems
 }
 
-// one loads the only extension that is there.
+// one loads the only extension.
 func (s *shelf) one() extensions.Extension {
 	s.t.Helper()
 	found, problems := s.load()
@@ -78,7 +78,7 @@ func activeNames(found []extensions.Extension) []string {
 	return names
 }
 
-// EX-02: what a loaded extension exposes.
+// EX-02: the fields of a loaded extension.
 func TestLoaded(t *testing.T) {
 	s := newShelf(t)
 	s.put("whole/gemini-extension.json", `{
@@ -117,7 +117,7 @@ func TestLoaded(t *testing.T) {
 	require.Equal(t, map[string]string{"extensionPath": dir, "workspacePath": s.o.Workspace, "/": "/", "pathSeparator": "/", "LEVEL": "high"}, e.Variables(s.o.Workspace))
 }
 
-// EX-01: a broken one disables only itself.
+// EX-01: an invalid extension affects no other.
 func TestBrokenAmongOthers(t *testing.T) {
 	s := newShelf(t)
 	s.put("good/fettle-extension.json", `{"name": "good", "version": "1"}`)
@@ -139,7 +139,7 @@ func TestBrokenAmongOthers(t *testing.T) {
 	require.Contains(t, told(problems), "The directory holds no manifest")
 }
 
-// What is not active is listed, with the reason.
+// An inactive extension is listed, with the reason.
 func TestActive(t *testing.T) {
 	tests := map[string]struct {
 		change func(o *extensions.Options)
@@ -194,7 +194,7 @@ func TestUnknownName(t *testing.T) {
 	require.Contains(t, problems[0].Message, `no extension "ghost"`)
 }
 
-// Neither of two with one name is used, and both are told of.
+// Of two with one name neither is used, and both are reported.
 func TestTwins(t *testing.T) {
 	s := newShelf(t)
 	a := s.put("a/fettle-extension.json", `{"name": "same", "version": "1"}`)
@@ -243,7 +243,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// Folders of the embedder's are not installed, so nobody forbids them.
+// The embedder's directories are not installed, so the restrictions on sources do not
+// apply.
 func TestFolders(t *testing.T) {
 	s := newShelf(t)
 	own := s.put("../elsewhere/gemini-extension.json", `{"name": "own", "version": "1"}`)
@@ -252,7 +253,7 @@ func TestFolders(t *testing.T) {
 	require.Equal(t, []any{"own", "", true}, []any{e.Name, e.Folder, e.Active})
 }
 
-// A linked one lies where its files are.
+// The Path of a linked extension is the target directory.
 func TestLinked(t *testing.T) {
 	s := newShelf(t)
 	files := t.TempDir()
@@ -271,7 +272,7 @@ func TestLinked(t *testing.T) {
 	require.Contains(t, told(problems), files)
 }
 
-// Nothing that an extension names leads out of it.
+// No path in an extension leads out of it.
 func TestEscapes(t *testing.T) {
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret.md")
@@ -280,7 +281,7 @@ func TestEscapes(t *testing.T) {
 	tests := map[string]struct {
 		make func(s *shelf)
 		lost bool
-		path string // that is named
+		path string // the named path
 	}{
 		"the manifest": {func(s *shelf) {
 			require.NoError(s.t, os.WriteFile(filepath.Join(outside, "m.json"), []byte(manifest), 0o644))
@@ -329,7 +330,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// A link that stays is followed.
+// A link within the extension is followed.
 func TestLinksInside(t *testing.T) {
 	s := newShelf(t)
 	s.put("x/fettle-extension.json", `{"name": "x", "version": "1", "contextFileName": "CONTEXT.md"}`)
@@ -371,7 +372,7 @@ func TestLoadIsCancelled(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
-// Without a home directory there is nothing, and nothing can be kept.
+// Without a home directory there are no extensions, and no values can be stored.
 func TestNoFolder(t *testing.T) {
 	store := extensions.Open(extensions.Options{})
 	found, problems, err := store.Load(t.Context())

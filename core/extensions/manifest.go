@@ -15,38 +15,38 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// ManifestNames are the names of a manifest; the first that is there counts.
+// ManifestNames are the names of a manifest; the first that exists is used.
 func ManifestNames() []string { return []string{"fettle-extension.json", "gemini-extension.json"} }
 
-// MaxManifest is how many bytes a manifest may have.
+// MaxManifest is the maximum size of a manifest, in bytes.
 const MaxManifest = 1 << 20
 
-// Manifest is what an extension says of itself (EX-01).
+// Manifest is the manifest of an extension.
 type Manifest struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
 	Description string `json:"description,omitempty"`
 	// MCPServers are as in [Extension.MCPServers].
 	MCPServers       map[string]json.RawMessage `json:"mcpServers,omitempty"`
-	ContextFileNames []string                   `json:"contextFileName,omitempty"` // below the extension; nil: not said
+	ContextFileNames []string                   `json:"contextFileName,omitempty"` // below the extension; nil: missing
 	ExcludeTools     []string                   `json:"excludeTools,omitempty"`
 	Settings         []Setting                  `json:"settings,omitempty"`
 	Themes           []json.RawMessage          `json:"themes,omitempty"`
-	PlanDirectory    string                     `json:"planDirectory,omitempty"` // as written; "": not said
+	PlanDirectory    string                     `json:"planDirectory,omitempty"` // as written; "": missing
 	MigratedTo       string                     `json:"migratedTo,omitempty"`
 
-	servers map[string]hujson.Value // nothing is filled in
+	servers map[string]hujson.Value // not expanded
 }
 
-// Setting is a value that an extension wants to be told.
+// Setting is a setting that an extension declares.
 type Setting struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	EnvVar      string `json:"envVar"` // variable that its programs find it in
+	EnvVar      string `json:"envVar"` // variable in the environment of its programs
 	Sensitive   bool   `json:"sensitive,omitempty"`
 }
 
-// maxName is how many bytes the name of an extension may have.
+// maxName is the maximum length of an extension's name, in bytes.
 const maxName = 64
 
 var (
@@ -54,7 +54,7 @@ var (
 	nameOfVariable  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
-// CheckName says what is wrong with the name of an extension; "" is nothing.
+// CheckName returns the problem of an invalid extension name; "" if it is valid.
 func CheckName(name string) string {
 	switch {
 	case name == "":
@@ -69,10 +69,10 @@ func CheckName(name string) string {
 	return ""
 }
 
-// ParseManifest reads a manifest, JSON with comments, of the extension in dir,
-// and fills in the variables: of sensitive settings none, and into its servers
-// those about paths alone. If one of the problems is Lost the extension cannot be
-// used, and the Manifest holds what could be read. Problems have no Path.
+// ParseManifest reads the manifest of the extension in dir, JSON with comments, and
+// expands the variables: no sensitive settings, and in servers only paths. If one of the
+// problems is Lost the extension is invalid, and the Manifest contains the readable
+// fields. Problems have no Path.
 func ParseManifest(data []byte, dir string, v Variables) (Manifest, []fault.Problem) {
 	r := readManifest(data)
 	if r.doc != nil {
@@ -81,7 +81,7 @@ func ParseManifest(data []byte, dir string, v Variables) (Manifest, []fault.Prob
 	return r.m, r.problems
 }
 
-// reading is one reading of a manifest.
+// reading is the state of ParseManifest.
 type reading struct {
 	doc      *document
 	fields   map[string]hujson.ObjectMember
@@ -89,8 +89,8 @@ type reading struct {
 	problems []fault.Problem
 }
 
-// readManifest reads what a manifest says without variables: name, version and
-// settings. doc is nil where it is no manifest at all.
+// readManifest reads the fields without variables: name, version and settings. doc is
+// nil after a syntax error.
 func readManifest(data []byte) *reading {
 	r := &reading{fields: map[string]hujson.ObjectMember{}}
 	if len(data) > MaxManifest {
@@ -124,17 +124,17 @@ func readManifest(data []byte) *reading {
 	return r
 }
 
-// manifestKeys are those that a manifest may have.
+// manifestKeys are the known keys.
 func manifestKeys() []string {
 	return []string{"$schema", "name", "version", "description", "mcpServers", "contextFileName", "excludeTools", "settings", "themes", "plan", "migratedTo"}
 }
 
-// reference is where a text refers to a variable.
+// reference matches a reference to a variable.
 var reference = regexp.MustCompile(`\$(\{|[A-Za-z_])`)
 
-// literalContextFiles refuses names of context files that refer to other variables
-// than where the extension lies: what these hold in a session may lead out of it,
-// for which the session would not use the extension at all.
+// literalContextFiles refuses names of context files with variables other than the
+// extension's path: their values in a session may lead out of the extension, which the
+// session would then refuse.
 func (r *reading) literalContextFiles() {
 	const key = "contextFileName"
 	member, ok := r.fields[key]
@@ -154,7 +154,7 @@ func (r *reading) literalContextFiles() {
 	}
 }
 
-// finish reads the rest, with variables.
+// finish reads the other fields, with variables.
 func (r *reading) finish(dir string, v Variables) {
 	x := expander{paths: v.Paths(), env: v.environment(r.m.Settings, false)}
 	for _, key := range []string{"description", "contextFileName", "excludeTools", "plan", "migratedTo"} {
@@ -176,7 +176,7 @@ func (r *reading) finish(dir string, v Variables) {
 	}
 }
 
-// line is that of a key; 0 where it is not there.
+// line returns the line of a key; 0 if it is missing.
 func (r *reading) line(key string) int {
 	if member, ok := r.fields[key]; ok {
 		return r.doc.Line(member.Name.StartOffset)
@@ -192,8 +192,7 @@ func (r *reading) warn(line int, message, remedy string) {
 	r.problems = append(r.problems, fault.Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Severity: fault.SeverityNotice})
 }
 
-// decode reads the value of a key, and reports whether there is one. null is
-// none.
+// decode decodes the value of a key, and reports whether there is one. null is none.
 func (r *reading) decode(key, kind string, to any) bool {
 	member, ok := r.fields[key]
 	if !ok || member.Value.Value.Kind() == 'n' {
@@ -206,7 +205,7 @@ func (r *reading) decode(key, kind string, to any) bool {
 	return true
 }
 
-// required reads a text that has to be there.
+// required reads a required string.
 func (r *reading) required(key string) string {
 	var text string
 	there := r.decode(key, "a text", &text)
@@ -216,7 +215,7 @@ func (r *reading) required(key string) string {
 	return text
 }
 
-// object returns the members of a value that has to be an object.
+// object returns the members of a required object.
 func (r *reading) object(key string) []hujson.ObjectMember {
 	member, ok := r.fields[key]
 	if !ok || member.Value.Value.Kind() == 'n' {
@@ -243,7 +242,8 @@ func (r *reading) plan() {
 	}
 }
 
-// servers takes the servers over. What it says of trust is for the person to say.
+// servers reads the servers. The key trust is removed, because only the user grants
+// trust.
 func (r *reading) servers(v Variables) {
 	for _, member := range r.object("mcpServers") {
 		server := nameOf(member)
@@ -275,7 +275,7 @@ func (r *reading) servers(v Variables) {
 	}
 }
 
-// contextFiles reads the names of context files, which must lie in the extension.
+// contextFiles reads the names of context files, which must be in the extension.
 func (r *reading) contextFiles(dir string, v Variables) {
 	const key = "contextFileName"
 	member, ok := r.fields[key]
@@ -286,7 +286,7 @@ func (r *reading) contextFiles(dir string, v Variables) {
 	if member.Value.Value.Kind() == '"' {
 		var one string
 		if r.decode(key, "a name", &one); one == "" {
-			return // as good as not said
+			return // the same as a missing key
 		}
 		names = []string{one}
 	} else if !r.decode(key, "a name or a list of names", &names) {
@@ -310,7 +310,7 @@ func (r *reading) contextFiles(dir string, v Variables) {
 	}
 }
 
-// settings reads the settings, of which each has a variable of its own.
+// settings reads the settings, each with a distinct variable.
 func (r *reading) settings() {
 	member, ok := r.fields["settings"]
 	if !ok || member.Value.Value.Kind() == 'n' {

@@ -18,7 +18,7 @@ func isLost(problems []fault.Problem) bool {
 	return slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.IsError() })
 }
 
-// EX-01: what no manifest may hold, with the line.
+// EX-01: invalid manifests, with the line.
 func TestManifestRefused(t *testing.T) {
 	const ok = `"name": "x", "version": "1"`
 	tests := map[string]struct{ text, want string }{
@@ -77,7 +77,7 @@ func TestManifestRefused(t *testing.T) {
 	require.Equal(t, 3, problems[0].Line)
 }
 
-// What is odd is told, and loses nothing else.
+// Unusual values are reported, and affect nothing else.
 func TestManifestOdd(t *testing.T) {
 	m, problems := extensions.ParseManifest([]byte("\xef\xbb\xbf"+`{
 		"name": "x", "version": "1", "$schema": "s", "__proto__": {"name": "evil"}, "contextFileName": "", "unknown": 1, "mcpServers": {
@@ -113,7 +113,7 @@ func TestManifestNames(t *testing.T) {
 	}
 }
 
-// What stands for what in the texts of a manifest.
+// The variables in the texts of a manifest.
 func TestVariables(t *testing.T) {
 	v := extensions.Variables{
 		ExtensionPath: "/e/$HOME", WorkspacePath: "/w", Settings: map[string]string{"SET": "s", "EMPTY": "", "UNDECLARED": "u", "SECRET": "x"},
@@ -148,7 +148,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// FuzzManifest: no text makes it panic, and what it takes is an extension by name.
+// FuzzManifest: no text makes it panic, and an accepted manifest has a valid name.
 func FuzzManifest(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{

@@ -16,19 +16,19 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// InstallType says where an extension was installed from.
+// InstallType is the type of an installation's source.
 type InstallType string
 
 // The types.
 const (
 	InstallGit     InstallType = "git"
 	InstallLocal   InstallType = "local"
-	InstallLink    InstallType = "link" // its files stay where they are
+	InstallLink    InstallType = "link" // its files stay in place
 	InstallRelease InstallType = "github-release"
 )
 
-// InstallMetadata says how an extension was installed (§3.4 of the format that
-// existing extensions have).
+// InstallMetadata is the record of an installation, in the format of existing
+// extensions.
 type InstallMetadata struct {
 	Source          string      `json:"source"` // address or absolute path
 	Type            InstallType `json:"type"`
@@ -38,14 +38,14 @@ type InstallMetadata struct {
 	AllowPreRelease bool        `json:"allowPreRelease,omitempty"`
 }
 
-// InstallFiles are the names of the file that holds the metadata, in the
-// extension's entry of the extensions directory. The first is the one that is written.
+// InstallFiles are the names of the metadata file in the extension's entry of the
+// extensions directory. The first one is written.
 func InstallFiles() []string {
 	return []string{".fettle-extension-install.json", ".gemini-extension-install.json"}
 }
 
-// ReadInstall returns the metadata in a directory, nil where there is none. The
-// error is of code invalid_config.
+// ReadInstall returns the metadata in a directory, nil if there is none. The error is of
+// code invalid_config.
 func ReadInstall(folder string) (*InstallMetadata, error) {
 	for _, name := range InstallFiles() {
 		path := filepath.Join(folder, name)
@@ -69,7 +69,7 @@ func ReadInstall(folder string) (*InstallMetadata, error) {
 	return nil, nil
 }
 
-// WriteInstall puts the metadata into a directory. The error is of code
+// WriteInstall writes the metadata to a directory. The error is of code
 // file_write_failure.
 func WriteInstall(folder string, m InstallMetadata) error {
 	data, err := json.MarshalIndent(m, "", "  ")
@@ -83,9 +83,8 @@ func WriteInstall(folder string, m InstallMetadata) error {
 	return nil
 }
 
-// IDOf returns what identifies an extension: the SHA-256, in hexadecimal, of the
-// canonical address of its repository at GitHub, else of its source, else of its
-// name. m may be nil.
+// IDOf returns the id of an extension: the SHA-256, in hexadecimal, of the canonical
+// address of its GitHub repository, else of its source, else of its name. m may be nil.
 func IDOf(name string, m *InstallMetadata) string {
 	of := name
 	if m != nil && m.Source != "" {
@@ -100,8 +99,8 @@ func IDOf(name string, m *InstallMetadata) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// canonicalGitHub returns https://github.com/OWNER/REPOSITORY for the address of
-// a repository there, however it is written.
+// canonicalGitHub returns https://github.com/OWNER/REPOSITORY for any form of the
+// address of a GitHub repository.
 func canonicalGitHub(source string) (string, bool) {
 	rest, ok := strings.CutPrefix(source, "git@github.com:")
 	if !ok {

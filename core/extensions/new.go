@@ -18,32 +18,31 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// plainTemplate is what an extension begins as for which no template is named.
+// plainTemplate is the template without a name.
 const plainTemplate = "plain"
 
-// What stands in templates for what is only known when one is used.
+// Placeholders in templates.
 const (
 	nameMark    = "EXTENSION-NAME"
 	contextMark = "CONTEXT-FILE"
 )
 
-// Templates are the names of what a new extension can begin as.
+// Templates returns the names of the templates for new extensions.
 func Templates() []string {
 	return []string{"custom-commands", "exclude-tools", "hooks", "mcp-server", "policies", "skills"}
 }
 
-// Skeleton says what a new extension is made of.
+// Skeleton describes a new extension.
 type Skeleton struct {
-	Dir         string // of the extension, whose last part is its name; need not exist
+	Dir         string // of the extension, whose last element is its name; need not exist
 	Template    string // one of [Templates]; "": a manifest and a context file
 	Manifest    string // name of its manifest, one of [ManifestNames]; "": the first
 	ContextFile string // name of its context file; "": FETTLE.md
 }
 
-// New writes a new extension and returns the paths of its files. No file that is
-// there is touched: if there is one of that name nothing is written. The error is
-// of code invalid_tool_params, attempt_to_create_existing_file or
-// file_write_failure.
+// New creates a new extension and returns the paths of its files. If one of the files
+// exists, nothing is written. The error is of code invalid_tool_params,
+// attempt_to_create_existing_file or file_write_failure.
 func New(k Skeleton) (written []string, err error) {
 	dir, err := filepath.Abs(k.Dir)
 	if err != nil || k.Dir == "" {
@@ -74,7 +73,7 @@ func badNew(message, remedy string) error {
 	return fault.New(fault.InvalidToolParams, "extensions.new", message, remedy)
 }
 
-// newFile is a file that is to be written.
+// newFile is a file to be written.
 type newFile struct {
 	name string // below the directory, with slashes
 	text string
@@ -100,13 +99,12 @@ func (k Skeleton) files(template, name string) ([]newFile, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("template %s: %w", template, err) // it is part of the program
+		return nil, fmt.Errorf("template %s: %w", template, err) // executable
 	}
 	return all, nil
 }
 
-// writeNew writes files that are not there yet. What it has made goes again if
-// one of them fails.
+// writeNew creates files. After an error it removes them again.
 func writeNew(dir string, files []newFile) (written []string, err error) {
 	for _, f := range files {
 		at := filepath.Join(dir, filepath.FromSlash(f.name))
@@ -117,7 +115,7 @@ func writeNew(dir string, files []newFile) (written []string, err error) {
 	defer func() {
 		if err != nil {
 			for _, at := range written {
-				_ = os.Remove(at) // the first error is the one to tell
+				_ = os.Remove(at) // the first error is returned
 			}
 			written = nil
 		}

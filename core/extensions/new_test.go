@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// EX-03: every template is an extension that can be installed, with nothing wrong.
+// EX-03: every template can be installed without problems.
 func TestNew(t *testing.T) {
 	for _, template := range append(extensions.Templates(), "") {
 		t.Run("template "+template, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestNewRefuses(t *testing.T) {
 	require.Equal(t, "mine", string(text))
 }
 
-// A directory that is a file where one is needed leaves nothing behind.
+// A file in the place of a directory fails, and leaves nothing.
 func TestNewTakesBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	require.NoError(t, os.Mkdir(dir, 0o755))

@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
-// What is put into a .env file is what it gives, nothing else in it changes, and
-// taking it out leaves the rest.
+// A written value reads back, other lines are unchanged, and removing it restores the
+// rest.
 func FuzzEnv(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range [][2]string{

@@ -17,15 +17,14 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// Limits of what is looked at to say what an extension brings. A directory with more
-// than maxEntries is brought by none.
+// Bounds of the search for parts. A directory with more than maxEntries is refused.
 const (
 	maxParts    = maxEntries + 1
 	maxPartFile = 1 << 20
 )
 
-// Parts are what an extension brings, named as people know them. Paths are below
-// the extension, with slashes.
+// Parts are the parts of an extension by name. Paths are relative to the extension, with
+// slashes.
 type Parts struct {
 	MCPServers    []ServerPart  `json:"mcpServers,omitempty"`
 	Hooks         []HookPart    `json:"hooks,omitempty"`
@@ -37,35 +36,36 @@ type Parts struct {
 	ExcludedTools []string      `json:"excludedTools,omitempty"`
 	Settings      []Setting     `json:"settings,omitempty"`
 	Themes        int           `json:"themes,omitempty"`
-	PlanDirectory string        `json:"planDirectory,omitempty"` // as the manifest says
+	PlanDirectory string        `json:"planDirectory,omitempty"` // from the manifest
 
-	environment map[string]bool // variables that may come from the process's
+	environment map[string]bool // variables that may come from the process environment
 }
 
-// ServerPart is an MCP server. Nothing of settings or environment is filled in. It
-// has a command or an address, the one that sessions use; several where what one
-// holds decides which.
+// ServerPart is an MCP server, without settings and environment expanded. It has a
+// command or an address, the one that sessions use; alternatives if that depends on a
+// variable.
 type ServerPart struct {
 	Name    string   `json:"name"`
 	Command string   `json:"command,omitempty"` // with its arguments
 	URL     string   `json:"url,omitempty"`
-	Else    []string `json:"else,omitempty"`    // what is used if what is before it turns out to be empty
-	Folder  string   `json:"folder,omitempty"`  // where the command runs; "": in the one that is worked in
-	Env     []string `json:"env,omitempty"`     // names of variables that it is given
-	Headers []string `json:"headers,omitempty"` // names of headers that it is sent
-	SignIn  []string `json:"signIn,omitempty"`  // addresses at which a person signs in to it, by key
-	OAuth   bool     `json:"oauth,omitempty"`   // a person may be asked to sign in to it
+	Else    []string `json:"else,omitempty"`    // used if the previous ones turn out to be empty
+	Folder  string   `json:"folder,omitempty"`  // working directory of the command; "": the session's
+	Env     []string `json:"env,omitempty"`     // names of its environment variables
+	Headers []string `json:"headers,omitempty"` // names of its request headers
+	SignIn  []string `json:"signIn,omitempty"`  // sign-in addresses, by key
+	OAuth   bool     `json:"oauth,omitempty"`   // the user may be asked to sign in
 
-	whole string // all that decides what runs and what goes where; may hold secrets
+	whole string // all fields that select what is run or contacted; may contain secrets
 }
 
 // HookPart is a command that runs at an event.
 type HookPart struct {
 	Event   string   `json:"event"`
-	Matcher string   `json:"matcher,omitempty"` // "": whatever happens
+	Matcher string   `json:"matcher,omitempty"` // "": every subject
 	Command string   `json:"command"`
-	Env     []string `json:"env,omitempty"` // names of variables that it is given, sorted
-	// Given are the variables as NAME=VALUE, sorted: what is compared and never shown.
+	Env     []string `json:"env,omitempty"` // names of its environment variables, sorted
+	// Given are the variables as NAME=VALUE, sorted, for comparison only; they are never
+	// shown.
 	Given []string `json:"-"`
 }
 
@@ -73,12 +73,12 @@ type HookPart struct {
 type CommandPart struct {
 	Name string `json:"name"` // as "/a:b"
 	Path string `json:"path"`
-	// Runs says that it has shell commands run as it is called.
+	// Runs: its prompt runs shell commands.
 	Runs bool `json:"runs,omitempty"`
 }
 
-// PartsOf says what an extension brings, by looking at its files. What cannot be
-// read is left out; [Store.Validate] tells of it. The error is of code cancelled.
+// PartsOf finds the parts of an extension in its files. Unreadable files are skipped;
+// [Store.Validate] reports them. The error is of code cancelled.
 func (s *Store) PartsOf(ctx context.Context, e Extension) (Parts, error) {
 	p := Parts{Themes: len(e.Themes), Settings: e.Settings, ExcludedTools: e.ExcludedTools, MCPServers: serverParts(e), PlanDirectory: e.PlanDir}
 	p.environment = map[string]bool{}
@@ -98,7 +98,7 @@ func (s *Store) PartsOf(ctx context.Context, e Extension) (Parts, error) {
 	}
 	if e.SkillsDir != "" {
 		for _, pattern := range []string{"SKILL.md", "*/SKILL.md"} {
-			found, _ := fs.Glob(os.DirFS(e.SkillsDir), pattern) // the patterns are good
+			found, _ := fs.Glob(os.DirFS(e.SkillsDir), pattern) // the patterns are valid
 			for _, file := range found {
 				name := path.Base(path.Dir(file))
 				if name == "." {
@@ -126,7 +126,7 @@ func (s *Store) PartsOf(ctx context.Context, e Extension) (Parts, error) {
 	return p, nil
 }
 
-// below returns a path as seen from the extension.
+// below returns a path relative to the extension.
 func (e Extension) below(file string) string {
 	if rel, err := filepath.Rel(e.Path, file); err == nil {
 		return filepath.ToSlash(rel)
@@ -134,17 +134,17 @@ func (e Extension) below(file string) string {
 	return file
 }
 
-// unfilled puts ${extensionPath} back in the place of the directory.
+// unfilled replaces the directory by ${extensionPath}.
 func (e Extension) unfilled(s string) string {
 	if e.Path == "" {
 		return s
 	}
-	quoted, _ := json.Marshal(e.Path) // as it stands in JSON, which is a text of the same, or longer
+	quoted, _ := json.Marshal(e.Path) // as in JSON, where it may be longer
 	return strings.NewReplacer(e.Path, "${extensionPath}", string(quoted[1:len(quoted)-1]), "${extensionPath}").Replace(s)
 }
 
-// serverParts reads the servers as the settings of a server are read, and looks for
-// how one is reached in the same order: httpUrl, url, command, tcp.
+// serverParts reads the servers as settings do, and selects the transport in the same
+// order: httpUrl, url, command, tcp.
 func serverParts(e Extension) []ServerPart {
 	var all []ServerPart
 	for _, name := range slices.Sorted(maps.Keys(e.MCPServers)) {
@@ -160,8 +160,8 @@ func serverParts(e Extension) []ServerPart {
 			Headers map[string]json.RawMessage `json:"headers"`
 			OAuth   map[string]json.RawMessage `json:"oauth"`
 		}
-		_ = json.Unmarshal(e.MCPServers[name], &spec) // what does not fit stays empty
-		whole, _ := json.Marshal(spec)                // it was JSON before
+		_ = json.Unmarshal(e.MCPServers[name], &spec) // invalid fields stay empty
+		whole, _ := json.Marshal(spec)                // it was decoded from JSON
 		part := ServerPart{
 			Name: name, Folder: e.unfilled(spec.Cwd), Env: slices.Sorted(maps.Keys(spec.Env)), Headers: slices.Sorted(maps.Keys(spec.Headers)),
 			OAuth: spec.OAuth != nil, whole: e.unfilled(string(whole)),
@@ -178,8 +178,8 @@ func serverParts(e Extension) []ServerPart {
 	return all
 }
 
-// reach takes the first that is given of httpUrl, url, command and tcp; and where
-// that holds a variable, which may be empty, also the next.
+// reach takes the first non-empty of httpUrl, url, command and tcp; and if that contains
+// a variable, which may be empty, also the next.
 func (p *ServerPart) reach(ways []string) {
 	const command = 2
 	found, open := false, true
@@ -198,7 +198,7 @@ func (p *ServerPart) reach(ways []string) {
 	}
 }
 
-// commandLine is a command with its arguments, told apart.
+// commandLine returns a command with its arguments, quoted where needed.
 func commandLine(e Extension, command string, args []string) string {
 	if command == "" {
 		return ""
@@ -213,18 +213,18 @@ func commandLine(e Extension, command string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// commandPart names a command by its file.
+// commandPart derives the name of a command from its file.
 func commandPart(e Extension, file string) CommandPart {
 	name := strings.ReplaceAll(strings.TrimSuffix(file, ".toml"), "/", ":")
 	return CommandPart{Name: "/" + name, Path: CommandsFolder + "/" + file, Runs: runs(e, filepath.Join(e.CommandsDir, filepath.FromSlash(file)))}
 }
 
-// mayRun is where a prompt has a shell command run, or may have one once its
-// variables are filled in.
+// mayRun matches a shell command in a prompt, also one that an expanded variable may
+// complete.
 var mayRun = regexp.MustCompile(`!\{|!\$\{|\}\{`)
 
-// runs reports whether the prompt of a command's file has shell commands run; of
-// what cannot be read nobody knows, so it may.
+// runs reports whether the prompt in a command's file runs shell commands. An unreadable
+// file may.
 func runs(e Extension, file string) bool {
 	data, err := lockedfile.Read(file, maxPartFile)
 	if err != nil {
@@ -251,12 +251,12 @@ func runs(e Extension, file string) bool {
 	return mayRun.MatchString(prompt) || strings.Contains(filled, "!{")
 }
 
-// filesBelow lists the files of a directory, below it too if so wanted, whose name
-// ends so; with slashes, sorted.
+// filesBelow lists the files of a directory with a suffix, and with deep also those of
+// subdirectories; with slashes, sorted.
 func filesBelow(ctx context.Context, dir, ending string, deep bool) []string {
 	var all []string
 	seen := 0
-	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error { // what cannot be read is left out
+	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error { // unreadable entries are skipped
 		seen++
 		switch {
 		case ctx.Err() != nil || seen > maxParts:

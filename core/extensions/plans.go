@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// PlanDirectoryWrong says, as a clause for people, why plans cannot go to a directory
-// that an extension names, by its path below the one that is worked in; "": they
-// can. Files there are written without asking, so that no directory will do which
-// something else reads: none whose name or that of a directory around it begins with a
-// dot, as settings and version control have it, but for those of plans and what is
-// below. plans are the latter, below the one that is worked in, with slashes.
+// PlanDirectoryWrong returns the reason, as a clause, why plans cannot be stored in a
+// directory that an extension names, by its path below the working directory; "" if they
+// can. Files there are written without approval, so a directory that other programs read
+// is refused: one whose name, or that of a parent, begins with a dot, as settings and
+// version control have it. Directories in plans, with slashes relative to the working
+// directory, and their subdirectories are accepted.
 func PlanDirectoryWrong(dir string, plans []string) string {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) || filepath.Clean(local) == "." {

@@ -4,5 +4,5 @@ package extensions
 
 import "os/exec"
 
-// endWithChildren leaves the children to the system.
+// endWithChildren does nothing: the system ends the children.
 func endWithChildren(*exec.Cmd) {}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// endWithChildren has the end of the command's context end its children too.
+// endWithChildren ends the children of a command with its context.
 func endWithChildren(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -16,22 +16,21 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Scope says for whom something of an extension holds.
+// Scope is the scope of an extension's setting or enablement.
 type Scope string
 
 // The scopes.
 const (
 	ScopeUser      Scope = "user"
 	ScopeWorkspace Scope = "workspace"
-	// ScopeEnvironment is that of a value of the process's environment. Nothing can
-	// be kept there.
+	// ScopeEnvironment is the scope of a value from the process environment. Nothing can
+	// be stored there.
 	ScopeEnvironment Scope = "environment"
 )
 
-// Value is the value of a setting. A sensitive one shows as ***, however it is
-// printed or encoded.
+// Value is the value of a setting. A sensitive one is printed and encoded as ***.
 type Value struct {
-	reveal    func() string // nil: ""; a func, as printing does not reach into it
+	reveal    func() string // nil: ""; a function, which printing does not evaluate
 	sensitive bool
 }
 
@@ -39,7 +38,7 @@ func valueOf(text string, sensitive bool) Value {
 	return Value{func() string { return text }, sensitive}
 }
 
-// Reveal returns the value itself, which is not for printing.
+// Reveal returns the value itself, which must not be printed.
 func (v Value) Reveal() string {
 	if v.reveal == nil {
 		return ""
@@ -70,13 +69,14 @@ func (v Value) LogValue() slog.Value { return slog.StringValue(v.String()) }
 type ResolvedSetting struct {
 	Setting
 	Value Value `json:"value"`
-	Scope Scope `json:"scope"` // where the value was found
+	Scope Scope `json:"scope"` // scope of the value
 }
 
-// secretsFile holds the sensitive values of settings, beside the extensions directory.
+// secretsFile contains the sensitive values of settings. It is in the parent of the
+// extensions directory.
 const secretsFile = "extension-secrets.json"
 
-// secrets are sensitive values by extension's id.
+// secrets are sensitive values by extension id.
 type secrets map[string]secretsOf
 
 type secretsOf struct {
@@ -86,8 +86,8 @@ type secretsOf struct {
 
 func (s *Store) secretsPath() string { return filepath.Join(filepath.Dir(s.o.Dir), secretsFile) }
 
-// readSecrets reads the file of sensitive values. The error is of code
-// invalid_config and holds none of them.
+// readSecrets reads the file of sensitive values. The error is of code invalid_config
+// and contains none of them.
 func (s *Store) readSecrets() (secrets, error) {
 	all := secrets{}
 	path := s.secretsPath()
@@ -96,7 +96,7 @@ func (s *Store) readSecrets() (secrets, error) {
 		return all, nil
 	}
 	if err == nil && json.Unmarshal(data, &all) != nil {
-		err = errors.New("it holds something else than fettle writes") // what exactly might be a value
+		err = errors.New("it holds something else than fettle writes") // the details could contain a value
 	}
 	if err != nil {
 		return nil, fault.Wrap(fault.InvalidConfig, "extensions.settings", "The file "+path+" cannot be used: "+cause(err)+".",
@@ -113,7 +113,7 @@ func (s *Store) looksSecret(name, value string) bool {
 	return s.o.LooksSecret != nil && s.o.LooksSecret(name, value)
 }
 
-// getenv looks up what extensions may have of the process's environment: no secret.
+// getenv looks up a process variable for extensions; it returns no secrets.
 func (s *Store) getenv(name string) (string, bool) {
 	if s.o.Getenv == nil {
 		return "", false
@@ -125,15 +125,14 @@ func (s *Store) getenv(name string) (string, bool) {
 	return value, true
 }
 
-// resolve returns the settings of an extension that have a value: of the
-// workspace where it is trusted, else of the user, else of the environment. Of the
-// workspace's .env file and of the environment, which hold more than what is meant
-// for this extension, no secret is taken.
+// resolve returns the settings of an extension with values: from the workspace if it is
+// trusted, else from the user, else from the environment. Secrets are not read from the
+// workspace's .env file and the environment, which are not specific to the extension.
 func (s *Store) resolve(declared []Setting, id string, envFiles []string, kept secrets) []ResolvedSetting {
 	type layer struct {
 		scope  Scope
 		values map[string]string
-		shared bool // it is not this extension's alone
+		shared bool // the file is not specific to this extension
 	}
 	var layers []layer
 	if s.o.Trusted && s.o.Workspace != "" {
@@ -167,7 +166,7 @@ func (s *Store) resolve(declared []Setting, id string, envFiles []string, kept s
 	return all
 }
 
-// envOf returns what a .env file assigns, nothing where it cannot be read.
+// envOf returns the assignments of a .env file, none if it is unreadable.
 func envOf(path string) map[string]string {
 	data, err := lockedfile.Read(path, maxState)
 	if err != nil {
@@ -176,10 +175,10 @@ func envOf(path string) map[string]string {
 	return readEnv(string(data))
 }
 
-// SetSetting keeps the value of a setting of e: a sensitive one, and one that looks
-// secret, in a file of the user's, mode 0600, any other in the .env file of the
-// extension, or of the workspace. The error is of code invalid_config where e has no such setting or
-// the value cannot be one, file_write_failure or cancelled; none holds the value.
+// SetSetting stores the value of a setting of e: a sensitive one, or one that looks
+// secret, in a file of the user, mode 0600, any other in the .env file of the extension
+// or the workspace. The error is of code invalid_config for an unknown setting or an
+// invalid value, file_write_failure or cancelled; it never contains the value.
 func (s *Store) SetSetting(ctx context.Context, e Extension, variable, value string, scope Scope) error {
 	i := slices.IndexFunc(e.Settings, func(setting Setting) bool { return setting.EnvVar == variable })
 	if i < 0 {
@@ -194,9 +193,9 @@ func (s *Store) SetSetting(ctx context.Context, e Extension, variable, value str
 	return s.putSetting(ctx, e, variable, nil, &value, scope)
 }
 
-// putSetting puts the value of a setting into the file of secrets, and into the
-// .env file; nil: it is not to be there. What looks secret in the .env file of the
-// workspace, which is not this extension's alone, stays.
+// putSetting stores the value of a setting in the file of secrets, and in the .env file;
+// nil removes it. A value that looks secret in the workspace's .env file, which is not
+// specific to the extension, is preserved.
 func (s *Store) putSetting(ctx context.Context, e Extension, variable string, secret, plain *string, scope Scope) error {
 	err := s.changeSecrets(ctx, func(all secrets) error { return s.keep(all, e.ID, variable, secret, scope) })
 	if err != nil {
@@ -210,14 +209,14 @@ func (s *Store) putSetting(ctx context.Context, e Extension, variable string, se
 	return s.changeEnv(ctx, e, variable, plain, scope)
 }
 
-// UnsetSetting forgets the value of a setting, also of one that the extension no
-// longer has. The error is as that of SetSetting.
+// UnsetSetting removes the value of a setting, also of one that the extension no longer
+// has. The error is as that of SetSetting.
 func (s *Store) UnsetSetting(ctx context.Context, e Extension, variable string, scope Scope) error {
 	return s.putSetting(ctx, e, variable, nil, nil, scope)
 }
 
-// ForgetSettings forgets all sensitive values of an extension. The error is of
-// code invalid_config, file_write_failure or cancelled.
+// ForgetSettings removes all sensitive values of an extension. The error is of code
+// invalid_config, file_write_failure or cancelled.
 func (s *Store) ForgetSettings(ctx context.Context, id string) error {
 	return s.changeSecrets(ctx, func(all secrets) error {
 		delete(all, id)
@@ -225,7 +224,7 @@ func (s *Store) ForgetSettings(ctx context.Context, id string) error {
 	})
 }
 
-// keep puts a value, or none, among the sensitive ones.
+// keep sets or removes a sensitive value.
 func (s *Store) keep(all secrets, id, variable string, value *string, scope Scope) error {
 	folder, err := s.folderOf(scope)
 	if err != nil {
@@ -257,8 +256,7 @@ func (s *Store) keep(all secrets, id, variable string, value *string, scope Scop
 	return nil
 }
 
-// changeSecrets changes the file of sensitive values; nothing is written that is
-// there already.
+// changeSecrets changes the file of sensitive values; an unchanged file is not written.
 func (s *Store) changeSecrets(ctx context.Context, change func(secrets) error) error {
 	if s.o.Dir == "" {
 		return noFolder()
@@ -293,8 +291,8 @@ func (s *Store) changeSecrets(ctx context.Context, change func(secrets) error) e
 	return nil
 }
 
-// changeEnv changes the .env file of an extension's entry, or of the workspace. The
-// mode of a file that is there stays.
+// changeEnv changes the .env file of an extension's entry, or of the workspace. The mode
+// of an existing file is preserved.
 func (s *Store) changeEnv(ctx context.Context, e Extension, variable string, value *string, scope Scope) error {
 	folder, err := s.folderOf(scope)
 	if err != nil {

@@ -21,7 +21,7 @@ const withSettings = `{"name": "x", "version": "1", "description": "$TOKEN $LEVE
 
 const secret = "s3cr3t-value"
 
-// Sensitive values are kept apart, mode 0600, and shown nowhere.
+// Sensitive values are stored separately, mode 0600, and never shown.
 func TestSettings(t *testing.T) {
 	s := newShelf(t)
 	s.put("x/fettle-extension.json", withSettings)
@@ -61,7 +61,7 @@ func TestSettings(t *testing.T) {
 	require.Empty(t, s.one().ResolvedSettings)
 }
 
-// What a workspace says goes before what the user says, where it is trusted.
+// A trusted workspace takes precedence over the user.
 func TestSettingsOfWorkspace(t *testing.T) {
 	s := newShelf(t)
 	s.put("x/fettle-extension.json", withSettings)
@@ -111,7 +111,7 @@ func TestSettingRefused(t *testing.T) {
 	require.NotContains(t, told(problems), secret)
 }
 
-// Other lines of a .env file stay as they are.
+// Other lines of a .env file are preserved.
 func TestEnvFile(t *testing.T) {
 	s := newShelf(t)
 	s.put("x/fettle-extension.json", withSettings)
@@ -132,9 +132,9 @@ func TestEnvFile(t *testing.T) {
 	}
 }
 
-// A key of the person's is not an extension's for naming it: neither that of the
-// environment nor that of a project's .env file. What is given for the extension
-// is, and is sensitive whatever the manifest says.
+// An extension does not receive a key of the user by naming it, neither from the
+// environment nor from a project's .env file. A value given for the extension is used,
+// and is sensitive in spite of the manifest.
 func TestSecretsOfThePerson(t *testing.T) {
 	s := newShelf(t)
 	s.put("x/fettle-extension.json", `{"name": "x", "version": "1", "description": "$MODEL_KEY $ADDRESS $LEVEL",

@@ -10,24 +10,24 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// source is where an extension comes from.
+// source is the source of an extension.
 type source struct {
 	kind     InstallType // InstallGit or InstallLocal
-	location string      // as it is kept: the address as it was given, or the absolute path
-	url      string      // what git is asked for; "" for a directory
-	local    bool        // the repository lies on this machine
+	location string      // as stored: the address as given, or the absolute path
+	url      string      // address for git; "" for a directory
+	local    bool        // the repository is on this machine
 }
 
-// The hosts whose repositories have a short form.
+// The hosts with a short form.
 var shortForms = map[string]string{"github:": "https://github.com/", "gitlab:": "https://gitlab.com/"}
 
 var (
 	scpLike    = regexp.MustCompile(`^git@[A-Za-z0-9.-]+:[^:]`)
 	ownerRepo  = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
-	otherFetch = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(:|//)`) // what git hands to a helper, and other addresses
+	otherFetch = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(:|//)`) // git helpers, and unsupported addresses
 )
 
-// parseSource tells addresses of repositories from directories.
+// parseSource distinguishes addresses of repositories from directories.
 func parseSource(text string) (source, error) {
 	for short, host := range shortForms {
 		if rest, ok := strings.CutPrefix(text, short); ok {
@@ -39,7 +39,7 @@ func parseSource(text string) (source, error) {
 	}
 	scheme, behind, isURL := strings.Cut(text, "://")
 	if scheme = strings.ToLower(scheme); isURL && schemes[scheme] {
-		text = scheme + "://" + behind // git knows schemes in small letters alone
+		text = scheme + "://" + behind // git accepts schemes in lower case only
 	}
 	switch {
 	case text == "":
@@ -63,14 +63,14 @@ func parseSource(text string) (source, error) {
 	return source{kind: InstallLocal, location: path}, nil
 }
 
-// schemes are those of addresses that extensions are fetched from.
+// schemes are the supported schemes of addresses.
 var schemes = map[string]bool{"http": true, "https": true, "ssh": true, "sso": true, "file": true}
 
-// login matches a name and a password before the host of an address without a scheme.
+// login matches user name and password before the host of an address without a scheme.
 var login = regexp.MustCompile(`^[^/\\@\s]+:[^/\\@\s]+@[^/\\\s]+`)
 
-// plainAddress is an address to show, without what may be a secret in it: what stands
-// before its host, its parameters and its fragment.
+// plainAddress returns an address for display, without parts that may be secret: user
+// information, query and fragment.
 func plainAddress(text string) string {
 	text, _, _ = strings.Cut(text, "?")
 	text, _, _ = strings.Cut(text, "#")
@@ -93,7 +93,7 @@ func plainAddress(text string) string {
 	return host
 }
 
-// parseAddress takes an address whose scheme is one of those that are allowed.
+// parseAddress parses an address with a supported scheme.
 func parseAddress(text string) (source, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -118,10 +118,10 @@ func parseAddress(text string) (source, error) {
 	return s, nil
 }
 
-// goodRef leaves out the characters that git gives a meaning in what is fetched.
+// goodRef excludes characters with a special meaning in git refspecs.
 var goodRef = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./@-]*$`)
 
-// checkRef refuses what is no plain name of a branch or tag, or a commit.
+// checkRef refuses a ref that is not a plain name of a branch or tag, or a commit.
 func checkRef(ref string) error {
 	if ref == "" || goodRef.MatchString(ref) && !strings.Contains(ref, "..") && !strings.Contains(ref, "@{") && len(ref) <= 255 {
 		return nil
@@ -133,8 +133,8 @@ func badSource(message, remedy string) error {
 	return fault.New(fault.InvalidToolParams, "extensions.source", message, remedy)
 }
 
-// admit refuses a source that the settings do not let extensions come from. A
-// list of those that are allowed outweighs that repositories are refused.
+// admit refuses a source that the settings do not allow. A list of allowed sources takes
+// precedence over the refusal of repositories.
 func (s *Store) admit(from source) error {
 	if len(s.o.Allowed) == 0 {
 		if !s.o.BlockGit || from.kind != InstallGit {

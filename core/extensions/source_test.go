@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// No refusal of an address repeats a password in it, however it is written.
+// The error for an address never contains its password, in any form of address.
 func TestAddressesWithPasswords(t *testing.T) {
 	store := extensions.Open(newShelf(t).o)
 	for _, source := range []string{
@@ -23,7 +23,7 @@ func TestAddressesWithPasswords(t *testing.T) {
 	}
 }
 
-// An extension in a directory of another name leaves nothing under either.
+// An extension in a directory of another name leaves no records under either name.
 func TestUninstallOfOtherFolder(t *testing.T) {
 	s := newShelf(t)
 	s.put("folder/fettle-extension.json", `{"name": "called", "version": "1"}`)

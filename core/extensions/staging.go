@@ -12,22 +12,22 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// stagingFolder holds, in the extensions directory, what is not installed yet, a
-// directory for each installation that is under way. Its name is that of no extension.
+// stagingFolder is the directory in the extensions directory with one subdirectory for
+// each installation in progress. No extension can have its name.
 const stagingFolder = ".staging"
 
-// Names in the directory of an installation.
+// Names in a staging directory.
 const (
-	stagedLock   = "lock"   // held as long as the installation is under way
-	stagedSource = "source" // what was fetched
-	stagedNew    = "new"    // what becomes the extension
-	stagedOld    = "old"    // what it takes the place of
-	stagedName   = "name"   // file: the extension's name, once anything is said of it elsewhere
-	stagedID     = "id"     // file: the extension's id, once secrets may have been kept
+	stagedLock   = "lock"   // locked during the installation
+	stagedSource = "source" // the fetched files
+	stagedNew    = "new"    // the new extension
+	stagedOld    = "old"    // the version that it replaces
+	stagedName   = "name"   // file: the extension's name, before records exist elsewhere
+	stagedID     = "id"     // file: the extension's id, before secrets may be stored
 )
 
-// sweepWait is how long the lock of another installation is tried to be had: one
-// that is free is had at once.
+// sweepWait is the timeout for the lock of another installation: a free one is locked at
+// once.
 const sweepWait = 20 * time.Millisecond
 
 // staging is the directory of one installation.
@@ -38,7 +38,7 @@ type staging struct {
 
 func (g *staging) path(name string) string { return filepath.Join(g.dir, name) }
 
-// note writes a small file into the directory.
+// note writes a small file to the directory.
 func (g *staging) note(name, text string) error {
 	if err := os.WriteFile(g.path(name), []byte(text), 0o600); err != nil {
 		return unwritable(g.path(name), err)
@@ -46,15 +46,14 @@ func (g *staging) note(name, text string) error {
 	return nil
 }
 
-// end removes the directory with all that is in it. What cannot be removed is left
-// to the next installation.
+// end removes the directory and its content. The next installation removes the rest.
 func (g *staging) end() {
 	g.release()
 	_ = removeAll(g.dir)
 }
 
-// stage begins an installation: it makes a directory for it, and removes those of
-// installations that were killed.
+// stage starts an installation: it creates its directory, and removes those of killed
+// installations.
 func (s *Store) stage(ctx context.Context) (*staging, error) {
 	if s.o.Dir == "" {
 		return nil, fault.New(fault.InvalidConfig, "extensions.install", "There is no directory for extensions, as the home directory is not known.", "Set HOME.")
@@ -81,8 +80,8 @@ func (s *Store) stage(ctx context.Context) (*staging, error) {
 	return &staging{dir, release}, nil
 }
 
-// lock is for changes of which extensions there are. It is held while files are
-// moved, and not while they are fetched or somebody is asked.
+// lock is held while the set of extensions changes: during moves of files, but not
+// during a fetch or while waiting for approval.
 func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = lockedfile.LockOf(ctx, filepath.Join(s.o.Dir, ".install"))
 	if err != nil {
@@ -91,13 +90,13 @@ func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// sweep removes what killed installations have left, and puts a version back that
-// was moved away for one that never came. The caller has the lock. What
-// fails is tried again by the next.
+// sweep removes the directories of killed installations, and restores a version that was
+// moved away for an unfinished update. The caller has the lock. The next installation
+// retries failures.
 func (s *Store) sweep(ctx context.Context, top string) {
 	entries, err := os.ReadDir(top)
 	if err != nil {
-		return // most often there is none
+		return // the common case
 	}
 	for _, entry := range entries {
 		g := &staging{dir: filepath.Join(top, entry.Name())}
@@ -105,21 +104,21 @@ func (s *Store) sweep(ctx context.Context, top string) {
 		g.release, err = lockedfile.Lock(wait, g.path(stagedLock))
 		stop()
 		if err != nil {
-			continue // it is under way, or nothing that we have made
+			continue // it is in progress, or not created by fettle
 		}
 		s.undo(ctx, g)
 		g.end()
 	}
 }
 
-// undo takes back what a killed installation has done outside of its directory. A
-// version that was moved away for one that never came is put back.
+// undo removes the records of a killed installation outside of its directory. A version
+// that was moved away for an unfinished update is restored.
 func (s *Store) undo(ctx context.Context, g *staging) {
 	if name, err := os.ReadFile(g.path(stagedName)); err == nil && CheckName(string(name)) == "" {
 		place := filepath.Join(s.o.Dir, string(name))
 		if _, err := os.Lstat(place); errors.Is(err, fs.ErrNotExist) {
 			err = os.Rename(g.path(stagedOld), place)
-			if err != nil { // there is none: it was new
+			if err != nil { // none: it was a new installation
 				_ = s.ForgetEnablement(ctx, string(name))
 				_ = s.setRecord(ctx, string(name), nil)
 			}
@@ -130,11 +129,11 @@ func (s *Store) undo(ctx context.Context, g *staging) {
 	}
 }
 
-// hasID reports whether an extension of that id is installed.
+// hasID reports whether an extension with that id is installed.
 func (s *Store) hasID(id string) bool {
 	entries, err := os.ReadDir(s.o.Dir)
 	if err != nil {
-		return true // nothing is forgotten that is not known to be rubbish
+		return true // in doubt nothing is removed
 	}
 	for _, entry := range entries {
 		if CheckName(entry.Name()) != "" {
@@ -148,12 +147,12 @@ func (s *Store) hasID(id string) bool {
 	return false
 }
 
-// removeAll is os.RemoveAll for directories that may not be written to as well.
+// removeAll is os.RemoveAll that also removes directories without write permission.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error { // the second try tells what cannot be removed
+	_ = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error { // the second attempt returns the error
 		if err == nil && entry.IsDir() {
 			_ = os.Chmod(name, 0o700)
 		}

@@ -8,73 +8,73 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Options say where extensions are, and which of them count. The zero value has
-// none.
+// Options locate extensions and select the active ones. The zero value has none.
 type Options struct {
 	// Dir is the user's extensions directory, absolute. It need not exist; "": none.
 	Dir string
-	// Folders are more extensions, each a directory with a manifest, absolute. They are
-	// not installed: what says which may be installed is not for them.
+	// Folders are additional extensions, each a directory with a manifest, absolute.
+	// They are not installed, so restrictions on sources do not apply.
 	Folders []string
-	// Workspace is the directory that is worked in, absolute, and Home the person's.
+	// Workspace is the working directory and Home the user's home directory, both
+	// absolute.
 	Workspace, Home string
-	// Trusted says that the workspace may give settings values.
+	// Trusted: the workspace may set values of settings.
 	Trusted bool
-	// Off loads none at all.
+	// Off disables all extensions.
 	Off bool
-	// Only are the names, in any case of letters, of the only ones that are active,
-	// whatever else says so; "none" alone is none. nil: all that are enabled.
+	// Only are the names, in any letter case, of the only active extensions, in spite of
+	// all other options; "none" alone means no extension. nil: all enabled ones.
 	Only []string
-	// Disabled are names, in any case of letters, of those that are not active.
+	// Disabled are the names, in any letter case, of disabled extensions.
 	Disabled []string
-	// Switched says of an extension whether a person has switched it, and how, for a
-	// session: it goes before the others. nil: none is.
+	// Switched returns whether the user has enabled or disabled an extension for a
+	// session; it takes precedence over the other options. nil: no extension.
 	Switched func(name string) (on, switched bool)
-	// Allowed are regular expressions of which one must match the source of each
-	// installed extension. Empty: any source will do.
+	// Allowed are regular expressions, one of which must match the source of each
+	// installed extension. Empty: any source.
 	Allowed []string
-	// BlockGit refuses those that were installed from a repository.
+	// BlockGit refuses extensions from repositories.
 	BlockGit bool
-	// ContextFiles are names of context files of an extension that names none.
+	// ContextFiles are the default names of context files.
 	ContextFiles []string
-	// Getenv looks up variables of the process; nil: there are none.
+	// Getenv looks up process variables; nil: there are none.
 	Getenv func(name string) (string, bool)
-	// LooksSecret says whether a variable, by its name or by a value that it has, is
-	// a secret. A setting that is one is sensitive whatever its manifest says, and
-	// takes its value from what was given for the extension alone: naming a key of
-	// the person's does not give it to whoever names it. nil: none is.
+	// LooksSecret reports whether a variable is secret, by its name or by one of its
+	// values. Such a setting is sensitive in spite of the manifest, and receives only
+	// the value that was given for the extension, so that an extension cannot read a key
+	// of the user by naming it. nil: no variable is.
 	LooksSecret func(name, value string) bool
-	// Hooks returns the hooks of an extension as sessions read them, so that nobody
-	// agrees to others than those that run. nil: none are named.
+	// Hooks returns the hooks of an extension as sessions read them, so that the user
+	// approves the hooks that will run. nil: no hooks are listed.
 	Hooks func(e Extension) []HookPart
-	// Rules finds what is wrong with the rules of an extension, so that who installs
-	// one knows which of them do not count. nil: nothing is.
+	// Rules returns the problems in the policy rules of an extension, which are shown on
+	// installation. nil: none.
 	Rules func(ctx context.Context, e Extension) []fault.Problem
 
-	// literal refuses names of context files that depend on more than where the
-	// extension lies, as no session may use what they lead to.
+	// literal refuses names of context files that depend on variables other than the
+	// extension's path, because no session may use their targets.
 	literal bool
 }
 
-// noExtension, among Options.Only, is none.
+// noExtension, in Options.Only, means no extension.
 const noExtension = "none"
 
-// maxExtensions is how many entries of the extensions directory are looked at.
+// maxExtensions bounds the entries of the extensions directory that are read.
 const maxExtensions = 1000
 
-// Store is the extensions directory of a person. It is safe for concurrent use, also
-// by several processes.
+// Store is the extensions directory of a user. It is safe for concurrent use, also by
+// several processes.
 type Store struct{ o Options }
 
 // Open returns the store. It does no I/O.
 func Open(o Options) *Store { return &Store{o: o} }
 
-// Dir returns the extensions directory; "": there is none.
+// Dir returns the extensions directory; "" if there is none.
 func (s *Store) Dir() string { return s.o.Dir }
 
-// Load returns the extensions that there are, by name, those that are not active
-// too. What is wrong with one loses only that one, or the part that is named; of
-// two with one name both are lost. The error is of code cancelled.
+// Load returns the extensions, sorted by name, including inactive ones. A problem
+// affects only its extension, or the named part of it; of two with one name both are
+// dropped. The error is of code cancelled.
 func (s *Store) Load(ctx context.Context) ([]Extension, []fault.Problem, error) {
 	if s.o.Off {
 		return nil, nil, nil
@@ -93,13 +93,12 @@ func (s *Store) Load(ctx context.Context) ([]Extension, []fault.Problem, error) 
 	return l.found, l.problems, nil
 }
 
-// Read returns the extension in a directory, not active, as it would be were it
-// installed so; install may be nil. If one of the problems is Lost it cannot be
-// used.
+// Read returns the extension in a directory as if it were installed with install, which
+// may be nil, but not active. If one of the problems is Lost it is invalid.
 func (s *Store) Read(folder string, install *InstallMetadata) (Extension, []fault.Problem) {
 	l := &loading{s: s}
 	if s.o.Dir != "" {
-		l.secrets, _ = s.readSecrets() // whoever loads is told
+		l.secrets, _ = s.readSecrets() // Load reports it
 	}
 	e, _ := l.read(folder, install)
 	return e, l.problems

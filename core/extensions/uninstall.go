@@ -13,9 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Find returns the installed extension of that name, in any case of letters if
-// none has it as it is written, or of that source. The error is of code
-// invalid_config where there is none, or more than one.
+// Find returns the installed extension with a name, in any letter case if none matches
+// exactly, or with a source. The error is of code invalid_config if there is none, or
+// more than one.
 func Find(all []Extension, name string) (Extension, error) {
 	tests := []func(e Extension) bool{
 		func(e Extension) bool { return e.Name == name },
@@ -43,8 +43,8 @@ func notInstalled(name string) error {
 	return fault.New(fault.InvalidConfig, "extensions", fmt.Sprintf("There is no extension %q.", clip(name)), "fettle extensions list shows those that there are.")
 }
 
-// fromSource reports whether an extension was installed from there, which may be
-// written in another way.
+// fromSource reports whether an extension was installed from a source, in any form of
+// the address.
 func fromSource(e Extension, text string) bool {
 	if e.Install == nil || text == "" {
 		return false
@@ -61,12 +61,12 @@ func fromSource(e Extension, text string) bool {
 	return from.location == e.Install.Source || from.kind == InstallGit && e.Install.Type == InstallGit && IDOf("", &m) == IDOf("", e.Install)
 }
 
-// Uninstall removes an extension with the values of its settings and all that is
-// said of it; of a linked one the link alone. What is not secret in the .env file of
-// a workspace stays, as others may read it too. The name is that of an extension or
-// its source, or the name of a directory in the extensions directory that holds
-// none that can be loaded. It returns the name of the directory that went. The error is of code invalid_config where there is
-// no such extension, file_write_failure or cancelled.
+// Uninstall removes an extension with the values of its settings and all its records; of
+// a linked one only the link. Values in the .env file of a workspace that are not secret
+// stay, because other programs may read them. The argument is the name of an extension
+// or its source, or the name of a directory in the extensions directory with an invalid
+// extension. It returns the name of the removed directory. The error is of code
+// invalid_config for an unknown extension, file_write_failure or cancelled.
 func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err error) {
 	g, err := s.stage(ctx)
 	if err != nil {
@@ -86,9 +86,9 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 	if err := os.Rename(folder, g.path(stagedOld)); err != nil {
 		return "", unwritable(folder, err)
 	}
-	ctx = context.WithoutCancel(ctx) // it is gone
+	ctx = context.WithoutCancel(ctx) // it is removed
 	all := []error{s.ForgetEnablement(ctx, removed), s.setRecord(ctx, removed, nil)}
-	if called != removed { // a directory may be called otherwise than what lies in it
+	if called != removed { // the names of directory and extension may differ
 		all = append(all, s.ForgetEnablement(ctx, called))
 	}
 	if !s.hasID(id) {
@@ -97,8 +97,8 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 	return removed, errors.Join(all...)
 }
 
-// installedAt returns the directory in the extensions directory that a name means, and the
-// id and the name of what lies in it.
+// installedAt returns the directory in the extensions directory for a name, and the id
+// and the name of the extension in it.
 func (s *Store) installedAt(ctx context.Context, name string) (folder, id, called string, err error) {
 	all, _, err := s.Load(ctx)
 	if err != nil {
@@ -117,13 +117,12 @@ func (s *Store) installedAt(ctx context.Context, name string) (folder, id, calle
 		return "", "", "", err
 	}
 	folder = filepath.Join(s.o.Dir, name)
-	m, _ := ReadInstall(folder) // what is broken says nothing
+	m, _ := ReadInstall(folder) // an invalid manifest has no name
 	return folder, IDOf(name, m), name, nil
 }
 
-// Installed returns the names of all directories in the extensions directory that hold
-// extensions, also of those that cannot be loaded. The error is of code
-// read_content_failure.
+// Installed returns the names of all directories in the extensions directory, including
+// those of invalid extensions. The error is of code read_content_failure.
 func (s *Store) Installed() ([]string, error) {
 	entries, err := os.ReadDir(s.o.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,24 +13,22 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Updated is what an update has done.
+// Updated is the result of an update.
 type Updated struct {
-	Extension Extension // as it is now
-	From      string    // the version that was there before
-	Changed   bool      // another one is in its place now
-	// Asked are settings that it did not have before.
+	Extension Extension // the current version
+	From      string    // the previous version
+	Changed   bool      // it has been replaced
+	// Asked are its new settings.
 	Asked []Setting
 }
 
-// Update brings an installed extension up to date with the source that it was
-// installed from, or that it says it has moved to. Its files must be those that
-// were installed. The person is asked again only if it brings something else than
-// before, or comes from somewhere else, and for values of settings that are new; what was given for the others stays. The old
-// version is in its place until the new one is, in one step. A directory that has the
-// version that is installed, and a repository that has the same files, change
-// nothing. The error is as that of [Store.Install], file_changed_since_read for an
-// extension that is not as it was installed, and invalid_config for one that
-// cannot be updated.
+// Update updates an installed extension from its source, or from the new source in its
+// manifest. Its files must be unchanged since the installation. The user is asked for
+// approval only if the parts or the source have changed, and for values of new settings;
+// other values are preserved. The old version is replaced atomically. A directory with
+// the installed version, and a repository with the same files, change nothing. The error
+// is as that of [Store.Install], file_changed_since_read for a modified extension, and
+// invalid_config for one that cannot be updated.
 func (s *Store) Update(ctx context.Context, e Extension, person Person, environ []string) (Updated, error) {
 	if err := s.updatable(e); err != nil {
 		return Updated{}, err
@@ -75,7 +73,7 @@ func (s *Store) Update(ctx context.Context, e Extension, person Person, environ 
 	return Updated{Extension: newer, From: e.Version, Changed: true, Asked: asked}, nil
 }
 
-// stillThere refuses an extension that has been uninstalled meanwhile.
+// stillThere refuses an extension that has been uninstalled in the meantime.
 func (s *Store) stillThere(e Extension) error {
 	if _, err := os.Lstat(e.Folder); !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -83,7 +81,7 @@ func (s *Store) stillThere(e Extension) error {
 	return fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s was uninstalled meanwhile, so it is not updated.", e.Name), "Install it again, if it is wanted.")
 }
 
-// updatable refuses what has no source to be brought up to date with.
+// updatable refuses an extension without a source.
 func (s *Store) updatable(e Extension) error {
 	why, remedy := "", ""
 	switch {
@@ -98,8 +96,8 @@ func (s *Store) updatable(e Extension) error {
 	return fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s cannot be updated: %s.", e.Name, why), remedy)
 }
 
-// newer fetches what is at the source now: at the one that the extension has moved
-// to, where it says so, it is to be had there and settings allow it.
+// newer fetches the current version of the source: from the new source if the manifest
+// has one that is reachable and allowed.
 func (s *Store) newer(ctx context.Context, g *staging, e Extension, environ []string) (Extension, error) {
 	m := *e.Install
 	if e.MigratedTo != "" && e.MigratedTo != m.Source {
@@ -133,9 +131,9 @@ func (s *Store) fetchNewer(ctx context.Context, g *staging, from source, m Insta
 	return s.candidate(ctx, g, from, m, environ)
 }
 
-// askAgain asks the person about what is new.
+// askAgain asks for approval of the changes.
 func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person) (asked []Setting, given map[string]string, err error) {
-	before, err := s.loadAt(ctx, e.Folder, *e.Install, false) // as the new one was read: with nothing filled in
+	before, err := s.loadAt(ctx, e.Folder, *e.Install, false) // as the new one was read: without expansion
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,8 +160,7 @@ func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person)
 	return asked, given, err
 }
 
-// swap puts a new version in the place of the old one, with the values of its
-// settings.
+// swap replaces the old version by the new one, with the values of its settings.
 func (s *Store) swap(ctx context.Context, g *staging, e, newer Extension, before, after string, given map[string]string) (Extension, error) {
 	unlock, err := s.lock(ctx)
 	if err != nil {
@@ -188,7 +185,7 @@ func (s *Store) swap(ctx context.Context, g *staging, e, newer Extension, before
 	if err := replaceFolder(newer.Folder, e.Folder, g.path(stagedOld)); err != nil {
 		return Extension{}, unwritable(e.Folder, err)
 	}
-	done := context.WithoutCancel(ctx) // it is updated
+	done := context.WithoutCancel(ctx) // the update is complete
 	newer = s.placed(newer, e.Folder)
 	if err := s.setRecord(done, filepath.Base(e.Folder), &integrityRecord{Hash: after}); err != nil {
 		return newer, err
@@ -196,8 +193,7 @@ func (s *Store) swap(ctx context.Context, g *staging, e, newer Extension, before
 	return newer, s.carryOver(done, e, newer, given)
 }
 
-// carryOver forgets values of settings that are gone, and keeps those that were
-// given.
+// carryOver removes the values of removed settings, and preserves the others.
 func (s *Store) carryOver(ctx context.Context, e, newer Extension, given map[string]string) error {
 	var all []error
 	for _, setting := range e.Settings {
@@ -213,7 +209,7 @@ func (s *Store) carryOver(ctx context.Context, e, newer Extension, given map[str
 	return errors.Join(all...)
 }
 
-// copyEnv puts the values that were given into the new version.
+// copyEnv copies the values of settings to the new version.
 func copyEnv(from, to string) error {
 	data, err := lockedfile.Read(filepath.Join(from, EnvFile), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -232,14 +228,14 @@ func copyEnv(from, to string) error {
 	return nil
 }
 
-// moveAround is what replaces a directory where two cannot be exchanged. If it is
-// killed in between, the next installation puts the directory back.
+// moveAround replaces a directory on systems that cannot exchange two. After a kill in
+// between, the next installation restores the directory.
 func moveAround(from, place, away string) error {
 	if err := os.Rename(place, away); err != nil {
 		return err
 	}
 	if err := os.Rename(from, place); err != nil {
-		_ = os.Rename(away, place) // the first error is the one to tell
+		_ = os.Rename(away, place) // the first error is returned
 		return err
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// EX-03: of a directory another version is an update, which keeps what was given.
+// EX-03: another version in the source directory is an update, which preserves settings.
 func TestUpdate(t *testing.T) {
 	w := newWorld(t)
 	w.person.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "blue"}
@@ -65,7 +65,7 @@ func TestUpdate(t *testing.T) {
 	require.Equal(t, "1.2.0", w.loaded("shelf").Version)
 }
 
-// EX-03: what was changed by hand is not overwritten.
+// EX-03: manual changes are not overwritten.
 func TestUpdateVerifies(t *testing.T) {
 	tests := map[string]func(t *testing.T, e extensions.Extension){
 		"a file":   func(t *testing.T, e extensions.Extension) { rewrite(t, filepath.Join(e.Path, "notes"), "mine") },
@@ -105,7 +105,7 @@ func rewrite(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// What belongs to others in the file of records stays.
+// Records of other programs are preserved.
 func TestRecordsKeepOthers(t *testing.T) {
 	w := newWorld(t)
 	path := filepath.Join(filepath.Dir(w.options.Dir), extensions.IntegrityFile)
@@ -119,7 +119,7 @@ func TestRecordsKeepOthers(t *testing.T) {
 	require.Contains(t, string(data), `"shelf"`)
 }
 
-// A repository's update is what its files are, and one that has moved is followed.
+// A repository's update is detected by its files, and a moved one is followed.
 func TestUpdateFromRepository(t *testing.T) {
 	w := newWorld(t)
 	git(t, w.source, "init", "-q")
@@ -152,7 +152,7 @@ func TestUpdateFromRepository(t *testing.T) {
 	require.Equal(t, "file://"+filepath.ToSlash(moved), got.Install.Source)
 }
 
-// Where the new place of an extension cannot be reached, the old one counts.
+// If the new source of an extension is unreachable, the old one is used.
 func TestUpdateStays(t *testing.T) {
 	w := newWorld(t)
 	git(t, w.source, "init", "-q")
@@ -168,7 +168,7 @@ func TestUpdateStays(t *testing.T) {
 	require.FileExists(t, filepath.Join(w.loaded("shelf").Path, "notes"))
 }
 
-// leaving is a person who uninstalls the extension while its update waits.
+// leaving is a user who uninstalls the extension while its update waits for approval.
 type leaving struct {
 	*person
 	uninstall func() error
@@ -176,7 +176,7 @@ type leaving struct {
 
 func (l leaving) Agree(context.Context, extensions.Consent) (bool, error) { return true, l.uninstall() }
 
-// An extension that goes while it is updated is told of as gone.
+// An extension that is uninstalled during its update is reported as such.
 func TestUpdateOfUninstalled(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.install()
@@ -184,7 +184,7 @@ func TestUpdateOfUninstalled(t *testing.T) {
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "2", "excludeTools": ["web_fetch", "glob"]}`)
 	e := w.loaded("shelf")
 	uninstall := func() error { _, err := w.store().Uninstall(t.Context(), "shelf"); return err }
-	for range 2 { // while somebody is asked, and before
+	for range 2 { // during the approval, and before
 		_, err = w.store().Update(t.Context(), e, leaving{w.person, uninstall}, nil)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 		require.Contains(t, err.Error(), "The extension shelf was uninstalled meanwhile")

@@ -15,24 +15,23 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Validation is what an extension would bring, and what is wrong with it.
+// Validation is the result of Validate: the parts of an extension, and its problems.
 type Validation struct {
-	Name     string          `json:"name"` // "" where the manifest does not say it
+	Name     string          `json:"name"` // "" if the manifest has none
 	Version  string          `json:"version"`
-	Valid    bool            `json:"valid"` // none of the findings is an error
+	Valid    bool            `json:"valid"` // there is no error among the findings
 	Brings   Parts           `json:"brings"`
 	Findings []fault.Problem `json:"findings"`
 }
 
-// Check looks at parts of an extension that their owners know. Paths of what it
-// finds are absolute.
+// Check validates the parts of an extension that their owners parse. Paths in its
+// findings are absolute.
 type Check func(ctx context.Context, e Extension) ([]fault.Problem, error)
 
-// Validate looks at the extension in a directory, which need not be installed, and
-// changes nothing: at its manifest, at whether anything leads out of it or is no
-// file, and at what the checks know. All that is wrong is found, not the first. The
-// error is of code file_not_found, path_is_not_a_directory, read_content_failure or
-// cancelled.
+// Validate checks the extension in a directory, which need not be installed, without
+// changing it: the manifest, links that lead out, special files, and the parts that
+// checks validate. It reports all problems. The error is of code file_not_found,
+// path_is_not_a_directory, read_content_failure or cancelled.
 func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (Validation, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -82,8 +81,7 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 	return v, nil
 }
 
-// completed adds to an extension whose manifest cannot be used what can be told of
-// its parts all the same.
+// completed adds the readable parts to an extension with an invalid manifest.
 func (s *Store) completed(e *Extension) {
 	c, err := contain(e.Path)
 	if err != nil {
@@ -91,26 +89,27 @@ func (s *Store) completed(e *Extension) {
 	}
 	var m Manifest
 	if data, err := lockedfile.Read(e.Manifest, MaxManifest); err == nil {
-		m, _ = ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are known
+		m, _ = ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are reported already
 	}
 	e.MCPServers, e.ExcludedTools, e.Settings, e.PlanDir = m.MCPServers, m.ExcludeTools, m.Settings, m.PlanDirectory
 	bringing{l: &loading{s: s}, e: e, c: c}.find(m, s.o.ContextFiles)
 }
 
-// missingContext are context files that the manifest names and that are not there.
+// missingContext returns the context files that the manifest names and that do not
+// exist.
 func (e Extension) missingContext() []string {
 	data, err := lockedfile.Read(e.Manifest, MaxManifest)
 	if err != nil {
 		return nil
 	}
-	m, _ := ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are known
+	m, _ := ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are reported already
 	return slices.DeleteFunc(m.ContextFileNames, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(e.Path, name))
 		return err == nil
 	})
 }
 
-// examine finds what copyTree refuses, all of it.
+// examine reports everything that copyTree refuses.
 func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Problem, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// All that is wrong is told, with file and line, and nothing is changed.
+// All problems are reported, with file and line, and nothing is changed.
 func TestValidate(t *testing.T) {
 	w := newWorld(t)
 	w.write("fettle-extension.json", "{\n  \"name\": \"shelf\",\n  \"version\": \"\",\n  \"oops\": 1,\n  \"contextFileName\": [\"A.md\", \"../B.md\"]\n}\n")
@@ -47,8 +47,8 @@ func TestValidate(t *testing.T) {
 	require.Equal(t, fault.FileNotFound, fault.CodeOf(err))
 }
 
-// What an extension brings is named, and texts that a terminal would obey are
-// spelled out where a person is asked.
+// The parts of an extension are listed, and control characters in texts are escaped in
+// the approval.
 func TestConsent(t *testing.T) {
 	w := newWorld(t)
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.0\u001b[2J", "excludeTools": ["web_fetch"],

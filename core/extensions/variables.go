@@ -15,24 +15,22 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Variables are what texts of an extension may refer to. The zero value fills
-// nothing in.
+// Variables are the variables in texts of an extension. The zero value expands nothing.
 type Variables struct {
-	ExtensionPath string // of ${extensionPath}; "": it stays as it is
+	ExtensionPath string // of ${extensionPath}; "": not expanded
 	WorkspacePath string // of ${workspacePath}; likewise
-	// Settings are the values of the extension's settings, by variable. Those that
-	// the manifest does not declare are not looked at.
+	// Settings are the values of the extension's settings, by variable. Undeclared ones
+	// are ignored.
 	Settings map[string]string
-	// Getenv looks up a variable of the process. It is asked for those alone that
-	// the manifest declares in settings, or that hold nobody's secret, as HOME. nil:
-	// there are none.
+	// Getenv looks up a process variable. It is called only for those that the manifest
+	// declares in settings, and for public ones as HOME. nil: there are none.
 	Getenv func(name string) (string, bool)
 
-	secret map[string]bool // variables of Settings that are sensitive, whatever the manifest says
+	secret map[string]bool // variables of Settings that are sensitive in spite of the manifest
 }
 
-// Paths returns the variables that are about paths, by name: those of ${NAME} in
-// all files of an extension.
+// Paths returns the path variables by name, which are available as ${NAME} in all files
+// of an extension.
 func (v Variables) Paths() map[string]string {
 	all := map[string]string{"/": string(os.PathSeparator), "pathSeparator": string(os.PathSeparator)}
 	if v.ExtensionPath != "" {
@@ -44,9 +42,8 @@ func (v Variables) Paths() map[string]string {
 	return all
 }
 
-// Fill puts the variables about paths into the texts of JSON, as hooks.json
-// holds it, with comments allowed; keys stay. Lines stay where they are. The error
-// says, in a word for people, what keeps it from being JSON.
+// Fill expands the path variables in the string values of JSON with comments, as in
+// hooks.json. Keys and lines are unchanged. The error describes the syntax error.
 func (v Variables) Fill(data []byte) ([]byte, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -58,20 +55,19 @@ func (v Variables) Fill(data []byte) ([]byte, error) {
 	return bytes.TrimSuffix(d.Tree.Pack(), []byte("\n")), nil // which parse has added
 }
 
-// expander fills variables into texts.
+// expander expands variables in texts.
 type expander struct {
 	paths   map[string]string
-	env     func(name string) (string, bool) // nil: environment variables stay as they are
-	unknown func(name string)                // told of those that are not there; nil: nobody is
+	env     func(name string) (string, bool) // nil: environment variables are not expanded
+	unknown func(name string)                // called for unknown ones; nil: no call
 }
 
 var leadingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 
-// expand puts variables into a text: ${extensionPath} and the like, then $NAME,
-// ${NAME} and ${NAME:-default}, where the default may hold variables. What is not
-// there and has no default stays as it is, and what a variable brings in is not
-// looked at again. An empty variable counts as there, except where there is a
-// default.
+// expand expands variables in a text: ${extensionPath} and the like, then $NAME, ${NAME}
+// and ${NAME:-default}, where the default may contain variables. Unknown ones without a
+// default are unchanged, and inserted text is not expanded again. An empty variable is
+// known, but yields to a default.
 func (e expander) expand(text string) string {
 	var b strings.Builder
 	for {
@@ -86,8 +82,8 @@ func (e expander) expand(text string) string {
 	}
 }
 
-// reference is the value of the variable that a text begins with, behind its
-// dollar sign, and how many bytes of the text name it.
+// reference returns the value of the variable after a dollar sign, and the length of the
+// reference.
 func (e expander) reference(rest string) (value string, n int) {
 	asIs := func(n int) (string, int) { return "$" + rest[:n], n }
 	if plain := leadingName.FindString(rest); plain != "" {
@@ -140,8 +136,7 @@ func (e expander) lookup(name string) (string, bool) {
 	return value, ok
 }
 
-// closing returns where the bracket closes that was opened before a text, -1 if
-// it does not.
+// closing returns the offset of the closing bracket, -1 if there is none.
 func closing(text string) int {
 	depth := 1
 	for i := range len(text) {
@@ -157,9 +152,9 @@ func closing(text string) int {
 	return -1
 }
 
-// everybodys are variables of the process that an extension may know without
-// declaring them: those that any process gets, and none that holds a secret. A
-// program of an extension gets these alone, beside its settings.
+// everybodys are the process variables that an extension may read without declaring
+// them: those that any process has, without secrets. A program of an extension receives
+// only these, besides its settings.
 var everybodys = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ"}
 
 var everybodysWindows = []string{
@@ -167,21 +162,20 @@ var everybodysWindows = []string{
 	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES", "PROCESSOR_ARCHITECTURE", "PATH", "USER", "TERM", "LANG", "TZ",
 }
 
-// IsOpen reports whether an extension may know a variable of the process that it
-// does not declare, as PATH and HOME.
+// IsOpen reports whether an extension may read a process variable without declaring it,
+// as PATH and HOME.
 func IsOpen(variable string) bool {
 	return slices.Contains(everybodys, variable) || strings.HasPrefix(variable, "LC_") ||
 		runtime.GOOS == "windows" && slices.Contains(everybodysWindows, strings.ToUpper(variable))
 }
 
-// environment returns what looks up $NAME for an extension with these settings:
-// its settings go before the process's environment, of which only what is
-// declared or open is looked at.
+// environment returns the lookup of $NAME for an extension: its settings take precedence
+// over the process environment, of which only declared and public variables are read.
 func (v Variables) environment(settings []Setting, sensitive bool) func(name string) (string, bool) {
 	if v.Settings == nil && v.Getenv == nil {
 		return nil
 	}
-	shown := map[string]bool{} // of those that are declared
+	shown := map[string]bool{} // of the declared ones
 	for _, s := range settings {
 		shown[s.EnvVar] = sensitive || !s.Sensitive && !v.secret[s.EnvVar]
 	}
@@ -200,8 +194,8 @@ func (v Variables) environment(settings []Setting, sensitive bool) func(name str
 	}
 }
 
-// Servers returns the MCP servers with settings and environment filled in, by
-// name. They may hold secrets and are not for printing.
+// Servers returns the MCP servers with settings and environment expanded, by name. They
+// may contain secrets and must not be printed.
 func (e Extension) Servers() map[string][]byte {
 	if e.servers == nil {
 		return nil
@@ -209,8 +203,7 @@ func (e Extension) Servers() map[string][]byte {
 	return e.servers()
 }
 
-// unknown are problems of variables that an extension's servers refer to and
-// that are not there.
+// unknown returns problems for unknown variables in the extension's servers.
 func (m *Manifest) unknown(path string, v Variables) []fault.Problem {
 	missing := map[string]bool{}
 	env := v.environment(m.Settings, true)
@@ -225,7 +218,7 @@ func (m *Manifest) unknown(path string, v Variables) []fault.Problem {
 	var problems []fault.Problem
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		if declared(name) || IsOpen(name) {
-			continue // a setting without a value is told of as such
+			continue // a setting without a value is reported separately
 		}
 		problems = append(problems, fault.Problem{Path: path, Extension: m.Name,
 			Message: fmt.Sprintf("A server of the extension %s refers to $%s, which it does not declare, so it is not filled in.", m.Name, name),
@@ -235,7 +228,7 @@ func (m *Manifest) unknown(path string, v Variables) []fault.Problem {
 	return problems
 }
 
-// filled are the servers of a manifest as JSON.
+// filled returns the servers of a manifest as JSON.
 func filled(servers map[string]hujson.Value, x expander) map[string][]byte {
 	all := make(map[string][]byte, len(servers))
 	for name, server := range servers {

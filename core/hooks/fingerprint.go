@@ -90,21 +90,21 @@ func part(sum hash.Hash, name string, data []byte) {
 	sum.Write(data)
 }
 
-// addFile adds a file of at most limit bytes to a hash, and returns the remaining limit.
-func addFile(sum hash.Hash, path string, most int64) (left int64, err error) {
+// addFile adds a file of at most limit bytes to a hash, and returns how many are left.
+func addFile(sum hash.Hash, path string, limit int64) (left int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	content := sha256.New()
-	n, err := io.Copy(content, io.LimitReader(f, most+1))
+	n, err := io.Copy(content, io.LimitReader(f, limit+1))
 	if err != nil {
 		return 0, err
 	}
-	if n > most {
+	if n > limit {
 		return 0, errTooMuch
 	}
 	part(sum, path, content.Sum(nil))
-	return most - n, nil
+	return limit - n, nil
 }
