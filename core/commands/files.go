@@ -99,14 +99,14 @@ func (w *walk) run(ctx context.Context) error {
 		case err != nil:
 			w.lose(w.path(path), 0, "It cannot be read: "+cause(err)+".", "Check who may read it.")
 		case d.IsDir() && strings.Count(path, "/") >= maxDepth:
-			w.lose(w.path(path), 0, fmt.Sprintf("The directory is more than %d deep and was not read.", maxDepth), "")
+			w.lose(w.path(path), 0, fmt.Sprintf("The directory is nested more than %d deep and was not read.", maxDepth), "")
 			return fs.SkipDir
 		case d.IsDir():
 		case d.Type()&fs.ModeSymlink != 0 && w.isFolder(path):
-			w.lose(w.path(path), 0, "It is a link to a directory, which is not followed.", "Put the files there themselves.")
+			w.lose(w.path(path), 0, "It is a link to a directory, which is not followed.", "Copy the files there instead.")
 		case strings.HasSuffix(path, suffix):
 			if w.seen++; w.seen > maxFiles {
-				w.lose(w.folder.Path, 0, fmt.Sprintf("The directory holds more than %d commands; the rest were not read.", maxFiles), "")
+				w.lose(w.folder.Path, 0, fmt.Sprintf("The directory has more than %d commands; the rest were not read.", maxFiles), "")
 				return fs.SkipAll
 			}
 			w.file(path)
@@ -145,9 +145,9 @@ func (w *walk) file(path string) {
 	if err != nil {
 		e, remedy := position.As(err), "Correct the line."
 		if strings.Contains(e.Message, "new line") {
-			remedy = "Put text of several lines between three quotes."
+			remedy = "Use three quotes for text of several lines."
 		}
-		w.lose(full, e.Line, "The command cannot be used: "+e.Message+".", remedy)
+		w.lose(full, e.Line, "The command is invalid: "+e.Message+".", remedy)
 		return
 	}
 	texts := map[string]string{"prompt": "", "description": ""}
@@ -158,7 +158,7 @@ func (w *walk) file(path string) {
 		}
 		text, ok := m.Value.(string)
 		if !ok {
-			w.lose(full, m.Line, fmt.Sprintf("The command cannot be used: %s is %s; it has to be text.", m.Key, typeName(m.Value)),
+			w.lose(full, m.Line, fmt.Sprintf("The command is invalid: %s is %s, and must be a string.", m.Key, typeName(m.Value)),
 				fmt.Sprintf("Put it in quotes, as %s = \"…\".", m.Key))
 			return
 		}
@@ -193,7 +193,7 @@ func (w *walk) read(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	}
@@ -224,8 +224,8 @@ func (w *walk) take(path, prompt, description string) {
 	template, err := ParseTemplate(prompt, w.folder.Variables)
 	if err != nil {
 		f := fault.As(err)
-		w.problems = append(w.problems, fault.Problem{Path: full, Message: f.Message + " The command is an error when it is run.", Remedy: f.Remedy})
-		err = fault.Wrap(f.Code, f.Op, f.Message+" The command is that of "+full+".", f.Remedy, err)
+		w.problems = append(w.problems, fault.Problem{Path: full, Message: f.Message + " The command fails when it is run.", Remedy: f.Remedy})
+		err = fault.Wrap(f.Code, f.Op, f.Message+" The command is from "+full+".", f.Remedy, err)
 	}
 	o := w.options
 	w.found = append(w.found, &Command{
@@ -286,7 +286,7 @@ func cause(err error) string {
 		err = e.Err
 	}
 	if strings.Contains(err.Error(), "escapes") { // os.Root has no error value for it
-		return "it is a link that leads out of the directory"
+		return "it is a link out of the directory"
 	}
 	return err.Error()
 }

@@ -194,7 +194,7 @@ func TestFilesMalformed(t *testing.T) {
 		require.Equal(t, line, lines[name], "%s: %s", name, told[name])
 	}
 	require.Len(t, told, 13)
-	require.Contains(t, told["link.toml"], "leads out of the directory")
+	require.Contains(t, told["link.toml"], "link out of the directory")
 	require.Contains(t, told["folder"], "not followed")
 	require.Contains(t, told["open.toml"], `The "!{" in line 2 of the prompt is not closed.`)
 
@@ -222,19 +222,19 @@ func TestFilesMalformedValues(t *testing.T) {
 		line            int
 		message, remedy string
 	}{
-		"prompt = 3":                          {1, "prompt is a number; it has to be text", `prompt = "…"`},
-		"\nPrompt = 2.5":                      {2, "Prompt is a number; it has to be text", `Prompt = "…"`},
-		"prompt = true":                       {1, "prompt is true or false; it has to be text", "quotes"},
-		"prompt = [\"a\"]":                    {1, "prompt is a list; it has to be text", "quotes"},
-		"prompt = 2026-01-02":                 {1, "prompt is a date or time; it has to be text", "quotes"},
-		"prompt = {a = 1}":                    {1, "prompt is a table; it has to be text", "quotes"},
-		"[prompt]\na = 1":                     {1, "prompt is a table; it has to be text", "quotes"},
-		"[[prompt]]\na = 1":                   {1, "prompt is a list; it has to be text", "quotes"},
-		"prompt = \"p\"\ndescription = 3":     {2, "description is a number; it has to be text", `description = "…"`},
-		"prompt = \"several\nlines\"":         {1, "new lines", "between three quotes"},
-		"prompt = 'several\nlines'":           {1, "new lines", "between three quotes"},
-		"description = \"d\"\nprompt = words": {2, "The command cannot be used", "Correct the line."},
-		"prompt = \"a\"\nprompt = \"b\"":      {2, "The command cannot be used", "Correct the line."},
+		"prompt = 3":                          {1, "prompt is a number, and must be a string", `prompt = "…"`},
+		"\nPrompt = 2.5":                      {2, "Prompt is a number, and must be a string", `Prompt = "…"`},
+		"prompt = true":                       {1, "prompt is true or false, and must be a string", "quotes"},
+		"prompt = [\"a\"]":                    {1, "prompt is a list, and must be a string", "quotes"},
+		"prompt = 2026-01-02":                 {1, "prompt is a date or time, and must be a string", "quotes"},
+		"prompt = {a = 1}":                    {1, "prompt is a table, and must be a string", "quotes"},
+		"[prompt]\na = 1":                     {1, "prompt is a table, and must be a string", "quotes"},
+		"[[prompt]]\na = 1":                   {1, "prompt is a list, and must be a string", "quotes"},
+		"prompt = \"p\"\ndescription = 3":     {2, "description is a number, and must be a string", `description = "…"`},
+		"prompt = \"several\nlines\"":         {1, "new lines", "three quotes"},
+		"prompt = 'several\nlines'":           {1, "new lines", "three quotes"},
+		"description = \"d\"\nprompt = words": {2, "The command is invalid", "Correct the line."},
+		"prompt = \"a\"\nprompt = \"b\"":      {2, "The command is invalid", "Correct the line."},
 	} {
 		dir := write(t, t.TempDir(), map[string]string{"c.toml": text})
 		all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(t.Context())
@@ -274,7 +274,7 @@ func TestFilesVariables(t *testing.T) {
 		require.Equal(t, []string{"ls " + single + " " + double + ` ${other} 'it'\''s'`, ". " + single + "/lib.sh; run"}, s.ran)
 		_, err = set.Parse("/unsafe").Run(t.Context(), &commands.Context{})
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-		require.Contains(t, fault.As(err).Message, "what stands in ${workspacePath}")
+		require.Contains(t, fault.As(err).Message, "the value of ${workspacePath}")
 	}
 }
 

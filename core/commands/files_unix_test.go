@@ -20,5 +20,5 @@ func TestFilesPipe(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, all)
 	require.Len(t, problems, 1)
-	require.Contains(t, problems[0].Message, "no regular file")
+	require.Contains(t, problems[0].Message, "not a regular file")
 }

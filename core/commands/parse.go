@@ -93,7 +93,7 @@ func (m Match) Run(ctx context.Context, c *Context) (Result, error) {
 	case err == nil || fault.As(err) != nil:
 		return result, err
 	case errors.As(err, &d):
-		return nil, fault.Wrap(fault.UnhandledException, "commands.run", fmt.Sprintf("The command /%s failed because of a mistake in it.", m.Name), "", err)
+		return nil, fault.Wrap(fault.UnhandledException, "commands.run", fmt.Sprintf("The command /%s failed because of a defect.", m.Name), "", err)
 	}
 	return nil, fault.Wrap(fault.ExecutionFailed, "commands.run", fmt.Sprintf("The command /%s failed: %s.", m.Name, err), "", err)
 }
@@ -118,10 +118,10 @@ func (m Match) incomplete() error {
 			names = append(names, sub.Name)
 		}
 	}
-	remedy := fmt.Sprintf("Say /%s and one of: %s.", m.Name, strings.Join(names, ", "))
+	remedy := fmt.Sprintf("Type /%s and one of: %s.", m.Name, strings.Join(names, ", "))
 	word, _ := cutWord(m.Args)
 	if word == "" {
-		return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("/%s does nothing by itself.", m.Name), remedy)
+		return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("/%s requires a sub-command.", m.Name), remedy)
 	}
 	return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("/%s has no sub-command %s.", m.Name, tools.Quote(word, 60)), remedy)
 }

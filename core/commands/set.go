@@ -65,9 +65,9 @@ func load(ctx context.Context, l Loader) (all []*Command, problems []fault.Probl
 		why = f.Message
 	}
 	if d := (*tools.Defect)(nil); errors.As(err, &d) {
-		why = "Loading them failed because of a mistake in the program."
+		why = "Loading them failed because of a defect in the program."
 	}
-	return nil, append(problems, fault.Problem{Path: l.Name(), Message: "None of these commands is there: " + why, Severity: fault.SeverityError})
+	return nil, append(problems, fault.Problem{Path: l.Name(), Message: "None of these commands is available: " + why, Severity: fault.SeverityError})
 }
 
 // assembly is the state of Assemble.
@@ -88,7 +88,7 @@ func (a *assembly) take(c *Command) {
 		return
 	}
 	if why := checkName(c.Name); why != "" {
-		a.tell(c, true, "", "The command %s is not there: %s.", tools.Quote(c.Name, 60), why)
+		a.tell(c, true, "", "The command %s is not available: %s.", tools.Quote(c.Name, 60), why)
 		return
 	}
 	if c.ExtensionName != "" {
@@ -120,7 +120,7 @@ func (a *assembly) set() *Set {
 			continue
 		}
 		name := a.free(c.ExtensionName+"."+c.Name, alt)
-		a.tell(c, false, "", "The extension %s has a command %s, which is there already; it is called /%s.", c.ExtensionName, c.Name, name)
+		a.tell(c, false, "", "The name of the command %[2]s of the extension %[1]s is in use; it is renamed /%[3]s.", c.ExtensionName, c.Name, name)
 		a.add(renamed(c, name))
 	}
 	s := &Set{byName: a.names, byAlt: a.alternatives()}
@@ -163,10 +163,10 @@ func (a *assembly) rename(d displacement) {
 		name = a.free(string(KindBuiltIn)+"."+lost.Name, nil)
 	}
 	if name == "" {
-		a.tell(lost, true, "Rename one of them.", "The command /%s %s takes the place of another of that name %s.", lost.Name, origin(d.to), origin(lost))
+		a.tell(lost, true, "Rename one of them.", "The command /%s %s replaces the command of the same name %s.", lost.Name, origin(d.to), origin(lost))
 		return
 	}
-	a.tell(d.to, false, "Rename it to have the other under its own name again.", "The command /%s %s takes the place of another of that name %s, which is now /%s.", lost.Name, origin(d.to), origin(lost), name)
+	a.tell(d.to, false, "Rename it to restore the name of the other.", "The command /%s %s replaces the command of the same name %s, which is renamed /%s.", lost.Name, origin(d.to), origin(lost), name)
 	a.add(renamed(lost, name))
 }
 
@@ -227,7 +227,7 @@ func checkName(name string) string {
 	case name[0] == '/' || name[0] == '*':
 		return "its name would begin a comment"
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
-		return "its name has a blank or a character that cannot be seen"
+		return "its name has a space or an invisible character"
 	}
 	return ""
 }

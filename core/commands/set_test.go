@@ -118,42 +118,42 @@ func TestConflicts(t *testing.T) {
 		"the later loader wins": {
 			[]commands.Loader{loader{"a", []*commands.Command{command("x")}, nil}, loader{"b", []*commands.Command{{Name: "x", Kind: commands.KindSkill, Action: says("later")}}, nil}},
 			map[string]string{"/x": "later()"},
-			[]string{"The command /x (skill) takes the place of another of that name (x.toml)."},
+			[]string{"The command /x (skill) replaces the command of the same name (x.toml)."},
 		},
 		"an extension's is renamed": {
 			[]commands.Loader{loader{"a", []*commands.Command{ofExtension("ext", "x"), command("x")}, nil}},
 			map[string]string{"/x": "x()", "/ext.x": "ext's x()"},
-			[]string{"The extension ext has a command x, which is there already; it is called /ext.x."},
+			[]string{"The name of the command x of the extension ext is in use; it is renamed /ext.x."},
 		},
 		"whichever comes later": {
 			[]commands.Loader{loader{"a", []*commands.Command{ofExtension("ext", "x")}, nil}, loader{"b", []*commands.Command{command("x")}, nil}},
 			map[string]string{"/x": "x()", "/ext.x": "ext's x()"},
-			[]string{"it is called /ext.x."},
+			[]string{"it is renamed /ext.x."},
 		},
 		"and never into another": {
 			[]commands.Loader{loader{"a", []*commands.Command{command("x"), command("ext.x"), command("ext.x1"), ofExtension("ext", "x")}, nil}},
 			map[string]string{"/x": "x()", "/ext.x": "ext.x()", "/ext.x1": "ext.x1()", "/ext.x2": "ext's x()"},
-			[]string{"it is called /ext.x2."},
+			[]string{"it is renamed /ext.x2."},
 		},
 		"of two extensions the second": {
 			[]commands.Loader{loader{"a", []*commands.Command{ofExtension("one", "x"), ofExtension("two", "x"), ofExtension("two", "x")}, nil}},
 			map[string]string{"/x": "one's x()", "/two.x": "two's x()", "/two.x1": "two's x()"},
-			[]string{"it is called /two.x.", "it is called /two.x1."},
+			[]string{"it is renamed /two.x.", "it is renamed /two.x1."},
 		},
 		"an extension's takes no other name": {
 			[]commands.Loader{loader{"a", []*commands.Command{builtIn("quit", "exit"), ofExtension("ext", "exit")}, nil}},
 			map[string]string{"/exit": "built-in quit()", "/ext.exit": "ext's exit()"},
-			[]string{"it is called /ext.exit."},
+			[]string{"it is renamed /ext.exit."},
 		},
 		"a built-in goes under its other name": {
 			[]commands.Loader{loader{"a", []*commands.Command{builtIn("quit", "exit", "bye")}, nil}, loader{"b", []*commands.Command{command("quit")}, nil}},
 			map[string]string{"/quit": "quit()", "/exit": "built-in quit()", "/bye": "built-in quit()"},
-			[]string{"The command /quit (quit.toml) takes the place of another of that name (built-in), which is now /exit."},
+			[]string{"The command /quit (quit.toml) replaces the command of the same name (built-in), which is renamed /exit."},
 		},
 		"or under its kind": {
 			[]commands.Loader{loader{"a", []*commands.Command{builtIn("model")}, nil}, loader{"b", []*commands.Command{command("model"), command("built-in.model")}, nil}},
 			map[string]string{"/model": "model()", "/built-in.model": "built-in.model()", "/built-in.model1": "built-in model()"},
-			[]string{"which is now /built-in.model1."},
+			[]string{"which is renamed /built-in.model1."},
 		},
 		"a name goes before another's other name": {
 			[]commands.Loader{loader{"a", []*commands.Command{builtIn("quit", "exit"), command("exit")}, nil}},
@@ -163,12 +163,12 @@ func TestConflicts(t *testing.T) {
 		"three of one name": {
 			[]commands.Loader{loader{"a", []*commands.Command{builtIn("x"), command("x")}, nil}, loader{"b", []*commands.Command{{Name: "x", Kind: commands.KindFile, Source: "p.toml", Action: says("last")}}, nil}},
 			map[string]string{"/x": "last()", "/built-in.x": "built-in x()"},
-			[]string{"which is now /built-in.x.", "The command /x (p.toml) takes the place of another of that name (x.toml)."},
+			[]string{"which is renamed /built-in.x.", "The command /x (p.toml) replaces the command of the same name (x.toml)."},
 		},
 		"a name that cannot be typed": {
 			[]commands.Loader{loader{"a", []*commands.Command{command("a b"), command(""), command("/x"), command("\x1b[31m"), command("*"), command("ok")}, nil}},
 			map[string]string{"/ok": "ok()"},
-			[]string{"a blank", "empty", "comment", "cannot be seen", "comment"},
+			[]string{"a space", "empty", "comment", "invisible character", "comment"},
 		},
 	}
 	for name, tt := range tests {
@@ -219,9 +219,9 @@ func TestParse(t *testing.T) {
 		"/ help":                      "There is no command /.",
 		"/Help":                       "There is no command /Help.",
 		"/home/x/y.go is broken":      "There is no command /home/x/y.go.",
-		"/chat":                       "/chat does nothing by itself.",
+		"/chat":                       "/chat requires a sub-command.",
 		"/chat nope x":                `/chat has no sub-command "nope".`,
-		"/chat deep":                  "/chat deep does nothing by itself.",
+		"/chat deep":                  "/chat deep requires a sub-command.",
 		"/\x1b[31mred":                `There is no command /\x1b[31mred.`,
 		"/" + strings.Repeat("x", 99): "There is no command /" + strings.Repeat("x", 60) + "….",
 	} {
@@ -240,7 +240,7 @@ func TestParse(t *testing.T) {
 	_, err = s.Parse("/home/x").Run(t.Context(), &commands.Context{})
 	require.Contains(t, fault.As(err).Remedy, "begin with a word")
 	_, err = s.Parse("/chat").Run(t.Context(), &commands.Context{})
-	require.Equal(t, "Say /chat and one of: load, save, deep.", fault.As(err).Remedy)
+	require.Equal(t, "Type /chat and one of: load, save, deep.", fault.As(err).Remedy)
 	require.False(t, new(commands.Set).Parse("x").IsCommand)
 	require.Nil(t, new(commands.Set).Parse("/x").Command)
 }

@@ -23,13 +23,13 @@ func commandLine(command, args string, variables map[string]string) (string, err
 		return strings.TrimSpace(m.texts[0]), nil
 	}
 	if strings.ContainsRune(args, 0) && slices.Contains(m.marks, argsMark) {
-		return "", fault.New(fault.InvalidToolParams, "commands.template", "The arguments hold a NUL byte, which no command can be given.", "Leave it out.")
+		return "", fault.New(fault.InvalidToolParams, "commands.template", "The arguments contain a NUL byte, which a command cannot receive.", "Leave it out.")
 	}
 	stand := standIn(command)
 	whole := strings.Join(m.texts, stand)
 	if err := shell.Bounds(whole); err != nil {
 		return "", fault.New(fault.InvalidConfig, "commands.template",
-			fmt.Sprintf("The command !{%s} cannot be read, as %v, so that nothing can be put in for %s.", short(command), err, m.marks[0]), "Put it into a script, and run that.")
+			fmt.Sprintf("The command !{%s} cannot be parsed (%v), so %s cannot be replaced.", short(command), err, m.marks[0]), "Put it into a script, and run that.")
 	}
 	places, ok := shell.Places(whole, stand)
 	ok = ok && len(places) == len(m.marks)
@@ -41,8 +41,8 @@ func commandLine(command, args string, variables map[string]string) (string, err
 		}
 		if !ok || places[i].Write == nil || places[i].Sourced && mark == argsMark || strings.HasSuffix(m.texts[i], `\`) || strings.ContainsRune(value, 0) {
 			return "", fault.New(fault.InvalidConfig, "commands.template",
-				fmt.Sprintf("In the command !{%s} bash could run what stands in %s.", command, mark),
-				fmt.Sprintf("Let %s be a word of its own, or a part of one or of a text in quotes, and no argument of a command as eval; assign it to a variable for anything else.", mark))
+				fmt.Sprintf("In the command !{%s} bash could run the value of %s.", command, mark),
+				fmt.Sprintf("Use %s as a word, or as part of a word or a quoted text, and not as an argument of a command like eval; otherwise assign it to a variable.", mark))
 		}
 		b.WriteString(m.texts[i])
 		b.WriteString(places[i].Write(value))

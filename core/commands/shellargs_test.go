@@ -102,7 +102,7 @@ func TestCommandLineBeyondBounds(t *testing.T) {
 	} {
 		_, err := commandLine("echo {{args}} # "+fill, "x", nil)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-		require.Contains(t, fault.As(err).Message, "cannot be read, as "+because)
+		require.Contains(t, fault.As(err).Message, "cannot be parsed ("+because)
 		require.NotContains(t, fault.As(err).Message, "could run")
 		require.Less(t, len(fault.As(err).Message), 400)
 		line, err := commandLine("echo {{args}} # "+fill, "", nil)
@@ -155,7 +155,7 @@ func TestCommandLineEvaluated(t *testing.T) {
 		line, err := commandLine(tt.command, tt.args, nil)
 		require.Error(t, err, "%s → %s", tt.command, line)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-		require.Contains(t, fault.As(err).Message, "what stands in {{args}}")
+		require.Contains(t, fault.As(err).Message, "the value of {{args}}")
 	}
 }
 

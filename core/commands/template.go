@@ -139,7 +139,7 @@ func closing(text string, at int) int {
 func unbalanced(text string, at int) error {
 	line := 1 + strings.Count(text[:at], "\n")
 	return fault.New(fault.InvalidConfig, "commands.template",
-		fmt.Sprintf("The %q in line %d of the prompt is not closed.", text[at:at+2], line), "Close each brace; within !{…} and @{…} they have to come in pairs.")
+		fmt.Sprintf("The %q in line %d of the prompt is not closed.", text[at:at+2], line), "Close each brace; within !{…} and @{…} they must be balanced.")
 }
 
 func (t *Template) add(p piece) {

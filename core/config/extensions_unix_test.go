@@ -154,7 +154,7 @@ func TestExtensionLives(t *testing.T) {
 	contributes(t, s, false)
 	all, err := s.Extensions()
 	require.NoError(t, err)
-	require.Equal(t, []any{"library", false, "It is switched off in this session."}, []any{all[0].Name, all[0].Active, all[0].Inactive})
+	require.Equal(t, []any{"library", false, "It is disabled for this session."}, []any{all[0].Name, all[0].Active, all[0].Inactive})
 	require.NoError(t, s.ReloadExtensions(t.Context()))
 	contributes(t, s, false)
 

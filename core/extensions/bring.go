@@ -71,8 +71,8 @@ func (p bringing) folder(rel string) string {
 func (p bringing) refuse(path string, err error) {
 	top, _, _ := strings.Cut(p.c.shown(path), "/")
 	p.l.problems = append(p.l.problems, fault.Problem{Path: path, Extension: p.e.Name,
-		Message: fmt.Sprintf("The extension %s brings no %s: %s cannot be used: %s.", p.e.Name, top, p.c.shown(path), cause(err)),
-		Remedy:  "Files of an extension must lie in its directory, also behind links."})
+		Message: fmt.Sprintf("The extension %s has no %s: %s cannot be used: %s.", p.e.Name, top, p.c.shown(path), cause(err)),
+		Remedy:  "Files of an extension must be in its directory, also targets of links."})
 }
 
 // Env returns its settings with values as NAME=VALUE, for the environment of its
@@ -122,7 +122,7 @@ func (e Extension) hooks(v Variables) ([]byte, error) {
 			}
 		}
 		return nil, fault.Wrap(fault.InvalidConfig, "extensions.hooks", fmt.Sprintf("The hooks of the extension %s in %s cannot be used: %s.", e.Name, where, why),
-			"Mend the file; it holds one JSON object, in which comments are allowed.", err)
+			"Correct the file: one JSON object, in which comments are allowed.", err)
 	}
 	return data, nil
 }

@@ -49,14 +49,14 @@ func (c Consent) Text() string {
 	}
 	fmt.Fprintf(&b, "%s the extension %s %s from %s.\n", did, c.Name, c.Version, c.Source)
 	if len(c.Lines) == 0 {
-		b.WriteString("It brings nothing yet.\n")
+		b.WriteString("It has no parts yet.\n")
 	} else {
 		b.WriteString("It brings:\n")
 	}
 	for _, line := range c.Lines {
 		b.WriteString("  " + line + "\n")
 	}
-	b.WriteString("Nobody has checked what it does: its programs run as you do, and its texts steer the model. Agree only if you trust its author.\n")
+	b.WriteString("It is not reviewed: its programs run with your permissions, and its texts influence the model. Agree only if you trust its author.\n")
 	if c.Summary != "" {
 		b.WriteString(c.Summary + "\n")
 	}
@@ -138,7 +138,7 @@ func (p Parts) kinds() []kindOfPart {
 	kind("agent", "agents", lines(p.Agents, func(name string) string { return "agent " + name }))
 	kind("file of rules", "files of rules", lines(p.Policies, func(file string) string { return "rules in " + file + ", which may deny and ask" }))
 	kind("context file", "context files", lines(p.ContextFiles, func(file string) string {
-		return "context file " + file + ", told to the model in each session"
+		return "context file " + file + ", sent to the model in each session"
 	}))
 	if len(p.ExcludedTools) > 0 {
 		taken := p.ExcludedTools[:min(len(p.ExcludedTools), maxShown)]

@@ -63,7 +63,7 @@ func (c container) find(rel string, folder bool) (string, error) {
 	case folder && !info.IsDir():
 		return "", errors.New("it is no directory")
 	case !folder && !info.Mode().IsRegular():
-		return "", errors.New("it is no regular file")
+		return "", errors.New("it is not a regular file")
 	}
 	return path, nil
 }

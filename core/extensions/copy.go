@@ -63,7 +63,7 @@ type copying struct {
 
 func (c *copying) folder(ctx context.Context, name string, depth int) error {
 	if depth == 0 {
-		return c.refuse(name, fmt.Sprintf("lies below %d directories", c.limits.depth), "An extension is flatter than that: take out what it does not need.")
+		return c.refuse(name, fmt.Sprintf("is nested deeper than %d directories", c.limits.depth), "Remove directories that it does not need.")
 	}
 	dir, err := c.source.Open(name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *copying) entry(ctx context.Context, name string, depth int) error {
 	case mode&fs.ModeSymlink != 0:
 		return c.link(name)
 	default:
-		return c.refuse(name, "is "+kindOf(mode), "An extension holds files, directories and links inside of it, and nothing else.")
+		return c.refuse(name, "is "+kindOf(mode), "An extension may contain only files, directories and links within it.")
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *copying) file(ctx context.Context, name string) error {
 		return unreadable(filepath.Join(c.from, name), err)
 	}
 	if !info.Mode().IsRegular() {
-		return c.refuse(name, "is "+kindOf(info.Mode()), "Leave the directory alone while it is installed.")
+		return c.refuse(name, "is "+kindOf(info.Mode()), "Do not change the directory during the installation.")
 	}
 	mode := fs.FileMode(0o644)
 	if info.Mode()&0o111 != 0 {
@@ -179,7 +179,7 @@ func (c *copying) checkLinks() error {
 			return unreadable(filepath.Join(c.to, name), readErr)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return c.refuse(name, fmt.Sprintf("is a link to %q, which is not there", leads), "Take the link out of the extension, or put in what it leads to.")
+			return c.refuse(name, fmt.Sprintf("is a link to %q, which does not exist", leads), "Remove the link, or add its target.")
 		}
 		return c.leadsOut(name, leads)
 	}
@@ -187,7 +187,7 @@ func (c *copying) checkLinks() error {
 }
 
 func (c *copying) leadsOut(name, leads string) error {
-	return c.refuse(name, fmt.Sprintf("is a link to %q, which does not end inside of the extension", leads), "Put the file itself into the extension in place of the link.")
+	return c.refuse(name, fmt.Sprintf("is a link to %q, which is outside of the extension", leads), "Replace the link by the file.")
 }
 
 // refuse returns the error for a refused entry of the extension.
@@ -223,17 +223,17 @@ func (r withContext) Read(p []byte) (int, error) {
 
 func tooMuch(from, what string) error {
 	return fault.New(fault.FileTooLarge, "extensions.copy", fmt.Sprintf("The extension in %s cannot be installed: it has %s.", from, what),
-		"Take out what it does not need at run time.")
+		"Remove files that it does not need at run time.")
 }
 
 func unreadable(path string, err error) error {
-	return fault.Wrap(fault.ReadContentFailure, "extensions", fmt.Sprintf("%s cannot be read: %v.", path, cause(err)), "Check that it is there, and its permissions.", err)
+	return fault.Wrap(fault.ReadContentFailure, "extensions", fmt.Sprintf("%s cannot be read: %v.", path, cause(err)), "Check that it exists, and its permissions.", err)
 }
 
 func unwritable(path string, err error) error {
-	return fault.Wrap(fault.FileWriteFailure, "extensions", fmt.Sprintf("%s cannot be written: %v.", path, cause(err)), "Check the permissions of the directory, and the room on the disk.", err)
+	return fault.Wrap(fault.FileWriteFailure, "extensions", fmt.Sprintf("%s cannot be written: %v.", path, cause(err)), "Check the permissions of the directory, and the free space on the disk.", err)
 }
 
 func cancelled(err error) error {
-	return fault.Wrap(fault.Cancelled, "extensions", "It was interrupted; nothing has been changed.", "", err)
+	return fault.Wrap(fault.Cancelled, "extensions", "The operation was cancelled; nothing was changed.", "", err)
 }

@@ -117,7 +117,7 @@ func (s *Store) readEnablement() (enablement, error) {
 	}
 	if err != nil {
 		return nil, fault.Wrap(fault.InvalidConfig, "extensions.enablement", "The file "+path+" cannot be used: "+cause(err)+".",
-			"Mend it, or remove it, and enable and disable extensions anew.", err)
+			"Correct it, or remove it and enable and disable extensions again.", err)
 	}
 	if e == nil { // null
 		e = enablement{}
@@ -159,7 +159,7 @@ func (s *Store) folderOf(scope Scope) (string, error) {
 		return "", fault.New(fault.InvalidConfig, "extensions.scope", "There is no directory for the scope "+string(scope)+".", "Use the scope user or workspace.")
 	}
 	if !utf8.ValidString(folder) { // JSON would store another name
-		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be kept about the directory %q, as its name is not UTF-8.", folder),
+		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be stored for the directory %q, because its name is not UTF-8.", folder),
 			"Rename the directory, or use the scope user.")
 	}
 	return folder, nil
@@ -191,7 +191,7 @@ func (s *Store) changeEnablement(ctx context.Context, change func(enablement)) e
 }
 
 func noFolder() error {
-	return fault.New(fault.InvalidConfig, "extensions.store", "There is no directory for extensions, as there is no home directory.", "Set HOME.")
+	return fault.New(fault.InvalidConfig, "extensions.store", "There is no directory for extensions, because there is no home directory.", "Set HOME.")
 }
 
 // notWritten returns the error of a failed write.

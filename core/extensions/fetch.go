@@ -30,7 +30,7 @@ const maxGitOutput = 16 << 10
 func fetch(ctx context.Context, from source, ref, dir string, environ []string) error {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", "There is no program git, which fetches repositories.", "Install git, or install the extension from a directory.", err)
+		return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", "The program git, which fetches repositories, was not found.", "Install git, or install the extension from a directory.", err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return unwritable(dir, err)
@@ -52,7 +52,7 @@ func fetch(ctx context.Context, from source, ref, dir string, environ []string) 
 	return nil
 }
 
-var errFetchTimeout = errors.New("the time for fetching is over")
+var errFetchTimeout = errors.New("the fetch timed out")
 
 // gitSettings prevent git from running hooks and configured commands of the repository.
 func gitSettings() []string {
@@ -123,7 +123,7 @@ func (b *clippedBuffer) Write(p []byte) (int, error) {
 func fetchFailure(ctx context.Context, from source, ref string, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		if errors.Is(context.Cause(ctx), errFetchTimeout) {
-			return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", fmt.Sprintf("%s did not come within %s.", from.location, fetchTimeout),
+			return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", fmt.Sprintf("%s could not be fetched within %s.", from.location, fetchTimeout),
 				"Try again, or clone it yourself and install it from that directory.", err)
 		}
 		return cancelled(ended)

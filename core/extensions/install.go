@@ -52,7 +52,7 @@ func (s *Store) Install(ctx context.Context, r InstallRequest, person Person) (E
 		return Extension{}, err
 	}
 	if from.kind == InstallLocal && (r.Ref != "" || r.AutoUpdate || r.PreRelease) {
-		return Extension{}, badSource("A directory has no ref, no releases and no updates of its own.", "Leave --ref, --auto-update and --pre-release out, or give the address of a repository.")
+		return Extension{}, badSource("--ref, --auto-update and --pre-release apply to repositories only.", "Omit them, or give the address of a repository.")
 	}
 	if err := s.admit(from); err != nil {
 		return Extension{}, err
@@ -149,8 +149,8 @@ func hasManifest(folder string, from source) error {
 			return nil
 		}
 	}
-	return fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("%s is no extension: it has no file %s.", from.location, strings.Join(ManifestNames(), " or ")),
-		"Give the directory or repository that the manifest lies at the top of.")
+	return fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("%s is not an extension: it has no file %s.", from.location, strings.Join(ManifestNames(), " or ")),
+		"Give the directory or repository with the manifest at its top.")
 }
 
 // loadAt loads the extension in a directory that is not installed; literal is that of
@@ -163,7 +163,7 @@ func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata, li
 	for _, p := range problems {
 		if p.IsError() {
 			p.Path = relativeTo(folder, p.Path)
-			return Extension{}, fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("The extension in %s cannot be used: %s", m.Source, withoutRemedy(p)), p.Remedy)
+			return Extension{}, fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("The extension in %s is invalid: %s", m.Source, withoutRemedy(p)), p.Remedy)
 		}
 	}
 	e.Folder, e.Install, e.ID = folder, &m, IDOf(e.Name, &m)
@@ -300,11 +300,11 @@ func (s *Store) free(name string) error {
 		return nil
 	}
 	taken := entries[at].Name()
-	remedy := fmt.Sprintf("Bring it up to date with fettle extensions update %s, or uninstall it first.", taken)
+	remedy := fmt.Sprintf("Update it with fettle extensions update %s, or uninstall it first.", taken)
 	if taken != name {
-		remedy = fmt.Sprintf("Uninstall %s first, or have the author of this one rename it: names that differ in the case of letters alone are one.", taken)
+		remedy = fmt.Sprintf("Uninstall %s first, or ask the author of this one to rename it: names are compared without letter case.", taken)
 	}
-	return fault.New(fault.AttemptToCreateExist, "extensions.install", fmt.Sprintf("There is an extension %s in %s already.", taken, s.o.Dir), remedy)
+	return fault.New(fault.AttemptToCreateExist, "extensions.install", fmt.Sprintf("The extension %s exists in %s.", taken, s.o.Dir), remedy)
 }
 
 // agree asks for approval, and returns an error if it is refused.
@@ -316,7 +316,7 @@ func agree(ctx context.Context, person Person, c Consent) error {
 	case err != nil:
 		return err
 	case !agreed:
-		return fault.New(fault.DeniedByUser, "extensions.install", fmt.Sprintf("The extension %s is left as it was: you did not agree.", c.Name), "")
+		return fault.New(fault.DeniedByUser, "extensions.install", fmt.Sprintf("The extension %s is unchanged: you did not agree.", c.Name), "")
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (s *Store) records() (whole map[string]json.RawMessage, of map[string]integ
 	}
 	if err != nil {
 		return nil, nil, fault.Wrap(fault.InvalidConfig, "extensions.integrity", fmt.Sprintf("The file %s cannot be used: %s.", s.integrityPath(), cause(err)),
-			"Move it away: what is installed then has no record, and is installed again to be updated.", err)
+			"Move it away, and install the extensions again to update them.", err)
 	}
 	if whole == nil {
 		whole = map[string]json.RawMessage{}
@@ -165,10 +165,10 @@ func (s *Store) verify(ctx context.Context, e Extension) (hash string, err error
 		return "", err
 	}
 	record, has := of[path.Base(filepath.ToSlash(e.Folder))]
-	again := "Uninstall it and install it again; what you have changed in " + e.Folder + " is lost then."
+	again := "Uninstall it and install it again; your changes in " + e.Folder + " are then lost."
 	if !has {
 		return "", fault.New(fault.FileChangedSinceRead, "extensions.integrity",
-			fmt.Sprintf("The extension %s is not updated: there is no record of what it consisted of when it was installed.", e.Name), again)
+			fmt.Sprintf("The extension %s is not updated: there is no record of its installed files.", e.Name), again)
 	}
 	hash, err = treeHash(ctx, e.Folder)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Store) verify(ctx context.Context, e Extension) (hash string, err error
 	}
 	if hash != record.Hash && hash != record.Next {
 		return "", fault.New(fault.FileChangedSinceRead, "extensions.integrity",
-			fmt.Sprintf("The extension %s is not updated: its files are not those that were installed.", e.Name), again)
+			fmt.Sprintf("The extension %s is not updated: its files have changed since the installation.", e.Name), again)
 	}
 	return hash, nil
 }

@@ -35,7 +35,7 @@ func parse(data []byte) (*document, error) {
 	d := &document{JSON: tree}
 	d.Tree.Standardize()
 	if d.Tree.Value.Kind() != '{' {
-		return nil, d.Errorf(d.Tree.StartOffset, "it holds no object")
+		return nil, d.Errorf(d.Tree.StartOffset, "it is not an object")
 	}
 	if err := d.check(&d.Tree); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (d *document) check(v *hujson.Value) error {
 	switch value := v.Value.(type) {
 	case hujson.Literal:
 		if value.Kind() == '"' && strings.Contains(value.String(), "\x00") {
-			return d.Errorf(v.StartOffset, "a text in it holds a zero byte")
+			return d.Errorf(v.StartOffset, "a string in it contains a zero byte")
 		}
 	case *hujson.Array:
 		for i := range value.Elements {
@@ -63,7 +63,7 @@ func (d *document) check(v *hujson.Value) error {
 			if name != "__proto__" && name != "constructor" && name != "prototype" {
 				return false
 			}
-			d.dropped = append(d.dropped, *d.Errorf(m.Name.StartOffset, "The key %q is left out.", name))
+			d.dropped = append(d.dropped, *d.Errorf(m.Name.StartOffset, "The key %q is ignored.", name))
 			return true
 		})
 		for i := range value.Members {

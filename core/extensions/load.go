@@ -49,7 +49,7 @@ func (l *loading) begin() {
 	for _, pattern := range l.s.o.Allowed {
 		re, err := regexp.Compile(pattern)
 		if err != nil {
-			l.problems = append(l.problems, fault.Problem{Message: fmt.Sprintf("The entry %q of security.allowedExtensions is no regular expression, so it allows nothing.", clip(pattern)), Remedy: "Correct it."})
+			l.problems = append(l.problems, fault.Problem{Message: fmt.Sprintf("The entry %q of security.allowedExtensions is not a valid regular expression, so it allows nothing.", clip(pattern)), Remedy: "Correct it."})
 			continue
 		}
 		l.allowed = append(l.allowed, re)
@@ -80,7 +80,7 @@ func (l *loading) folders() []entry {
 				continue
 			}
 			if len(all) == maxExtensions {
-				l.problems = append(l.problems, fault.Problem{Path: dir, Message: fmt.Sprintf("The extensions directory holds more than %d extensions; the rest were not read.", maxExtensions)})
+				l.problems = append(l.problems, fault.Problem{Path: dir, Message: fmt.Sprintf("The extensions directory has more than %d extensions; the rest were not read.", maxExtensions)})
 				break
 			}
 			all = append(all, entry{path, true})
@@ -126,7 +126,7 @@ func (l *loading) load(from entry) {
 func (l *loading) refused(install *InstallMetadata) (why, remedy string) {
 	switch {
 	case len(l.s.o.Allowed) > 0 && install == nil:
-		return "security.allowedExtensions is set, and nothing tells where it comes from", "Install it with fettle extensions install."
+		return "security.allowedExtensions is set, and its source is unknown", "Install it with fettle extensions install."
 	case len(l.s.o.Allowed) > 0 && !slices.ContainsFunc(l.allowed, func(re *regexp.Regexp) bool { return re.MatchString(install.Source) }):
 		return "its source is not among security.allowedExtensions", "Add it there, or uninstall the extension."
 	case len(l.s.o.Allowed) == 0 && l.s.o.BlockGit && install != nil && (install.Type == InstallGit || install.Type == InstallRelease):
@@ -145,7 +145,7 @@ func (l *loading) inactive(e Extension) string {
 	switch {
 	case on && switched:
 	case switched:
-		return "It is switched off in this session."
+		return "It is disabled for this session."
 	case l.s.o.Only != nil:
 		if !slices.ContainsFunc(l.s.o.Only, is) {
 			return "It is not among the extensions that this session was started with."
@@ -153,7 +153,7 @@ func (l *loading) inactive(e Extension) string {
 	case slices.ContainsFunc(l.s.o.Disabled, is):
 		return "The setting extensions.disabled names it."
 	case e.Folder != "" && l.broken:
-		return "The file " + EnablementFile + " cannot be used, which may disable it."
+		return "The file " + EnablementFile + " is invalid and may disable it."
 	case !l.enablement.enabled(e.Name, l.s.o.Workspace, l.s.o.Home):
 		return "It is disabled in this directory."
 	}
@@ -170,7 +170,7 @@ func (l *loading) tellOfMissing(e Extension) {
 			Message: fmt.Sprintf("The setting %s of the extension %s has no value.", setting.EnvVar, e.Name),
 			Remedy:  fmt.Sprintf("Give one with fettle extensions config %s %s, or in the environment.", e.Name, setting.EnvVar)}
 		if l.withheld(setting) {
-			p.Message = fmt.Sprintf("The setting %s of the extension %s has no value: that of the environment looks like a secret, and is not given to an extension for naming it.", setting.EnvVar, e.Name)
+			p.Message = fmt.Sprintf("The setting %s of the extension %s has no value: that of the environment looks like a secret, and is not given to an extension that only names it.", setting.EnvVar, e.Name)
 		}
 		if setting.Sensitive || l.withheld(setting) {
 			p.Remedy = fmt.Sprintf("If the extension is to have one, give it with fettle extensions config %s %s.", e.Name, setting.EnvVar)
@@ -204,7 +204,7 @@ func (l *loading) refuseTwins() {
 				continue
 			}
 			l.problems = append(l.problems, fault.Problem{Path: e.Path, Extension: e.Name, Severity: fault.SeverityError,
-				Message: fmt.Sprintf("The extension %s has the name of another, in %s; neither is used.", e.Name, other.Path), Remedy: "Uninstall one of them."})
+				Message: fmt.Sprintf("The extension %s has the same name as the one in %s; neither is used.", e.Name, other.Path), Remedy: "Uninstall one of them."})
 		}
 		return len(twins) > 1
 	})
@@ -216,7 +216,7 @@ func (l *loading) tellOfUnknown() {
 		if name == noExtension && len(l.s.o.Only) == 1 || slices.ContainsFunc(l.found, func(e Extension) bool { return strings.EqualFold(e.Name, name) }) {
 			continue
 		}
-		l.problems = append(l.problems, fault.Problem{Message: fmt.Sprintf("There is no extension %q.", clip(name)), Remedy: "fettle extensions list shows those that there are."})
+		l.problems = append(l.problems, fault.Problem{Message: fmt.Sprintf("There is no extension %q.", clip(name)), Remedy: "fettle extensions list shows them."})
 	}
 }
 
@@ -238,7 +238,7 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 	}
 	c, err := contain(e.Path)
 	if err != nil {
-		return lose(e.Path, "The directory of the extension cannot be read: "+cause(err)+".", "Put it back, or uninstall the extension.")
+		return lose(e.Path, "The directory of the extension cannot be read: "+cause(err)+".", "Restore it, or uninstall the extension.")
 	}
 	var data []byte
 	for _, name := range ManifestNames() {
@@ -251,9 +251,9 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return lose(e.Path, "The directory holds no manifest.", "A manifest is called "+strings.Join(ManifestNames(), " or ")+"; remove the directory if it is no extension.")
+		return lose(e.Path, "The directory has no manifest.", "A manifest is called "+strings.Join(ManifestNames(), " or ")+"; remove the directory if it is not an extension.")
 	case err != nil:
-		return lose(e.Path, "The manifest of the extension cannot be used: "+cause(err)+".", "Mend it, or uninstall the extension.")
+		return lose(e.Path, "The manifest of the extension is invalid: "+cause(err)+".", "Correct it, or uninstall the extension.")
 	}
 	return l.fill(e, c, data)
 }

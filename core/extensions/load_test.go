@@ -135,8 +135,8 @@ func TestBrokenAmongOthers(t *testing.T) {
 		require.True(t, p.IsError(), p.String())
 		require.NotEmpty(t, p.Remedy)
 	}
-	require.Contains(t, told(problems), "bad/fettle-extension.json:3: The value of version is not a text.")
-	require.Contains(t, told(problems), "The directory holds no manifest")
+	require.Contains(t, told(problems), "bad/fettle-extension.json:3: The value of version is not a string.")
+	require.Contains(t, told(problems), "The directory has no manifest")
 }
 
 // An inactive extension is listed, with the reason.
@@ -216,7 +216,7 @@ func TestSource(t *testing.T) {
 	}{
 		"allowed":             {`{"source": "https://github.com/a/b", "type": "git"}`, func(o *extensions.Options) { o.Allowed = []string{`^https://github\.com/a/`} }, ""},
 		"another source":      {`{"source": "https://evil.example/a/b", "type": "git"}`, func(o *extensions.Options) { o.Allowed = []string{`^https://github\.com/a/`} }, "not among"},
-		"put there by hand":   {"", func(o *extensions.Options) { o.Allowed = []string{`.`} }, "nothing tells"},
+		"put there by hand":   {"", func(o *extensions.Options) { o.Allowed = []string{`.`} }, "source is unknown"},
 		"no expression":       {`{"source": "x", "type": "local"}`, func(o *extensions.Options) { o.Allowed = []string{`[`} }, "not among"},
 		"a repository":        {`{"source": "https://github.com/a/b", "type": "git"}`, func(o *extensions.Options) { o.BlockGit = true }, "blockGitExtensions"},
 		"a release":           {`{"source": "https://github.com/a/b", "type": "github-release"}`, func(o *extensions.Options) { o.BlockGit = true }, "blockGitExtensions"},

@@ -62,9 +62,9 @@ func CheckName(name string) string {
 	case len(name) > maxName:
 		return fmt.Sprintf("it is longer than %d bytes", maxName)
 	case !nameOfExtension.MatchString(name):
-		return "it has other characters than letters, digits and dashes"
+		return "it has characters other than letters, digits and dashes"
 	case strings.EqualFold(name, noExtension):
-		return "it stands for no extension at all"
+		return "the name is reserved"
 	}
 	return ""
 }
@@ -100,7 +100,7 @@ func readManifest(data []byte) *reading {
 	doc, err := parse(data)
 	if err != nil {
 		e := position.As(err)
-		r.lose(e.Line, "The manifest cannot be used: "+e.Message+".", "Mend it; it holds one JSON object, in which comments are allowed.")
+		r.lose(e.Line, "The manifest is invalid: "+e.Message+".", "Correct it: one JSON object, in which comments are allowed.")
 		return r
 	}
 	r.doc = doc
@@ -110,7 +110,7 @@ func readManifest(data []byte) *reading {
 	for _, member := range doc.Tree.Value.(*hujson.Object).Members { //nolint:errcheck // parse returns objects alone
 		r.fields[nameOf(member)] = member
 		if !slices.Contains(manifestKeys(), nameOf(member)) {
-			r.warn(doc.Line(member.Name.StartOffset), fmt.Sprintf("The manifest has the key %q, which is not known.", clip(nameOf(member))),
+			r.warn(doc.Line(member.Name.StartOffset), fmt.Sprintf("The manifest has the key %q, which is unknown.", clip(nameOf(member))),
 				"The keys are "+strings.Join(manifestKeys()[1:], ", ")+".")
 		}
 	}
@@ -149,7 +149,7 @@ func (r *reading) literalContextFiles() {
 	for _, value := range values {
 		name, ok := value.Value.(hujson.Literal)
 		if ok && name.Kind() == '"' && reference.MatchString(known.Replace(name.String())) {
-			r.lose(r.line(key), fmt.Sprintf("The context file %q depends on a variable.", clip(name.String())), "Name one in the extension, by its path from there.")
+			r.lose(r.line(key), fmt.Sprintf("The context file %q depends on a variable.", clip(name.String())), "Name a file in the extension by its relative path.")
 		}
 	}
 }
@@ -164,8 +164,8 @@ func (r *reading) finish(dir string, v Variables) {
 			r.fields[key] = member
 		}
 	}
-	r.decode("description", "a text", &r.m.Description)
-	r.decode("migratedTo", "a text", &r.m.MigratedTo)
+	r.decode("description", "a string", &r.m.Description)
+	r.decode("migratedTo", "a string", &r.m.MigratedTo)
 	r.decode("excludeTools", "a list of names", &r.m.ExcludeTools)
 	r.decode("themes", "a list", &r.m.Themes)
 	r.plan()
@@ -208,7 +208,7 @@ func (r *reading) decode(key, kind string, to any) bool {
 // required reads a required string.
 func (r *reading) required(key string) string {
 	var text string
-	there := r.decode(key, "a text", &text)
+	there := r.decode(key, "a string", &text)
 	if !there && !slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.IsError() && p.Line > 0 && p.Line == r.line(key) }) || there && text == "" {
 		r.lose(r.line(key), "The manifest has no "+key+".", "Add it.")
 	}
@@ -235,7 +235,7 @@ func (r *reading) plan() {
 			continue
 		}
 		if member.Value.Value.Kind() != '"' {
-			r.lose(r.doc.Line(member.Name.StartOffset), "The value of plan.directory is not a text.", "Correct it.")
+			r.lose(r.doc.Line(member.Name.StartOffset), "The value of plan.directory is not a string.", "Correct it.")
 			continue
 		}
 		r.m.PlanDirectory = member.Value.Value.(hujson.Literal).String() //nolint:errcheck // it is a text
@@ -257,8 +257,8 @@ func (r *reading) servers(v Variables) {
 			if !strings.EqualFold(nameOf(m), "trust") {
 				return false
 			}
-			r.warn(r.doc.Line(m.Name.StartOffset), fmt.Sprintf("What the extension says of trust in its server %q does not count.", clip(server)),
-				"Say it in mcpServers of your own settings, if you mean it.")
+			r.warn(r.doc.Line(m.Name.StartOffset), fmt.Sprintf("The key trust of the extension's server %q is ignored.", clip(server)),
+				"Set it in mcpServers of your own settings if intended.")
 			return true
 		})
 		if r.m.servers == nil {
@@ -303,7 +303,7 @@ func (r *reading) contextFiles(dir string, v Variables) {
 			}
 		}
 		if name == "" || !filepath.IsLocal(name) {
-			r.lose(r.line(key), fmt.Sprintf("The context file %q does not lie in the extension.", clip(given)), "Name one in the extension, by its path from there.")
+			r.lose(r.line(key), fmt.Sprintf("The context file %q is not in the extension.", clip(given)), "Name a file in the extension by its relative path.")
 			continue
 		}
 		r.m.ContextFileNames = append(r.m.ContextFileNames, filepath.Clean(name))
@@ -333,7 +333,7 @@ func (r *reading) settings() {
 		case s.Name == "":
 			r.lose(line, "A setting has no name.", "Add it.")
 		case !nameOfVariable.MatchString(s.EnvVar):
-			r.lose(line, fmt.Sprintf("The envVar %q of the setting %q is no name of a variable.", clip(s.EnvVar), clip(s.Name)), "Use letters, digits and underscores, and no digit first.")
+			r.lose(line, fmt.Sprintf("The envVar %q of the setting %q is not a variable name.", clip(s.EnvVar), clip(s.Name)), "Use letters, digits and underscores, and no digit first.")
 		case slices.ContainsFunc(r.m.Settings, func(other Setting) bool { return other.EnvVar == s.EnvVar }):
 			r.lose(line, fmt.Sprintf("Two settings have the envVar %s.", s.EnvVar), "Give each its own.")
 		default:

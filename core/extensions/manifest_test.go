@@ -23,13 +23,13 @@ func TestManifestRefused(t *testing.T) {
 	const ok = `"name": "x", "version": "1"`
 	tests := map[string]struct{ text, want string }{
 		"empty":                    {"", "it is empty"},
-		"no object":                {`[1]`, "it holds no object"},
-		"cut off":                  {"{" + ok, "cannot be used"},
+		"no object":                {`[1]`, "it is not an object"},
+		"cut off":                  {"{" + ok, "manifest is invalid"},
 		"large":                    {"{" + ok + `, "description": "` + strings.Repeat("a", 10<<20) + `"}`, "more than 1048576 bytes"},
 		"deep lists":               {"{" + ok + `, "themes": ` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}", "nested more than 100 deep"},
 		"deep objects":             {strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000), "nested more than 100 deep"},
 		"not UTF-8":                {"{" + ok + ", \"description\": \"\xff\"}", "not UTF-8"},
-		"a zero byte":              {"{" + ok + ", \"description\": \"a\x00b\"}", "cannot be used"},
+		"a zero byte":              {"{" + ok + ", \"description\": \"a\x00b\"}", "manifest is invalid"},
 		"an escaped zero byte":     {"{" + ok + ",\n \"description\": \"a\\u0000b\"}", "zero byte"},
 		"a zero byte in a key":     {"{" + ok + ", \"a\\u0000\": 1}", "zero byte"},
 		"a key twice":              {"{" + ok + ",\n\n\"name\": \"y\"}", `"name" twice`},
@@ -38,32 +38,32 @@ func TestManifestRefused(t *testing.T) {
 		"an empty name":            {`{"name": "", "version": "1"}`, "no name"},
 		"no version":               {`{"name": "x"}`, "no version"},
 		"null":                     {`{"name": null, "version": null}`, "no name"},
-		"a number for a name":      {`{"name": 7, "version": "1"}`, "name is not a text"},
-		"a list for a version":     {`{"name": "x", "version": []}`, "version is not a text"},
+		"a number for a name":      {`{"name": 7, "version": "1"}`, "name is not a string"},
+		"a list for a version":     {`{"name": "x", "version": []}`, "version is not a string"},
 		"a path for a name":        {`{"name": "../x", "version": "1"}`, "No extension can be named"},
 		"a name with a line end":   {`{"name": "x\n", "version": "1"}`, "No extension can be named"},
 		"a long name":              {`{"name": "` + strings.Repeat("x", 65) + `", "version": "1"}`, "longer than 64"},
-		"a name that means none":   {`{"name": "None", "version": "1"}`, "stands for no extension"},
+		"a name that means none":   {`{"name": "None", "version": "1"}`, "the name is reserved"},
 		"servers in a list":        {"{" + ok + `, "mcpServers": []}`, "mcpServers is not an object"},
 		"a server that is a text":  {"{" + ok + `, "mcpServers": {"a": "b"}}`, `server "a" is not an object`},
 		"context file: a number":   {"{" + ok + `, "contextFileName": 7}`, "contextFileName"},
-		"context file: outside":    {"{" + ok + `, "contextFileName": ["a.md", "../b.md"]}`, "does not lie in"},
-		"context file: empty":      {"{" + ok + `, "contextFileName": [""]}`, "does not lie in"},
+		"context file: outside":    {"{" + ok + `, "contextFileName": ["a.md", "../b.md"]}`, "is not in"},
+		"context file: empty":      {"{" + ok + `, "contextFileName": [""]}`, "is not in"},
 		"excluded: an object":      {"{" + ok + `, "excludeTools": {}}`, "excludeTools is not a list"},
 		"excluded: a number":       {"{" + ok + `, "excludeTools": [7]}`, "excludeTools is not a list"},
 		"excluded: nothing":        {"{" + ok + `, "excludeTools": [" "]}`, "is empty"},
 		"settings: an object":      {"{" + ok + `, "settings": {}}`, "settings is not a list"},
 		"settings: a text":         {"{" + ok + `, "settings": ["A"]}`, "not an object"},
 		"settings: sensitive: 1":   {"{" + ok + `, "settings": [{"name": "a", "envVar": "A", "sensitive": 1}]}`, "not an object"},
-		"settings: no variable":    {"{" + ok + `, "settings": [{"name": "a", "envVar": "A=B"}]}`, "no name of a variable"},
+		"settings: no variable":    {"{" + ok + `, "settings": [{"name": "a", "envVar": "A=B"}]}`, "not a variable name"},
 		"settings: no name":        {"{" + ok + `, "settings": [{"envVar": "A"}]}`, "has no name"},
 		"settings: twice":          {"{" + ok + `, "settings": [{"name": "a", "envVar": "A"}, {"name": "b", "envVar": "A"}]}`, "Two settings"},
 		"plan: a text":             {"{" + ok + `, "plan": "x"}`, "plan is not an object"},
-		"plan: a number":           {"{" + ok + `, "plan": {"directory": 7}}`, "plan.directory is not a text"},
+		"plan: a number":           {"{" + ok + `, "plan": {"directory": 7}}`, "plan.directory is not a string"},
 		"themes: a text":           {"{" + ok + `, "themes": "x"}`, "themes is not a list"},
-		"migratedTo: a list":       {"{" + ok + `, "migratedTo": []}`, "migratedTo is not a text"},
-		"description: an object":   {"{" + ok + `, "description": {}}`, "description is not a text"},
-		"the text of a whole page": {"<!doctype html><html></html>", "cannot be used"},
+		"migratedTo: a list":       {"{" + ok + `, "migratedTo": []}`, "migratedTo is not a string"},
+		"description: an object":   {"{" + ok + `, "description": {}}`, "description is not a string"},
+		"the text of a whole page": {"<!doctype html><html></html>", "manifest is invalid"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,10 +87,10 @@ func TestManifestOdd(t *testing.T) {
 	require.False(t, isLost(problems), told(problems))
 	require.JSONEq(t, `{"command": "c", "env": {"OK": "2"}}`, string(m.MCPServers["a"]))
 	require.Nil(t, m.ContextFileNames)
-	require.Contains(t, told(problems), `"__proto__" is left out`)
-	require.Contains(t, told(problems), `"constructor" is left out`)
+	require.Contains(t, told(problems), `"__proto__" is ignored`)
+	require.Contains(t, told(problems), `"constructor" is ignored`)
 	require.Contains(t, told(problems), `"unknown"`)
-	require.Equal(t, 3, strings.Count(told(problems), "trust in its server"))
+	require.Equal(t, 3, strings.Count(told(problems), "key trust of"))
 }
 
 func TestManifestNames(t *testing.T) {

@@ -58,7 +58,7 @@ func ReadInstall(folder string) (*InstallMetadata, error) {
 			err = json.Unmarshal(data, &m)
 		}
 		if err == nil && (m.Source == "" || !slices.Contains([]InstallType{InstallGit, InstallLocal, InstallLink, InstallRelease}, m.Type)) {
-			err = errors.New("source or type is missing or not known")
+			err = errors.New("source or type is missing or unknown")
 		}
 		if err != nil {
 			return nil, fault.Wrap(fault.InvalidConfig, "extensions.metadata", "The file "+path+" cannot be used: "+cause(err)+".",
@@ -77,7 +77,7 @@ func WriteInstall(folder string, m InstallMetadata) error {
 		err = os.WriteFile(filepath.Join(folder, InstallFiles()[0]), append(data, '\n'), 0o600)
 	}
 	if err != nil {
-		return fault.Wrap(fault.FileWriteFailure, "extensions.metadata", "How the extension is installed could not be written: "+cause(err)+".",
+		return fault.Wrap(fault.FileWriteFailure, "extensions.metadata", "The metadata of the extension could not be written: "+cause(err)+".",
 			"Check that "+folder+" can be written.", err)
 	}
 	return nil

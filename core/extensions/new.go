@@ -46,7 +46,7 @@ type Skeleton struct {
 func New(k Skeleton) (written []string, err error) {
 	dir, err := filepath.Abs(k.Dir)
 	if err != nil || k.Dir == "" {
-		return nil, badNew("The directory of the extension is empty or not known.", "Give a path whose last part is the extension's name.")
+		return nil, badNew("The directory of the extension is empty or unknown.", "Give a path whose last part is the extension's name.")
 	}
 	name := filepath.Base(dir)
 	if wrong := CheckName(name); wrong != "" {
@@ -109,7 +109,7 @@ func writeNew(dir string, files []newFile) (written []string, err error) {
 	for _, f := range files {
 		at := filepath.Join(dir, filepath.FromSlash(f.name))
 		if _, err := os.Lstat(at); err == nil {
-			return nil, fault.New(fault.AttemptToCreateExist, "extensions.new", fmt.Sprintf("%s is there already; nothing has been written.", at), "Give another path, or move it away.")
+			return nil, fault.New(fault.AttemptToCreateExist, "extensions.new", fmt.Sprintf("%s exists; nothing was written.", at), "Give another path, or move it away.")
 		}
 	}
 	defer func() {

@@ -15,7 +15,7 @@ import (
 func PlanDirectoryWrong(dir string, plans []string) string {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) || filepath.Clean(local) == "." {
-		return "is no directory below the one that is worked in"
+		return "is not a directory below the working directory"
 	}
 	parts := strings.Split(filepath.ToSlash(filepath.Clean(local)), "/")
 	for _, folder := range plans {
@@ -26,7 +26,7 @@ func PlanDirectoryWrong(dir string, plans []string) string {
 	}
 	for _, part := range parts {
 		if strings.HasPrefix(part, ".") || strings.ContainsAny(part, "~:") || strings.TrimRight(part, ". ") != part { // the latter are other names of such directories on Windows
-			return "lies in a directory that is kept for other things"
+			return "is in a directory with another purpose"
 		}
 	}
 	return ""

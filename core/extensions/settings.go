@@ -96,11 +96,11 @@ func (s *Store) readSecrets() (secrets, error) {
 		return all, nil
 	}
 	if err == nil && json.Unmarshal(data, &all) != nil {
-		err = errors.New("it holds something else than fettle writes") // the details could contain a value
+		err = errors.New("its content is invalid") // the details could contain a value
 	}
 	if err != nil {
 		return nil, fault.Wrap(fault.InvalidConfig, "extensions.settings", "The file "+path+" cannot be used: "+cause(err)+".",
-			"Remove it, and give the sensitive settings of extensions anew.", err)
+			"Remove it, and set the sensitive settings of extensions again.", err)
 	}
 	if all == nil { // null
 		all = secrets{}
@@ -314,7 +314,7 @@ func (s *Store) changeEnv(ctx context.Context, e Extension, variable string, val
 	case err != nil:
 		return notWritten(path, err)
 	case !info.Mode().IsRegular():
-		return notWritten(path, errors.New("it is no regular file"))
+		return notWritten(path, errors.New("it is not a regular file"))
 	default:
 		mode = info.Mode().Perm()
 	}

@@ -45,9 +45,9 @@ func parseSource(text string) (source, error) {
 	case text == "":
 		return source{}, badSource("The source of the extension is empty.", "Give the path of a directory or the address of a git repository.")
 	case strings.HasPrefix(text, "-"):
-		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", plainAddress(text)), "Write ./ before it if a directory of that name is meant.")
+		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", plainAddress(text)), "Write ./ before it for a directory of that name.")
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return source{}, badSource("The source of the extension holds control characters.", "Give the path of a directory or the address of a git repository.")
+		return source{}, badSource("The source of the extension contains control characters.", "Give the path of a directory or the address of a git repository.")
 	case scpLike.MatchString(text):
 		return source{kind: InstallGit, location: text, url: text}, nil
 	case isURL && schemes[scheme]:
@@ -97,21 +97,21 @@ func plainAddress(text string) string {
 func parseAddress(text string) (source, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return source{}, badSource("The address of the repository cannot be understood.", "Write it as https://HOST/OWNER/REPOSITORY.")
+		return source{}, badSource("The address of the repository is invalid.", "Write it as https://HOST/OWNER/REPOSITORY.")
 	}
 	secret := u.User != nil && u.Scheme != "ssh" && u.Scheme != "sso"
 	if _, password := u.User.Password(); password || secret {
-		return source{}, badSource(fmt.Sprintf("The address of %s holds a user name or password, which would be kept and shown with the extension.", u.Host),
-			"Leave it out of the address, and give it to git by a credential helper.")
+		return source{}, badSource(fmt.Sprintf("The address of %s contains a user name or password, which would be stored and shown with the extension.", u.Host),
+			"Remove it from the address, and use a credential helper of git.")
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return source{}, badSource(fmt.Sprintf("The address %q has more behind it, which could be a secret, and would be kept and shown with the extension.", clip(plainAddress(text))),
-			"Leave out what begins at ? or #; a branch or tag is given with --ref, and a password to git by a credential helper.")
+		return source{}, badSource(fmt.Sprintf("The address %q has a query or fragment, which could be a secret, and would be stored and shown with the extension.", clip(plainAddress(text))),
+			"Remove the part after ? or #; use --ref for a branch or tag, and a credential helper of git for a password.")
 	}
 	s := source{kind: InstallGit, location: text, url: text, local: u.Scheme == "file"}
 	switch {
 	case s.local && u.Host != "":
-		return source{}, badSource(fmt.Sprintf("%q is no path on this machine.", clip(plainAddress(text))), "Write file:/// and the absolute path of the repository.")
+		return source{}, badSource(fmt.Sprintf("%q is not a path on this machine.", clip(plainAddress(text))), "Write file:/// and the absolute path of the repository.")
 	case !s.local && (u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-")):
 		return source{}, badSource(fmt.Sprintf("%q names no host.", clip(plainAddress(text))), "Write it as https://HOST/OWNER/REPOSITORY.")
 	}
@@ -126,7 +126,7 @@ func checkRef(ref string) error {
 	if ref == "" || goodRef.MatchString(ref) && !strings.Contains(ref, "..") && !strings.Contains(ref, "@{") && len(ref) <= 255 {
 		return nil
 	}
-	return badSource(fmt.Sprintf("%q is no branch, tag or commit.", clip(ref)), "Give --ref the name of a branch or tag, or a whole commit hash.")
+	return badSource(fmt.Sprintf("%q is not a branch, tag or commit.", clip(ref)), "Give --ref the name of a branch or tag, or a full commit hash.")
 }
 
 func badSource(message, remedy string) error {
@@ -141,7 +141,7 @@ func (s *Store) admit(from source) error {
 			return nil
 		}
 		return fault.New(fault.PolicyViolation, "extensions.install", "Extensions are not installed from repositories here: the setting security.blockGitExtensions refuses it.",
-			"Install it from a directory, or ask whoever keeps the settings.")
+			"Install it from a directory, or ask the administrator of the settings.")
 	}
 	for _, pattern := range s.o.Allowed {
 		re, err := regexp.Compile(pattern)
@@ -153,5 +153,5 @@ func (s *Store) admit(from source) error {
 		}
 	}
 	return fault.New(fault.PolicyViolation, "extensions.install", fmt.Sprintf("Extensions are not installed from %s: no expression of the setting security.allowedExtensions matches it.", from.location),
-		"Install it from a source that is allowed, or ask whoever keeps the settings.")
+		"Install it from an allowed source, or ask the administrator of the settings.")
 }

@@ -56,7 +56,7 @@ func (g *staging) end() {
 // installations.
 func (s *Store) stage(ctx context.Context) (*staging, error) {
 	if s.o.Dir == "" {
-		return nil, fault.New(fault.InvalidConfig, "extensions.install", "There is no directory for extensions, as the home directory is not known.", "Set HOME.")
+		return nil, fault.New(fault.InvalidConfig, "extensions.install", "There is no directory for extensions, because the home directory is unknown.", "Set HOME.")
 	}
 	unlock, err := s.lock(ctx)
 	if err != nil {

@@ -33,14 +33,14 @@ func Find(all []Extension, name string) (Extension, error) {
 			return found[0], nil
 		}
 		if len(found) > 1 {
-			return Extension{}, fault.New(fault.InvalidConfig, "extensions", fmt.Sprintf("%q means %d extensions.", clip(name), len(found)), "Name one as fettle extensions list does.")
+			return Extension{}, fault.New(fault.InvalidConfig, "extensions", fmt.Sprintf("%q matches %d extensions.", clip(name), len(found)), "Name one as fettle extensions list does.")
 		}
 	}
 	return Extension{}, notInstalled(name)
 }
 
 func notInstalled(name string) error {
-	return fault.New(fault.InvalidConfig, "extensions", fmt.Sprintf("There is no extension %q.", clip(name)), "fettle extensions list shows those that there are.")
+	return fault.New(fault.InvalidConfig, "extensions", fmt.Sprintf("There is no extension %q.", clip(name)), "fettle extensions list shows them.")
 }
 
 // fromSource reports whether an extension was installed from a source, in any form of

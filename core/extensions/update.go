@@ -61,7 +61,7 @@ func (s *Store) Update(ctx context.Context, e Extension, person Person, environ 
 	}
 	if newer.Name != e.Name {
 		return Updated{}, fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s is called %s in its new version.", e.Name, newer.Name),
-			"Uninstall it and install the new one, if that is wanted.")
+			"Uninstall it and install the new one if intended.")
 	}
 	asked, given, err := s.askAgain(ctx, e, newer, person)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) stillThere(e Extension) error {
 	if _, err := os.Lstat(e.Folder); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s was uninstalled meanwhile, so it is not updated.", e.Name), "Install it again, if it is wanted.")
+	return fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s was uninstalled in the meantime, so it is not updated.", e.Name), "Install it again if intended.")
 }
 
 // updatable refuses an extension without a source.
@@ -86,9 +86,9 @@ func (s *Store) updatable(e Extension) error {
 	why, remedy := "", ""
 	switch {
 	case e.Folder == "" || e.Install == nil:
-		why, remedy = "nothing says where it came from", "Install it anew from its source."
+		why, remedy = "its source is unknown", "Install it again from its source."
 	case e.Install.Type == InstallLink:
-		why, remedy = "it is linked, so that changes in "+e.Path+" hold by themselves", ""
+		why, remedy = "it is linked, so changes in "+e.Path+" apply without an update", ""
 	}
 	if why == "" {
 		return nil
@@ -171,7 +171,7 @@ func (s *Store) swap(ctx context.Context, g *staging, e, newer Extension, before
 		return Extension{}, err
 	}
 	if now, err := treeHash(ctx, e.Folder); err != nil || now != before {
-		return Extension{}, fault.Wrap(fault.FileChangedSinceRead, "extensions.update", fmt.Sprintf("The extension %s was changed while its update was fetched; nothing has been done.", e.Name), "Run the update again.", err)
+		return Extension{}, fault.Wrap(fault.FileChangedSinceRead, "extensions.update", fmt.Sprintf("The extension %s was changed while its update was fetched; nothing was done.", e.Name), "Run the update again.", err)
 	}
 	if err := copyEnv(e.Folder, newer.Folder); err != nil {
 		return Extension{}, err

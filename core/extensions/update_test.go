@@ -187,7 +187,7 @@ func TestUpdateOfUninstalled(t *testing.T) {
 	for range 2 { // during the approval, and before
 		_, err = w.store().Update(t.Context(), e, leaving{w.person, uninstall}, nil)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-		require.Contains(t, err.Error(), "The extension shelf was uninstalled meanwhile")
+		require.Contains(t, err.Error(), "The extension shelf was uninstalled in the meantime")
 		require.NoDirExists(t, e.Folder)
 	}
 }

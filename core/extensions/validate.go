@@ -58,7 +58,7 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 		return Validation{}, err
 	}
 	for _, name := range e.missingContext() {
-		v.Findings = append(v.Findings, fault.Problem{Severity: fault.SeverityWarning, Path: e.Manifest, Message: fmt.Sprintf("The context file %q is not there.", clip(name)), Remedy: "Add it, or take it out of contextFileName."})
+		v.Findings = append(v.Findings, fault.Problem{Severity: fault.SeverityWarning, Path: e.Manifest, Message: fmt.Sprintf("The context file %q does not exist.", clip(name)), Remedy: "Add it, or remove it from contextFileName."})
 	}
 	for _, check := range checks {
 		found, err := check(ctx, e)
@@ -118,7 +118,7 @@ func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Pro
 	defer func() { _ = root.Close() }() // it was only read
 	var found []fault.Problem
 	refuse := func(name, format string, args ...any) {
-		found = append(found, fault.Problem{Severity: fault.SeverityError, Path: filepath.Join(folder, name), Message: fmt.Sprintf(format, args...), Remedy: "It could not be installed with it."})
+		found = append(found, fault.Problem{Severity: fault.SeverityError, Path: filepath.Join(folder, name), Message: fmt.Sprintf(format, args...), Remedy: "Remove it; an extension with it cannot be installed."})
 	}
 	entries, bytes := 0, int64(0)
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -131,7 +131,7 @@ func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Pro
 		case entry.IsDir() && leftOut(entry.Name()):
 			return fs.SkipDir
 		case strings.Count(name, "/") >= limits.depth:
-			refuse(name, "It lies below %d directories.", limits.depth)
+			refuse(name, "It is nested deeper than %d directories.", limits.depth)
 			return fs.SkipDir
 		}
 		if entries++; entries > limits.entries {
@@ -147,9 +147,9 @@ func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Pro
 			case filepath.IsAbs(leads):
 				refuse(name, "It is a link to %q, which is absolute.", leads)
 			case errors.Is(err, fs.ErrNotExist):
-				refuse(name, "It is a link to %q, which is not there.", leads)
+				refuse(name, "It is a link to %q, which does not exist.", leads)
 			case err != nil:
-				refuse(name, "It is a link to %q, which does not end inside of the extension.", leads)
+				refuse(name, "It is a link to %q, which is outside of the extension.", leads)
 			}
 		case mode.IsRegular():
 			if info, err := entry.Info(); err == nil {

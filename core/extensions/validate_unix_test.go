@@ -35,8 +35,8 @@ func TestValidate(t *testing.T) {
 	text := strings.Join(all, "\n")
 	for _, want := range []string{
 		"error fettle-extension.json:3: The manifest has no version.", `warning fettle-extension.json:4: The manifest has the key "oops"`,
-		`error fettle-extension.json:5: The context file "../B.md" does not lie in the extension.`, "error absolute: It is a link", "error out: It is a link",
-		"error pipe: It is a pipe.", "warning skills/x:3: It is odd.", `warning fettle-extension.json: The context file "A.md" is not there.`,
+		`error fettle-extension.json:5: The context file "../B.md" is not in the extension.`, "error absolute: It is a link", "error out: It is a link",
+		"error pipe: It is a pipe.", "warning skills/x:3: It is odd.", `warning fettle-extension.json: The context file "A.md" does not exist.`,
 	} {
 		require.Contains(t, text, want)
 	}

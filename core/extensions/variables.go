@@ -221,8 +221,8 @@ func (m *Manifest) unknown(path string, v Variables) []fault.Problem {
 			continue // a setting without a value is reported separately
 		}
 		problems = append(problems, fault.Problem{Path: path, Extension: m.Name,
-			Message: fmt.Sprintf("A server of the extension %s refers to $%s, which it does not declare, so it is not filled in.", m.Name, name),
-			Remedy:  "Declare it among the settings of the manifest, or give what it is for in mcpServers of your own settings, under the same name of the server.",
+			Message: fmt.Sprintf("A server of the extension %s refers to $%s, which it does not declare, so it is not expanded.", m.Name, name),
+			Remedy:  "Declare it in the settings of the manifest, or set its value in mcpServers of your own settings, under the same server name.",
 		})
 	}
 	return problems

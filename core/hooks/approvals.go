@@ -70,7 +70,7 @@ func (a *Approvals) Record(ctx context.Context, project string, fingerprints map
 	unlock, err := lockedfile.LockOf(ctx, a.path)
 	if err != nil {
 		if ctx.Err() != nil {
-			return fault.Wrap(fault.Cancelled, "hooks.approve", "The approved hooks were left as they are, as the call was cancelled.", "", ctx.Err())
+			return fault.Wrap(fault.Cancelled, "hooks.approve", "The approved hooks are unchanged because the call was cancelled.", "", ctx.Err())
 		}
 		return a.unwritten(err)
 	}
@@ -118,7 +118,7 @@ func (a *Approvals) read() (map[string][]string, error) {
 	}
 	if err != nil {
 		return nil, fault.Wrap(fault.InvalidConfig, "hooks.approvals", fmt.Sprintf("The file of approved hooks %s cannot be read: %s.", a.path, cause(err)),
-			"Mend it, or move it away; the hooks of projects are then to be approved again.", err)
+			"Correct it, or move it away and approve the hooks of projects again.", err)
 	}
 	if all == nil {
 		all = map[string][]string{}

@@ -18,7 +18,7 @@ const (
 )
 
 // errTooMuch: the command is too complex for a fingerprint.
-var errTooMuch = errors.New("its command names more, or larger, files than are looked at")
+var errTooMuch = errors.New("its command names more, or larger, files than a fingerprint covers")
 
 // reading is the result of the analysis of a command line.
 type reading struct {

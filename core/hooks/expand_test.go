@@ -84,7 +84,7 @@ func TestExpandBeyondBounds(t *testing.T) {
 			}
 			require.Equal(t, command, list[0].Command)
 			require.Len(t, problems, 1)
-			require.Contains(t, problems[0].Message, tt.because+": no quotes are put around workspacePath,")
+			require.Contains(t, problems[0].Message, tt.because+": workspacePath is not quoted")
 		}
 	}
 }

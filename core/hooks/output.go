@@ -150,7 +150,7 @@ func (f *fields) read(key string, into any, wanted string) bool {
 		return false
 	}
 	if json.Unmarshal(value, into) != nil {
-		f.warn("%s%s must be %s, and is left out.", f.under, key, wanted)
+		f.warn("%s%s must be %s, and is ignored.", f.under, key, wanted)
 		return false
 	}
 	return true
@@ -167,7 +167,7 @@ func (f *fields) unknown(known []string) {
 	slices.Sort(names)
 	for _, name := range names {
 		if word := nearest(name, known); word != "" {
-			f.warn("%s%.60s means nothing here. Perhaps %s is meant.", f.under, name, word)
+			f.warn("%s%.60s is unknown. Did you mean %s?", f.under, name, word)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (f *fields) specific() Specific {
 	if raw := f.object("tailToolCallRequest"); raw != nil {
 		inner := &fields{given: membersOf(raw), under: f.under + "tailToolCallRequest."}
 		call := ToolCall{Args: inner.object("args")}
-		if inner.read("name", &call.Name, "a text") && call.Name != "" {
+		if inner.read("name", &call.Name, "a string") && call.Name != "" {
 			s.TailToolCall = &call
 		} else {
 			inner.warn("%sname is missing, so no tool is called.", inner.under)
@@ -215,10 +215,10 @@ func (f *fields) specific() Specific {
 func (f *fields) toolConfig() *ToolConfig {
 	var c ToolConfig
 	f.read("mode", &c.Mode, "AUTO, ANY or NONE")
-	f.read("allowedFunctionNames", &c.AllowedFunctionNames, "a list of texts")
+	f.read("allowedFunctionNames", &c.AllowedFunctionNames, "a list of strings")
 	c.Mode = strings.ToUpper(c.Mode)
 	if !slices.Contains([]string{ToolsAuto, ToolsAny, ToolsNone, ""}, c.Mode) {
-		f.warn("%smode must be AUTO, ANY or NONE, and is left out.", f.under)
+		f.warn("%smode must be AUTO, ANY or NONE, and is ignored.", f.under)
 		c.Mode = ""
 	}
 	return &c
@@ -231,7 +231,7 @@ func (f *fields) object(key string) json.RawMessage {
 		return nil
 	}
 	if membersOf(raw) == nil {
-		f.warn("%s%s must be an object, and is left out.", f.under, key)
+		f.warn("%s%s must be an object, and is ignored.", f.under, key)
 		return nil
 	}
 	return raw

@@ -23,7 +23,7 @@ func nearest(s string, words []string) string {
 // perhaps returns a sentence that suggests the nearest word, after a space.
 func perhaps(s string, words []string) string {
 	if word := nearest(s, words); word != "" {
-		return fmt.Sprintf(" Perhaps %s is meant.", word)
+		return fmt.Sprintf(" Did you mean %s?", word)
 	}
 	return ""
 }

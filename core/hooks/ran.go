@@ -56,7 +56,7 @@ func (r *Ran) understand(e Event, out Outcome) {
 	r.Stdout, r.Stderr = string(out.Stdout), string(out.Stderr)
 	r.OK = out.Code == 0 && out.Signal == "" && !out.TimedOut
 	if out.Dropped > 0 {
-		r.warn("It printed %d bytes more than the %d that are kept; they were dropped.", out.Dropped, MaxOutput)
+		r.warn("It printed more than the maximum of %[2]d bytes; %[1]d bytes were dropped.", out.Dropped, MaxOutput)
 	}
 	text := bytes.TrimSpace(out.Stdout)
 	if len(text) == 0 {
@@ -82,7 +82,7 @@ func (r *Ran) understand(e Event, out Outcome) {
 		if !isJSON && len(text) > 0 {
 			said = " It printed: " + oneLine(clip(text))
 		}
-		r.warn("It %s, so what it says does not count unless it denies or asks.%s", r.ended(), said)
+		r.warn("It %s, so its output is ignored unless it denies or asks.%s", r.ended(), said)
 		r.Output = tighter(o)
 	}
 }
@@ -106,22 +106,22 @@ func (r *Ran) settle(e Event, o *Output) {
 			o.Decision = stricter(o.Decision, Ask)
 			r.warn(must+"It counts as ask.", value)
 		case e.gates():
-			o.Decision, o.Reason = Block, because(o.Reason, "What it decides cannot be understood.")
-			r.warn(must+"It counts as block, as nobody can be asked at %s.", value, e)
+			o.Decision, o.Reason = Block, because(o.Reason, "Its decision is invalid.")
+			r.warn(must+"It counts as block, because approval is not possible at %s.", value, e)
 		default:
-			r.warn(must+"It is left out.", value)
+			r.warn(must+"It is ignored.", value)
 		}
 	}
 	if value := o.odd.goOn; value != "" && e.gates() {
 		no := false
-		o.Continue, o.StopReason = &no, because(o.StopReason, o.Reason, "It cannot be understood whether the hook wants it to go on.")
+		o.Continue, o.StopReason = &no, because(o.StopReason, o.Reason, "The hook's value of continue is invalid.")
 		r.warn("continue must be true or false, and not %.60s. It counts as false.", value)
 	} else if value != "" {
-		r.warn("continue must be true or false, and not %.60s. It is left out.", value)
+		r.warn("continue must be true or false, and not %.60s. It is ignored.", value)
 	}
 	if o.Decision == Ask && e != BeforeTool {
 		o.Decision = ""
-		r.warn("It asks, and nobody can be asked at %s; that has no effect.", e)
+		r.warn("It asks for approval, which is not possible at %s; that has no effect.", e)
 	}
 	o.odd = odd{}
 }
@@ -139,11 +139,11 @@ func (r *Ran) plain(text []byte) {
 	switch {
 	case len(text) == 0:
 	case text[0] == '{':
-		r.warn("It printed what begins like a JSON object and is none; it has no effect.")
+		r.warn("It printed an invalid JSON object, which has no effect.")
 	case json.Valid(text):
-		r.warn("It printed JSON that is no object; it has no effect.")
+		r.warn("It printed JSON that is not an object, which has no effect.")
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
-		r.warn("It printed what is no text; it has no effect.")
+		r.warn("It printed invalid UTF-8, which has no effect.")
 	default:
 		r.Output.SystemMessage = clip(text)
 	}

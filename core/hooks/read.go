@@ -50,7 +50,7 @@ func parse(data []byte, o Origin, format string, read func([]byte) (position.Nod
 	root, err := read(data)
 	if err != nil {
 		e := position.As(err)
-		r.tell(e.Line, "The file is no %s (%s); none of its hooks runs.", format, oneLine(e.Message))
+		r.tell(e.Line, "The file is not valid %s (%s); none of its hooks runs.", format, oneLine(e.Message))
 		return nil, r.problems
 	}
 	top, ok := root.Value.(*position.Table)
@@ -80,7 +80,7 @@ func (r *reader) tell(line int, message string, args ...any) {
 	case len(r.problems) < maxProblems:
 		r.problems = append(r.problems, fault.Problem{Path: r.Path, Line: line, Message: fmt.Sprintf(message, args...)})
 	case len(r.problems) == maxProblems:
-		r.problems = append(r.problems, fault.Problem{Path: r.Path, Message: "There are more problems than are told here."})
+		r.problems = append(r.problems, fault.Problem{Path: r.Path, Message: "There are more problems than are reported here."})
 	}
 }
 
@@ -88,7 +88,7 @@ func (r *reader) tell(line int, message string, args ...any) {
 func (r *reader) unknown(t *position.Table, known []string) {
 	for _, name := range t.Keys() {
 		if !slices.Contains(known, name) {
-			r.tell(t.Find(name).Node.Line, "There is no key %.80q here; it has no effect.%s", name, perhaps(name, known))
+			r.tell(t.Find(name).Node.Line, "The key %.80q is unknown; it has no effect.%s", name, perhaps(name, known))
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (r *reader) events(n position.Node) {
 			continue
 		}
 		if !Event(name).known() {
-			r.tell(given.Find(name).Node.Line, "There is no event %.80q; its hooks do not run.%s", name, perhaps(name, names))
+			r.tell(given.Find(name).Node.Line, "The event %.80q is unknown; its hooks do not run.%s", name, perhaps(name, names))
 			continue
 		}
 		r.groups(Event(name), given.Find(name).Node)
@@ -129,20 +129,20 @@ func (r *reader) groups(e Event, n position.Node) {
 			r.group(e, item)
 		}
 	default:
-		r.tell(n.Line, "%s is %s, and not a group of hooks or a list of groups; it is left out.", e, kind(n))
+		r.tell(n.Line, "%s is %s, and not a group of hooks or a list of groups; it is ignored.", e, kind(n))
 	}
 }
 
 func (r *reader) group(e Event, n position.Node) {
 	g, ok := n.Value.(*position.Table)
 	if !ok {
-		r.tell(n.Line, "A group of %s is %s, and not a table; it is left out.", e, kind(n))
+		r.tell(n.Line, "A group of %s is %s, and not a table; it is ignored.", e, kind(n))
 		return
 	}
 	r.unknown(g, []string{"matcher", "sequential", "hooks", "description"})
 	matcher, ok := r.text(g, "matcher")
 	if !ok {
-		r.tell(n.Line, "The group is left out, as its matcher cannot be read.")
+		r.tell(n.Line, "The group is ignored, because its matcher is invalid.")
 		return
 	}
 	sequential, _ := r.truth(g, "sequential")
@@ -152,11 +152,11 @@ func (r *reader) group(e Event, n position.Node) {
 	}
 	list := g.Find("hooks")
 	if list == nil || kind(list.Node) != "a list" {
-		r.tell(n.Line, "A group of %s has no list hooks; it is left out.", e)
+		r.tell(n.Line, "A group of %s has no list hooks; it is ignored.", e)
 		return
 	}
 	if _, err := newMatcher(e, matcher); err != nil {
-		r.tell(at, "The matcher %.120q is no regular expression (%s); it is compared as it stands.", matcher, oneLine(err.Error()))
+		r.tell(at, "The matcher %.120q is not a valid regular expression (%s); it is compared literally.", matcher, oneLine(err.Error()))
 	}
 	if e.matchesText() && !(&Hook{Event: e, Matcher: matcher}).Matches() {
 		r.tell(at, "The matcher %.120q of %s matches none of %s; its hooks never run.%s",
@@ -177,7 +177,7 @@ const maxTimeout = 24 * time.Hour
 func (r *reader) hook(n position.Node) (Hook, bool) {
 	t, ok := n.Value.(*position.Table)
 	if !ok {
-		r.tell(n.Line, "A hook is %s, and not a table; it is left out.", kind(n))
+		r.tell(n.Line, "A hook is %s, and not a table; it is ignored.", kind(n))
 		return Hook{}, false
 	}
 	r.unknown(t, []string{"type", "command", "name", "description", "timeout", "env"})
@@ -187,7 +187,7 @@ func (r *reader) hook(n position.Node) (Hook, bool) {
 		return Hook{}, r.lost(n)
 	}
 	if kind != "" && kind != string(TypeCommand) {
-		r.tell(t.Find("type").Node.Line, "A hook in a file is of type command, and not %.80q; it is left out.", kind)
+		r.tell(t.Find("type").Node.Line, "A hook in a file is of type command, and not %.80q; it is ignored.", kind)
 		return Hook{}, false
 	}
 	command, ok := r.text(t, "command")
@@ -195,13 +195,13 @@ func (r *reader) hook(n position.Node) (Hook, bool) {
 		return Hook{}, r.lost(n)
 	}
 	if strings.TrimSpace(command) == "" {
-		r.tell(n.Line, "A hook has no command; it is left out.")
+		r.tell(n.Line, "A hook has no command; it is ignored.")
 		return Hook{}, false
 	}
 	var used map[string]string
 	var err error
 	if h.Command, used, err = shell.PutVariables(command, r.Variables); err != nil {
-		r.tell(t.Find("command").Node.Line, "The command of a hook is not read, as %v: no quotes are put around %s, so that bash splits a value at its blanks.",
+		r.tell(t.Find("command").Node.Line, "The command of a hook is not parsed, because %v: %s is not quoted, so bash splits its value at spaces.",
 			err, strings.Join(slices.Sorted(maps.Keys(used)), ", "))
 	}
 	if h.Name, ok = r.text(t, "name"); !ok {
@@ -220,7 +220,7 @@ func (r *reader) hook(n position.Node) (Hook, bool) {
 
 // lost reports that a hook is dropped because of one of its keys.
 func (r *reader) lost(n position.Node) bool {
-	r.tell(n.Line, "The hook is left out.")
+	r.tell(n.Line, "The hook is ignored.")
 	return false
 }
 
@@ -236,7 +236,7 @@ func (r *reader) text(t *position.Table, key string) (string, bool) {
 	case position.Time:
 		return string(v), true
 	}
-	r.tell(m.Node.Line, "%s is %s, and must be a text.", key, kind(m.Node))
+	r.tell(m.Node.Line, "%s is %s, and must be a string.", key, kind(m.Node))
 	return "", false
 }
 
@@ -274,7 +274,7 @@ func (r *reader) env(t *position.Table) map[string]string {
 	}
 	members, ok := m.Value.(*position.Table)
 	if !ok {
-		r.tell(m.Node.Line, "env is %s, and must be a table of texts; it has no effect.", kind(m.Node))
+		r.tell(m.Node.Line, "env is %s, and must be a table of strings; it has no effect.", kind(m.Node))
 		return env
 	}
 	if env == nil {

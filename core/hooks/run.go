@@ -197,7 +197,7 @@ func (r *Runner) run(ctx context.Context, h *Hook, in Input) Ran {
 		ran.Warnings = nil // it was ended from outside, which is no failure
 	}
 	if in.Event.Advisory() && (ran.Output.Decision.strictness() > 1 || ran.Output.Stops()) {
-		ran.warn("It decides about %s, which nothing can stop: %s", in.Event, oneLine(because(ran.Output.StopReason, ran.Output.Reason)))
+		ran.warn("Its decision has no effect, because %s cannot be stopped: %s", in.Event, oneLine(because(ran.Output.StopReason, ran.Output.Reason)))
 	}
 	return ran
 }
@@ -234,7 +234,7 @@ func (r *Runner) call(ctx context.Context, ran *Ran, in Input) {
 	ran.Output = Output{}
 	ran.warn("It failed: %s", oneLine(text))
 	if in.Event == BeforeTool {
-		ran.Output = Output{Decision: Block, Reason: "A hook that looks at calls before they run failed: " + oneLine(text)}
+		ran.Output = Output{Decision: Block, Reason: "A hook of BeforeTool failed: " + oneLine(text)}
 	}
 }
 
@@ -243,7 +243,7 @@ func (r *Runner) exec(ctx context.Context, ran *Ran, in Input) {
 	h := ran.Hook
 	stdin, err := encode(in)
 	if err != nil {
-		ran.warn("It could not be told what happens: %s", oneLine(err.Error()))
+		ran.warn("Its input could not be encoded: %s", oneLine(err.Error()))
 		return
 	}
 	c := Command{Line: h.Command, Stdin: stdin, Limit: h.limit(), Source: h.Source}

@@ -89,17 +89,17 @@ func TestOutcomes(t *testing.T) {
 		"time":             {out: Outcome{Code: -1, Signal: "SIGTERM", TimedOut: true}, warning: "time limit"},
 		"time and 2":       {out: Outcome{Code: 2, TimedOut: true}, warning: "time limit"},
 		"time and deny":    {out: Outcome{Code: -1, TimedOut: true, Stdout: []byte(`{"decision":"deny","reason":"r"}`)}, decision: Block, reason: "r", warning: "time limit"},
-		"half JSON":        {out: said(0, `{"decision": `, ""), warning: "begins like"},
-		"no text":          {out: said(0, "\xff\x00", ""), warning: "no text"},
+		"half JSON":        {out: said(0, `{"decision": `, ""), warning: "invalid JSON object"},
+		"invalid UTF-8":          {out: said(0, "\xff\x00", ""), warning: "invalid UTF-8"},
 		"much":             {out: Outcome{Stdout: []byte("x"), Dropped: 7}, message: "x", warning: "7 bytes"},
-		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "It cannot be understood whether the hook wants it to go on.", warning: "It counts as false"},
+		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "The hook's value of continue is invalid.", warning: "It counts as false"},
 		"no decision":      {out: said(0, `{"decision": "dney"}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
 		"decision of 7":    {out: said(0, `{"decision": 7}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
 		"null decision":    {out: said(0, `{"decision": null}`, "")},
-		"misspelt":         {out: said(0, `{"decison": "deny"}`, ""), warning: "Perhaps decision"},
-		"a list":           {out: said(0, `[1]`, ""), warning: "no object"},
-		"null":             {out: said(0, `null`, ""), warning: "no object"},
-		"a quoted text":    {out: said(0, `"x"`, ""), warning: "no object"},
+		"misspelt":         {out: said(0, `{"decison": "deny"}`, ""), warning: "Did you mean decision"},
+		"a list":           {out: said(0, `[1]`, ""), warning: "not an object"},
+		"null":             {out: said(0, `null`, ""), warning: "not an object"},
+		"a quoted text":    {out: said(0, `"x"`, ""), warning: "not an object"},
 		"permission":       {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "r"}}`, ""), decision: Block, reason: "r"},
 		"to ask":           {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "ask"}}`, ""), decision: Ask, reason: noReason},
 		"permission given": {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "allow"}}`, "")},
@@ -195,7 +195,7 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, &ToolConfig{Mode: ToolsNone}, e.ToolConfig)
 
 	e = fire(t, SessionEnd, said(2, "", "no"))
-	require.Contains(t, e.Warnings()[0].Text, "nothing can stop")
+	require.Contains(t, e.Warnings()[0].Text, "cannot be stopped")
 }
 
 // EX-07: hooks run concurrently, unless one of them is sequential.

@@ -8,7 +8,7 @@ func kind(n position.Node) string {
 	case nil:
 		return "null"
 	case string, position.Time:
-		return "a text"
+		return "a string"
 	case bool:
 		return "true or false"
 	case int64, float64:

@@ -26,6 +26,6 @@ func TestUnreadable(t *testing.T) {
 	m := discover(t, nil, skills.Folder{Path: filepath.Join(top, "skills"), Scope: skills.ScopeUser}, skills.Folder{Path: filepath.Join(top, "shut"), Scope: skills.ScopeUser})
 	require.Equal(t, []string{"a"}, names(m.All()))
 	require.Len(t, m.Problems(), 3, said(m))
-	require.Contains(t, said(m), "no regular file")
+	require.Contains(t, said(m), "not a regular file")
 	require.Contains(t, said(m), "permission denied")
 }

@@ -120,7 +120,7 @@ func switches(what string, names func(on bool) []commands.Candidate, set func(ct
 			Name: verb, Description: description,
 			Action: func(ctx context.Context, c *commands.Context, name string) (commands.Result, error) {
 				if name == "" {
-					return nil, missing("name of the "+what, "Say /"+c.Invocation.Name+" NAME.")
+					return nil, missing("name of the "+what, "Type /"+c.Invocation.Name+" NAME.")
 				}
 				if err := set(ctx, name, on); err != nil {
 					return nil, err
@@ -133,7 +133,7 @@ func switches(what string, names func(on bool) []commands.Candidate, set func(ct
 		}
 	}
 	return []*commands.Command{
-		turn("enable", "Has a "+what+" used again: /… enable NAME", true), turn("disable", "Has a "+what+" no longer used: /… disable NAME", false),
+		turn("enable", "Enables a "+what+": /… enable NAME", true), turn("disable", "Disables a "+what+": /… disable NAME", false),
 	}
 }
 
@@ -153,7 +153,7 @@ func told(text string, problems []string) commands.Result {
 		return info("%s", text)
 	}
 	var b strings.Builder
-	b.WriteString(text + " These are not as they should be:\n")
+	b.WriteString(text + " Problems:\n")
 	for _, p := range problems {
 		b.WriteString("\n- " + line(p))
 	}

@@ -299,15 +299,15 @@ func TestCommands(t *testing.T) {
 	}{
 		"/quit":                    {"", "^quit$"},
 		"/exit":                    {"", "^quit$"},
-		"/quit now":                {"", "takes nothing but --delete"},
+		"/quit now":                {"", "The only argument of /quit is --delete"},
 		"/help":                    {"", "(?s)/help.*Your commands.*`/ask_me` — Asks .\\*me.\\*.*Skills.*/poet"},
 		"/?":                       {"", "/help"},
 		"/help ?":                  {"", "(?s)Helps.*Also: /\\?.*`sub` — below"},
 		"/help /ask_me":            {"", "From: `/a.toml`"},
 		"/help nope":               {"", "There is no command /nope"},
-		"/commands":                {"", "(?s)^The commands beside the built-in ones:\n\n- `/ask_me`.*/a.toml.*/poet"},
+		"/commands":                {"", "(?s)^The commands, except the built-in ones:\n\n- `/ask_me`.*/a.toml.*/poet"},
 		"/commands reload":         {"reload commands", "x.toml:3: It is broken"},
-		"/commands refresh":        {"reload commands", "loaded again"},
+		"/commands refresh":        {"reload commands", "reloaded"},
 		"/tools":                   {"", "(?s)2 tools.*`mcp_shelf_find` — Finds a book. \\(MCP server shelf\\)\n- `safe_patch` — Changes a file.\n\n/tools desc describes them.\n$"},
 		"/tools desc":              {"", "Changes a file. Never half of it."},
 		"/tools nodesc":            {"", "safe_patch"},
@@ -317,7 +317,7 @@ func TestCommands(t *testing.T) {
 		"/model set small":         {"model small", "for this session"},
 		"/model set --persist big": {"model big for good", "later sessions"},
 		"/model set":               {"", "^Missing name of the model\\.$"},
-		"/model set a b":           {"", "no blanks"},
+		"/model set a b":           {"", "no spaces"},
 		"/chat":                    {"list chats", "^The saved conversations:\n\n- `alpha` — 2 messages"},
 		"/chat list":               {"list chats", "alpha"},
 		"/chat nope":               {"", "no sub-command"},
@@ -326,15 +326,15 @@ func TestCommands(t *testing.T) {
 		"/chat save":               {"", "^Missing tag\\.$"},
 		"/chat resume":             {"", "^Missing tag\\.$"}, // CM-12
 		"/chat load":               {"", "^Missing tag\\.$"},
-		"/chat resume alpha":       {"load alpha", "^load: The conversation `alpha` goes on"},
+		"/chat resume alpha":       {"load alpha", "^load: The conversation `alpha` is resumed"},
 		"/chat load alpha":         {"load alpha", "^load"},
 		"/chat delete":             {"", "^Missing tag\\.$"},
 		"/chat delete alpha":       {"delete alpha", "removed"},
 		"/chat share a.md":         {"export a.md", "`/dir/a.md`"},
 		"/export a.json":           {"export a.json", "`/dir/a.json`"},
-		"/export-session there.md": {"", "^\\? There is a file"},
+		"/export-session there.md": {"", "^\\? The file"},
 		"/copy":                    {"", "^copy said$"},
-		"/compress":                {"compress", "^The conversation stays as it is: said\\.$"},
+		"/compress":                {"compress", "^The conversation is unchanged: said\\.$"},
 		"/compact":                 {"compress", "said"},
 		"/summarize":               {"compress", "said"},
 		"/skill":                   {"", "Missing name of the skill"},
@@ -342,7 +342,7 @@ func TestCommands(t *testing.T) {
 		"/skill poet about a tree": {"activate poet", "^> about a tree$"},
 		"/skills":                  {"", "(?s)`poet` — Rhymes \\(user, active\\).*`off` —  \\(project, disabled\\)"},
 		"/skills list":             {"", "poet"},
-		"/skills reload":           {"reload skills", "loaded again"},
+		"/skills reload":           {"reload skills", "reloaded"},
 		"/skills enable off":       {"skill off on", "enabled"},
 		"/skills disable poet":     {"skill poet off", "disabled"},
 		"/skills disable":          {"", "Missing name of the skill"},
@@ -360,7 +360,7 @@ func TestCommands(t *testing.T) {
 		"/permissions trust":       {"trust  on", "next session"},
 		"/permissions trust /x y":  {"trust /x y on", "next session"},
 		"/permissions untrust":     {"trust  off", "next session"},
-		"/policy":                  {"", "(?s)^The rules, .*\n- 2.100 \\*\\*deny\\*\\* `run_shell_command\\(rm\\) in yolo` \\(no-rm\\) — user, rules.toml:3\n$"},
+		"/policy":                  {"", "(?s)^The rules .*\n- 2.100 \\*\\*deny\\*\\* `run_shell_command\\(rm\\) in yolo` \\(no-rm\\) — user, rules.toml:3\n$"},
 		"/policies list":           {"", "deny"},
 		"/memory":                  {"memory", "`/dir/FETTLE.md` — 15 bytes"},
 		"/memory show":             {"memory", "(?s)````markdown\nUse ``` fences.\n````"},
@@ -387,7 +387,7 @@ func TestCommands(t *testing.T) {
 		"/extensions":              {"", "`ext` — 1.2, disabled: It is old. \\(`/ext`\\)"},
 		"/extensions enable ext":   {"extension ext on", "enabled"},
 		"/extensions disable ext":  {"extension ext off", "disabled"},
-		"/extensions reload":       {"reload extensions", "loaded again"},
+		"/extensions reload":       {"reload extensions", "reloaded"},
 		"/directory":               {"", "(?s)/dir.*/other"},
 		"/dir show":                {"", "/dir"},
 		"/dir add a, b c":          {"add a, add b c", "`a`, `b c`"},
@@ -449,7 +449,7 @@ func TestCommandsConfirmed(t *testing.T) {
 	w := &world{}
 	r, err := set(t, w.all()).Parse("/restore t1").Run(t.Context(), &commands.Context{})
 	require.NoError(t, err)
-	require.Contains(t, shown(t, r), "nothing has to be restored")
+	require.Contains(t, shown(t, r), "there is nothing to restore")
 }
 
 // CM-11: the order, with hooks and without, with a client and without.

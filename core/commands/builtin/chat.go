@@ -30,31 +30,31 @@ func chatCommand(s *Services) *commands.Command {
 			Name: name, AltNames: alt, Description: description, Completion: tags(s),
 			Action: func(ctx context.Context, c *commands.Context, tag string) (commands.Result, error) {
 				if tag == "" {
-					return nil, missing("tag", "Say /chat "+name+" TAG; /chat list lists the tags.")
+					return nil, missing("tag", "Type /chat "+name+" TAG; /chat list shows the tags.")
 				}
 				return do(ctx, c, tag)
 			},
 		}
 	}
 	chat := &commands.Command{
-		Name: "chat", Description: "Saves the conversation under a tag, and goes back to saved ones.",
+		Name: "chat", Description: "Saves and resumes conversations under tags.",
 		Action: func(ctx context.Context, c *commands.Context, args string) (commands.Result, error) {
 			if args != "" {
 				word, _ := words(args)
-				return nil, fault.New(fault.InvalidToolParams, "builtin.chat", "/chat has no sub-command "+code(word)+".", "Say /chat and one of: list, save, resume, delete, share.")
+				return nil, fault.New(fault.InvalidToolParams, "builtin.chat", "/chat has no sub-command "+code(word)+".", "Type /chat and one of: list, save, resume, delete, share.")
 			}
 			return list(ctx)
 		},
 		SubCommands: []*commands.Command{
 			plain("list", "Lists the saved conversations.", list),
-			tagged("save", "Saves the conversation as it is: /chat save TAG", s.saveChat),
-			tagged("resume", "Goes on with a saved conversation: /chat resume TAG", func(ctx context.Context, _ *commands.Context, tag string) (commands.Result, error) {
+			tagged("save", "Saves the conversation: /chat save TAG", s.saveChat),
+			tagged("resume", "Resumes a saved conversation: /chat resume TAG", func(ctx context.Context, _ *commands.Context, tag string) (commands.Result, error) {
 				loaded, err := s.Chats.Load(ctx, tag)
 				if err != nil {
 					return nil, err
 				}
 				if loaded.Note == "" {
-					loaded.Note = "The conversation " + code(tag) + " goes on."
+					loaded.Note = "The conversation " + code(tag) + " is resumed."
 				}
 				return loaded, nil
 			}, "load"),
@@ -68,7 +68,7 @@ func chatCommand(s *Services) *commands.Command {
 	}
 	if s.Transcript != nil {
 		chat.SubCommands = append(chat.SubCommands, &commands.Command{
-			Name: "share", Description: "Writes the conversation into a file: /chat share FILE.md or FILE.json", Action: s.export,
+			Name: "share", Description: "Writes the conversation to a file: /chat share FILE.md or FILE.json", Action: s.export,
 		})
 	}
 	return chat
@@ -83,7 +83,7 @@ func (s *Services) saveChat(ctx context.Context, c *commands.Context, tag string
 	case err != nil:
 		return nil, err
 	}
-	return info("The conversation is saved as %s. /chat resume %s goes back to it.", code(tag), escaped(escape.Plain(tag, 100))), nil
+	return info("The conversation is saved as %s. /chat resume %s resumes it.", code(tag), escaped(escape.Plain(tag, 100))), nil
 }
 
 // tags completes the tag of a saved conversation.
@@ -102,7 +102,7 @@ func (s *Services) export(ctx context.Context, c *commands.Context, file string)
 	path, err := s.Transcript.Export(ctx, file, c.OverwriteConfirmed)
 	switch {
 	case fault.CodeOf(err) == fault.AttemptToCreateExist:
-		return commands.ConfirmAction{Prompt: "There is a file " + code(file) + " already. Write the conversation in its place?"}, nil
+		return commands.ConfirmAction{Prompt: "The file " + code(file) + " exists. Overwrite it?"}, nil
 	case err != nil:
 		return nil, err
 	}
@@ -111,13 +111,13 @@ func (s *Services) export(ctx context.Context, c *commands.Context, file string)
 
 func exportCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "export", AltNames: []string{"export-session"}, Description: "Writes the conversation into a file: /export FILE.md or FILE.json", Action: s.export,
+		Name: "export", AltNames: []string{"export-session"}, Description: "Writes the conversation to a file: /export FILE.md or FILE.json", Action: s.export,
 	}
 }
 
 func copyCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "copy", Description: "Puts the last answer into the clipboard.", AutoExecute: true,
+		Name: "copy", Description: "Copies the last answer to the clipboard.", AutoExecute: true,
 		Action: func(context.Context, *commands.Context, string) (commands.Result, error) {
 			answer := s.Transcript.LastAnswer()
 			if answer == "" {
@@ -141,12 +141,12 @@ func compressCommand(s *Services) *commands.Command {
 			case err != nil:
 				return nil, err
 			case done.Why != "":
-				return info("The conversation stays as it is: %s.", strings.TrimSuffix(line(done.Why), ".")), nil
+				return info("The conversation is unchanged: %s.", strings.TrimSuffix(line(done.Why), ".")), nil
 			}
 			if s.Clear != nil && s.Clear.Tokens != nil {
 				s.Clear.Tokens.SetTokens(done.After)
 			}
-			return info("The conversation is shorter: %s tokens, where there were %s.", thousands(done.After), thousands(done.Before)), nil
+			return info("The conversation was compressed to %s tokens, from %s.", thousands(done.After), thousands(done.Before)), nil
 		},
 	}
 }

@@ -11,7 +11,7 @@ const reasonClear = "clear"
 
 func clearCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "clear", AltNames: []string{"new"}, Description: "Begins a new conversation on an empty screen.", AutoExecute: true,
+		Name: "clear", AltNames: []string{"new"}, Description: "Clears the screen and starts a new conversation.", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, _ string) (commands.Result, error) {
 			return s.Clear.run(ctx)
 		},

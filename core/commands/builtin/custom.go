@@ -13,17 +13,17 @@ import (
 // the text after the name to the model.
 func skillCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "skill", Description: "Has the model work with a skill: /skill NAME, and what is to be done",
+		Name: "skill", Description: "Activates a skill: /skill NAME TASK",
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			name, task := words(args)
 			if name == "" {
-				return nil, missing("name of the skill", "Say /skill NAME; /skills list lists the skills.")
+				return nil, missing("name of the skill", "Type /skill NAME; /skills list lists the skills.")
 			}
 			if err := s.Skills.Activate(ctx, name); err != nil {
 				return nil, err
 			}
 			if task == "" {
-				return info("The model works with the skill %s from now on.", code(name)), nil
+				return info("The skill %s is active.", code(name)), nil
 			}
 			return commands.SubmitPrompt{Content: tools.Text(task)}, nil
 		},
@@ -47,11 +47,11 @@ func skillsCommand(s *Services) *commands.Command {
 		return titled("The skills:", &b, "There are no skills. A directory skills/NAME with a SKILL.md in the settings directory makes one."), nil
 	}
 	return &commands.Command{
-		Name: "skills", Description: "Lists the skills, turns them on and off, looks for them again.", AutoExecute: true,
+		Name: "skills", Description: "Lists, enables, disables or reloads the skills.", AutoExecute: true,
 		Action: withoutArgs(list),
 		SubCommands: append([]*commands.Command{
 			plain("list", "Lists them.", list),
-			plain("reload", "Looks for them again.", reload("The skills were loaded again.", func(ctx context.Context) ([]string, error) { return s.Skills.Reload(ctx) }), "refresh"),
+			plain("reload", "Reloads them.", reload("The skills were reloaded.", func(ctx context.Context) ([]string, error) { return s.Skills.Reload(ctx) }), "refresh"),
 		}, switches("skill", func(on bool) (found []commands.Candidate) {
 			for _, skill := range s.Skills.List() {
 				if skill.Enabled != on {
@@ -124,11 +124,11 @@ func agentsCommand(s *Services) *commands.Command {
 		return titled("The agents:", &b, "There are no agents. A file agents/NAME.md in the settings directory makes one."), nil
 	}
 	return &commands.Command{
-		Name: "agents", Description: "Lists the agents, or loads them again.", AutoExecute: true,
+		Name: "agents", Description: "Lists or reloads the agents.", AutoExecute: true,
 		Action: withoutArgs(list),
 		SubCommands: []*commands.Command{
 			plain("list", "Lists them.", list),
-			plain("reload", "Loads them again.", reload("The agents were loaded again.", func(ctx context.Context) ([]string, error) { return s.Agents.Reload(ctx) }), "refresh"),
+			plain("reload", "Reloads them.", reload("The agents were reloaded.", func(ctx context.Context) ([]string, error) { return s.Agents.Reload(ctx) }), "refresh"),
 		},
 	}
 }
@@ -153,11 +153,11 @@ func hooksCommand(s *Services) *commands.Command {
 		return titled("The hooks, in the order in which they run:", &b, "There are no hooks."), nil
 	}
 	return &commands.Command{
-		Name: "hooks", Description: "Lists the hooks, turns them on and off, trusts the project's.", AutoExecute: true,
+		Name: "hooks", Description: "Lists, enables or disables the hooks, or approves the project's.", AutoExecute: true,
 		Action: withoutArgs(list),
 		SubCommands: append([]*commands.Command{
 			plain("list", "Lists them.", list, "show", "panel"),
-			plain("trust", "Trusts the project's hooks as they are now.", func(ctx context.Context) (commands.Result, error) {
+			plain("trust", "Approves the project's hooks in their current state.", func(ctx context.Context) (commands.Result, error) {
 				note, err := s.Hooks.Trust(ctx)
 				if err != nil {
 					return nil, err
@@ -191,11 +191,11 @@ func extensionsCommand(s *Services) *commands.Command {
 		return titled("The extensions:", &b, "No extensions are installed. "+s.Product+" extensions install SOURCE installs one."), nil
 	}
 	return &commands.Command{
-		Name: "extensions", Description: "Lists the extensions, turns them on and off, loads them again.", AutoExecute: true,
+		Name: "extensions", Description: "Lists, enables, disables or reloads the extensions.", AutoExecute: true,
 		Action: withoutArgs(list),
 		SubCommands: append([]*commands.Command{
 			plain("list", "Lists them.", list),
-			plain("reload", "Loads them again.", reload("The extensions were loaded again.", func(ctx context.Context) ([]string, error) { return s.Extensions.Reload(ctx) }), "restart"),
+			plain("reload", "Reloads them.", reload("The extensions were reloaded.", func(ctx context.Context) ([]string, error) { return s.Extensions.Reload(ctx) }), "restart"),
 		}, switches("extension", func(on bool) (found []commands.Candidate) {
 			for _, e := range s.Extensions.List() {
 				if e.Active != on {

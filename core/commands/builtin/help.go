@@ -12,7 +12,7 @@ import (
 
 func quitCommand(*Services) *commands.Command {
 	return &commands.Command{
-		Name: "quit", AltNames: []string{"exit"}, Description: "Ends the session; --delete removes its recording too.", AutoExecute: true,
+		Name: "quit", AltNames: []string{"exit"}, Description: "Ends the session; --delete also deletes its recording.", AutoExecute: true,
 		Action: func(_ context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			switch args {
 			case "":
@@ -20,17 +20,17 @@ func quitCommand(*Services) *commands.Command {
 			case "--delete":
 				return commands.Quit{Delete: true}, nil
 			}
-			return nil, fault.New(fault.InvalidToolParams, "builtin.quit", "/quit takes nothing but --delete.", "Say /quit, or /quit --delete.")
+			return nil, fault.New(fault.InvalidToolParams, "builtin.quit", "The only argument of /quit is --delete.", "Type /quit, or /quit --delete.")
 		},
 		Completion: func(_ context.Context, _ *commands.Context, partial string) ([]commands.Candidate, error) {
-			return beginning([]commands.Candidate{{Value: "--delete", Description: "and removes the recording"}}, partial), nil
+			return beginning([]commands.Candidate{{Value: "--delete", Description: "and deletes the recording"}}, partial), nil
 		},
 	}
 }
 
 func helpCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "help", AltNames: []string{"?"}, Description: "Lists the commands, or says more of one: /help NAME", AutoExecute: true,
+		Name: "help", AltNames: []string{"?"}, Description: "Lists the commands, or describes one: /help NAME", AutoExecute: true,
 		Action: func(_ context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			all := s.Catalog.List()
 			if args != "" {
@@ -52,7 +52,7 @@ func helpCommand(s *Services) *commands.Command {
 // helpText returns the output of /help, as Markdown.
 func helpText(product string, all []*commands.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Say to %s what is to be done. `@PATH` puts a file into what you say, `!COMMAND` runs a shell command, and `/NAME` is one of these:\n", product)
+	fmt.Fprintf(&b, "Type a prompt for %s. `@PATH` inserts a file, `!COMMAND` runs a shell command, and `/NAME` runs one of these commands:\n", product)
 	for _, of := range []struct {
 		kind  commands.Kind
 		title string
@@ -127,16 +127,16 @@ func commandsCommand(s *Services) *commands.Command {
 			item(&b, "/"+c.Name, about)
 		}
 		if n == 0 {
-			return info("There are no commands but the built-in ones. A file commands/NAME.toml in the settings directory makes one."), nil
+			return info("There are only built-in commands. A file commands/NAME.toml in the settings directory makes one."), nil
 		}
-		return titled("The commands beside the built-in ones:", &b, ""), nil
+		return titled("The commands, except the built-in ones:", &b, ""), nil
 	}
 	return &commands.Command{
-		Name: "commands", Description: "Lists the commands of files, servers, skills and agents, or loads them again.", AutoExecute: true,
+		Name: "commands", Description: "Lists or reloads the commands of files, servers, skills and agents.", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, _ string) (commands.Result, error) { return list(ctx) },
 		SubCommands: []*commands.Command{
 			plain("list", "Lists them.", list),
-			plain("reload", "Loads them again.", func(ctx context.Context) (commands.Result, error) {
+			plain("reload", "Reloads them.", func(ctx context.Context) (commands.Result, error) {
 				problems, err := s.Catalog.Reload(ctx)
 				if err != nil {
 					return nil, err
@@ -145,7 +145,7 @@ func commandsCommand(s *Services) *commands.Command {
 				for _, p := range problems {
 					texts = append(texts, p.String())
 				}
-				return told("The commands were loaded again.", texts), nil
+				return told("The commands were reloaded.", texts), nil
 			}, "refresh"),
 		},
 	}
@@ -153,13 +153,13 @@ func commandsCommand(s *Services) *commands.Command {
 
 func aboutCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "about", Description: "Tells about the program and this session.", AutoExecute: true,
+		Name: "about", Description: "Shows the version of the program and the state of the session.", AutoExecute: true,
 		Action: func(context.Context, *commands.Context, string) (commands.Result, error) {
 			var b strings.Builder
 			for _, f := range s.About.About() {
 				fmt.Fprintf(&b, "- **%s**: %s\n", escaped(f.Name), code(f.Value))
 			}
-			return titled("This program and this session:", &b, ""), nil
+			return titled("The program and the session:", &b, ""), nil
 		},
 	}
 }

@@ -14,7 +14,7 @@ func modelCommand(s *Services) *commands.Command {
 		var b strings.Builder
 		b.WriteString("The model is " + code(s.Models.Model()) + ".")
 		if known := s.Models.Known(); len(known) > 0 {
-			b.WriteString(" /model NAME chooses another:\n\n")
+			b.WriteString(" /model NAME selects another:\n\n")
 			for _, name := range known {
 				item(&b, name, "")
 			}
@@ -28,7 +28,7 @@ func modelCommand(s *Services) *commands.Command {
 		return beginning(found, partial), nil
 	}
 	return &commands.Command{
-		Name: "model", Description: "Shows the model, or chooses another: /model NAME", AutoExecute: true, Completion: complete,
+		Name: "model", Description: "Shows or selects the model: /model NAME", AutoExecute: true, Completion: complete,
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			if args == "" {
 				return show(), nil
@@ -36,7 +36,7 @@ func modelCommand(s *Services) *commands.Command {
 			return s.setModel(ctx, args)
 		},
 		SubCommands: []*commands.Command{{
-			Name: "set", Description: "Has another model answer: /model set NAME; --persist keeps it for later sessions.", Completion: complete,
+			Name: "set", Description: "Selects the model: /model set NAME; --persist stores it for later sessions.", Completion: complete,
 			Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 				return s.setModel(ctx, args)
 			},
@@ -53,13 +53,13 @@ func (s *Services) setModel(ctx context.Context, args string) (commands.Result, 
 		case word == persist:
 			save = true
 		case name != "":
-			return nil, fault.New(fault.InvalidToolParams, "builtin.model", "The name of a model has no blanks.", "Say /model set NAME, or /model set NAME "+persist+".")
+			return nil, fault.New(fault.InvalidToolParams, "builtin.model", "The name of a model has no spaces.", "Type /model set NAME, or /model set NAME "+persist+".")
 		default:
 			name = word
 		}
 	}
 	if name == "" {
-		return nil, missing("name of the model", "Say /model set NAME.")
+		return nil, missing("name of the model", "Type /model set NAME.")
 	}
 	if err := s.Models.SetModel(ctx, name, save); err != nil {
 		return nil, err
@@ -82,13 +82,13 @@ const modePlan = "plan"
 
 func modeCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "mode", AltNames: []string{"approval-mode"}, Description: "Shows the approval mode, or chooses another: /mode NAME", AutoExecute: true,
+		Name: "mode", AltNames: []string{"approval-mode"}, Description: "Shows or selects the approval mode: /mode NAME", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, name string) (commands.Result, error) {
 			if name != "" {
 				return setMode(ctx, s, name)
 			}
 			var b strings.Builder
-			b.WriteString("The approval mode is " + code(s.Mode.Mode()) + ". /mode NAME chooses another:\n\n")
+			b.WriteString("The approval mode is " + code(s.Mode.Mode()) + ". /mode NAME selects another:\n\n")
 			for _, m := range modes {
 				item(&b, m.Value, m.Description)
 			}
@@ -115,7 +115,7 @@ func setMode(ctx context.Context, s *Services, name string) (commands.Result, er
 
 func planCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "plan", Description: "Chooses plan mode, in which nothing is changed, and says to the model what follows: /plan TASK", AutoExecute: true,
+		Name: "plan", Description: "Selects plan mode, in which nothing is changed, and sends the task to the model: /plan TASK", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, task string) (commands.Result, error) {
 			result, err := setMode(ctx, s, modePlan)
 			if err != nil || task == "" {

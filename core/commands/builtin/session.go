@@ -28,14 +28,14 @@ func permissionsCommand(s *Services) *commands.Command {
 		}
 	}
 	return &commands.Command{
-		Name: "permissions", Description: "Shows whether the directory is trusted, and changes that.", AutoExecute: true,
+		Name: "permissions", Description: "Shows and changes the trust in the directory.", AutoExecute: true,
 		Action: withoutArgs(func(context.Context) (commands.Result, error) {
 			folder, state := s.Trust.State()
 			means := map[string]string{
-				"trusted":   "its own settings, rules, hooks, skills, agents and commands count.",
-				"untrusted": "its own files can only forbid, and the approval mode yolo is refused.",
+				"trusted":   "its settings, rules, hooks, skills, agents and commands apply.",
+				"untrusted": "its files can only forbid, and the approval mode yolo is refused.",
 			}[state]
-			means = cmp.Or(means, "its own files can only forbid. /permissions trust trusts it.")
+			means = cmp.Or(means, "its files can only forbid. /permissions trust trusts it.")
 			return info("The directory %s is **%s**: %s", code(folder), line(state), means), nil
 		}),
 		SubCommands: []*commands.Command{
@@ -54,10 +54,10 @@ func policyCommand(s *Services) *commands.Command {
 			}
 			fmt.Fprintf(&b, "- %.3f **%s** %s — %s, %s\n", r.Priority, escaped(r.Decision), about, line(r.Tier), line(r.Source))
 		}
-		return titled("The rules, in the order in which they are asked; the first that fits decides:", &b, "There are no rules."), nil
+		return titled("The rules in the order of evaluation; the first match decides:", &b, "There are no rules."), nil
 	}
 	return &commands.Command{
-		Name: "policy", AltNames: []string{"policies"}, Description: "Lists the rules about what may be done, in the order in which they are asked.", AutoExecute: true,
+		Name: "policy", AltNames: []string{"policies"}, Description: "Lists the policy rules in the order of evaluation.", AutoExecute: true,
 		Action: withoutArgs(list), SubCommands: []*commands.Command{plain("list", "Lists them.", list)},
 	}
 }
@@ -72,13 +72,13 @@ func memoryCommand(s *Services) *commands.Command {
 		for _, f := range files {
 			item(&b, f.Path, thousands(len(f.Text))+" bytes")
 		}
-		return titled("The instructions that the model has:", &b, "The model has no instructions of files."), nil
+		return titled("The context files of the model:", &b, "The model has no context files."), nil
 	}
 	memory := &commands.Command{
-		Name: "memory", Description: "Shows the instructions that the model has of files, reads them again, adds a fact.", AutoExecute: true,
+		Name: "memory", Description: "Lists and reloads the context files, or adds a fact.", AutoExecute: true,
 		Action: withoutArgs(list),
 		SubCommands: []*commands.Command{
-			plain("show", "Shows what they say.", func(ctx context.Context) (commands.Result, error) {
+			plain("show", "Shows their content.", func(ctx context.Context) (commands.Result, error) {
 				files, err := s.Memory.Files(ctx)
 				if err != nil {
 					return nil, err
@@ -87,7 +87,7 @@ func memoryCommand(s *Services) *commands.Command {
 				for _, f := range files {
 					b.WriteString("From " + code(f.Path) + ":\n\n" + fenced("markdown", f.Text) + "\n\n")
 				}
-				return listed(&b, "The model has no instructions of files."), nil
+				return listed(&b, "The model has no context files."), nil
 			}),
 			plain("list", "Lists the files.", list),
 			plain("reload", "Reads them again.", func(ctx context.Context) (commands.Result, error) {
@@ -100,10 +100,10 @@ func memoryCommand(s *Services) *commands.Command {
 	}
 	if s.Memory != nil && s.Memory.CanAdd() {
 		memory.SubCommands = append(memory.SubCommands, &commands.Command{
-			Name: "add", Description: "Has a fact kept for later sessions: /memory add FACT",
+			Name: "add", Description: "Saves a fact for later sessions: /memory add FACT",
 			Action: func(_ context.Context, _ *commands.Context, fact string) (commands.Result, error) {
 				if fact == "" {
-					return nil, missing("fact", "Say /memory add and what is to be kept.")
+					return nil, missing("fact", "Type /memory add FACT.")
 				}
 				args, err := json.Marshal(map[string]string{"fact": fact})
 				if err != nil {
@@ -132,17 +132,17 @@ func statsCommand(s *Services) *commands.Command {
 		return info("%s", b.String()), nil
 	}
 	return &commands.Command{
-		Name: "stats", AltNames: []string{"usage"}, Description: "Shows the numbers of this session.", AutoExecute: true,
+		Name: "stats", AltNames: []string{"usage"}, Description: "Shows the statistics of this session.", AutoExecute: true,
 		Action: withoutArgs(session),
 		SubCommands: []*commands.Command{
-			plain("session", "Shows them all at a glance.", session),
+			plain("session", "Shows a summary.", session),
 			plain("model", "Shows requests and tokens of each model.", func(context.Context) (commands.Result, error) {
 				var b strings.Builder
 				for _, m := range s.Stats.Stats().Models {
 					item(&b, m.Model, fmt.Sprintf("%s, %s failed; tokens: %s in, of which %s cached, %s out; %s waited for",
 						count(m.Requests, "request", "requests"), thousands(m.Failed), thousands(m.Input), thousands(m.Cached), thousands(m.Output), took(m.Waited)))
 				}
-				return titled("Since this session began:", &b, "No model was asked yet."), nil
+				return titled("Since this session began:", &b, "No model request was sent yet."), nil
 			}),
 			plain("tools", "Shows the calls of each tool.", func(context.Context) (commands.Result, error) {
 				var b strings.Builder
@@ -191,7 +191,7 @@ func directoryCommand(s *Services) *commands.Command {
 						added = append(added, code(path))
 					}
 					if len(added) == 0 {
-						return nil, missing("directory", "Say /directory add PATH.")
+						return nil, missing("directory", "Type /directory add PATH.")
 					}
 					return info("Added to the workspace: %s.", strings.Join(added, ", ")), nil
 				},
@@ -201,22 +201,22 @@ func directoryCommand(s *Services) *commands.Command {
 }
 
 // initPrompt makes the model write the project's instructions.
-const initPrompt = "Write the file %s: what somebody who is to work on this project for the first time has to know. " +
-	"Look around first: at the list of files, the README, how it is built and tested, at the configuration of its tools, and at a few files that show how the code is written. " +
-	"Then say, in at most a page and in this order: what the project is for; how it is built, run and tested, with the very commands; where what is; " +
-	"which habits of style and naming the code shows; what is easily done wrong. Write only what you have seen, nothing that holds for any project. " +
-	"If there is no code, say what the directory holds and what it is for."
+const initPrompt = "Write the file %s: the instructions for a developer who is new to this project. " +
+	"First inspect the list of files, the README, the build and the tests, the configuration of the tools, and a few files that show the style of the code. " +
+	"Then describe, in at most a page and in this order: the purpose of the project; how to build, run and test it, with exact commands; its directories; " +
+	"conventions of style and naming; common mistakes. Write only facts from the files, nothing that applies to any project. " +
+	"If there is no code, describe the content and the purpose of the directory."
 
 func initCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "init", Description: "Has the model write the project's instructions, if there are none.", AutoExecute: true,
+		Name: "init", Description: "Asks the model to write the project's context file, if there is none.", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, _ string) (commands.Result, error) {
 			path, exists, err := s.ContextFile.Find(ctx)
 			switch {
 			case err != nil:
 				return nil, err
 			case exists:
-				return info("There is a file %s already; it stays as it is.", code(path)), nil
+				return info("The file %s exists and is unchanged.", code(path)), nil
 			}
 			return commands.SubmitPrompt{Content: tools.Text(fmt.Sprintf(initPrompt, path)), Expanded: true}, nil
 		},
@@ -225,7 +225,7 @@ func initCommand(s *Services) *commands.Command {
 
 func restoreCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "restore", Description: "Lists what can be undone, or undoes a turn or one call: /restore ID, with --partial what of it can be", AutoExecute: true,
+		Name: "restore", Description: "Lists checkpoints, or undoes a turn or one call: /restore ID, with --partial as far as possible", AutoExecute: true,
 		Action: func(ctx context.Context, c *commands.Context, args string) (commands.Result, error) {
 			id, partial, err := restoreArgs(args)
 			switch {
@@ -252,7 +252,7 @@ func restoreCommand(s *Services) *commands.Command {
 				b.WriteString(line(note) + "\n\n")
 			}
 			if p.Diff == "" {
-				return info("%sThe files are as they were then; nothing has to be restored.", b.String()), nil
+				return info("%sThe files are in that state already; there is nothing to restore.", b.String()), nil
 			}
 			paths := fmt.Sprintf("these %d paths", p.Paths)
 			if p.Paths == 1 {
@@ -280,13 +280,13 @@ func restoreArgs(args string) (id string, partial bool, err error) {
 		case word == "--partial":
 			partial = true
 		case id != "" || strings.HasPrefix(word, "-"):
-			return "", false, fault.New(fault.InvalidToolParams, "builtin.restore", "/restore takes the number of a turn or call, and --partial.", "Say /restore alone for a list.")
+			return "", false, fault.New(fault.InvalidToolParams, "builtin.restore", "/restore takes the number of a turn or call, and --partial.", "Type /restore alone for a list.")
 		default:
 			id = word
 		}
 	}
 	if partial && id == "" {
-		return "", false, missing("what to restore", "Say /restore alone for a list.")
+		return "", false, missing("what to restore", "Type /restore alone for a list.")
 	}
 	return id, partial, nil
 }
@@ -305,5 +305,5 @@ func (s *Services) checkpoints(ctx context.Context) (commands.Result, error) {
 			item(&b, call.ID, line(call.Tool+" "+strings.Join(call.Paths, ", ")))
 		}
 	}
-	return listed(&b, fmt.Sprintf("Nothing was changed that could be undone. What earlier sessions have changed is listed by %s restore.", cmp.Or(s.Product, "fettle"))), nil
+	return listed(&b, fmt.Sprintf("There is no change to undo. For earlier sessions run %s restore.", cmp.Or(s.Product, "fettle"))), nil
 }

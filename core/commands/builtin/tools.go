@@ -31,7 +31,7 @@ func toolsCommand(s *Services) *commands.Command {
 		Name: "tools", Description: "Lists the tools that the model has; /tools desc describes them.", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			if args != "" {
-				return nil, fault.New(fault.InvalidToolParams, "builtin.tools", "/tools has no sub-command "+code(args)+".", "Say /tools, /tools desc or /tools nodesc.")
+				return nil, fault.New(fault.InvalidToolParams, "builtin.tools", "/tools has no sub-command "+code(args)+".", "Type /tools, /tools desc or /tools nodesc.")
 			}
 			return show(false)(ctx)
 		},
@@ -78,22 +78,22 @@ func mcpCommand(s *Services) *commands.Command {
 		return found
 	}
 	return &commands.Command{
-		Name: "mcp", Description: "Lists the MCP servers and their tools, signs in, connects again.", AutoExecute: true,
+		Name: "mcp", Description: "Lists the MCP servers and their tools, signs in, or reconnects.", AutoExecute: true,
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			if args != "" {
-				return nil, fault.New(fault.InvalidToolParams, "builtin.mcp", "/mcp has no sub-command "+code(args)+".", "Say /mcp and one of: list, desc, schema, auth, reload, enable, disable.")
+				return nil, fault.New(fault.InvalidToolParams, "builtin.mcp", "/mcp has no sub-command "+code(args)+".", "Type /mcp and one of: list, desc, schema, auth, reload, enable, disable.")
 			}
 			return list(false, false)(ctx)
 		},
 		SubCommands: append([]*commands.Command{
 			plain("list", "Lists servers and tools.", list(false, false), "ls", "nodesc"),
 			plain("desc", "Lists them with their descriptions.", list(true, false), "descriptions"),
-			plain("schema", "Lists them with what the tools are called with.", list(true, true)),
+			plain("schema", "Lists them with the parameters of the tools.", list(true, true)),
 			{
-				Name: "auth", Description: "Signs in at a server: /mcp auth SERVER", ShowCompletionLoading: true,
+				Name: "auth", Description: "Signs in to a server: /mcp auth SERVER", ShowCompletionLoading: true,
 				Action: func(ctx context.Context, _ *commands.Context, server string) (commands.Result, error) {
 					if server == "" {
-						return nil, missing("name of the server", "Say /mcp auth SERVER; /mcp list lists the servers.")
+						return nil, missing("name of the server", "Type /mcp auth SERVER; /mcp list lists the servers.")
 					}
 					note, err := s.Servers.SignIn(ctx, server)
 					if err != nil {
@@ -105,7 +105,7 @@ func mcpCommand(s *Services) *commands.Command {
 					return beginning(names(true), partial), nil
 				},
 			},
-			plain("reload", "Connects the servers again.", func(ctx context.Context) (commands.Result, error) {
+			plain("reload", "Reconnects the servers.", func(ctx context.Context) (commands.Result, error) {
 				if err := s.Servers.Reload(ctx); err != nil {
 					return nil, err
 				}

@@ -12,7 +12,7 @@ import (
 
 // Errors of reading a file. ErrTooLarge is the class of an error that names the limit.
 var (
-	ErrNotRegular = errors.New("it is no regular file")
+	ErrNotRegular = errors.New("it is not a regular file")
 	ErrTooLarge   = errors.New("it is too large")
 )
 
