@@ -90,7 +90,7 @@ func TestOutcomes(t *testing.T) {
 		"time and 2":       {out: Outcome{Code: 2, TimedOut: true}, warning: "time limit"},
 		"time and deny":    {out: Outcome{Code: -1, TimedOut: true, Stdout: []byte(`{"decision":"deny","reason":"r"}`)}, decision: Block, reason: "r", warning: "time limit"},
 		"half JSON":        {out: said(0, `{"decision": `, ""), warning: "invalid JSON object"},
-		"invalid UTF-8":          {out: said(0, "\xff\x00", ""), warning: "invalid UTF-8"},
+		"invalid UTF-8":    {out: said(0, "\xff\x00", ""), warning: "invalid UTF-8"},
 		"much":             {out: Outcome{Stdout: []byte("x"), Dropped: 7}, message: "x", warning: "7 bytes"},
 		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "The hook's value of continue is invalid.", warning: "It counts as false"},
 		"no decision":      {out: said(0, `{"decision": "dney"}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
