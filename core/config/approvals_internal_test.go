@@ -183,6 +183,9 @@ func TestShownIsStored(t *testing.T) {
 	require.Greater(t, len(calls), 200)
 	stored := map[bus.Outcome]int{}
 	for i, call := range calls {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
 		tool, args, _ := strings.Cut(call, " ")
 		a := newApprovals(t, "")
 		for _, answer := range []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer, bus.ProceedAlwaysAndSave} {
@@ -224,7 +227,9 @@ func TestShownIsStored(t *testing.T) {
 		}
 	}
 	t.Logf("of %d calls: %v", len(calls), stored)
-	require.Greater(t, stored[bus.ProceedAlwaysAndSave], 200)
+	if !testing.Short() {
+		require.Greater(t, stored[bus.ProceedAlwaysAndSave], 200)
+	}
 }
 
 // AR-20: for commands that delete, elevate, send or run their arguments nothing

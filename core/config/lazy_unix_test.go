@@ -32,7 +32,10 @@ func TestCloseEndsHooks(t *testing.T) {
 	go fire()
 	_, err = os.ReadFile(filepath.Join(target, "ready")) // the hook runs
 	require.NoError(t, err)
-	require.Len(t, c.shared.processes.opened, 2)
+	c.shared.processes.mu.Lock() // the hook's goroutine wrote it
+	opened := len(c.shared.processes.opened)
+	c.shared.processes.mu.Unlock()
+	require.Equal(t, 2, opened)
 	require.NoError(t, c.Close())
 	during := <-ended
 	require.Len(t, during.Ran, 1)
