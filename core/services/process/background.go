@@ -12,51 +12,49 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// maxEnded is how many background processes that have ended are remembered.
+// maxEnded is the number of ended background processes that the Service keeps.
 const maxEnded = 100
 
 // Info describes a background process.
 type Info struct {
-	ID      string // its handle, as p1; unique in the Service
+	ID      string // handle, such as p1; unique in the Service
 	PID     int
 	Command string
 	Dir     string
-	Running bool // the shell runs, or something that it started still holds the output
-	Exit         // of the shell, once it is not Running
-	Unread  int  // bytes of output that [Service.Read] has not given out
+	Running bool // the shell is running, or a process that it started still holds the output
+	Exit         // of the shell; valid once Running is false
+	Unread  int  // output bytes that [Service.Read] has not returned yet
 }
 
-// background is a background process. One goroutine of the Service sees to
-// its end.
+// background is a background process. One goroutine of the Service supervises it until it ends.
 type background struct {
 	id      string
 	command Command
 	child   *child
 
-	stop     chan struct{} // closed to end it
+	stop     chan struct{} // closed to stop the process
 	stopOnce sync.Once
-	ended    chan struct{} // closed when it has ended and all its output is in unread
+	ended    chan struct{} // closed when the process has ended and all its output is in unread
 
-	writing  chan struct{} // holds a token while stdin is written to
-	stdin    input         // nil once closed; held by the token
-	patience time.Duration // of a write
+	writing  chan struct{} // holds a token during a write to stdin
+	stdin    input         // nil once closed; guarded by the token
+	patience time.Duration // limit for one write
 
 	mu      sync.Mutex
 	unread  []byte
 	dropped int64
-	news    chan struct{} // closed when output comes, and replaced
+	news    chan struct{} // closed and replaced when output arrives
 	done    bool
 	exit    Exit
 }
 
-// Start starts a command in the background and returns its handle. It ends
-// with [Service.Kill] or Close at the latest; ctx bounds the start alone. Its
-// stdin stays open for [Service.Write]. c.Output is not used. With c.PTY what is
-// written is what a person would type: \x03 interrupts, what is typed is shown
-// again in the output, and a line of more than 4,095 bytes is cut.
+// Start starts a command in the background and returns its handle. The process runs until it ends,
+// or until [Service.Kill] or Close ends it; ctx bounds only the start. Its stdin stays open for
+// [Service.Write]. c.Output is ignored. With c.PTY, Write sends keystrokes: \x03 interrupts, input
+// is echoed in the output, and a line longer than 4,095 bytes is truncated.
 //
-// Errors: those of Run, and execution_failed where Options.MaxBackground run
-// already, or for the reason no_session with Options.NoBackground.
+// Errors: those of Run; execution_failed if Options.MaxBackground processes are running already,
+// or, with reason no_session, if Options.NoBackground is set.
 func (s *Service) Start(ctx context.Context, c Command) (Info, error) {
 	const op = "process.start"
 	if err := ctx.Err(); err != nil {
@@ -78,7 +76,7 @@ func (s *Service) Start(ctx context.Context, c Command) (Info, error) {
 	return b.info(), nil
 }
 
-// launch starts the process and takes it into the list.
+// launch starts the process and adds it to the list.
 func (s *Service) launch(c Command) (*background, error) {
 	if err := s.admit(); err != nil {
 		return nil, err
@@ -101,25 +99,25 @@ func (s *Service) launch(c Command) (*background, error) {
 	return b, nil
 }
 
-// admit reserves a place among those that run.
+// admit reserves a slot among the running processes.
 func (s *Service) admit() error {
 	if s.o.NoBackground {
 		return fault.New(fault.ExecutionFailed, "process.start",
-			"There is no session here that a background process could belong to; nothing was started.",
+			"Background processes need a session, and there is none here; nothing was started.",
 			"Run the command in the foreground, and let it end by itself.").Because(fault.NoSession)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running >= s.o.MaxBackground {
 		return fault.New(fault.ExecutionFailed, "process.start",
-			fmt.Sprintf("%d background processes run already, which is the most there may be.", s.running),
+			fmt.Sprintf("%d background processes are running already, which is the limit.", s.running),
 			"List them, and stop one that is no longer needed.")
 	}
 	s.running++
 	return nil
 }
 
-// forget drops the oldest that have ended. It expects s.mu to be held.
+// forget drops the oldest ended processes. The caller holds s.mu.
 func (s *Service) forget() {
 	over := len(s.background) - s.running - maxEnded
 	s.background = slices.DeleteFunc(s.background, func(b *background) bool {
@@ -131,14 +129,14 @@ func (s *Service) forget() {
 	})
 }
 
-// input is where the stdin of a process is written to.
+// input is the write end of a process's stdin.
 type input interface {
 	io.WriteCloser
 	SetWriteDeadline(t time.Time) error
 }
 
 func (b *background) start(s *Service) error {
-	sink := func(p []byte) { b.take(p, s.o.UnreadBytes) }
+	sink := func(p []byte) { b.appendOutput(p, s.o.UnreadBytes) }
 	if b.command.PTY {
 		var err error
 		if b.child, err = s.startShell(b.command, nil, sink); err != nil {
@@ -149,7 +147,7 @@ func (b *background) start(s *Service) error {
 	}
 	in, stdin, err := os.Pipe()
 	if err != nil {
-		return cannotStart(err)
+		return startError(err)
 	}
 	defer in.Close() //nolint:errcheck // nothing was written here
 	if b.child, err = s.startShell(b.command, in, sink); err != nil {
@@ -160,8 +158,7 @@ func (b *background) start(s *Service) error {
 	return nil
 }
 
-// run waits for the end, ends the process where it is told to, and returns
-// what is left.
+// run waits until the process ends, ends it when requested, and returns the processes left behind.
 func (b *background) run(s *Service) group {
 	b.await(s.closing, s.o.Grace)
 	exit, left := b.child.finish()
@@ -178,8 +175,8 @@ func (b *background) run(s *Service) group {
 	return left
 }
 
-// await returns when the shell has ended and nothing holds its output, or when
-// all was ended.
+// await returns when the shell has ended and no process holds its output, or when all of them have
+// been ended.
 func (b *background) await(closing <-chan struct{}, grace time.Duration) {
 	for _, event := range []chan struct{}{b.child.exited, b.child.drained} {
 		select {
@@ -193,8 +190,8 @@ func (b *background) await(closing <-chan struct{}, grace time.Duration) {
 	}
 }
 
-// take keeps output until it is read.
-func (b *background) take(p []byte, limit int) {
+// appendOutput keeps output until it is read.
+func (b *background) appendOutput(p []byte, limit int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unread = append(b.unread, p...)
@@ -216,7 +213,7 @@ func (b *background) info() Info {
 	return i
 }
 
-// closeStdin expects the token of b.writing.
+// closeStdin closes stdin. The caller holds the token of b.writing.
 func (b *background) closeStdin() error {
 	if b.stdin == nil {
 		return nil

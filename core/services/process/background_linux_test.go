@@ -78,7 +78,7 @@ func TestBackgroundUnknown(t *testing.T) {
 	require.Contains(t, fault.As(err).Remedy, "p1, p2")
 }
 
-// TO-17: all end with the session, and their output can be read still.
+// TO-17: background processes end with the session, and their output can still be read.
 func TestCloseEndsBackground(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{Grace: 50 * time.Millisecond})
@@ -86,7 +86,7 @@ func TestCloseEndsBackground(t *testing.T) {
 		`echo pid=$$; exec sleep 1000`,
 		`trap '' TERM; echo pid=$$; while :; do sleep 1000; done`,
 		`setsid sleep 1000 & echo pid=$!; wait`,
-		`sleep 1000 & echo pid=$!`, // the shell has gone
+		`sleep 1000 & echo pid=$!`, // the shell has ended
 		`setsid sleep 1000 >/dev/null 2>&1 & echo pid=$!`,
 		`echo pid=$$; exec yes >/dev/null`,
 	}
@@ -111,8 +111,8 @@ func TestCloseEndsBackground(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A process whose shell has gone, with a child that holds the output, still
-// runs, and can be stopped.
+// A process whose shell has ended, with a child that holds the output, still runs and can be
+// stopped.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{Grace: 50 * time.Millisecond})
@@ -132,10 +132,10 @@ func TestKill(t *testing.T) {
 	cancel()
 	_, err = s.Kill(ctx, i.ID)
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
-	require.Equal(t, "SIGKILL", readEnd(t, s, i.ID).Signal) // all the same
+	require.Equal(t, "SIGKILL", readEnd(t, s, i.ID).Signal) // even so
 }
 
-// What is not read in time is dropped from its beginning, and counted.
+// Unread output beyond the limit is dropped from its beginning, and counted.
 func TestUnreadIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{UnreadBytes: 100})
@@ -153,7 +153,7 @@ func TestUnreadIsBounded(t *testing.T) {
 	require.True(t, strings.HasSuffix(all, "\n999\n1000\n"))
 }
 
-// A character is given out whole.
+// Read returns whole characters.
 func TestReadWholeCharacters(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{})
@@ -189,8 +189,7 @@ func TestReadWaits(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
-// Writing to a process that does not read ends with its context, or with the
-// process.
+// Writing to a process that does not read ends with its context, or with the process.
 func TestWriteDoesNotHang(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{})
@@ -202,7 +201,7 @@ func TestWriteDoesNotHang(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(s.Write(ctx, i.ID, "x", false)))
 
 	var writing sync.WaitGroup
-	for range 2 { // one of them waits for the other
+	for range 2 { // one waits for the other
 		writing.Go(func() {
 			if code := fault.CodeOf(s.Write(t.Context(), i.ID, much, false)); code != fault.ExecutionFailed {
 				t.Errorf("code %q", code)
@@ -221,7 +220,7 @@ func TestWriteDoesNotHang(t *testing.T) {
 	require.Equal(t, fault.ExecutionFailed, fault.CodeOf(s.Write(t.Context(), i.ID, "x", false)))
 }
 
-// Only so many run at once, and only so many are remembered.
+// The numbers of running and of remembered processes are limited.
 func TestBackgroundIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{MaxBackground: 2})
@@ -236,11 +235,11 @@ func TestBackgroundIsBounded(t *testing.T) {
 	list := s.List()
 	require.Equal(t, keep.ID, list[0].ID)
 	require.True(t, list[0].Running)
-	require.Len(t, list, 102) // at the last start: 100 that had ended, and the two that ran
+	require.Len(t, list, 102) // at the last start: 100 ended processes and two running ones
 	require.Equal(t, "p111", list[101].ID)
 }
 
-// EX-20: without a session nothing is started that would end with the answer.
+// EX-20: without a session no background process is started, because it would end with the answer.
 func TestNoBackground(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{NoBackground: true})

@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// BenchmarkTrue measures the shortest command beside the same by hand, in
-// turns, and reports the medians and their ratio (design: at most 1.5).
+// BenchmarkTrue measures the shortest command against os/exec, in turns, and reports the medians
+// and their ratio (target: at most 1.5).
 func BenchmarkTrue(b *testing.B) {
 	dir := b.TempDir()
 	s := newService(b, process.Options{})

@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// capture keeps the head and the tail of an output, and saves the whole of
-// one that is longer than both. It holds at most head plus twice the tail, and
-// what is written at once.
+// capture keeps the head and the tail of an output, and saves the whole output to a file if it is
+// longer than both. It holds at most the head, twice the tail and the chunk being written.
 type capture struct {
 	o     *Options
 	first int // bytes kept of the beginning
-	last  int // and of the end
+	last  int // bytes kept of the end
 	head  []byte
-	tail  []byte // what follows head; of a cut output more than its end
+	tail  []byte // output after head; of a cut output, at least its end
 	total int64
 
 	file    *os.File // of a cut output, while it can be saved
@@ -25,7 +24,7 @@ type capture struct {
 	saveErr error
 }
 
-// newCapture returns a capture that keeps so many bytes; see Command.KeepBytes.
+// newCapture returns a capture that keeps the given number of bytes; see Command.KeepBytes.
 func newCapture(o *Options, keep int) *capture {
 	c := &capture{o: o, first: o.HeadBytes, last: o.TailBytes}
 	if keep > 0 && keep < c.first+c.last {
@@ -52,10 +51,10 @@ func (c *capture) write(p []byte) {
 	}
 }
 
-// cut reports whether the output is longer than what is kept of it.
+// cut reports whether the output exceeds the bytes kept.
 func (c *capture) cut() bool { return c.total > int64(c.first+c.last) }
 
-// create opens the file and saves what was kept until now, which is all.
+// create opens the file and saves the output so far, all of which is still kept.
 func (c *capture) create() {
 	if c.saveErr = os.MkdirAll(c.o.SaveDir, 0o700); c.saveErr != nil {
 		return
@@ -84,14 +83,13 @@ func (c *capture) save(p []byte) {
 	}
 }
 
-// discard removes a file that cannot be completed: it may be the disk that is
-// full.
+// discard removes a file that cannot be completed, because the disk may be full.
 func (c *capture) discard(err error) {
 	c.saveErr = errors.Join(err, c.file.Close(), os.Remove(c.path))
 	c.file, c.path = nil, ""
 }
 
-// finish closes the file and puts what was kept into r.
+// finish closes the file and stores the kept output in r.
 func (c *capture) finish(r *Result) {
 	if c.file != nil {
 		if err := c.file.Close(); err != nil {
@@ -120,8 +118,8 @@ func (c *capture) finish(r *Result) {
 	r.Text = Plain(string(head)) + mark + Plain(string(tail))
 }
 
-// trimEnd and trimStart take the part of a line off where text was cut, or
-// where the line is long at least the part of a character.
+// trimEnd and trimStart remove the partial line where text was cut; of a long line, only the
+// partial character.
 func trimEnd(b []byte) []byte {
 	if i := bytes.LastIndexByte(b, '\n'); i >= len(b)/2 {
 		return b[:i]
@@ -141,8 +139,7 @@ func trimStart(b []byte) []byte {
 	return b
 }
 
-// unfinished returns how many bytes at the end of b begin a character that
-// does not end there.
+// unfinished returns how many bytes at the end of b start an incomplete character.
 func unfinished(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {

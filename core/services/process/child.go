@@ -15,34 +15,33 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// child is a started process with its output. One goroutine reads each of its
-// outputs, one waits for its end; whoever started it calls [child.finish] and
-// so waits for all.
+// child is a started process with its output. One goroutine reads each of its outputs, and one
+// waits for its end. The code that started it calls [child.finish], which waits for all of them.
 type child struct {
 	platform
 	starter
 	cmd      *exec.Cmd
-	cookie   string     // in the environment of all that it starts
-	terminal *terminal  // nil: it has none
-	outs     []*os.File // what is read
+	cookie   string     // in the environment of every process that it starts
+	terminal *terminal  // nil: none
+	outs     []*os.File // the read ends of its outputs
 	quiet    time.Duration
 
 	exited  chan struct{} // closed when the process has ended
-	drained chan struct{} // closed when no more is read
-	heard   atomic.Int64  // when output last came, in nanoseconds since began
+	drained chan struct{} // closed when reading has stopped
+	heard   atomic.Int64  // time of the latest output, in nanoseconds since began
 	began   time.Time
-	leaving atomic.Pointer[time.Time] // once set, reading ends with the quiet, or then
+	leaving atomic.Pointer[time.Time] // once set, reading stops after a quiet period, or at this time
 }
 
-// starter starts a child's process, confined or not, and is told of its end.
+// starter starts a child's process, confined or not, and is notified of its end.
 type starter interface {
 	begin(cmd *exec.Cmd) error
-	halt()                  // ends what runs of it elsewhere than in its processes
-	ended(e Exit)           // tells how the process ended that was begun
-	failure(r Result) error // why what was begun did not run after all; nil where it did
+	halt()                  // ends the parts of it that are not its own processes, such as a container
+	ended(e Exit)           // reports how the started process ended
+	failure(r Result) error // why the started command did not run after all; nil if it ran
 }
 
-// unconfined starts a process as it is.
+// unconfined starts a process without confinement.
 type unconfined struct{}
 
 func (unconfined) begin(cmd *exec.Cmd) error { return cmd.Start() }
@@ -50,8 +49,7 @@ func (unconfined) halt()                     {}
 func (unconfined) ended(Exit)                {}
 func (unconfined) failure(Result) error      { return nil }
 
-// newChild returns a child that is not started. The environment of cmd is to
-// hold the cookie.
+// newChild returns a child that is not started yet. The environment of cmd must contain the cookie.
 func (s *Service) newChild(cmd *exec.Cmd, cookie string, by starter) *child {
 	return &child{
 		cmd: cmd, starter: by, cookie: cookie, quiet: s.o.Quiet,
@@ -59,7 +57,7 @@ func (s *Service) newChild(cmd *exec.Cmd, cookie string, by starter) *child {
 	}
 }
 
-// newCookie returns a mark that no other child of the process has.
+// newCookie returns a mark that is unique among the children of this process.
 func (s *Service) newCookie() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +65,8 @@ func (s *Service) newCookie() string {
 	return s.token + "-" + strconv.Itoa(s.lastID)
 }
 
-// startShell runs a command line. stdin may be nil: nothing; a terminal takes
-// its place. All output goes to sink, from one goroutine.
+// startShell runs a command line. stdin may be nil, which means empty input; a terminal replaces
+// it. All output goes to sink, from one goroutine.
 func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*child, error) {
 	shell, err := s.shell()
 	if err != nil {
@@ -76,7 +74,7 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	}
 	line := c.Line
 	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
-		line = " " + line // which the shell would take for its options
+		line = " " + line // otherwise the shell would parse it as options
 	}
 	cookie := s.newCookie()
 	cmd := exec.Command(shell, "-c", line) //nolint:gosec,noctx // that is what it is for; ended as a group
@@ -84,21 +82,21 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	cmd.Env = append(cmd.Env, neutral(cmd.Env, c.Dir)...)
 	child := s.newChild(cmd, cookie, s.starter())
 	if c.PTY {
-		return child, cannotStart(child.startAtTerminal(c, sink))
+		return child, startError(child.startAtTerminal(c, sink))
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, cannotStart(err)
+		return nil, startError(err)
 	}
 	defer w.Close() //nolint:errcheck // nothing was written here
 	cmd.Stdout, cmd.Stderr = w, w
 	if stdin != nil {
 		cmd.Stdin = stdin
 	}
-	return child, cannotStart(child.start(stream{r, sink}))
+	return child, startError(child.start(stream{r, sink}))
 }
 
-// startAtTerminal starts the child at a terminal of its own.
+// startAtTerminal starts the child on a terminal of its own.
 func (c *child) startAtTerminal(command Command, sink func([]byte)) error {
 	t, err := openTerminal(cmp.Or(command.Cols, 120), cmp.Or(command.Rows, 40))
 	if err != nil {
@@ -113,14 +111,14 @@ func (c *child) startAtTerminal(command Command, sink func([]byte)) error {
 	return err
 }
 
-// stream is an output: what it is read from, and who gets it.
+// stream is an output: the file to read from, and the function that receives the data.
 type stream struct {
 	from *os.File
 	sink func([]byte)
 }
 
-// start starts the child and the reading of its outputs, which it closes at
-// the end, or where that fails.
+// start starts the child and the reading of its outputs. It closes the outputs at the end, or when
+// starting fails.
 func (c *child) start(outputs ...stream) error {
 	for _, o := range outputs {
 		c.outs = append(c.outs, o.from)
@@ -155,16 +153,16 @@ func (c *child) closeOutputs() {
 	}
 }
 
-// cannotStart says why a command did not start; nil where it did.
-func cannotStart(err error) error {
+// startError returns the reason why a command did not start; nil if it started.
+func startError(err error) error {
 	if err == nil || fault.As(err) != nil {
 		return err
 	}
 	return fault.Wrap(fault.ShellExecuteError, "process.start", fmt.Sprintf("The command could not be started: %v.", err),
-		"Check the directory that it is to run in; put a very long command into a script.", err)
+		"Check the working directory; put a very long command into a script.", err)
 }
 
-// read reads an output to its end: of a terminal that is an error.
+// read reads an output to its end. At the end a terminal returns an error instead of EOF.
 func (c *child) read(o stream) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -172,9 +170,9 @@ func (c *child) read(o stream) {
 			c.readUntil(o.from, *end)
 		}
 		n, err := o.from.Read(buf)
-		c.hand(o, buf[:n])
+		c.deliver(o, buf[:n])
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.readWaiting(o, buf)
+			c.readBuffered(o, buf)
 		}
 		if err != nil {
 			return
@@ -182,8 +180,8 @@ func (c *child) read(o stream) {
 	}
 }
 
-// hand hands over what was read.
-func (c *child) hand(o stream, data []byte) {
+// deliver passes data that was read to the stream's sink.
+func (c *child) deliver(o stream, data []byte) {
 	if len(data) == 0 {
 		return
 	}
@@ -192,37 +190,37 @@ func (c *child) hand(o stream, data []byte) {
 	c.heard.Store(int64(time.Since(c.began)))
 }
 
-// mostWaiting is how much a pipe can hold.
-const mostWaiting = 1 << 20
+// maxBuffered is the capacity of a pipe.
+const maxBuffered = 1 << 20
 
-// readWaiting reads what had been printed when the time for it was over: on a busy
-// machine nobody may have come to read it.
-func (c *child) readWaiting(o stream, buf []byte) {
-	for total := 0; total < mostWaiting; {
-		n := waiting(o.from, buf)
+// readBuffered reads the output that is still in the pipe when the reading deadline has passed. On
+// a busy machine the reading goroutine may not have run before.
+func (c *child) readBuffered(o stream, buf []byte) {
+	for total := 0; total < maxBuffered; {
+		n := buffered(o.from, buf)
 		if n == 0 {
 			return
 		}
 		total += n
-		c.hand(o, buf[:n])
+		c.deliver(o, buf[:n])
 	}
 }
 
-// readUntil lets one read take as long as the quiet, but not beyond end.
+// readUntil bounds one read by the quiet period, and by end.
 func (c *child) readUntil(out *os.File, end time.Time) {
 	limit := time.Now().Add(c.quiet)
 	if limit.After(end) {
 		limit = end
 	}
-	_ = out.SetReadDeadline(limit) // where a pipe has none, the group has been ended
+	_ = out.SetReadDeadline(limit) // pipes without deadlines: there the group has been ended
 }
 
-// silent returns for how long nothing has come.
+// silent returns the time since the latest output.
 func (c *child) silent() time.Duration {
 	return time.Since(c.began) - time.Duration(c.heard.Load())
 }
 
-// stopReading ends the reading once the outputs are quiet; it waits for that.
+// stopReading makes the readers stop once the outputs are quiet, and waits for them.
 func (c *child) stopReading() {
 	end := time.Now().Add(10 * c.quiet)
 	c.leaving.Store(&end)

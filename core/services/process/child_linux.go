@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// platform is what a child is on Linux: the leader of a session of its own,
-// which is not reaped before all is settled, so that its number stays taken.
+// platform is the Linux state of a child: the leader of its own session. It is reaped last, so that
+// its process ID is not reused before everything is settled.
 type platform struct {
 	pid  int
 	mark []byte // the child's cookie
 }
 
-// group is what an ended command left running.
+// group is the set of processes that an ended command left running.
 type group struct{ members []member }
 
-// member is a process; its number alone may be given away once it has ended.
+// member is a process. Its start time is kept because its ID may be reused once it has ended.
 type member struct {
 	pid   int
 	start uint64 // in ticks since boot
@@ -39,9 +39,8 @@ func (g group) pids() []int {
 	return pids
 }
 
-// launch starts the shell in a session of its own: one group that holds what
-// it starts, and either a terminal of its own or none that something could ask
-// at.
+// launch starts the shell in a session of its own, which forms one process group. It has either its
+// own terminal or no controlling terminal, so that no program can prompt on the user's.
 func (c *child) launch(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.terminal != nil} // the child's descriptor 0
 	if err := c.begin(cmd); err != nil {
@@ -58,7 +57,7 @@ func (p *platform) awaitExit(*exec.Cmd) {
 	})
 }
 
-// uninterrupted repeats a system call that a signal ended early.
+// uninterrupted repeats a system call that a signal interrupted.
 func uninterrupted(call func() (int, error)) (int, error) {
 	for {
 		n, err := call()
@@ -72,21 +71,20 @@ func (p *platform) terminate() { p.signal(syscall.SIGTERM) }
 func (p *platform) kill()      { p.signal(syscall.SIGKILL) }
 
 func (p *platform) signal(sig syscall.Signal) {
-	_ = syscall.Kill(-p.pid, sig) // nobody left is well
+	_ = syscall.Kill(-p.pid, sig) // an error means that no process is left
 	signalAll(find(p.belongs, everyPID()), sig)
 }
 
-// lives reports whether something still runs that belongs to the command.
+// lives reports whether any process of the command is still running.
 func (p *platform) lives() bool { return len(find(p.belongs, everyPID())) > 0 }
 
 func (p *platform) beforeFinish() {}
 
-// leftBehind returns what a shell that ran for so long has left running. After
-// a short run it looks only at the numbers given out since, which for the
-// shortest commands are none. What is about to be gone, as whatever a terminal
-// has hung up on, is not left.
+// leftBehind returns the processes that a shell which ran for the given time has left running.
+// After a short run it inspects only the process IDs allocated since, often none. Processes that
+// are about to end, such as those that a terminal has hung up on, are not included.
 func (p *platform) leftBehind(ran time.Duration) group {
-	const short, few = time.Second, 50 // in short the numbers do not go round
+	const short, few = time.Second, 50 // within this time process IDs do not wrap around
 	last, known := lastPID()
 	if !known || ran > short || last < p.pid || last-p.pid > few {
 		return group{find(p.stays, everyPID())}
@@ -100,8 +98,7 @@ func (p *platform) leftBehind(ran time.Duration) group {
 	return group{find(p.stays, since)}
 }
 
-// isProcess reports whether a number is that of a process, and not of a thread
-// or nobody's.
+// isProcess reports whether an ID is that of a process, rather than of a thread or unused.
 func isProcess(pid int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
@@ -112,7 +109,7 @@ func isProcess(pid int) bool {
 	return string(bytes.TrimSpace(number)) == strconv.Itoa(pid)
 }
 
-// lastPID returns the number given out last.
+// lastPID returns the process ID allocated last.
 func lastPID() (int, bool) {
 	text, err := os.ReadFile("/proc/sys/kernel/ns_last_pid")
 	if err != nil {
@@ -122,9 +119,9 @@ func lastPID() (int, bool) {
 	return pid, err == nil
 }
 
-// reap gives the shell's number back. Nothing is signalled afterwards.
+// reap releases the shell's process ID. No signal is sent afterwards.
 func (p *platform) reap(cmd *exec.Cmd) Exit {
-	_ = cmd.Wait() // the state says more
+	_ = cmd.Wait() // the process state has the details
 	return exitOf(cmd.ProcessState)
 }
 
@@ -139,11 +136,10 @@ func exitOf(state *os.ProcessState) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
-// belongs reports whether a process is in the shell's session or has its mark
-// in its environment.
+// belongs reports whether a process is in the shell's session or has its mark in its environment.
 func (p *platform) belongs(pid, session int) bool { return session == p.pid || marked(pid, p.mark) }
 
-// stays reports whether a process belongs and has not begun to end.
+// stays reports whether a process belongs to the command and has not begun to exit.
 func (p *platform) stays(pid, session int) bool {
 	const exiting = 0x4 // PF_EXITING
 	fields := statOf(pid)
@@ -154,8 +150,8 @@ func (p *platform) stays(pid, session int) bool {
 	return err == nil && flags&exiting == 0
 }
 
-// find returns the living processes that belong, by number and session, of
-// those with the given numbers, in order. This process is none of them.
+// find returns the living processes among the given IDs that belong, by ID and session, in order.
+// It never includes this process.
 func find(belongs func(pid, session int) bool, pids []int) []member {
 	self := os.Getpid()
 	var found []member
@@ -163,7 +159,7 @@ func find(belongs func(pid, session int) bool, pids []int) []member {
 		if pid == self {
 			continue
 		}
-		m, session, ok := look(pid)
+		m, session, ok := inspect(pid)
 		if ok && belongs(pid, session) {
 			found = append(found, m)
 		}
@@ -172,7 +168,7 @@ func find(belongs func(pid, session int) bool, pids []int) []member {
 	return found
 }
 
-// everyPID returns the numbers of all processes.
+// everyPID returns the IDs of all processes.
 func everyPID() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -189,8 +185,8 @@ func everyPID() []int {
 	return pids
 }
 
-// look returns a living process and its session.
-func look(pid int) (m member, session int, ok bool) {
+// inspect returns a living process and its session.
+func inspect(pid int) (m member, session int, ok bool) {
 	fields := statOf(pid)
 	if fields == nil || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 		return member{}, 0, false
@@ -200,26 +196,25 @@ func look(pid int) (m member, session int, ok bool) {
 	return member{pid, start}, session, err1 == nil && err2 == nil
 }
 
-// statOf returns what the kernel tells of a process, from its state on: state
-// ppid pgrp session tty tpgid flags …, the 20th is starttime. nil: there is no
-// such process.
+// statOf returns the fields of /proc/PID/stat from the state on: state ppid pgrp session tty tpgid
+// flags …; the 20th is starttime. It returns nil if there is no such process.
 func statOf(pid int) [][]byte {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return nil
 	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name, in brackets, may hold anything
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name, in parentheses, may contain any bytes
 	if len(fields) < 20 {
 		return nil
 	}
 	return fields
 }
 
-// environOf returns the environment of a process, nothing of one of another
-// user. What is read of a process that is in the middle of an execve is cut off
-// or empty; it is asked again until it shows all of the one it has now.
+// environOf returns the environment of a process; empty for a process of another user. During an
+// execve the kernel shows a truncated or empty environment, so environOf reads again until it is
+// complete.
 func environOf(pid int) []byte {
-	const enough = time.Second // a busy machine holds one up there for a while; the limit is for what never shows more
+	const enough = time.Second // an execve takes a while on a busy machine; the limit is for processes that never show a complete environment
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		if err != nil || isEnviron(statOf(pid), len(environ)) || time.Since(begun) > enough || hidesPlaces() {
@@ -228,10 +223,9 @@ func environOf(pid int) []byte {
 	}
 }
 
-// isEnviron reports whether a process of which the kernel tells this, see statOf,
-// has an environment of n bytes, or is one that has none: it ends, or is the
-// kernel's. An execve says where the environment is before it says where the code
-// is.
+// isEnviron reports whether n bytes are the whole environment of a process with these fields of
+// statOf. It also reports true for processes without an environment: exiting ones and kernel
+// threads. An execve publishes the address of the environment before that of the code.
 func isEnviron(fields [][]byte, n int) bool {
 	const without = 0x4 | 0x200000 // PF_EXITING | PF_KTHREAD
 	const flags, code, start, end, count = 6, 23, 47, 48, 49
@@ -248,42 +242,42 @@ func isEnviron(fields [][]byte, n int) bool {
 	return v[flags]&without != 0 || v[code] > 0 && v[end]-v[start] == uint64(n)
 }
 
-// hidesPlaces reports whether the kernel does not even tell a process of itself where
-// its environment is.
+// hidesPlaces reports whether the kernel hides from a process even the address of its own
+// environment.
 func hidesPlaces() bool {
 	environ, _ := os.ReadFile("/proc/self/environ")
 	return !isEnviron(statOf(os.Getpid()), len(environ))
 }
 
-// marked reports whether a process has mark in its environment. Those of other
-// users show nothing.
+// marked reports whether a process has mark in its environment. Processes of other users show no
+// environment.
 func marked(pid int, mark []byte) bool {
 	environ := environOf(pid)
 	for at := bytes.Index(environ, mark); at >= 0; at = bytes.Index(environ, mark) {
 		environ = environ[at+len(mark):]
-		if len(environ) == 0 || environ[0] < '0' || environ[0] > '9' { // not that of a later command
+		if len(environ) == 0 || environ[0] < '0' || environ[0] > '9' { // not the mark of a later command, which has it as a prefix
 			return true
 		}
 	}
 	return false
 }
 
-// signalAll signals processes, and no others that have got their numbers.
+// signalAll signals processes, but not others that have reused their IDs.
 func signalAll(members []member, sig syscall.Signal) {
 	for _, m := range members {
-		p, err := os.FindProcess(m.pid) // holds on to whoever has the number now
+		p, err := os.FindProcess(m.pid) // refers to the process that has the ID now
 		if err != nil {
 			continue
 		}
-		if now, _, ok := look(m.pid); ok && now == m {
+		if now, _, ok := inspect(m.pid); ok && now == m {
 			_ = p.Signal(sig)
 		}
 		_ = p.Release()
 	}
 }
 
-// endLeft ends what is still running of what commands have left, and all else
-// that has the token in its environment.
+// endLeft ends the processes that commands have left running, and every other process that has the
+// token in its environment.
 func endLeft(left []group, token string, grace time.Duration) {
 	known := make(map[member]bool)
 	for _, g := range left {
@@ -294,7 +288,7 @@ func endLeft(left []group, token string, grace time.Duration) {
 	mark := []byte(token)
 	living := func() []member {
 		return find(func(pid, _ int) bool {
-			m, _, ok := look(pid)
+			m, _, ok := inspect(pid)
 			return ok && known[m] || hasToken(pid, mark)
 		}, everyPID())
 	}

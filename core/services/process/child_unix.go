@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// platform is what a child is where processes cannot be looked through: the
-// leader of a group, which is all that is signalled.
+// platform is the state of a child on systems without /proc: the leader of a group, which is all
+// that is signalled.
 type platform struct{ pid int }
 
-// group is what an ended command left running: the number of a group that had
-// members when the shell ended. It is taken as long as one of them lives.
+// group is the ID of a process group that an ended command left running: it had members when the
+// shell ended. The ID is not reused while one of them lives.
 type group struct{ pid int }
 
 func (g group) empty() bool { return g.pid == 0 }
@@ -32,9 +32,9 @@ func (c *child) launch(cmd *exec.Cmd) error {
 	return nil
 }
 
-func (p *platform) awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() } // the state says more
+func (p *platform) awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() } // the process state has the details
 
-func (p *platform) terminate() { _ = syscall.Kill(-p.pid, syscall.SIGTERM) } // nobody left is well
+func (p *platform) terminate() { _ = syscall.Kill(-p.pid, syscall.SIGTERM) } // an error means that no process is left
 func (p *platform) kill()      { _ = syscall.Kill(-p.pid, syscall.SIGKILL) }
 
 func (p *platform) lives() bool { return syscall.Kill(-p.pid, 0) == nil }
@@ -60,7 +60,7 @@ func exitOf(state *os.ProcessState) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
-// endLeft ends the groups that commands have left.
+// endLeft ends the process groups that commands have left running.
 func endLeft(left []group, _ string, grace time.Duration) {
 	var living []*platform
 	for _, g := range left {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// platform is what a child is on Windows: a process in a job that takes in all
-// that it starts. The job ends with the shell, so that a command leaves nothing
-// running; there is no signal that asks first. This is built and not tried.
+// platform is the state of a child on Windows: a process in a job that contains every process that
+// it starts. The job ends with the shell, so a command leaves nothing running; there is no polite
+// termination signal. This file is built but not tested.
 type platform struct{ job windows.Handle }
 
 // group is empty: nothing is left running.
@@ -39,13 +39,13 @@ func (c *child) launch(cmd *exec.Cmd) error {
 		return err
 	}
 	c.job = job
-	_ = cmd.Process.WithHandle(func(handle uintptr) { // where that fails the shell alone is ended
+	_ = cmd.Process.WithHandle(func(handle uintptr) { // on failure only the shell is ended
 		_ = windows.AssignProcessToJobObject(job, windows.Handle(handle))
 	})
 	return nil
 }
 
-func (p *platform) awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() } // the state says more
+func (p *platform) awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() } // the process state has the details
 
 func (p *platform) terminate() { p.kill() }
 
@@ -53,8 +53,8 @@ func (p *platform) kill() { _ = windows.TerminateJobObject(p.job, 1) }
 
 func (p *platform) lives() bool { return false }
 
-// beforeFinish ends what still holds the output, as a pipe here has no
-// deadline.
+// beforeFinish ends the processes that still hold the output, because pipes have no deadlines on
+// Windows.
 func (p *platform) beforeFinish() { p.kill() }
 
 func (p *platform) leftBehind(time.Duration) group { return group{} }

@@ -8,80 +8,78 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Command is what to run.
+// Command is a command line to run.
 type Command struct {
 	Line string // for bash; required
 	Dir  string // absolute directory to run in; required
 
-	// PTY gives the command a terminal of its own, as its stdin, stdout and
-	// stderr and the one that it can open as /dev/tty. Where that does not exist,
-	// see [TerminalsExist], it is refused. Nobody sits at it: a program that
-	// reads lines there finds the end of its input, one that reads single keys
-	// waits until a limit ends it. When the shell ends the terminal hangs up, so
-	// that of what was left in the background only what ignores that lives on.
+	// PTY gives the command a terminal of its own as its stdin, stdout, stderr and /dev/tty. On
+	// systems without terminals, see [TerminalsExist], the command is refused. No user types at it:
+	// a program that reads lines finds the end of its input; one that reads single keys waits until
+	// a limit ends it. When the shell ends, the terminal hangs up, and only background processes
+	// that ignore the hangup continue.
 	PTY bool
 	// Cols and Rows are the size of the terminal in characters, at most 65,535.
 	// Zero: 120 and 40.
 	Cols, Rows int
 
-	// Output is sent what the command prints, stdout and stderr as one, escape
-	// sequences included, from one goroutine and not after Run has returned. A
-	// chunk does not end inside a character. It must return soon, as the command
-	// waits for it. nil: nobody listens.
+	// Output receives the output of the command, stdout and stderr combined, with escape sequences.
+	// It is called from one goroutine, and not after Run has returned. A chunk never ends inside a
+	// character. The command blocks while Output runs, so it must return soon. nil: the output is
+	// not streamed.
 	Output func(chunk string)
-	// KeepBytes is how much of a long output is kept, a fifth of it from the beginning.
-	// 0, or more than Options.HeadBytes and TailBytes together: as these say.
+	// KeepBytes is the number of bytes kept of a long output, a fifth of them from the beginning.
+	// 0, or more than Options.HeadBytes and TailBytes together: those limits apply.
 	KeepBytes int
 }
 
-// Ending says what ended a command; "" is itself.
+// Ending is the cause that ended a command; "" means that it ended by itself.
 type Ending string
 
-// What ends a command that does not end itself.
+// The causes that end a command.
 const (
-	Cancelled  Ending = "cancelled" // the context
-	Closed     Ending = "closed"    // the session
+	Cancelled  Ending = "cancelled" // its context ended
+	Closed     Ending = "closed"    // the session was closed
 	TotalLimit Ending = "total"     // Options.Total
 	IdleLimit  Ending = "idle"      // Options.Idle
 
 	OutputLimit Ending = "output" // Program.MaxBytes; programs alone
 )
 
-// Exit is how a process ended.
+// Exit is the exit status of a process.
 type Exit struct {
-	Code   int    // -1 where a signal ended it
-	Signal string // as SIGKILL; "" for none
+	Code   int    // -1 if a signal ended it
+	Signal string // such as SIGKILL; "" for none
 }
 
-// Result is what a command that was started gave.
+// Result is the result of a command that was started.
 type Result struct {
 	Exit
 	Ending   Ending
 	Duration time.Duration
 
-	// Text is the output for a model, see [Plain]; ANSI is the same as it was
-	// printed. Of a long output both have the head, a line that tells how many
-	// bytes were left out, and the tail.
+	// Text is the output for a model, see [Plain]; ANSI is the output as printed. Of a long output
+	// both have the head, a line with the number of omitted bytes, and the tail.
 	Text, ANSI string
-	Bytes      int64 // of the whole output
+	Bytes      int64 // length of the whole output
 	Omitted    int64 // bytes that are neither in the head nor in the tail
 	SavedPath  string
-	SavedBytes int64 // in the file at SavedPath: all of them, or as many as Options.SaveBytes
-	SaveError  error // why a cut output was not saved; nil also where there is no directory for it
+	SavedBytes int64 // length of the file at SavedPath: the whole output, or Options.SaveBytes if that is less
+	SaveError  error // why a cut output was not saved; also nil if there is no directory for it
 
-	// Background are the ids of processes that the command left running, as
-	// far as they are known (on Linux alone), in order.
+	// Background contains the IDs of the processes that the command left running, in order. They
+	// are known only on Linux.
 	Background []int
 }
 
-// Run runs a command and returns when its shell has ended; what it has left
-// running in the background is not waited for, nor listened to any longer.
-// stdin is empty, and without c.PTY there is no terminal to ask at. When ctx ends, or a
-// limit is reached, the whole group gets SIGTERM, and SIGKILL after the grace;
-// that is told by Result.Ending and is no error.
+// Run runs a command and returns when its shell has ended. It does not wait for processes that the
+// command left running in the background, and stops reading their output. stdin is empty, and
+// without c.PTY there is no terminal to prompt on. When ctx ends or a limit is reached, the whole
+// process group receives SIGTERM, and SIGKILL after the grace period; Result.Ending reports that,
+// and the error is nil.
 //
-// Errors: shell_execute_error where the command could not be started,
-// cancelled where ctx had ended before, not_initialized after Close.
+// Errors: shell_execute_error if the command could not be started, cancelled if ctx had ended
+// before, not_initialized after Close.
 func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	const op = "process.run"
 	if err := ctx.Err(); err != nil {
@@ -116,10 +114,10 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	return r, child.failure(r)
 }
 
-// chunks sends output on in whole characters.
+// chunks forwards output in whole characters.
 type chunks struct {
 	send func(string)
-	rest []byte // of a character
+	rest []byte // of an incomplete character
 }
 
 func (c *chunks) write(p []byte) {
@@ -136,7 +134,7 @@ func (c *chunks) write(p []byte) {
 	c.rest = append([]byte(nil), p[n:]...)
 }
 
-// flush sends what is left, which is not going to be a character.
+// flush forwards the remaining bytes, which do not form a character.
 func (c *chunks) flush() {
 	if len(c.rest) > 0 {
 		c.send(string(utf8.RuneError))

@@ -11,79 +11,76 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Confinement limits what commands may do to the machine. The zero value
-// limits nothing. Programs that are run without a shell are not confined.
+// Confinement restricts what commands may do to the machine. The zero value restricts nothing.
+// Programs that run without a shell are not confined.
 //
-// Confined commands get a temporary directory of their own, below [os.TempDir],
-// which TMPDIR, TMP and TEMP name. It lasts until the Service is closed; what a
-// process that was killed has left of it goes with the next Service that makes
-// one.
+// Confined commands get their own temporary directory below [os.TempDir], which TMPDIR, TMP and
+// TEMP name. It exists until the Service is closed. The directories of a process that was killed
+// are removed by the next Service that creates one.
 type Confinement struct {
 	Kind ConfinementKind
 
-	// Writable are absolute directories in which commands may write, beside their
-	// temporary directory; each must be there when a command is started, and lead
-	// where it led when the first was.
+	// Writable contains the absolute directories in which commands may write, in addition to their
+	// temporary directory. Each must exist when a command starts, and resolve to the same directory
+	// as it did when the first command started.
 	Writable []string
-	// NoTCP keeps commands from opening TCP connections and from listening for
-	// them. Under Landlock they get no socket that TCP could carry; UDP, and with
-	// it DNS, and Unix sockets with a path stay open, and programs of another
-	// architecture, as 32-bit ones, are ended by SIGSYS, since they cannot be
-	// watched. A container has no network at all.
+	// NoTCP keeps commands from opening TCP connections and from listening for them. Under Landlock
+	// they cannot create a socket that could carry TCP. UDP, including DNS, and Unix sockets with a
+	// path remain available. Programs of another architecture, such as 32-bit ones, are ended by
+	// SIGSYS, because they cannot be filtered. A container has no network at all.
 	NoTCP bool
 
-	Program string // of a container: what runs it, as podman
-	Image   string // of a container; it must have bash
+	Program string // the container runtime, such as podman; for Container
+	Image   string // the container image, which must contain bash; for Container
 }
 
-// ConfinementKind says what confines commands.
+// ConfinementKind is the mechanism that confines commands.
 type ConfinementKind string
 
 // The kinds of confinement.
 const (
 	Unconfined ConfinementKind = ""
 
-	// Landlock is the Linux kernel, by rules for the command and for all that
-	// it starts: everything can be read and run, as it can without, and nothing
-	// can be made, written, cut, moved or removed outside of the writable
-	// directories but the devices null, zero, full, random, urandom, tty and ptmx.
-	// No program gets more rights than its caller, so that sudo fails.
+	// Landlock is the access control of the Linux kernel. Its rules apply to the command and to
+	// every process that it starts. Reading and executing are not restricted. Creating, writing,
+	// truncating, moving and removing files is denied outside of the writable directories, except
+	// for the devices null, zero, full, random, urandom, tty and ptmx. No program gains privileges,
+	// so sudo fails.
 	//
-	// The kernel knows no rule for modes, owners and times of files. Whoever
-	// listens at a Unix socket with a path, as the programs that run containers
-	// do, may do for a command what it may not. Pseudo-terminals and shared
-	// memory need /dev/pts and /dev/shm among the writable directories. Where the
-	// user's directory for caches is not among them, XDG_CACHE_HOME names one in
-	// the temporary directory.
+	// The kernel has no rule for modes, owners and times of files. A server that listens on a Unix
+	// socket with a path, such as a container daemon, can do for a command what the command itself
+	// may not. Pseudo-terminals and shared memory need /dev/pts and /dev/shm among the writable
+	// directories. If the user's cache directory is not among them, XDG_CACHE_HOME names one in the
+	// temporary directory.
 	Landlock ConfinementKind = "landlock"
 
-	// Container is a program that takes the command line of docker: what a
-	// command sees is the image, with the writable directories and its own directory
-	// in their places, the latter to be read alone if it is none of them. What
-	// it leaves running ends with it.
+	// Container runs commands with a program that accepts docker's command line. A command sees the
+	// image, with the writable directories and its working directory mounted at the same paths; the
+	// working directory is read-only unless it is writable. Processes that the command leaves
+	// running end with it.
 	Container ConfinementKind = "container"
 )
 
-// Check reports why commands cannot be run so on this system: the kernel has
-// no landlock or an old one, the container's program is not on the PATH, a
-// directory is missing. The zero value is fine. A Service checks the same whenever
-// it starts a command, and never starts one unconfined instead.
+// Check reports why this system cannot confine commands this way: the kernel has no Landlock or an
+// old version, the container runtime is not on the PATH, a directory is missing. The zero value is
+// always supported. A Service runs the same check before it starts a command, and never starts one
+// unconfined instead.
 //
-// Errors: invalid_config; cancelled where ctx has ended.
+// Errors: invalid_config; cancelled if ctx has ended.
 func (c Confinement) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return fault.Wrap(fault.Cancelled, confining, "Looking for what confines commands was cancelled.", "", err)
+		return fault.Wrap(fault.Cancelled, confining, "Checking the confinement of commands was cancelled.", "", err)
 	}
 	if err := c.supported(); err != nil {
 		return err
 	}
-	return c.folders()
+	return c.dirs()
 }
 
-// confining is the operation of the errors.
+// confining is the operation name in errors.
 const confining = "process.confine"
 
-// supported reports what this system lacks.
+// supported returns an error if this system lacks the mechanism.
 func (c Confinement) supported() error {
 	switch {
 	case c.Kind == Unconfined && c.NoTCP:
@@ -100,41 +97,41 @@ func (c Confinement) supported() error {
 		fmt.Sprintf("Use %s or %s.", Landlock, Container))
 }
 
-// unsupported is the error that commands cannot be confined, so that none runs.
+// unsupported returns the error for commands that cannot be confined and so do not run.
 func unsupported(message, remedy string) error {
 	return fault.New(fault.InvalidConfig, confining, message, remedy)
 }
 
-// directories reports a writable directory that is none.
-func (c Confinement) folders() error {
+// directories returns an error if a writable directory is invalid.
+func (c Confinement) dirs() error {
 	if c.Kind == Unconfined {
 		return nil
 	}
-	for _, folder := range c.Writable {
-		if !filepath.IsAbs(folder) {
-			return badFolder(folder, errors.New("its path is not absolute"))
+	for _, dir := range c.Writable {
+		if !filepath.IsAbs(dir) {
+			return badDirectory(dir, errors.New("its path is not absolute"))
 		}
-		info, err := os.Stat(folder)
+		info, err := os.Stat(dir)
 		switch {
 		case err != nil:
-			return badFolder(folder, err)
+			return badDirectory(dir, err)
 		case !info.IsDir():
-			return badFolder(folder, errors.New("it is no directory"))
+			return badDirectory(dir, errors.New("it is not a directory"))
 		}
 	}
 	return nil
 }
 
-func badFolder(folder string, why error) error {
+func badDirectory(dir string, why error) error {
 	if e := (*fs.PathError)(nil); errors.As(why, &e) {
 		why = e.Err
 	}
 	return fault.Wrap(fault.InvalidConfig, confining,
-		fmt.Sprintf("Commands are to write in %s, which cannot be used: %v.", folder, why),
-		"Make the directory, or take it out of those that commands may write in.", why)
+		fmt.Sprintf("Commands may write in %s, but it is not a valid directory: %v.", dir, why),
+		"Create the directory, or remove it from the writable directories of commands.", why)
 }
 
-// starter returns what starts a command as the Service is to.
+// starter returns the starter for the configured confinement.
 func (s *Service) starter() starter {
 	switch c := s.o.Confinement; {
 	case c.Kind == Unconfined && !c.NoTCP:
@@ -142,5 +139,5 @@ func (s *Service) starter() starter {
 	case c.Kind == Container:
 		return &container{s: s}
 	}
-	return landlocked{s: s} // also for kinds that there are not: it starts nothing then
+	return landlocked{s: s} // also for unknown kinds: then it starts nothing
 }

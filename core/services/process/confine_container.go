@@ -15,58 +15,58 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// container starts a command in a container of its own. The process that is
-// begun is the program that runs it, as docker run.
+// container starts a command in a container of its own. The started process is the container
+// runtime, as in docker run.
 type container struct {
 	s       *Service
 	program string
-	env     []string // of the program
-	name    string   // of the container; "" until it is begun
-	mark    string   // file that holds something until the command itself begins
-	halted  bool     // by us
-	began   bool     // the command itself; known once the program has ended
+	env     []string // of the runtime
+	name    string   // of the container; "" before it starts
+	mark    string   // a non-empty file until the command itself begins
+	halted  bool     // the Service ended it
+	began   bool     // the command itself began; known once the runtime has ended
 }
 
-// program returns the path of what runs containers.
+// program returns the path of the container runtime.
 func (c Confinement) program() (string, error) {
-	const remedy = "Set the program that runs containers, as podman, and the image."
+	const remedy = "Set the container program, such as podman, and the image."
 	switch {
 	case c.Program == "":
-		return "", unsupported("Commands are to run in a container, and no program that runs it is set.", remedy)
+		return "", unsupported("Commands are configured to run in a container, but no container program is set.", remedy)
 	case c.Image == "":
-		return "", unsupported("Commands are to run in a container, and no image for it is set.", remedy)
+		return "", unsupported("Commands are configured to run in a container, but no image is set.", remedy)
 	case strings.HasPrefix(c.Image, "-"):
-		return "", unsupported(fmt.Sprintf("%.80q is no name of an image.", c.Image), remedy)
+		return "", unsupported(fmt.Sprintf("%.80q is not a valid image name.", c.Image), remedy)
 	}
 	path, err := exec.LookPath(c.Program)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		return "", unsupported(fmt.Sprintf("Commands are to run in a container, and its program cannot be run: %v.", err),
-			"Install the program, or set another one.")
+		return "", unsupported(fmt.Sprintf("Commands are configured to run in a container, but its program cannot be run: %v.", err),
+			"Install the program, or set a different one.")
 	}
 	return path, shareable(c.Writable...)
 }
 
-// shareable reports a directory that the option for it would take for two.
-func shareable(folders ...string) error {
-	for _, folder := range folders {
-		if strings.Contains(folder, ":") {
-			return unsupported(fmt.Sprintf("The directory %s cannot be shared with a container, as its path has a colon.", folder),
-				"Rename the directory, or confine commands in another way.")
+// shareable returns an error for a directory whose path the mount option would split.
+func shareable(dirs ...string) error {
+	for _, directory := range dirs {
+		if strings.Contains(directory, ":") {
+			return unsupported(fmt.Sprintf("The directory %s cannot be shared with a container, as its path has a colon.", directory),
+				"Rename the directory, or use another kind of confinement.")
 		}
 	}
 	return nil
 }
 
-// begin turns the command, which is a shell with -c and a line, into the run of
-// a container, and starts that.
+// begin replaces the command, a shell with -c and a line, by a container that runs it, and starts
+// that.
 func (b *container) begin(cmd *exec.Cmd) error {
 	c := &b.s.o.Confinement
 	program, err := c.program()
 	if err == nil {
-		err = c.folders()
+		err = c.dirs()
 	}
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (b *container) begin(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	dir, err := b.s.scratch.folder()
+	dir, err := b.s.scratch.directory()
 	if err == nil {
 		err = shareable(append(real, dir, cmd.Dir)...)
 	}
@@ -89,7 +89,7 @@ func (b *container) begin(cmd *exec.Cmd) error {
 	if err := os.WriteFile(b.mark, []byte("1"), 0o600); err != nil {
 		return err
 	}
-	// The program's own processes are not the command's.
+	// The runtime's own processes do not belong to the command.
 	b.env = slices.DeleteFunc(slices.Clone(cmd.Env), func(v string) bool { return strings.HasPrefix(v, id+"=") })
 
 	args := []string{program, "run", "--rm", "--init", "-i", "--name", name}
@@ -105,7 +105,7 @@ func (b *container) begin(cmd *exec.Cmd) error {
 		args = append(args, "--network", "none")
 	}
 	const first = `: 2>/dev/null >"$0"; exec bash -c "$1"` // the mark, then the line
-	// An image may name a program of its own, which would take bash for an argument.
+	// An image may set an entrypoint, which would receive bash as an argument.
 	args = append(args, "--entrypoint", "bash", c.Image, "-c", first, b.mark, cmd.Args[len(cmd.Args)-1])
 	cmd.Path, cmd.Args, cmd.Env = program, args, b.env
 	if err := cmd.Start(); err != nil {
@@ -116,34 +116,33 @@ func (b *container) begin(cmd *exec.Cmd) error {
 	return nil
 }
 
-// isTerminal reports whether a command's input, which is a pipe or a terminal,
-// is the latter.
+// isTerminal reports whether a command's input, a pipe or a terminal, is a terminal.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// mounts returns the options that share directories with the container, at the same
-// paths. real are where the writable ones lead. /tmp is the container's own.
+// mounts returns the options that mount directories into the container at the same paths. real are
+// the resolved writable directories. /tmp is the container's own.
 func (b *container) mounts(real []string, temporary, dir string) []string {
-	folders := []string{temporary}
+	dirs := []string{temporary}
 	volumes := []string{"-v", temporary + ":" + temporary}
-	for i, folder := range b.s.o.Confinement.Writable {
-		if folder = filepath.Clean(folder); !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
-			volumes = append(volumes, "-v", real[i]+":"+folder)
+	for i, directory := range b.s.o.Confinement.Writable {
+		if directory = filepath.Clean(directory); !slices.Contains(dirs, directory) {
+			dirs = append(dirs, directory)
+			volumes = append(volumes, "-v", real[i]+":"+directory)
 		}
 	}
-	if !holds(folders, dir) {
+	if !holds(dirs, dir) {
 		volumes = append(volumes, "-v", dir+":"+dir+":ro")
 	}
-	if !slices.Contains(folders, "/tmp") {
+	if !slices.Contains(dirs, "/tmp") {
 		volumes = append([]string{"--tmpfs", "/tmp"}, volumes...)
 	}
 	return append(volumes, "-w", dir)
 }
 
-// variables returns the variables of a command that are not the machine's.
+// variables returns the variables that were added for the command, without those of the machine.
 func (b *container) variables(env []string) []string {
 	var all []string
 	for _, name := range []string{b.s.o.Marker, b.s.o.Marker + "_COMMAND_ID", "PWD", "PAGER", "GIT_PAGER", "TERM"} {
@@ -154,9 +153,8 @@ func (b *container) variables(env []string) []string {
 	return all
 }
 
-// user returns the options with which the files that a command makes are the
-// user's: podman maps its user to the one in the container if it is told to,
-// and others run the container as the user. Root is root in both.
+// user returns the options that make the user own the files that a command creates. podman can map
+// its user into the container; other runtimes run the container as the user. Root is root in both.
 func (b *container) user(home string) []string {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid <= 0 || runtime.GOOS != "linux" {
@@ -168,14 +166,13 @@ func (b *container) user(home string) []string {
 	return []string{"--user", fmt.Sprintf("%d:%d", uid, gid), "-e", "HOME=" + home}
 }
 
-// How long the program may take to answer, and to end a container.
+// Time limits for the runtime to answer, and to end a container.
 const (
 	versionLimit = 5 * time.Second
 	endLimit     = 10 * time.Second
 )
 
-// ask runs the program with arguments, for at most limit, and returns what it
-// prints.
+// ask runs the runtime with arguments, for at most limit, and returns its output.
 func (b *container) ask(limit time.Duration, args ...string) string {
 	cmd := exec.Command(b.program, args...) //nolint:gosec,noctx // the user's own program; the timer ends it
 	cmd.Env, cmd.WaitDelay = b.env, time.Second
@@ -190,7 +187,7 @@ func (b *container) ask(limit time.Duration, args ...string) string {
 	return out.String()
 }
 
-// halt ends the container: it outlives the program that runs it.
+// halt ends the container, which outlives the runtime process.
 func (b *container) halt() {
 	if b.name == "" || b.halted {
 		return
@@ -199,8 +196,8 @@ func (b *container) halt() {
 	b.ask(endLimit, "kill", b.name)
 }
 
-// ended notes whether the command itself had begun. Where its program was ended
-// before the container, that is ended too, and removed: nobody else would.
+// ended records whether the command itself had begun. If the runtime process ended before the
+// container, ended also ends and removes the container, because nothing else would.
 func (b *container) ended(e Exit) {
 	if b.name == "" {
 		return
@@ -216,14 +213,13 @@ func (b *container) ended(e Exit) {
 	_ = os.Remove(b.mark)
 }
 
-// failure tells the program's own failure from a command that ended with the
-// same code.
+// failure distinguishes a failure of the runtime from a command with the same exit code.
 func (b *container) failure(r Result) error {
-	const own = 125 // by which docker and podman say that it was not the command
+	const own = 125 // exit code of docker and podman for their own failures
 	if r.Ending != "" || r.Code != own || b.began {
 		return nil
 	}
-	said := cmp.Or(strings.TrimSpace(r.Text), "it said nothing")
+	said := cmp.Or(strings.TrimSpace(r.Text), "no output")
 	return fault.Wrap(fault.ShellExecuteError, confining,
 		fmt.Sprintf("The command was not run: %s could not run a container of the image %s: %s", b.s.o.Confinement.Program, b.s.o.Confinement.Image, said),
 		"Tell the user that commands cannot be run in a container.", errors.New("exit code 125"))

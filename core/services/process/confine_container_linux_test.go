@@ -17,10 +17,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// standIn is a program with docker's command line that runs a command as it
-// is, away from its own session and environment: like a container it outlives
-// the program. STATE holds what it was called with, and a file for each that
-// runs.
+// standIn is a program with docker's command line that runs a command directly, in another session
+// and environment: like a container it outlives the program. STATE holds its calls, and a file for
+// each running container.
 const standIn = `#!/bin/bash
 printf '%s\n' "$*" >> "$STATE/calls"
 case $1 in
@@ -81,7 +80,7 @@ func (c contained) run(ctx context.Context, line string) (process.Result, error)
 	return c.Run(ctx, process.Command{Line: line, Dir: c.ws})
 }
 
-// calls returns what the stand-in was called with.
+// calls returns the command lines that the stand-in received.
 func (c contained) calls() []string {
 	c.t.Helper()
 	data, err := os.ReadFile(filepath.Join(c.state, "calls"))
@@ -104,8 +103,7 @@ func (c contained) pid() int {
 	return pid
 }
 
-// A command runs in a container as it would without: its output, exit code,
-// directory, input.
+// A command in a container behaves as one without: its output, exit code, directory, input.
 func TestContainerRuns(t *testing.T) {
 	c := newContained(t, process.Options{})
 	for line, want := range map[string]process.Result{
@@ -136,7 +134,7 @@ func TestContainerRuns(t *testing.T) {
 	require.Equal(t, 3, u.Code)
 }
 
-// The program gets docker's command line, with what the confinement says.
+// The program receives docker's command line, with the settings of the confinement.
 func TestContainerArguments(t *testing.T) {
 	more := tempDir(t)
 	c := newContained(t, process.Options{Confinement: process.Confinement{Writable: []string{more + "/", more}, NoTCP: true}})
@@ -172,7 +170,7 @@ func TestContainerArguments(t *testing.T) {
 	require.Contains(t, calls[1], " -e TERM=xterm-256color ")
 }
 
-// The program's own failure is told from a command that ends with its code.
+// A failure of the program is distinguished from a command that ends with the same code.
 func TestContainerFails(t *testing.T) {
 	c := newContained(t, process.Options{})
 	for _, line := range []string{"exit 125", "find $TMPDIR -type f -delete; exit 125"} {
@@ -187,7 +185,7 @@ func TestContainerFails(t *testing.T) {
 	require.NotEmpty(t, fault.As(err).Remedy)
 	require.Equal(t, 125, r.Code)
 
-	// What cannot be started at all.
+	// Commands that cannot be started at all.
 	c = newContained(t, process.Options{})
 	_, err = c.Run(t.Context(), process.Command{Line: "true", Dir: filepath.Join(c.ws, "no")})
 	require.Equal(t, fault.ShellExecuteError, fault.CodeOf(err))
@@ -196,13 +194,13 @@ func TestContainerFails(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.NoError(t, os.Mkdir(c.ws, 0o700))
 
-	// Nothing is left of the marks.
+	// No mark file is left.
 	r, err = c.run(t.Context(), "ls -A $TMPDIR | wc -l")
 	require.NoError(t, err)
 	require.Equal(t, "1\n", strings.TrimLeft(r.Text, " "))
 }
 
-// Whatever ends a command ends its container, though that is not the program.
+// Every way of ending a command ends its container, although that is not the program.
 func TestContainerEnds(t *testing.T) {
 	const line = "trap '' TERM; echo $$ > pid; while :; do sleep 1000; done"
 	short := process.Options{Grace: 50 * time.Millisecond}
@@ -237,7 +235,7 @@ func TestContainerEnds(t *testing.T) {
 			r, err := c.run(t.Context(), line)
 			require.NoError(t, err)
 			require.Equal(t, process.IdleLimit, r.Ending)
-			if _, err := os.Stat(filepath.Join(c.ws, "pid")); err == nil { // else it was too slow
+			if _, err := os.Stat(filepath.Join(c.ws, "pid")); err == nil { // otherwise it was too slow
 				requireEnds(t, c.pid())
 				return
 			}
@@ -275,7 +273,7 @@ func TestContainerEnds(t *testing.T) {
 	})
 }
 
-// What a command makes belongs to the user: by podman's way or by docker's.
+// Files that a command creates belong to the user, with podman's options and with docker's.
 func TestContainerUser(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		require.NoError(t, os.Mkdir(filepath.Join(top, "all"), 0o777))
@@ -307,7 +305,7 @@ func TestContainerUser(t *testing.T) {
 	}
 }
 
-// A real program, where one answers and has the image.
+// A real container runtime, if one answers and has the image.
 func TestContainerReal(t *testing.T) {
 	const image = "debian:stable-slim"
 	for _, program := range []string{"docker", "podman"} {
@@ -340,7 +338,7 @@ func TestContainerReal(t *testing.T) {
 	}
 }
 
-// docker without its daemon fails as it does, and the command is not run.
+// docker without its daemon fails with its own error, and the command does not run.
 func TestContainerWithoutDaemon(t *testing.T) {
 	if _, err := exec.LookPath("docker"); err != nil {
 		t.Skip("docker is not here")

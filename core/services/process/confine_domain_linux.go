@@ -2,18 +2,18 @@ package process
 
 import "sync"
 
-// domain is a thread that is confined for good and starts commands, which are
-// confined with it and are within one scope. The zero value has no thread yet. It is
-// safe for concurrent use.
+// domain is a thread that is confined permanently and starts commands. They inherit its
+// restrictions and share its Landlock scope. The zero value has no thread yet. It is safe for
+// concurrent use.
 type domain struct {
 	mu     sync.Mutex
-	of     string      // what it is confined to
-	starts chan func() // to run there; nil: there is no thread
+	of     string      // the rules that confine it
+	starts chan func() // functions to run on the thread; nil: there is no thread
 	ended  chan struct{}
 }
 
-// run has f run on the thread. One that is confined to something else is replaced
-// first; the error is that of confine, which runs on the new one.
+// run runs f on the thread. A thread with other rules is replaced first; run returns the error of
+// confine, which runs on the new thread.
 func (d *domain) run(of string, confine func() error, f func()) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

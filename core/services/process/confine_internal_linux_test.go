@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Rights follow the version of landlock that the kernel has.
+// The accesses follow the Landlock version of the kernel.
 func TestAttributes(t *testing.T) {
 	const oldest = writing
 	for abi, want := range map[int]unix.LandlockRulesetAttr{
@@ -38,19 +38,19 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// What a kernel lacks is an error, and says what would help.
+// A missing kernel feature is an error with a remedy.
 func TestJudgeLandlock(t *testing.T) {
 	for name, tt := range map[string]struct {
 		abi   int
 		err   error
 		noTCP bool
-		want  string // "": it will do
+		want  string // "": supported
 	}{
 		"none":             {0, unix.ENOSYS, false, "has no landlock"},
 		"turned off":       {0, unix.EOPNOTSUPP, false, "is turned off"},
 		"forbidden":        {0, unix.EPERM, false, "operation not permitted"},
-		"the first":        {1, nil, false, "of version 1, does not keep files from being cut; that takes version 3, of Linux 6.2"},
-		"before cutting":   {2, nil, true, "does not keep files from being cut"},
+		"the first":        {1, nil, false, "does not restrict truncating files; that takes version 3"},
+		"before cutting":   {2, nil, true, "does not restrict truncating files"},
 		"with cutting":     {3, nil, false, ""},
 		"before TCP":       {3, nil, true, "TCP connections cannot be refused: this kernel's landlock, of version 3"},
 		"with TCP":         {4, nil, true, ""},
@@ -72,8 +72,8 @@ func TestJudgeLandlock(t *testing.T) {
 	}
 }
 
-// A thread that is confined is not the process's first, which would be kept,
-// and ends with what it was for.
+// A confined thread is not the process's first one, which would not end, and ends with its
+// function.
 func TestApart(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 500 {
@@ -88,7 +88,7 @@ func TestApart(t *testing.T) {
 	wg.Wait()
 }
 
-// Where the kernel refuses, nothing is started.
+// If the kernel refuses, nothing is started.
 func TestRefused(t *testing.T) {
 	var err error
 	apart(func() { err = restrict(-1) })
@@ -98,7 +98,7 @@ func TestRefused(t *testing.T) {
 	if err := supportsLandlock(false); err != nil {
 		t.Skip(err)
 	}
-	// The kernel nests a number of confinements, and no more.
+	// The kernel limits the number of nested confinements.
 	apart(func() {
 		for range 100 {
 			var ruleset int
@@ -116,7 +116,7 @@ func TestRefused(t *testing.T) {
 	require.True(t, errors.Is(err, unix.E2BIG))
 }
 
-// Devices may be links to others, and to what is none.
+// Devices may be links to other devices, and to files that are not devices.
 func TestDevicesByLink(t *testing.T) {
 	if err := supportsLandlock(false); err != nil {
 		t.Skip(err)
@@ -157,8 +157,8 @@ func TestDevicesByLink(t *testing.T) {
 	}
 }
 
-// The filter lets through what it is not about, and ends processes that make
-// system calls of another architecture.
+// The filter allows unrelated system calls, and ends processes that make system calls of another
+// architecture.
 func TestTCPFilter(t *testing.T) {
 	arch, ok := architectures[runtime.GOARCH]
 	if !ok {
@@ -208,7 +208,7 @@ func TestTCPFilter(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, evaluate(t, tcpFilter(arch), tt.data), name)
 	}
-	const power = unix.AUDIT_ARCH_PPC64LE // where one call stands for all about sockets
+	const power = unix.AUDIT_ARCH_PPC64LE // socketcall stands for all calls about sockets
 	require.Equal(t, errno(unix.ENOSYS), evaluate(t, tcpFilter(power), data(power, 102, 1)))
 	require.Equal(t, errno(unix.EACCES), evaluate(t, tcpFilter(power), data(power, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM)))
 }
@@ -246,7 +246,7 @@ func evaluate(t *testing.T, filter []unix.SockFilter, data [64]byte) uint32 {
 	}
 }
 
-// A confined command is started in vain as a plain one is.
+// Starting a confined command fails in the same cases as a plain one.
 func TestBeginFails(t *testing.T) {
 	if err := supportsLandlock(false); err != nil {
 		t.Skip(err)

@@ -15,36 +15,36 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// landlocked starts commands that the kernel confines.
+// landlocked starts commands confined by Landlock.
 type landlocked struct {
 	unconfined
 	s *Service
 }
 
-// begin starts a command from a thread that is confined as it is to be, as a
-// process inherits that. The thread starts the session's other commands too, so
-// that they are within one scope, and nothing else runs on it; no other thread is
-// touched. Where something of that fails nothing is started.
+// begin starts a command from a confined thread, because a process inherits the restrictions of the
+// thread that starts it. The same thread starts the session's other commands, so that they share
+// one scope, and runs nothing else. Other threads are not affected. If a step fails, nothing is
+// started.
 func (l landlocked) begin(cmd *exec.Cmd) error {
 	c := &l.s.o.Confinement
 	if err := c.supported(); err != nil {
 		return err
 	}
-	dir, err := l.s.scratch.folder()
+	dir, err := l.s.scratch.directory()
 	if err != nil {
 		return err
 	}
-	folders, err := l.s.scratch.writable(c.Writable)
+	dirs, err := l.s.scratch.writable(c.Writable)
 	if err != nil {
 		return err
 	}
-	folders = append(folders, dir)
+	dirs = append(dirs, dir)
 	cmd.Env = append(cmd.Env, temporary(dir)...)
 	if cache := variable(cmd.Env, "XDG_CACHE_HOME"); !holds(c.Writable, cmp.Or(cache, filepath.Join(variable(cmd.Env, "HOME"), ".cache"))) {
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	}
 	confine := func() error {
-		ruleset, err := newRuleset(folders, "/dev", c.NoTCP)
+		ruleset, err := newRuleset(dirs, "/dev", c.NoTCP)
 		if err != nil {
 			return err
 		}
@@ -55,20 +55,20 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 		return refuseTCP()
 	}
 	var started error
-	if err := l.s.domain.run(identities(folders), confine, func() { started = cmd.Start() }); err != nil {
+	if err := l.s.domain.run(identities(dirs), confine, func() { started = cmd.Start() }); err != nil {
 		return err
 	}
 	return started
 }
 
-// identities names directories with what they are now: a rule is about a directory, not
-// about its path.
-func identities(folders []string) string {
+// identities lists directories with their device and inode, because a rule applies to a directory,
+// not to its path.
+func identities(dirs []string) string {
 	var b strings.Builder
-	for _, folder := range folders {
+	for _, directory := range dirs {
 		var stat unix.Stat_t
-		_ = unix.Stat(folder, &stat) // one that is not there has a rule that fails
-		fmt.Fprintf(&b, "%q %d %d\n", folder, stat.Dev, stat.Ino)
+		_ = unix.Stat(directory, &stat) // a missing directory fails later, when its rule is added
+		fmt.Fprintf(&b, "%q %d %d\n", directory, stat.Dev, stat.Ino)
 	}
 	return b.String()
 }
@@ -80,16 +80,16 @@ func apart(f func()) {
 		defer close(done)
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() {
-			apart(f) // the process's first thread would be kept, so another one takes it
+			apart(f) // the process's first thread would not end, so another one runs f
 			runtime.UnlockOSThread()
 			return
 		}
-		f() // without an unlock the thread ends here
+		f() // without an unlock, the thread ends here
 	}()
 	<-done
 }
 
-// restrict confines the calling thread for good.
+// restrict confines the calling thread permanently.
 func restrict(ruleset int) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return refused("no new privileges", err)
@@ -106,34 +106,33 @@ func refused(what string, err error) error {
 		"Tell the user that commands cannot be confined here.", err)
 }
 
-// What commands may not do but where a rule allows it, by the version of
-// landlock that brought it. Reading and running are not among it, and so stay
-// free everywhere.
+// Accesses that are denied unless a rule allows them, by the Landlock version that introduced them.
+// Reading and executing are not listed, and so stay unrestricted.
 const (
 	writing = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | devices
-	// devices is what no rule allows: a device that could be made in a writable
-	// directory could be written to there, and it may be the disk.
+	// devices is never allowed by a rule: a device node created in a writable directory could be
+	// opened there, and might be the disk.
 	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 
-	// ofFiles is what a rule about something that is no directory may allow.
+	// ofFiles contains the accesses that a rule for a non-directory may allow.
 	ofFiles = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// Versions of landlock: the first that keeps files from being cut to nothing,
-// which is writing too, the first that knows TCP, and the first that knows scopes.
+// Landlock versions: the first that denies truncation, which is a kind of write, the first with TCP
+// rules, and the first with scopes.
 const (
 	abiTruncate = 3
 	abiTCP      = 4
 	abiScopes   = 6
 )
 
-// attributes are what a ruleset handles, as far as a version of landlock can.
+// attributes returns the accesses that a ruleset handles, as far as the Landlock version supports
+// them.
 //
-// From version 6 on it also keeps commands from connecting to Unix sockets
-// without a path, and from sending signals, to processes that no command of the
-// session has started. One command may end what another has left running.
+// From version 6 on it also denies connections to abstract Unix sockets, and signals, to processes
+// outside of the session's commands. One command may end processes that another has left running.
 func attributes(abi int, noTCP bool) unix.LandlockRulesetAttr {
 	a := unix.LandlockRulesetAttr{Handled_access_fs: writing}
 	for _, more := range []struct {
@@ -157,7 +156,7 @@ func attributes(abi int, noTCP bool) unix.LandlockRulesetAttr {
 	return a
 }
 
-// landlockABI returns the version of landlock that the kernel has.
+// landlockABI returns the Landlock version of the kernel.
 func landlockABI() (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -166,14 +165,14 @@ func landlockABI() (int, error) {
 	return int(abi), nil
 }
 
-// supportsLandlock reports why the kernel cannot confine commands.
+// supportsLandlock returns an error if the kernel cannot confine commands.
 func supportsLandlock(noTCP bool) error {
 	abi, err := landlockABI()
 	return judgeLandlock(abi, err, noTCP)
 }
 
-// judgeLandlock reports what a version of landlock lacks. err is why there is
-// none.
+// judgeLandlock returns an error if a Landlock version is insufficient. err is the reason why there
+// is none.
 func judgeLandlock(abi int, err error, noTCP bool) error {
 	const instead = "Use a newer kernel, confine commands by a container, or do not confine them."
 	switch {
@@ -184,23 +183,22 @@ func judgeLandlock(abi int, err error, noTCP bool) error {
 		return unsupported(fmt.Sprintf("Commands cannot be confined: this kernel has no landlock (%v).", err), instead)
 	case abi < abiTruncate:
 		return unsupported(fmt.Sprintf("Commands cannot be confined: this kernel's landlock, of version %d, "+
-			"does not keep files from being cut; that takes version %d, of Linux 6.2.", abi, abiTruncate), instead)
+			"does not restrict truncating files; that takes version %d, of Linux 6.2.", abi, abiTruncate), instead)
 	case noTCP && architectures[runtime.GOARCH] == 0:
 		return unsupported("TCP connections cannot be refused on processors of the kind "+runtime.GOARCH+".", "Allow the connections.")
 	case noTCP && abi < abiTCP:
 		return unsupported(fmt.Sprintf("TCP connections cannot be refused: this kernel's landlock, of version %d, "+
-			"does not know them; that takes version %d, of Linux 6.7.", abi, abiTCP), "Use a newer kernel, or allow the connections.")
+			"does not support TCP rules; that takes version %d, of Linux 6.7.", abi, abiTCP), "Use a newer kernel, or allow the connections.")
 	}
 	return nil
 }
 
-// writableDevices are the devices that ordinary programs write to. Those of
-// pseudo-terminals and of shared memory are the user's to allow: others are
-// reached through them.
+// writableDevices lists the devices that ordinary programs write to. Pseudo-terminals and shared
+// memory are left to the user's settings, because they reach other processes.
 var writableDevices = [...]string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
 
-// newRuleset returns a descriptor of the rules for commands that may write in
-// some directories, which are named without links, and to the devices in dev.
+// newRuleset returns a descriptor of the rules for commands that may write in the given
+// directories, whose paths contain no links, and to the devices in dev.
 func newRuleset(writable []string, dev string, noTCP bool) (ruleset int, err error) {
 	abi, err := landlockABI()
 	if err != nil {
@@ -218,9 +216,9 @@ func newRuleset(writable []string, dev string, noTCP bool) (ruleset int, err err
 		}
 	}()
 	allowed := a.Handled_access_fs &^ devices
-	for _, folder := range writable {
-		if err := allow(ruleset, folder, unix.O_DIRECTORY, allowed); err != nil {
-			return -1, badFolder(folder, err)
+	for _, directory := range writable {
+		if err := allow(ruleset, directory, unix.O_DIRECTORY, allowed); err != nil {
+			return -1, badDirectory(directory, err)
 		}
 	}
 	for _, device := range existing(dev) {
@@ -231,9 +229,8 @@ func newRuleset(writable []string, dev string, noTCP bool) (ruleset int, err err
 	return ruleset, nil
 }
 
-// existing returns where the writable devices in dev lie, without links: in
-// containers ptmx is one to pts/ptmx. What is not there nobody can write to, and
-// what lies outside of dev is no device of the system.
+// existing returns the paths of the writable devices in dev, with links resolved: in containers
+// ptmx is a link to pts/ptmx. Missing devices, and links that lead out of dev, are skipped.
 func existing(dev string) (devices []string) {
 	dev, err := filepath.EvalSymlinks(dev)
 	if err != nil {
@@ -248,8 +245,8 @@ func existing(dev string) (devices []string) {
 	return devices
 }
 
-// allow adds the rule that access is allowed to what path, which has no links,
-// leads to now, and to all below it.
+// allow adds a rule that allows access to the file that path names now, and to everything below it.
+// path contains no links.
 func allow(ruleset int, path string, flags uint64, access uint64) error {
 	fd, err := uninterrupted(func() (int, error) {
 		return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{

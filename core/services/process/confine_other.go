@@ -4,7 +4,7 @@ package process
 
 import "os/exec"
 
-// landlocked starts nothing: landlock is of Linux alone.
+// landlocked starts nothing: only Linux has Landlock.
 type landlocked struct {
 	unconfined
 	s *Service
@@ -13,11 +13,11 @@ type landlocked struct {
 func (l landlocked) begin(*exec.Cmd) error { return l.s.o.Confinement.supported() }
 
 func supportsLandlock(bool) error {
-	return unsupported("Commands cannot be confined by landlock, which is of Linux alone.",
+	return unsupported("Commands cannot be confined by landlock, which only Linux has.",
 		"Confine commands by a container, or do not confine them.")
 }
 
-// domain is for systems whose kernel confines.
+// domain is a placeholder on systems without Landlock.
 type domain struct{}
 
 func (*domain) end() {}

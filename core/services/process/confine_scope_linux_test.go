@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// TestDialAbstract is no test: TestScopes runs it confined.
+// TestDialAbstract is not a test: TestScopes runs it confined.
 func TestDialAbstract(t *testing.T) {
 	name := os.Getenv("FETTLE_TEST_ABSTRACT")
 	if name == "" {
@@ -35,8 +35,8 @@ func TestDialAbstract(t *testing.T) {
 	require.NoError(t, own.Close())
 }
 
-// A confined command sends no signal to processes outside of the session, and
-// does not connect to their Unix sockets without a path; its own it may.
+// A confined command cannot signal processes outside of the session or connect to their abstract
+// Unix sockets; within the session it can.
 func TestScopes(t *testing.T) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(nil)), 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 || abi < 6 {

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// scratchPrefix begins the name of a commands' temporary directory; a number
-// follows.
+// scratchPrefix is the prefix of the names of temporary directories; a number follows.
 const scratchPrefix = "fettle-commands-"
 
-// errHeld says that a directory is held by somebody else.
-var errHeld = errors.New("somebody else holds the directory")
+// errHeld is returned if another process holds the directory.
+var errHeld = errors.New("another process holds the directory")
 
-// newScratch makes a temporary directory, which is named without links, as
-// landlock takes no others, and holds it until the file is closed.
+// newScratch creates a temporary directory and holds it until the file is closed. The returned path
+// contains no links, because Landlock rules require that.
 func newScratch() (dir string, held *os.File, err error) {
-	for range 100 { // another session may take the new directory for an old one before it is held
+	for range 100 { // another session may claim the new directory as stale before it is held
 		if dir, err = os.MkdirTemp("", scratchPrefix); err != nil { // mode 0700
 			return "", nil, err
 		}
@@ -40,10 +39,9 @@ func newScratch() (dir string, held *os.File, err error) {
 	return "", nil, errHeld
 }
 
-// sweep removes the temporary directories in a directory that belonged to processes of
-// this user which were killed. Where the file system has no locks for directories,
-// as NFS, they stay. It removes them also from under a command that outlived
-// its session.
+// sweep removes the temporary directories in parent that belonged to killed processes of this user.
+// On file systems without directory locks, such as NFS, they stay. It also removes the directory of
+// a command that outlived its session.
 func sweep(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -60,7 +58,7 @@ func sweep(parent string) {
 			continue
 		}
 		if locked {
-			_ = removeAll(path) // else it stays: it hinders nobody
+			_ = removeAll(path) // on failure it stays, which is harmless
 		}
 		_ = held.Close()
 	}

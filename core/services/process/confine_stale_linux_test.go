@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// TestKilledHelper is no test: it is the session that another one kills.
+// TestKilledHelper is not a test: it is a session that another test kills.
 func TestKilledHelper(t *testing.T) {
 	if os.Getenv("FETTLE_TEST_KILLED") == "" {
 		t.Skip("it is for another test")
@@ -26,17 +26,17 @@ func TestKilledHelper(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 }
 
-// The temporary directory of a session that was killed goes with the next one's
-// first command; those of sessions that live stay, and so does all else.
-func TestConfinedTemporaryFolderLeft(t *testing.T) {
+// The temporary directory of a killed session is removed by the first command of the next session;
+// those of living sessions stay, and so do all other files.
+func TestConfinedTemporaryDirectoryLeft(t *testing.T) {
 	landlocked(t)
 	home := tempDir(t)
 	t.Setenv("TMPDIR", home)
-	folder := func(s *process.Service) string {
+	dir := func(s *process.Service) string {
 		return strings.TrimSpace(runIn(t, s, "/", "", `echo "$TMPDIR"`).Text)
 	}
 	living := newService(t, process.Options{Confinement: landlocked(t)})
-	lives := folder(living)
+	lives := dir(living)
 
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -71,13 +71,13 @@ func TestConfinedTemporaryFolderLeft(t *testing.T) {
 	}
 
 	while := newService(t, process.Options{Confinement: landlocked(t)})
-	require.DirExists(t, folder(while))
+	require.DirExists(t, dir(while))
 	require.DirExists(t, left, "its session lives")
 
 	require.NoError(t, killed.Process.Kill())
 	require.ErrorContains(t, killed.Wait(), "killed")
 	next := newService(t, process.Options{Confinement: landlocked(t)})
-	require.DirExists(t, folder(next))
+	require.DirExists(t, dir(next))
 	require.NoDirExists(t, left)
 	require.NoError(t, while.Close())
 	require.NoError(t, next.Close())
@@ -85,12 +85,12 @@ func TestConfinedTemporaryFolderLeft(t *testing.T) {
 		_, err := os.Lstat(filepath.Join(home, name))
 		require.NoError(t, err)
 	}
-	require.DirExists(t, folder(living))
-	require.Equal(t, lives, folder(living))
+	require.DirExists(t, dir(living))
+	require.Equal(t, lives, dir(living))
 }
 
-// Sessions that begin at once do not take each other's directories for old ones.
-func TestConfinedTemporaryFoldersAtOnce(t *testing.T) {
+// Sessions that start at the same time do not remove each other's directories as stale.
+func TestConfinedTemporaryDirectoriesAtOnce(t *testing.T) {
 	ws := t.TempDir()
 	c := landlocked(t, ws)
 	t.Setenv("TMPDIR", t.TempDir())
@@ -113,8 +113,8 @@ func TestConfinedTemporaryFoldersAtOnce(t *testing.T) {
 	require.Empty(t, names(t, os.Getenv("TMPDIR")))
 }
 
-// A directory for temporary files that goes through a link is one as well.
-func TestConfinedTemporaryFolderByLink(t *testing.T) {
+// A directory for temporary files whose path contains a link works as well.
+func TestConfinedTemporaryDirectoryByLink(t *testing.T) {
 	top := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(top, "real"), 0o700))
 	link := filepath.Join(top, "link")

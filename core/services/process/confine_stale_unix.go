@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold takes a directory of this user for this process, until the file is closed
-// or the process ends: by an flock on the directory itself, which commands that
-// write in it cannot remove. locked is false where there are no such locks. The
-// error is [errHeld] where somebody else has it.
+// hold locks a directory of this user for this process, until the file is closed or the process
+// ends. The lock is an flock on the directory itself, which commands that write in it cannot
+// remove. locked is false if the file system has no such locks. hold returns [errHeld] if another
+// process holds the directory.
 func hold(dir string) (held *os.File, locked bool, err error) {
 	f, err := os.OpenFile(dir, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -34,8 +34,8 @@ func hold(dir string) (held *os.File, locked bool, err error) {
 	return f, locked, nil
 }
 
-// stillOurs reports a directory that is another user's, or has another name or
-// none by now.
+// stillOurs returns an error for a directory of another user, and for one that was renamed or
+// removed.
 func stillOurs(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -2,5 +2,5 @@ package process
 
 import "os"
 
-// hold holds nothing: a directory has no lock here.
+// hold does nothing: Windows has no locks for directories.
 func hold(string) (held *os.File, locked bool, err error) { return nil, false, nil }

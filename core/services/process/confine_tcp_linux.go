@@ -8,24 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// architectures are the processors that [tcpFilter] is written for, as the
-// kernel calls them. All keep the lower half of a number first.
+// architectures are the processors that [tcpFilter] supports, by the kernel's names. All are
+// little-endian, so the lower half of a number comes first.
 var architectures = map[string]uint32{
 	"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64, "riscv64": unix.AUDIT_ARCH_RISCV64,
 	"loong64": unix.AUDIT_ARCH_LOONGARCH64, "ppc64le": unix.AUDIT_ARCH_PPC64LE,
 }
 
-// tcpFilter is the program that refuses every socket that TCP can carry,
-// multipath TCP and the families that the kernel itself carries by TCP (SMC,
-// RDS) included: landlock alone lets one listen that was not bound. Of sockets
-// that somebody else has made, and landlock watches, it refuses to connect with
-// the first data, which landlock may not see. It also refuses what leads past
-// the filter: system calls that are made by the kernel for a process, one that
-// stands for all about sockets, and those of another architecture, for which
-// the process is ended.
+// tcpFilter is the seccomp program that denies every socket that can carry TCP, including multipath
+// TCP and the families that the kernel itself carries over TCP (SMC, RDS). Landlock alone would
+// allow listening on an unbound socket. For sockets that another process created, which Landlock
+// controls, the filter denies connecting with the first data, which Landlock may not see. It also
+// denies ways past the filter: system calls that the kernel makes for a process, the multiplexed
+// socketcall, and system calls of another architecture, for which the process is ended.
 func tcpFilter(arch uint32) []unix.SockFilter {
 	const (
-		number, architecture, arguments = 0, 4, 16 // offsets in what the kernel shows of a system call
+		number, architecture, arguments = 0, 4, 16 // offsets in struct seccomp_data
 
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
@@ -34,9 +32,9 @@ func tcpFilter(arch uint32) []unix.SockFilter {
 		mask  = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
 		end   = unix.BPF_RET | unix.BPF_K
 
-		x32        = 0x40000000 // in the numbers of another architecture that has the name of this one
-		socketcall = 102        // of ppc64le; its arguments are in memory, where no filter looks
-		kinds      = 0xf        // of a socket's type; the rest are flags
+		x32        = 0x40000000 // marks the system calls of another architecture that has the same name
+		socketcall = 102        // of ppc64le; its arguments are in memory, where no filter can read them
+		kinds      = 0xf        // bits of a socket's type; the others are flags
 	)
 	fails := func(errno syscall.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
@@ -69,7 +67,7 @@ func tcpFilter(arch uint32) []unix.SockFilter {
 		fails(unix.EACCES),
 	)
 	for _, call := range []struct {
-		number, argument uint32 // the argument that has the flags
+		number, argument uint32 // the argument that contains the flags
 	}{
 		{unix.SYS_SENDTO, 3},
 		{unix.SYS_SENDMSG, 2},
@@ -86,7 +84,7 @@ func tcpFilter(arch uint32) []unix.SockFilter {
 	return append(filter, allow)
 }
 
-// refuseTCP installs the filter on the calling thread for good.
+// refuseTCP installs the filter on the calling thread permanently.
 func refuseTCP() error {
 	filter := tcpFilter(architectures[runtime.GOARCH])
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]} //nolint:gosec // a few dozen

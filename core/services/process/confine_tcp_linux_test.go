@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// TestConfinedNetworkHelper is no test: the commands below run it.
+// TestConfinedNetworkHelper is not a test: the commands below run it.
 func TestConfinedNetworkHelper(t *testing.T) {
 	address := os.Getenv("FETTLE_TEST_ADDRESS")
 	var err error
@@ -52,7 +52,7 @@ func TestConfinedNetworkHelper(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// listenUnbound listens for TCP connections at a port of the kernel's choice.
+// listenUnbound listens for TCP connections at a port that the kernel chooses.
 func listenUnbound(way string) error {
 	family := unix.AF_INET
 	if strings.HasSuffix(way, "IPv6") {
@@ -87,8 +87,7 @@ func connectBy(way string, to netip.AddrPort) error {
 	return unix.Connect(fd, address)
 }
 
-// TCP is refused by whatever way, other networks are not, and only where that
-// is asked for.
+// TCP is refused by every method, other networks are not, and only if the confinement requests it.
 func TestConfinedNetwork(t *testing.T) {
 	ws := t.TempDir()
 	self, err := os.Executable()

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is read of an environment counts once the process has all of it.
+// The environment of a process counts once it is complete.
 func TestIsEnviron(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -38,8 +38,8 @@ func TestIsEnviron(t *testing.T) {
 	require.True(t, isEnviron(bytes.Fields([]byte("R 1 2")), 0), "there is no such process")
 }
 
-// A process that does nothing but execute programs has its mark at any moment. The
-// mark comes last, behind more than a first read takes.
+// A process that only executes programs is recognized by its mark at any moment. The mark comes
+// last, beyond the end of a first read.
 func TestMarkedInTheMiddleOfAnExecve(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(t.TempDir(), "again")

@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// List describes the background processes, oldest first: all that run, and the
-// last 100 of those that have ended.
+// List returns the background processes, oldest first: all running ones, and the last 100 that have
+// ended.
 func (s *Service) List() []Info {
 	s.mu.Lock()
 	all := s.background[:len(s.background):len(s.background)]
@@ -27,7 +27,7 @@ func (s *Service) List() []Info {
 	return list
 }
 
-// lookup finds a background process by its handle.
+// lookup returns a background process by its handle.
 func (s *Service) lookup(op, id string) (*background, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,24 +45,23 @@ func (s *Service) lookup(op, id string) (*background, error) {
 	return nil, fault.New(fault.ExecutionFailed, op, fmt.Sprintf("There is no background process %.40q in this session.", id), remedy)
 }
 
-// ReadOptions say what [Service.Read] waits for. The zero value waits for
-// nothing.
+// ReadOptions configure [Service.Read]. The zero value does not wait.
 type ReadOptions struct {
-	Wait    time.Duration // at most so long, until there is output or the process has ended
-	ForEnd  bool          // wait until it has ended; output alone does not do
-	MaxRead int           // bytes given out at once; zero: 32,000
+	Wait    time.Duration // longest time to wait until there is output or the process has ended
+	ForEnd  bool          // wait until the process has ended, not only for output
+	MaxRead int           // bytes returned at once; zero: 32,000
 }
 
-// Unread is output of a background process.
+// Unread is the unread output of a background process.
 type Unread struct {
-	Info              // as it is after this reading; Unread counts what is left
+	Info              // the state after this read; Unread counts the remaining bytes
 	Text, ANSI string // as in [Result]
-	Dropped    int64  // bytes before it that nobody has read and that are gone
+	Dropped    int64  // bytes before Text that were discarded unread
 }
 
-// Read gives out the output that has come since the last Read, the oldest
-// first. Of a process that has ended the rest can still be read. When ctx ends
-// it stops waiting, with code cancelled, and nothing is taken.
+// Read returns the output since the last Read, oldest first. The remaining output of an ended
+// process can still be read. When ctx ends, Read stops waiting and returns code cancelled; no
+// output is consumed.
 //
 // Errors: execution_failed for an unknown id, cancelled.
 func (s *Service) Read(ctx context.Context, id string, o ReadOptions) (Unread, error) {
@@ -93,12 +92,12 @@ func (s *Service) Read(ctx context.Context, id string, o ReadOptions) (Unread, e
 	if err := ctx.Err(); err != nil {
 		return Unread{}, fault.Wrap(fault.Cancelled, op, "Reading the output of "+id+" was cancelled.", "", err)
 	}
-	return b.give(cmp.Or(o.MaxRead, 32_000)), nil
+	return b.next(cmp.Or(o.MaxRead, 32_000)), nil
 }
 
-// give takes at most limit bytes out of unread, whole lines where there is
-// more, and whole characters where more may come.
-func (b *background) give(limit int) Unread {
+// next removes at most limit bytes from unread. It returns whole lines if more output remains, and
+// whole characters if more may follow.
+func (b *background) next(limit int) Unread {
 	b.mu.Lock()
 	p := b.unread
 	switch {
@@ -120,21 +119,20 @@ func (b *background) give(limit int) Unread {
 	return u
 }
 
-// writeWait is how long a write waits for a process that does not read.
+// writeWait is the time that a write waits for a process that does not read.
 const writeWait = 10 * time.Second
 
-// Write writes data to the stdin of a background process, and closes it after
-// that if end. It waits until the process, or a pipe of a few pages, has taken
-// all of it, for 10 seconds at most, and before that as long for a write of
-// others; Windows has no such limit for a pipe. What was not taken then is
-// dropped, and the error tells how much was.
+// Write writes data to the stdin of a background process, and then closes it if end is set. It
+// waits until the process, or a pipe of a few pages, has accepted all of it, for at most 10
+// seconds. Before that it waits as long for a concurrent write. On Windows a pipe has no such
+// limit. The rest is dropped, and the error reports how much was written.
 //
-// A terminal is closed by typing the end of input whenever the process seems to
-// wait for a line, and up to three times if it reads keys, to which that may
-// mean anything. Write waits for up to a second to see whether it ends of that.
+// A terminal is closed by typing the end-of-input character whenever the process seems to wait for
+// a line. If the process reads keys, for which the character may have any meaning, it is typed at
+// most three times. Write waits up to a second for the process to end.
 //
-// Errors: execution_failed for an unknown id, where the process has ended or has
-// closed its stdin, and where it does not take the data in time; cancelled.
+// Errors: execution_failed for an unknown id, if the process has ended or has closed its stdin, and
+// if it does not accept the data in time; cancelled.
 func (s *Service) Write(ctx context.Context, id, data string, end bool) error {
 	const op = "process.write"
 	b, err := s.lookup(op, id)
@@ -152,7 +150,7 @@ func (s *Service) Write(ctx context.Context, id, data string, end bool) error {
 	case <-b.ended:
 		return noInput(id, "it has ended", nil)
 	case <-turn.C:
-		return noInput(id, "it has not yet taken what another call writes", nil)
+		return noInput(id, "it has not yet read the input of another call", nil)
 	case <-ctx.Done():
 		return cancelled()
 	}
@@ -167,21 +165,21 @@ func (s *Service) Write(ctx context.Context, id, data string, end bool) error {
 	case ctx.Err() != nil:
 		return cancelled()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return b.notTaken(taken, len(data), end)
+		return b.notWritten(taken, len(data), end)
 	default:
 		return noInput(id, "it no longer reads its input", err)
 	}
 	if end {
-		_ = b.closeStdin() // what was written is with the process
+		_ = b.closeStdin() // the data was written already
 		if b.command.PTY {
-			b.seeEnd(ctx)
+			b.awaitEnd(ctx)
 		}
 	}
 	return nil
 }
 
-// write writes to stdin, for as long as there is patience, until ctx or the
-// process ends, and returns how many bytes were taken. It expects the token.
+// write writes to stdin until the patience, ctx or the process ends, and returns the number of
+// bytes written. The caller holds the token.
 func (b *background) write(ctx context.Context, data string) (int, error) {
 	stdin := b.stdin
 	_ = stdin.SetWriteDeadline(time.Now().Add(b.patience))
@@ -206,8 +204,8 @@ func (b *background) write(ctx context.Context, data string) (int, error) {
 	return taken, err
 }
 
-// seeEnd waits a moment for the end of a process whose terminal was closed.
-func (b *background) seeEnd(ctx context.Context) {
+// awaitEnd waits briefly for the end of a process whose terminal was closed.
+func (b *background) awaitEnd(ctx context.Context) {
 	const moment = time.Second
 	limit := time.NewTimer(moment)
 	defer limit.Stop()
@@ -227,25 +225,25 @@ func (b *background) hasEnded() bool {
 	}
 }
 
-// notTaken says that a process has taken a part of what was written.
-func (b *background) notTaken(taken, all int, end bool) error {
+// notWritten returns the error for input that a process read only in part.
+func (b *background) notWritten(taken, all int, end bool) error {
 	message := fmt.Sprintf("%s took %d of %d bytes within %v: it does not read its input, or reads slowly. The rest was dropped, so it will not get it later.",
 		b.id, taken, all, b.patience)
 	if end {
 		message += " Its input was not closed."
 	}
 	return fault.New(fault.ExecutionFailed, "process.write", message,
-		"Read its output to see what it does; then write the rest once it reads, or stop it.")
+		"Read its output to see its state; then write the rest once it reads, or stop it.")
 }
 
 func noInput(id, why string, cause error) error {
 	return fault.Wrap(fault.ExecutionFailed, "process.write", fmt.Sprintf("Nothing can be written to %s: %s.", id, why),
-		"Read its output to see what it did.", cause)
+		"Read its output to see its result.", cause)
 }
 
-// Kill ends a background process and all that belongs to it, with SIGTERM and
-// then SIGKILL, and returns how it ended. One that has ended already is no
-// error. When ctx ends it stops waiting; the process is ended all the same.
+// Kill ends a background process and every process that belongs to it, with SIGTERM and then
+// SIGKILL, and returns its final state. A process that has already ended is not an error. When ctx
+// ends, Kill stops waiting, but the process is still ended.
 //
 // Errors: execution_failed for an unknown id, cancelled.
 func (s *Service) Kill(ctx context.Context, id string) (Info, error) {

@@ -11,24 +11,24 @@ import (
 	"strings"
 )
 
-// harmlessGit are settings of git that go before a repository's own: without each,
-// a command that only looks can run a program which the repository names.
+// harmlessGit lists git settings that take precedence over a repository's own. Without each of
+// them, a read-only command can run a program that the repository configures.
 var harmlessGit = [][2]string{
 	{"log.showSignature", "false"}, // runs gpg.program
-	{"format.pretty", "medium"},    // runs gpg.program where it has %G
+	{"format.pretty", "medium"},    // runs gpg.program if it contains %G
 	{"core.fsmonitor", "false"},    // is a program
 
-	{"safe.bareRepository", "explicit"}, // a checkout can bring one, with settings that run programs
+	{"safe.bareRepository", "explicit"}, // a checkout can contain a bare repository, whose settings run programs
 }
 
-// neutral returns variables that keep git, go and cargo from running what the
-// project in dir names where the command itself names nothing: programs of git's
-// settings for signatures, for watching files and for objects of a partial clone, what
-// a directory with the layout of a bare repository sets, other versions of go, and toolchains in the project's own directories.
-// Signing, hooks and everything that a command asks for are as they were.
+// neutral returns variables that keep git, go and cargo from running programs that the project in
+// dir configures, unless the command itself names them. It disables programs of git's settings for
+// signatures, file watching and the objects of partial clones, the settings of directories that
+// look like bare repositories, other versions of go, and toolchains in the project's directories.
+// Signing, hooks and everything else that a command requests explicitly work as usual.
 func neutral(env []string, dir string) []string {
 	value := func(name string) string {
-		for _, v := range slices.Backward(env) { // the last one counts
+		for _, v := range slices.Backward(env) { // the last one takes precedence
 			if text, ok := strings.CutPrefix(v, name+"="); ok {
 				return text
 			}
@@ -54,8 +54,8 @@ func neutral(env []string, dir string) []string {
 	return out
 }
 
-// goToolchain returns the version of go that the user has chosen, in the environment
-// or with go env -w; "": none.
+// goToolchain returns the version of go that the user has chosen in the environment or with go env
+// -w; "" if none.
 func goToolchain(value func(name string) string) string {
 	if chosen := value("GOTOOLCHAIN"); chosen != "" {
 		return chosen
@@ -75,7 +75,7 @@ func goToolchain(value func(name string) string) string {
 	return chosen
 }
 
-// configDirectory is [os.UserConfigDir] in another environment; "" if there is none.
+// configDirectory is [os.UserConfigDir] for another environment; "" if there is none.
 func configDirectory(value func(name string) string) string {
 	home := value("HOME")
 	switch {
@@ -99,8 +99,8 @@ var (
 	rustName    = regexp.MustCompile(`\A\s*([A-Za-z0-9_.-]+)\s*\z`)
 )
 
-// rustOverrides returns the toolchains that the user has chosen for directories, with
-// rustup override set.
+// rustOverrides returns the toolchains that the user has chosen for directories with rustup
+// override set.
 func rustOverrides(settings []byte) map[string]string {
 	_, text, _ := bytes.Cut(settings, []byte("[overrides]"))
 	if next := rustSection.FindIndex(text); next != nil {
@@ -117,9 +117,9 @@ func rustOverrides(settings []byte) map[string]string {
 	return overrides
 }
 
-// rustToolchain returns the toolchain that rustup would use in dir: what the user or
-// the project has chosen nearest to it, or the user's default. A directory that the
-// project names is none. "" where there is no rustup.
+// rustToolchain returns the toolchain that rustup would use in dir: the nearest choice of the user
+// or the project, or the user's default. A directory that the project names is ignored. It returns
+// "" without rustup.
 func rustToolchain(value func(name string) string, dir string) string {
 	home := value("RUSTUP_HOME")
 	if home == "" {
@@ -130,7 +130,7 @@ func rustToolchain(value func(name string) string, dir string) string {
 		return ""
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // as rustup knows it
+		dir = real // the path that rustup uses
 	}
 	overrides := rustOverrides(settings)
 	for at := dir; ; at = filepath.Dir(at) {
@@ -147,7 +147,7 @@ func rustToolchain(value func(name string) string, dir string) string {
 					return string(found[1])
 				}
 			}
-			at = filepath.VolumeName(at) + string(filepath.Separator) // it names none, or a directory
+			at = filepath.VolumeName(at) + string(filepath.Separator) // the file names no toolchain, or a directory
 			break
 		}
 		if filepath.Dir(at) == at {
@@ -160,8 +160,8 @@ func rustToolchain(value func(name string) string, dir string) string {
 	return ""
 }
 
-// smallFile returns the text of a regular file; nil if there is none or it is
-// larger than any of rustup's.
+// smallFile returns the text of a regular file; nil if it does not exist or is larger than any file
+// of rustup.
 func smallFile(path string) []byte {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
@@ -174,8 +174,8 @@ func smallFile(path string) []byte {
 	return append([]byte{}, text...)
 }
 
-// withoutKeys returns an environment without the variables of these names, and
-// without others that hold the value of one.
+// withoutKeys returns an environment without the variables whose names isKey accepts, and without
+// variables that contain the value of one.
 func withoutKeys(env []string, isKey func(name string) bool) []string {
 	if isKey == nil {
 		return env

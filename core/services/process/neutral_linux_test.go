@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// hostile is a directory whose evil program leaves the file ran behind.
+// hostile returns a directory whose evil program leaves the file ran behind.
 func hostile(t testing.TB) (dir, ran string, environ []string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
@@ -31,9 +31,8 @@ func sh(t testing.TB, dir string, environ []string, script string) {
 	require.NoError(t, err, string(out))
 }
 
-// SB-06, AR-25: what a command that only looks would run out of the settings of the
-// repository that it looks at does not run, and does where nothing keeps it from
-// that.
+// SB-06, AR-25: read-only commands do not run programs from the settings of the repository that
+// they read. Without the protection they do.
 func TestRepositorySettingsRunNothing(t *testing.T) {
 	t.Parallel()
 	const signed = `git init -q && echo x > a && git add a && tree=$(git write-tree) &&
@@ -72,9 +71,9 @@ rm -rf sub/hooks && mkdir -p sub/refs && touch sub/refs/keep && git init -q && g
 	}
 }
 
-// What a command asks for works as ever: signing with the program of the settings,
-// hooks, and a version of go that the user has chosen.
-func TestWhatCommandsAskForWorks(t *testing.T) {
+// Explicit requests of a command work as usual: signing with the configured program, hooks, and a
+// version of go that the user has chosen.
+func TestExplicitRequestsWork(t *testing.T) {
 	t.Parallel()
 	dir, ran, environ := hostile(t)
 	sh(t, dir, environ, `git init -q && git config gpg.program "$PWD/evil"`)
@@ -89,7 +88,7 @@ func TestWhatCommandsAskForWorks(t *testing.T) {
 	require.Equal(t, "go1.26.1\nc\nfalse", strings.TrimSpace(r.Text))
 }
 
-// A bare repository that the command names works as ever.
+// A bare repository that the command names works as usual.
 func TestNamedBareRepositories(t *testing.T) {
 	t.Parallel()
 	dir, _, environ := hostile(t)
@@ -100,8 +99,8 @@ func TestNamedBareRepositories(t *testing.T) {
 	require.Regexp(t, `\Atrue\ntrue\n(?s:.*)\.git\n?\z`, r.Text)
 }
 
-// A version of go that the user has chosen with go env -w stays; a choice that leaves
-// it to the project does not.
+// A version of go that the user has chosen with go env -w stays; a setting that leaves the choice
+// to the project does not.
 func TestChosenVersionsOfGo(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ file, text, environ, want string }{
@@ -129,8 +128,8 @@ func TestChosenVersionsOfGo(t *testing.T) {
 	}
 }
 
-// The toolchain that the user has chosen for a directory goes before what files of the
-// project name there and above; what is nearer goes before it.
+// The toolchain that the user has chosen for a directory takes precedence over the project's files
+// there and above; nearer files take precedence over it.
 func TestRustOverrides(t *testing.T) {
 	t.Parallel()
 	const project = "rust-toolchain"
@@ -165,8 +164,7 @@ func TestRustOverrides(t *testing.T) {
 	}
 }
 
-// The toolchain of Rust is the one that the project names, unless that is a
-// directory.
+// The Rust toolchain is the one that the project names, unless that is a directory.
 func TestRustToolchains(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ file, text, want string }{
@@ -197,8 +195,7 @@ func TestRustToolchains(t *testing.T) {
 	}
 }
 
-// Commands get no keys of providers, under whatever name; programs that the user
-// has chosen do.
+// Commands receive no API keys of providers, under any name; programs that the user has chosen do.
 func TestCommandsGetNoKeys(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{

@@ -6,12 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Plain returns terminal output as the text that a person would end up
-// seeing: escape sequences and control characters are gone, what the cursor went
-// back to, in the line or in the last 40 lines, is overwritten, line ends are
-// \n. What a person would no longer see because the screen was cleared stays
-// before the rest. A NUL is shown as ␀, what is not UTF-8 as U+FFFD. Plain text
-// comes back as it is.
+// Plain returns terminal output as the text that a user finally sees. Escape sequences and control
+// characters are removed, text that the cursor returned to, in its line or in the last 40 lines, is
+// overwritten, and line ends are \n. Text that clearing the screen removed is kept before the rest.
+// A NUL becomes ␀, and invalid UTF-8 becomes U+FFFD. Plain text is returned unchanged.
 func Plain(s string) string {
 	if isPlain(s) {
 		return s
@@ -21,7 +19,7 @@ func Plain(s string) string {
 	for len(p.s) > 0 {
 		p.step()
 	}
-	p.give(len(p.lines))
+	p.emit(len(p.lines))
 	return p.b.String()
 }
 
@@ -36,26 +34,23 @@ func isPlain(s string) bool {
 
 func control(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
 
-// The screen that the cursor moves on. It has at least one line; lines may be
-// longer than it is wide.
+// The size of the screen. It has at least one line; lines may be longer than it is wide.
 const (
 	screenRows = 40
 	screenCols = 120
 )
 
-// plainer goes through s with a cursor on a screen. What has left the screen at
-// its top is done.
+// plainer renders s on a screen with a cursor. Lines that have scrolled off the top are final.
 type plainer struct {
-	s     string // what is left
+	s     string // the remaining input
 	b     strings.Builder
-	done  bool     // b ends with a line, so that a line end is due
+	done  bool     // b ends with a line, so a line end comes next
 	lines [][]rune // the screen
 	at    place    // the cursor
 	saved place
 }
 
-// place is a place on the screen: a line that there is, and a column that may
-// lie behind its end.
+// place is a position on the screen: an existing line, and a column that may lie beyond its end.
 type place struct{ row, col int }
 
 func (p *plainer) step() {
@@ -92,22 +87,22 @@ func (p *plainer) put(r rune) {
 	p.at.col++
 }
 
-// down goes to the next line, which may be a new one.
+// down moves to the next line, which may be new.
 func (p *plainer) down() {
 	if p.at.row++; p.at.row < len(p.lines) {
 		return
 	}
 	p.lines = append(p.lines, nil)
 	if len(p.lines) > screenRows {
-		p.give(1)
+		p.emit(1)
 		p.lines = p.lines[1:]
 		p.at.row--
 		p.saved.row = max(p.saved.row-1, 0)
 	}
 }
 
-// give puts the first n lines of the screen into b.
-func (p *plainer) give(n int) {
+// emit moves the first n lines of the screen to b.
+func (p *plainer) emit(n int) {
 	for _, line := range p.lines[:n] {
 		if p.done {
 			p.b.WriteByte('\n')
@@ -119,17 +114,17 @@ func (p *plainer) give(n int) {
 	}
 }
 
-// clear begins an empty screen below what there is.
+// clear starts an empty screen below the existing text.
 func (p *plainer) clear() {
 	n := len(p.lines)
 	for n > 0 && len(p.lines[n-1]) == 0 {
 		n--
 	}
-	p.give(n)
+	p.emit(n)
 	p.lines, p.at, p.saved = [][]rune{nil}, place{}, place{}
 }
 
-// goTo goes to a line and a column of the screen, or as near as there is one.
+// goTo moves to a line and a column of the screen, or to the nearest existing ones.
 func (p *plainer) goTo(row, col int) {
 	row = min(max(row, 0), screenRows-1)
 	for len(p.lines) <= row {
@@ -138,8 +133,8 @@ func (p *plainer) goTo(row, col int) {
 	p.at = place{row, min(max(col, 0), max(len(p.lines[row]), screenCols-1))}
 }
 
-// escape takes an escape sequence off, its first byte being gone already.
-// One that is not finished ends with its line.
+// escape consumes an escape sequence whose first byte is already consumed. An unfinished one ends
+// with its line.
 func (p *plainer) escape() {
 	if p.s == "" {
 		return
@@ -148,9 +143,9 @@ func (p *plainer) escape() {
 	case c == '[':
 		p.s = p.s[1:]
 		p.csi()
-	case strings.IndexByte("]PX^_", c) >= 0: // a string for the terminal, as a title
+	case strings.IndexByte("]PX^_", c) >= 0: // a string for the terminal, such as a title
 		p.skipString()
-	case c >= 0x20 && c <= 0x2f: // more than two bytes, as for a character set
+	case c >= 0x20 && c <= 0x2f: // more than two bytes, such as a character set
 		for len(p.s) > 0 && p.s[0] >= 0x20 && p.s[0] <= 0x2f {
 			p.s = p.s[1:]
 		}
@@ -170,7 +165,7 @@ func (p *plainer) escape() {
 	}
 }
 
-// csi takes a control sequence off, and does what moves or erases.
+// csi consumes a control sequence, and applies those that move the cursor or erase.
 func (p *plainer) csi() {
 	n := 0
 	for n < len(p.s) && p.s[n] >= 0x20 && p.s[n] <= 0x3f {
@@ -185,7 +180,7 @@ func (p *plainer) csi() {
 	p.s = p.s[1:]
 	switch final {
 	case 'h', 'l':
-		if arguments == "?1049" || arguments == "?1047" || arguments == "?47" { // another screen, or back
+		if arguments == "?1049" || arguments == "?1047" || arguments == "?47" { // switches to the alternate screen, or back
 			p.clear()
 		}
 		return
@@ -220,8 +215,7 @@ func (p *plainer) csi() {
 	}
 }
 
-// numbers returns the first two arguments of a control sequence; one that is
-// not there is 0.
+// numbers returns the first two arguments of a control sequence; a missing one is 0.
 func numbers(arguments string) (first, second int) {
 	one, rest, _ := strings.Cut(arguments, ";")
 	two, _, _ := strings.Cut(rest, ";")
@@ -257,7 +251,7 @@ func (p *plainer) erase(what byte, arguments string) {
 	}
 }
 
-// skipString takes a string for the terminal off.
+// skipString consumes a string for the terminal.
 func (p *plainer) skipString() {
 	for i := 0; i < len(p.s); i++ {
 		switch p.s[i] {

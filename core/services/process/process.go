@@ -1,5 +1,10 @@
-// Package process runs shell commands and keeps background ones. Whatever it
-// has started ends, at the latest, when its Service is closed.
+// Package process runs shell commands, and manages background processes for one session.
+//
+// A [Service] runs commands in the foreground with [Service.Run], in the background with
+// [Service.Start], and executables without a shell with [Service.Program]. Output is captured
+// within limits, optionally streamed, and long output is saved to files. A [Confinement] restricts
+// commands by Landlock or a container. [Service.Close] ends every process that the Service has
+// started.
 package process
 
 import (
@@ -15,57 +20,53 @@ import (
 
 // Options configure a [Service]. Every field may be zero.
 type Options struct {
-	// Marker is the environment variable that tells a program who runs it: it
-	// is set to 1. A second one, with _COMMAND_ID after it, is how processes
-	// are found again that have left their group. "": FETTLE.
+	// Marker is the environment variable that tells a program which host runs it; its value is 1. A
+	// second variable, with the suffix _COMMAND_ID, finds processes that have left their process
+	// group. "": FETTLE.
 	Marker string
 	// Environ returns the environment that commands inherit. nil: os.Environ.
 	Environ func() []string
-	// IsKey reports whether a variable holds a key of a model's provider. Commands
-	// get no such variable, and no other one with its value; programs do. nil: none
-	// does.
+	// IsKey reports whether a variable contains the API key of a model provider. Commands receive
+	// no such variable, and no other variable with its value; programs do. nil: no variable does.
 	IsKey func(name string) bool
 
-	// Confinement holds for every command.
+	// Confinement applies to every command.
 	Confinement Confinement
 
-	// HeadBytes and TailBytes are how much is kept of the beginning and of the
-	// end of a command's output, in bytes. Zero: 8,000 and 32,000.
+	// HeadBytes and TailBytes are the numbers of bytes kept of the beginning and the end of a
+	// command's output. Zero: 8,000 and 32,000.
 	HeadBytes, TailBytes int
-	// SaveDir is the directory for outputs that were cut, made with mode 0700
-	// where it is absent; their files have mode 0600. "": they are not saved.
+	// SaveDir is the directory for outputs that were cut. It is created with mode 0700 if it is
+	// missing; its files have mode 0600. "": outputs are not saved.
 	SaveDir string
-	// SaveBytes caps one saved output, in bytes. Zero: 2 GiB.
+	// SaveBytes limits one saved output, in bytes. Zero: 2 GiB.
 	SaveBytes int64
-	// SaveAge and SaveTotal keep saved outputs from piling up. Before an output is
-	// saved, the earlier ones of any session in SaveDir are removed that are older
-	// than SaveAge, and after them the oldest until all together have at most
-	// SaveTotal bytes; those of the last hour stay, as their sessions may still
-	// speak of them, and so do files of other names. Zero: 7 days and 4 GiB;
-	// negative: none is removed for that.
+	// SaveAge and SaveTotal limit the saved outputs. Before an output is saved, earlier outputs of
+	// any session in SaveDir that are older than SaveAge are removed, and then the oldest until the
+	// total is at most SaveTotal bytes. Outputs of the last hour are kept, because their sessions
+	// may still refer to them, and so are files with other names. Zero: 7 days and 4 GiB; negative:
+	// no limit.
 	SaveAge   time.Duration
 	SaveTotal int64
 
-	// Total ends a command that runs longer. Zero: 1 hour; negative: no limit.
-	// Idle ends one that prints nothing for so long. Zero: 5 minutes; negative:
-	// no limit. Neither holds for background processes.
+	// Total is the time limit of a command. Zero: 1 hour; negative: no limit. Idle is the time
+	// limit without output. Zero: 5 minutes; negative: no limit. Neither applies to background
+	// processes.
 	Total, Idle time.Duration
-	// Grace is how long a command has between SIGTERM and SIGKILL. Zero: 1
-	// second; negative: none.
+	// Grace is the time between SIGTERM and SIGKILL. Zero: 1 second; negative: none.
 	Grace time.Duration
-	// Quiet is for how long nothing more must have come from processes that
-	// hold the output of a command that has ended, until they are no longer
-	// listened to. Zero: 100 milliseconds. After ten times that they are
-	// not, whatever comes.
+	// Quiet applies to processes that hold the output of a command that has ended. Reading stops
+	// once they have printed nothing for this long. Zero: 100 milliseconds. After ten times that,
+	// reading stops in any case.
 	Quiet time.Duration
 
-	// UnreadBytes is how much output is kept of a background process until it
-	// is read, in bytes; of more the oldest is dropped. Zero: 256 KiB.
+	// UnreadBytes limits the unread output kept of a background process, in bytes; beyond it the
+	// oldest is dropped. Zero: 256 KiB.
 	UnreadBytes int
-	// MaxBackground is how many background processes may run at once. Zero: 64.
+	// MaxBackground is the maximum number of running background processes. Zero: 64.
 	MaxBackground int
-	// NoBackground refuses all of them: they would end at once, as there is no
-	// session that they could belong to.
+	// NoBackground refuses background processes. It is for hosts without a session that outlives
+	// the command, where they would end at once.
 	NoBackground bool
 }
 
@@ -88,31 +89,30 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Service runs commands for one session (TO-09, TO-17). It is safe for
-// concurrent use. New makes no goroutine and does no I/O; a Service that has
-// started something is to be closed.
+// Service runs commands for one session. It is safe for concurrent use. New starts no goroutine and
+// does no I/O; a Service that has started a process must be closed.
 type Service struct {
 	o     Options
-	token string // in the environment of all that it starts
+	token string // in the environment of every process that it starts
 
-	finding sync.Once // of the shell
-	found   string    // by it
-	findErr error     // of it
+	finding sync.Once // guards the search for the shell
+	found   string    // the shell's path
+	findErr error     // error of the search
 
-	scratch scratch // of confined commands
-	domain  domain  // that starts them, where the kernel confines
+	scratch scratch // for confined commands
+	domain  domain  // the thread that starts them under Landlock
 
-	ending   sync.Once      // of Close
-	closeErr error          // of it
+	ending   sync.Once      // guards Close
+	closeErr error          // error of Close
 	closing  chan struct{}  // closed by Close
-	active   sync.WaitGroup // commands that run, goroutines of background processes
+	active   sync.WaitGroup // running commands, and goroutines of background processes
 
 	mu         sync.Mutex
 	closed     bool
-	left       []group       // of ended commands that left processes behind
-	lastID     int           // of what was started
+	left       []group       // processes that ended commands left behind
+	lastID     int           // the last number of a cookie or handle
 	background []*background // oldest first
-	running    int           // of them, and of those that are being started
+	running    int           // running background processes, and those being started
 	lastHandle int
 }
 
@@ -125,16 +125,16 @@ func New(o Options) *Service {
 	}
 }
 
-// Close ends every command and background process and what they left behind,
-// with SIGTERM and then SIGKILL, and waits until they are gone. Further calls
-// wait too; what is started later is refused with code not_initialized.
+// Close ends every command and background process and the processes that they left behind, with
+// SIGTERM and then SIGKILL, and waits until they are gone. Concurrent and later calls also wait.
+// Commands started later are refused with code not_initialized.
 //
-// On Linux processes are found by their session and by their environment, so
-// also those that became daemons, unless they have erased that too. On other
-// Unix systems they are found by their group alone, on Windows by their job.
+// On Linux, processes are found by their session and by their environment. That includes daemons,
+// unless they have cleared their environment. On other Unix systems they are found only by their
+// process group, on Windows by their job.
 //
-// The error, of code file_write_failure, says that the commands' temporary
-// directory could not be removed.
+// Close returns an error of code file_write_failure if it could not remove the commands' temporary
+// directory.
 func (s *Service) Close() error {
 	s.ending.Do(func() {
 		s.mu.Lock()
@@ -155,8 +155,7 @@ func (s *Service) Close() error {
 	return s.closeErr
 }
 
-// enter notes that something runs, until leave is called, so that Close waits
-// for it.
+// enter registers an operation until leave is called, so that Close waits for it.
 func (s *Service) enter(op string) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +166,7 @@ func (s *Service) enter(op string) (leave func(), err error) {
 	return s.active.Done, nil
 }
 
-// leaveBehind remembers what an ended command has left running.
+// leaveBehind records the processes that an ended command has left running.
 func (s *Service) leaveBehind(g group) {
 	if g.empty() {
 		return

@@ -25,7 +25,7 @@ import (
 // No goroutine is left once every Service is closed.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for end := time.Now().Add(5 * time.Second); ; runtime.Gosched() { // one that has closed its channel takes a moment
+	for end := time.Now().Add(5 * time.Second); ; runtime.Gosched() { // a goroutine that has closed its channel takes a moment to end
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		if !bytes.Contains(stacks, []byte("services/process.(")) {
@@ -55,7 +55,7 @@ func run(t testing.TB, s *process.Service, line string) process.Result {
 	return r
 }
 
-// alive reports whether a process runs; one that waits to be reaped does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -92,8 +92,8 @@ func pidIn(t testing.TB, output, key string) int {
 	return pid
 }
 
-// until returns an Output that closes the channel once it has seen marker, and
-// all that it has seen.
+// until returns an Output that closes the channel once it has received marker, and everything that
+// it has received.
 func until(marker string) (output func(string), seen <-chan struct{}, all func() string) {
 	var mu sync.Mutex
 	var b strings.Builder
@@ -148,7 +148,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// ANSI sequences stay for people, and live output is whole characters.
+// ANSI sequences are kept in the output for users, and live output consists of whole characters.
 func TestRunStreams(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{})
@@ -197,7 +197,7 @@ func TestRunCannotStart(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
-// Where there is no bash it is sh, and where there is neither that is said.
+// Without bash the shell is sh; without either, the error reports that.
 func TestShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	require.NoError(t, err)
@@ -210,8 +210,8 @@ func TestShell(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, "sh")+"\n", run(t, newService(t, process.Options{}), "echo $0").Text)
 }
 
-// What prints very much is cut, its head and its tail are kept, and the whole
-// is in a file that its owner alone can read.
+// Very long output is cut, its head and its tail are kept, and the whole is in a file that only its
+// owner can read.
 func TestRunCutsOutput(t *testing.T) {
 	t.Parallel()
 	lines := 200_000
@@ -279,7 +279,7 @@ func TestRunSavesOnlyWhatItMust(t *testing.T) {
 	require.Empty(t, r.SavedPath)
 }
 
-// TO-09: cancelling leaves no child, whatever it does about SIGTERM.
+// TO-09: cancelling leaves no child, even if it ignores SIGTERM.
 func TestCancelLeavesNoChild(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -312,8 +312,8 @@ func TestCancelLeavesNoChild(t *testing.T) {
 	}
 }
 
-// withEnvironment returns the living processes that have entry in their
-// environment, found without the code under test.
+// withEnvironment returns the living processes that have entry in their environment, found
+// independently of the code under test.
 func withEnvironment(t testing.TB, entry string) (pids []int) {
 	t.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -358,8 +358,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A process that holds the output keeps nobody waiting, is named, and ends
-// with the Service.
+// A process that holds the output does not block the command, is listed, and ends with the Service.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ line string }{
@@ -378,11 +377,11 @@ func TestLeftBehind(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, r.Ending)
 			require.Equal(t, process.Exit{}, r.Exit)
-			written, err := os.ReadFile(filepath.Join(dir, "pid")) // the output is cut where much is printed
+			written, err := os.ReadFile(filepath.Join(dir, "pid")) // the output is cut if the process prints much
 			require.NoError(t, err)
 			pid, err := strconv.Atoi(strings.TrimSpace(string(written)))
 			require.NoError(t, err)
-			if name != "prints without an end" { // which may have met the closed pipe already
+			if name != "prints without an end" { // which may have hit the closed pipe already
 				require.Contains(t, r.Background, pid)
 				require.True(t, alive(pid))
 			}
@@ -395,7 +394,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// What is left is counted by processes, not by their threads.
+// Processes left behind are counted, not their threads.
 func TestThreadsAreNoProcesses(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -440,7 +439,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// Close ends commands that run.
+// Close ends running commands.
 func TestCloseEndsCommands(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{})
@@ -463,7 +462,7 @@ func TestCloseEndsCommands(t *testing.T) {
 	running.Wait()
 }
 
-// descriptors counts those that this process has open.
+// descriptors counts the open descriptors of this process.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -474,7 +473,7 @@ func descriptors(t *testing.T) int {
 // No descriptor is left open.
 func TestDescriptors(t *testing.T) {
 	s := newService(t, process.Options{Quiet: time.Millisecond})
-	run(t, s, "true") // what the runtime opens once
+	run(t, s, "true") // opened once by the runtime
 	before := descriptors(t)
 	for range 10 {
 		run(t, s, "sleep 1000 &")

@@ -14,45 +14,44 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Program is an executable to run as it is: no shell sees its arguments.
+// Program is an executable to run directly, without a shell.
 type Program struct {
-	// Path is the executable; required, but with Line. A name alone is looked up on
-	// the PATH of this process, any other relative path starts at Dir.
+	// Path is the executable; required, unless Line is set. A plain name is looked up on the PATH
+	// of this process; any other relative path starts at Dir.
 	Path string
-	Args []string // without the name
-	Line string   // a line for the shell, in the place of Path and Args; "": these
+	Args []string // without the program name
+	Line string   // a command line for the shell, instead of Path and Args
 	Dir  string   // absolute directory to run in; required
-	Env  []string // NAME=VALUE, beside the environment of commands
+	Env  []string // NAME=VALUE, in addition to the environment of commands
 
-	Stdin []byte // all that it can read, and then the end
-	// MaxBytes ends a program that prints more, to stdout or to stderr. Zero: 10
-	// MiB.
+	Stdin []byte // the whole input, followed by its end
+	// MaxBytes ends a program that prints more to stdout or to stderr. Zero: 10 MiB.
 	MaxBytes int64
-	// Drops reads on instead, and drops what is more; see Output.Dropped.
+	// Drops discards output beyond MaxBytes instead of ending the program; see Output.Dropped.
 	Drops bool
-	// Total ends one that runs longer. Zero: Options.Total; negative: no limit.
+	// Total is the time limit of the program. Zero: Options.Total; negative: no limit.
 	Total time.Duration
 }
 
-// Output is what a program that was started gave.
+// Output is the result of a program that was started.
 type Output struct {
 	Exit
 	Ending         Ending
 	Duration       time.Duration
-	Stdout, Stderr []byte // as they were printed, each at most Program.MaxBytes
-	Dropped        int64  // bytes of both that were printed beyond that, with Program.Drops
+	Stdout, Stderr []byte // as printed, each at most Program.MaxBytes
+	Dropped        int64  // bytes of both discarded beyond that, with Program.Drops
 }
 
-// Program runs a program and returns when it has ended, as [Service.Run] does
-// a command: in a session of its own, with the environment of commands, its
-// stdout and stderr apart. It is ended with all that it has started when ctx
-// ends, at a limit, or by Close; that is told by Output.Ending and is no error.
+// Program runs a program and returns when it has ended, as [Service.Run] does for a command: in a
+// session of its own, with the environment of commands, but with separate stdout and stderr. The
+// program and every process that it started are ended when ctx ends, at a limit, or by Close;
+// Output.Ending reports that, and the error is nil.
 //
-// A program is not confined, whatever Options.Confinement says: that holds for
-// what a model wrote, and a program was chosen by the user.
+// A program is never confined: Options.Confinement applies to commands that a model wrote, and the
+// user chose the program.
 //
-// Errors: execution_failed where the program could not be started, cancelled
-// where ctx had ended before, not_initialized after Close.
+// Errors: execution_failed if the program could not be started, cancelled if ctx had ended before,
+// not_initialized after Close.
 func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	const op = "process.program"
 	if err := ctx.Err(); err != nil {
@@ -73,11 +72,11 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	child, stdin, err := s.startProgram(p, stdout, stderr)
 	if err != nil {
 		return Output{}, fault.Wrap(fault.ExecutionFailed, op, fmt.Sprintf("The program %.200q could not be started: %v.", cmp.Or(p.Path, p.Line), err),
-			"Check that it exists, that it may be executed, and the directory that it is to run in.", err)
+			"Check that it exists and is executable, and check the working directory.", err)
 	}
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		_, _ = stdin.Write(p.Stdin) // it need not read
+		_, _ = stdin.Write(p.Stdin) // the program need not read it
 		_ = stdin.Close()
 	})
 	o := Output{Ending: child.supervise(ctx, limits{total: cmp.Or(p.Total, s.o.Total), idle: -1, grace: s.o.Grace, over: over}, s.closing)}
@@ -96,7 +95,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	return o, nil
 }
 
-// startProgram starts a program and returns where its stdin is written to.
+// startProgram starts a program and returns the write end of its stdin.
 func (s *Service) startProgram(p Program, stdout, stderr *capped) (*child, *os.File, error) {
 	path, args, err := s.programOf(p)
 	if err != nil {
@@ -113,14 +112,14 @@ func (s *Service) startProgram(p Program, stdout, stderr *capped) (*child, *os.F
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.childs[0], pipes.childs[1], pipes.childs[2]
 	child := s.newChild(cmd, cookie, unconfined{})
 	stdin := pipes.ours[0]
-	if err := child.start(stream{pipes.ours[1], stdout.take}, stream{pipes.ours[2], stderr.take}); err != nil {
+	if err := child.start(stream{pipes.ours[1], stdout.write}, stream{pipes.ours[2], stderr.write}); err != nil {
 		_ = stdin.Close()
 		return nil, nil, err
 	}
 	return child, stdin, nil
 }
 
-// programOf returns what is to be started, and its arguments.
+// programOf returns the executable to start, and its arguments.
 func (s *Service) programOf(p Program) (path string, args []string, err error) {
 	if p.Line == "" {
 		path, err = findProgram(p.Path, p.Dir)
@@ -129,7 +128,7 @@ func (s *Service) programOf(p Program) (path string, args []string, err error) {
 	path, err = s.shell()
 	line := p.Line
 	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
-		line = " " + line // which the shell would take for its options
+		line = " " + line // otherwise the shell would parse it as options
 	}
 	return path, []string{"-c", line}, err
 }
@@ -145,7 +144,7 @@ func findProgram(path, dir string) (string, error) {
 	return path, nil
 }
 
-// pipes are stdin, stdout and stderr: the child's ends, and ours.
+// pipes are stdin, stdout and stderr: the child's ends and this process's ends.
 type pipes struct{ childs, ours [3]*os.File }
 
 func openPipes() (*pipes, error) {
@@ -170,15 +169,15 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// capped keeps an output as long as it is not too long.
+// capped keeps an output up to a limit.
 type capped struct {
 	kept    []byte
 	max     int64
 	dropped int64  // bytes
-	exceed  func() // called when some are
+	exceed  func() // called when bytes are dropped
 }
 
-func (c *capped) take(p []byte) {
+func (c *capped) write(p []byte) {
 	if room := c.max - int64(len(c.kept)); int64(len(p)) > room {
 		c.dropped += int64(len(p)) - room
 		p = p[:room]

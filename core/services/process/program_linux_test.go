@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// shellIn puts a link to the shell into dir, as a program at a path of its own.
+// shellIn puts a link to the shell into dir, as a program with a path of its own.
 func shellIn(t testing.TB, dir, name string) {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -36,8 +36,8 @@ func program(t testing.TB, s *process.Service, p process.Program) process.Output
 	return o
 }
 
-// TO-16: a program gets its arguments as they are, all its input and then the
-// end, and its streams are apart.
+// TO-16: a program receives its arguments unchanged, all its input and then its end; its streams
+// are separate.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{Marker: "OTHER"})
@@ -87,8 +87,8 @@ func TestProgramCannotStart(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
-// Whatever a program does, it ends with all that it has started, and no more
-// of its output is kept than the limit.
+// A program always ends with every process that it has started, and no more of its output is kept
+// than the limit.
 func TestProgramEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -157,8 +157,8 @@ func TestProgramIsCancelled(t *testing.T) {
 	}
 }
 
-// EX-07: a line is run by the shell, with variables of its own; of a long output
-// the beginning is kept, and the program is not ended for it.
+// EX-07: the shell runs a line, with its own variables; of a long output the beginning is kept, and
+// the program is not ended because of it.
 func TestProgramOfALine(t *testing.T) {
 	s := process.New(process.Options{})
 	defer s.Close()

@@ -2,8 +2,8 @@ package process
 
 import "slices"
 
-// Running reports whether something that the Service has started may be there: a
-// background process, or what an ended command had left behind when it ended.
+// Running reports whether a process of the Service may be running: a background process, or one
+// that an ended command had left behind when it ended.
 func (s *Service) Running() bool {
 	if slices.ContainsFunc(s.List(), func(i Info) bool { return i.Running }) {
 		return true

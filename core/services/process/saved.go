@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// savedPattern names the files of saved outputs, see [os.CreateTemp].
+// savedPattern is the pattern of the file names of saved outputs, see [os.CreateTemp].
 const savedPattern = "output-*.txt"
 
-// isSaved reports whether a file's name is one that savedPattern gives.
+// isSaved reports whether a file name matches savedPattern.
 func isSaved(name string) bool {
 	number, ok := strings.CutPrefix(name, "output-")
 	if !ok {
@@ -21,8 +21,8 @@ func isSaved(name string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// tidy removes old saved outputs, as Options say. What cannot be removed stays:
-// it hinders nobody.
+// tidy removes old saved outputs, according to Options. Files that cannot be removed stay, which is
+// harmless.
 func tidy(o *Options) {
 	const recent = time.Hour
 	entries, err := os.ReadDir(o.SaveDir)

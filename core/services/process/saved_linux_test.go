@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// Saved outputs do not pile up; what else lies beside them is left alone.
+// Old saved outputs are removed; other files next to them are not touched.
 func TestSavedOutputsAreTidied(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

@@ -8,14 +8,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// shell is findShell, asked once.
+// shell returns the result of findShell, called once.
 func (s *Service) shell() (string, error) {
 	s.finding.Do(func() { s.found, s.findErr = findShell() })
 	return s.found, s.findErr
 }
 
-// findShell returns bash, or where there is none sh. On Windows too: commands
-// are judged as what bash would run, so nothing else may run them.
+// findShell returns the path of bash, or of sh if there is no bash. That also applies on Windows:
+// the policy parses commands as bash, so no other shell may run them.
 func findShell() (string, error) {
 	for _, name := range []string{"bash", "sh"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -28,16 +28,16 @@ func findShell() (string, error) {
 		"Tell the user to install bash.")
 }
 
-// environment returns the variables of a command in dir. cookie ends up in
-// those of all that it starts.
+// environment returns the environment of a command in dir. Every process that the command starts
+// inherits the cookie.
 func (s *Service) environment(dir, cookie string) []string {
 	id := s.o.Marker + "_COMMAND_ID"
 	env := s.o.Environ()
 	for _, v := range env {
 		if outer, ok := strings.CutPrefix(v, id+"="); ok {
-			cookie = outer + ":" + cookie // one session inside a command of another
+			cookie = outer + ":" + cookie // a session inside a command of another session
 		}
 	}
 	return append(env[:len(env):len(env)], s.o.Marker+"=1", id+"="+cookie, "PWD="+dir,
-		"PAGER=cat", "GIT_PAGER=cat", "TERM=dumb") // the last one of a name counts
+		"PAGER=cat", "GIT_PAGER=cat", "TERM=dumb") // the last variable of a name takes precedence
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// limits end a child that does not end itself.
+// limits are the conditions on which a child is ended.
 type limits struct {
 	total, idle time.Duration   // negative: no limit
 	grace       time.Duration   // between SIGTERM and SIGKILL
-	over        <-chan struct{} // closed when it has printed too much; nil: it may
+	over        <-chan struct{} // closed when the child has printed too much; nil: no limit
 }
 
-// supervise waits until the child has ended, and ends it where ctx or closing
-// or a limit does.
+// supervise waits until the child has ended, and ends it when ctx ends, closing is closed or a
+// limit is reached.
 func (c *child) supervise(ctx context.Context, l limits, closing <-chan struct{}) Ending {
 	total, idle := after(l.total), after(l.idle)
 	defer total.Stop()
@@ -48,7 +48,7 @@ func (c *child) supervise(ctx context.Context, l limits, closing <-chan struct{}
 	return why
 }
 
-// after returns a timer of limit, one that never fires where that is negative.
+// after returns a timer of limit; it never fires if limit is negative.
 func after(limit time.Duration) *time.Timer {
 	if limit < 0 {
 		t := time.NewTimer(time.Hour)
@@ -58,16 +58,16 @@ func after(limit time.Duration) *time.Timer {
 	return time.NewTimer(limit)
 }
 
-// end ends all that belongs to the command, and waits for it.
+// end ends every process that belongs to the command, and waits for them.
 func (c *child) end(grace time.Duration) {
 	if grace >= 0 {
 		c.terminate()
 		c.gone(grace)
 	}
 	c.halt()
-	const killing = 5 * time.Second // what is still there then is stuck in the kernel
+	const killing = 5 * time.Second // processes that outlast this are stuck in the kernel
 	for end := time.Now().Add(killing); ; {
-		c.kill() // also where all seem gone: what cannot be seen may be left
+		c.kill() // even if all seem gone: a process may be invisible
 		if c.gone(20*time.Millisecond) || time.Now().After(end) {
 			break
 		}
@@ -75,7 +75,7 @@ func (c *child) end(grace time.Duration) {
 	<-c.exited
 }
 
-// gone reports whether the shell and all that belongs to it ended within limit.
+// gone reports whether the shell and every process that belongs to it ended within limit.
 func (c *child) gone(limit time.Duration) bool {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
@@ -97,8 +97,8 @@ func (c *child) gone(limit time.Duration) bool {
 	return true
 }
 
-// finish ends the reading, and releases what the ended process holds. It
-// returns how that ended, and what it left running.
+// finish stops the reading, and releases the resources of the ended process. It returns the exit
+// status, and the processes left running.
 func (c *child) finish() (Exit, group) {
 	<-c.exited
 	c.beforeFinish()

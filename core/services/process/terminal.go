@@ -2,10 +2,10 @@ package process
 
 import "time"
 
-// typing is what is typed at a child's terminal. Closing it ends the input.
+// typing writes to a child's terminal. Closing it types the end of input.
 type typing struct {
 	*child
-	part bool // of a line was typed last
+	part bool // the last input was a partial line
 }
 
 func (t *typing) Write(p []byte) (int, error) {

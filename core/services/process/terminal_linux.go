@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// offerEnd types the end of input if the terminal has nothing to read and gives
-// out whole lines, or keys that may be typed. It takes it back if nobody reads
-// it, and reports whether somebody did.
+// offerEnd types the end of input if the terminal has nothing to read and delivers whole lines, or
+// if keys may be typed. It removes the character again if no process reads it, and reports whether
+// one did.
 func (t *terminal) offerEnd(bool) bool {
 	fd, err := uninterrupted(func() (int, error) {
 		return unix.Open(t.name, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -26,7 +26,7 @@ func (t *terminal) offerEnd(bool) bool {
 		return false
 	}
 	t.typeEnd()
-	const offered = 5 * time.Millisecond // enough for one who waits already
+	const offered = 5 * time.Millisecond // enough for a process that already waits
 	limit := time.NewTimer(offered)
 	defer limit.Stop()
 	select {
@@ -43,7 +43,7 @@ func (t *terminal) offerEnd(bool) bool {
 	return true
 }
 
-// hasInput reports whether a terminal has something that can be read.
+// hasInput reports whether a terminal has unread input.
 func hasInput(fd int) bool {
 	n, err := uninterrupted(func() (int, error) {
 		return unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor

@@ -57,8 +57,8 @@ func TestTerminal(t *testing.T) {
 	require.Equal(t, "7 33\r\n\x1b[31mred\r\n", r.ANSI)
 }
 
-// Whoever asks at the terminal finds the end of the input, however often and
-// in whatever way: a prompt does not hang.
+// A program that reads lines from the terminal finds the end of the input, however often it reads:
+// a prompt does not hang.
 func TestTerminalInputEnds(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{})
@@ -84,9 +84,8 @@ func TestTerminalInputEnds(t *testing.T) {
 	}
 }
 
-// A program that waits for a key waits until its limit. It finds none: what was
-// offered to one that reads lines is taken back, but for the moment in which it
-// is offered.
+// A program that waits for a key waits until its limit. It reads none: the end of input that is
+// offered to line readers is removed, except for the moment in which it is offered.
 func TestTerminalKeys(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{Idle: 300 * time.Millisecond})
@@ -100,8 +99,8 @@ func TestTerminalKeys(t *testing.T) {
 	}
 }
 
-// TO-09, at a terminal: cancelling leaves no child, and what holds the
-// terminal does not keep a command waiting.
+// TO-09, at a terminal: cancelling leaves no child, and a process that holds the terminal does not
+// keep a command waiting.
 func TestTerminalEnds(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -153,7 +152,7 @@ func TestTerminalGrandchildren(t *testing.T) {
 	require.Empty(t, r.Background)
 }
 
-// A background process at a terminal takes what a person would type.
+// A background process at a terminal receives keystrokes.
 func TestTerminalTalk(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{})
@@ -173,8 +172,8 @@ func TestTerminalTalk(t *testing.T) {
 	id := start(`n=0; trap 'n=$((n+1))' INT; test -t 0 && echo ready; while read -r line; do echo "got $line $n"; done; echo bye; exit 4`)
 	expect(id, "ready\n")
 	require.NoError(t, s.Write(t.Context(), id, "me\n", false))
-	expect(id, "me\ngot me 0\n")                                // it is shown as it is typed
-	require.NoError(t, s.Write(t.Context(), id, "\x03", false)) // which may throw away output
+	expect(id, "me\ngot me 0\n")                                // input is echoed
+	require.NoError(t, s.Write(t.Context(), id, "\x03", false)) // which may discard output
 	require.NoError(t, s.Write(t.Context(), id, "again\n", false))
 	expect(id, "got again 1\n")
 	require.NoError(t, s.Write(t.Context(), id, "last\n", true))
@@ -196,17 +195,17 @@ func TestTerminalTalk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "SIGTERM", ended.Signal)
 
-	id = start(`stty raw -echo; echo ready; exec sleep 1000`) // nobody reads
+	id = start(`stty raw -echo; echo ready; exec sleep 1000`) // no process reads
 	expect(id, "ready\n")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	require.Equal(t, fault.Cancelled, fault.CodeOf(s.Write(ctx, id, strings.Repeat("x", 1<<20), false)))
 }
 
-// No descriptor is left open, nor a goroutine, see TestMain.
+// No descriptor and no goroutine is left, see TestMain.
 func TestTerminalDescriptors(t *testing.T) {
 	s := newService(t, process.Options{Quiet: time.Millisecond})
-	atTerminal(t, s, "true") // what the runtime opens once
+	atTerminal(t, s, "true") // opened once by the runtime
 	before := descriptors(t)
 	for range 5 {
 		atTerminal(t, s, "trap '' HUP; sleep 1000 &")

@@ -2,9 +2,9 @@
 
 package process
 
-// offerEnd types the end of input once, as it cannot be told here whether
-// somebody has read it. A program that throws away what was typed before it asks
-// then waits for its limit, as does one that asks again.
+// offerEnd types the end of input once, because this system does not report whether it was read. A
+// program that discards input before it prompts waits until its limit, and so does one that prompts
+// again.
 func (t *terminal) offerEnd(first bool) bool {
 	if first {
 		t.typeEnd()

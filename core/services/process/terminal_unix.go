@@ -12,23 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TerminalsExist reports whether Command.PTY can be had on this system.
+// TerminalsExist reports whether this system supports Command.PTY.
 const TerminalsExist = true
 
-// terminal is the terminal of a child, seen from the side of the person.
+// terminal is the pseudo-terminal of a child, seen from the user's side.
 type terminal struct {
-	master *os.File // what is read is output, what is written is typed
+	master *os.File // reads return output, writes type input
 	tty    *os.File // the child's side, until the child has it
 	name   string   // of tty
 
-	keys    int // how often the end of input may yet be typed for a program that reads keys
+	keys    int // how often the end of input may still be typed for a program that reads keys
 	feeding sync.WaitGroup
-	end     chan struct{} // closed to end the feeding
+	end     chan struct{} // closed to stop typing the end of input
 	mu      sync.Mutex
 	ended   bool // end is closed
 }
 
-// openTerminal opens a terminal of that size.
+// openTerminal opens a terminal of the given size.
 func openTerminal(cols, rows int) (*terminal, error) {
 	opened, tty, err := pty.Open()
 	if err != nil {
@@ -47,8 +47,7 @@ func openTerminal(cols, rows int) (*terminal, error) {
 	return t, nil
 }
 
-// withDeadlines returns a copy of a file that can be read and written with
-// deadlines, which the one that pty opens cannot.
+// withDeadlines returns a copy of a file that supports deadlines, unlike the file that pty opens.
 func withDeadlines(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err == nil {
@@ -60,14 +59,13 @@ func withDeadlines(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil //nolint:gosec // a descriptor
 }
 
-// endOfInput is what a person types for the end of input: ^D.
+// endOfInput is the character for the end of input: ^D.
 const endOfInput = "\x04"
 
-// endInput sees to it, until stopFeeding, that a program which waits for a line
-// finds the end of its input. It is offered whenever nothing has been printed for
-// a moment, as then somebody may wait, and taken back where nobody took it: a
-// program that reads keys would find a key. After each offer in vain the next
-// one comes later.
+// endInput makes a program that waits for a line find the end of its input, until stopFeeding is
+// called. It offers the character whenever nothing has been printed for a moment, because then a
+// process may be waiting. It removes the character if no process read it; a program that reads keys
+// would read it as a key. Each offer in vain delays the next one.
 func (t *terminal) endInput(silent func() time.Duration) {
 	const moment, longest = 100 * time.Millisecond, 2 * time.Second
 	t.mu.Lock()
@@ -98,25 +96,25 @@ func (t *terminal) endInput(silent func() time.Duration) {
 	})
 }
 
-// closeInput is endInput for whoever has asked for the end: then a program that
-// reads keys finds one too, as those that edit lines themselves end for it. That
-// is typed a few times only, as each may end one of several that are nested, and
-// is any key to others. It is called once, in the place of endInput.
+// closeInput is endInput after an explicit request to close the input. A program that reads keys
+// then receives the character too, because programs that edit lines themselves end on it. It is
+// typed only a few times: each one may end one of several nested programs, and to other programs it
+// is an ordinary key. It is called once, instead of endInput.
 func (t *terminal) closeInput(silent func() time.Duration) {
 	t.keys = 3
 	t.endInput(silent)
 }
 
-// typeEnd types the end of input, if the terminal takes it soon. After a part of
-// a line it is the end of that.
+// typeEnd types the end of input, if the terminal accepts it soon. After a partial line the
+// character ends that line.
 func (t *terminal) typeEnd() {
 	const soon = 20 * time.Millisecond
 	_ = t.master.SetWriteDeadline(time.Now().Add(soon))
 	_, _ = t.master.WriteString(endOfInput)
 }
 
-// stopFeeding returns when the end of input is offered no more, and never will
-// be: the name may then become that of another terminal.
+// stopFeeding stops typing the end of input and waits for that, because the terminal's name may be
+// reused afterwards.
 func (t *terminal) stopFeeding() {
 	t.mu.Lock()
 	if !t.ended {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// TerminalsExist reports whether Command.PTY can be had on this system.
+// TerminalsExist reports whether this system supports Command.PTY.
 const TerminalsExist = false
 
-// terminal is never made here.
+// terminal is never created on Windows.
 type terminal struct{ master, tty *os.File }
 
 func openTerminal(int, int) (*terminal, error) {

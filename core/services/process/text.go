@@ -6,17 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// text is the Plain of an output, or a note where it is no text. b is the
-// output or its beginning, total the length of the output in bytes.
+// text returns Plain of an output, or a note if it is binary. b is the output or its beginning,
+// total its length in bytes.
 func text(b []byte, total int64) string {
 	if binary(b) {
-		return fmt.Sprintf("[%d bytes that are no text]", total)
+		return fmt.Sprintf("[%d bytes of binary output]", total)
 	}
 	return Plain(string(b))
 }
 
-// binary reports whether more than a tenth of the first characters of b stand
-// in no text.
+// binary reports whether more than a tenth of the first characters of b do not occur in text.
 func binary(b []byte) bool {
 	const looked = 4096
 	odd, all := 0, 0

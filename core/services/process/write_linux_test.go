@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// startPatient starts a command whose writes wait for no more than patience.
+// startPatient starts a command whose writes wait at most for patience.
 func startPatient(t *testing.T, c Command, patience time.Duration) (*Service, *background) {
 	t.Helper()
 	s := New(Options{})
@@ -33,7 +33,7 @@ func startPatient(t *testing.T, c Command, patience time.Duration) (*Service, *b
 	return s, b
 }
 
-// await reads until the output holds text.
+// await reads until the output contains text.
 func await(t *testing.T, s *Service, id, text string) (got string) {
 	t.Helper()
 	for !strings.Contains(got, text) {
@@ -45,7 +45,7 @@ func await(t *testing.T, s *Service, id, text string) (got string) {
 	return got
 }
 
-// taken returns how many bytes of all an error says were taken.
+// taken returns the number of bytes that an error reports as written.
 func taken(t *testing.T, err error, all int) int {
 	t.Helper()
 	require.Equal(t, fault.ExecutionFailed, fault.CodeOf(err))
@@ -57,8 +57,8 @@ func taken(t *testing.T, err error, all int) int {
 	return n
 }
 
-// TO-17: a write to a process that does not read ends, tells how much was
-// taken, and gives the process nothing of it later.
+// TO-17: a write to a process that does not read ends and reports the bytes written; the process
+// receives no rest later.
 func TestWriteIsBounded(t *testing.T) {
 	t.Parallel()
 	const patience = 100 * time.Millisecond
@@ -77,7 +77,7 @@ func TestWriteIsBounded(t *testing.T) {
 	require.Equal(t, strconv.Itoa(n+len("end"))+"\n", await(t, s, b.id, "\n"))
 }
 
-// One that waits for another write ends too, and so does one at a terminal.
+// The same for a write that waits for another write, and for a terminal.
 func TestWriteIsBoundedElsewhere(t *testing.T) {
 	t.Parallel()
 	const patience = 100 * time.Millisecond
@@ -125,7 +125,7 @@ func TestCloseAtKeys(t *testing.T) {
 	}
 }
 
-// A program to which the end of input is a key finds only a few of them.
+// A program that reads keys receives only a few end-of-input characters.
 func TestCloseAtKeysIsBounded(t *testing.T) {
 	t.Parallel()
 	s, b := startPatient(t, Command{Line: `stty raw -echo; echo ready; exec cat`, PTY: true}, time.Minute)

@@ -75,7 +75,7 @@ func hostileCommands() map[string]hostile {
 		"closes it and hangs":       {`echo a; exec >&- 2>&-; exec sleep 1000`, nil, failed, idle, `^Error: [^\n]*\nSignal: SIGTERM\nOutput: a$`},
 		"not UTF-8":                 {`printf 'a\377\376b\303'`, nil, "", "", "^Output: a\ufffd\ufffdb\ufffd$"},
 		"a NUL":                     {`printf 'a\0b'`, nil, "", "", `^Output: a␀b$`},
-		"binary":                    {`head -c 3000000 /dev/urandom`, nil, "", "", `^Saved Output: .*\nNote: .*\nOutput: \[3000000 bytes that are no text\]$`},
+		"binary":                    {`head -c 3000000 /dev/urandom`, nil, "", "", `^Saved Output: .*\nNote: .*\nOutput: \[3000000 bytes of binary output\]$`},
 		"one huge line":             {`head -c 3000000 /dev/zero | tr '\0' x`, nil, "", "", `^Saved Output: .*\(3000000 bytes\)\nNote: .*\nOutput: x+\n\.\.\. \[2960000 bytes omitted\] \.\.\.\nx+$`},
 		"escape sequences":          {`printf '\033]0;title\a\033[31mred\033[0m\033[5;5H\033[?1049h\033[2Jb\033P1$r\033\\\r\033[Kc\n'`, nil, "", "", `^Output: red\n`},
 		"deletes its own directory": {`mkdir d && cd d && rm -r ../d && echo x >f; echo done`, nil, "", "", `^Output: .*No such file or directory\ndone$`},

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waiting reads what stands in an output already, and does not wait for more. A
-// deadline that has passed lets nothing be read, not even that.
-func waiting(out *os.File, buf []byte) (n int) {
+// buffered reads the data that is already in an output, without waiting for more. An ordinary read
+// after the deadline returns nothing, not even that data.
+func buffered(out *os.File, buf []byte) (n int) {
 	if out.SetReadDeadline(time.Time{}) != nil {
 		return 0
 	}
@@ -19,7 +19,7 @@ func waiting(out *os.File, buf []byte) (n int) {
 	if err != nil {
 		return 0
 	}
-	_ = raw.Read(func(fd uintptr) bool { // n tells
+	_ = raw.Read(func(fd uintptr) bool { // n has the result
 		n, _ = unix.Read(int(fd), buf)
 		return true
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// TO-17: fifty in the background at once are none too many.
+// TO-17: fifty background processes can run at once.
 func TestManyInTheBackground(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{})
@@ -19,8 +19,8 @@ func TestManyInTheBackground(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A process that leaves the session is known by its environment, which it shows
-// only in part while it executes another program.
+// A process that leaves the session is found by its environment, which is incomplete while it
+// executes another program.
 func TestDaemonsAreSeenWhileTheyStart(t *testing.T) {
 	t.Parallel()
 	s, dir := newService(t, process.Options{}), t.TempDir()

@@ -10,14 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a command has printed before it ended is read, also by a goroutine that did
-// not get to run until the time for more had passed. What goes on printing is not
-// waited for.
-func TestWhatStandsInAnOutputIsRead(t *testing.T) {
+// Output that a command printed before it ended is read, even if the reading goroutine did not run
+// before the deadline. Later output is not waited for.
+func TestBufferedOutputIsRead(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
-	defer w.Close() // something has it open still
+	defer w.Close() // the pipe stays open
 	text := strings.Repeat("x", 60_000) + "end\n"
 	_, err = w.WriteString(text)
 	require.NoError(t, err)
