@@ -222,11 +222,11 @@ func hatchAtStart(p *Parameters) bool {
 type hatch struct {
 	parent *hatch        // nil for a Config made by New
 	turns  *atomic.Int64 // of the family
-	own    atomic.Pointer[filestate.Hatch]
+	own    atomic.Pointer[filestate.KillSwitch]
 }
 
 func (h *hatch) set(disabled bool) {
-	p := filestate.Hatch{Disabled: disabled, Turn: h.position().Turn}
+	p := filestate.KillSwitch{Disabled: disabled, Turn: h.position().Turn}
 	if disabled {
 		p.Turn = h.turns.Add(1)
 	}
@@ -234,13 +234,13 @@ func (h *hatch) set(disabled bool) {
 }
 
 // position returns the current state.
-func (h *hatch) position() filestate.Hatch {
+func (h *hatch) position() filestate.KillSwitch {
 	for ; h != nil; h = h.parent {
 		if p := h.own.Load(); p != nil {
 			return *p
 		}
 	}
-	return filestate.Hatch{}
+	return filestate.KillSwitch{}
 }
 
 // Keys under which changes are announced.
@@ -347,7 +347,7 @@ func (c *Config) turnHatch(disabled bool, origin string) {
 	s := c.session
 	c.mu.Unlock()
 	if s != nil {
-		s.state.HeedHatch()
+		s.state.ApplyKillSwitch()
 	}
 }
 

@@ -74,7 +74,7 @@ func (c *Config) FileReadCache() (*filestate.FileReadCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.state.HeedHatch()
+	s.state.ApplyKillSwitch()
 	return &s.state.Cache, nil
 }
 

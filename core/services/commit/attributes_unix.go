@@ -26,15 +26,14 @@ func (kernel) copyAttributes(dst, src *os.File) error {
 		return nameError("chmod", dst.Name(), err)
 	}
 	if refused != nil {
-		return errOwner.because(nameError("chown", dst.Name(), refused))
+		return errOwner.withCause(nameError("chown", dst.Name(), refused))
 	}
 	return nil
 }
 
-// copyOwner gives dst the owner and group of src, as far as permitted, and
-// answers the mode bits for dst: src's, but nothing that was granted to an
-// owner or group whom dst does not have. refused is the system's answer where
-// one of the two is not permitted.
+// copyOwner gives dst the owner and group of src, as far as permitted, and returns the mode bits
+// for dst: those of src, without the bits granted to an owner or group that dst does not have.
+// refused is the system's error if either is not permitted.
 func copyOwner(dst, src *os.File) (mode uint32, refused, err error) {
 	var from, to unix.Stat_t
 	if err := unix.Fstat(int(src.Fd()), &from); err != nil {
@@ -52,7 +51,7 @@ func copyOwner(dst, src *os.File) (mode uint32, refused, err error) {
 	if from.Gid != to.Gid {
 		if err := unix.Fchown(int(dst.Fd()), -1, int(from.Gid)); err != nil {
 			mode, refused = mode&^unix.S_ISGID, err
-			mode &= mode<<3 | 0o7707 // another group gets no more than everybody
+			mode &= mode<<3 | 0o7707 // a different group gets no more than all users
 		}
 	}
 	runtime.KeepAlive(src)
@@ -62,9 +61,9 @@ func copyOwner(dst, src *os.File) (mode uint32, refused, err error) {
 
 const accessACL = "system.posix_acl_access"
 
-// copyXattrs copies all extended attributes, ACLs among them, and removes from
-// dst those that src lacks, such as an ACL inherited from the directory. The
-// names that only the system may set are left out where it does not let us.
+// copyXattrs copies all extended attributes, including ACLs, and removes those of dst that src
+// lacks, such as an ACL inherited from the directory. Names that only the system may set are
+// skipped if it denies them.
 func copyXattrs(dst, src *os.File) error {
 	names, err := listXattrs(src)
 	if err != nil {
@@ -119,7 +118,7 @@ func getXattr(f *os.File, name string) ([]byte, error) {
 	return value, err
 }
 
-// sized calls get with buffers until one is large enough.
+// sized calls get with growing buffers until one is large enough.
 func sized(get func([]byte) (int, error)) ([]byte, error) {
 	for size := 512; ; {
 		buf := make([]byte, size)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkCommit replaces a file; BenchmarkFloor writes, flushes and renames
-// by hand, with a flush of the directory too, and looks at nothing.
+// BenchmarkCommit replaces a file; BenchmarkFloor writes, flushes and renames directly, including a
+// flush of the directory, without checks.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{10 << 10, 2 << 20} {
 		b.Run(fmt.Sprint(size>>10, "KiB"), func(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkCommitWithoutFlush neither flushes nor waits: the work itself.
+// BenchmarkCommitWithoutFlush neither flushes nor waits, to measure the remaining work.
 func BenchmarkCommitWithoutFlush(b *testing.B) {
 	for _, size := range []int{10 << 10, 2 << 20} {
 		b.Run(fmt.Sprint(size>>10, "KiB"), func(b *testing.B) {

@@ -33,19 +33,19 @@ func newFixture(t testing.TB, content string) *fixture {
 	return fixtureIn(t, t.TempDir(), content)
 }
 
-func fixtureIn(t testing.TB, folder, content string) *fixture {
+func fixtureIn(t testing.TB, directory, content string) *fixture {
 	t.Helper()
-	dir, err := os.Open(folder)
+	dir, err := os.Open(directory)
 	require.NoError(t, err)
 	t.Cleanup(func() { dir.Close() })
-	fx := &fixture{t: t, path: folder, dir: dir, file: filepath.Join(folder, "target.txt")}
+	fx := &fixture{t: t, path: directory, dir: dir, file: filepath.Join(directory, "target.txt")}
 	if content != "" {
 		require.NoError(t, os.WriteFile(fx.file, []byte(content), 0o644))
 	}
 	return fx
 }
 
-// request changes the target from base ("": absent) to data.
+// request returns a request that changes the target from base ("": missing) to data.
 func (fx *fixture) request(base, data string) Request {
 	r := Request{Dir: fx.dir, Name: filepath.Base(fx.file), Path: fx.file, Data: []byte(data)}
 	if base != "" {
@@ -83,7 +83,7 @@ func requireCode(t testing.TB, err error, code fault.Code, reason fault.Reason) 
 	require.NotEmpty(t, e.Message)
 }
 
-// at makes a hook that acts at one step.
+// at returns a hook that acts at one step.
 func at(step Step, act func() error) func(Step) error {
 	return func(s Step) error {
 		if s != step {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// create places a new file with an operation that never replaces (FS-62).
+// create places a new file with an operation that never replaces one.
 func (t *transaction) create(ctx context.Context) error {
 	found, err := t.system.look(t.dir, t.Name)
 	switch {
@@ -57,9 +57,8 @@ func (t *transaction) create(ctx context.Context) error {
 	return nil
 }
 
-// withdraw takes a new file of ours away again, unless somebody has changed
-// or replaced it by now. It returns cause, or if our bytes stay at the path an
-// error that says so.
+// withdraw removes the new file again, unless another process has changed or replaced it. It
+// returns cause, or an error that says that the new bytes stay at the path.
 func (t *transaction) withdraw(ctx context.Context, cause error) error {
 	temp := t.tempName()
 	if err := t.renameNew(t.Name, temp); errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +76,7 @@ func (t *transaction) withdraw(ctx context.Context, cause error) error {
 			return t.notWithdrawn(cause) // it was renamed by a link, and the name could not be removed
 		}
 	case busy:
-		// Our bytes, but somebody is about to write to them.
+		// These are the new bytes, but another process is about to write to them.
 		w.release()
 		if err := t.renameNew(temp, t.Name); err == nil {
 			return t.notWithdrawn(cause)
@@ -92,8 +91,8 @@ func (t *transaction) withdraw(ctx context.Context, cause error) error {
 	return cause
 }
 
-// renameNew renames without replacing: fs.ErrExist if the name is taken. Where
-// that takes a link, an old name that cannot be removed is logged.
+// renameNew renames without replacing, and returns fs.ErrExist if the name exists. If renaming
+// takes a link, an old name that cannot be removed is logged.
 func (t *transaction) renameNew(from, to string) error {
 	err := t.system.renameNoReplace(t.dir, from, to)
 	if !errors.Is(err, errors.ErrUnsupported) {

@@ -19,7 +19,7 @@ const (
 	nextCall  = "Call again when the cause is removed; the target was not changed."
 )
 
-// checkRequest refuses what only a mistake in the program can pass.
+// checkRequest returns an error for requests that only a programming error can produce.
 func checkRequest(r Request) error {
 	switch {
 	case r.Dir == nil:
@@ -36,8 +36,7 @@ func isHash(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// failure gives err the class that its cause has. An error that already has
-// one stays as it is.
+// failure classifies err by its cause. An error that already has a code is returned unchanged.
 func (t *transaction) failure(err error) error {
 	return classify(t.Path, err)
 }
@@ -73,8 +72,8 @@ func classify(path string, err error) error {
 	}
 }
 
-// reasonOf is the system's text for what went wrong, without the operation and
-// the name, which may be a temporary file's.
+// reasonOf returns the system's error text without the operation and the name, which may be that of
+// a temporary file.
 func reasonOf(err error) string {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -100,29 +99,27 @@ func (t *transaction) changed(how string) error {
 func (t *transaction) disappeared() error {
 	return fault.New(fault.FileChangedSinceRead, op,
 		fmt.Sprintf("%s no longer exists; nothing was written.", t.Path),
-		"Check whether the file was moved or deleted; to create it anew, write it without a base hash.").
+		"Check whether the file was moved or deleted; to create it again, write it without a base hash.").
 		Because(fault.Disappeared)
 }
 
-// notPutBack reports that the old content could not be given its path again.
-// now says what is there, older names the file beside it that holds the old
-// content, "" if that is gone.
-func (t *transaction) notPutBack(now, older string, cause error) error {
-	message := fmt.Sprintf("Writing %s failed, and what was there could not be put back: it %s.", t.Path, now)
+// notRestored reports that the old content could not be moved back to its path. now describes the
+// file at the path; older is the name of the file that has the old content, "" if that is gone.
+func (t *transaction) notRestored(now, older string, cause error) error {
+	message := fmt.Sprintf("Writing %s failed, and the previous state could not be restored: it %s.", t.Path, now)
 	if older == "" {
 		return fault.Wrap(fault.FileWriteFailure, op,
 			message+" Another program has removed its previous content.", readAgain, cause)
 	}
-	remedy := "Read both files; if the new content is not wanted, put the previous content back."
+	remedy := "Read both files; if the new content is not wanted, restore the previous content."
 	if tempPattern.MatchString(older) {
-		remedy += " Do so before the next write in this directory, which takes that file for a leftover."
+		remedy += " Do so before the next write in this directory, which treats that file as a leftover."
 	}
 	return fault.Wrap(fault.FileWriteFailure, op,
-		fmt.Sprintf("%s Its previous content is in %s.", message, filepath.Join(t.folderPath(), older)), remedy, cause)
+		fmt.Sprintf("%s Its previous content is in %s.", message, filepath.Join(t.dirPath(), older)), remedy, cause)
 }
 
-// noRecord reports a recovery file that could not be written, without which no
-// file is rewritten in place.
+// noRecord reports a recovery file that could not be written, which a rewrite in place requires.
 func (t *transaction) noRecord(cause error) error {
 	if isCancelled(cause) {
 		return cancelled(t.Path, cause)
@@ -139,7 +136,7 @@ func (t *transaction) noRecord(cause error) error {
 			t.options.RecoveryDir, reasonOf(cause), t.Path), remedy, cause)
 }
 
-// notWithdrawn reports a new file that could not be taken away again.
+// notWithdrawn reports a new file that could not be removed again.
 func (t *transaction) notWithdrawn(cause error) error {
 	return fault.Wrap(fault.FileWriteFailure, op,
 		fmt.Sprintf("Writing %s failed after it was created, and it could not be removed again: it holds the new content.", t.Path),
@@ -155,7 +152,7 @@ func (t *transaction) openElsewhere() error {
 
 func (t *transaction) nameTaken() error {
 	return fault.New(fault.EditRequiresPriorRead, op,
-		fmt.Sprintf("%s exists by now and was never read; nothing was written.", t.Path),
+		fmt.Sprintf("%s was created meanwhile and was never read; nothing was written.", t.Path),
 		"Read the file, then base the change on its state.").
 		Because(fault.NeverRead)
 }
@@ -166,7 +163,7 @@ func (t *transaction) notRegular(mode fs.FileMode) error {
 		"Choose the path of a regular file.")
 }
 
-// describe names a kind of file with its article.
+// describe returns a description of a kind of file, with its article.
 func describe(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:

@@ -17,12 +17,12 @@ import (
 
 var errHook = errors.New("refused by the hook")
 
-// noSync leaves out the flushing, for tests that are not about it.
+// noSync skips flushing, for tests that do not need it.
 type noSync struct{ system }
 
 func (noSync) sync(*os.File) error { return nil }
 
-// failing is a system one call of which fails: the nth of its name.
+// failing is a system that fails one call: the nth of its name.
 type failing struct {
 	system
 	call string
@@ -54,7 +54,7 @@ func (s *failing) createNamed(dir *os.File, name string, perm fs.FileMode) (*os.
 	return s.system.createNamed(dir, name, perm)
 }
 
-// writeAt writes half of what it is given before it fails, as a full disk does.
+// writeAt writes half of the data before it fails, as on a full disk.
 func (s *failing) writeAt(f *os.File, data []byte, offset int64) error {
 	if err := s.fails("write"); err != nil {
 		return errors.Join(err, s.system.writeAt(f, data[:len(data)/2], offset))
@@ -118,8 +118,8 @@ func (s *failing) truncate(f *os.File, size int64) error {
 	return s.system.truncate(f, size)
 }
 
-// TestFailedCall fails each system call that can fail, in each way of
-// committing: nothing is left, and the target holds what it held.
+// TestFailedCall fails each system call that can fail, with each method: nothing is left, and the
+// target is unchanged.
 func TestFailedCall(t *testing.T) { // FS-65
 	errs := map[error]fault.Code{
 		unix.ENOSPC: fault.NoSpaceLeft,
@@ -235,7 +235,7 @@ func TestFailedStep(t *testing.T) { // FS-58, FS-65
 	}
 }
 
-// recording notes what is flushed and put in place.
+// recording records which files are flushed and put in place.
 type recording struct {
 	system
 	calls []string
@@ -271,8 +271,8 @@ func (s *recording) remove(dir *os.File, name string) error {
 	return s.system.remove(dir, name)
 }
 
-// TestFlushes: bytes are on disk before they come to the path, and the directory
-// before the call says so and the old version goes.
+// TestFlushes checks that bytes are on disk before they come to the path, and the directory before
+// the call returns and the old version is removed.
 func TestFlushes(t *testing.T) { // FS-58
 	for base, want := range map[string][]string{
 		oldText: {"flush file", "place", "flush directory", "remove"},
@@ -286,7 +286,7 @@ func TestFlushes(t *testing.T) { // FS-58
 	}
 }
 
-// TestAttributes: mode, owner, extended attributes and ACLs stay.
+// TestAttributes checks that mode, owner, extended attributes and ACLs are kept.
 func TestAttributes(t *testing.T) { // FS-58, FS-55
 	for name, system := range map[string]system{"unnamed": kernel{}, "named": noUnnamed{kernel{}}} {
 		t.Run(name, func(t *testing.T) {
@@ -321,8 +321,9 @@ func TestAttributes(t *testing.T) { // FS-58, FS-55
 	}
 }
 
-// TestFolderACL: a directory's default ACL is for new files, not for replaced ones.
-func TestFolderACL(t *testing.T) { // FS-58
+// TestDirectoryACL checks that a directory's default ACL applies to new files, not to replaced
+// ones.
+func TestDirectoryACL(t *testing.T) { // FS-58
 	fx := newFixture(t, oldText)
 	require.NoError(t, os.Chmod(fx.file, 0o600))
 	if err := unix.Setxattr(fx.path, "system.posix_acl_default", posixACL(0o7, 0o7, 77, 0o7, 0o7, 0), 0); err != nil {
@@ -365,7 +366,7 @@ func xattr(t testing.TB, path, name string) string {
 	return string(buf[:n])
 }
 
-// TestModeOfNewFile: 0666 less the umask.
+// TestModeOfNewFile checks that the mode is 0666 less the umask.
 func TestModeOfNewFile(t *testing.T) { // FS-62
 	for name, system := range map[string]system{"unnamed": kernel{}, "named": noUnnamed{kernel{}}} {
 		fx := newFixture(t, "")
@@ -379,7 +380,7 @@ func TestModeOfNewFile(t *testing.T) { // FS-62
 	}
 }
 
-// TestImmutable: a rename would fail as well, yet the answer comes before.
+// TestImmutable checks that the error comes before the rename, which would fail as well.
 func TestImmutable(t *testing.T) {
 	fx := newFixture(t, oldText)
 	f, err := os.Open(fx.file)

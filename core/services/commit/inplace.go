@@ -11,13 +11,12 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// readersWait is how long an in-place rewrite waits for programs that read the
-// file, so that none of them sees a mixture.
+// readersWait is the time that an in-place rewrite waits for programs that read the file, so that
+// none of them sees a mixture.
 const readersWait = 10 * time.Millisecond
 
-// rewrite writes the new bytes into the target itself, for the reason why: all
-// names of a file change together, and mounts, owners and the entries of
-// a directory that may not be written stay as they are.
+// rewrite writes the new bytes into the target itself, for the reason why. All names of the file
+// change together; mounts, owners and the entries of an unwritable directory are not affected.
 func (t *transaction) rewrite(ctx context.Context, why *obstacle) error {
 	if t.options.RecoveryDir == "" {
 		return t.noRecovery(why)
@@ -46,7 +45,7 @@ func (t *transaction) rewrite(ctx context.Context, why *obstacle) error {
 		return t.changed("was changed")
 	}
 	saved, err := t.saveRecord(record{
-		Folder: t.folderPath(), Name: t.Name, Dev: info.Dev, Ino: info.Ino,
+		Dir: t.dirPath(), Name: t.Name, Dev: info.Dev, Ino: info.Ino,
 		Base: t.Base, New: t.sum(), old: old, new: t.Data,
 	})
 	if err != nil {
@@ -77,8 +76,8 @@ func (t *transaction) lockFile(ctx context.Context, file *os.File) error {
 	return err
 }
 
-// rewriteSaved writes, with both versions safe in the recovery file. torn says
-// that the file holds neither version.
+// rewriteSaved writes while the recovery file holds both versions. torn reports that the file holds
+// neither version.
 func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info workspace.Info, old []byte) (torn bool, err error) {
 	if err := t.step(StepRecoverySaved); err != nil {
 		return false, err
@@ -87,7 +86,7 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	if isCancelled(err) {
 		return false, err
 	}
-	if err == nil { // until the lease ends, nobody else can open the file
+	if err == nil { // until the lease ends, no other process can open the file
 		defer t.system.endLease(file)
 	}
 	if err := t.verifyBytes(ctx, file); err != nil {
@@ -125,11 +124,11 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	return false, err
 }
 
-// errMixed: somebody else could write to the file too, and did.
+// errMixed is returned if another process could write to the file too, and did.
 var errMixed = errors.New("another program wrote to the file while it was rewritten")
 
-// torn reports a file that holds neither version, and leaves the recovery
-// file, which counts as kept.
+// torn reports a file that holds neither version, and leaves the recovery file, which counts as
+// kept.
 func (t *transaction) torn(record string, cause error) error {
 	t.kept = append(t.kept, record)
 	failed := fault.As(t.failure(cause))
@@ -139,11 +138,11 @@ func (t *transaction) torn(record string, cause error) error {
 	}
 	return fault.Wrap(code, op,
 		fmt.Sprintf("%s was being rewritten in place; it now holds neither version whole. Both are in %s.", t.Path, record),
-		"Compare the file with the versions in the recovery file. The next start completes the write if nobody else has changed the file.", cause).
+		"Compare the file with the versions in the recovery file. The next start completes the write unless another program has changed the file.", cause).
 		Because(reason)
 }
 
-// overwrite makes data the content of file, front to back.
+// overwrite makes data the content of file, from beginning to end.
 func (t *transaction) overwrite(file *os.File, data []byte) error {
 	if err := t.system.reserve(file, int64(len(data))); err != nil && isNoSpace(err) {
 		return err
@@ -161,8 +160,8 @@ func (t *transaction) overwrite(file *os.File, data []byte) error {
 	return t.system.truncate(file, int64(len(data)))
 }
 
-// restore puts the old bytes back after a failure, unless somebody else has
-// written to the file: without a lease, or when the system took it from us.
+// restore writes the old bytes back after a failure, unless another process has written to the
+// file: without a lease, or after the system has broken it.
 func (t *transaction) restore(ctx context.Context, file *os.File, old []byte) error {
 	now, err := readAll(ctx, file, int64(max(len(old), len(t.Data))))
 	if err != nil && !errors.Is(err, errTooLong) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// linked is a target with a second name.
+// linked returns a target with a second name.
 func linked(t testing.TB) *fixture {
 	t.Helper()
 	fx := newFixture(t, oldText)
@@ -65,7 +65,7 @@ func TestInPlaceSizes(t *testing.T) { // FS-64
 	}
 }
 
-// TestInPlaceSaves lets another program save before the bytes are written.
+// TestInPlaceSaves has another program save before the bytes are written.
 func TestInPlaceSaves(t *testing.T) { // FS-64, TE-08
 	for name, save := range saves {
 		for _, step := range []Step{StepLocked, StepChecked, StepRecoverySaved} {
@@ -93,7 +93,7 @@ func TestInPlaceSaves(t *testing.T) { // FS-64, TE-08
 	}
 }
 
-// TestInPlaceAlone: nobody gets to open the file while it is half written.
+// TestInPlaceAlone checks that no other process can open the file while it is half written.
 func TestInPlaceAlone(t *testing.T) { // FS-64
 	fx := linked(t)
 	read := make(chan string)
@@ -147,8 +147,8 @@ func TestInPlaceOpenElsewhere(t *testing.T) { // FS-59, FS-64
 	})
 }
 
-// TestInPlaceMixed: without leases another program can write in between. It is
-// noticed, nothing is put back over its bytes, and both versions are kept.
+// TestInPlaceMixed lets another program write in between, which is possible without leases. The
+// write is noticed, its bytes are not overwritten, and both versions are kept.
 func TestInPlaceMixed(t *testing.T) { // FS-64
 	for _, step := range []Step{StepInPlaceHalf, StepInPlaceWritten} {
 		fx := linked(t)
@@ -174,8 +174,8 @@ func TestInPlaceMixed(t *testing.T) { // FS-64
 	}
 }
 
-// TestInPlaceTorn: a failure after which the old bytes cannot be put back
-// leaves the recovery file, and the next start completes the write.
+// TestInPlaceTorn checks that a failure after which the old bytes cannot be restored leaves the
+// recovery file, and that the next start completes the write.
 func TestInPlaceTorn(t *testing.T) { // FS-64
 	fx := linked(t)
 	recovery := t.TempDir()
@@ -192,7 +192,7 @@ func TestInPlaceTorn(t *testing.T) { // FS-64
 	require.Equal(t, newText, fx.second())
 }
 
-// brokenDisk writes a number of times, and then never again.
+// brokenDisk writes a number of times, and then fails.
 type brokenDisk struct {
 	system
 	good int
@@ -220,8 +220,8 @@ func TestInPlaceCancelled(t *testing.T) { // AR-29
 	}
 }
 
-// TestInPlaceNoRecord: a recovery directory that cannot be made or written is
-// named as such, and is not taken for a target that may not be written.
+// TestInPlaceNoRecord checks that the error names a recovery directory that cannot be created or
+// written, instead of reporting the target as unwritable.
 func TestInPlaceNoRecord(t *testing.T) { // FS-64
 	t.Run("a file in its place", func(t *testing.T) {
 		blocked := filepath.Join(t.TempDir(), "file")
@@ -234,8 +234,7 @@ func TestInPlaceNoRecord(t *testing.T) { // FS-64
 	})
 }
 
-// TestNobodyNoRecord: a recovery directory that the process may not make, or not
-// write.
+// TestNobodyNoRecord uses a recovery directory that the process may not create, or not write.
 func TestNobodyNoRecord(t *testing.T) { // FS-64
 	skipUnlessNobody(t)
 	parent := t.TempDir()
@@ -259,8 +258,7 @@ func requireNoRecord(t *testing.T, s system, recovery string, code fault.Code, c
 	require.Equal(t, []string{"second", "target.txt"}, fx.names())
 }
 
-// unflushed fails to flush the target once it is rewritten, after it has
-// called act.
+// unflushed fails to flush the target once it is rewritten, after it has called act.
 type unflushed struct {
 	system
 	target string
@@ -277,8 +275,8 @@ func (s *unflushed) sync(f *os.File) error {
 	return &os.PathError{Op: "sync", Path: f.Name(), Err: unix.EIO}
 }
 
-// TestInPlaceNotFlushed: nobody gets to the new bytes before they are flushed,
-// and if they cannot be, the old ones are not written over anybody else's.
+// TestInPlaceNotFlushed checks that no other process reads the new bytes before they are flushed.
+// If they cannot be flushed, the old ones do not overwrite the bytes of another process.
 func TestInPlaceNotFlushed(t *testing.T) { // FS-64
 	t.Run("with a lease", func(t *testing.T) {
 		fx := linked(t)

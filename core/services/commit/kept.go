@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// longestCompared bounds the bytes of a file that are hashed to find out
-// whether they are kept already.
+// longestCompared limits the size of a file that is hashed to find out whether its bytes are kept
+// already.
 const longestCompared = 64 << 20
 
-// keptNames are the visible names beside the target for bytes with this hash,
-// in the order in which they are tried: a name that is taken by other bytes
-// leads to the next. Without a hash they are random.
+// keptNames returns the visible names for bytes with this hash next to the target, in the order in
+// which they are tried: if a name exists with other bytes, the next one is tried. Without a hash
+// they are random.
 func (t *transaction) keptNames(sum string) []string {
 	const longest = 255 - len(keptInfix) - hashChars - 1 - 2*8 // bytes in a name on every common file system
 	name := t.Name
@@ -35,9 +35,9 @@ func (t *transaction) keptNames(sum string) []string {
 	return append(names, name+"-"+randomName())
 }
 
-// keep gives a file with another program's bytes a visible name beside the
-// target, reports it, and returns the name; "" if it is gone. Bytes that are
-// kept there already are not kept twice.
+// keep gives a file with bytes of another program a visible name next to the target, reports it,
+// and returns the name; "" if the file is gone. Bytes that are kept there already are not kept
+// twice.
 func (t *transaction) keep(ctx context.Context, name string) string {
 	w, sum := t.settled(ctx, name)
 	defer w.end()
@@ -50,7 +50,7 @@ func (t *transaction) keep(ctx context.Context, name string) string {
 		case errors.Is(err, fs.ErrNotExist):
 			return ""
 		case errors.Is(err, fs.ErrExist):
-			if w != nil && t.dropTwin(ctx, name, w, visible) {
+			if w != nil && t.dropDuplicate(ctx, name, w, visible) {
 				return visible
 			}
 			continue
@@ -62,8 +62,8 @@ func (t *transaction) keep(ctx context.Context, name string) string {
 	return name
 }
 
-// settled returns a watch on a file that no program has open for writing, and
-// the hash of its bytes; nil and "" if it is no such file, or too long.
+// settled returns a watch on a file that no program has open for writing, and the hash of its
+// bytes. It returns nil and "" for any other file, and for one that is too long.
 func (t *transaction) settled(ctx context.Context, name string) (*watch, string) {
 	found, err := t.system.look(t.dir, name)
 	if err != nil || !found.mode.IsRegular() || found.size > longestCompared {
@@ -86,10 +86,10 @@ func (t *transaction) settled(ctx context.Context, name string) (*watch, string)
 	return w, sum
 }
 
-// dropTwin removes the file called name, which w watches, if the one called
-// existing holds the same bytes and no program has it open for writing either.
-// It reports existing, and returns false if both files stay.
-func (t *transaction) dropTwin(ctx context.Context, name string, w *watch, existing string) bool {
+// dropDuplicate removes the file called name, which w watches, if the one called existing has the
+// same bytes and no program has that open for writing either. It reports existing, and returns
+// false if both files stay.
+func (t *transaction) dropDuplicate(ctx context.Context, name string, w *watch, existing string) bool {
 	twin, judged := t.examine(ctx, existing, w.want, noWait)
 	defer twin.end()
 	if judged != intact || !w.quiet(ctx) {
@@ -102,7 +102,7 @@ func (t *transaction) dropTwin(ctx context.Context, name string, w *watch, exist
 	if err := t.system.remove(t.dir, name); err != nil {
 		return false
 	}
-	_ = t.step(StepTwinDropped) // nothing can be undone any more
+	_ = t.step(StepDuplicateDropped) // nothing can be undone from here
 	found, err = t.system.look(t.dir, existing)
 	if err != nil || !found.is(twin.info) || !twin.quiet(ctx) {
 		t.keepCopy(ctx, w)
@@ -113,10 +113,9 @@ func (t *transaction) dropTwin(ctx context.Context, name string, w *watch, exist
 	return true
 }
 
-// rescue is the last look at a file that has lost its name: bytes that arrived
-// after it was judged are written beside the target and reported. It
-// hashes even under a lease: on a shared file system the kernel here does not
-// know of writers on another machine.
+// rescue is the last check of a file that has lost its name: bytes written after the verdict are
+// copied next to the target and reported. It hashes even under a lease, because on a shared file
+// system the local kernel does not know of writers on other machines.
 func (t *transaction) rescue(ctx context.Context, w *watch) {
 	if w.quiet(ctx) && w.unchanged(ctx) {
 		return
@@ -132,8 +131,8 @@ func (t *transaction) rescue(ctx context.Context, w *watch) {
 	t.keepCopy(ctx, w)
 }
 
-// keepCopy writes the bytes of a file that has lost its name beside the target
-// and reports them, unless they are kept there already.
+// keepCopy writes the bytes of a file that has lost its name next to the target and reports them,
+// unless they are kept there already.
 func (t *transaction) keepCopy(ctx context.Context, w *watch) {
 	sum, err := hashOf(ctx, w.file, longestCompared)
 	if err != nil {
@@ -158,8 +157,8 @@ func (t *transaction) keepCopy(ctx context.Context, w *watch) {
 	t.log.Error("late bytes of another program could not be kept", "target", t.Path, "error", err)
 }
 
-// copyTo copies the file's bytes to a new one. Once they are written there is
-// no failure: attributes that cannot be had leave the copy private.
+// copyTo copies the file's bytes to a new file. Once they are written it does not fail: if
+// attributes cannot be copied, the copy stays private.
 func (t *transaction) copyTo(ctx context.Context, name string, w *watch) error {
 	f, err := t.system.createNamed(t.dir, name, privateMode)
 	if err != nil {
@@ -175,19 +174,19 @@ func (t *transaction) copyTo(ctx context.Context, name string, w *watch) error {
 	}
 	err = t.system.copyAttributes(f, w.file)
 	if asObstacle(err) != nil {
-		err = nil // the copy is ours, and grants no more than the file did
+		err = nil // the copy belongs to this process, and grants no more than the file did
 	}
 	if err := errors.Join(err, t.system.sync(f)); err != nil {
-		t.log.Error("kept bytes may lack attributes or not be on disk yet", "path", filepath.Join(t.folderPath(), name), "error", err)
+		t.log.Error("kept bytes may lack attributes or not be on disk yet", "path", filepath.Join(t.dirPath(), name), "error", err)
 	}
 	return nil
 }
 
 func (t *transaction) reportKept(name string) {
-	path := filepath.Join(t.folderPath(), name)
+	path := filepath.Join(t.dirPath(), name)
 	if slices.Contains(t.kept, path) {
 		return
 	}
 	t.kept = append(t.kept, path)
-	t.log.Warn("kept bytes of another program beside the target", "target", t.Path, "kept", path)
+	t.log.Warn("kept bytes of another program next to the target", "target", t.Path, "kept", path)
 }

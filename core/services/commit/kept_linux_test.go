@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// displace has another program save twice during a commit, so that the first
-// save is kept beside the target.
+// displace has another program save twice during a commit, so that the first save is kept next to
+// the target.
 func displace(t *testing.T, fx *fixture, s system, first, second string, more func(Step) error) Outcome {
 	t.Helper()
 	require.NoError(t, os.WriteFile(fx.file, []byte(oldText), 0o644))
@@ -33,8 +33,8 @@ func displace(t *testing.T, fx *fixture, s system, first, second string, more fu
 
 func nothing(Step) error { return nil }
 
-// TestKeptOnce: equal bytes of one target are kept once, however often they are
-// displaced; other bytes are kept too.
+// TestKeptOnce checks that equal bytes of one target are kept once, however often they are
+// displaced, and that different bytes are kept too.
 func TestKeptOnce(t *testing.T) { // FS-60
 	fx := newFixture(t, "")
 	var kept []string
@@ -50,8 +50,8 @@ func TestKeptOnce(t *testing.T) { // FS-60
 	require.Subset(t, kept[:3], kept)
 }
 
-// TestKeptNameTaken: only a file that holds the bytes, and is not being
-// written to, stands for them.
+// TestKeptNameTaken checks that an existing file counts only if it has the bytes and is not being
+// written to.
 func TestKeptNameTaken(t *testing.T) { // FS-60
 	for name, take := range map[string]func(t *testing.T, path string){
 		"edited": func(t *testing.T, path string) {
@@ -98,7 +98,7 @@ func TestKeptNameTaken(t *testing.T) { // FS-60
 	})
 }
 
-// TestKeptTwinChanges: what happens while a duplicate is dropped loses nothing.
+// TestKeptTwinChanges checks that changes while a duplicate is dropped lose nothing.
 func TestKeptTwinChanges(t *testing.T) { // FS-59, FS-60
 	for name, act := range map[string]func(kept string) error{
 		"removed": os.Remove,
@@ -109,7 +109,7 @@ func TestKeptTwinChanges(t *testing.T) { // FS-59, FS-60
 		t.Run("the kept file is "+name, func(t *testing.T) {
 			fx := newFixture(t, "")
 			first := displace(t, fx, kernel{}, extText, "newest", nothing)
-			second := displace(t, fx, kernel{}, extText, "newest", at(StepTwinDropped, func() error { return act(first.Kept[0]) }))
+			second := displace(t, fx, kernel{}, extText, "newest", at(StepDuplicateDropped, func() error { return act(first.Kept[0]) }))
 			requireKept(t, second, extText)
 		})
 	}
@@ -123,7 +123,7 @@ func TestKeptTwinChanges(t *testing.T) { // FS-59, FS-60
 			case StepUndone: // the first save is at the path again, for a moment
 				late, err = os.OpenFile(fx.file, os.O_RDWR, 0)
 				return err
-			case StepTwinDropped:
+			case StepDuplicateDropped:
 				_, err = late.WriteString("late")
 			}
 			return err
@@ -139,8 +139,8 @@ func TestKeptTwinChanges(t *testing.T) { // FS-59, FS-60
 	})
 }
 
-// TestLateBytesKeptOnce: bytes that arrive after the old name was removed are
-// not copied where they are kept already.
+// TestLateBytesKeptOnce checks that bytes that arrive after the old name was removed are not copied
+// if they are kept already.
 func TestLateBytesKeptOnce(t *testing.T) { // FS-59
 	fx := newFixture(t, oldText)
 	for range 3 {
@@ -152,8 +152,8 @@ func TestLateBytesKeptOnce(t *testing.T) { // FS-59
 	require.Len(t, fx.names(), 2)
 }
 
-// TestLeftoversKeptOnce: of leftovers with the same bytes one stays, and none
-// beside a kept file that holds them.
+// TestLeftoversKeptOnce checks that one of several leftovers with the same bytes stays, and none
+// next to a kept file with these bytes.
 func TestLeftoversKeptOnce(t *testing.T) { // FS-60, FS-65
 	leave := func(t *testing.T, fx *fixture) {
 		t.Helper()

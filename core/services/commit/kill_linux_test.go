@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killWays are the ways of committing that are killed.
+// killWays are the methods of commits that are killed.
 var killWays = map[string]struct {
 	system system
 	base   string
@@ -32,23 +32,23 @@ var killWays = map[string]struct {
 	"back":         {kernel{}, newText, false},
 }
 
-// commitUntilKilled makes one commit and ends itself at a step. With a fifth
-// argument another program saves just before the exchange.
+// commitUntilKilled makes one commit and kills its own process at a step. With a fifth argument
+// another program saves just before the exchange.
 func commitUntilKilled(args []string) error {
-	folder, recovery, step := args[1], args[2], Step(args[3])
+	directory, recovery, step := args[1], args[2], Step(args[3])
 	way := killWays[args[4]]
-	dir, err := os.Open(folder)
+	dir, err := os.Open(directory)
 	if err != nil {
 		return err
 	}
-	fx := &fixture{path: folder, dir: dir, file: filepath.Join(folder, "target.txt")}
+	fx := &fixture{path: directory, dir: dir, file: filepath.Join(directory, "target.txt")}
 	hook := func(s Step) error {
 		if s == StepRechecked && len(args) > 5 {
 			return saves["rename"](fx, extText)
 		}
 		if s == step {
 			unix.Kill(os.Getpid(), unix.SIGKILL)
-			time.Sleep(time.Hour) // until it is killed; without cgo, select {} would be told as a deadlock
+			time.Sleep(time.Hour) // until it is killed; without cgo, select {} would be reported as a deadlock
 		}
 		return nil
 	}
@@ -56,8 +56,8 @@ func commitUntilKilled(args []string) error {
 	return err
 }
 
-// TestKilledAtStep kills a commit at each step. The target is whole, and the
-// next run leaves nothing of the old one.
+// TestKilledAtStep kills a commit at each step. The target is complete, and the next run removes
+// every leftover.
 func TestKilledAtStep(t *testing.T) { // FS-58, FS-64
 	steps := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked, StepExchanged, StepVerified, StepSynced, StepUnlinked,
 		StepRecoverySaved, StepInPlaceHalf, StepInPlaceWritten}
@@ -72,7 +72,7 @@ func TestKilledAtStep(t *testing.T) { // FS-58, FS-64
 				}
 				before := fx.names()
 				if !runKilled(t, fx.path, recovery, string(step), name) {
-					continue // not a step of this way
+					continue // not a step of this method
 				}
 				reached++
 				c := New(Options{RecoveryDir: recovery})
@@ -107,7 +107,7 @@ func TestKilledAtStep(t *testing.T) { // FS-58, FS-64
 	}
 }
 
-// runKilled runs a commit that ends itself; it answers whether it did.
+// runKilled runs a commit that kills its own process; it reports whether it did.
 func runKilled(t testing.TB, args ...string) bool {
 	t.Helper()
 	c := startRole(t, "killed at", args...)
@@ -120,8 +120,8 @@ func runKilled(t testing.TB, args ...string) bool {
 	return true
 }
 
-// TestKilledOverSomebodysWork: what a killed commit displaced without having
-// judged it is reported by the next run, and stays.
+// TestKilledOverSomebodysWork checks that the next run reports and keeps a file that a killed
+// commit displaced without having verified it.
 func TestKilledOverSomebodysWork(t *testing.T) { // FS-60
 	fx := newFixture(t, oldText)
 	require.True(t, runKilled(t, fx.path, t.TempDir(), string(StepExchanged), "exchange", "save"))
@@ -137,14 +137,14 @@ func TestKilledOverSomebodysWork(t *testing.T) { // FS-60
 	}
 }
 
-// version is a file of the random kills: whole if its first line is the hash
-// of the rest, which names its number.
+// version returns a file for the random kills: it is complete if its first line is the hash of the
+// rest, which contains its number.
 func version(n int) string {
 	body := fmt.Sprintf("version %d\n", n) + strings.Repeat(fmt.Sprintf("line of version %d\n", n), 1000+n%7*500)
 	return fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(body)), body)
 }
 
-// numberOf is the number of a whole version, -1 for anything else.
+// numberOf returns the number of a complete version, -1 for any other content.
 func numberOf(content string) int {
 	sum, body, _ := strings.Cut(content, "\n")
 	if sum != fmt.Sprintf("%x", sha256.Sum256([]byte(body))) {
@@ -158,15 +158,15 @@ func numberOf(content string) int {
 	return n
 }
 
-// commitForever changes the target from version to version, and says so
-// before and after each commit.
+// commitForever changes the target from version to version, and prints a line before and after each
+// commit.
 func commitForever(args []string) error {
-	folder, recovery := args[1], args[2]
-	dir, err := os.Open(folder)
+	directory, recovery := args[1], args[2]
+	dir, err := os.Open(directory)
 	if err != nil {
 		return err
 	}
-	fx := &fixture{path: folder, dir: dir, file: filepath.Join(folder, "target.txt")}
+	fx := &fixture{path: directory, dir: dir, file: filepath.Join(directory, "target.txt")}
 	c := New(Options{RecoveryDir: recovery})
 	for n := 1; ; n++ {
 		fmt.Printf("begin %d\n", n)
@@ -191,7 +191,7 @@ func TestKilledAnywhere(t *testing.T) { // FS-58, FS-64
 		before := fx.names()
 		c := startRole(t, "killed anywhere", fx.path, recovery)
 		c.waitFor("begin 1")
-		time.Sleep(rand.N(15 * time.Millisecond)) // the moment is what is random
+		time.Sleep(rand.N(15 * time.Millisecond)) // the moment is random
 		require.NoError(t, c.cmd.Process.Kill())
 		begun, done := 1, 0
 		for {

@@ -13,34 +13,32 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// A directory is listed for leftovers at each commit, but not before a multiple
-// of the time has passed that the last listing took: the listings of a large
-// directory take a fiftieth of the time at most.
+// A directory is listed for leftovers at each commit, but only after a multiple of the duration of
+// its last listing has passed. Listing a large directory takes at most a fiftieth of the time.
 const (
 	sweepPause      = 50
 	sweepRetry      = time.Second // after a listing that failed
-	mostDirectories = 1000        // remembered by a Committer
-	mostLeftovers   = 1000        // remembered of each directory; those beyond it wait
+	mostDirectories = 1000        // kept by a Committer
+	mostLeftovers   = 1000        // kept for each directory; others wait
 	leftoverBatch   = 1000        // names read at a time
 )
 
-// sweeping is what a Committer remembers of a directory between commits. It is
-// read with the directory's turn held, and written with the Committer's lock too.
+// sweeping is the state that a Committer keeps for a directory between commits. It is read with the
+// directory's turn held, and written with the Committer's lock held too.
 type sweeping struct {
 	ended time.Time           // of the last listing
-	pause time.Duration       // from then to the next
-	stays map[string]leftover // by name: what was judged and reported, and left
+	pause time.Duration       // between that and the next listing
+	stays map[string]leftover // by name: files that were judged, reported and left
 }
 
-// leftover is a file that stays, as it was when it was judged.
+// leftover is a file that stays, with its state when it was judged.
 type leftover struct {
-	found entry  // the zero entry if it is to be judged again
-	sum   string // of its content; "" if not known
+	found entry  // the zero entry if it must be judged again
+	sum   string // of its content; "" if unknown
 }
 
-// sweepingOf returns the memory of a directory, and forgets another one's where
-// there are too many.
-func (c *Committer) sweepingOf(id folderID) *sweeping {
+// sweepingOf returns the state of a directory, and drops that of another one if there are too many.
+func (c *Committer) sweepingOf(id dirID) *sweeping {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.swept[id]
@@ -48,7 +46,7 @@ func (c *Committer) sweepingOf(id folderID) *sweeping {
 		return s
 	}
 	if len(c.swept) >= mostDirectories {
-		var oldest folderID
+		var oldest dirID
 		var when time.Time
 		for other, s := range c.swept {
 			if when.IsZero() || s.ended.Before(when) {
@@ -62,17 +60,15 @@ func (c *Committer) sweepingOf(id folderID) *sweeping {
 	return s
 }
 
-// sweep looks for what killed runs left in the directory. Its lock is held, so
-// no temporary file in it belongs to a commit under way. Rubbish is removed:
-// whole files that hold one of the two versions that their name tells, and parts
-// that are empty or hold all the bytes that their name tells. The bytes of
-// anything else are not known to be fettle's: most often they are work of another
-// program that a commit displaced and could not judge any more, and sometimes the
-// beginning of a part, which no name can vouch for. Such a file stays where it is
-// and the Committer reports it once, unless the same bytes are kept in the
+// sweep handles the files that killed runs left in the directory. The directory is locked, so no
+// temporary file in it belongs to a commit in progress. Garbage is removed: complete files with one
+// of the two versions that their name states, and part files that are empty or complete. Any other
+// file may have bytes of other programs: usually the work of another program that a commit
+// displaced and could not verify, sometimes the beginning of a part file, which its name cannot
+// prove. Such a file stays and the Committer reports it once, unless the same bytes are kept in the
 // directory already.
-func (t *transaction) sweep(ctx context.Context, folder folderID) {
-	s := t.sweepingOf(folder)
+func (t *transaction) sweep(ctx context.Context, directory dirID) {
+	s := t.sweepingOf(directory)
 	began := t.now()
 	if !s.ended.IsZero() && began.Sub(s.ended) < s.pause {
 		return
@@ -81,7 +77,7 @@ func (t *transaction) sweep(ctx context.Context, folder folderID) {
 	if err != nil {
 		if ctx.Err() == nil {
 			t.remember(s, sweeping{t.now(), sweepRetry, s.stays})
-			t.log.Warn("directory could not be searched for leftovers", "directory", t.folderPath(), "error", err)
+			t.log.Warn("directory could not be searched for leftovers", "directory", t.dirPath(), "error", err)
 		}
 		return
 	}
@@ -121,12 +117,12 @@ func (c *Committer) remember(s *sweeping, now sweeping) {
 	*s = now
 }
 
-// settleLeftover removes a leftover that is rubbish, or that holds the bytes of another
-// file that stays.
+// settleLeftover removes a leftover that is garbage, or that has the same bytes as a file that
+// stays.
 func (t *transaction) settleLeftover(ctx context.Context, name string, found entry, kept []string, stays map[string]leftover) (left leftover, gone bool) {
 	w, judged := t.judgeLeftover(ctx, name)
 	defer w.end()
-	path := filepath.Join(t.folderPath(), name)
+	path := filepath.Join(t.dirPath(), name)
 	switch judged {
 	case intact:
 		if err := t.system.remove(t.dir, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -140,8 +136,8 @@ func (t *transaction) settleLeftover(ctx context.Context, name string, found ent
 		if w == nil {
 			return leftover{found: found}, false
 		}
-		for _, twin := range twins(w.want.sum, kept, stays) {
-			if t.dropTwin(ctx, name, w, twin) {
+		for _, twin := range duplicates(w.want.sum, kept, stays) {
+			if t.dropDuplicate(ctx, name, w, twin) {
 				return left, true
 			}
 		}
@@ -150,8 +146,8 @@ func (t *transaction) settleLeftover(ctx context.Context, name string, found ent
 	return left, false // busy: it is judged again
 }
 
-// twins are the files that may hold the bytes with this hash.
-func twins(sum string, kept []string, stays map[string]leftover) []string {
+// duplicates returns the files that may have the bytes with this hash.
+func duplicates(sum string, kept []string, stays map[string]leftover) []string {
 	var twins []string
 	for _, name := range kept {
 		if i := strings.LastIndex(name, keptInfix); strings.HasPrefix(name[i+len(keptInfix):], sum[:hashChars]) {
@@ -166,8 +162,8 @@ func twins(sum string, kept []string, stays map[string]leftover) []string {
 	return twins
 }
 
-// leftovers lists the directory's files whose names are those of our
-// temporaries, and those of kept files.
+// leftovers lists the files in the directory that have names of temporary files, and those with
+// names of kept files.
 func (t *transaction) leftovers(ctx context.Context) (found, kept []string, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -191,9 +187,9 @@ func (t *transaction) leftovers(ctx context.Context) (found, kept []string, err 
 	}
 }
 
-// judgeLeftover answers intact for rubbish, which holds what its name tells;
-// busy while another program can write to it, and foreign otherwise. The watch,
-// which the caller ends, has the file's own hash; it is nil for what is not read.
+// judgeLeftover returns intact for garbage, whose content matches its name; busy while another
+// program can write to it, and foreign otherwise. The watch, which the caller ends, has the file's
+// own hash; it is nil for files that are not read.
 func (t *transaction) judgeLeftover(ctx context.Context, name string) (*watch, verdict) {
 	found, err := t.system.look(t.dir, name)
 	if err != nil || !found.mode.IsRegular() {
@@ -222,15 +218,15 @@ func (t *transaction) judgeLeftover(ctx context.Context, name string) (*watch, v
 	switch {
 	case !w.quiet(ctx):
 		return w, busy
-	case isRubbish(name, w.want.sum, w.info.Size):
+	case isGarbage(name, w.want.sum, w.info.Size):
 		return w, intact
 	}
 	return w, foreign
 }
 
-// isRubbish says that the content is one that a commit left under this name: it
-// has the hash that the name tells, or is the nothing that a part begins with.
-func isRubbish(name, sum string, size int64) bool {
+// isGarbage reports whether a commit left the content under this name: it has the hash in the name,
+// or is the empty content that a part begins with.
+func isGarbage(name, sum string, size int64) bool {
 	if versions := tempPattern.FindStringSubmatch(name); versions != nil {
 		return strings.HasPrefix(sum, versions[1]) || strings.HasPrefix(sum, versions[2])
 	}
@@ -238,7 +234,7 @@ func isRubbish(name, sum string, size int64) bool {
 		return true
 	}
 	part := partPattern.FindStringSubmatch(name)
-	if part[1] == "" { // of a version that did not say what it would hold
+	if part[1] == "" { // of an earlier version, without a hash in the name
 		return false
 	}
 	whole, err := strconv.ParseInt(part[1], 16, 64)

@@ -111,7 +111,7 @@ func TestLeftovers(t *testing.T) {
 func TestRecover(t *testing.T) { // FS-64
 	half := newText[:len(newText)/2] + oldText[len(newText)/2:]
 	tests := map[string]struct {
-		now   string // what the file holds when the next run starts
+		now   string // content of the file when the next run starts
 		state LeftoverState
 		then  string
 	}{
@@ -212,13 +212,13 @@ func TestRecover(t *testing.T) { // FS-64
 		}
 	})
 	t.Run("part", func(t *testing.T) {
-		folder := t.TempDir()
-		part := filepath.Join(folder, "0123.recovery.part")
+		dir := t.TempDir()
+		part := filepath.Join(dir, "0123.recovery.part")
 		require.NoError(t, os.WriteFile(part, []byte("begun"), 0o600))
 		writer, err := os.Open(part)
 		require.NoError(t, err)
 		require.NoError(t, kernel{}.tryLock(writer))
-		c := New(Options{RecoveryDir: folder})
+		c := New(Options{RecoveryDir: dir})
 		left, err := c.Recover(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, left)
@@ -229,8 +229,8 @@ func TestRecover(t *testing.T) { // FS-64
 		require.NoFileExists(t, part)
 	})
 	t.Run("nothing to do", func(t *testing.T) {
-		for _, folder := range []string{"", filepath.Join(t.TempDir(), "absent"), t.TempDir()} {
-			left, err := New(Options{RecoveryDir: folder}).Recover(t.Context())
+		for _, dir := range []string{"", filepath.Join(t.TempDir(), "absent"), t.TempDir()} {
+			left, err := New(Options{RecoveryDir: dir}).Recover(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, left)
 		}
@@ -254,8 +254,7 @@ func TestRecover(t *testing.T) { // FS-64
 	})
 }
 
-// killedInPlace is a file that a killed run left half rewritten, and the next
-// run's Committer.
+// killedInPlace returns a file that a killed run left half rewritten, and the next run's Committer.
 func killedInPlace(t *testing.T) (*fixture, *Committer) {
 	t.Helper()
 	fx := newFixture(t, oldText)

@@ -11,14 +11,13 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Lock takes the lock of a directory, which every commit into it takes: it
-// excludes this process's and other processes' commits alike (FS-66), and
-// nobody else. It waits until ctx ends; then the error has code cancelled.
-// dir is borrowed for the call only. unlock is to be called once.
+// Lock takes the lock of a directory. Every commit into the directory takes it, so it excludes
+// commits of this process and of other processes, but no other program. It waits until ctx ends;
+// then the error has code cancelled. dir is borrowed only for the call. unlock must be called once.
 //
-// The lock is an flock on an own descriptor of the directory. Where the file
-// system or platform has none (NFS, Windows), only calls through this
-// Committer exclude each other, and the checks of each commit stand alone.
+// The lock is an flock on a separate descriptor of the directory. If the file system or platform
+// has none (NFS, Windows), only calls through this Committer exclude each other, and otherwise only
+// the checks of each commit apply.
 func (c *Committer) Lock(ctx context.Context, dir *os.File) (unlock func(), err error) {
 	_, unlock, err = c.lock(ctx, dir)
 	if err != nil {
@@ -27,52 +26,51 @@ func (c *Committer) Lock(ctx context.Context, dir *os.File) (unlock func(), err 
 	return unlock, nil
 }
 
-// folderID tells directories apart: by identity where the platform has one, else
-// by name.
-type folderID struct {
+// dirID identifies a directory: by device and inode where the platform has them, otherwise by name.
+type dirID struct {
 	dev, ino uint64
 	name     string
 }
 
-// lockedFolder is a directory whose lock we have.
-type lockedFolder struct {
+// lockedDirectory is a directory whose lock is held.
+type lockedDirectory struct {
 	file      *os.File
-	id        folderID
+	id        dirID
 	exclusive bool // other processes are excluded too
 }
 
-func (c *Committer) lock(ctx context.Context, dir *os.File) (lockedFolder, func(), error) {
+func (c *Committer) lock(ctx context.Context, dir *os.File) (lockedDirectory, func(), error) {
 	file, err := c.system.openDir(dir)
 	if err != nil {
-		return lockedFolder{}, nil, err
+		return lockedDirectory{}, nil, err
 	}
 	info, err := workspace.InfoOf(file)
 	if err != nil {
 		closeFile(file)
-		return lockedFolder{}, nil, err
+		return lockedDirectory{}, nil, err
 	}
-	folder := lockedFolder{file: file, id: folderID{dev: info.Dev, ino: info.Ino}}
+	directory := lockedDirectory{file: file, id: dirID{dev: info.Dev, ino: info.Ino}}
 	if info.Dev == 0 && info.Ino == 0 {
-		folder.id.name = filepath.Clean(dir.Name())
+		directory.id.name = filepath.Clean(dir.Name())
 	}
-	leave, err := c.queues.enter(ctx, folder.id)
+	leave, err := c.queues.enter(ctx, directory.id)
 	if err != nil {
 		closeFile(file)
-		return lockedFolder{}, nil, err
+		return lockedDirectory{}, nil, err
 	}
 	err = retryBusy(ctx, -1, func() error { return c.system.tryLock(file) })
 	switch {
 	case err == nil:
-		folder.exclusive = true
+		directory.exclusive = true
 	case errors.Is(err, errors.ErrUnsupported):
 		c.log.Debug("directory cannot be locked against other processes", "folder", dir.Name(), "error", err)
 	default:
 		closeFile(file)
 		leave()
-		return lockedFolder{}, nil, err
+		return lockedDirectory{}, nil, err
 	}
-	return folder, func() {
-		if folder.exclusive {
+	return directory, func() {
+		if directory.exclusive {
 			c.system.unlock(file)
 		}
 		closeFile(file)
@@ -80,24 +78,24 @@ func (c *Committer) lock(ctx context.Context, dir *os.File) (lockedFolder, func(
 	}, nil
 }
 
-// queues lets the calls of one Committer wait for each other without polling.
-// The zero value is ready.
+// queues lets the calls of one Committer wait for each other without polling. The zero value is
+// ready to use.
 type queues struct {
 	mu    sync.Mutex
-	byDir map[folderID]*queue
+	byDir map[dirID]*queue
 }
 
-// queue is one directory's; its channel holds a token while somebody is in.
+// queue is the queue of one directory; its channel holds a token while a call has the turn.
 type queue struct {
 	token chan struct{}
-	users int // in or waiting; the last one removes the queue
+	users int // calls inside or waiting; the last one removes the queue
 }
 
-// enter waits for the directory's turn. leave is to be called once.
-func (q *queues) enter(ctx context.Context, id folderID) (leave func(), err error) {
+// enter waits for the directory's turn. leave must be called once.
+func (q *queues) enter(ctx context.Context, id dirID) (leave func(), err error) {
 	q.mu.Lock()
 	if q.byDir == nil {
-		q.byDir = make(map[folderID]*queue)
+		q.byDir = make(map[dirID]*queue)
 	}
 	own := q.byDir[id]
 	if own == nil {
@@ -127,14 +125,14 @@ func (q *queues) enter(ctx context.Context, id folderID) (leave func(), err erro
 	}
 }
 
-// Pauses between two tries to get what somebody else has.
+// Pauses between two attempts to acquire a busy resource.
 const (
 	firstPause = 50 * time.Microsecond
 	longPause  = 4 * time.Millisecond
 )
 
-// retryBusy calls try until it answers other than errBusy, ctx ends, or limit
-// has passed (negative: no limit); then it returns ctx's error or errBusy.
+// retryBusy calls try until it returns something other than errBusy, ctx ends, or limit has passed
+// (negative: no limit); then it returns ctx's error or errBusy.
 func retryBusy(ctx context.Context, limit time.Duration, try func() error) error {
 	start := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, longPause) {

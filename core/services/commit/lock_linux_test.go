@@ -42,7 +42,7 @@ func TestLockExcludes(t *testing.T) { // FS-66
 	require.Empty(t, second.queues.byDir)
 }
 
-// TestLockOfAnotherProcess: a lock ends with the process that held it.
+// TestLockOfAnotherProcess checks that a lock ends with the process that held it.
 func TestLockOfAnotherProcess(t *testing.T) { // FS-66
 	fx := newFixture(t, oldText)
 	holder := startRole(t, "locker", fx.path)
@@ -70,7 +70,7 @@ func holdLock(args []string) error {
 	return err
 }
 
-// TestOneOfTwo: of changes based on one version exactly one is made.
+// TestOneOfTwo checks that of several changes based on one version exactly one succeeds.
 func TestOneOfTwo(t *testing.T) { // FS-66
 	for name, committer := range map[string]func() *Committer{
 		"one Committer": func() func() *Committer { c := New(Options{}); return func() *Committer { return c } }(),
@@ -106,8 +106,8 @@ func TestOneOfTwo(t *testing.T) { // FS-66
 	}
 }
 
-// TestLockWithoutFlock: calls through one Committer exclude each other even
-// where the file system has no locks.
+// TestLockWithoutFlock checks that calls through one Committer exclude each other even on file
+// systems without locks.
 func TestLockWithoutFlock(t *testing.T) { // FS-66
 	fx := newFixture(t, oldText)
 	c := newOn(noLocks{kernel{}}, Options{})
@@ -123,13 +123,13 @@ func TestLockWithoutFlock(t *testing.T) { // FS-66
 	unlock()
 }
 
-// TestUnlockWithCopies: a process started meanwhile has a copy of the
-// descriptor for a moment; the lock does not wait for it.
+// TestUnlockWithCopies checks that the lock does not wait for a child process that briefly has a
+// copy of the descriptor.
 func TestUnlockWithCopies(t *testing.T) { // FS-66
 	fx := newFixture(t, oldText)
-	folder, unlock, err := New(Options{}).lock(t.Context(), fx.dir)
+	directory, unlock, err := New(Options{}).lock(t.Context(), fx.dir)
 	require.NoError(t, err)
-	copied, err := unix.Dup(int(folder.file.Fd()))
+	copied, err := unix.Dup(int(directory.file.Fd()))
 	require.NoError(t, err)
 	defer unix.Close(copied)
 	unlock()
@@ -144,8 +144,8 @@ type noLocks struct{ system }
 
 func (noLocks) tryLock(*os.File) error { return unsupported(os.ErrInvalid) }
 
-// TestFoldersDoNotWait: commits into different directories run side by side.
-func TestFoldersDoNotWait(t *testing.T) { // FS-66
+// TestDirectoriesDoNotWait checks that commits into different directories run concurrently.
+func TestDirectoriesDoNotWait(t *testing.T) { // FS-66
 	a, b := newFixture(t, oldText), newFixture(t, oldText)
 	c := New(Options{})
 	unlock, err := c.Lock(t.Context(), a.dir)
@@ -155,7 +155,7 @@ func TestFoldersDoNotWait(t *testing.T) { // FS-66
 	require.NoError(t, err)
 }
 
-// TestNothingLeftOpen: neither success nor failure keeps a descriptor.
+// TestNothingLeftOpen checks that neither success nor failure leaks a descriptor.
 func TestNothingLeftOpen(t *testing.T) {
 	fx := newFixture(t, oldText)
 	open := func() int {

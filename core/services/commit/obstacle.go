@@ -9,20 +9,20 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// obstacle is a reason why the target cannot be replaced by a new file, and is
-// rewritten in place instead.
+// obstacle is a reason why a new file cannot replace the target, which is rewritten in place
+// instead.
 type obstacle struct {
-	code   fault.Code // where it cannot be rewritten either
+	code   fault.Code // used if it cannot be rewritten either
 	what   string     // completes "PATH …"
 	remedy string     // completes "Configure a recovery directory, or …"
-	cause  error      // nil where it was known before the system refused
+	cause  error      // nil if it was known before the system returned an error
 }
 
 func (o *obstacle) Error() string { return o.what }
 
 func (o *obstacle) Unwrap() error { return o.cause }
 
-// The reasons that a system's mayReplace answers.
+// The reasons that mayReplace returns.
 var (
 	errDirectory = &obstacle{fault.PermissionDenied, "lies in a directory in which it cannot be replaced by a new file",
 		"ask the user to change the permissions of the directory", nil}
@@ -32,18 +32,18 @@ var (
 		"ask the user to change the owner of the file", nil}
 )
 
-// because returns the obstacle with the system's error.
-func (o *obstacle) because(cause error) *obstacle {
+// withCause returns the obstacle with the system's error.
+func (o *obstacle) withCause(cause error) *obstacle {
 	with := *o
 	with.cause = cause
 	return &with
 }
 
-// obstacleOf returns the reason to rewrite the target in place that is known
-// before anything is written; nil if there is none.
+// obstacleOf returns the reason to rewrite the target in place that is known before anything is
+// written; nil if there is none.
 func (t *transaction) obstacleOf(target workspace.Info) *obstacle {
 	if target.Nlink > 1 {
-		return &obstacle{fault.FileWriteFailure, fmt.Sprintf("has %d names (hard links)", target.Nlink), "give the file one name only", nil}
+		return &obstacle{fault.FileWriteFailure, fmt.Sprintf("has %d names (hard links)", target.Nlink), "remove the other names of the file", nil}
 	}
 	return asObstacle(t.system.mayReplace(t.dir, t.Name))
 }
@@ -56,21 +56,20 @@ func asObstacle(err error) *obstacle {
 	return nil
 }
 
-// placing marks a system's refusal to make or name a file in the directory.
+// placing marks a system error of creating or naming a file in the directory.
 func placing(err error) error {
 	switch {
 	case err == nil || asObstacle(err) != nil:
 		return err
 	case isMountPoint(err):
-		return errMounted.because(err)
+		return errMounted.withCause(err)
 	case errors.Is(err, fs.ErrPermission):
-		return errDirectory.because(err)
+		return errDirectory.withCause(err)
 	}
 	return err
 }
 
-// noRecovery refuses a rewrite in place for which there is no recovery
-// directory.
+// noRecovery refuses a rewrite in place without a recovery directory.
 func (t *transaction) noRecovery(o *obstacle) error {
 	message := fmt.Sprintf("%s %s and would have to be rewritten in place, for which no recovery directory is configured; nothing was written.", t.Path, o.what)
 	return fault.Wrap(o.code, op, message, "Configure a recovery directory, or "+o.remedy+".", o.cause)

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// making counts the files that are made in directories.
+// making counts the files that are created in directories.
 type making struct {
 	system
 	files int
@@ -31,8 +31,8 @@ func (s *making) createNamed(dir *os.File, name string, perm fs.FileMode) (*os.F
 	return s.system.createNamed(dir, name, perm)
 }
 
-// requireInPlace commits to a target that no new file can replace, and then
-// again after a run that was killed half way.
+// requireInPlace commits to a target that no new file can replace, and then again after a run that
+// was killed half way.
 func requireInPlace(t *testing.T, fx *fixture) {
 	t.Helper()
 	before, err := os.Stat(fx.file)
@@ -65,12 +65,11 @@ func requireInPlace(t *testing.T, fx *fixture) {
 	require.Equal(t, before.Mode(), after.Mode())
 }
 
-// TestNobodyReadOnlyDirectory: a file that may be written, in a directory that
-// may not.
+// TestNobodyReadOnlyDirectory uses a writable file in an unwritable directory.
 func TestNobodyReadOnlyDirectory(t *testing.T) { // FS-64
 	skipUnlessNobody(t)
 	fx := newFixture(t, oldText)
-	// Another user's leftover, of which the directory's mode forbids the removal.
+	// A leftover of another user that the directory's mode keeps from being removed.
 	leftover := ".fettle-part-0123456789abcdef"
 	require.NoError(t, os.WriteFile(filepath.Join(fx.path, leftover), nil, 0o600))
 	require.NoError(t, os.Chmod(fx.path, 0o555))
@@ -84,8 +83,8 @@ func TestNobodyReadOnlyDirectory(t *testing.T) { // FS-64
 	require.NoFileExists(t, fx.file)
 }
 
-// forbidding is a system that forbids to put a file at a name, and tells only
-// when it is tried.
+// forbidding is a system that forbids to put a file at a name, and reports it only when it is
+// tried.
 type forbidding struct {
 	system
 	err   error
@@ -99,8 +98,8 @@ func (s *forbidding) exchange(dir *os.File, a, b string) error {
 	return &os.PathError{Op: "rename", Path: b, Err: s.err}
 }
 
-// TestForbiddenLate: where only the attempt shows that the target cannot be
-// replaced, nothing is left of it.
+// TestForbiddenLate checks that nothing is left if only the attempt shows that the target cannot be
+// replaced.
 func TestForbiddenLate(t *testing.T) { // FS-64, FS-65
 	for cause, code := range map[error]fault.Code{unix.EPERM: fault.PermissionDenied, unix.EACCES: fault.PermissionDenied, unix.EBUSY: fault.FileWriteFailure} {
 		fx := newFixture(t, oldText)
@@ -121,8 +120,7 @@ func TestForbiddenLate(t *testing.T) { // FS-64, FS-65
 
 const mountsVar = "FETTLE_COMMIT_MOUNTS"
 
-// TestMountedFile: a single file that is mounted over another one, as into a
-// container.
+// TestMountedFile uses a single file that is mounted over another one, as in a container.
 func TestMountedFile(t *testing.T) { // FS-64
 	if os.Getenv(mountsVar) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestMountedFile$", "-test.v")
@@ -168,7 +166,7 @@ func TestMountedFile(t *testing.T) { // FS-64
 	})
 }
 
-// unforeseen is a kernel that does not tell of mounts.
+// unforeseen is a kernel that does not report mounts.
 type unforeseen struct{ system }
 
 func (unforeseen) mayReplace(*os.File, string) error { return nil }

@@ -104,7 +104,7 @@ func TestOpenElsewhere(t *testing.T) { // FS-59
 	})
 }
 
-// watching knows the files that were leased last.
+// watching records the files that were leased last.
 type watching struct {
 	system
 	leased, shielded *os.File
@@ -119,9 +119,8 @@ func (s *watching) lease(f *os.File, exclusive bool) error {
 	return s.system.lease(f, exclusive)
 }
 
-// TestOpenedDuringExchange: a program that opens the target for writing between
-// the last check and the exchange waits, is noticed, and saves into the file
-// that is at the path in the end.
+// TestOpenedDuringExchange checks that a program that opens the target for writing between the last
+// check and the exchange waits, is noticed, and saves into the file that is finally at the path.
 func TestOpenedDuringExchange(t *testing.T) { // FS-59
 	for _, method := range []Method{MethodExchange, MethodLink, MethodRename} {
 		for _, name := range inPlaceSaves {
@@ -163,13 +162,13 @@ func (s *onBusy) lease(f *os.File, exclusive bool) error {
 	return err
 }
 
-// lateOpener is a program whose open(2) found the displaced file by name
-// before the exchange and gets through to it only later: the lease breaks at
-// the given look at it, and as soon as it is taken off the program writes.
+// lateOpener is a program whose open(2) found the displaced file by name before the exchange, and
+// completes only later: the lease breaks at the given check, and as soon as it is released the
+// program writes.
 type lateOpener struct {
 	system
 	t     testing.TB
-	looks int // left before it arrives
+	looks int // checks left before it arrives
 	write string
 }
 
@@ -191,8 +190,8 @@ func (s *lateOpener) endLease(f *os.File) {
 }
 
 func TestLateOpener(t *testing.T) { // FS-59
-	// The lease is looked at before the exchange, after it, before the name is
-	// removed, and after that.
+	// The lease is checked before the exchange, after it, before the name is removed, and after
+	// that.
 	t.Run("before the exchange", func(t *testing.T) {
 		fx := newFixture(t, oldText)
 		c := newOn(&lateOpener{kernel{}, t, 1, extText}, Options{Hook: at(StepExchanged, func() error {

@@ -13,22 +13,22 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// TestAsNobody runs the tests below again as a user whom mode bits bind.
+// TestAsNobody runs the tests below again as a user to whom mode bits apply.
 func TestAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	folder, err := os.MkdirTemp("", "fettle-nobody")
+	dir, err := os.MkdirTemp("", "fettle-nobody")
 	require.NoError(t, err)
-	defer os.RemoveAll(folder)
-	require.NoError(t, os.Chmod(folder, 0o777))
-	binary := filepath.Join(folder, "test")
+	defer os.RemoveAll(dir)
+	require.NoError(t, os.Chmod(dir, 0o777))
+	binary := filepath.Join(dir, "test")
 	data, err := os.ReadFile(os.Args[0])
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(binary, data, 0o755))
 	cmd := exec.Command(binary, "-test.run=^TestNobody", "-test.v")
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "FETTLE_COMMIT_NOBODY=1", "TMPDIR="+folder)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "FETTLE_COMMIT_NOBODY=1", "TMPDIR="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -85,9 +85,8 @@ func TestNobodyPermissions(t *testing.T) {
 	})
 }
 
-// TestNobodyForeignOwner: another user's file that we may write. A new file
-// could not be given its owner, so it is rewritten in place, and refused without
-// a recovery directory.
+// TestNobodyForeignOwner uses a writable file of another user. A new file could not get its owner,
+// so it is rewritten in place, and refused without a recovery directory.
 func TestNobodyForeignOwner(t *testing.T) {
 	skipUnlessNobody(t)
 	path := os.Getenv("FETTLE_COMMIT_FOREIGN")
@@ -118,11 +117,11 @@ func TestForeignOwner(t *testing.T) { // FS-58, FS-64
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	folder, err := os.MkdirTemp("", "fettle-foreign")
+	dir, err := os.MkdirTemp("", "fettle-foreign")
 	require.NoError(t, err)
-	defer os.RemoveAll(folder)
-	require.NoError(t, os.Chmod(folder, 0o777))
-	binary := filepath.Join(folder, "test")
+	defer os.RemoveAll(dir)
+	require.NoError(t, os.Chmod(dir, 0o777))
+	binary := filepath.Join(dir, "test")
 	data, err := os.ReadFile(os.Args[0])
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(binary, data, 0o755))
@@ -139,7 +138,7 @@ func TestForeignOwner(t *testing.T) { // FS-58, FS-64
 		"in a read-only one": {0o755, 1234, 65534, 0o664, 0o664},
 	} {
 		t.Run(name, func(t *testing.T) {
-			directory, err := os.MkdirTemp(folder, "")
+			directory, err := os.MkdirTemp(dir, "")
 			require.NoError(t, err)
 			require.NoError(t, os.Chmod(directory, tt.directory))
 			target := filepath.Join(directory, "target.txt")
@@ -150,7 +149,7 @@ func TestForeignOwner(t *testing.T) { // FS-58, FS-64
 			require.NoError(t, unix.Stat(target, &before))
 
 			cmd := exec.Command(binary, "-test.run=^TestNobodyForeignOwner$", "-test.v")
-			cmd.Env = append(os.Environ(), "FETTLE_COMMIT_NOBODY=1", "FETTLE_COMMIT_FOREIGN="+target, "TMPDIR="+folder)
+			cmd.Env = append(os.Environ(), "FETTLE_COMMIT_NOBODY=1", "FETTLE_COMMIT_FOREIGN="+target, "TMPDIR="+dir)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)

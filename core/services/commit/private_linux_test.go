@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// modes notes the mode of each file when bytes are written to it.
+// modes records the mode of each file when bytes are written to it.
 type modes struct {
 	system
 	seen []fs.FileMode
@@ -24,8 +24,8 @@ func (s *modes) writeAt(f *os.File, data []byte, offset int64) error {
 	return s.system.writeAt(f, data, offset)
 }
 
-// TestPrivateMeanwhile: the content of a private file is nobody else's to read
-// at any moment, whatever the umask, and gets the mode it should have at last.
+// TestPrivateMeanwhile checks that no other user can read the content of a private file at any
+// moment, whatever the umask, and that it gets its final mode.
 func TestPrivateMeanwhile(t *testing.T) { // FS-58
 	for name, system := range map[string]system{"unnamed": kernel{}, "named": noUnnamed{kernel{}}, "no proc": noProc{kernel{}}} {
 		for _, mode := range []fs.FileMode{0o600, 0o640, 0o664} {
@@ -63,8 +63,7 @@ func TestPrivateMeanwhile(t *testing.T) { // FS-58
 	})
 }
 
-// TestKeptWithoutAttributes: late bytes are not thrown away because their
-// copy is not perfect.
+// TestKeptWithoutAttributes checks that late bytes are kept even if their copy lacks attributes.
 func TestKeptWithoutAttributes(t *testing.T) { // FS-59
 	for call, nth := range map[string]int{"attributes": 2, "sync": 3} {
 		t.Run(call, func(t *testing.T) {

@@ -11,16 +11,16 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// ledger is what became of the versions that fettle met at the path.
+// ledger records the versions that fettle found at the path.
 type ledger struct {
-	acked   map[string]bool // fettle's own, acknowledged
-	based   map[string]bool // what these were based on
-	kept    map[string]bool // what was reported as kept
+	acked   map[string]bool // versions of fettle, acknowledged
+	based   map[string]bool // their base versions
+	kept    map[string]bool // versions reported as kept
 	refused map[fault.Reason]int
 }
 
-// commitRounds has fettle change the target again and again, from whatever it
-// holds, beside the editors; then it stops these and answers what they printed.
+// commitRounds has fettle change the target repeatedly, from its current content, next to the
+// editors; then it stops these and returns their output.
 func commitRounds(t testing.TB, c *Committer, fx *fixture, rounds int, editors ...*child) (*ledger, [][]string) {
 	t.Helper()
 	l := &ledger{acked: map[string]bool{}, based: map[string]bool{}, kept: map[string]bool{}, refused: map[fault.Reason]int{}}
@@ -45,7 +45,7 @@ func commitRounds(t testing.TB, c *Committer, fx *fixture, rounds int, editors .
 	for _, e := range editors {
 		lines = append(lines, e.stop()...)
 	}
-	for _, path := range keptFiles { // now that nobody writes to them any more
+	for _, path := range keptFiles { // no process writes to them any more
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		l.kept[strings.TrimSpace(string(data))] = true
@@ -53,9 +53,9 @@ func commitRounds(t testing.TB, c *Committer, fx *fixture, rounds int, editors .
 	return l, lines
 }
 
-// TestBesideRenamingEditor: every save of an editor was the base of an
-// acknowledged commit, or was displaced by the editor's own next save, or is
-// there; and so is every acknowledged commit.
+// TestBesideRenamingEditor checks every save of an editor: it was the base of an acknowledged
+// commit, or was displaced by the editor's own next save, or is present; and so is every
+// acknowledged commit.
 func TestBesideRenamingEditor(t *testing.T) { // FS-59, TE-08
 	fx := newFixture(t, "start")
 	rounds := number(300, 100_000)
@@ -89,8 +89,8 @@ func TestBesideRenamingEditor(t *testing.T) { // FS-59, TE-08
 	require.Zero(t, lostCommits)
 }
 
-// TestBesideInPlaceEditor: no save ends up in a file that fettle judged to be
-// the base and dropped.
+// TestBesideInPlaceEditor checks that no save ends up in a file that fettle judged to be the base
+// and dropped.
 func TestBesideInPlaceEditor(t *testing.T) { // FS-59, TE-08
 	for _, role := range []string{"truncate-editor", "slow-editor"} {
 		t.Run(role, func(t *testing.T) {
@@ -141,8 +141,8 @@ func (s *leaseCounter) leaseHeld(f *os.File) bool {
 	return held
 }
 
-// TestReaders: who opens the file during a thousand commits reads one of the
-// versions, whole, and never an older one after a newer one.
+// TestReaders checks that a process that opens the file during a thousand commits reads one
+// complete version, and never an older one after a newer one.
 func TestReaders(t *testing.T) { // FS-58
 	for _, method := range []Method{MethodExchange, MethodLink, MethodRename} {
 		t.Run(string(method), func(t *testing.T) {

@@ -9,15 +9,15 @@ import (
 	"os"
 )
 
-// unlimited reads a file to its end, however long it is.
+// unlimited reads a file to its end, regardless of its length.
 const unlimited int64 = -1
 
-// errTooLong: the file holds more than asked for.
+// errTooLong is returned for a file that exceeds the limit.
 var errTooLong = errors.New("file is longer than expected")
 
-// readBlocks calls use with the content of the file, block by block, wherever
-// the file's offset is. It stops with errTooLong once it finds more than limit
-// bytes, with ctx's error, or with that of use, which may not keep the block.
+// readBlocks calls use with the content of the file, block by block, independently of the file's
+// offset. It stops with errTooLong once it finds more than limit bytes, with ctx's error, or with
+// the error of use, which may not keep the block.
 func readBlocks(ctx context.Context, f *os.File, limit int64, use func(block []byte, offset int64) error) error {
 	buf := make([]byte, 32<<10)
 	for offset := int64(0); ; {

@@ -13,11 +13,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// hugeSize is that of a file with no blocks, which would take minutes to hash.
+// hugeSize is the size of a sparse file that would take minutes to hash.
 const hugeSize = 1 << 40
 
-// TestGrownHugely: a file that became much larger than the base is refused
-// without being read to its end, wherever in the commit that is found.
+// TestGrownHugely checks that a file that became much larger than the base is refused without being
+// read to its end, at any step of the commit.
 func TestGrownHugely(t *testing.T) { // FS-59
 	for name, system := range map[string]system{
 		"exchange": kernel{}, "no leases": noLeases{kernel{}}, "link": methods[MethodLink], "rename": methods[MethodRename],
@@ -60,7 +60,7 @@ func TestGrownHugely(t *testing.T) { // FS-59
 	})
 }
 
-// TestBaseSizeUnknown: it only saves time.
+// TestBaseSizeUnknown checks that the size only saves time.
 func TestBaseSizeUnknown(t *testing.T) {
 	for _, size := range []int64{0, -1} {
 		fx := newFixture(t, oldText)
@@ -71,8 +71,7 @@ func TestBaseSizeUnknown(t *testing.T) {
 	}
 }
 
-// cancelling ends a context once it is asked for a lease, after which comes
-// the hashing.
+// cancelling ends a context once a lease is requested; hashing comes next.
 type cancelling struct {
 	system
 	cancel context.CancelFunc
@@ -83,7 +82,7 @@ func (s cancelling) lease(f *os.File, exclusive bool) error {
 	return s.system.lease(f, exclusive)
 }
 
-// TestHashCancelled: hashing ends with the context.
+// TestHashCancelled checks that hashing ends with the context.
 func TestHashCancelled(t *testing.T) { // AR-29
 	fx := newFixture(t, oldText)
 	require.NoError(t, os.Truncate(fx.file, hugeSize))
@@ -95,7 +94,7 @@ func TestHashCancelled(t *testing.T) { // AR-29
 	requireCode(t, err, fault.Cancelled, "")
 }
 
-// TestKeptInBlocks: late bytes are copied without being held in memory.
+// TestKeptInBlocks checks that late bytes are copied without being held in memory.
 func TestKeptInBlocks(t *testing.T) { // FS-59
 	fx := newFixture(t, oldText)
 	late, err := os.Open(fx.file)

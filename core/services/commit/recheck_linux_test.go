@@ -14,9 +14,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// TestEqualBytesDuringFlush: a file that was touched, or replaced by one with
-// the same bytes, while the new bytes were flushed is no other version. The
-// new file gets the attributes that it has now.
+// TestEqualBytesDuringFlush checks that a file that was touched, or replaced by one with the same
+// bytes, while the new bytes were flushed counts as the same version. The new file gets its current
+// attributes.
 func TestEqualBytesDuringFlush(t *testing.T) { // FS-58, FS-59
 	const attribute = "user.fettle"
 	acts := map[string]struct {
@@ -62,8 +62,8 @@ func TestEqualBytesDuringFlush(t *testing.T) { // FS-58, FS-59
 	}
 }
 
-// TestNoHashAtThePath: under a lease the verdict on the displaced file takes no
-// reading: between the exchange and the verdict lie a look and a question.
+// TestNoHashAtThePath checks that under a lease the verdict on the displaced file reads no content:
+// between the exchange and the verdict there are only a stat and a lease query.
 func TestNoHashAtThePath(t *testing.T) { // FS-59
 	fx := newFixture(t, oldText)
 	s := &grabbing{system: kernel{}}
@@ -95,8 +95,8 @@ func (s *grabbing) openRead(dir *os.File, name string) (*os.File, error) {
 	return s.system.openRead(dir, name)
 }
 
-// TestReplacedByEqualFileAtExchange: the file that the exchange displaced has
-// the base's bytes, but is not the one that was leased.
+// TestReplacedByEqualFileAtExchange checks a displaced file that has the base's bytes, but is not
+// the one that was leased.
 func TestReplacedByEqualFileAtExchange(t *testing.T) { // FS-59
 	for _, method := range []Method{MethodExchange, MethodLink} {
 		fx := newFixture(t, oldText)
@@ -111,8 +111,8 @@ func TestReplacedByEqualFileAtExchange(t *testing.T) { // FS-59
 	}
 }
 
-// TestTargetGoneMeanwhile: nothing is left where the target disappeared with
-// its directory's other names untouched.
+// TestTargetGoneMeanwhile checks that nothing is left if the target disappeared while its
+// directory's other names stayed.
 func TestTargetGoneMeanwhile(t *testing.T) { // FS-65
 	for method, system := range methods {
 		fx := newFixture(t, oldText)

@@ -17,9 +17,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// A recovery file holds both versions of a file that is being rewritten in
-// place: a magic line, the record as one line of JSON, the old bytes, the new
-// bytes. It gets its name only when it is whole and flushed.
+// A recovery file holds both versions of a file that is being rewritten in place: a magic line, the
+// record as one line of JSON, the old bytes, the new bytes. It gets its name only when it is
+// complete and flushed.
 const (
 	recoveryMagic  = "fettle recovery file, version 1\n"
 	recoverySuffix = ".recovery"
@@ -28,41 +28,40 @@ const (
 
 // record describes an in-place rewrite.
 type record struct {
-	Folder  string `json:"folder"` // that really holds the file, absolute
+	Dir     string `json:"folder"` // the resolved directory of the file, absolute
 	Name    string `json:"name"`
 	Dev     uint64 `json:"dev"`
 	Ino     uint64 `json:"ino"`
 	Base    string `json:"base"` // hash of the old bytes
-	New     string `json:"new"`  // hash of the new ones
+	New     string `json:"new"`  // hash of the new bytes
 	OldSize int    `json:"old_size"`
 	NewSize int    `json:"new_size"`
 
 	old, new []byte
 }
 
-// LeftoverState says what became of a rewrite that a killed run left.
+// LeftoverState is the outcome of a rewrite that a killed run left.
 type LeftoverState string
 
 // States of a [Leftover].
 const (
 	LeftoverFinished   LeftoverState = "finished"   // it was half done; the new version is complete now
-	LeftoverClean      LeftoverState = "clean"      // the file held one version whole; nothing was to be done
-	LeftoverUnresolved LeftoverState = "unresolved" // the file was changed or moved by others since; nothing was done
+	LeftoverClean      LeftoverState = "clean"      // the file had one complete version; nothing was done
+	LeftoverUnresolved LeftoverState = "unresolved" // another program has changed or moved the file; nothing was done
 )
 
 // Leftover is one recovery file that [Committer.Recover] found.
 type Leftover struct {
-	Path   string        // the file that was being rewritten, "" if the recovery file does not tell
+	Path   string        // the file that was being rewritten, "" if the recovery file does not name it
 	Record string        // the recovery file; gone unless State is unresolved
-	State  LeftoverState // what was done
-	Detail string        // a sentence for people
+	State  LeftoverState // the outcome
+	Detail string        // a sentence for users
 }
 
-// Recover goes through the recovery directory and finishes what killed runs left
-// half done (FS-64). A file that others have changed or replaced since is left
-// alone, and so is its recovery file. Recover is to be called at start-up; it
-// leaves alone what running commits have in hand. The error is for the directory
-// as a whole, or an ended ctx (code cancelled).
+// Recover completes the rewrites that killed runs left unfinished in the recovery directory. A file
+// that another program has changed or replaced is not touched, and neither is its recovery file.
+// Recover should be called at start-up; it does not touch the files of commits in progress. The
+// error concerns the directory as a whole, or an ended ctx (code cancelled).
 func (c *Committer) Recover(ctx context.Context) ([]Leftover, error) {
 	if c.options.RecoveryDir == "" {
 		return nil, nil
@@ -98,8 +97,7 @@ func (c *Committer) Recover(ctx context.Context) ([]Leftover, error) {
 	return found, nil
 }
 
-// removePart removes a recovery file that never became whole, unless its
-// writer lives.
+// removePart removes an incomplete recovery file, unless its writer is alive.
 func (c *Committer) removePart(path string) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -114,8 +112,8 @@ func (c *Committer) removePart(path string) {
 	}
 }
 
-// recoverFile settles one recovery file; no state means that it belonged to a
-// commit that has ended meanwhile.
+// recoverFile handles one recovery file. An empty state means that it belonged to a commit that has
+// ended meanwhile.
 func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, error) {
 	rec, err := readRecord(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,13 +122,13 @@ func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, err
 	if err != nil {
 		return Leftover{}, err
 	}
-	left := Leftover{Path: filepath.Join(rec.Folder, rec.Name)}
-	dir, err := os.Open(rec.Folder)
+	left := Leftover{Path: filepath.Join(rec.Dir, rec.Name)}
+	dir, err := os.Open(rec.Dir)
 	if err != nil {
 		return left, err
 	}
 	defer closeFile(dir)
-	folder, unlock, err := c.lock(ctx, dir)
+	directory, unlock, err := c.lock(ctx, dir)
 	if err != nil {
 		return left, err
 	}
@@ -141,8 +139,8 @@ func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, err
 	t := &transaction{
 		Committer: c,
 		Request:   Request{Dir: dir, Name: rec.Name, Path: left.Path, Data: rec.new, Base: rec.Base},
-		dir:       folder.file,
-		folder:    rec.Folder,
+		dir:       directory.file,
+		directory: rec.Dir,
 		sum:       func() string { return rec.New },
 	}
 	left.State, left.Detail, err = t.complete(ctx, rec)
@@ -152,7 +150,7 @@ func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, err
 	return left, err
 }
 
-// complete brings the file to one of its two versions.
+// complete restores one of the two versions of the file.
 func (t *transaction) complete(ctx context.Context, rec record) (LeftoverState, string, error) {
 	found, err := t.system.look(t.dir, t.Name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,7 +160,7 @@ func (t *transaction) complete(ctx context.Context, rec record) (LeftoverState, 
 		return "", "", err
 	}
 	if !found.mode.IsRegular() {
-		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and is not a regular file any more.", nil
+		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and is no longer a regular file.", nil
 	}
 	file, err := t.openTarget(ctx, t.system.openWrite)
 	if err != nil {
@@ -200,8 +198,8 @@ func (t *transaction) complete(ctx context.Context, rec record) (LeftoverState, 
 	return LeftoverFinished, t.Path + " was half rewritten when fettle was stopped; its new version is complete now.", nil
 }
 
-// isMixture says that an interrupted overwrite of old by new can have left
-// now: every byte comes from one of them at the same place.
+// isMixture reports whether an interrupted overwrite of old by new can have left now: every byte
+// comes from one of them at the same place.
 func isMixture(now, old, new []byte) bool {
 	if len(now) < min(len(old), len(new)) || len(now) > max(len(old), len(new)) {
 		return false
@@ -214,18 +212,18 @@ func isMixture(now, old, new []byte) bool {
 	return true
 }
 
-// saveRecord writes a recovery file, flushed, and answers its path.
+// saveRecord writes a recovery file, flushes it, and returns its path.
 func (c *Committer) saveRecord(rec record) (path string, err error) {
 	rec.OldSize, rec.NewSize = len(rec.old), len(rec.new)
 	header, err := json.Marshal(rec)
 	if err != nil {
 		return "", err
 	}
-	folder := c.options.RecoveryDir
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	directory := c.options.RecoveryDir
+	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return "", err
 	}
-	path = filepath.Join(folder, randomName()+recoverySuffix)
+	path = filepath.Join(directory, randomName()+recoverySuffix)
 	part := path + partSuffix
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -241,7 +239,7 @@ func (c *Committer) saveRecord(rec record) (path string, err error) {
 	if err != nil {
 		return "", errors.Join(err, os.Remove(part))
 	}
-	if err := c.syncFolder(folder); err != nil {
+	if err := c.syncDirectory(directory); err != nil {
 		return "", errors.Join(err, os.Remove(path))
 	}
 	return path, nil
@@ -261,7 +259,7 @@ func (c *Committer) writeRecord(f *os.File, header []byte, rec record) error {
 	return c.system.sync(f)
 }
 
-func (c *Committer) syncFolder(name string) error {
+func (c *Committer) syncDirectory(name string) error {
 	dir, err := os.Open(name)
 	if err != nil {
 		return err
@@ -281,7 +279,7 @@ func readRecord(path string) (record, error) {
 	in := bufio.NewReader(f)
 	magic, err := in.ReadString('\n')
 	if err != nil || magic != recoveryMagic {
-		return rec, fmt.Errorf("%s is not a recovery file that this version knows", path)
+		return rec, fmt.Errorf("%s is not a recovery file of a supported version", path)
 	}
 	header, err := in.ReadBytes('\n')
 	if err == nil {
@@ -302,9 +300,9 @@ func readRecord(path string) (record, error) {
 	}
 	rec.old, rec.new = rest[:rec.OldSize], rest[rec.OldSize:]
 	if sumOf(rec.old) != rec.Base || sumOf(rec.new) != rec.New {
-		return rec, fmt.Errorf("%s is damaged: its content does not have the hashes that it names", path)
+		return rec, fmt.Errorf("%s is damaged: its content does not match its hashes", path)
 	}
-	if !filepath.IsAbs(rec.Folder) || filepath.Base(rec.Name) != rec.Name {
+	if !filepath.IsAbs(rec.Dir) || filepath.Base(rec.Name) != rec.Name {
 		return rec, fmt.Errorf("%s is damaged: it does not name a file", path)
 	}
 	return rec, nil

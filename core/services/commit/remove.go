@@ -7,16 +7,14 @@ import (
 	"sync"
 )
 
-// Remove takes the target away if it still has the content that r.Base names,
-// with the checks of [Committer.Commit]: it gets a temporary name, is verified
-// under it, and goes; otherwise it gets its own name back. Somebody else's file
-// that has taken that name meanwhile stays there, and what was displaced is kept
-// beside it, in Kept. Data is not used, and Base is required. A file with
-// several hard links loses this name alone. Mode bits do not matter, as for any
-// removal.
+// Remove removes the target if its content still has the hash r.Base, with the checks of
+// [Committer.Commit]: it is renamed to a temporary name, verified, and removed; otherwise it is
+// renamed back. If another process has created a file with its name meanwhile, that file stays, and
+// the displaced one is kept next to it, in Kept. Data is ignored, and Base is required. A file with
+// several hard links loses only this name. Mode bits are ignored, as for any removal.
 //
-// Errors are those of Commit, with file_changed_since_read and
-// not_a_regular_file for what is not the target.
+// Errors are those of Commit, with file_changed_since_read and not_a_regular_file for a target that
+// is not as expected.
 func (c *Committer) Remove(ctx context.Context, r Request) (Outcome, error) {
 	if err := checkRequest(r); err != nil {
 		return Outcome{}, err
@@ -31,15 +29,15 @@ func (c *Committer) Remove(ctx context.Context, r Request) (Outcome, error) {
 	if dir.exclusive {
 		t.sweep(ctx, dir.id)
 	}
-	err = t.takeAway(ctx)
+	err = t.removeTarget(ctx)
 	if err != nil {
 		return Outcome{Kept: t.kept}, t.failure(err)
 	}
 	return Outcome{Kept: t.kept, Method: MethodRename}, nil
 }
 
-// takeAway removes the target by way of a temporary name.
-func (t *transaction) takeAway(ctx context.Context) error {
+// removeTarget removes the target by way of a temporary name.
+func (t *transaction) removeTarget(ctx context.Context) error {
 	found, err := t.system.look(t.dir, t.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -68,8 +66,8 @@ func (t *transaction) takeAway(ctx context.Context) error {
 	return t.settleRemoval(context.WithoutCancel(ctx), temp)
 }
 
-// settleRemoval removes what has the temporary name if it is the base and nobody
-// can write to it, and gives it its own name back otherwise.
+// settleRemoval removes the file with the temporary name if it has the base content and no process
+// can write to it, and renames it back otherwise.
 func (t *transaction) settleRemoval(ctx context.Context, temp string) error {
 	failed := t.step(StepExchanged)
 	w, verdict := t.examine(ctx, temp, t.base(), noWait)
@@ -90,9 +88,9 @@ func (t *transaction) settleRemoval(ctx context.Context, temp string) error {
 		return failed
 	}
 	t.discard(temp)
-	_ = t.step(StepUnlinked) // nothing can be undone any more
+	_ = t.step(StepUnlinked) // nothing can be undone from here
 	if err := t.system.sync(t.dir); err != nil {
-		t.log.Error("directory could not be flushed", "folder", t.folderPath(), "error", err)
+		t.log.Error("directory could not be flushed", "folder", t.dirPath(), "error", err)
 	}
 	t.rescue(ctx, w)
 	return nil

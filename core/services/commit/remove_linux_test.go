@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// CM-15: a file is removed only if it is what it was, and nothing is left beside it.
+// CM-15: a file is removed only if it is unchanged, and nothing is left next to it.
 func TestRemove(t *testing.T) {
 	const base = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae" // of foo
 	tests := map[string]struct {
@@ -43,16 +43,16 @@ func TestRemove(t *testing.T) {
 			if tt.content != "" {
 				require.NoError(t, os.WriteFile(path, []byte(tt.content), 0o600))
 			}
-			folder, err := os.Open(dir)
+			directory, err := os.Open(dir)
 			require.NoError(t, err)
-			defer func() { require.NoError(t, folder.Close()) }()
+			defer func() { require.NoError(t, directory.Close()) }()
 			c := commit.New(commit.Options{Hook: func(s commit.Step) error {
 				if tt.hook == nil {
 					return nil
 				}
 				return tt.hook(path, s)
 			}})
-			_, err = c.Remove(t.Context(), commit.Request{Dir: folder, Name: "f", Path: path, Base: base})
+			_, err = c.Remove(t.Context(), commit.Request{Dir: directory, Name: "f", Path: path, Base: base})
 			require.Equal(t, tt.code, fault.CodeOf(err), "%v", err)
 			entries, err := os.ReadDir(dir)
 			require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// check opens the target and makes sure that it may be written, holds the
-// base, and is open for writing nowhere. The caller closes the file.
+// check opens the target and verifies that it may be written, has the base content, and is not open
+// for writing. The caller closes the file.
 func (t *transaction) check(ctx context.Context) (*os.File, workspace.Info, error) {
 	var none workspace.Info
 	found, err := t.system.look(t.dir, t.Name)
@@ -38,7 +38,7 @@ func (t *transaction) check(ctx context.Context) (*os.File, workspace.Info, erro
 	return file, info, nil
 }
 
-// openTarget opens the target, waiting for a lease of somebody else's to end.
+// openTarget opens the target, waiting for a lease of another process to end.
 func (t *transaction) openTarget(ctx context.Context, open func(*os.File, string) (*os.File, error)) (*os.File, error) {
 	var file *os.File
 	err := retryBusy(ctx, t.options.LeaseWait, func() (err error) {
@@ -59,7 +59,7 @@ func (t *transaction) openTarget(ctx context.Context, open func(*os.File, string
 	return nil, err
 }
 
-// verifyTarget judges the open target.
+// verifyTarget verifies the open target.
 func (t *transaction) verifyTarget(ctx context.Context, file *os.File) (workspace.Info, error) {
 	info, err := workspace.InfoOf(file)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *transaction) verifyTarget(ctx context.Context, file *os.File) (workspac
 	return info, t.verifyBytes(ctx, file)
 }
 
-// verifyBytes makes sure that the file holds the base.
+// verifyBytes verifies that the file has the base content.
 func (t *transaction) verifyBytes(ctx context.Context, file *os.File) error {
 	base := t.base()
 	sum, err := hashOf(ctx, file, base.size)
@@ -91,8 +91,7 @@ func (t *transaction) verifyBytes(ctx context.Context, file *os.File) error {
 	return nil
 }
 
-// writeTemp makes the new file beside the target, whole and flushed, under a
-// temporary name.
+// writeTemp creates the new file next to the target, complete and flushed, under a temporary name.
 func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -121,8 +120,7 @@ func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, e
 	return temp, nil
 }
 
-// replace puts the temporary file in the target's place by the best method
-// that works here.
+// replace replaces the target with the temporary file by the best available method.
 func (t *transaction) replace(ctx context.Context, temp string) (Method, error) {
 	w, err := t.recheck(ctx)
 	if err == nil {
@@ -158,10 +156,9 @@ func (t *transaction) replace(ctx context.Context, temp string) (Method, error) 
 	return MethodRename, t.renameOver(ctx, temp, w)
 }
 
-// recheck looks at the target again: the flush of the new bytes took time, and
-// what was saved meanwhile makes the change stale. It waits for another program
-// to close the file as check does. The watch that it returns has the target
-// leased where that is possible, up to and after the swap.
+// recheck checks the target again: flushing the new bytes took time, and a save in between makes
+// the change stale. It waits for another program to close the file as check does. The returned
+// watch holds a lease on the target if possible, until after the swap.
 func (t *transaction) recheck(ctx context.Context) (*watch, error) {
 	found, err := t.system.look(t.dir, t.Name)
 	if err != nil {
@@ -185,10 +182,10 @@ func (t *transaction) recheck(ctx context.Context) (*watch, error) {
 	return w, nil
 }
 
-// confirm makes sure that w's file is the one at the path and holds the base,
-// and that the new file has its attributes. Under a lease the hash is taken
-// here, so that none delays the verdict while the new bytes are at the path.
-// Without one that later hash decides, and here the file's times do.
+// confirm verifies that w's file is the one at the path and has the base content, and that the new
+// file has its attributes. Under a lease the hash is computed here, so that it does not delay the
+// verdict while the new bytes are at the path. Without one the later hash decides, and here only
+// the file's times are compared.
 func (t *transaction) confirm(ctx context.Context, w *watch) error {
 	if err := w.takeLease(ctx, t.options.LeaseWait); isCancelled(err) {
 		return err
@@ -224,8 +221,8 @@ func (t *transaction) confirm(ctx context.Context, w *watch) error {
 	return t.stillThere(w)
 }
 
-// stillThere makes sure that w's file is the one at the path, and that no
-// program has opened it for writing since it was leased.
+// stillThere verifies that w's file is the one at the path, and that no program has opened it for
+// writing since it was leased.
 func (t *transaction) stillThere(w *watch) error {
 	found, err := t.system.look(t.dir, t.Name)
 	switch {
@@ -268,7 +265,7 @@ func (t *transaction) swapByLink(temp string) (string, error) {
 	return second, nil
 }
 
-// renameOver is the last resort: a rename straight after a last check.
+// renameOver is the last resort: a rename immediately after a last check.
 func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) error {
 	t.unshield()
 	w, refusal := t.lastCheck(ctx, w)
@@ -286,7 +283,7 @@ func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) err
 	}
 	_ = t.step(StepExchanged) // nothing can be undone from here
 	if err := t.system.sync(t.dir); err != nil {
-		t.log.Error("directory could not be flushed", "folder", t.folderPath(), "error", err)
+		t.log.Error("directory could not be flushed", "folder", t.dirPath(), "error", err)
 	}
 	_ = t.step(StepSynced)
 	if replacesOpenFiles {
@@ -296,9 +293,8 @@ func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) err
 	return nil
 }
 
-// lastCheck makes sure that the target is the file that w watches, unchanged.
-// Where files have no identity it opens the target again, and returns another
-// watch.
+// lastCheck verifies that the target is the file that w watches, unchanged. If files have no
+// identity it opens the target again, and returns a new watch.
 func (t *transaction) lastCheck(ctx context.Context, w *watch) (*watch, error) {
 	if w.info.Identified() {
 		if err := t.stillThere(w); err != nil {

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Programs beside fettle run as processes of their own: the test binary again,
-// with roleVar naming what it is to do.
+// Concurrent programs run as processes of their own: the test binary again, with roleVar naming its
+// task.
 const roleVar = "FETTLE_COMMIT_ROLE"
 
 var roles = map[string]func(args []string) error{
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// full says that the numbers of the full run are asked for.
+// full reports whether the numbers of the full run are requested.
 func full() bool { return os.Getenv("FETTLE_FULL") == "1" }
 
 func number(small, large int) int {
@@ -82,10 +82,10 @@ func startRole(t testing.TB, role string, args ...string) *child {
 	return c
 }
 
-// stop ends the process and answers the lines it printed, split at blanks.
+// stop ends the process and returns the lines it printed, split at blanks.
 func (c *child) stop() [][]string { return c.end(false) }
 
-// end does the same; with wait it leaves it to the process when to end.
+// end does the same; with wait the process decides when to end.
 func (c *child) end(wait bool) [][]string {
 	c.t.Helper()
 	if !wait {
@@ -102,7 +102,7 @@ func (c *child) end(wait bool) [][]string {
 	return lines
 }
 
-// waitFor reads the process's next line, which must be this one.
+// waitFor reads the process's next line, which must equal line.
 func (c *child) waitFor(line string) {
 	c.t.Helper()
 	got, err := c.out.ReadString('\n')
@@ -110,7 +110,7 @@ func (c *child) waitFor(line string) {
 	require.Equal(c.t, line+"\n", got)
 }
 
-// kill ends the process at once and waits for that.
+// kill ends the process immediately and waits for that.
 func (c *child) kill() {
 	c.t.Helper()
 	require.NoError(c.t, c.cmd.Process.Kill())
@@ -137,21 +137,20 @@ func untilStopped(f func(i int) error) error {
 	}
 }
 
-// spin passes up to d without giving up the processor for long.
+// spin waits up to d without giving up the processor for long.
 func spin(d time.Duration) {
 	for start := time.Now(); time.Since(start) < d; {
 		runtime.Gosched()
 	}
 }
 
-// editByRename saves without looking: a new file exchanged with the target, so
-// that it knows what it displaced. It prints "over ID ID": its save and what
-// that displaced.
+// editByRename saves without reading: it exchanges a new file with the target, so that it knows the
+// displaced file. It prints "over ID ID": its save and the displaced one.
 func editByRename(args []string) error {
-	folder, target, pace := args[1], args[2], duration(args[3])
-	var out bytes.Buffer // printed at the end, when somebody reads it
+	dir, target, pace := args[1], args[2], duration(args[3])
+	var out bytes.Buffer // printed at the end, when it is read
 	defer func() { out.WriteTo(os.Stdout) }()
-	temp := filepath.Join(folder, "editor.tmp")
+	temp := filepath.Join(dir, "editor.tmp")
 	return untilStopped(func(i int) error {
 		id := "R" + strconv.Itoa(i)
 		if err := os.WriteFile(temp, []byte(id), 0o644); err != nil {
@@ -170,12 +169,11 @@ func editByRename(args []string) error {
 	})
 }
 
-// editInPlace saves into the file that is at the path. It holds on to each
-// file it wrote, and prints "dropped ID" if later the file has no name any
-// more and still holds what was saved.
+// editInPlace saves into the file that is at the path. It keeps each file that it wrote open, and
+// prints "dropped ID" if later the file has no name any more and still has the saved content.
 func editInPlace(args []string) error {
 	target, pace := args[2], duration(args[3])
-	var out bytes.Buffer // printed at the end, when somebody reads it
+	var out bytes.Buffer // printed at the end, when it is read
 	defer func() { out.WriteTo(os.Stdout) }()
 	type save struct {
 		id   string

@@ -5,21 +5,17 @@ import (
 	"errors"
 )
 
-// Between the swap and the verdict on what it displaced, the new file is at the
-// path and may have to leave it again. A program that read it then would go on
-// from a text that was refused, and overwrite with it what the undo puts back.
-// So the new file is leased exclusively from just before the swap to the verdict:
-// another program's open waits for it, some microseconds, or with O_NONBLOCK
-// fails with EAGAIN. If the verdict is to
-// undo, the waiting program still gets this file, as it has found it already;
-// therefore the file gets the bytes of the target first.
+// Between the swap and the verdict on the displaced file, the new file is at the path but may have
+// to be withdrawn. A program that reads it then would continue from a refused text, and overwrite
+// the restored text with it. The new file is therefore leased exclusively from just before the swap
+// to the verdict: another program's open waits some microseconds, or with O_NONBLOCK fails with
+// EAGAIN. If the verdict is to undo, the waiting program still receives this file, because it has
+// resolved the name already; so the file gets the bytes of the target first.
 
-// longestRewind bounds the bytes of a target that are copied for waiting
-// programs.
+// longestRewind limits the bytes of a target that are copied for waiting programs.
 const longestRewind = 64 << 20
 
-// openOurs opens the temporary file to describe it later, and to shield it
-// where that is possible.
+// openOurs opens the temporary file to describe it later, and to shield it if possible.
 func (t *transaction) openOurs(temp string) (err error) {
 	if shields {
 		if t.ours, err = t.system.openWrite(t.dir, temp); err == nil {
@@ -43,7 +39,7 @@ func (t *transaction) shield() {
 	t.reopenOurs()
 }
 
-// unshield lets waiting programs go on.
+// unshield lets waiting programs continue.
 func (t *transaction) unshield() {
 	if t.shielded {
 		t.shielded = false
@@ -52,8 +48,8 @@ func (t *transaction) unshield() {
 	}
 }
 
-// reopenOurs has the new file open for reading only: otherwise it could not be
-// leased by another descriptor, nor executed.
+// reopenOurs reopens the new file for reading only: otherwise no other descriptor could lease it,
+// and it could not be executed.
 func (t *transaction) reopenOurs() {
 	reading, err := t.system.reopen(t.ours)
 	if err != nil {
@@ -64,9 +60,8 @@ func (t *transaction) reopenOurs() {
 	t.ours, t.oursWritable = reading, false
 }
 
-// rewind gives the shielded new file, which has left the path again, the bytes
-// of the target for the programs that wait to open it. It returns what the new
-// file holds then.
+// rewind gives the shielded new file, which is no longer at the path, the bytes of the target for
+// the programs that wait to open it. It returns the new file's content.
 func (t *transaction) rewind(ctx context.Context) content {
 	target, err := t.system.openRead(t.dir, t.Name)
 	if err != nil {

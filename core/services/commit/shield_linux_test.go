@@ -18,8 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// TestShield: a program that reads the target between the exchange and the
-// verdict reads what is there after the verdict, never a refused text.
+// TestShield checks that a program that reads the target between the exchange and the verdict reads
+// the content after the verdict, never a refused text.
 func TestShield(t *testing.T) { // FS-58, FS-59
 	for _, method := range []Method{MethodExchange, MethodLink} {
 		for name, want := range map[string]string{"refused": extText, "committed": newText, "emptied": ""} {
@@ -60,14 +60,14 @@ func TestShield(t *testing.T) { // FS-58, FS-59
 	}
 }
 
-// exclusivelyHeld says that no program waits to open the leased file.
+// exclusivelyHeld reports whether no program waits to open the leased file.
 func exclusivelyHeld(f *os.File) bool {
 	kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
 	return err == nil && kind == unix.F_WRLCK
 }
 
-// TestShieldedSave: a program that opens the target in place between the
-// exchange and its undoing, and writes after that, does not lose its save.
+// TestShieldedSave checks that a program that opens the target in place between the exchange and
+// its undo, and writes after that, does not lose its save.
 func TestShieldedSave(t *testing.T) { // FS-60
 	for _, name := range []string{"in place", "truncating"} {
 		fx := newFixture(t, oldText)
@@ -92,8 +92,8 @@ func TestShieldedSave(t *testing.T) { // FS-60
 	}
 }
 
-// TestNonBlockingOpen: an open with O_NONBLOCK does not wait for the verdict. It
-// fails with EAGAIN before it, and reads what is at the path after it.
+// TestNonBlockingOpen checks that an open with O_NONBLOCK does not wait for the verdict. It fails
+// with EAGAIN before it, and reads the content at the path after it.
 func TestNonBlockingOpen(t *testing.T) {
 	for name, want := range map[string]string{"refused": extText, "committed": newText} {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +125,8 @@ func TestNonBlockingOpen(t *testing.T) {
 	}
 }
 
-// TestNonBlockingReaders: beside commits, half of which are undone, opens with
-// O_NONBLOCK find a whole version that was not refused, or fail with EAGAIN.
+// TestNonBlockingReaders checks that next to commits, half of which are undone, opens with
+// O_NONBLOCK find a complete version that was not refused, or fail with EAGAIN.
 func TestNonBlockingReaders(t *testing.T) {
 	const refusedText = "a text that is refused"
 	fx := newFixture(t, oldText)
@@ -182,7 +182,7 @@ func (s *failingRewind) writeAt(f *os.File, data []byte, offset int64) error {
 	return s.system.writeAt(f, data, offset)
 }
 
-// TestRewindFails: the refused file goes, whatever it holds by then.
+// TestRewindFails checks that the refused file is removed, whatever its content.
 func TestRewindFails(t *testing.T) { // FS-65
 	fx := newFixture(t, oldText)
 	c := newOn(&failingRewind{system: kernel{}}, Options{Hook: at(StepRechecked, func() error { return saves["rename"](fx, extText) })})
@@ -193,8 +193,8 @@ func TestRewindFails(t *testing.T) { // FS-65
 	require.Equal(t, []string{"target.txt"}, fx.names())
 }
 
-// TestExecutableAtVerdict: from the verdict on, the new file can be executed:
-// it is open for writing no more.
+// TestExecutableAtVerdict checks that from the verdict on the new file can be executed, because it
+// is no longer open for writing.
 func TestExecutableAtVerdict(t *testing.T) { // FS-58
 	fx := newFixture(t, "")
 	fx.file = filepath.Join(fx.path, "script")

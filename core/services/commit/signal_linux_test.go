@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBrokenLeaseSendsNoSIGIO: the signal of a broken lease must not be one
-// that ends a process outside Go's handlers, or reaches a program's own.
+// TestBrokenLeaseSendsNoSIGIO checks that the signal of a broken lease neither ends a process
+// without Go's handlers nor reaches a program's own handler.
 func TestBrokenLeaseSendsNoSIGIO(t *testing.T) {
 	fx := newFixture(t, oldText)
 	got := make(chan os.Signal, 8)

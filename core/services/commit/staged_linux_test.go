@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Systems that can do less than this one (FS-61).
+// Systems with fewer features than this one.
 
 type noExchange struct{ system }
 
@@ -63,14 +63,14 @@ var methods = map[Method]system{
 	MethodRename:   noLinks{noExchange{kernel{}}},
 }
 
-// newOn returns a Committer on a system of the test's.
+// newOn returns a Committer on a test's own system.
 func newOn(s system, o Options) *Committer {
 	c := New(o)
 	c.system = s
 	return c
 }
 
-// saves are what another program can do to the target.
+// saves are the ways in which another program can change the target.
 var saves = map[string]func(fx *fixture, bytes string) error{
 	"rename": func(fx *fixture, bytes string) error {
 		temp := filepath.Join(fx.path, "editor.tmp")
@@ -125,9 +125,9 @@ func (fx *fixture) state() string {
 	return "file: " + fx.content()
 }
 
-// TestSaveDuringCommit lets another program save at each step, by each method.
-// TE-08: before the exchange its state stays at the path and the commit fails;
-// after it the commit has succeeded and the save came later.
+// TestSaveDuringCommit lets another program save at each step, by each method. TE-08: before the
+// exchange its state stays at the path and the commit fails; after it the commit has succeeded and
+// the save came later.
 func TestSaveDuringCommit(t *testing.T) { // FS-58, FS-59, FS-61
 	before := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked}
 	after := []Step{StepExchanged, StepVerified, StepSynced, StepUnlinked}
@@ -183,8 +183,7 @@ func TestSaveDuringCommit(t *testing.T) { // FS-58, FS-59, FS-61
 	}
 }
 
-// TestSaveTwice lets another program save before the exchange, and again while
-// it is not yet undone.
+// TestSaveTwice lets another program save before the exchange, and again before it is undone.
 func TestSaveTwice(t *testing.T) { // FS-60
 	const first, second = "first save of an editor\n", "second save of an editor\n"
 	for method, system := range methods {
@@ -194,7 +193,7 @@ func TestSaveTwice(t *testing.T) { // FS-60
 		for _, a := range []string{"rename", "in place", "truncating"} {
 			for b, save := range saves {
 				if b == "same size, old times" {
-					continue // does not say which bytes it saved
+					continue // the saved bytes are unknown
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", method, a, b), func(t *testing.T) {
 					fx, system := newFixture(t, oldText), system
@@ -234,8 +233,8 @@ func TestSaveTwice(t *testing.T) { // FS-60
 	}
 }
 
-// TestSaveThrice adds a save after the undo: it is nobody's but the editor's
-// own doing that the first one is gone then.
+// TestSaveThrice adds a save after the undo: then the loss of the first one is the editor's own
+// doing.
 func TestSaveThrice(t *testing.T) { // FS-60
 	for method, system := range methods {
 		if method == MethodRename {
@@ -260,7 +259,7 @@ func TestSaveThrice(t *testing.T) { // FS-60
 	}
 }
 
-// TestModeDuringCommit: what others do to the file's mode meanwhile holds.
+// TestModeDuringCommit checks that changes of the file's mode by other programs are kept.
 func TestModeDuringCommit(t *testing.T) { // FS-58
 	for _, step := range []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked} {
 		fx := newFixture(t, oldText)
@@ -274,8 +273,8 @@ func TestModeDuringCommit(t *testing.T) { // FS-58
 	}
 }
 
-// TestLinkedDuringCommit: a second name made meanwhile must not keep the old
-// bytes while the first gets new ones.
+// TestLinkedDuringCommit checks that a second name created meanwhile does not keep the old bytes
+// while the first gets new ones.
 func TestLinkedDuringCommit(t *testing.T) { // FS-64
 	for _, step := range []Step{StepChecked, StepTempWritten, StepTempLinked, StepRechecked} {
 		fx := newFixture(t, oldText)
@@ -292,7 +291,7 @@ func TestLinkedDuringCommit(t *testing.T) { // FS-64
 	}
 }
 
-// TestNameTakenMeanwhile: a new file never replaces one that came about.
+// TestNameTakenMeanwhile checks that a new file never replaces one created meanwhile.
 func TestNameTakenMeanwhile(t *testing.T) { // FS-62
 	systems := map[string]system{
 		"unnamed":              kernel{},
@@ -337,8 +336,8 @@ func TestNameTakenMeanwhile(t *testing.T) { // FS-62
 	}
 }
 
-// TestNamesThroughLinks: kept files and recovery files are named by the directory
-// that really holds them, though the target's path leads through a link.
+// TestNamesThroughLinks checks that kept files and recovery files are named by the resolved
+// directory, although the target's path contains a link.
 func TestNamesThroughLinks(t *testing.T) { // FS-60, FS-63, FS-64
 	through := func(t *testing.T) (*fixture, Request) {
 		fx := newFixture(t, oldText)
@@ -379,8 +378,8 @@ func TestNamesThroughLinks(t *testing.T) { // FS-60, FS-63, FS-64
 	})
 }
 
-// TestLongNames: a kept file has a name even beside a target whose own name is
-// as long as the system allows.
+// TestLongNames checks that a kept file gets a name even if the target's own name has the maximum
+// length.
 func TestLongNames(t *testing.T) { // FS-60
 	for _, name := range []string{strings.Repeat("x", 255), strings.Repeat("\u00e9", 127)} {
 		fx := newFixture(t, "")
@@ -398,7 +397,7 @@ func TestLongNames(t *testing.T) { // FS-60
 	}
 }
 
-// TestSettle: the wait is where a late open still undoes the commit.
+// TestSettle checks that a late open during the wait still undoes the commit.
 func TestSettle(t *testing.T) { // FS-59
 	for settle, atLeast := range map[time.Duration]time.Duration{0: DefaultSettle, 3 * time.Millisecond: 3 * time.Millisecond, -1: 0} {
 		fx := newFixture(t, oldText)

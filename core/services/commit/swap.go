@@ -9,25 +9,24 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// swapped is a commit whose new bytes are at the path, and what they displaced
-// under a temporary name.
+// swapped is a commit whose new bytes are at the path, with the displaced file under a temporary
+// name.
 type swapped struct {
 	*transaction
 	swap      swapFunc
 	displaced string
 }
 
-// noWait: while the outcome is open our bytes are at the path, and the longer
-// they stay there the likelier the next save of the same program hits them and
-// its two saves part. The wait for others comes before the swap.
+// noWait: until the verdict the new bytes are at the path. The longer they stay there, the likelier
+// it is that the next save of the same program hits them and its two saves end up in different
+// files. The wait for other programs comes before the swap.
 const noWait = 0
 
-// swapFunc puts the file called temp at the path, and answers the name under
-// which what was there is found now.
+// swapFunc puts the file called temp at the path, and returns the name of the displaced file.
 type swapFunc func(temp string) (displaced string, err error)
 
-// settle removes what was displaced if it is the base and nobody else can
-// write to it; otherwise it undoes the swap.
+// settle removes the displaced file if it has the base content and no other process can write to
+// it; otherwise it undoes the swap.
 //
 // target watches the file that was at the path just before the swap.
 func (s *swapped) settle(ctx context.Context, target *watch) error {
@@ -50,22 +49,22 @@ func (s *swapped) settle(ctx context.Context, target *watch) error {
 	case found == foreign:
 		return s.undo(ctx, w, s.changed("was changed"))
 	case found == gone:
-		// Somebody cleans up files that are not theirs. What was displaced
-		// cannot be judged any more, and without our bytes there would be none.
+		// Another program removes files that are not its own. The displaced file cannot be verified
+		// any more, and without the new bytes there would be no version at all.
 		s.unshield()
 		s.log.Warn("displaced file vanished before it was verified", "target", s.Path, "name", s.displaced)
 		s.describeResult()
 		return nil
 	}
 	s.discard(s.displaced)
-	_ = s.step(StepUnlinked) // nothing can be undone any more
+	_ = s.step(StepUnlinked) // nothing can be undone from here
 	s.rescue(ctx, w)
 	s.describeResult()
 	return nil
 }
 
-// identify judges what was displaced. If that is the target under its lease, a
-// look is enough. It ends target unless it returns it.
+// identify judges the displaced file. If it is the target under its lease, no hash is needed. It
+// ends target unless it returns it.
 func (s *swapped) identify(ctx context.Context, target *watch) (*watch, verdict) {
 	w, judged := target, intact
 	if found, err := s.system.look(s.dir, s.displaced); err != nil || found.ino == 0 || !found.is(w.info) {
@@ -80,7 +79,7 @@ func (s *swapped) identify(ctx context.Context, target *watch) (*watch, verdict)
 	}
 	var err error
 	if w.info, err = workspace.InfoOf(w.file); err != nil || w.info.Nlink > 1 {
-		return w, foreign // a second name would not have our bytes
+		return w, foreign // a second name would not have the new bytes
 	}
 	return w, intact
 }
@@ -102,8 +101,8 @@ func (s *swapped) verified(ctx context.Context, displaced *watch) error {
 	return sleep(ctx, s.options.Settle)
 }
 
-// followMode repeats on the new file what somebody did to the old one's mode
-// after its attributes were copied.
+// followMode applies to the new file a change of the old file's mode after its attributes were
+// copied.
 func (s *swapped) followMode(displaced *watch) error {
 	if s.ours == nil {
 		return nil
@@ -119,15 +118,14 @@ func (s *swapped) followMode(displaced *watch) error {
 	return err
 }
 
-// undo gives the path back what was displaced, whose watch it releases first:
-// whoever waits to write to it goes on. What it finds at the path is ours and
-// is removed, or somebody else's and newer: then that stays there and what was
-// displaced is kept beside it (FS-60). It returns cause, or if our bytes stay
-// at the path an error that says so.
+// undo moves the displaced file back to the path. It releases the watch of that file first, so that
+// a process that waits to write to it continues. If the file at the path is the new file it is
+// removed. If another process has put a newer file there, that stays, and the displaced file is
+// kept next to it. undo returns cause, or an error that says that the new bytes stay at the path.
 func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error {
 	displaced.release()
 	defer s.unshield()
-	back, err := s.putBack()
+	back, err := s.swapBack()
 	if err != nil {
 		return s.notUndone(ctx, cause, err)
 	}
@@ -147,7 +145,7 @@ func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error
 		s.discard(back)
 		s.rescue(ctx, w)
 	case busy:
-		// Our bytes, but somebody is about to write to them.
+		// These are the new bytes, but another process is about to write to them.
 		w.release()
 		s.keep(ctx, back)
 	case foreign:
@@ -161,26 +159,26 @@ func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error
 	return cause
 }
 
-// notUndone keeps what was displaced beside the target and says what is at the
-// path: what somebody else put there (then all is as if undone), or our bytes.
+// notUndone keeps the displaced file next to the target and reports the content of the path: either
+// the file of another process, which is as good as an undo, or the new bytes.
 func (s *swapped) notUndone(ctx context.Context, cause, undoing error) error {
 	older := s.keep(ctx, s.displaced)
 	ours, unknown := workspace.InfoOf(s.ours)
 	found, err := s.system.look(s.dir, s.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s.notPutBack("does not exist any more", older, errors.Join(cause, undoing))
+		return s.notRestored("no longer exists", older, errors.Join(cause, undoing))
 	case unknown == nil && err == nil && !found.is(ours):
 		return cause
 	default:
-		return s.notPutBack("holds the new content", older, errors.Join(cause, undoing))
+		return s.notRestored("holds the new content", older, errors.Join(cause, undoing))
 	}
 }
 
-// putBack swaps what was displaced back to the path and answers the name of
-// what was there, "" if there was nothing.
-func (s *swapped) putBack() (back string, err error) {
-	const tries = 100 // each fails only if somebody creates or deletes the path in between
+// swapBack swaps the displaced file back to the path and returns the name of the file that was
+// there, "" if none.
+func (s *swapped) swapBack() (back string, err error) {
+	const tries = 100 // each attempt fails only if another process creates or deletes the path in between
 	for range tries {
 		back, err = s.swap(s.displaced)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -194,8 +192,7 @@ func (s *swapped) putBack() (back string, err error) {
 	return "", err
 }
 
-// describeResult fills in what the call reports about the new file. The bytes
-// are in place whatever comes of it.
+// describeResult fills in the description of the new file. The bytes are in place even if it fails.
 func (t *transaction) describeResult() {
 	if t.ours == nil {
 		var err error

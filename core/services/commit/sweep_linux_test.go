@@ -29,7 +29,7 @@ func (s *listing) list(dir *os.File, n int) ([]string, error) {
 	return s.system.list(dir, n)
 }
 
-// TestSweepAgain: a directory counts as looked through only when it was.
+// TestSweepAgain checks that a directory counts as searched only after a complete listing.
 func TestSweepAgain(t *testing.T) { // FS-65
 	leftover := func(t *testing.T) (*fixture, string) {
 		fx := newFixture(t, oldText)
@@ -77,7 +77,7 @@ func TestSweepAgain(t *testing.T) { // FS-65
 		require.NoError(t, err)
 		require.True(t, runKilled(t, fx.path, t.TempDir(), string(StepTempLinked), "back"))
 		require.Len(t, fx.names(), 2)
-		for range 1000 { // the time that listing took decides which one
+		for range 1000 { // the duration of that listing decides which one
 			_, err = c.Commit(t.Context(), fx.request(newText, newText))
 			require.NoError(t, err)
 			if len(fx.names()) == 1 {
@@ -110,8 +110,8 @@ func TestSweepAgain(t *testing.T) { // FS-65
 	})
 }
 
-// TestReportedOnce: a leftover with another program's bytes is reported once by
-// a Committer, whatever becomes of it.
+// TestReportedOnce checks that a Committer reports a leftover with another program's bytes once,
+// whatever happens to it.
 func TestReportedOnce(t *testing.T) { // FS-60, FS-65
 	fx := newFixture(t, oldText)
 	foreignName := ".fettle-" + strings.Repeat("0", 16) + "-" + strings.Repeat("1", 16) + "-0123456789abcdef"
@@ -143,26 +143,26 @@ func TestReportedOnce(t *testing.T) { // FS-60, FS-65
 	require.ElementsMatch(t, []string{path, held}, out.Kept, "another Committer")
 }
 
-// TestDirectoriesRemembered: what a Committer remembers of directories is bounded.
+// TestDirectoriesRemembered checks that the state kept of directories is bounded.
 func TestDirectoriesRemembered(t *testing.T) {
 	c, clock := timed(kernel{})
 	for i := range uint64(mostDirectories + 10) {
-		c.sweepingOf(folderID{ino: i}).ended = clock.now()
+		c.sweepingOf(dirID{ino: i}).ended = clock.now()
 		clock.add(time.Second)
 	}
 	require.Len(t, c.swept, mostDirectories)
-	require.NotContains(t, c.swept, folderID{ino: 9}, "the one listed longest ago goes")
-	require.Contains(t, c.swept, folderID{ino: 10})
+	require.NotContains(t, c.swept, dirID{ino: 9}, "the one listed longest ago goes")
+	require.Contains(t, c.swept, dirID{ino: 10})
 }
 
-// fakeClock stands still unless it is set forward.
+// fakeClock stands still unless it is advanced.
 type fakeClock struct{ at time.Time }
 
 func (c *fakeClock) now() time.Time { return c.at }
 
 func (c *fakeClock) add(d time.Duration) { c.at = c.at.Add(d) }
 
-// timed returns a Committer with a clock of the test's.
+// timed returns a Committer with a test's own clock.
 func timed(s system) (*Committer, *fakeClock) {
 	c, clock := newOn(s, Options{}), &fakeClock{time.Unix(1e9, 0)}
 	c.now = clock.now

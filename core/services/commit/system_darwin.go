@@ -32,7 +32,7 @@ func renameatx(dir *os.File, from, to string, flag uint32) error {
 		return unix.RenameatxNp(int(dir.Fd()), from, int(dir.Fd()), to, flag)
 	})
 	runtime.KeepAlive(dir)
-	if errors.Is(err, unix.EINVAL) { // ENOTSUP says so itself
+	if errors.Is(err, unix.EINVAL) { // ENOTSUP already means that
 		return unsupported(err)
 	}
 	return nameError("rename", from, err)
@@ -59,7 +59,7 @@ func (kernel) leaseHeld(*os.File) bool { return false }
 
 func (kernel) endLease(*os.File) {}
 
-// shields: there are no leases.
+// shields: macOS has no leases.
 const shields = false
 
 func (kernel) reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -22,7 +22,7 @@ func (kernel) pathOf(dir *os.File, fallback string) string {
 func (kernel) createUnnamed(dir *os.File, perm fs.FileMode) (*os.File, error) {
 	f, err := openAt(dir, ".", unix.O_TMPFILE|unix.O_WRONLY, uint32(perm.Perm()))
 	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
-		err = unsupported(err) // kernels and file systems that do not know O_TMPFILE
+		err = unsupported(err) // kernels and file systems without O_TMPFILE
 	}
 	return f, err
 }
@@ -55,13 +55,13 @@ func renameat2(dir *os.File, from, to string, flags uint) error {
 		return unix.Renameat2(int(dir.Fd()), from, int(dir.Fd()), to, flags)
 	})
 	runtime.KeepAlive(dir)
-	if errors.Is(err, unix.EINVAL) { // ENOSYS says so itself
+	if errors.Is(err, unix.EINVAL) { // ENOSYS already means that
 		return unsupported(err)
 	}
 	return nameError("rename", from, err)
 }
 
-// shields: a file can be leased so that nothing else opens it.
+// shields: a file can be leased so that no other process opens it.
 const shields = true
 
 func (kernel) reopen(f *os.File) (*os.File, error) {
@@ -78,16 +78,15 @@ func (kernel) reopen(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// mayWrite does not open the file, so nobody's lease is broken and no watcher
-// sees a file opened for writing.
+// mayWrite does not open the file, so it breaks no lease, and no file watcher sees the file opened
+// for writing.
 func (kernel) mayWrite(dir *os.File, name string) error {
 	err := unix.Faccessat(int(dir.Fd()), name, unix.W_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW)
 	runtime.KeepAlive(dir)
 	return nameError("access", name, err)
 }
 
-// isMountRoot says that something is mounted at name; kernels before 5.8 do not
-// tell.
+// isMountRoot reports whether a file is mounted at name; kernels before 5.8 do not report it.
 func isMountRoot(dir *os.File, name string) bool {
 	var st unix.Statx_t
 	err := retry(func() error {
@@ -97,7 +96,7 @@ func isMountRoot(dir *os.File, name string) bool {
 	return err == nil && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }
 
-// ownsAll says that the process may do to other owners' files what they may.
+// ownsAll reports whether the process has the rights of every owner.
 func ownsAll() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -111,11 +110,10 @@ func (kernel) reserve(f *os.File, size int64) error {
 	return err
 }
 
-// lease has no signal sent when it is broken: leaseHeld asks, and a signal handler
-// would run while other programs wait. Until the owner of the signal is cleared
-// it is SIGURG, which does nothing unless a program wants it, while SIGIO would
-// end a process that does not run under Go's own signal handlers (fettle built
-// into a C program).
+// lease requests no signal for a broken lease: leaseHeld polls, and a signal handler would run
+// while other programs wait. Until the owner of the signal is cleared it is SIGURG, which programs
+// ignore by default, while SIGIO would end a process that does not run under Go's own signal
+// handlers (fettle built into a C program).
 func (kernel) lease(f *os.File, exclusive bool) error {
 	kind := unix.F_RDLCK
 	if exclusive {
@@ -134,7 +132,7 @@ func (kernel) lease(f *os.File, exclusive bool) error {
 		return nil
 	case errors.Is(err, unix.EAGAIN):
 		return errBusy
-	default: // EACCES: another owner's file; EINVAL: no leases here
+	default: // EACCES: a file of another owner; EINVAL: no leases here
 		return unsupported(err)
 	}
 }

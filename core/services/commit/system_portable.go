@@ -17,7 +17,7 @@ type kernel struct{}
 
 func in(dir *os.File, name string) string { return filepath.Join(dir.Name(), name) }
 
-// openDir opens the directory by its name and makes sure that it is the same one.
+// openDir opens the directory by its name and verifies that it is the same one.
 func (kernel) openDir(dir *os.File) (*os.File, error) {
 	opened, err := os.Open(dir.Name())
 	if err != nil {
@@ -37,8 +37,8 @@ func (kernel) openDir(dir *os.File) (*os.File, error) {
 	return opened, nil
 }
 
-// errReplaced: another directory has the name by now.
-var errReplaced = errors.New("directory was replaced by another one")
+// errReplaced is returned if the name refers to a different directory by now.
+var errReplaced = errors.New("directory was replaced by a different one")
 
 func (kernel) pathOf(_ *os.File, fallback string) string { return fallback }
 
@@ -103,7 +103,7 @@ func (kernel) reserve(*os.File, int64) error { return nil }
 
 func (kernel) truncate(f *os.File, size int64) error { return f.Truncate(size) }
 
-// sync leaves directories out: they cannot be flushed everywhere.
+// sync skips directories: not every system can flush them.
 func (kernel) sync(f *os.File) error {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil
@@ -121,8 +121,7 @@ func (kernel) copyAttributes(dst, src *os.File) error {
 
 func (kernel) exchange(*os.File, string, string) error { return errors.ErrUnsupported }
 
-// link is not used for the backup of FS-61 here: it would need the files
-// closed that the protocol keeps open.
+// link is unsupported: a backup link would require closing files that the protocol keeps open.
 func (kernel) link(*os.File, string, string) error { return errors.ErrUnsupported }
 
 func (kernel) rename(dir *os.File, from, to string) error {
@@ -147,7 +146,7 @@ func (kernel) leaseHeld(*os.File) bool { return false }
 
 func (kernel) endLease(*os.File) {}
 
-// shields: there are no leases.
+// shields: Windows has no leases.
 const shields = false
 
 func (kernel) reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -12,9 +12,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// TestFolderReplaced: a directory that was swapped for another one since it was
-// found inside the workspace is not written to.
-func TestFolderReplaced(t *testing.T) { // FS-63
+// TestDirectoryReplaced checks that nothing is written to a directory that was replaced by a
+// different one since it was found inside the workspace.
+func TestDirectoryReplaced(t *testing.T) { // FS-63
 	parent := t.TempDir()
 	path := filepath.Join(parent, "folder")
 	require.NoError(t, os.Mkdir(path, 0o755))

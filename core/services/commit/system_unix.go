@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replacesOpenFiles: a file can lose its name while we have it open.
+// replacesOpenFiles: a file can lose its name while it is open.
 const replacesOpenFiles = true
 
 // kernel is the real system.
 type kernel struct{}
 
-// unsupported marks an error as "cannot be done here".
+// unsupported marks an error as errors.ErrUnsupported.
 func unsupported(err error) error {
 	return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 }
@@ -65,7 +65,7 @@ func (kernel) tryLock(f *os.File) error {
 		return nil
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return errBusy
-	default: // NFS and others have no flock on directories, each with its own error
+	default: // NFS and others have no flock on directories, each with a different error
 		return unsupported(err)
 	}
 }
@@ -131,9 +131,9 @@ func (kernel) mayReplace(dir *os.File, name string) error {
 	runtime.KeepAlive(dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission) || isReadOnly(err):
-		return errDirectory.because(err)
+		return errDirectory.withCause(err)
 	case err != nil || st.Mode&unix.S_ISVTX == 0 || os.Geteuid() == int(st.Uid) || ownsAll():
-		return nil // what else forbids it is found when it is tried
+		return nil // other obstacles are found when it is tried
 	}
 	err = unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	runtime.KeepAlive(dir)

@@ -11,10 +11,10 @@ import (
 	"regexp"
 )
 
-// Names of what a commit leaves beside the target for a moment. A named
-// temporary is always whole: it holds the new bytes before the exchange and
-// the displaced ones after it, and its name carries the hashes of both
-// versions, so that the next run can tell rubbish from somebody's work.
+// Names of temporary files that a commit leaves next to the target for a moment. A named temporary
+// file is always complete: it has the new bytes before the exchange and the displaced ones after
+// it. Its name contains the hashes of both versions, so that the next run can distinguish garbage
+// from the work of other programs.
 const (
 	tempPrefix = ".fettle-"
 	partPrefix = ".fettle-part-"
@@ -35,8 +35,8 @@ func (t *transaction) tempName() string {
 	return tempPrefix + base[:hashChars] + "-" + t.sum()[:hashChars] + "-" + randomName()
 }
 
-// partName is the name of a file that is being filled. It says how many bytes
-// that will be, and what they hash to, so that the next run can judge it too.
+// partName returns the name of a file that is being filled. It contains the final size and hash, so
+// that the next run can judge it too.
 func (t *transaction) partName() string {
 	return fmt.Sprintf("%s%x-%s-%s", partPrefix, len(t.Data), t.sum()[:hashChars], randomName())
 }
@@ -47,28 +47,26 @@ func randomName() string {
 	return hex.EncodeToString(b[:])
 }
 
-// folderPath is the absolute name of the directory that really holds the target:
-// the system's answer where there is one, as the target's own path may lead
-// through links.
-func (t *transaction) folderPath() string {
-	if t.folder == "" {
-		t.folder = filepath.Dir(t.Path)
+// dirPath returns the absolute name of the directory that contains the target, from the system if
+// possible, because the target's own path may contain links.
+func (t *transaction) dirPath() string {
+	if t.directory == "" {
+		t.directory = filepath.Dir(t.Path)
 		if name := t.system.pathOf(t.dir, t.Dir.Name()); filepath.IsAbs(name) {
-			t.folder = filepath.Clean(name)
+			t.directory = filepath.Clean(name)
 		}
 	}
-	return t.folder
+	return t.directory
 }
 
-// discard removes a temporary file of ours that a failure leaves (FS-65).
+// discard removes a temporary file that a failure leaves.
 func (t *transaction) discard(name string) {
 	if err := t.system.remove(t.dir, name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.log.Error("temporary file could not be removed", "path", filepath.Join(t.folderPath(), name), "error", err)
+		t.log.Error("temporary file could not be removed", "path", filepath.Join(t.dirPath(), name), "error", err)
 	}
 }
 
-// fill writes the new bytes to f, gives it like's attributes (unless nil) and
-// flushes it.
+// fill writes the new bytes to f, gives it the attributes of like (unless nil) and flushes it.
 func (t *transaction) fill(f, like *os.File) error {
 	if err := t.system.writeAt(f, t.Data, 0); err != nil {
 		return err
@@ -84,16 +82,16 @@ func (t *transaction) fill(f, like *os.File) error {
 	return t.step(StepTempWritten)
 }
 
-// Modes of new files. A file that gets another one's attributes is its owner's
-// alone until then: its content is to be seen by those who may see the other's.
+// Modes of new files. A file that gets the attributes of another is private until then, because its
+// content may be read only by users who may read the other.
 const (
 	newMode     fs.FileMode = 0o666
 	privateMode fs.FileMode = 0o600
 )
 
-// place makes a file of the new bytes and calls link to give it its name. With
-// part "" the file has no name yet, else it has that one; what link leaves of
-// it is removed. f is nil where an open file cannot be renamed.
+// place creates a file with the new bytes and calls link to give it its name. With part "" the file
+// has no name yet, otherwise it has that one, and place removes it if link leaves it. f is nil if
+// an open file cannot be renamed.
 func (t *transaction) place(like *os.File, link func(f *os.File, part string) error) error {
 	perm := newMode
 	if like != nil {
@@ -101,7 +99,7 @@ func (t *transaction) place(like *os.File, link func(f *os.File, part string) er
 	}
 	placing := placing
 	if like == nil {
-		placing = func(err error) error { return err } // nothing to be rewritten in place
+		placing = func(err error) error { return err } // no file to be rewritten in place
 	}
 	f, err := t.system.createUnnamed(t.dir, perm)
 	if err != nil {
@@ -121,7 +119,7 @@ func (t *transaction) place(like *os.File, link func(f *os.File, part string) er
 	if err != nil {
 		return placing(err)
 	}
-	defer t.discard(part) // absent after a rename
+	defer t.discard(part) // missing after a rename
 	err = t.fill(f, like)
 	if err == nil && replacesOpenFiles {
 		err = link(f, part)

@@ -11,8 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// dying is a disk that fails when the directory is flushed, and is mounted
-// read-only from then on.
+// dying is a disk that fails when the directory is flushed, and is mounted read-only from then on.
 type dying struct {
 	system
 	dead bool
@@ -67,7 +66,7 @@ func (s *dying) remove(dir *os.File, name string) error {
 	return s.system.remove(dir, name)
 }
 
-// TestNotUndone: an exchange that cannot be undone is told as what it is.
+// TestNotUndone checks that an exchange that cannot be undone is reported as such.
 func TestNotUndone(t *testing.T) { // FS-60, FS-65
 	for _, method := range []Method{MethodExchange, MethodLink} {
 		t.Run(string(method), func(t *testing.T) {
@@ -118,7 +117,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 		})})
 		out, err := c.Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileWriteFailure, "")
-		require.Contains(t, fault.As(err).Message, "does not exist")
+		require.Contains(t, fault.As(err).Message, "no longer exists")
 		requireKept(t, out, oldText)
 	})
 	t.Run("the displaced file is gone", func(t *testing.T) {
@@ -141,7 +140,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 	})
 }
 
-// stubborn removes nothing called name.
+// stubborn removes no file called name.
 type stubborn struct {
 	system
 	name string
@@ -154,14 +153,14 @@ func (s stubborn) remove(dir *os.File, name string) error {
 	return s.system.remove(dir, name)
 }
 
-// closing makes a new file that cannot be described any more.
+// closing creates a new file that cannot be described any more.
 type closing struct{ system }
 
 func (s closing) linkUnnamed(f, dir *os.File, name string) error {
 	return errors.Join(s.system.linkUnnamed(f, dir, name), f.Close())
 }
 
-// TestNotWithdrawn: an error means that there is no new file, unless it says
+// TestNotWithdrawn checks that an error means that there is no new file, unless the error states
 // that there is.
 func TestNotWithdrawn(t *testing.T) { // FS-62, FS-65
 	systems := map[string]system{
@@ -206,7 +205,7 @@ func TestNotWithdrawn(t *testing.T) { // FS-62, FS-65
 	}
 }
 
-// counting knows whether a lease is held when names are exchanged.
+// counting records whether a lease is held when names are exchanged.
 type counting struct {
 	lateOpener
 	held      int
@@ -231,8 +230,8 @@ func (s *counting) exchange(dir *os.File, a, b string) error {
 	return s.lateOpener.exchange(dir, a, b)
 }
 
-// TestUndoWithoutLease: the program whose open broke the lease of the target
-// does not wait until our own file is judged.
+// TestUndoWithoutLease checks that the program whose open broke the lease of the target does not
+// wait until the new file is judged.
 func TestUndoWithoutLease(t *testing.T) { // FS-59
 	fx := newFixture(t, oldText)
 	s := &counting{lateOpener: lateOpener{kernel{}, t, 3, extText}}

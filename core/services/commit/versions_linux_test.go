@@ -19,14 +19,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// versionText is a version of the target that names itself and the version that
+// versionText is a version of the target that contains its own name and that of the version that
 // its writer had read. Its length varies, so that a save in place truncates.
 func versionText(id, parent string) []byte {
 	body := fmt.Sprintf("%s %s\n%s", id, parent, strings.Repeat("a line of "+id+"\n", 300+len(id)*7%60))
 	return []byte(sumOf([]byte(body))[:hashChars] + " " + body)
 }
 
-// parseVersion returns the names in a whole version.
+// parseVersion returns the names in a complete version.
 func parseVersion(data []byte) (id, parent string, whole bool) {
 	sum, body, _ := strings.Cut(string(data), " ")
 	if sum != sumOf([]byte(body))[:hashChars] {
@@ -37,12 +37,11 @@ func parseVersion(data []byte) (id, parent string, whole bool) {
 	return id, parent, true
 }
 
-// saveVersions is an editor: it reads the target, makes its own version of it and
-// saves that, a number of times. Editors take turns, so that none of them
-// overwrites another; the file of turns counts their saves. It prints "save ID
-// PARENT MICROSECONDS" with the time that the save took.
+// saveVersions is an editor: it reads the target, makes its own version of it and saves that, a
+// number of times. Editors take turns, so that none of them overwrites another; the file of turns
+// counts their saves. It prints "save ID PARENT MICROSECONDS" with the duration of the save.
 func saveVersions(args []string) error {
-	folder, target, turns, kind, pace := args[1], args[2], args[3], args[4], duration(args[5])
+	directory, target, turns, kind, pace := args[1], args[2], args[3], args[4], duration(args[5])
 	count, err := strconv.Atoi(args[6])
 	if err != nil {
 		return err
@@ -54,7 +53,7 @@ func saveVersions(args []string) error {
 		return err
 	}
 	defer lock.Close()
-	temp := filepath.Join(folder, "editor-"+kind+".tmp")
+	temp := filepath.Join(directory, "editor-"+kind+".tmp")
 	for range count {
 		err := saveVersion(&out, lock, target, kind, temp)
 		if err != nil {
@@ -118,12 +117,12 @@ func overwriteFile(name string, data []byte) error {
 	return f.Truncate(int64(len(data)))
 }
 
-// writeVersions commits versions with fettle until it is stopped, each based on
-// what is at the path. It prints "acked" or "refused" with ID, PARENT, the
-// method or reason, and the files that were reported as kept.
+// writeVersions commits versions with fettle until it is stopped, each based on the content at the
+// path. It prints "acked" or "refused" with ID, PARENT, the method or reason, and the files that
+// were reported as kept.
 func writeVersions(args []string) error {
-	folder, target, name := args[1], args[2], args[3]
-	dir, err := os.Open(folder)
+	directory, target, name := args[1], args[2], args[3]
+	dir, err := os.Open(directory)
 	if err != nil {
 		return err
 	}
@@ -156,22 +155,22 @@ func writeVersions(args []string) error {
 	})
 }
 
-// history is what editors and writers said of their versions.
+// history is the output of editors and writers about their versions.
 type history struct {
 	parent map[string]string
 	saves  []string // of the editors, in the order of their turns
 	acked  []string
-	kept   map[string]bool // versions in files that were reported, and what they were based on
+	kept   map[string]bool // versions in files that were reported, and their base versions
 	final  string
 }
 
-// turn is the number of an editor's save, 0 of another version.
+// turn returns the number of an editor's save, 0 for other versions.
 func turn(id string) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(id, "E"))
 	return n
 }
 
-// survivors are the final version and all on which it is based.
+// survivors returns the final version and all its ancestors.
 func (h *history) survivors() map[string]bool {
 	there := map[string]bool{}
 	for id := h.final; id != ""; id = h.parent[id] {
@@ -180,10 +179,9 @@ func (h *history) survivors() map[string]bool {
 	return there
 }
 
-// gone lists the saves on which the final version is not based. Each editor
-// reads after the previous one has saved, so none of them overwrote another:
-// fettle put another version in the place of these, or showed one. Kept are
-// those in a reported file.
+// gone returns the saves that are not ancestors of the final version. Each editor reads after the
+// previous one has saved, so none of them overwrote another: fettle replaced these versions, or
+// showed an older one. kept are those in a reported file.
 func (h *history) gone() (kept, lost []string) {
 	there := h.survivors()
 	for _, save := range h.saves {
@@ -198,9 +196,9 @@ func (h *history) gone() (kept, lost []string) {
 	return kept, lost
 }
 
-// dropped sorts the acknowledged commits on which the final version is not
-// based. An editor overwrote one if it saved a text that it had read before:
-// only acknowledged commits lie between what it read and this one.
+// dropped classifies the acknowledged commits that are not ancestors of the final version. An
+// editor overwrote one if it saved a text that it had read before: only acknowledged commits lie
+// between the version that it read and this one.
 func (h *history) dropped() (overwritten, lost []string) {
 	there := h.survivors()
 	read := map[string]bool{} // versions that an editor's save is based on
@@ -228,11 +226,10 @@ func (h *history) dropped() (overwritten, lost []string) {
 	return overwritten, lost
 }
 
-// TestEditorsBesideWriters: eight processes commit to one file beside editors
-// that save by rename, by truncating and in place, each of which reads the file
-// before it saves. It counts the saves that fettle took from under the editors,
-// kept beside the file or lost, and the commits that were lost.
-func TestEditorsBesideWriters(t *testing.T) { // FS-58, FS-59, FS-60, FS-66, KH-02, TE-08
+// TestEditorsBesideWriters runs eight processes that commit to one file next to editors that save
+// by rename, by truncating and in place, each of which reads the file before it saves. It counts
+// the saves that fettle displaced, kept next to the file or lost, and the commits that were lost.
+func TestEditorsBesideWriters(t *testing.T) { // KH-02, FS-58, FS-59, FS-60, FS-66, TE-08
 	fx := newFixture(t, "")
 	require.NoError(t, os.WriteFile(fx.file, versionText("start", ""), 0o644))
 	each := number(60, 17_000)

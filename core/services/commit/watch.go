@@ -10,34 +10,34 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// verdict is what was found under a name.
+// verdict is the result of judging the file under a name.
 type verdict int
 
 const (
-	intact  verdict = iota // a regular file with the wanted bytes, and nobody can write to it
-	busy                   // the same, but somebody has it open for writing
-	foreign                // anything else: other bytes, another kind, unreadable
-	gone                   // nothing
+	intact  verdict = iota // a regular file with the expected bytes, and no process can write to it
+	busy                   // the same, but another process has it open for writing
+	foreign                // any other file: other bytes, a different kind, unreadable
+	gone                   // no file
 )
 
-// watch looks after an inode that may be about to lose its name: as long as
-// its quiet says so, the inode's bytes are those that were hashed.
+// watch observes an inode that may be about to lose its name: while quiet returns true, the inode's
+// bytes are those that were hashed.
 type watch struct {
 	system system
 	file   *os.File
 	info   workspace.Info // when it was examined
-	leased bool           // the kernel tells; otherwise bytes are hashed again
+	leased bool           // the kernel reports changes; otherwise the bytes are hashed again
 	want   content
 }
 
-// content is what a file should hold.
+// content is the expected content of a file.
 type content struct {
 	sum  string
-	size int64 // bytes; unlimited if not known
+	size int64 // bytes; unlimited if unknown
 }
 
-// examine judges the file called name. The watch is for the caller to end; it
-// is nil unless the verdict is intact or busy.
+// examine judges the file called name. The caller ends the watch, which is nil unless the verdict
+// is intact or busy.
 func (t *transaction) examine(ctx context.Context, name string, want content, wait time.Duration) (*watch, verdict) {
 	found, err := t.system.look(t.dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,9 +77,8 @@ func (w *watch) judge(ctx context.Context, wait time.Duration) verdict {
 	}
 }
 
-// takeLease waits until nobody has the file open for writing. Only errBusy
-// and an ended ctx are failures: a system without leases leaves the watch to
-// hash.
+// takeLease waits until no process has the file open for writing. It fails only with errBusy and an
+// ended ctx: on a system without leases the watch hashes instead.
 func (w *watch) takeLease(ctx context.Context, wait time.Duration) error {
 	err := retryBusy(ctx, wait, func() error { return w.system.lease(w.file, false) })
 	w.leased = err == nil
@@ -89,14 +88,14 @@ func (w *watch) takeLease(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// unchanged hashes the file, no further than what it should hold is long.
+// unchanged hashes the file, at most to the length of the expected content.
 func (w *watch) unchanged(ctx context.Context) bool {
 	sum, err := hashOf(ctx, w.file, w.want.size)
 	return err == nil && sum == w.want.sum
 }
 
-// quiet says that nobody changed the file since it was examined, nor opened it
-// in order to.
+// quiet reports whether no process has changed the file, or opened it for writing, since it was
+// examined.
 func (w *watch) quiet(ctx context.Context) bool {
 	if w.leased {
 		return w.system.leaseHeld(w.file)
@@ -104,8 +103,7 @@ func (w *watch) quiet(ctx context.Context) bool {
 	return w.unchanged(ctx)
 }
 
-// release lets a waiting writer go on; the file stays open. A nil watch has
-// nothing to release.
+// release lets a waiting writer continue; the file stays open. A nil watch has no effect.
 func (w *watch) release() {
 	if w != nil && w.leased {
 		w.system.endLease(w.file)
@@ -113,7 +111,7 @@ func (w *watch) release() {
 	}
 }
 
-// end releases the file and closes it. A nil watch has nothing to end.
+// end releases the file and closes it. A nil watch has no effect.
 func (w *watch) end() {
 	if w == nil {
 		return

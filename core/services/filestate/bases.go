@@ -8,15 +8,14 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// BaseStore holds the bytes of file states by their SHA-256, so that a later state
-// can be shown by what differs from an earlier one. Conversations may share it: it
-// gives out bytes only to a [Service] whose conversation was given the whole of what
-// the hash stands for, and files that may not be shown are never put into it.
+// BaseStore keeps the bytes of file states by their SHA-256, so that a later state can be shown as
+// the difference from an earlier one. Conversations may share it. It returns bytes only to a
+// [Service] whose conversation has received the complete content with that hash, and files that may
+// not be shown are never stored.
 //
-// The zero value is ready for use and allocates nothing until a file is read. It
-// keeps 64 MiB in memory, nothing on disk; past that the state used least recently
-// is dropped, and what would have been shown by its difference is shown whole. A
-// BaseStore is safe for concurrent use.
+// The zero value is ready to use and allocates nothing until a file is read. It keeps 64 MiB in
+// memory, nothing on disk. Beyond that the least recently used state is dropped, and a change based
+// on it is shown with the whole content. A BaseStore is safe for concurrent use.
 type BaseStore struct {
 	Max int64 // bytes kept; 0 means 64 MiB. Set before first use.
 
@@ -28,7 +27,7 @@ type BaseStore struct {
 
 const (
 	defaultBaseBytes = 64 << 20
-	baseOverhead     = 256 // about what a state takes beside its bytes
+	baseOverhead     = 256 // approximate size of a state apart from its bytes
 )
 
 type baseState struct {
@@ -38,7 +37,7 @@ type baseState struct {
 
 func (b *baseState) size() int64 { return int64(cap(b.data)) + baseOverhead }
 
-// put keeps data, which must not be changed any more and hashes to sha.
+// put stores data, which must not be changed any more and has the hash sha.
 func (b *BaseStore) put(sha string, data []byte) {
 	limit := b.Max
 	if limit <= 0 {
@@ -67,7 +66,7 @@ func (b *BaseStore) put(sha string, data []byte) {
 	b.size += added.size()
 }
 
-// get returns the bytes that hash to sha, if they are still kept.
+// get returns the bytes with the hash sha, if they are still stored.
 func (b *BaseStore) get(sha string) ([]byte, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,25 +78,25 @@ func (b *BaseStore) get(sha string) ([]byte, bool) {
 	return el.Value.(*baseState).data, true
 }
 
-// Size returns how many bytes are kept, with what they take beside themselves.
+// Size returns the number of bytes in use, including the overhead of each state.
 func (b *BaseStore) Size() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.size
 }
 
-// Known names the state of a file that a conversation was last given every byte of.
-// The zero value names none.
+// Known identifies the last state of a file of which a conversation has received every byte. The
+// zero value identifies none.
 type Known struct {
 	SHA256  string
-	Version int64 // under which it was given out last
+	Version int64 // the version under which it was shown last
 }
 
-// Known returns the state of the file at p that the conversation was last given
-// every byte of, whatever the file holds now. It is zero where there is none, where
-// the file may not be shown, and while the cache is disabled.
+// Known returns the last state of the file at p of which the conversation has received every byte,
+// regardless of the file's current content. It is zero if there is none, if the file may not be
+// shown, and while the cache is disabled.
 func (s *Service) Known(p workspace.Path) Known {
-	if !s.MayShow(p) || s.HeedHatch() {
+	if !s.MayShow(p) || s.ApplyKillSwitch() {
 		return Known{}
 	}
 	info, err := s.files.Stat(p)
@@ -111,11 +110,11 @@ func (s *Service) Known(p workspace.Path) Known {
 	return Known{SHA256: e.SHA256, Version: e.Version}
 }
 
-// KeepBase keeps the bytes of the file at p, which hash to sha and must not be changed
-// any more, if the conversation knows them all (see [Service.Knows]) once the
-// [Recording] of ctx is committed.
+// KeepBase stores the bytes of the file at p, which have the hash sha and must not be changed any
+// more, if the conversation knows all of them (see [Service.Knows]) once the [Recording] of ctx is
+// committed.
 func (s *Service) KeepBase(ctx context.Context, p workspace.Path, info workspace.Info, sha string, data []byte) {
-	if s.limits.ChangedRegionsAbove > 0 { // else no base is used
+	if s.limits.ChangedRegionsAbove > 0 { // otherwise no base is used
 		s.WhenShown(ctx, func() { s.keepBase(p, info, sha, data) })
 	}
 }
@@ -128,8 +127,8 @@ func (s *Service) keepBase(p workspace.Path, info workspace.Info, sha string, da
 	s.bases.put(sha, data)
 }
 
-// base returns the bytes of a state that the conversation was given whole, if they
-// are still kept.
+// base returns the bytes of a state that the conversation has received completely, if they are
+// still stored.
 func (s *Service) base(sha string) ([]byte, bool) {
 	if !s.Cache.gave(sha) {
 		return nil, false
@@ -137,8 +136,8 @@ func (s *Service) base(sha string) ([]byte, bool) {
 	return s.bases.get(sha)
 }
 
-// give notes that the conversation was given every byte of what hashes to sha. It
-// remembers as many hashes as files; past that any of them is forgotten.
+// give records that the conversation has received every byte of the content with the hash sha. It
+// keeps as many hashes as files; beyond that an arbitrary one is dropped.
 func (c *FileReadCache) give(sha string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +155,7 @@ func (c *FileReadCache) give(sha string) {
 	}
 }
 
-// gave reports whether give has noted sha since the cache was cleared.
+// gave reports whether give has recorded sha since the cache was cleared.
 func (c *FileReadCache) gave(sha string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

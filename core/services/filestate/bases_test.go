@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// ST-01: the least recently used bytes go past the limit, each content is kept once,
+// ST-01: beyond the limit the least recently used bytes are dropped, each content is stored once,
 // and nothing is allocated before the first.
 func TestBaseStore(t *testing.T) {
 	b := &BaseStore{Max: 3*(100+baseOverhead) + 50}
@@ -46,8 +46,8 @@ func TestBaseStore(t *testing.T) {
 	wg.Wait()
 }
 
-// ST-01: what a conversation was given whole it can name, and no other can that shares
-// the bytes; it can no more once its cache was cleared.
+// ST-01: a conversation can name the contents that it has received completely; another that shares
+// the bytes cannot, and after its cache was cleared it cannot either.
 func TestBasesBelongToAConversation(t *testing.T) {
 	store := new(BaseStore)
 	f := newFixture(t, func(o *Options) { o.Bases = store })
@@ -84,8 +84,8 @@ func TestBasesBelongToAConversation(t *testing.T) {
 	require.False(t, named(f.Service, "3\n"), "nothing is kept while the cache is disabled")
 }
 
-// ST-01, PR-29: what is not text, survives no round trip, may not be shown or is not asked
-// for is not kept.
+// ST-01, PR-29: content is not stored if it is not text, survives no round trip, may not be shown
+// or is not requested.
 func TestBasesThatAreNotKept(t *testing.T) {
 	for name, tt := range map[string]struct {
 		content string
@@ -108,7 +108,7 @@ func TestBasesThatAreNotKept(t *testing.T) {
 	}
 }
 
-// The hashes that a conversation can name are as many as its files.
+// A conversation can name as many hashes as files.
 func TestGivenHashesAreBounded(t *testing.T) {
 	c := &FileReadCache{Max: 10}
 	for i := range 100 {
@@ -118,7 +118,7 @@ func TestGivenHashesAreBounded(t *testing.T) {
 	}
 }
 
-// ST-06: without the bytes of the base the whole is shown, as ever.
+// ST-06: without the bytes of the base the whole content is shown.
 func TestShowSinceABaseThatIsGone(t *testing.T) {
 	store := &BaseStore{Max: 5000}
 	f := newFixture(t, func(o *Options) { o.Bases, o.Limits.ChangedRegionsAbove = store, 10 })

@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// benchmarked returns a conversation over a real file, without the counting
-// and the logging of a fixture.
+// benchmarked returns a conversation over a real file, without the counting and the logging of a
+// fixture.
 func benchmarked(b *testing.B, content string) (*Service, workspace.Path) {
 	b.Helper()
 	top, err := filepath.EvalSymlinks(b.TempDir())
@@ -48,7 +48,7 @@ func sourceText(n int) string {
 	return b.String()[:n]
 }
 
-// encode is what the tool layer makes of a state.
+// encode encodes a state as the tool layer does.
 func encode(b *testing.B, v any) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -59,8 +59,7 @@ func encode(b *testing.B, v any) {
 	_ = out.String()
 }
 
-// BenchmarkReadPlaceholder is an unchanged re-read that a stat answers.
-// Budget: 10 µs.
+// BenchmarkReadPlaceholder measures an unchanged re-read that only needs a stat. Budget: 10 µs.
 func BenchmarkReadPlaceholder(b *testing.B) {
 	s, p := benchmarked(b, sourceText(1<<20))
 	for range 2 {
@@ -93,7 +92,7 @@ func BenchmarkRead1MB(b *testing.B) {
 			encode(b, r.State)
 		}
 	})
-	b.Run("floor", func(b *testing.B) { // the same by hand
+	b.Run("floor", func(b *testing.B) { // the same without the Service
 		_, p := benchmarked(b, content)
 		b.ReportAllocs()
 		b.SetBytes(1 << 20)
@@ -111,7 +110,7 @@ func BenchmarkRead1MB(b *testing.B) {
 	})
 }
 
-// BenchmarkDecide is the question before a change that a stat answers.
+// BenchmarkDecide measures a decision that only needs a stat.
 func BenchmarkDecide(b *testing.B) {
 	s, p := benchmarked(b, "x\n")
 	if _, err := s.Read(b.Context(), ReadRequest{Path: p}); err != nil {

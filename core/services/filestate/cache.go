@@ -8,26 +8,26 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// FileReadCache remembers, for one conversation, which files were shown and
-// as what (RC). It holds hashes and stat data, never content, which is for a
-// [BaseStore] to hold, opens no file, and is safe for concurrent use. Its zero value keeps 10,000 entries; past
-// that the least recently used is dropped, which only costs a re-read (RC-34).
+// FileReadCache records, for one conversation, which files were shown and in which state. It stores
+// hashes and stat data, never content, which a [BaseStore] stores; it opens no file, and is safe
+// for concurrent use. Its zero value keeps 10,000 entries; beyond that the least recently used is
+// dropped, which only costs another read.
 type FileReadCache struct {
 	Max int // entries kept; 0 means 10,000. Set before first use.
 
 	mu      sync.Mutex
 	entries map[Key]*list.Element // of *record
-	byPath  map[string]Key        // last key seen for a path (RC-03)
-	given   map[string]struct{}   // hashes of which the conversation was given every byte
+	byPath  map[string]Key        // last key seen for a path
+	given   map[string]struct{}   // hashes of contents that the conversation has received completely
 	lru     list.List             // most recently used first
 	seq     uint64
 	stats   CacheStats
 }
 
-// CacheStats counts what the cache was asked and answered (RC-33).
+// CacheStats counts lookups and their results.
 type CacheStats struct {
-	Hits         int64 // full reads answered by a placeholder
-	Misses       int64 // full reads answered by content
+	Hits         int64 // full reads answered with a placeholder
+	Misses       int64 // full reads answered with content
 	StatFailures int64
 	Rejections   int64 // changes refused by the prior-read decision
 }
@@ -35,10 +35,10 @@ type CacheStats struct {
 type record struct {
 	Entry
 	paths map[string]struct{}
-	told  *Fingerprint // the change that Touched has told last; nil: none
+	told  *Fingerprint // the change that Touched has reported last; nil: none
 }
 
-// Check compares stat data with what is known of the file (RC-06).
+// Check compares stat data with the recorded state of the file.
 func (c *FileReadCache) Check(path string, info workspace.Info) (Verdict, Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,9 +52,8 @@ func (c *FileReadCache) Check(path string, info workspace.Info) (Verdict, Entry)
 	return VerdictFresh, r.Entry
 }
 
-// Lookup returns what is known of the file at path: by its identity, else by
-// the last identity that the path had (RC-03). The second result is false if
-// nothing is known.
+// Lookup returns the entry of the file at path: by its identity, or else by the last identity of
+// the path. The second result is false if there is no entry.
 func (c *FileReadCache) Lookup(path string, info workspace.Info) (Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +67,7 @@ func (c *FileReadCache) Lookup(path string, info workspace.Info) (Entry, bool) {
 	return r.Entry, true
 }
 
-// ByPath returns what is known of the file that was last seen at path.
+// ByPath returns the entry of the file that was last seen at path.
 func (c *FileReadCache) ByPath(path string) (Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,24 +79,23 @@ func (c *FileReadCache) ByPath(path string) (Entry, bool) {
 
 // Reading describes one read for [FileReadCache.RecordRead].
 type Reading struct {
-	Info       workspace.Info // taken from the descriptor that the bytes came from (RC-20)
-	Local      bool           // on a file system whose times can be trusted
+	Info       workspace.Info // from the descriptor that the bytes were read from
+	Local      bool           // on a file system with trustworthy times
 	SHA256     string         // of all bytes; "" if they were not all read or are not text
 	At         time.Time      // just before the bytes were read
 	First, End int            // lines shown, 0-based, half-open
 	TotalLines int
-	Full       bool // everything was shown by this read, uncut
-	Cacheable  bool // text that survives decode and encode, read without interference
-	Torn       bool // the file changed while it was read, so Info is not that of the bytes (RC-20)
+	Full       bool // this read showed the whole content
+	Cacheable  bool // text that survives decoding and encoding, read without interference
+	Torn       bool // the file changed during the read, so Info does not belong to the bytes
 	NonText    bool
-	Unshowable bool // a line shown was cut inside
+	Unshowable bool // a line was truncated
 }
 
-// RecordRead notes that a read emitted content under version, 0 for none, and
-// returns the entry as it then stands. With the content unchanged a true flag
-// is never lowered by a later, lesser read (RC-08); with changed content flags
-// and coverage become what this read supplied (RC-09). Content is known by
-// its hash where both have one, else by the fingerprint.
+// RecordRead records that a read showed content under version, 0 for none, and returns the
+// resulting entry. If the content is unchanged, a later partial read never clears a flag that is
+// set. If the content has changed, flags and coverage are those of this read. Contents are compared
+// by hash if both have one, otherwise by the fingerprint.
 func (c *FileReadCache) RecordRead(path string, rd Reading, version int64) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +105,8 @@ func (c *FileReadCache) RecordRead(path string, rd Reading, version int64) Entry
 	return r.Entry
 }
 
-// foresee returns the entry that RecordRead would return for read, had those reads of
-// the same file that are held back been recorded before it. It records nothing.
+// foresee returns the entry that RecordRead would return for read if the pending reads of the same
+// file had been recorded before it. It records nothing.
 func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,9 +129,9 @@ func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
 	return e
 }
 
-// Track notes the bytes that a tracker holds the file at path to (FT-05). It
-// is no read: it raises no flag and arms no placeholder. Flags that belong to
-// other bytes are dropped.
+// Track records the hash of the bytes that a tracker observed in the file at path. It does not
+// count as a read: it sets no flag and enables no placeholder. Flags that belong to other bytes are
+// cleared.
 func (c *FileReadCache) Track(path string, rd Reading) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,9 +139,9 @@ func (c *FileReadCache) Track(path string, rd Reading) {
 	r.trackedSeq = r.seq
 }
 
-// ClaimRead reports whether the file at path was read or written since the
-// last ClaimRead or [FileReadCache.Track] of it, so that the hash of the bytes
-// shown is known and need not be taken again (FT-04).
+// ClaimRead reports whether the file at path was read or written since the last ClaimRead or
+// [FileReadCache.Track] of it. If so, the hash of the bytes shown is known and need not be computed
+// again.
 func (c *FileReadCache) ClaimRead(path string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,9 +153,8 @@ func (c *FileReadCache) ClaimRead(path string) bool {
 	return true
 }
 
-// RecordWrite notes that the conversation's own bytes were written and that
-// it therefore knows them all (RC-10). All paths of the file move to its new
-// inode; the old key is dropped (RC-11).
+// RecordWrite records that the conversation's own bytes were written, so that it knows all of them.
+// All paths of the file move to its new inode; the old key is dropped.
 func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string, version int64, lines int, at time.Time) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,17 +163,16 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 	return r.Entry
 }
 
-// RecordUnseenWrite notes a write of bytes that the conversation does not
-// know, such as those of a person who changed what it proposed: the entry does
-// not qualify until they are shown (PR-30).
+// RecordUnseenWrite records a write of bytes that the conversation does not know, such as a
+// proposal that the user has edited. The entry does not qualify until the bytes are shown.
 func (c *FileReadCache) RecordUnseenWrite(path string, info workspace.Info, sha string, lines int, at time.Time) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.write(path, info, sha, lines, at).Entry
 }
 
-// knowWrite makes the bytes of a write known that RecordUnseenWrite has returned e
-// for. It does nothing if the file is not in that state any more.
+// knowWrite marks as known the bytes of a write for which RecordUnseenWrite has returned e. It has
+// no effect if the file has changed since.
 func (c *FileReadCache) knowWrite(path string, e Entry, version int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,8 +181,7 @@ func (c *FileReadCache) knowWrite(path string, e Entry, version int64) {
 	}
 }
 
-// write notes a write of bytes that the conversation does not know. It expects c.mu to
-// be held.
+// write records a write of bytes that the conversation does not know. The caller holds c.mu.
 func (c *FileReadCache) write(path string, info workspace.Info, sha string, lines int, at time.Time) *record {
 	key := keyOf(path, info)
 	r := c.findPath(path)
@@ -209,9 +204,8 @@ func (c *FileReadCache) write(path string, info workspace.Info, sha string, line
 	return r
 }
 
-// Refresh notes that the bytes at path hash as known although its stat data
-// or its inode moved (RC-07, CR-15). It does nothing if sha is not what is
-// known.
+// Refresh records that the bytes at path still have the recorded hash although its stat data or its
+// inode changed. It has no effect if sha differs from the recorded hash.
 func (c *FileReadCache) Refresh(path string, info workspace.Info, sha string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,8 +221,8 @@ func (c *FileReadCache) Refresh(path string, info workspace.Info, sha string) {
 	c.link(path, r)
 }
 
-// Verified notes that the bytes were settled by hash at a time, so that a
-// racily clean entry stops being so once its times have aged.
+// Verified records that the bytes were verified by hash at a time, so that a racily clean entry
+// stops being one once its times have aged.
 func (c *FileReadCache) Verified(path string, info workspace.Info, sha string, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,8 +234,8 @@ func (c *FileReadCache) Verified(path string, info workspace.Info, sha string, a
 	r.LastReadAt = at
 }
 
-// Disqualify drops the flags of the file at path: what was shown is no longer
-// what is there (RC-07).
+// Disqualify clears the flags of the file at path, because it no longer has the content that was
+// shown.
 func (c *FileReadCache) Disqualify(path string, info workspace.Info) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,8 +246,8 @@ func (c *FileReadCache) Disqualify(path string, info workspace.Info) {
 	}
 }
 
-// Invalidate forgets the file last seen at path (RC-35). A file that was
-// never seen is no error.
+// Invalidate removes the entry of the file last seen at path. A file that was never seen is not an
+// error.
 func (c *FileReadCache) Invalidate(path string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,7 +256,7 @@ func (c *FileReadCache) Invalidate(path string) {
 	}
 }
 
-// Clear forgets every file; the counts stay.
+// Clear removes all entries; the counts stay.
 func (c *FileReadCache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,7 +271,7 @@ func (c *FileReadCache) Len() int {
 	return len(c.entries)
 }
 
-// Stats returns the counts since the cache was made.
+// Stats returns the counts since the cache was created.
 func (c *FileReadCache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,7 +284,7 @@ func (c *FileReadCache) count(f func(*CacheStats)) {
 	f(&c.stats)
 }
 
-// The methods below expect c.mu to be held.
+// The methods below require c.mu to be held.
 
 func (c *FileReadCache) find(key Key) *record {
 	el := c.entries[key]
@@ -316,8 +310,7 @@ func (c *FileReadCache) limit() int {
 	return c.Max
 }
 
-// insert makes a record and drops the one that had its key. The caller links
-// a path to it.
+// insert adds a record and drops the one that had its key. The caller links a path to it.
 func (c *FileReadCache) insert(key Key) *record {
 	if c.entries == nil {
 		c.entries = make(map[Key]*list.Element)
@@ -332,10 +325,9 @@ func (c *FileReadCache) insert(key Key) *record {
 	return r
 }
 
-// identify returns the record of the file that info describes, nil if it is a
-// stranger (RC-02). A file's inode number is given away once the file is gone:
-// under a name that the record has not, only the size and mtime recorded, or
-// the same bytes, show that it is still the same file.
+// identify returns the record of the file that info describes, nil if there is none. A file system
+// reuses the inode number of a removed file. Under a name that the record does not have, the file
+// is the same only if it has the recorded size and mtime, or the same bytes.
 func (c *FileReadCache) identify(path string, info workspace.Info, sha string) *record {
 	r := c.find(keyOf(path, info))
 	if r == nil {
@@ -348,8 +340,8 @@ func (c *FileReadCache) identify(path string, info workspace.Info, sha string) *
 	return nil
 }
 
-// meet returns the record of the file that was read, linked to path, with its
-// stat data and hash, and without what belongs to other content.
+// meet returns the record of the file that was read, linked to path and updated with its stat data
+// and hash. State that belongs to different content is cleared.
 func (c *FileReadCache) meet(path string, rd Reading) *record {
 	key := keyOf(path, rd.Info)
 	r := c.identify(path, rd.Info, rd.SHA256)
@@ -364,9 +356,8 @@ func (c *FileReadCache) meet(path string, rd Reading) *record {
 	return r
 }
 
-// adopt gives what is known of path's bytes to the file of another inode that
-// now stands there with the same bytes (CR-15); nil if they are others. What
-// is known moves if path was its only name, else it is copied.
+// adopt transfers the entry of path to a different inode with the same bytes, and returns nil if
+// the bytes differ. The record moves if path was its only name, otherwise it is copied.
 func (c *FileReadCache) adopt(path string, key Key, sha string) *record {
 	old := c.findPath(path)
 	if old == nil || sha == "" || old.SHA256 != sha {
@@ -382,8 +373,8 @@ func (c *FileReadCache) adopt(path string, key Key, sha string) *record {
 	return r
 }
 
-// link makes path lead to r and takes it from the record that had it before,
-// which goes when it has no other path.
+// link makes path refer to r. The record that path referred to before is dropped if it has no other
+// path.
 func (c *FileReadCache) link(path string, r *record) {
 	if old := c.findPath(path); old != nil && old != r {
 		delete(old.paths, path)
@@ -395,7 +386,7 @@ func (c *FileReadCache) link(path string, r *record) {
 	r.paths[path] = struct{}{}
 }
 
-// rename gives r another key and drops the record that had it.
+// rename changes the key of r and drops the record that had it.
 func (c *FileReadCache) rename(r *record, key Key) {
 	if r.Key == key {
 		return

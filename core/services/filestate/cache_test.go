@@ -126,7 +126,7 @@ func TestFlagsAreNotLoweredWhileContentIsTheSame(t *testing.T) {
 			require.Equal(t, int64(2), e.Version)
 		})
 	}
-	// A touched file still holds the same content: the hash decides.
+	// A touched file still has the same content: the hash decides.
 	var c FileReadCache
 	c.RecordRead("/f", reading(info, "x"), 1)
 	touched := info
@@ -193,7 +193,7 @@ func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
 	old, now := infoAt(5, 10), infoAt(6, 12)
 	c.RecordRead("/real", reading(old, "x"), 1)
 	c.RecordRead("/link", reading(old, "x"), 2)
-	c.RecordRead("/stranger", reading(now, "z"), 3) // the inode number was another file's once
+	c.RecordRead("/stranger", reading(now, "z"), 3) // the inode number belonged to a different file before
 	c.RecordWrite("/link", now, Sum([]byte("y")), 4, 1, noon)
 	require.Equal(t, 1, c.Len())
 	verdict, _ := c.Check("/real", old)
@@ -217,8 +217,8 @@ func TestOrderDoesNotNeedTheClock(t *testing.T) {
 	require.True(t, c.RecordRead("/f", reading(info, "y"), 3).armed())
 }
 
-// RC-15, RC-16: what is not a full read of everything does not arm, not even
-// after a write of the conversation's own.
+// RC-15, RC-16: a partial read does not arm the placeholder, not even after a write of the
+// conversation.
 func TestLesserReadsDoNotArm(t *testing.T) {
 	info := infoAt(5, 10)
 	ranged := reading(info, "x")
@@ -255,7 +255,7 @@ func TestSlicesAddUp(t *testing.T) {
 	require.True(t, slice(info, "y", 5, 9).Qualifying())
 }
 
-// A stretch of a line was left out, so slices never cover the file.
+// A part of a line was omitted, so slices never cover the file.
 func TestUnshowableNeverQualifiesBySlices(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
@@ -270,7 +270,7 @@ func TestUnshowableNeverQualifiesBySlices(t *testing.T) {
 	require.False(t, c.RecordRead("/f", firstHalf(info, "y"), 3).Unshowable, "other content may fit")
 }
 
-// RC-02, RC-03: what stands at the path is another file.
+// RC-02, RC-03: the path refers to a different file.
 func TestReplacedFile(t *testing.T) {
 	var c FileReadCache
 	old, now := infoAt(5, 10), infoAt(6, 10)
@@ -293,7 +293,7 @@ func TestReplacedFile(t *testing.T) {
 	require.Equal(t, 1, c.Len())
 }
 
-// CR-15: a file that another name still leads to keeps its own entry.
+// CR-15: a file that has another name keeps its own entry.
 func TestEqualBytesAreCopiedWhereTheOldFileHasAnotherName(t *testing.T) {
 	var c FileReadCache
 	old, now := infoAt(5, 10), infoAt(6, 10)
@@ -312,7 +312,7 @@ func TestEqualBytesAreCopiedWhereTheOldFileHasAnotherName(t *testing.T) {
 	require.Empty(t, b.Missing(), "a copy shares nothing")
 }
 
-// RC-02: an inode number is given away once its file is gone.
+// RC-02: the inode number of a removed file is reused.
 func TestReusedInodeIsAStranger(t *testing.T) {
 	var c FileReadCache
 	old := infoAt(5, 10)
@@ -327,7 +327,7 @@ func TestReusedInodeIsAStranger(t *testing.T) {
 	gone, _ := c.ByPath("/gone")
 	require.True(t, gone.Qualifying())
 
-	// Moved or linked, a file keeps size and mtime.
+	// Renamed or linked, a file keeps size and mtime.
 	renamed := old
 	renamed.CtimeNS = noon.UnixNano()
 	e, ok := c.Lookup("/new", renamed)
@@ -354,7 +354,7 @@ func TestDisqualify(t *testing.T) {
 	require.Equal(t, 1, c.Len())
 }
 
-// The racily-clean rule of RC-13, design §4: less than 20 ms.
+// The racily-clean rule of RC-13: less than 20 ms.
 func TestRacy(t *testing.T) {
 	const margin = int64(defaultRacy)
 	read := noon.UnixNano()
@@ -376,8 +376,8 @@ func TestRacy(t *testing.T) {
 	}
 }
 
-// A read that was interfered with never pairs its bytes with the stat data
-// that the file had afterwards. RC-20
+// RC-20: the bytes of a disturbed read are never paired with the stat data that the file had
+// afterwards.
 func TestTornReadHasNoFingerprint(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
@@ -441,7 +441,7 @@ func TestClearKeepsTheCounts(t *testing.T) {
 	require.Equal(t, 1, c.Len())
 }
 
-// invariants returns what is wrong with the cache's inner bookkeeping.
+// invariants returns an error if the cache's internal state is inconsistent.
 func (c *FileReadCache) invariants() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -477,8 +477,8 @@ func (c *FileReadCache) invariants() error {
 	return nil
 }
 
-// disturb does one random operation with few paths, inodes and contents, so
-// that they collide all the time.
+// disturb runs one random operation with few paths, inodes and contents, so that they collide
+// often.
 func (c *FileReadCache) disturb(rnd *rand.Rand) {
 	path := fmt.Sprint("/", rnd.IntN(6))
 	info := infoAt(uint64(rnd.IntN(5)), int64(rnd.IntN(3)))
@@ -552,25 +552,25 @@ func TestCacheUnderManyCallers(t *testing.T) {
 	require.NoError(t, c.invariants())
 }
 
-// RC-29: a cache that was turned off in the meantime is emptied at the next
-// check, even if it is on again by then; one made later is not.
-func TestHeedHatch(t *testing.T) {
+// RC-29: a cache that was disabled meanwhile is cleared at the next check, even if it is enabled
+// again by then; a cache created later is not.
+func TestApplyKillSwitch(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "a\n")
 	f.full("a")
-	require.False(t, f.HeedHatch())
+	require.False(t, f.ApplyKillSwitch())
 	require.Equal(t, 1, f.Cache.Len())
 	f.turn++
-	require.False(t, f.HeedHatch(), "on again")
+	require.False(t, f.ApplyKillSwitch(), "on again")
 	require.Zero(t, f.Cache.Len())
 	f.full("a")
-	require.False(t, f.HeedHatch())
+	require.False(t, f.ApplyKillSwitch())
 	require.Equal(t, 1, f.Cache.Len(), "emptied once a turn")
 	f.hidden = true
-	require.True(t, f.HeedHatch())
+	require.True(t, f.ApplyKillSwitch())
 
-	later := New(Options{Files: f.disk, Hatch: func() Hatch { return Hatch{Turn: 7} }})
+	later := New(Options{Files: f.disk, KillSwitch: func() KillSwitch { return KillSwitch{Turn: 7} }})
 	later.Cache.Track(f.name("a"), Reading{Info: f.info("a"), SHA256: Sum([]byte("a\n"))})
-	require.False(t, later.HeedHatch())
+	require.False(t, later.ApplyKillSwitch())
 	require.Equal(t, 1, later.Cache.Len(), "that turn was before its time")
 }

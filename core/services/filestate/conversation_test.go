@@ -54,8 +54,8 @@ func TestConversationsAreApart(t *testing.T) {
 	parent.requireRefusal(parent.edit("a"), fault.FileChangedSinceRead, fault.Changed)
 }
 
-// RC-28, RC-30, TE-06: hatch
-func TestHatch(t *testing.T) {
+// RC-28, RC-30, TE-06: kill switch
+func TestKillSwitch(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "x")
 	f.hidden = true
@@ -73,13 +73,13 @@ func TestHatch(t *testing.T) {
 	require.Zero(t, f.Cache.Stats(), "nothing is consulted")
 	require.Nil(t, f.ranged("a", 0, 0).Range.LinesShown)
 
-	f.hidden = false // asked at each check, so it holds at once
+	f.hidden = false // queried at each check, so it applies immediately
 	require.True(t, f.full("a").State != nil)
 	require.NotNil(t, f.full("a").Placeholder)
 }
 
-// RC-28: a slice alone cannot add up with the hatch on, so it has no hash.
-func TestHatchAndSlices(t *testing.T) {
+// RC-28: with the cache disabled slices do not add up, so a slice has no hash.
+func TestKillSwitchAndSlices(t *testing.T) {
 	f := newFixture(t)
 	f.hidden = true
 	f.write("a", "1\n2\n")
@@ -132,7 +132,7 @@ func TestWriteWithoutStat(t *testing.T) {
 	require.Zero(t, f.Cache.Len())
 }
 
-// RC-34: what was dropped is only read again
+// RC-34: a dropped entry only costs another read
 func TestOverflowCostsARead(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Limits.CacheSize = 1 })
 	f.write("a", "x")

@@ -1,26 +1,28 @@
-// Package filestate knows what a conversation has been shown of each file:
-// it hands out state objects with a version and a hash, remembers them, and
-// takes the one decision whether a change may rest on them.
+// Package filestate tracks the content of files that a conversation has received.
+//
+// A [Service] reads files for the model as state objects ([State]) with a version and a hash,
+// records them in a [FileReadCache], and decides with [Service.Decide] whether the conversation
+// knows a file well enough to change it. A [Recording] delays the records of a tool call until its
+// result is known to reach the conversation.
 package filestate
 
 import "sync/atomic"
 
-// SessionStateService counts the state objects that a conversation was given
-// (FS-01, FS-02). Its zero value is ready and has given none. It is safe for
-// concurrent use. A subagent has one of its own (FS-03).
+// SessionStateService counts the state objects of a conversation. Its zero value is ready to use
+// and starts at none. It is safe for concurrent use. A subagent has its own.
 type SessionStateService struct {
 	last atomic.Int64
 }
 
-// NextVersion spends a number: 1 first, then rising by one, never repeated
-// and never skipped.
+// NextVersion returns the next number: 1 first, then rising by one, never repeated and never
+// skipped.
 func (s *SessionStateService) NextVersion() int64 { return s.last.Add(1) }
 
-// Current returns the number spent last, 0 for none.
+// Current returns the last number, 0 for none.
 func (s *SessionStateService) Current() int64 { return s.last.Load() }
 
-// Raise makes the next number at least atLeast+1, so that a resumed history's
-// versions stay below the new ones (AR-04). It never lowers the counter.
+// Raise makes the next number at least atLeast+1, so that the versions of a resumed history stay
+// below the new ones. It never lowers the counter.
 func (s *SessionStateService) Raise(atLeast int64) {
 	for {
 		now := s.last.Load()

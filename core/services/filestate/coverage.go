@@ -2,14 +2,13 @@ package filestate
 
 import "slices"
 
-// coverage is the set of lines of one content that were shown, as sorted,
-// disjoint half-open intervals of 0-based lines (FS-16). A copy is a set of
-// its own.
+// coverage is the set of lines of one content that were shown, as sorted, disjoint half-open
+// intervals of 0-based lines. A copy is independent.
 type coverage struct {
 	spans [][2]int
 }
 
-// add joins [from, to) to the set.
+// add adds [from, to) to the set.
 func (c *coverage) add(from, to int) {
 	if from >= to {
 		return

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each pair of bytes is an interval; the property is that coverage answers as
-// a slice with a bool for each line does. FS-16
+// FS-16: each pair of bytes is an interval; coverage must equal a slice with a bool for each line.
 func FuzzCoverage(f *testing.F) {
 	f.Add([]byte{0, 3, 6, 9, 3, 6}, uint8(9))
 	f.Add([]byte{5, 5, 2, 1, 0, 0}, uint8(4))

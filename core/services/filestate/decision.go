@@ -11,14 +11,14 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Verb names what a tool does to a file, in the forms that messages need
-// (PR-24), and the component under which its late refusals are logged (PR-26).
+// Verb names a tool's operation on a file in the forms that messages need, and the component under
+// which its late refusals are logged.
 type Verb struct {
 	Ing, Infinitive, Participle string // "editing", "edit", "edited"
 	Component                   string // "EDIT_PRIOR_READ"
 }
 
-// Expect says what a change was computed from (PR-18).
+// Expect is the state of the file from which a change was computed.
 type Expect int
 
 // The expectations.
@@ -28,31 +28,30 @@ const (
 	ExpectAbsent                 // no file at the path
 )
 
-// Check is one question to [Service.Decide].
+// Check is a request to [Service.Decide].
 type Check struct {
 	Path   workspace.Path
 	Verb   Verb
 	Expect Expect
-	// Proof is the base hash that the model supplied, lower-case hex, "" for
-	// none. A matching one is proof by itself (PR-04).
+	// Proof is the base hash that the model supplied, lower-case hex, "" for none. A matching hash
+	// is sufficient proof.
 	Proof string
 	// Current is the file as read just now; nil while only a stat is allowed.
 	Current *Snapshot
 }
 
-// StateMismatch is the message of a change whose base hash is not that of a file
-// which the conversation has seen, or which the hash was valid for before.
-// Of any other file it is not known whether it has changed.
+// StateMismatch is the message for a change with a wrong base hash, for a file that the
+// conversation has seen or that had the hash before. For any other file it is unknown whether it
+// has changed.
 const StateMismatch = "State Mismatch: File has changed on disk since it was last read."
 
-// Decide is the one prior-read decision (PR-02): nil lets the change go on.
-// Without c.Current it calls stat and nothing else (PR-13); with it the hash
-// has the last word (RC-07). An accepted hash refreshes the cache, a changed
-// one drops its flags.
+// Decide decides whether a change may rest on the conversation's knowledge of a file; nil allows
+// it. Without c.Current it only calls stat; with it the hash decides. An accepted hash refreshes
+// the cache, a changed one clears its flags.
 //
 // Refusals have code edit_requires_prior_read, file_changed_since_read,
-// prior_read_verification_failed, target_is_directory, file_too_large or
-// path_not_in_workspace, and a reason (PR-25).
+// prior_read_verification_failed, target_is_directory, file_too_large or path_not_in_workspace, and
+// a reason.
 func (s *Service) Decide(c Check) *fault.Error {
 	refusal := s.decide(c)
 	if refusal != nil {
@@ -81,7 +80,7 @@ func (s *Service) decide(c Check) *fault.Error {
 	if c.Proof != "" {
 		return s.decideByProof(c, info)
 	}
-	if s.HeedHatch() {
+	if s.ApplyKillSwitch() {
 		return nil
 	}
 	e, known := s.known(c.Path, info)
@@ -102,7 +101,7 @@ func (s *Service) decide(c Check) *fault.Error {
 	return nil
 }
 
-// known returns what the session knows of a file, nothing where there is none.
+// known returns the session's entry of a file, false if there is none.
 func (s *Service) known(p workspace.Path, info workspace.Info) (Entry, bool) {
 	if s.single {
 		return Entry{}, false
@@ -110,27 +109,26 @@ func (s *Service) known(p workspace.Path, info workspace.Info) (Entry, bool) {
 	return s.Cache.Lookup(p.String(), info)
 }
 
-// refresh notes an accepted hash. Of a read that was interfered with the stat
-// data is worth nothing.
+// refresh records an accepted hash. The stat data of a disturbed read is ignored.
 func (s *Service) refresh(c Check) {
-	if c.Current.Stable && !s.HeedHatch() {
+	if c.Current.Stable && !s.ApplyKillSwitch() {
 		s.Cache.Refresh(c.Path.String(), c.Current.Info, c.Current.SHA256)
 	}
 }
 
-// decideWithoutStat judges a path whose stat failed.
+// decideWithoutStat decides about a path whose stat failed.
 func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		e := fault.As(err)
 		if e != nil && (e.Code == fault.PathNotInWorkspace || e.Code == fault.NotInitialized) {
 			return e
 		}
-		if s.HeedHatch() {
-			return nil // opening the file reports what is wrong, if it still is
+		if s.ApplyKillSwitch() {
+			return nil // opening the file reports the problem, if it still exists
 		}
 		remedy := "Make the file and the directories above it accessible, then try again."
 		if e != nil && e.Remedy != "" {
-			remedy = e.Remedy // it knows what is wrong: a name too long, a file where a directory should be
+			remedy = e.Remedy // it names the cause: a name too long, a file where a directory should be
 		}
 		return fault.Wrap(fault.PriorReadVerificationFailed, "filestate.decide",
 			fmt.Sprintf("Whether %s may be %s could not be verified: its stat failed with %s.", c.Path.String(), c.Verb.Participle, errnoName(err)),
@@ -138,7 +136,7 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 	}
 	_, known := s.Cache.ByPath(c.Path.String())
 	seen := known && !s.single
-	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.HeedHatch()
+	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.ApplyKillSwitch()
 	if !unexpected && (c.Proof == "" || c.Proof == EmptySHA256) {
 		return nil
 	}
@@ -149,14 +147,13 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 	return refuseDisappeared(c, seen)
 }
 
-// decideByProof judges a supplied hash: without the bytes it is believed for
-// the time being (CR-33).
+// decideByProof decides about a supplied hash: without the bytes it is accepted provisionally.
 func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 	if c.Current == nil {
 		return nil
 	}
 	e, known := s.known(c.Path, info)
-	seen := s.HeedHatch() || known && e.Qualifying()
+	seen := s.ApplyKillSwitch() || known && e.Qualifying()
 	if c.Current.SHA256 == c.Proof {
 		if s.strict && !seen {
 			return s.refuseUnseen(c, e, known)
@@ -168,7 +165,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 		if c.Current.SHA256 != e.SHA256 {
 			s.Cache.Disqualify(c.Path.String(), info)
 		}
-		if !known { // the cache is disabled, so that no read is recorded
+		if !known { // the cache is disabled, so no read is recorded
 			return mismatchWithoutSession(c)
 		}
 		return mismatch(c)
@@ -176,7 +173,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 	switch {
 	case s.single:
 		return mismatchWithoutSession(c)
-	case known && e.Changed: // it was seen, and is known to have changed since
+	case known && e.Changed: // it was seen, and has changed since
 		return mismatch(c)
 	}
 	r := s.refuseUnseen(c, e, known)
@@ -184,14 +181,13 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 	return r
 }
 
-// Seen reports whether the conversation was shown the whole of the file at p
-// as it was at some time, so that it may be shown what the file is now
-// (FS-29, FS-53). With the hatch open it always may (CR-16).
+// Seen reports whether the conversation was shown the whole file at p in some state, so that it may
+// be shown its current state. It returns true while the cache is disabled by the kill switch.
 func (s *Service) Seen(p workspace.Path) bool {
 	if !s.MayShow(p) || s.Dropped(p, "") {
 		return false
 	}
-	if s.HeedHatch() {
+	if s.ApplyKillSwitch() {
 		return true
 	}
 	if info, err := s.files.Stat(p); err == nil {
@@ -201,20 +197,18 @@ func (s *Service) Seen(p workspace.Path) bool {
 	return false
 }
 
-// Knows reports whether the conversation has been given every byte of what was
-// read at p and hashes to sha. With the hatch open it cannot be told, so no
-// (RC-28).
+// Knows reports whether the conversation has received every byte of the content with the hash sha
+// that was read at p. It returns false while the cache is disabled by the kill switch.
 func (s *Service) Knows(p workspace.Path, info workspace.Info, sha string) bool {
-	if s.HeedHatch() {
+	if s.ApplyKillSwitch() {
 		return false
 	}
 	e, ok := s.known(p, info)
 	return ok && e.Qualifying() && e.SHA256 == sha
 }
 
-// RefuseMoved returns the refusal of a change that was allowed when it was
-// planned, because the file is now Changed, Disappeared or, where there was
-// none, NeverRead.
+// RefuseMoved returns the refusal of a change that was allowed when it was planned, because the
+// file is now Changed, Disappeared or, if it did not exist, NeverRead.
 func (s *Service) RefuseMoved(c Check, why fault.Reason) *fault.Error {
 	switch why {
 	case fault.Disappeared:
@@ -249,22 +243,22 @@ func (s *Service) refuseNeverRead(c Check) *fault.Error {
 	}
 }
 
-// refuseWithoutSession is refuseNeverRead where nobody can know what was read.
+// refuseWithoutSession is refuseNeverRead for hosts without a session, which do not record reads.
 func (s *Service) refuseWithoutSession(c Check) *fault.Error {
 	r := &fault.Error{
 		Code: fault.EditRequiresPriorRead, Reason: fault.NoSession, Op: "filestate.decide",
-		Message: fmt.Sprintf("%s exists, and there is no session here in which it could be known that it was read: %s a file unseen is refused.", c.Path.String(), c.Verb.Ing),
+		Message: fmt.Sprintf("%s exists, and without a session it is unknown whether it was read: %s a file unseen is refused.", c.Path.String(), c.Verb.Ing),
 		Short:   "Needs base_content_sha256, as there is no session.",
-		Remedy:  "Call read_file on it, then safe_patch, or write_file, with the sha256 that it gives as base_content_sha256.",
+		Remedy:  "Call read_file on it, then safe_patch, or write_file, with its sha256 as base_content_sha256.",
 	}
 	if s.strict && c.Proof != "" {
 		r.Short = "Needs a session."
-		r.Remedy = "A hash alone is not enough here, as the file must also have been read in the same session: connect to a server that has sessions."
+		r.Remedy = "A hash alone is not enough here, because the file must also have been read in the same session: connect to a server that has sessions."
 	}
 	return r
 }
 
-// refuseUnqualified explains why what was shown is not enough (PR-07, PR-08).
+// refuseUnqualified explains why the lines shown are not enough.
 func refuseUnqualified(c Check, e Entry) *fault.Error {
 	switch {
 	case e.Changed:
@@ -289,8 +283,7 @@ func refuseUnqualified(c Check, e Entry) *fault.Error {
 	return r
 }
 
-// rangesText names missing line ranges as arguments that fetch them, the
-// first few of many.
+// rangesText returns missing line ranges as arguments of read_file; of many ranges the first few.
 func rangesText(missing [][2]int) string {
 	const most = 5
 	var parts []string
@@ -304,14 +297,14 @@ func rangesText(missing [][2]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// RefuseNonText is the dead end of a file that is not text, or whose bytes no
-// known encoding gives back unchanged (PR-08, FS-19): no further read helps.
+// RefuseNonText refuses a file that is not text, or whose bytes do not survive any known encoding.
+// No further read helps.
 func RefuseNonText(p workspace.Path, v Verb) *fault.Error {
 	return &fault.Error{
 		Code: fault.EditRequiresPriorRead, Reason: fault.NonText, Op: "filestate.decide",
 		Message: fmt.Sprintf("%s does not hold plain text that could be written back unchanged, so %s it with this tool is not possible.", p.String(), v.Ing),
 		Short:   "Not a text file.",
-		Remedy:  "Use a shell command or a program made for this kind of file instead.",
+		Remedy:  "Use a shell command or a program for this kind of file instead.",
 	}
 }
 
@@ -338,10 +331,9 @@ func refuseChanged(c Check) *fault.Error {
 	}
 }
 
-// BesideState returns refusal as it is where the result shows the state that the
-// file is in now: one because of a change then names that state in place of
-// read_file, in so few words that the state's hash is among the first 300 bytes of
-// the result. Any other refusal is returned as it is.
+// BesideState returns refusal for a result that also shows the current state of the file. A refusal
+// because of a change then refers to that state instead of read_file, and is so short that the
+// state's hash is among the first 300 bytes of the result. Any other refusal is returned unchanged.
 func (c Check) BesideState(refusal *fault.Error) *fault.Error {
 	if refusal.Code != fault.FileChangedSinceRead || refusal.Reason != fault.Changed {
 		return refusal
@@ -356,29 +348,29 @@ func (c Check) BesideState(refusal *fault.Error) *fault.Error {
 	return &shown
 }
 
-// mismatch is refuseChanged for a change that quoted a hash (FS-28, FS-29).
+// mismatch is refuseChanged for a change that supplied a hash.
 func mismatch(c Check) *fault.Error {
 	return &fault.Error{
 		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
 		Message: StateMismatch,
 		Short:   "Changed since it was read.",
-		Remedy:  fmt.Sprintf("Call read_file on %s, then make the change again for that content, with the sha256 that comes with it.", c.Path.String()),
+		Remedy:  fmt.Sprintf("Call read_file on %s, then make the change again for that content, with its sha256.", c.Path.String()),
 	}
 }
 
-// mismatchWithoutSession is mismatch where the read that the hash came from, if there
-// was one, is not recorded: without a session, or with the cache disabled.
+// mismatchWithoutSession is mismatch for a hash whose read is not recorded: without a session, or
+// with the cache disabled.
 func mismatchWithoutSession(c Check) *fault.Error {
 	return &fault.Error{
 		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
-		Message: fmt.Sprintf("State Mismatch: base_content_sha256 is not the hash of what %s holds now.", c.Path.String()),
+		Message: fmt.Sprintf("State Mismatch: base_content_sha256 is not the hash of the current content of %s.", c.Path.String()),
 		Short:   "Not in the state of base_content_sha256.",
-		Remedy:  "Call read_file on it, then make the change again for that content, with the sha256 that comes with it.",
+		Remedy:  "Call read_file on it, then make the change again for that content, with its sha256.",
 	}
 }
 
-// refuseDisappeared refuses to change a file that the conversation has seen, or that
-// was there, with the hash given, when the change was planned.
+// refuseDisappeared refuses to change a file that the conversation has seen, or that existed with
+// the given hash when the change was planned.
 func refuseDisappeared(c Check, seen bool) *fault.Error {
 	since := "it was last read"
 	if !seen {
@@ -396,19 +388,18 @@ func refuseDisappeared(c Check, seen bool) *fault.Error {
 	}
 }
 
-// refuseAbsent refuses to change, by a hash, a file that is not there and was not
-// seen: whether there ever was one is not known.
+// refuseAbsent refuses a change by hash of a file that does not exist and was not seen. It is
+// unknown whether it ever existed.
 func refuseAbsent(c Check) *fault.Error {
 	return &fault.Error{
 		Code: fault.FileChangedSinceRead, Reason: fault.Disappeared, Op: "filestate.decide",
-		Message: fmt.Sprintf("%s does not exist, so it is not in the state that base_content_sha256 stands for. Nothing was written.", c.Path.String()),
+		Message: fmt.Sprintf("%s does not exist, so it is not in the state of base_content_sha256. Nothing was written.", c.Path.String()),
 		Short:   "Does not exist.",
 		Remedy:  "Check the path with list_directory. To create the file, use write_file and no base_content_sha256.",
 	}
 }
 
-// refuseAppeared refuses to create a file where one has come to be (PR-17,
-// FS-62).
+// refuseAppeared refuses to create a file that has been created meanwhile.
 func (s *Service) refuseAppeared(c Check) *fault.Error {
 	r := s.refuseNeverRead(c)
 	r.Message = fmt.Sprintf("%s did not exist when this change was planned, but it does now; it was not read in this conversation, and its content was kept. Use read_file first.", c.Path.String())

@@ -19,7 +19,7 @@ var (
 	patching    = Verb{"patching", "patch", "patched", "SAFE_PATCH"}
 )
 
-// prove asks as safe_patch does: by stat, then with the bytes and a hash.
+// prove decides as for safe_patch: by stat, then with the bytes and a hash.
 func (f *fixture) prove(name, hash string) *fault.Error {
 	f.t.Helper()
 	c := Check{Path: f.path(name), Verb: patching, Proof: hash}
@@ -32,7 +32,7 @@ func (f *fixture) prove(name, hash string) *fault.Error {
 
 func deny(code syscall.Errno) error { return &fs.PathError{Op: "stat", Path: "x", Err: code} }
 
-// staged brings a file "a" into the state that a branch of the decision is for.
+// staged prepares a file "a" for each branch of the decision.
 var staged = map[string]struct {
 	stage  func(f *fixture)
 	code   fault.Code
@@ -133,8 +133,7 @@ var staged = map[string]struct {
 	},
 }
 
-// PR-02, PR-05 … PR-12, PR-24, PR-25, TE-07: every branch without a hash,
-// for every verb
+// PR-02, PR-05 … PR-12, PR-24, PR-25, TE-07: every branch without a hash, for every verb
 func TestRefusals(t *testing.T) {
 	for name, tt := range staged {
 		for _, verb := range []Verb{editing, overwriting, patching} {
@@ -165,8 +164,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// requireProse holds a refusal to PR-24: sentences, and no verb of another
-// tool.
+// requireProse checks a refusal against PR-24: sentences, and no verb of another tool.
 func requireProse(t *testing.T, r *fault.Error, own Verb) {
 	t.Helper()
 	for what, text := range map[string]string{"message": r.Message, "short": r.Display(), "remedy": r.Remedy} {
@@ -188,7 +186,7 @@ func requireProse(t *testing.T, r *fault.Error, own Verb) {
 	}
 }
 
-// PR-24: both forms stand where they belong.
+// PR-24: both verb forms are in the right place.
 func TestVerbsInRefusals(t *testing.T) {
 	for _, verb := range []Verb{editing, overwriting, patching} {
 		f := newFixture(t)
@@ -212,7 +210,7 @@ func TestVerbsInRefusals(t *testing.T) {
 	}
 }
 
-// PR-01, PR-03, PR-27, RC-03, RC-07, RC-10, FT-11, CR-04, CR-15: what may go on
+// PR-01, PR-03, PR-27, RC-03, RC-07, RC-10, FT-11, CR-04, CR-15: accepted cases
 func TestAccepted(t *testing.T) {
 	for name, stage := range map[string]func(f *fixture){
 		"full read":                func(f *fixture) { f.write("a", "x"); f.shown("a") },
@@ -261,8 +259,8 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// versionsShown returns the number of versions that the entries saw last, so
-// that a spent but unseen one shows.
+// versionsShown returns the number of versions that the entries saw last, so that an unused version
+// is noticed.
 func (f *fixture) versionsShown() int64 {
 	var highest int64
 	for _, name := range []string{"a", "b"} {
@@ -273,8 +271,8 @@ func (f *fixture) versionsShown() int64 {
 	return highest
 }
 
-// PR-13, FS-53: without a hash, a refusal costs one stat and no open; nor
-// does a mere question open anything.
+// PR-13, FS-53: without a hash, a refusal costs one stat and no open; nor does a decision alone
+// open a file.
 func TestDecisionOpensNothing(t *testing.T) {
 	for name, tt := range staged {
 		t.Run(name, func(t *testing.T) {
@@ -290,14 +288,14 @@ func TestDecisionOpensNothing(t *testing.T) {
 	}
 }
 
-// PR-04, CR-04: a matching hash is proof, whatever the cache knows.
+// PR-04, CR-04: a matching hash is proof, whatever the cache has recorded.
 func TestMatchingHashIsProof(t *testing.T) {
 	for name, stage := range map[string]func(f *fixture){
 		"never read":  func(f *fixture) { f.write("a", "x") },
 		"partly read": func(f *fixture) { f.write("a", "x"); f.ranged("a", 0, 1) },
 		"cleared":     func(f *fixture) { f.write("a", "x"); f.shown("a"); f.Compacted() },
 		"changed":     func(f *fixture) { f.write("a", "y"); f.shown("a"); f.write("a", "x"); f.edit("a") },
-		"hatch":       func(f *fixture) { f.write("a", "x"); f.hidden = true },
+		"kill switch": func(f *fixture) { f.write("a", "x"); f.hidden = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -307,7 +305,7 @@ func TestMatchingHashIsProof(t *testing.T) {
 	}
 }
 
-// KH-26: an embedder may ask for more than the hash.
+// KH-26: an embedder may require more than the hash.
 func TestRequireSeen(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.RequireSeen = true })
 	f.write("a", "1\n2\n")
@@ -322,8 +320,8 @@ func TestRequireSeen(t *testing.T) {
 	require.Nil(t, f.prove("a", hash))
 }
 
-// FS-28, FS-29, FS-30, PR-25, CR-33: a wrong hash. That a file has changed is said
-// only of one that was seen.
+// FS-28, FS-29, FS-30, PR-25, CR-33: a wrong hash. Only a file that was seen is reported as
+// changed.
 func TestWrongHash(t *testing.T) {
 	wrong := Sum([]byte("wrong"))
 	const mismatch, noneOfIts = StateMismatch, "is not its hash either."
@@ -338,7 +336,7 @@ func TestWrongHash(t *testing.T) {
 		"never read":            {func(f *fixture) { f.write("a", "x") }, fault.EditRequiresPriorRead, fault.NeverRead, "was not read in this conversation"},
 		"partly read":           {func(f *fixture) { f.write("a", "1\n2\n"); f.ranged("a", 0, 1) }, fault.EditRequiresPriorRead, fault.PartialRead, noneOfIts},
 		"image":                 {func(f *fixture) { f.write("a", "\x89PNG\r\n\x1a\n\x00"); f.full("a") }, fault.EditRequiresPriorRead, fault.NonText, noneOfIts},
-		"hatch":                 {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed, "State Mismatch: base_content_sha256 is not the hash"}, // CR-16
+		"kill switch":           {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed, "State Mismatch: base_content_sha256 is not the hash"}, // CR-16
 		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared, "does not exist"},                                                                        // FS-50
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -367,8 +365,8 @@ func TestWrongHash(t *testing.T) {
 	require.NotContains(t, r.Message, "changed", "what is gone is forgotten: %s", r.Message)
 }
 
-// RC-07: bytes found changed under a hash drop the flags too, so that nothing
-// rests on them later.
+// RC-07: if a hash shows that the bytes changed, the flags are cleared too, so that nothing rests
+// on them later.
 func TestWrongHashOfAChangedFileDropsTheFlags(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "x")
@@ -381,7 +379,7 @@ func TestWrongHashOfAChangedFileDropsTheFlags(t *testing.T) {
 	require.False(t, f.Seen(f.path("a")))
 }
 
-// PR-14: for an unread file no answer depends on what it holds.
+// PR-14: the decision on an unread file does not depend on its content.
 func TestNoContentOracle(t *testing.T) {
 	contents := []string{"", "x", "wrong", "old_string", "1\n2\n3\n", "broken \xff", "\x89PNG\r\n\x1a\n\x00"}
 	for name, ask := range map[string]func(f *fixture) *fault.Error{
@@ -402,7 +400,7 @@ func TestNoContentOracle(t *testing.T) {
 	}
 }
 
-// PR-12, PR-17, PR-18, FS-50, FS-62, CR-12: existence by what was planned
+// PR-12, PR-17, PR-18, FS-50, FS-62, CR-12: existence against the plan
 func TestExistence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		expect  Expect
@@ -460,9 +458,9 @@ func TestDisappearedIsToldOnce(t *testing.T) {
 	require.Nil(t, f.edit("a"))
 }
 
-// PR-28, CR-16, CR-17: with the hatch on, all but the hash rules are off, and
-// so is the memory of what is gone.
-func TestHatchTurnsTheChecksOff(t *testing.T) {
+// PR-28, CR-16, CR-17: with the cache disabled, only the hash rules apply, and removed files are
+// not remembered.
+func TestKillSwitchTurnsTheChecksOff(t *testing.T) {
 	for name, tt := range staged {
 		switch tt.code {
 		case fault.EditRequiresPriorRead, fault.FileChangedSinceRead, fault.PriorReadVerificationFailed:
@@ -488,7 +486,7 @@ func TestHatchTurnsTheChecksOff(t *testing.T) {
 	require.NotNil(t, f.edit("a"))
 }
 
-// FS-29, FS-53, PR-29: who may be shown a file anew
+// FS-29, FS-53, PR-29: who may be shown a file again
 func TestSeen(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "1\n2\n")
@@ -510,9 +508,8 @@ func TestSeen(t *testing.T) {
 	require.False(t, f.Seen(f.path("a")))
 }
 
-// An unread file that has the inode number of a dead one which was read is a
-// stranger, unless size and mtime are the dead one's too: then it is that file
-// under another name (RC-02).
+// RC-02: an unread file that reuses the inode number of a removed file is a different file, unless
+// size and mtime are equal too: then it is the same file under another name.
 func TestInodeNumberAloneIsNoIdentity(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*workspace.Info)
@@ -520,7 +517,7 @@ func TestInodeNumberAloneIsNoIdentity(t *testing.T) {
 	}{
 		"another size":  {func(i *workspace.Info) { i.Size++ }, false},
 		"another mtime": {func(i *workspace.Info) { i.MtimeNS++ }, false},
-		"another ctime": {func(i *workspace.Info) { i.CtimeNS++ }, true}, // as a rename does
+		"another ctime": {func(i *workspace.Info) { i.CtimeNS++ }, true}, // as after a rename
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -545,7 +542,7 @@ func TestInodeNumberAloneIsNoIdentity(t *testing.T) {
 	}
 }
 
-// The same with a number that the file system itself gave away again.
+// The same with an inode number that the file system itself reused.
 func TestReusedInodeIsNotSeen(t *testing.T) {
 	f := newFixture(t)
 	f.write("gone", "x")
@@ -578,7 +575,7 @@ func TestRefuseMoved(t *testing.T) {
 	require.Zero(t, f.Cache.Len())
 }
 
-// A path that leads outside keeps its own code.
+// A path outside of the workspace keeps its own code.
 func TestDecideOutside(t *testing.T) {
 	f := newFixture(t)
 	require.NoError(t, os.Symlink(os.TempDir(), f.name("out")))
@@ -597,8 +594,8 @@ func TestRangesText(t *testing.T) {
 	require.Equal(t, "offset 0 limit 3, offset 10 limit 3, offset 20 limit 3, offset 30 limit 3, offset 40 limit 3, and 2 more ranges", rangesText(many))
 }
 
-// EX-20: without a session nothing is known to have been read, so a hash alone
-// proves, and a refusal says how.
+// EX-20: without a session no read is recorded, so only a hash is proof, and a refusal explains
+// how.
 func TestDecideWithoutSession(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.NoSession = true })
 	f.write("a", "x")
@@ -625,8 +622,8 @@ func TestDecideWithoutSession(t *testing.T) {
 	require.Contains(t, refusal.Remedy, "has sessions")
 }
 
-// With the cache disabled it is not known that a file was read: that it is gone since
-// then is not said.
+// With the cache disabled a read is not recorded, so a missing file is not reported as disappeared
+// since its read.
 func TestGoneWithTheCacheDisabled(t *testing.T) {
 	f := newFixture(t)
 	f.hidden = true

@@ -16,14 +16,14 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// disk is a real workspace that counts what is asked of it and can fail.
+// disk is a real workspace that counts its calls and can fail.
 type disk struct {
 	*workspace.Workspace
 
 	mu           sync.Mutex
 	stats, opens int
 	statErr      error
-	statAs       func(workspace.Info) workspace.Info // changes what stat tells; nil: nothing
+	statAs       func(workspace.Info) workspace.Info // changes the result of stat; nil: unchanged
 }
 
 func (d *disk) Stat(p workspace.Path) (workspace.Info, error) {
@@ -56,11 +56,11 @@ type fixture struct {
 	top  string
 	disk *disk
 	log  bytes.Buffer
-	// clock is what the Service takes for the time. An hour ahead at first,
-	// so that files just made are not racily clean.
+	// clock is the time of the Service. It starts an hour ahead, so that new files are not racily
+	// clean.
 	clock  time.Time
-	hidden bool                                // the hatch
-	turn   int64                               // of the hatch
+	hidden bool                                // the kill switch
+	turn   int64                               // of the kill switch
 	hook   func(w Window, path workspace.Path) // nil: none
 }
 
@@ -73,10 +73,10 @@ func newFixture(t testing.TB, adjust ...func(*Options)) *fixture {
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	f := &fixture{t: t, top: top, disk: &disk{Workspace: w}, clock: time.Now().Add(time.Hour)}
 	o := Options{
-		Files:  f.disk,
-		Now:    func() time.Time { return f.clock },
-		Logger: slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Hatch:  func() Hatch { return Hatch{Disabled: f.hidden, Turn: f.turn} },
+		Files:      f.disk,
+		Now:        func() time.Time { return f.clock },
+		Logger:     slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		KillSwitch: func() KillSwitch { return KillSwitch{Disabled: f.hidden, Turn: f.turn} },
 		Hook: func(w Window, p workspace.Path) {
 			if f.hook != nil {
 				f.hook(w, p)
@@ -90,7 +90,7 @@ func newFixture(t testing.TB, adjust ...func(*Options)) *fixture {
 	return f
 }
 
-// sibling is another conversation over the same files, as a subagent's.
+// sibling returns another conversation over the same files, such as a subagent's.
 func (f *fixture) sibling() *fixture {
 	s := &fixture{t: f.t, top: f.top, disk: &disk{Workspace: f.disk.Workspace}, clock: f.clock}
 	s.Service = New(Options{Files: s.disk, Now: func() time.Time { return s.clock }})
@@ -106,15 +106,15 @@ func (f *fixture) path(name string) workspace.Path {
 	return p
 }
 
-// write puts a file in place by rewriting it where it is.
+// write rewrites a file in place.
 func (f *fixture) write(name, content string) workspace.Path {
 	f.t.Helper()
 	require.NoError(f.t, os.WriteFile(f.name(name), []byte(content), 0o644))
 	return f.path(name)
 }
 
-// replace puts a file in place by renaming another over it, as editors do,
-// while the old one is kept open so that its inode number stays taken.
+// replace renames a new file over an existing one, as editors do, and keeps the old one open so
+// that its inode number is not reused.
 func (f *fixture) replace(name, content string) {
 	f.t.Helper()
 	f.holdInode(name)
@@ -152,7 +152,7 @@ func (f *fixture) full(name string) *Read {
 	return r
 }
 
-// shown is full for a read that must emit content.
+// shown is full for a read that must show content.
 func (f *fixture) shown(name string) *State {
 	f.t.Helper()
 	r := f.full(name)
@@ -169,7 +169,7 @@ func (f *fixture) ranged(name string, offset, limit int) *State {
 	return r.State
 }
 
-// wrote records a write of the conversation's own, made in place.
+// wrote records a write of the conversation, made in place.
 func (f *fixture) wrote(name, content string) State {
 	f.t.Helper()
 	p := f.write(name, content)
@@ -185,8 +185,7 @@ func (f *fixture) snap(name string) *Snapshot {
 
 var editing = Verb{"editing", "edit", "edited", "EDIT_PRIOR_READ"}
 
-// edit asks as the edit tool does: by stat, then, if that goes well, with the
-// bytes.
+// edit decides as for the edit tool: by stat, then, if that succeeds, with the bytes.
 func (f *fixture) edit(name string) *fault.Error {
 	f.t.Helper()
 	c := Check{Path: f.path(name), Verb: editing}
@@ -209,8 +208,7 @@ func (f *fixture) requireRefusal(got *fault.Error, code fault.Code, reason fault
 	require.NotEmpty(f.t, got.Remedy)
 }
 
-// onLinux skips a test that rests on file times which only Linux lets this
-// package trust.
+// onLinux skips a test that needs file times that this package trusts only on Linux.
 func onLinux(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

@@ -14,9 +14,9 @@ import (
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
 
-// readHuge shows a range of a text file above the limit FileBytes without
-// holding it in memory. Such a read carries no hash and never qualifies. The
-// text is taken as UTF-8, bytes that are not being replaced.
+// readHuge shows a range of a text file above the limit FileBytes without holding it in memory.
+// Such a read has no hash and never qualifies. The text is decoded as UTF-8; invalid bytes are
+// replaced.
 func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Read, error) {
 	rd := Reading{Local: isLocal(f), At: s.now()}
 	cut, err := cutStream(ctx, f, r.Offset, r.Limit, s.limits.Lines, s.limits.Bytes)
@@ -40,7 +40,7 @@ func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Rea
 	return &Read{State: st}, nil
 }
 
-// cutStream is cutLines over a stream.
+// cutStream is cutLines for a stream.
 func cutStream(ctx context.Context, f io.ReaderAt, offset, limit, maxLines, maxBytes int) (slice, error) {
 	s := slice{first: offset, end: offset}
 	want, capped := limit, false
@@ -49,10 +49,10 @@ func cutStream(ctx context.Context, f io.ReaderAt, offset, limit, maxLines, maxB
 	}
 	var (
 		shown strings.Builder
-		line  []byte // the line being gathered, at most maxBytes+1 of it
+		line  []byte // the current line, at most maxBytes+1 of it
 		over  bool   // the rest of the current line is only counted
-		done  bool   // nothing more is to be shown
-		at    int    // the current line, 0-based
+		done  bool   // no more lines are shown
+		at    int    // number of the current line, 0-based
 		count lineCounter
 		buf   = make([]byte, 256<<10)
 	)

@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// Limits bound what one read shows, and the result of a change. A zero field means its
-// default.
+// Limits bound the size of one read and of the result of a change. A zero field means its default.
 type Limits struct {
-	Lines     int           // lines a read shows; 2,000
-	Bytes     int           // bytes of decoded text a read shows; 256 KiB
-	FileBytes int64         // above it only ranges are read and nothing is changed; 20 MiB
-	SVGBytes  int64         // an SVG image up to it is read as text (FS-18); 1 MiB
-	CacheSize int           // entries that a FileReadCache keeps (RC-34); 10,000
-	Racy      time.Duration // an entry whose times lie less than this before its read is settled by hash; 20 ms
+	Lines     int           // lines shown by a read; 2,000
+	Bytes     int           // bytes of decoded text shown by a read; 256 KiB
+	FileBytes int64         // above it a file is only read in ranges and never changed; 20 MiB
+	SVGBytes  int64         // an SVG image up to it is read as text; 1 MiB
+	CacheSize int           // entries that a FileReadCache keeps; 10,000
+	Racy      time.Duration // an entry whose times are less than this before its read is verified by hash; 20 ms
 
-	// ChangedRegionsAbove is how many bytes of decoded text a file may have for the
-	// result of a change, made or refused, to show the whole of it. Above it, and
-	// above Lines and Bytes, a conversation that knew a whole state of the file is
-	// shown the regions that differ from it, as long as they take less; see
-	// [ChangedRegion]. Zero is 16 KiB; negative: the whole is always shown.
+	// ChangedRegionsAbove is the largest size, in bytes of decoded text, of a file that the result
+	// of a change, made or refused, shows completely. Above it, and above Lines and Bytes, a
+	// conversation that knew a complete state of the file is shown the regions that differ from it,
+	// as long as they are shorter; see [ChangedRegion]. Zero is 16 KiB; negative: the whole content
+	// is always shown.
 	ChangedRegionsAbove int
 
-	// ResultBytes is how many bytes the text of one result may have, as JSON: each
-	// escape counts as it is written. A longer read is cut into pages; a longer state
-	// after a change has no content. 0 or less: no limit. Less than 1,000 is 1,000.
+	// ResultBytes limits the text of one result in bytes, as JSON: each escape counts as it is
+	// written. A longer read is split into pages; a longer state after a change has no content. 0
+	// or less: no limit. Less than 1,000 is 1,000.
 	ResultBytes int
 }
 

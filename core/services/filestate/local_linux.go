@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isLocal reports whether f lies on a file system whose times this machine
-// sets itself. Over a network or in user space another clock may set them, or
-// they may lag behind.
+// isLocal reports whether f is on a file system whose times this machine sets. On network and
+// user-space file systems another clock may set them, or they may lag behind.
 func isLocal(f *os.File) bool {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -4,6 +4,6 @@ package filestate
 
 import "os"
 
-// isLocal trusts no file times: without ctime, or without knowing the file
-// system, every placeholder is settled by hash.
+// isLocal trusts no file times: without ctime, or without knowledge of the file system, every
+// placeholder is verified by hash.
 func isLocal(*os.File) bool { return false }

@@ -32,8 +32,7 @@ func TestPlaceholder(t *testing.T) {
 	require.Equal(t, *st.Version+1, *f.shown("b").Version, "no version was spent")
 }
 
-// FS-23, CR-02: a caller that cannot use a placeholder gets content, and it
-// is recorded as any read.
+// FS-23, CR-02: a caller that cannot use a placeholder receives content, recorded as any read.
 func TestRepeat(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "x")
@@ -46,8 +45,8 @@ func TestRepeat(t *testing.T) {
 	require.Nil(t, f.edit("a"))
 }
 
-// RC-13, KH-01: the times are what they were, and the size; the bytes are
-// not. Setting mtime back moves ctime, which nothing but the clock can set.
+// RC-13, KH-01: times and size are unchanged, but the bytes are not. Setting mtime back changes
+// ctime, which only the clock can set.
 func TestRewriteWithMtimeSetBack(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one")
@@ -61,9 +60,8 @@ func TestRewriteWithMtimeSetBack(t *testing.T) {
 	require.Equal(t, "two", *f.shown("a").Content)
 }
 
-// RC-13, KH-01: a file changed within the clock's tick of its read keeps all
-// its stat data. It cannot be staged with real ctimes, so the entry is given
-// the stat data that the file has now.
+// RC-13, KH-01: a file changed within one clock tick of its read keeps all its stat data. Real
+// ctimes cannot produce that, so the entry gets the file's current stat data.
 func TestRacilyCleanEntryIsSettledByHash(t *testing.T) {
 	onLinux(t)
 	f := newFixture(t)
@@ -76,7 +74,7 @@ func TestRacilyCleanEntryIsSettledByHash(t *testing.T) {
 	require.NotNil(t, r.State, "the hash tells")
 	require.Equal(t, "two", *r.State.Content)
 
-	// Unchanged, it is settled by hash each time until its times have aged.
+	// Unchanged, it is verified by hash each time until its times have aged.
 	for range 2 {
 		opens := f.disk.opens
 		require.NotNil(t, f.full("a").Placeholder)
@@ -92,8 +90,8 @@ func TestRacilyCleanEntryIsSettledByHash(t *testing.T) {
 	}
 }
 
-// pretend gives the entry of a file the stat data that the file has now, as
-// if it had been changed within one tick.
+// pretend gives the entry of a file the file's current stat data, as if it had been changed within
+// one tick.
 func (f *fixture) pretend(p workspace.Path, name string) {
 	f.t.Helper()
 	verdict, e := f.Cache.Check(p.String(), f.info(name))
@@ -103,7 +101,7 @@ func (f *fixture) pretend(p workspace.Path, name string) {
 	require.Equal(f.t, VerdictFresh, verdict)
 }
 
-// RC-13: where the times cannot be trusted every placeholder is settled by hash.
+// RC-13: where times cannot be trusted every placeholder is verified by hash.
 func TestPlaceholderOffLocalFileSystems(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "x")
@@ -117,7 +115,7 @@ func TestPlaceholderOffLocalFileSystems(t *testing.T) {
 	}
 }
 
-// RC-07, RC-13: touched only, a file is emitted again, and known.
+// RC-07, RC-13: a file that was only touched is shown again, and known.
 func TestTouch(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "x")
@@ -144,8 +142,8 @@ func TestWhatArmsThePlaceholder(t *testing.T) {
 	require.NotNil(t, f.full("a").Placeholder)
 }
 
-// RC-16, TE-06: cut, binary, image, and text that a write of one's own made
-// of a kind that is not shown as text.
+// RC-16, TE-06: truncated, binary, image, and text that a write turned into a kind that is not
+// shown as text.
 func TestCutAndNonTextNeverGetAPlaceholder(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Limits = Limits{Lines: 2} })
 	for name, content := range map[string]string{"long": "1\n2\n3\n", "a.pdf": "%PDF-1.7\ntext\n"} {
@@ -158,7 +156,7 @@ func TestCutAndNonTextNeverGetAPlaceholder(t *testing.T) {
 			require.Nil(t, f.full(name).Placeholder, "%s after a write", name)
 		}
 	}
-	// Shown in slices it is known, but was never emitted at once.
+	// Shown in slices it is known, but was never shown at once.
 	f.ranged("long", 0, 2)
 	f.ranged("long", 2, 2)
 	require.True(t, f.entry("long").Qualifying())
@@ -189,7 +187,7 @@ func TestInstructionFilesAreAlwaysShown(t *testing.T) {
 	require.NotEmpty(t, own.shown("CONTEXT.md").Notice)
 	own.shown("AGENTS.md")
 	require.NotNil(t, own.full("AGENTS.md").Placeholder)
-	// Cut, it has both notices.
+	// Truncated, it has both notices.
 	long := newFixture(t, func(o *Options) { o.Limits.Lines = 1 })
 	long.write("agents.md", "1\n2\n")
 	require.Equal(t, 4, len(strings.Split(long.shown("agents.md").Notice, "\n")))

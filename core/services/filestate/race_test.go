@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// once runs do at the first time that the window is open.
+// once runs do the first time that the window is open.
 func (f *fixture) once(window Window, do func()) {
 	f.hook = func(w Window, _ workspace.Path) {
 		if w == window {
@@ -23,8 +23,8 @@ func (f *fixture) once(window Window, do func()) {
 	}
 }
 
-// requireTruePair checks that the entry's stat data, if it is the file's,
-// stands beside the hash of the file's bytes.
+// requireTruePair checks that the entry's stat data, if it is the file's, is paired with the hash
+// of the file's bytes.
 func (f *fixture) requireTruePair(name string) {
 	f.t.Helper()
 	verdict, e := f.Cache.Check(f.name(name), f.info(name))
@@ -36,8 +36,8 @@ func (f *fixture) requireTruePair(name string) {
 	require.Equal(f.t, Sum(data), e.SHA256, "old bytes beside a new fingerprint")
 }
 
-// KH-03, RC-20, TE-08 (stat–read): what is shown and recorded is what the
-// descriptor has, whatever the stat before it said.
+// KH-03, RC-20, TE-08 (stat–read): the content shown and recorded is that of the descriptor,
+// whatever the earlier stat.
 func TestChangeBetweenStatAndRead(t *testing.T) {
 	for name, change := range map[string]func(f *fixture){
 		"in place": func(f *fixture) { f.write("a", "two") },
@@ -97,8 +97,7 @@ func TestChangeWhileReading(t *testing.T) {
 	require.NotNil(t, f.full("a").Placeholder)
 }
 
-// RC-20: one that never holds still is shown, yet proves nothing, not even
-// where its bytes were known before.
+// RC-20: a file that keeps changing is shown, but is no proof, even if its bytes were known before.
 func TestFileThatNeverHoldsStill(t *testing.T) {
 	for name, known := range map[string]bool{"unknown before": false, "known before": true} {
 		t.Run(name, func(t *testing.T) {
@@ -127,8 +126,7 @@ func TestFileThatNeverHoldsStill(t *testing.T) {
 	}
 }
 
-// restless makes the file change at each look, ending with other bytes than
-// those that the last look has read.
+// restless makes the file change at each check, ending with different bytes than the last read.
 func (f *fixture) restless(name, content, last string) {
 	tries := 0
 	f.hook = func(w Window, _ workspace.Path) {
@@ -143,7 +141,7 @@ func (f *fixture) restless(name, content, last string) {
 	}
 }
 
-// RC-20: the old bytes read, the new ones in place, and a hash that is known.
+// RC-20: the old bytes read, the new ones in place, and a known hash.
 func TestKnownBytesReadUnderANewFingerprint(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one")
@@ -165,7 +163,7 @@ func TestKnownBytesReadUnderANewFingerprint(t *testing.T) {
 	f.requireTruePair("a")
 }
 
-// RC-13, RC-20: the same while a placeholder is settled by hash
+// RC-13, RC-20: the same while a placeholder is verified by hash
 func TestPlaceholderForAFileThatNeverHoldsStill(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one")
@@ -175,7 +173,7 @@ func TestPlaceholderForAFileThatNeverHoldsStill(t *testing.T) {
 	require.Equal(t, "two", *f.shown("a").Content)
 }
 
-// RC-13: changed while the placeholder was being settled by hash
+// RC-13: changed while the placeholder was being verified by hash
 func TestChangeWhileAPlaceholderIsSettled(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one")
@@ -196,8 +194,8 @@ func TestChangeBetweenDecisionAndRead(t *testing.T) {
 	f.requireRefusal(refusal, fault.FileChangedSinceRead, fault.Changed)
 }
 
-// FS-04, RC-34: many callers on one conversation; each object has a version
-// of its own and shows one of the contents, whole.
+// FS-04, RC-34: many callers on one conversation; each object has its own version and shows one of
+// the contents completely.
 func TestManyCallersOfOneService(t *testing.T) {
 	f := newFixture(t)
 	const callers, calls = 20, 25

@@ -14,46 +14,43 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// ReadRequest says what to read.
+// ReadRequest describes a read.
 type ReadRequest struct {
 	Path   workspace.Path
 	Offset int  // first line, 0-based
 	Limit  int  // lines; 0 means the limit Lines
 	Ranged bool // offset or limit was given, even as its default
-	// Repeat asks for content even where a placeholder would do (FS-23).
+	// Repeat requests content even if a placeholder would be sufficient.
 	Repeat bool
-	// TextOnly leaves what is no text unread: its Payload has no Data.
+	// TextOnly does not read files other than text: their Payload has no Data.
 	TextOnly bool
-	// ResultBytes bounds the JSON text of the state, as one of several in a result.
-	// 0, or more than the limit ResultBytes: that limit.
+	// ResultBytes limits the JSON text of the state, as one of several in a result. 0, or more than
+	// the limit ResultBytes: that limit.
 	ResultBytes int
-	// Uncut refuses a text that only ResultBytes would cut. Nothing is recorded then.
+	// Uncut refuses a text that only ResultBytes would truncate. Nothing is recorded then.
 	Uncut bool
 }
 
-// Read is what a read found. Exactly one of State, Placeholder, Payload and
-// Refusal is set.
+// Read is the result of a read. Exactly one of State, Placeholder, Payload and Refusal is set.
 type Read struct {
 	State       *State
 	Placeholder *Placeholder
 	Payload     *Payload
-	Refusal     string // why a file that cannot be shown is not; no error (FS-18)
+	Refusal     string // why a file cannot be shown; not an error
 }
 
-// Payload is a file that is handed over as data (FS-17).
+// Payload is a file that is returned as data.
 type Payload struct {
 	MIMEType string
-	Data     []byte // nil for a read of TextOnly
+	Data     []byte // nil for a read with TextOnly
 }
 
-// Read shows a file to the conversation and records that it did. It is the
-// one builder of state objects for reads (FS-24): it reads once, hashes those
-// bytes, and spends a version only on content (FS-07).
+// Read shows a file to the conversation and records that. It is the only source of state objects
+// for reads: it reads once, hashes those bytes, and allocates a version only for content.
 //
-// Errors have code file_not_found, permission_denied, path_not_in_workspace,
-// target_is_directory, not_a_regular_file, file_too_large (a whole read above
-// the limit FileBytes, or for r.Uncut), invalid_tool_params (an offset beyond the end),
-// read_content_failure or cancelled.
+// Errors have code file_not_found, permission_denied, path_not_in_workspace, target_is_directory,
+// not_a_regular_file, file_too_large (a complete read above the limit FileBytes, or for r.Uncut),
+// invalid_tool_params (an offset beyond the end), read_content_failure or cancelled.
 func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 	info, err := s.files.Stat(r.Path)
 	switch {
@@ -69,7 +66,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 		if info.Size > s.limits.FileBytes && !r.Ranged {
 			return nil, tooLarge(r.Path, info.Size, s.limits.FileBytes)
 		}
-		if !r.Ranged && !r.Repeat && !s.single && !s.HeedHatch() {
+		if !r.Ranged && !r.Repeat && !s.single && !s.ApplyKillSwitch() {
 			if p := s.consult(ctx, r.Path, info); p != nil {
 				return &Read{Placeholder: p}, nil
 			}
@@ -79,7 +76,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 	return s.readContent(ctx, r)
 }
 
-// consult answers a full read from the cache if that is safe (RC-13).
+// consult answers a full read from the cache if that is safe.
 func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.Info) *Placeholder {
 	path := p.String()
 	verdict, e := s.Cache.Check(path, info)
@@ -101,7 +98,7 @@ func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.
 	return placeholder(path, e)
 }
 
-// readContent opens the file and shows what it holds.
+// readContent opens the file and shows its content.
 func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error) {
 	f, err := s.files.OpenRead(r.Path)
 	if err != nil {
@@ -145,7 +142,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 	return s.showText(ctx, r, snap)
 }
 
-// showText cuts, records and wraps a text file.
+// showText truncates, records and wraps a text file.
 func (s *Service) showText(ctx context.Context, r ReadRequest, snap *Snapshot) (*Read, error) {
 	path := r.Path.String()
 	doc := textfile.Decode(snap.Data)
@@ -176,8 +173,8 @@ func (s *Service) showText(ctx context.Context, r ReadRequest, snap *Snapshot) (
 	return &Read{State: st}, nil
 }
 
-// instructionsNotice is the freshness note of RC-19.
-const instructionsNotice = "This file steers your own work and is shown afresh at each read: follow the content above, not an earlier copy."
+// instructionsNotice is the notice of instruction files.
+const instructionsNotice = "This file contains instructions for you and is shown in full at each read: follow the content above, not an earlier copy."
 
 func joinNotices(a, b string) string {
 	if a == "" {
@@ -197,7 +194,7 @@ func rangeOf(cut slice) Range {
 func nextAction(cut slice) string {
 	var parts []string
 	if cut.inside {
-		parts = append(parts, fmt.Sprintf("Line %d is longer than one read shows and was cut; to see the rest of it, use a shell command.", cut.end))
+		parts = append(parts, fmt.Sprintf("Line %d is longer than one read shows and was truncated; to see the rest of it, use a shell command.", cut.end))
 	}
 	if cut.end < cut.total {
 		parts = append(parts, fmt.Sprintf("To read more, use offset: %d.", cut.end))
@@ -210,7 +207,7 @@ func (s *Service) recordNonText(ctx context.Context, p workspace.Path, rd Readin
 	s.recordRead(ctx, heldRead{path: p, reading: rd})
 }
 
-// classify looks at the first bytes of an open file.
+// classify determines the kind of an open file from its first bytes.
 func classify(p workspace.Path, f interface {
 	ReadAt([]byte, int64) (int, error)
 }, size int64) (textfile.Class, error) {
@@ -222,8 +219,7 @@ func classify(p workspace.Path, f interface {
 	return textfile.Classify(p.Base(), head[:n], size), nil
 }
 
-// cannotDisplay returns the refusal for a file that is no use to a model, or
-// "" (FS-18).
+// cannotDisplay returns the refusal for a file that a model cannot use, or "".
 func (s *Service) cannotDisplay(p workspace.Path, c textfile.Class, size int64) string {
 	switch {
 	case c.Kind == textfile.KindBinary:
@@ -256,7 +252,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// debugCache writes the log lines of RC-31.
+// debugCache writes the log lines of cache lookups.
 func (s *Service) debugCache(ctx context.Context, event string, p workspace.Path, attrs ...slog.Attr) {
 	if s.log.Enabled(ctx, slog.LevelDebug) {
 		s.log.LogAttrs(ctx, slog.LevelDebug, event,
@@ -264,8 +260,7 @@ func (s *Service) debugCache(ctx context.Context, event string, p workspace.Path
 	}
 }
 
-// errnoName returns the errno's symbolic name where it is a common one, else
-// its text.
+// errnoName returns the symbolic name of a common errno, and the text of any other.
 func errnoName(err error) string {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {

@@ -38,8 +38,7 @@ func requireKeys(t *testing.T, v any, want ...string) {
 	require.ElementsMatch(t, want, got)
 }
 
-// FS-05, FS-06, FS-12, TE-02, CR-05: whatever the encoding, the hash is of
-// the bytes on disk.
+// FS-05, FS-06, FS-12, TE-02, CR-05: whatever the encoding, the hash is that of the bytes on disk.
 func TestStateOfAFile(t *testing.T) {
 	for name, tt := range map[string]struct{ bytes, text string }{
 		"empty":  {"", ""},
@@ -63,7 +62,7 @@ func TestStateOfAFile(t *testing.T) {
 	require.Equal(t, EmptySHA256, Sum(nil))
 }
 
-// FS-05: the path is the one asked for, links not resolved.
+// FS-05: the path is the requested one, with links not resolved.
 func TestStateKeepsTheNameAsked(t *testing.T) {
 	f := newFixture(t)
 	f.write("real.txt", "x")
@@ -71,8 +70,7 @@ func TestStateKeepsTheNameAsked(t *testing.T) {
 	require.Equal(t, f.name("link.txt"), f.shown("link.txt").FilePath)
 }
 
-// FS-04, FS-07, FS-12, CR-07, TE-02: a version for each object with content, none
-// for anything else.
+// CR-07, FS-04, FS-07, FS-12, TE-02: a version for each object with content, none for any other result.
 func TestVersionsAreSpentOnContentAlone(t *testing.T) {
 	f := newFixture(t)
 	for i, name := range []string{"a", "b", "c"} {
@@ -107,7 +105,7 @@ func TestOneOpenForEachRead(t *testing.T) {
 	require.Equal(t, 1, f.disk.opens)
 }
 
-// FS-08, CR-29: the builders from bytes in hand read nothing.
+// FS-08, CR-29: states of bytes that were already read open no file.
 func TestBuildersFromBytesInHand(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one\n")
@@ -126,8 +124,8 @@ func TestBuildersFromBytesInHand(t *testing.T) {
 	requireKeys(t, st, "file_path", "version", "sha256", "content")
 }
 
-// CR-08, CR-29, PR-29: a failure shows nothing that read_file would not, and
-// spends no version on it; a success above the cap has a hash alone.
+// CR-08, CR-29, PR-29: a failure shows nothing that read_file would not show, and allocates no
+// version; a success above the limit has only a hash.
 func TestWithheldStates(t *testing.T) {
 	hidden := func(o *Options) { o.MayShow = func(workspace.Path) bool { return false } }
 	small := func(o *Options) { o.Limits = Limits{Lines: 2, Bytes: 20, SVGBytes: 10} }
@@ -172,7 +170,7 @@ func TestRangedRead(t *testing.T) {
 	st := f.ranged("a", 2, 3)
 	require.Equal(t, "3\n4\n5\n", *st.Content)
 	require.Nil(t, st.SHA256)
-	// Nothing was cut, so neither truncated nor notice.
+	// Nothing was truncated, so there is neither truncated nor notice.
 	requireKeys(t, st, "file_path", "version", "sha256", "content", "lines_shown", "total_lines", "next_offset")
 	require.Equal(t, [2]int{3, 5}, *st.LinesShown)
 	require.Equal(t, 6, *st.TotalLines)
@@ -191,7 +189,7 @@ func TestRangedRead(t *testing.T) {
 	require.Contains(t, fault.As(err).Message, "6 lines")
 }
 
-// FS-14, CR-03: by the default limits of design §4
+// FS-14, CR-03: with the default limits
 func TestReadCutByLines(t *testing.T) {
 	f := newFixture(t)
 	var b strings.Builder
@@ -214,7 +212,7 @@ func TestReadCutByLines(t *testing.T) {
 	require.Nil(t, rest.NextOffset)
 	require.Equal(t, Sum([]byte(b.String())), *rest.SHA256)
 
-	// A range without a limit is cut too; one with a limit gets what it asks for.
+	// A range without a limit is truncated too; one with a limit returns the requested lines.
 	require.True(t, newRead(f, ReadRequest{Offset: 0, Ranged: true}).Truncated)
 	require.False(t, newRead(f, ReadRequest{Limit: 2001, Ranged: true}).Truncated)
 }
@@ -227,7 +225,7 @@ func newRead(f *fixture, r ReadRequest) *State {
 	return got.State
 }
 
-// FS-14: exactly at the limits nothing is cut.
+// FS-14: exactly at the limits nothing is truncated.
 func TestReadAtTheLimitsIsWhole(t *testing.T) {
 	f := newFixture(t)
 	f.write("lines", strings.Repeat("x\n", 2000))
@@ -238,7 +236,7 @@ func TestReadAtTheLimitsIsWhole(t *testing.T) {
 	}
 }
 
-// FS-14: the limit of bytes cuts between lines, an explicit limit of lines or not.
+// FS-14: the limit of bytes cuts between lines, with or without an explicit limit of lines.
 func TestReadCutByBytes(t *testing.T) {
 	f := newFixture(t)
 	line := strings.Repeat("x", 999) + "\n"
@@ -255,8 +253,7 @@ func TestReadCutByBytes(t *testing.T) {
 	require.Nil(t, f.edit("a"))
 }
 
-// Design §4: a line that alone exceeds the limit is cut inside, and the file
-// can never be shown in full.
+// A line that alone exceeds the limit is truncated, and the file can never be shown in full.
 func TestLineTooLongToBeShown(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "first\n"+strings.Repeat("é", 200_000)+"\nlast\n")
@@ -276,7 +273,7 @@ func TestLineTooLongToBeShown(t *testing.T) {
 	require.NotContains(t, refusal.Remedy, "read_file")
 }
 
-// A file of one line that is too long has nothing to read on to.
+// A file of one overlong line has no next offset.
 func TestOnlyLineTooLong(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", strings.Repeat("x", 10<<20))
@@ -304,7 +301,7 @@ func TestSlicesOfOneContentQualify(t *testing.T) {
 	require.NotNil(t, f.ranged("a", 2, 0).SHA256)
 }
 
-// FS-17, CR-06 (cache part): data without a hash, and no proof of anything.
+// FS-17, CR-06 (cache part): data without a hash, which proves nothing.
 func TestNonTextPayloads(t *testing.T) {
 	for name, tt := range map[string]struct{ content, mime string }{
 		"a.png": {"\x89PNG\r\n\x1a\n\x00\x00", "image/png"},
@@ -327,7 +324,7 @@ func TestNonTextPayloads(t *testing.T) {
 	}
 }
 
-// A read that wants text only is told what else a file is without reading it.
+// A read of text only reports the kind of any other file without reading it.
 func TestTextOnly(t *testing.T) {
 	f := newFixture(t)
 	f.hook = func(w Window, p workspace.Path) {
@@ -380,7 +377,7 @@ func TestLossyTextIsShownWithoutAHash(t *testing.T) {
 	f.requireRefusal(f.edit("a.txt"), fault.EditRequiresPriorRead, fault.NonText)
 }
 
-// FS-20: by stat alone, so a FIFO without a writer does not matter.
+// FS-20: by stat alone, so a FIFO without a writer does not block.
 func TestReadOfWhatIsNoFile(t *testing.T) {
 	f := newFixture(t)
 	require.NoError(t, os.Mkdir(f.name("dir"), 0o755))
@@ -398,7 +395,7 @@ func TestReadOfWhatIsNoFile(t *testing.T) {
 	require.Zero(t, f.disk.opens)
 }
 
-// Design §4: above the limit a file is not read whole, by stat alone.
+// Above the limit a file is not read completely, as determined by stat alone.
 func TestFileTooLarge(t *testing.T) {
 	f := newFixture(t)
 	f.write("fits.txt", strings.Repeat("x\n", 10<<20))
@@ -474,18 +471,18 @@ func TestNothingIsWrittenToTheProject(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-// FS-10: whoever only lists or walks has seen nothing.
+// FS-10: listing or walking a directory does not count as reading.
 func TestListingIsNoRead(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "x")
 	_, err := f.disk.ReadDir(t.Context(), f.path("."))
 	require.NoError(t, err)
-	f.snap("a") // nor has an internal read
+	f.snap("a") // nor does an internal read
 	f.requireRefusal(f.edit("a"), fault.EditRequiresPriorRead, fault.NeverRead)
 	require.Zero(t, f.Cache.Len())
 }
 
-// A new Service is next to nothing: RC-24, design §7
+// RC-24: a new Service allocates almost nothing.
 func TestNewAllocatesLittle(t *testing.T) {
 	f := newFixture(t)
 	var s *Service

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// Recent returns the paths of the files that the conversation was given every
-// byte of, by reading or by writing them, in the order of their last use, the
-// last one first. A file of several names has the first of these. It counts as
-// no use, and opens no file.
+// Recent returns the paths of the files of which the conversation has received every byte, by
+// reading or by writing them, most recently used first. A file with several names is listed under
+// the first of them. Recent does not count as a use, and opens no file.
 func (c *FileReadCache) Recent() []string {
 	return c.pathsOf(func(r *record) bool { return r.Qualifying() })
 }
 
-// Written returns, in the order of Recent, the paths of the files that the
-// conversation has written, as far as they are still known.
+// Written returns, in the order of Recent, the paths of the files that the conversation has
+// written, as far as they are still recorded.
 func (c *FileReadCache) Written() []string {
 	return c.pathsOf(func(r *record) bool { return !r.LastWriteAt.IsZero() })
 }

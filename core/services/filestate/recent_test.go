@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// RC-22: the files in work, as compaction says them again.
+// RC-22: the recently used files, as compaction lists them.
 func TestRecent(t *testing.T) {
 	var c FileReadCache
 	require.Empty(t, c.Recent())

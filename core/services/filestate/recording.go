@@ -8,30 +8,29 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Recording holds what one tool call shows of files until it is known whether the
-// conversation receives it: a hook may withhold a result, or put another one in its
-// place. Nothing of it counts as shown before [Recording.Commit], and what is dropped
-// never does.
+// Recording delays the records of one tool call until it is known whether the conversation receives
+// its result: a hook may withhold a result, or replace it. Nothing in it counts as shown before
+// [Recording.Commit], and dropped records never do.
 //
-// Reads are held back whole. Writes are in the cache at once, as bytes that the
-// conversation does not know; the commit makes them known. A Recording is safe for
-// concurrent use. What is added after its end is dropped.
+// Reads are delayed completely. Writes are in the cache immediately, as bytes that the conversation
+// does not know; the commit marks them as known. A Recording is safe for concurrent use. Records
+// added after its end are dropped.
 type Recording struct {
 	service *Service
-	parent  *Recording // of the call that this one is a part of; nil: none
+	parent  *Recording // of the call that made this call; nil: none
 
 	mu     sync.Mutex
 	events []event
 	ended  bool
 }
 
-// event is one thing that a call shows.
+// event is one record of a call.
 type event struct {
-	path    string    // of the file that is shown; "": none
-	sha     string    // of its bytes; "": not known
-	read    *heldRead // nil: no read
-	shown   func()    // called when it is shown; nil: nothing
-	dropped func()    // called when it is dropped; nil: nothing
+	path    string    // of the file shown; "": none
+	sha     string    // of its bytes; "": unknown
+	read    *heldRead // nil: not a read
+	shown   func()    // called when it is shown; nil: no callback
+	dropped func()    // called when it is dropped; nil: no callback
 }
 
 // heldRead is a read that is not in the cache yet.
@@ -39,34 +38,33 @@ type heldRead struct {
 	path    workspace.Path
 	reading Reading
 	version int64
-	data    []byte // all bytes, for a [BaseStore]; nil: not to be kept
+	data    []byte // all bytes, for a [BaseStore]; nil: do not store them
 }
 
 type recordingKey struct{ *Service }
 
-// Begin returns a context in which what s shows is held by the Recording until its
-// Commit or Drop, one of which must be called. Where ctx has a Recording of s that has
-// not ended, as that of a call which makes another call, a Commit hands over to that
-// one.
+// Begin returns a context in which the files that s shows are held by the Recording until its
+// Commit or Drop, one of which must be called. If ctx already has a Recording of s that has not
+// ended, because one call makes another call, Commit passes the records to that Recording.
 func (s *Service) Begin(ctx context.Context) (context.Context, *Recording) {
 	r := &Recording{service: s, parent: s.recording(ctx)}
 	return context.WithValue(ctx, recordingKey{s}, r), r
 }
 
-// recording returns the Recording of s that ctx has; nil: none, so that everything
-// counts as shown at once.
+// recording returns the Recording of s in ctx; nil: none, so that every record counts as shown
+// immediately.
 func (s *Service) recording(ctx context.Context) *Recording {
 	r, _ := ctx.Value(recordingKey{s}).(*Recording)
 	return r
 }
 
-// WhenShown calls shown once the conversation has received the result of the call that
-// ctx belongs to: at once without a [Recording], never if the result is dropped.
+// WhenShown calls shown once the conversation has received the result of the call that ctx belongs
+// to: immediately without a [Recording], never if the result is dropped.
 func (s *Service) WhenShown(ctx context.Context, shown func()) {
 	s.hold(ctx, event{shown: shown})
 }
 
-// hold leaves an event to the Recording of ctx. Without one it counts as shown now.
+// hold adds an event to the Recording of ctx. Without one it counts as shown immediately.
 func (s *Service) hold(ctx context.Context, e event) {
 	r := s.recording(ctx)
 	if r == nil {
@@ -88,14 +86,14 @@ func (r *Recording) add(events []event) {
 	}
 }
 
-// Mark returns how much is recorded, for [Recording.Withhold].
+// Mark returns the number of records, for [Recording.Withhold].
 func (r *Recording) Mark() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.events)
 }
 
-// Withhold drops what was recorded before mark. What came later is kept.
+// Withhold drops the records before mark. Later ones are kept.
 func (r *Recording) Withhold(mark int) {
 	r.mu.Lock()
 	mark = min(mark, len(r.events))
@@ -105,7 +103,7 @@ func (r *Recording) Withhold(mark int) {
 	r.service.drop(dropped)
 }
 
-// Commit ends the Recording: its result is what the conversation receives.
+// Commit ends the Recording: the conversation receives its result.
 func (r *Recording) Commit() {
 	events := r.end()
 	if r.parent != nil {
@@ -126,7 +124,7 @@ func (r *Recording) end() []event {
 	return events
 }
 
-// held returns the reads that are recorded.
+// held returns the pending reads.
 func (r *Recording) held() []*heldRead {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +137,8 @@ func (r *Recording) held() []*heldRead {
 	return reads
 }
 
-// Hash returns the hash of all bytes of the file at p as the last read that is held
-// found them; "" for none, and for what is not text.
+// Hash returns the hash of all bytes of the file at p in its last pending read; "" without one, and
+// for files other than text.
 func (r *Recording) Hash(p workspace.Path) string {
 	for _, read := range slices.Backward(r.held()) {
 		if read.path == p {
@@ -172,14 +170,14 @@ func (s *Service) drop(events []event) {
 	}
 }
 
-// recordRead notes a read, now or with the Recording of ctx, and reports whether the
-// conversation knows every byte with it.
+// recordRead records a read, immediately or with the Recording of ctx, and reports whether the
+// conversation then knows every byte.
 func (s *Service) recordRead(ctx context.Context, read heldRead) (whole bool) {
 	r := s.recording(ctx)
 	if r == nil {
 		return s.commitRead(read)
 	}
-	if s.HeedHatch() {
+	if s.ApplyKillSwitch() {
 		whole = read.reading.whole()
 	} else {
 		whole = s.Cache.foresee(read, r.held()).Qualifying()
@@ -188,10 +186,10 @@ func (s *Service) recordRead(ctx context.Context, read heldRead) (whole bool) {
 	return whole
 }
 
-// commitRead notes a read that the conversation has received.
+// commitRead records a read that the conversation has received.
 func (s *Service) commitRead(read heldRead) (whole bool) {
 	path, rd := read.path.String(), read.reading
-	if s.HeedHatch() {
+	if s.ApplyKillSwitch() {
 		whole = rd.whole()
 	} else {
 		whole = s.Cache.RecordRead(path, rd, read.version).Qualifying()
@@ -205,24 +203,23 @@ func (s *Service) commitRead(read heldRead) (whole bool) {
 	return whole
 }
 
-// whole reports whether the read by itself shows every byte of a text.
+// whole reports whether the read alone shows every byte of a text.
 func (rd Reading) whole() bool {
 	return rd.Cacheable && !rd.Unshowable && rd.First == 0 && rd.End == rd.TotalLines
 }
 
-// droppedSet remembers files, and states of files, that were read or written by calls
-// whose results were dropped. It is not bounded: what it forgot could be shown. Its
-// zero value has none; it is safe for concurrent use.
+// droppedSet records files, and states of files, that were read or written by calls whose results
+// were dropped. It is unbounded, because a file that it forgot could be shown. Its zero value is
+// empty; it is safe for concurrent use.
 type droppedSet struct {
 	mu     sync.Mutex
 	paths  map[string]struct{}
 	hashes map[string]struct{}
 }
 
-// Dropped reports whether the file at p, or what hashes to sha, was last in a result
-// that the conversation did not receive. Only a read may show it then: a refusal does
-// not, nor the result of a change. A file that holds such a state stays so after
-// changes.
+// Dropped reports whether the file at p, or the content with the hash sha, was last in a result
+// that the conversation did not receive. Only a read may show it then: a refusal does not, nor the
+// result of a change. After a change the file stays marked.
 func (s *Service) Dropped(p workspace.Path, sha string) bool { return s.dropped.has(p.String(), sha) }
 
 func (d *droppedSet) has(path, sha string) bool {

@@ -33,7 +33,7 @@ func TestRecording(t *testing.T) {
 		require.False(t, f.Dropped(p, *got.State.SHA256))
 		require.True(t, f.Show(t.Context(), p, f.snap("a.txt")).Shown())
 	}
-	// What comes after the end is dropped.
+	// Records after the end are dropped.
 	ctx, r := f.Begin(t.Context())
 	r.Commit()
 	f.write("late.txt", "x\n")
@@ -42,7 +42,7 @@ func TestRecording(t *testing.T) {
 	require.False(t, f.Seen(f.path("late.txt")))
 }
 
-// Pages of one file in one call make a whole together; dropping one leaves a gap.
+// Pages of one file in one call add up; dropping one leaves a gap.
 func TestRecordingPages(t *testing.T) {
 	f := newFixture(t)
 	f.write("a.txt", "one\ntwo\nthree\n")
@@ -64,8 +64,8 @@ func TestRecordingPages(t *testing.T) {
 	require.True(t, f.Seen(p))
 }
 
-// A call within a call hands over to the outer one, whose fate it shares; another
-// conversation's Recording is none of this one's.
+// A call within a call passes its records to the outer one; the Recording of another conversation
+// is not affected.
 func TestRecordingNested(t *testing.T) {
 	f, other := newFixture(t), newFixture(t)
 	for _, name := range []string{"outer.txt", "inner.txt"} {
@@ -92,7 +92,7 @@ func TestRecordingNested(t *testing.T) {
 	r.Drop()
 }
 
-// A write is on disk whatever becomes of its result, and known only if that is shown.
+// A write is on disk whether or not its result is shown, and known only if it is shown.
 func TestRecordingWrites(t *testing.T) {
 	f := newFixture(t)
 	for _, shown := range []bool{true, false} {
@@ -109,7 +109,7 @@ func TestRecordingWrites(t *testing.T) {
 		}
 		require.Equal(t, shown, f.Seen(p))
 	}
-	// A later write is not made known by an earlier commit.
+	// A later write is not marked as known by an earlier commit.
 	f = newFixture(t)
 	p := f.write("a.txt", "x\n")
 	ctx, r := f.Begin(t.Context())

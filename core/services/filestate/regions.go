@@ -10,18 +10,17 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// ChangedRegion is a run of lines of a file as it is now, and the lines of an
-// earlier state that the conversation knows, the base, in whose place they stand. All
-// lines outside of regions are those of the base, in their order. Lines are counted
-// from 1, first and last inclusive; where there are none, last is one less than
-// first.
+// ChangedRegion is a run of lines of the current file, and the lines that it replaces in the base,
+// an earlier state that the conversation knows. All lines outside of regions are those of the base,
+// in their order. Lines are counted from 1, first and last inclusive; of an empty run, last is one
+// less than first.
 type ChangedRegion struct {
 	Lines     [2]int `json:"lines"`
 	BaseLines [2]int `json:"base_lines"`
 	Content   string `json:"content"` // the lines, each with its ending
 }
 
-// regionsNotice tells the model what it sees, given the version of the base.
+// regionsNotice explains the regions to the model, given the version of the base.
 func regionsNotice(base int64, regions []ChangedRegion) string {
 	says := fmt.Sprintf("Each of changed_regions stands in place of its base_lines in version %d; all other lines are as there.", base)
 	if len(regions) == 0 {
@@ -30,19 +29,17 @@ func regionsNotice(base int64, regions []ChangedRegion) string {
 	return says + " If you no longer have it, call read_file with offset 0."
 }
 
-// WantsRegions reports whether a conversation that knows what a file at p held
-// before is to be shown the changed regions of text, which it holds now, if they
-// take less than text.
+// WantsRegions reports whether a conversation that knows the previous content of the file at p
+// should be shown the changed regions of text, its current content, if they are shorter than text.
 func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 	above := s.limits.ChangedRegionsAbove
 	return above > 0 && s.MayShow(p) && !s.Dropped(p, "") && (len(text) > above || !s.fits(p, text, textfile.Lines(text)))
 }
 
-// WrittenRegions is [Service.Written] for a conversation that knew every byte of
-// the file, given to it under the version base, before its change: it knows every
-// byte of text by the regions, also of what a user changed in it. It is
-// false, and nothing is recorded, where the regions would take as much as the
-// content, or more than a read may show.
+// WrittenRegions is [Service.Written] for a conversation that knew every byte of the file before
+// its change, under the version base. By the regions it knows every byte of text, including edits
+// of the user. It returns false and records nothing if the regions would be as long as the content,
+// or longer than a read may show.
 func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions []ChangedRegion) (State, bool) {
 	short, ok := s.inRegions(p, text, base, regions)
 	if !ok {
@@ -53,14 +50,13 @@ func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info wor
 	return short, true
 }
 
-// ShowSince is [Service.Show] for a conversation that was given every byte of an
-// earlier state of the file: of a file that [Limits.ChangedRegionsAbove] is about it
-// shows what differs from that state, as diff finds it, by which the conversation
-// knows the bytes of snap as well. It shows the whole as Show does if base is zero, if
-// the conversation has been made to forget it, if its bytes are kept no more, and if
-// the differences would take as much.
+// ShowSince is [Service.Show] for a conversation that has received every byte of an earlier state
+// of the file. For a file to which [Limits.ChangedRegionsAbove] applies it shows the differences
+// from that state, as found by diff, so that the conversation knows the bytes of snap too. It shows
+// the whole content, as Show does, if base is zero, if the conversation no longer has it, if its
+// bytes are not stored any more, and if the differences would be as long.
 //
-// A full read afterwards emits content, as it may be what the conversation lacks.
+// A full read afterwards shows content, because the conversation may lack the base.
 func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []ChangedRegion) State {
 	doc, regions, ok := s.regionsSince(p, snap, base, diff)
 	if !ok {
@@ -79,10 +75,10 @@ func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapsho
 	return short
 }
 
-// regionsSince compares snap with base, if that is what is to be shown of it.
+// regionsSince compares snap with base if the differences should be shown.
 func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []ChangedRegion) (textfile.Document, []ChangedRegion, bool) {
 	none := textfile.Document{}
-	if base.SHA256 == "" || s.Dropped(p, snap.SHA256) || !snap.Stable || !s.ShowsAsText(p, snap.Data) || s.HeedHatch() {
+	if base.SHA256 == "" || s.Dropped(p, snap.SHA256) || !snap.Stable || !s.ShowsAsText(p, snap.Data) || s.ApplyKillSwitch() {
 		return none, nil, false
 	}
 	doc := textfile.Decode(snap.Data)
@@ -98,14 +94,13 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 	}
 	before := textfile.Decode(data)
 	if !before.Lossless || before.Format.Encoding != doc.Format.Encoding || before.Format.BOM != doc.Format.BOM {
-		return none, nil, false // the text alone does not say what has changed
+		return none, nil, false // the text alone does not show the change
 	}
 	return doc, diff(before.Text, doc.Text), true
 }
 
-// inRegions returns what the state of a file that holds text has in place of the
-// content, if it takes less, or, where the text is more than a read may show, if it
-// is not.
+// inRegions returns the state with regions instead of the content of a file with this text, if that
+// is shorter, or, if the text exceeds a read, if it does not exceed one.
 func (s *Service) inRegions(p workspace.Path, text string, base int64, regions []ChangedRegion) (State, bool) {
 	lines := textfile.Lines(text)
 	short := State{ChangedRegions: regions, Notice: regionsNotice(base, regions), Range: Range{TotalLines: &lines}}
@@ -118,7 +113,7 @@ func (s *Service) inRegions(p workspace.Path, text string, base int64, regions [
 	return short, wireLength(short) < wireLength(State{Content: &text})
 }
 
-// fit reports whether all regions together are no more than one read shows.
+// fit reports whether all regions together do not exceed one read.
 func (s *Service) fit(regions []ChangedRegion) bool {
 	size, lines := 0, 0
 	for _, r := range regions {
@@ -128,14 +123,14 @@ func (s *Service) fit(regions []ChangedRegion) bool {
 	return lines <= s.limits.Lines && size <= s.limits.Bytes
 }
 
-// wireLength is how long a state is where a model receives it: as JSON in a JSON
+// wireLength returns the length of a state in the form that a model receives: as JSON in a JSON
 // string, without HTML escapes.
 func wireLength(st State) int {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(st); err != nil {
-		return 0 // a struct of texts and numbers can be written
+		return 0 // a struct of texts and numbers can always be encoded
 	}
 	return b.Len() + strings.Count(b.String(), `"`) + strings.Count(b.String(), `\`)
 }

@@ -11,43 +11,40 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// ResultBytes returns how many bytes the text of one result may have; see
-// [Limits.ResultBytes]. Without a limit it is more than any result has.
+// ResultBytes returns the limit of the text of one result; see [Limits.ResultBytes]. Without a
+// limit it exceeds any result.
 func (s *Service) ResultBytes() int { return int(s.result.Load()) }
 
-// SetResultBytes changes the limit ResultBytes for results that are made from now
-// on, as when the client becomes known that receives them. Values are as in
-// [Limits].
+// SetResultBytes changes the limit ResultBytes for later results, for example when the client that
+// receives them becomes known. Values are as in [Limits].
 func (s *Service) SetResultBytes(n int) {
 	s.result.Store(int64(Limits{ResultBytes: n}.withDefaults().ResultBytes))
 }
 
-// reportBytes is how much of a result of a change is kept for what stands beside the
-// content: the message and the remedy, twice where a failure is a text of its own.
-// The path, which these repeat, is counted apart.
+// reportBytes is the space reserved in the result of a change for the message and the remedy, twice
+// because a failure contains them again as text. The path, which these repeat, is counted
+// separately.
 const reportBytes = 1200
 
-// fitsResult reports whether the result of a change of the file at p has room for
-// text.
+// fitsResult reports whether the result of a change of the file at p has room for text.
 func (s *Service) fitsResult(p workspace.Path, text string) bool {
 	room := s.reportRoom(p)
 	return len(text) <= room && textBytes(text) <= room
 }
 
-// fitsRegions is fitsResult for the regions that stand for a text.
+// fitsRegions is fitsResult for the regions that replace a text.
 func (s *Service) fitsRegions(p workspace.Path, regions []ChangedRegion) bool {
 	return jsonBytes(regions)+len(regionsNotice(math.MaxInt32, regions)) <= s.reportRoom(p)
 }
 
-// reportRoom returns how many bytes the result of a change of the file at p has for
-// content.
+// reportRoom returns the number of bytes for content in the result of a change of the file at p.
 func (s *Service) reportRoom(p workspace.Path) int {
 	return s.ResultBytes() - reportBytes - 3*textBytes(p.String())
 }
 
-// page returns cut, or as many of its lines as the result of r has room for. The
-// error is of code file_too_large, for a request that takes no such page, and for a
-// path that leaves no room.
+// page returns cut, or as many of its lines as fit in the result of r. The error is of code
+// file_too_large, for a request that does not accept such a page, and for a path that leaves no
+// room.
 func (s *Service) page(r ReadRequest, cut slice) (slice, error) {
 	room := s.ResultBytes()
 	if r.ResultBytes > 0 {
@@ -77,17 +74,16 @@ func (s *Service) page(r ReadRequest, cut slice) (slice, error) {
 	return cut.within(room-plain, room-inside), nil
 }
 
-// frameBytes returns how many bytes the state of a read of cut takes without its
-// content.
+// frameBytes returns the size of the state of a read of cut without its content.
 func (s *Service) frameBytes(p workspace.Path, cut slice) int {
-	const hash = EmptySHA256 // as long as any
+	const hash = EmptySHA256 // as long as any hash
 	version, sha, content := int64(1e12), hash, ""
 	st := State{FilePath: p.String(), Version: &version, SHA256: &sha, Content: &content}
 	s.describe(&st, cut)
 	return jsonBytes(st)
 }
 
-// describe gives the state of a read what it says of the part that is shown.
+// describe adds the fields about the shown part to the state of a read.
 func (s *Service) describe(st *State, cut slice) {
 	if cut.first > 0 || cut.end < cut.total || cut.inside {
 		st.Range = rangeOf(cut)
@@ -100,8 +96,8 @@ func (s *Service) describe(st *State, cut slice) {
 	}
 }
 
-// within returns as many of the lines of s as take room bytes in a JSON string, or
-// a part of the first line that takes roomInside where that line alone takes more.
+// within returns as many lines of s as fit in room bytes of a JSON string, or, if the first line
+// alone is longer, the part of it that fits in roomInside.
 func (s slice) within(room, roomInside int) slice {
 	at, used := 0, 0
 	end := s.first
@@ -126,8 +122,7 @@ func (s slice) within(room, roomInside int) slice {
 	return s
 }
 
-// textBytes returns how many bytes text takes inside a JSON string, without HTML
-// escapes.
+// textBytes returns the length of text inside a JSON string, without HTML escapes.
 func textBytes(text string) int {
 	n := 0
 	for i := 0; i < len(text); {
@@ -138,8 +133,8 @@ func textBytes(text string) int {
 	return n
 }
 
-// textPrefix returns the length of the longest beginning of text, whole characters
-// and at least one, that takes room bytes at most.
+// textPrefix returns the length of the longest prefix of text, in whole characters and at least
+// one, that fits in room bytes.
 func textPrefix(text string, room int) int {
 	at := 0
 	for at < len(text) {
@@ -152,8 +147,8 @@ func textPrefix(text string, room int) int {
 	return at
 }
 
-// escaped returns the size of the first character of text, which is not empty, and
-// how many bytes encoding/json writes for it.
+// escaped returns the size of the first character of text, which is not empty, and the number of
+// bytes that encoding/json writes for it.
 func escaped(text string) (size, bytes int) {
 	switch c := text[0]; {
 	case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t' || c == '\b' || c == '\f':
@@ -170,19 +165,19 @@ func escaped(text string) (size, bytes int) {
 	return size, size
 }
 
-// jsonBytes returns how long the JSON text of a struct of texts and numbers is,
-// without HTML escapes.
+// jsonBytes returns the length of the JSON text of a struct of texts and numbers, without HTML
+// escapes.
 func jsonBytes(v any) int {
 	var n counter
 	e := json.NewEncoder(&n)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return 0 // it has nothing that cannot be written
+		return 0 // every field can be encoded
 	}
 	return int(n) - len("\n")
 }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int
 
 func (c *counter) Write(b []byte) (int, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// encodedBytes is textBytes by the encoder itself.
+// encodedBytes is textBytes implemented with the encoder.
 func encodedBytes(t testing.TB, text string) int {
 	t.Helper()
 	var b bytes.Buffer

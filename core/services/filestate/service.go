@@ -15,11 +15,10 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// EmptySHA256 is the hash of empty input: what a change of an absent file is
-// based on (FS-41).
+// EmptySHA256 is the hash of empty input: the base of a change that creates a file.
 const EmptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// Files is all that this package asks of a disk; *workspace.Workspace has it.
+// Files contains the file operations that this package needs; *workspace.Workspace implements it.
 type Files interface {
 	// Stat follows links and does not open the file.
 	Stat(p workspace.Path) (workspace.Info, error)
@@ -27,96 +26,92 @@ type Files interface {
 	OpenRead(p workspace.Path) (*os.File, error)
 }
 
-// Options configure a [Service]. Files is required; any other field may be
-// zero.
+// Options configure a [Service]. Files is required; any other field may be zero.
 type Options struct {
 	Files  Files
 	Limits Limits
 	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // debug and warning lines; nil: none
+	Logger *slog.Logger     // receives debug and warning lines; nil: none
 
-	// Hatch tells where the switch stands that turns the cache off. It is asked
-	// at each check, by [Service.HeedHatch]. nil: the cache is on.
-	Hatch func() Hatch
-	// Instructions reports whether a file of this base name is one that steers
-	// the model, which never gets a placeholder (RC-19). nil: agents.md in any
-	// letter case.
+	// KillSwitch returns the position of the switch that disables the cache. It is called at each
+	// check, by [Service.ApplyKillSwitch]. nil: the cache is enabled.
+	KillSwitch func() KillSwitch
+	// Instructions reports whether a base name is that of an instruction file, which is never
+	// replaced by a placeholder. nil: agents.md in any letter case.
 	Instructions func(base string) bool
-	// MayShow reports whether read_file would show the file to this agent; a
-	// mutation result shows nothing else (PR-29). nil: yes.
+	// MayShow reports whether read_file would show the file to this agent; the result of a change
+	// shows no other file. nil: yes.
 	MayShow func(p workspace.Path) bool
-	// Bases holds the bytes of what was shown, and may be shared by conversations.
-	// nil: one of this Service's own.
+	// Bases stores the bytes of files that were shown, and may be shared by conversations. nil: the
+	// Service has its own.
 	Bases *BaseStore
-	// RequireSeen makes a matching hash alone insufficient: the conversation
-	// must also have been shown the file (KH-26).
+	// RequireSeen makes a matching hash insufficient: the conversation must also have been shown
+	// the file.
 	RequireSeen bool
-	// NoSession says that nothing lasts from one call to the next, as for one
-	// request of a client that has no session: no read gets a placeholder, and a
-	// change of an existing file without a proof is refused for the reason
-	// no_session.
+	// NoSession means that nothing lasts from one call to the next, as for a single request of a
+	// client without a session: no read returns a placeholder, and a change of an existing file
+	// without a proof is refused with the reason no_session.
 	NoSession bool
-	// Hook is called at each [Window]; a test stages a race there. nil: none.
+	// Hook is called at each [Window], so that a test can produce a race there. nil: none.
 	Hook func(Window, workspace.Path)
 }
 
-// Hatch is a position of the switch that turns the cache off (RC-28): while it
-// is off nothing is looked up, recorded or enforced.
-type Hatch struct {
+// KillSwitch is a position of the switch that disables the cache: while it is disabled nothing is
+// looked up, recorded or enforced.
+type KillSwitch struct {
 	Disabled bool
-	Turn     int64 // which turning-off it comes after, 0 for none: a cache filled before that is to be emptied (RC-29)
+	Turn     int64 // number of the latest disabling, 0 for none: a cache filled before that must be cleared
 }
 
-// Window names a moment between two looks at a file.
+// Window names a moment between two checks of a file.
 type Window string
 
 // The windows of a read.
 const (
-	WindowStatRead Window = "stat-read" // between the stat and the opening
+	WindowStatRead Window = "stat-read" // between the stat and the open
 	WindowReading  Window = "reading"   // between the first and the last stat of the open file
 )
 
-// Service is one conversation's file state: its counter, its cache, and the
-// reads and decisions made with them. It is safe for concurrent use and holds
-// no goroutine and no descriptor. [New] allocates next to nothing; the cache
-// fills as files are read (RC-24).
+// Service is the file state of one conversation: its counter, its cache, and the reads and
+// decisions made with them. It is safe for concurrent use and holds no goroutine and no descriptor.
+// [New] allocates almost nothing; the cache grows as files are read.
 type Service struct {
 	Versions SessionStateService
 	Cache    FileReadCache
 
-	files   Files
-	limits  Limits
-	now     func() time.Time
-	log     *slog.Logger
-	hatch   func() Hatch
-	steers  func(base string) bool
-	mayShow func(workspace.Path) bool
-	bases   *BaseStore
-	strict  bool
-	single  bool // there is no session
-	hook    func(Window, workspace.Path)
-	result  atomic.Int64 // the limit ResultBytes
+	files      Files
+	limits     Limits
+	now        func() time.Time
+	log        *slog.Logger
+	killSwitch func() KillSwitch
+	steers     func(base string) bool
+	mayShow    func(workspace.Path) bool
+	bases      *BaseStore
+	strict     bool
+	single     bool // there is no session
+	hook       func(Window, workspace.Path)
+	result     atomic.Int64 // the limit ResultBytes
 
 	dropped droppedSet
 
-	hatchMu sync.Mutex
-	turn    int64 // of the hatch, when it was last heeded
+	killSwitchMu sync.Mutex
+	turn         int64 // of the kill switch, when it was last applied
 }
 
 // New returns a Service.
 func New(o Options) *Service {
 	s := &Service{
-		files:   o.Files,
-		limits:  o.Limits.withDefaults(),
-		now:     o.Now,
-		log:     o.Logger,
-		hatch:   o.Hatch,
-		steers:  o.Instructions,
-		mayShow: o.MayShow,
-		bases:   o.Bases,
-		strict:  o.RequireSeen,
-		single:  o.NoSession,
-		hook:    o.Hook,
+		files:      o.Files,
+		limits:     o.Limits.withDefaults(),
+		now:        o.Now,
+		log:        o.Logger,
+		killSwitch: o.KillSwitch,
+		steers:     o.Instructions,
+		mayShow:    o.MayShow,
+		bases:      o.Bases,
+		strict:     o.RequireSeen,
+		single:     o.NoSession,
+		hook:       o.Hook,
 	}
 	s.Cache.Max = s.limits.CacheSize
 	if s.bases == nil {
@@ -127,29 +122,28 @@ func New(o Options) *Service {
 		s.now = time.Now
 	}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
-	if s.hatch != nil {
-		s.turn = s.hatch().Turn
+	if s.killSwitch != nil {
+		s.turn = s.killSwitch().Turn
 	}
 	return s
 }
 
-// Limits returns the limits in force, defaults filled in.
+// Limits returns the limits in force, including defaults.
 func (s *Service) Limits() Limits {
 	l := s.limits
 	l.ResultBytes = s.ResultBytes()
 	return l
 }
 
-// HeedHatch empties the cache if it was turned off since the hatch was last
-// heeded, even if it is on again, and reports whether it is off now (RC-28,
-// RC-29, RC-30). Every check begins with it.
-func (s *Service) HeedHatch() (disabled bool) {
-	if s.hatch == nil {
+// ApplyKillSwitch clears the cache if it was disabled since the last call, even if it is enabled
+// again, and reports whether it is disabled now. Every check begins with it.
+func (s *Service) ApplyKillSwitch() (disabled bool) {
+	if s.killSwitch == nil {
 		return false
 	}
-	h := s.hatch()
-	s.hatchMu.Lock()
-	defer s.hatchMu.Unlock()
+	h := s.killSwitch()
+	s.killSwitchMu.Lock()
+	defer s.killSwitchMu.Unlock()
 	if h.Turn > s.turn {
 		s.Cache.Clear()
 		s.turn = h.Turn
@@ -157,16 +151,16 @@ func (s *Service) HeedHatch() (disabled bool) {
 	return h.Disabled
 }
 
-// StartSession forgets what was shown and starts the versions after
-// highest, which is 0 for a history without any (AR-04, RC-21).
+// StartSession forgets which files were shown and starts the versions after highest, which is 0 for
+// a history without any.
 func (s *Service) StartSession(highest int64) {
 	s.Versions.Reset()
 	s.Versions.Raise(highest)
 	s.Cache.Clear()
 }
 
-// Compacted forgets what was shown, since the history that showed it is gone;
-// versions go on (RC-22, CR-19).
+// Compacted forgets which files were shown, because the history with them is gone; versions
+// continue.
 func (s *Service) Compacted() { s.Cache.Clear() }
 
 func (s *Service) at(w Window, p workspace.Path) {
@@ -183,7 +177,7 @@ func (s *Service) isInstructions(path string) bool {
 	return strings.EqualFold(base, "agents.md")
 }
 
-// Sum returns the hash that stands for data in state objects (FS-06).
+// Sum returns the hash of data as used in state objects.
 func Sum(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])

@@ -7,15 +7,14 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Show returns the state of a file from bytes in hand, and records that the
-// conversation was shown them (FS-08, FS-29). The caller has made sure that
-// it may be: a matching hash, or [Service.Seen]. The state is withheld where
-// read_file would not show the whole: text above the limits, other kinds
-// (CR-29, PR-29).
+// Show returns the state of a file from bytes that were already read, and records that the
+// conversation was shown them. The caller has verified that it may be shown: by a matching hash, or
+// [Service.Seen]. The state is withheld if read_file would not show the whole file: text above the
+// limits, other kinds.
 //
-// What was dropped from an earlier result is withheld; see [Service.Dropped]. With a
-// [Recording] in ctx the state counts as shown once that is committed; so it is with
-// all methods of this kind.
+// Content that was dropped from an earlier result is withheld; see [Service.Dropped]. With a
+// [Recording] in ctx the state counts as shown once that is committed; the same applies to the
+// other methods that return a State.
 func (s *Service) Show(ctx context.Context, p workspace.Path, snap *Snapshot) State {
 	if !s.MayShow(p) || s.Dropped(p, snap.SHA256) {
 		return Withheld(p.String())
@@ -36,10 +35,9 @@ func (s *Service) Show(ctx context.Context, p workspace.Path, snap *Snapshot) St
 	return State{FilePath: p.String(), Version: &version, SHA256: &snap.SHA256, Content: &doc.Text}
 }
 
-// Written returns the state of a file that the conversation just wrote, from
-// the bytes in hand (FS-08), and records the write. Text above the limits is
-// left out: the model has it (CR-29). A zero info, of a file whose stat
-// failed after the write, only removes what was known (RC-32).
+// Written returns the state of a file that the conversation has just written, from the written
+// bytes, and records the write. Text above the limits is omitted, because the model has it. A zero
+// info, for a file whose stat failed after the write, only removes the previous record.
 func (s *Service) Written(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string) State {
 	lines := textfile.Lines(text)
 	version := s.Versions.NextVersion()
@@ -51,9 +49,9 @@ func (s *Service) Written(ctx context.Context, p workspace.Path, info workspace.
 	return st
 }
 
-// WrittenUnseen is Written for a text that is not all the conversation's own,
-// as a person has changed it. One that may not be shown is withheld with its
-// hash, and the file has to be read before it is changed again (PR-30).
+// WrittenUnseen is Written for a text that is not entirely the conversation's own, because the user
+// has edited it. If it may not be shown it is withheld with its hash, and the file must be read
+// before it is changed again.
 func (s *Service) WrittenUnseen(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string) State {
 	lines := textfile.Lines(text)
 	if s.mayShowText(p, text, lines) {
@@ -63,10 +61,10 @@ func (s *Service) WrittenUnseen(ctx context.Context, p workspace.Path, info work
 	return Withheld(p.String())
 }
 
-// WrittenByHash is Written for a change of a file that the conversation has not
-// been shown, or not any more: it had the hash alone (PR-04). One that may not be
-// shown now gives version and hash all the same (CR-29), and is not known by that:
-// the file has to be read before it is changed without a hash (PR-03).
+// WrittenByHash is Written for a change of a file that the conversation has not been shown, or no
+// longer has: it knew only the hash. If the result may not be shown now, the state still has
+// version and hash, but does not count as known: the file must be read before it is changed without
+// a hash.
 func (s *Service) WrittenByHash(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string) State {
 	lines := textfile.Lines(text)
 	if s.mayShowText(p, text, lines) {
@@ -77,13 +75,13 @@ func (s *Service) WrittenByHash(ctx context.Context, p workspace.Path, info work
 	return State{FilePath: p.String(), Version: &version, SHA256: &sha}
 }
 
-// recordWrite records a write of bytes that the conversation knows under version; 0:
-// it does not know all of them.
+// recordWrite records a write of bytes that the conversation knows under version; 0: it does not
+// know all of them.
 func (s *Service) recordWrite(ctx context.Context, p workspace.Path, info workspace.Info, sha string, lines int, version int64) {
 	path := p.String()
 	e := event{path: path, sha: sha}
 	switch {
-	case s.HeedHatch():
+	case s.ApplyKillSwitch():
 	case info == workspace.Info{}:
 		s.Cache.Invalidate(path)
 	default:
@@ -103,13 +101,12 @@ func (s *Service) mayShowText(p workspace.Path, text string, lines int) bool {
 	return s.fits(p, text, lines) && s.MayShow(p) && !s.Dropped(p, "")
 }
 
-// MayShow reports whether the model may see bytes of the file at p: whether
-// read_file would show it to this agent (PR-29).
+// MayShow reports whether the model may see bytes of the file at p: whether read_file would show it
+// to this agent.
 func (s *Service) MayShow(p workspace.Path) bool { return s.mayShow == nil || s.mayShow(p) }
 
-// ShowsAsText reports whether a file at p that holds data is of a kind that a
-// read shows as text, whatever its length in lines: text, or SVG up to the
-// limit SVGBytes. Only such a file may be changed (PR-08).
+// ShowsAsText reports whether a read shows a file at p with this data as text, whatever its number
+// of lines: text, or SVG up to the limit SVGBytes. Only such a file may be changed.
 func (s *Service) ShowsAsText(p workspace.Path, data []byte) bool {
 	size := int64(len(data))
 	class := textfile.Classify(p.Base(), data[:min(size, textfile.HeadSize)], size)

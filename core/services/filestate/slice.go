@@ -13,13 +13,13 @@ type slice struct {
 	text       string
 	first, end int // lines shown, 0-based, half-open
 	total      int
-	cut        bool // a limit ended it before what was asked for
+	cut        bool // a limit ended it before the requested end
 	inside     bool // its only line alone exceeds the limit of bytes, so a part of that line is shown
 }
 
-// cutLines takes limit lines from line offset on, at most maxBytes of text.
-// limit <= 0 means maxLines, and going past those is a cut. A line is cut
-// inside only if it alone exceeds maxBytes.
+// cutLines returns limit lines from line offset on, at most maxBytes of text. limit <= 0 means
+// maxLines; more lines than that count as a cut. A line is truncated only if it alone exceeds
+// maxBytes.
 func cutLines(text string, offset, limit, maxLines, maxBytes int) slice {
 	s := slice{first: offset, end: offset, total: textfile.Lines(text)}
 	want, capped := limit, false
@@ -69,8 +69,7 @@ func skipLines(text string, n int) int {
 	return at
 }
 
-// lineCounter counts the lines of a stream as [textfile.Lines] counts those
-// of a string.
+// lineCounter counts the lines of a stream as [textfile.Lines] counts those of a string.
 type lineCounter struct {
 	breaks int
 	open   bool // bytes follow the last line break

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cutPlainly is cutLines in its plainest form.
+// cutPlainly is the simplest implementation of cutLines.
 func cutPlainly(text string, offset, limit, maxLines, maxBytes int) slice {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -57,7 +57,7 @@ func FuzzCutLines(f *testing.F) {
 	})
 }
 
-// A range of a huge file is cut as one of a small file is.
+// A range of a huge file is cut like one of a small file.
 func FuzzCutStream(f *testing.F) {
 	seedTexts(f)
 	f.Fuzz(func(t *testing.T, text string, offset, limit, maxLines, maxBytes uint8) {
@@ -98,8 +98,7 @@ func TestCutStreamAcrossPieces(t *testing.T) {
 	}
 }
 
-// A line that is too long is so by its bytes, even where a run of broken ones
-// is shown as a single character.
+// A line is too long by its bytes, even if a run of invalid ones is shown as a single character.
 func TestCutStreamOfBrokenBytes(t *testing.T) {
 	got, err := cutStream(t.Context(), strings.NewReader(strings.Repeat("\xff", 50)+"\nend\n"), 0, 0, 9, 20)
 	require.NoError(t, err)

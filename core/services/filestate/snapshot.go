@@ -12,24 +12,22 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Snapshot is a file's bytes with the stat data of the descriptor that they
-// came from.
+// Snapshot is a file's bytes with the stat data of the descriptor that they were read from.
 type Snapshot struct {
 	Info   workspace.Info
-	Local  bool // on a file system whose times can be trusted
+	Local  bool // on a file system with trustworthy times
 	At     time.Time
 	Data   []byte
 	SHA256 string
-	Stable bool // nobody wrote while it was read (RC-20)
+	Stable bool // no process wrote during the read
 }
 
-// snapshotTries bounds how often a read that was interfered with is repeated.
+// snapshotTries limits how often a disturbed read is repeated.
 const snapshotTries = 3
 
-// Snapshot reads a regular file of at most the limit FileBytes whole. Nothing
-// is recorded and no version is spent. A file that changes while it is read
-// is read again; one that never holds still gives a Snapshot that is not
-// Stable. Errors have the codes of [workspace.Workspace] and
+// Snapshot reads a regular file of at most the limit FileBytes completely. It records nothing and
+// allocates no version. A file that changes during the read is read again; if it keeps changing,
+// the Snapshot is not Stable. Errors have the codes of [workspace.Workspace] and
 // not_a_regular_file, file_too_large, read_content_failure, cancelled.
 func (s *Service) Snapshot(ctx context.Context, p workspace.Path) (*Snapshot, error) {
 	f, err := s.files.OpenRead(p)
@@ -71,8 +69,7 @@ func (s *Service) snapshot(ctx context.Context, p workspace.Path, f *os.File) (*
 	}
 }
 
-// readAll reads f from its start, at most most+1 bytes, looking at ctx
-// between pieces.
+// readAll reads f from its start, at most most+1 bytes, and checks ctx between pieces.
 func readAll(ctx context.Context, f *os.File, size, most int64) ([]byte, error) {
 	const piece = 1 << 20
 	buf := make([]byte, 0, size+1)
@@ -102,13 +99,13 @@ func readFailure(p workspace.Path, err error) error {
 		return e
 	}
 	return fault.Wrap(fault.ReadContentFailure, "filestate.read", "Reading "+p.String()+" failed: "+err.Error()+".",
-		"Check that the file is still there and readable, then try again.", err)
+		"Check that the file still exists and is readable, then try again.", err)
 }
 
 func notRegular(p workspace.Path, c textfile.Class) error {
 	if c.Kind == textfile.KindDirectory {
 		return fault.New(fault.TargetIsDirectory, "filestate.read", p.String()+" is a directory, not a file.",
-			"Use list_directory to see what it holds, and name a file in it.")
+			"Use list_directory to see its content, and name a file in it.")
 	}
 	return fault.New(fault.NotARegularFile, "filestate.read", p.String()+" is a pipe, socket or device and was not opened.",
 		"Name a regular file, or use a shell command if the stream itself is wanted.").Because(fault.SpecialFile)

@@ -10,7 +10,7 @@ import (
 
 func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }
 
-// mksocket makes a socket that lives as long as the test.
+// mksocket creates a socket that exists until the test ends.
 func mksocket(t *testing.T, path string) error {
 	l, err := net.Listen("unix", path)
 	if err == nil {

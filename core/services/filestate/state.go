@@ -2,12 +2,12 @@ package filestate
 
 import "fmt"
 
-// State is a state object (FS-05): what a model is told of one file. The
-// first four keys are always there. A withheld state, of which nothing may be
-// shown, has only its path; its other three are null.
+// State is a state object: the description of one file for a model. The first four keys are always
+// present. A withheld state, of which nothing may be shown, has only its path; the other three are
+// null.
 //
-// Version and hash come first in its JSON form, so that they survive where a client
-// cuts a long result.
+// Version and hash come first in its JSON form, so that they survive if a client truncates a long
+// result.
 type State struct {
 	Version  *int64  `json:"version"`
 	SHA256   *string `json:"sha256"`    // of the raw bytes on disk, lower-case hex; null until every byte was shown
@@ -15,30 +15,30 @@ type State struct {
 	Content  *string `json:"content"`   // decoded, line endings as in the file
 
 	Range
-	// ChangedRegions stand for Content in the result of a change; see
-	// Limits.ChangedRegionsAbove. TotalLines is set beside them, and Notice says
-	// what they are. nil: there are none; empty: nothing differs.
+	// ChangedRegions replace Content in the result of a change; see Limits.ChangedRegionsAbove.
+	// Then TotalLines is set, and Notice explains them. nil: there are none; empty: nothing
+	// differs.
 	ChangedRegions []ChangedRegion `json:"changed_regions,omitzero"`
 	Notice         string          `json:"notice,omitempty"`
 }
 
-// Range says which part of the file Content is. All zero: the whole.
+// Range is the part of the file that Content contains. All zero: the whole.
 type Range struct {
-	Truncated  bool    `json:"truncated,omitempty"`   // cut by a limit (FS-14)
+	Truncated  bool    `json:"truncated,omitempty"`   // truncated by a limit
 	LinesShown *[2]int `json:"lines_shown,omitempty"` // first and last, 1-based, inclusive
 	TotalLines *int    `json:"total_lines,omitempty"`
-	NextOffset *int    `json:"next_offset,omitempty"` // 0-based; absent when nothing follows
+	NextOffset *int    `json:"next_offset,omitempty"` // 0-based; absent at the end of the file
 }
 
 // Withheld returns the state of a file that may not be shown.
 func Withheld(path string) State { return State{FilePath: path} }
 
-// Shown reports whether the state tells what the file holds: by its content, or
-// by the regions in which it differs from what was known.
+// Shown reports whether the state shows the file's content: as a whole, or by the regions that
+// differ from the known state.
 func (s State) Shown() bool { return s.Content != nil || s.ChangedRegions != nil }
 
-// Placeholder stands in for content that the conversation already has
-// (RC-17). It repeats the version and hash of that content.
+// Placeholder replaces content that the conversation already has. It repeats the version and hash
+// of that content.
 type Placeholder struct {
 	Version  int64  `json:"version"`
 	SHA256   string `json:"sha256"`
@@ -50,7 +50,7 @@ type Placeholder struct {
 // StatusUnchanged is the status of a [Placeholder].
 const StatusUnchanged = "file_unchanged"
 
-// unchangedAdvice names the ways in which a placeholder can mislead (RC-18).
+// unchangedAdvice lists the cases in which a placeholder can mislead.
 const unchangedAdvice = "The file has not changed since its content was last shown to you under this version, so it is not repeated. " +
 	"This can mislead in three cases: the conversation was compacted, or a subagent received an altered transcript, and the content is gone; " +
 	"a shell command or an MCP tool changed the file by a route that leaves no trace; another process is changing it right now. " +
@@ -60,7 +60,7 @@ func placeholder(path string, e Entry) *Placeholder {
 	return &Placeholder{FilePath: path, Version: e.fullVersion, SHA256: e.SHA256, Status: StatusUnchanged, Advice: unchangedAdvice}
 }
 
-// truncationNotice is the three-line notice of FS-14.
+// truncationNotice returns the three-line notice of a truncated read.
 func truncationNotice(first, last, total int, action string) string {
 	return fmt.Sprintf("IMPORTANT: The file content has been truncated.\nStatus: Showing lines %d-%d of %d total lines.\nAction: %s", first, last, total, action)
 }

@@ -9,18 +9,17 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Touched looks, by stat alone, for files that the conversation was given and
-// that are others now, or gone, as after a command that somebody else ran
-// (KH-27). It returns their absolute paths, sorted, and each change once. What
-// was given stays known, so that a change based on it is refused with the file as
-// it is now (FS-29), and not as one of a file that was never read. resolve
-// turns such a path into a name inside the workspace; what it refuses, and what
-// cannot be looked at, is left as it is. When ctx ends it returns what it has
-// found until then. With the cache turned off it finds nothing.
+// Touched checks, by stat alone, for files that the conversation has received and that have changed
+// or disappeared since, for example by a command of another process. It returns their absolute
+// paths, sorted, and reports each change once. The recorded state stays, so that a change based on
+// it is refused with the current state of the file, and not as a change of an unread file. resolve
+// converts such a path into a path inside the workspace; files that it refuses, and files whose
+// stat fails, are skipped. When ctx ends it returns the files found so far. With the cache disabled
+// it returns none.
 //
-// That nothing is found is no proof: a mutation settles it by hash.
+// An empty result is not proof: a mutation verifies by hash.
 func (s *Service) Touched(ctx context.Context, resolve func(path string) (workspace.Path, error)) (changed, gone []string) {
-	if s.HeedHatch() {
+	if s.ApplyKillSwitch() {
 		return nil, nil
 	}
 	for _, known := range s.Cache.shown() {
@@ -33,30 +32,30 @@ func (s *Service) Touched(ctx context.Context, resolve func(path string) (worksp
 		}
 		info, err := s.files.Stat(p)
 		switch {
-		case fault.CodeOf(err) == fault.FileNotFound && s.tell(ctx, known.path, nowhere):
+		case fault.CodeOf(err) == fault.FileNotFound && s.report(ctx, known.path, nowhere):
 			gone = append(gone, known.path)
-		case err == nil && known.Fingerprint != fingerprintOf(info) && s.tell(ctx, known.path, fingerprintOf(info)):
+		case err == nil && known.Fingerprint != fingerprintOf(info) && s.report(ctx, known.path, fingerprintOf(info)):
 			changed = append(changed, known.path)
 		}
 	}
 	return changed, gone
 }
 
-// tell notes that a change of a file is reported, and returns whether it is new. It is
-// new again if the report is dropped.
-func (s *Service) tell(ctx context.Context, path string, now Fingerprint) bool {
-	if !s.Cache.tell(path, now) {
+// report records that a change of a file is reported, and returns whether it is new. It is new
+// again if the report is dropped.
+func (s *Service) report(ctx context.Context, path string, now Fingerprint) bool {
+	if !s.Cache.report(path, now) {
 		return false
 	}
-	s.hold(ctx, event{dropped: func() { s.Cache.untell(path, now) }})
+	s.hold(ctx, event{dropped: func() { s.Cache.unreport(path, now) }})
 	return true
 }
 
-// nowhere stands for a file that is gone.
+// nowhere is the fingerprint of a file that is gone.
 var nowhere = Fingerprint{Size: -1}
 
-// tell notes that a change of a file is told, and reports whether it is news.
-func (c *FileReadCache) tell(path string, now Fingerprint) bool {
+// report records that a change of a file is reported, and returns whether it is new.
+func (c *FileReadCache) report(path string, now Fingerprint) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key, known := c.byPath[path]
@@ -71,8 +70,8 @@ func (c *FileReadCache) tell(path string, now Fingerprint) bool {
 	return true
 }
 
-// untell undoes tell.
-func (c *FileReadCache) untell(path string, now Fingerprint) {
+// unreport undoes report.
+func (c *FileReadCache) unreport(path string, now Fingerprint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.findPath(path); r != nil && r.told != nil && *r.told == now {
@@ -80,15 +79,14 @@ func (c *FileReadCache) untell(path string, now Fingerprint) {
 	}
 }
 
-// shownFile is a name under which a file was given out, with the stat data of
-// that time.
+// shownFile is a name under which a file was shown, with its stat data at that time.
 type shownFile struct {
 	path string
 	Fingerprint
 }
 
-// shown returns the files that were read or written, sorted by path. One that
-// changed while it was read, so that no stat data goes with it, is left out.
+// shown returns the files that were read or written, sorted by path. Files that changed during the
+// read, and so have no stat data, are omitted.
 func (c *FileReadCache) shown() []shownFile {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// KH-27: what others changed is found by stat alone, told once, and stays known.
+// KH-27: changes by other processes are found by stat alone, reported once, and the record stays.
 func TestTouched(t *testing.T) {
 	f := newFixture(t)
 	for _, name := range []string{"same", "rewritten", "replaced", "removed", "refused"} {
@@ -57,7 +57,7 @@ func TestTouched(t *testing.T) {
 	require.Equal(t, []string{f.name("rewritten")}, gone)
 }
 
-// What cannot be looked at is left as it is; with the cache off nothing is.
+// Files whose stat fails are skipped; with the cache disabled all are.
 func TestTouchedFindsNothing(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one\n")
@@ -76,7 +76,7 @@ func TestTouchedFindsNothing(t *testing.T) {
 	require.Equal(t, []string{f.name("a")}, changed)
 }
 
-// A file that changed while it was read has no stat data to compare with.
+// A file that changed during its read has no stat data to compare with.
 func TestTouchedLeavesTornReads(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one\n")

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// RC-31, PR-11: what mode bits forbid, and its recovery.
+// RC-31, PR-11: files that mode bits forbid to read, and their recovery.
 func TestUnreadableFile(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		require.NoError(t, os.WriteFile(top+"/private", []byte("x"), 0o600))

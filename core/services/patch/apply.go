@@ -10,23 +10,22 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Applier applies a corrected change to the text it was made for. It is
-// [ApplyStrict] but in tests (FS-39).
+// Applier applies a corrected change to the text it was made for. It is [ApplyStrict], except in
+// tests.
 type Applier func(base string, c *Change) (string, error)
 
-// ApplyStrict applies c with go-gitdiff's strict applier, which accepts
-// neither offset nor fuzz: base must hold every context and removed line at its
-// place, byte for byte (FS-38). It fails with code patch_apply_failed.
+// ApplyStrict applies c with go-gitdiff's strict applier, which accepts neither offset nor fuzz:
+// base must contain every context and removed line at its place, byte for byte. It fails with code
+// patch_apply_failed.
 //
-// The applier is shown the lines that a fragment is about, not the whole text,
-// of which it would make another copy.
+// The applier receives only the lines of a fragment, because it would copy the whole text.
 func ApplyStrict(base string, c *Change) (string, error) {
 	if c.Empty() {
 		return base, nil
 	}
 	var out strings.Builder
 	out.Grow(len(base) + c.growth())
-	rest, number := base, int64(1) // what no fragment has reached yet, and its first line's number
+	rest, number := base, int64(1) // the text after the last fragment, and the number of its first line
 	for i, f := range c.fragments {
 		if err := checkEnds(f, i == len(c.fragments)-1); err != nil {
 			return "", ApplyFailed(err)
@@ -35,7 +34,7 @@ func ApplyStrict(base string, c *Change) (string, error) {
 		if f.OldPosition > 0 {
 			before, ok := lengthOf(rest, f.OldPosition-number)
 			if !ok {
-				return "", ApplyFailed(errors.New("a fragment overlaps with the one before it, or lies beyond the end"))
+				return "", ApplyFailed(errors.New("a fragment overlaps with the previous one, or lies beyond the end"))
 			}
 			out.WriteString(rest[:before])
 			rest, shown.OldPosition = rest[before:], 1
@@ -43,7 +42,7 @@ func ApplyStrict(base string, c *Change) (string, error) {
 		window, _ := lengthOf(rest, f.OldLines)
 		source := newLineSource(rest[:window])
 		if f.OldPosition == 0 || f.NewPosition == 0 {
-			source = newLineSource(rest) // there must not be anything else
+			source = newLineSource(rest) // nothing else may follow
 		}
 		if err := gitdiff.NewTextApplier(&out, source).ApplyFragment(&shown); err != nil {
 			return "", ApplyFailed(err)
@@ -54,8 +53,8 @@ func ApplyStrict(base string, c *Change) (string, error) {
 	return out.String(), nil
 }
 
-// lengthOf returns the bytes of the first n lines of text, and false if it has
-// not as many or n is negative.
+// lengthOf returns the length in bytes of the first n lines of text, and false if it has fewer or n
+// is negative.
 func lengthOf(text string, n int64) (bytes int, ok bool) {
 	for ; n > 0 && bytes < len(text); n-- {
 		i := strings.IndexByte(text[bytes:], '\n') + 1
@@ -67,19 +66,17 @@ func lengthOf(text string, n int64) (bytes int, ok bool) {
 	return bytes, n == 0
 }
 
-// ApplyFailed is the refusal of a corrected diff that an [Applier] refuses
-// (FS-39): a cause that is one already, or a new one, of code
-// patch_apply_failed.
+// ApplyFailed returns the error for a corrected diff that an [Applier] refuses: cause itself if it
+// has a code already, or a new error of code patch_apply_failed.
 func ApplyFailed(cause error) *fault.Error {
 	if e := fault.As(cause); e != nil && e.Code == fault.PatchApplyFailed {
 		return e
 	}
 	return fault.Wrap(fault.PatchApplyFailed, "patch.apply", applyMessage,
-		"Read the file again and make the diff anew; write_file with the whole new content is the other way.", cause)
+		"Read the file again and create a new diff; or use write_file with the whole new content.", cause)
 }
 
-// growth returns by how many bytes c makes a text longer, 0 where it makes it
-// shorter.
+// growth returns the number of bytes that c adds to a text, 0 if it makes it shorter.
 func (c *Change) growth() int {
 	n := 0
 	for _, f := range c.fragments {
@@ -95,8 +92,8 @@ func (c *Change) growth() int {
 	return max(n, 0)
 }
 
-// checkEnds refuses a fragment with a line that lacks its line feed before the
-// end of the text: the applier would join it with the next one.
+// checkEnds refuses a fragment with a line without its line feed before the end of the text,
+// because the applier would join it with the next line.
 func checkEnds(f *gitdiff.TextFragment, last bool) error {
 	olds, news := f.OldLines, f.NewLines
 	for _, l := range f.Lines {
@@ -113,7 +110,7 @@ func checkEnds(f *gitdiff.TextFragment, last bool) error {
 	return nil
 }
 
-// lineSource gives the applier the lines of a text by number.
+// lineSource provides the lines of a text by number to the applier.
 type lineSource struct {
 	*strings.Reader
 	text   string
@@ -135,7 +132,7 @@ func newLineSource(text string) *lineSource {
 
 // ReadLinesAt implements [gitdiff.LineReaderAt].
 func (s *lineSource) ReadLinesAt(lines [][]byte, offset int64) (int, error) {
-	if len(lines) == 0 { // asked for where a fragment has no old lines
+	if len(lines) == 0 { // requested if a fragment has no old lines
 		return 0, nil
 	}
 	count := int64(len(s.starts) - 1)

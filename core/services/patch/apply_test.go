@@ -63,8 +63,8 @@ func TestApplyIsStrict(t *testing.T) {
 	})
 }
 
-// An insertion needs a context line: without an old line the library's applier
-// puts it one line too early.
+// An insertion needs a context line: without an old line the library's applier places it one line
+// too early.
 func TestFragmentsHaveAnOldLine(t *testing.T) {
 	for seed := range cases(1000, 20_000) {
 		s := newScenario(rand.New(rand.NewPCG(seed, 11)))

@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// bigPatch returns a text of n lines, about 40 bytes each, and a diff with ten
-// hunks spread over it, with 10 lines of context each and right numbers.
+// bigPatch returns a text of n lines, about 40 bytes each, and a diff with ten hunks spread over
+// it, with 10 lines of context each and correct numbers.
 func bigPatch(n int) (base, diff string) {
 	lines := make([]string, n)
 	for i := range lines {
@@ -41,8 +41,8 @@ func bigPatch(n int) (base, diff string) {
 	return strings.Join(lines, ""), b.String()
 }
 
-// Design §7: ten hunks in 50,000 lines, at most as long as `git apply` as a
-// process, and at most six times the file in memory.
+// Ten hunks in 50,000 lines: at most as long as `git apply` as a process, and at most six times the
+// file in memory.
 func BenchmarkSafePatch50k(b *testing.B) {
 	base, diff := bigPatch(50_000)
 	b.Run("fettle", func(b *testing.B) {
@@ -110,8 +110,7 @@ func BenchmarkBetween50k(b *testing.B) {
 	}
 }
 
-// However often lines repeat, the time stays bounded: a refusal then, never a
-// guess.
+// However often lines repeat, the time is limited: the result is a refusal then, never a guess.
 func TestRepetitiveTextIsBounded(t *testing.T) {
 	const bound = 5 * time.Second // it takes about 0.1 s; the machine may be busy
 	hunks := func(n, lines int, header string) string {
@@ -145,7 +144,7 @@ func TestRepetitiveTextIsBounded(t *testing.T) {
 	}
 }
 
-// Only what is asked for is kept: a big file's memory is not tied to a change.
+// A change keeps only its own lines: it does not retain the memory of a big file.
 func TestChangeIsSmall(t *testing.T) {
 	base, diff := bigPatch(5000)
 	c := corrected(t, base, diff)

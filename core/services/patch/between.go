@@ -8,21 +8,20 @@ import (
 )
 
 const (
-	// diffTime bounds the search for a small difference. What it cuts short is
-	// still right, only coarser.
+	// diffTime limits the search for a small difference. A result cut short is still correct, only
+	// coarser.
 	diffTime = 200 * time.Millisecond
-	// diffLines bounds the lines given to go-diff, which panics on more than
-	// about 1.1 million different ones.
+	// diffLines limits the lines given to go-diff, which panics on more than about 1.1 million
+	// different ones.
 	diffLines = 1_000_000
 )
 
-// Between returns the change that turns oldText into newText, line by line, for
-// people (GO-05). It takes about 0.2 s at most, beyond which, or beyond a million
-// lines, the result is coarse but right.
+// Between returns the change that turns oldText into newText, line by line, for display. It takes
+// at most about 0.2 s; beyond that, or beyond a million lines, the result is coarse but correct.
 func Between(oldText, newText string) *Change { return between(oldText, newText, diffTime) }
 
-// between is Between with a time limit of its own; 0: none, which makes the
-// result the smallest and always the same.
+// between is Between with its own time limit; 0: none, which makes the result the smallest and
+// deterministic.
 func between(oldText, newText string, limit time.Duration) *Change {
 	olds, news := splitLines(oldText), splitLines(newText)
 	first := 0
@@ -46,7 +45,7 @@ func between(oldText, newText string, limit time.Duration) *Change {
 	return c
 }
 
-// diffLinesOf returns the edits between two runs of lines that differ.
+// diffLinesOf returns the edits between two runs of different lines.
 func diffLinesOf(olds, news []string, limit time.Duration) []edit {
 	if len(olds) == 0 || len(news) == 0 || len(olds)+len(news) > diffLines {
 		return []edit{{start: 0, end: len(olds), added: additions(news)}}
@@ -58,7 +57,7 @@ func diffLinesOf(olds, news []string, limit time.Duration) []edit {
 	var edits []edit
 	oldAt, newAt := 0, 0
 	for _, d := range dmp.DiffMainRunes(a, b, false) {
-		n := utf8.RuneCountInString(d.Text) // a rune is a line
+		n := utf8.RuneCountInString(d.Text) // a rune stands for a line
 		if d.Type == diffmatchpatch.DiffEqual {
 			oldAt += n
 			newAt += n
@@ -79,10 +78,10 @@ func diffLinesOf(olds, news []string, limit time.Duration) []edit {
 	return edits
 }
 
-// numbered returns lines as runes, one for each, equal ones for equal lines; new
-// ones join numbers. go-diff does the same much slower, as it joins and parts texts.
+// numbered returns lines as runes, one for each, equal ones for equal lines; new lines are added to
+// numbers. go-diff's own version is much slower, because it joins and splits texts.
 func numbered(lines []string, numbers map[string]rune) []rune {
-	const surrogates = 0xE000 - 0xD800 // which a text cannot hold
+	const surrogates = 0xE000 - 0xD800 // which a text cannot contain
 	runes := make([]rune, len(lines))
 	for i, line := range lines {
 		r, ok := numbers[line]

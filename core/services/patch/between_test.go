@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// GO-05: what is shown for two texts applies strictly to the first and gives
-// the second; of an edit that keeps the file's line endings, it parses back.
+// GO-05: the change between two texts applies strictly to the first and produces the second; if an
+// edit keeps the file's line endings, its rendering can be parsed.
 func TestBetween(t *testing.T) {
 	for seed := range cases(1500, 60_000) {
 		r := rand.New(rand.NewPCG(seed, 21))
@@ -47,8 +47,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// More different lines than there are characters before those that stand for no
-// text of their own: none is taken for another.
+// More different lines than there are characters before the surrogates: no two lines are confused.
 func TestBetweenManyLines(t *testing.T) {
 	const lines = 60_000
 	text := func(word string) string {
@@ -91,7 +90,7 @@ func TestBetweenGolden(t *testing.T) {
 	require.Equal(t, "--- \"a/\\\"q\\\"\\011\"\n+++ \"b/\\\"q\\\"\\011\"\n@@ -1 +1 @@\n-a\n+b\n", between("a\n", "b\n", 0).Unified("a/\"q\"\t", "b/\"q\"\t"))
 }
 
-// git reads what Unified prints, and comes to the same bytes.
+// git parses the output of Unified, and produces the same bytes.
 func TestUnifiedByGit(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 const indentRemedy = "Copy the indentation of context, removed and added lines from the file byte for byte."
 
-// missing returns how many old and new lines the header states beyond those
-// that h has and more lines of context.
+// missing returns the number of old and new lines in the header beyond those of h and more lines of
+// context.
 func (h *hunk) missing(more int) (olds, news int) {
 	olds, news = h.head.oldCount-more, h.head.newCount-more
 	for _, l := range h.lines {
@@ -24,21 +24,20 @@ func (h *hunk) missing(more int) (olds, news int) {
 	return olds, news
 }
 
-// lacksLines reports whether the header states more lines than h has.
+// lacksLines reports whether the header counts more lines than h has.
 func (h *hunk) lacksLines() bool {
 	olds, news := h.missing(0)
 	return h.head.counted && !h.countsHold && (olds > 0 || news > 0)
 }
 
-// checkTail refuses a hunk that ends in empty lines which the file does not have
-// there, while its header counts more lines than the others: they are context
-// then, not spacing, and the hunk belongs elsewhere.
+// checkTail refuses a hunk that ends in empty lines missing from the file, if its header counts
+// more lines than the others: then they are context, not spacing, and the hunk belongs elsewhere.
 func checkTail(h *hunk, s spot, base []string) error {
 	olds, news := h.missing(0)
 	if !h.head.counted || olds <= 0 || olds != news || h.matchedTail(s, base) == h.tail {
 		return nil
 	}
-	return invalid("patch.correct", "Begin every context line with a blank, and copy them from the file.",
+	return invalid("patch.correct", "Begin every context line with a blank, and copy it from the file.",
 		"Hunk %d fits at line %d but for the empty lines at its end, which its header counts.", h.number, s.line(0)+1)
 }
 
@@ -52,8 +51,8 @@ func (h *hunk) matchedTail(s spot, base []string) int {
 	return n
 }
 
-// checkEdges refuses a hunk that inserts lines at its own edge while its header
-// counts one more line of context than it has: that line may belong between.
+// checkEdges refuses a hunk that inserts lines at its own edge if its header counts one more line
+// of context than it has: that line may belong in between.
 func checkEdges(h *hunk, s spot, base []string) error {
 	known := h.matchedTail(s, base)
 	if s.gap > 0 {
@@ -78,9 +77,8 @@ func checkEdges(h *hunk, s spot, base []string) error {
 	return nil
 }
 
-// checkEnd refuses a hunk that states the missing final newline of a file that
-// indeed has none, but fits only where the file goes on. (In another file the
-// marker is a habit without a meaning.)
+// checkEnd refuses a hunk that marks the missing final newline of a file that has none, but fits
+// only before the end of the file. (For other files the marker is a habit without meaning.)
 func checkEnd(h *hunk, s spot, base []string) error {
 	n := len(base)
 	if n == 0 || strings.HasSuffix(base[n-1], "\n") || s.line(h.oldLines()-1) == n-1 {
@@ -91,14 +89,14 @@ func checkEnd(h *hunk, s spot, base []string) error {
 	}
 	if slices.ContainsFunc(h.lines, func(l line) bool { return l.noEOL }) {
 		return invalid("patch.correct", "Add the unchanged lines up to the end of the file, or leave the marker out.",
-			"Hunk %d says by its marker that the file ends with it, but its lines stand at line %d, where the file goes on.", h.number, s.line(0)+1)
+			"Hunk %d marks the end of the file, but its lines are at line %d, where the file continues.", h.number, s.line(0)+1)
 	}
 	return nil
 }
 
-// checkAgain refuses a hunk that removes a line and adds it again unchanged,
-// where the file has other characters or another indentation: nothing says
-// whether these are to stay. Where it has trailing white space, that goes.
+// checkAgain refuses a hunk that removes a line and adds it again unchanged, if the file has other
+// characters or different indentation there: it is unclear whether these should stay. Trailing
+// white space is removed.
 func checkAgain(h *hunk, s spot, base []string) error {
 	k := 0
 	for _, l := range h.lines {
@@ -115,23 +113,21 @@ func checkAgain(h *hunk, s spot, base []string) error {
 	return nil
 }
 
-// checkIndent refuses a hunk whose lines may be others than it means, or whose
-// added lines would come out crooked (FS-70).
+// checkIndent refuses a hunk whose lines may match the wrong lines, or whose added lines would get
+// the wrong indentation.
 //
-// Lines that differ in their indentation alone, as closing brackets do, must not
-// be taken for one another: one indentation of the diff has to stand for one of
-// the file, unless the diff has lost all of it.
+// Lines that differ only in their indentation, such as closing brackets, must not be confused: each
+// indentation of the diff must correspond to one of the file, unless the diff has lost all of it.
 //
-// Where old lines stand in the file with another indentation than in the diff,
-// an added line is right only if its indentation is the file's own: one that an
-// old line of the hunk shows to be right, or, where the diff wrote blanks for
-// tabs or the other way round, one made of what the file uses.
+// If old lines have a different indentation in the file than in the diff, an added line is correct
+// only if its indentation is the file's own: either an old line of the hunk has it too, or, if the
+// diff has spaces for tabs or the reverse, it consists of the file's white space.
 func checkIndent(h *hunk, s spot, base []string) error {
 	wrong, right := map[string]bool{}, map[string]bool{}
 	stands := map[string]string{} // indentation in the diff -> in the file
 	lost, torn := true, false
-	depthKnown := true // all wrong ones differ in kind only, not in depth
-	kind := ""         // the white space that the file indents with; "mixed" if several
+	depthKnown := true // all wrong ones differ only in kind, not in depth
+	kind := ""         // the white space of the file's indentation; "mixed" if several
 	k := 0
 	for _, l := range h.lines {
 		if !l.old() {
@@ -164,7 +160,7 @@ func checkIndent(h *hunk, s spot, base []string) error {
 	}
 	if torn && !lost {
 		return invalid("patch.correct", indentRemedy,
-			"Hunk %d fits at line %d only with another indentation, and not with the same one throughout.", h.number, s.line(0)+1)
+			"Hunk %d fits at line %d only with a different indentation, and not with the same one throughout.", h.number, s.line(0)+1)
 	}
 	for _, l := range h.lines {
 		if l.op != gitdiff.OpAdd || l.text == "" {
@@ -174,14 +170,13 @@ func checkIndent(h *hunk, s spot, base []string) error {
 		consistent := right[indent] || depthKnown && (indent == "" || kindOf(indent) == kind && kind != "mixed")
 		if wrong[indent] || !consistent {
 			return invalid("patch.correct", indentRemedy,
-				"Hunk %d fits at line %d only with another indentation, and its added line %s would not have the file's.", h.number, s.line(0)+1, excerpt(l.text))
+				"Hunk %d fits at line %d only with a different indentation, and its added line %s would not have the file's.", h.number, s.line(0)+1, excerpt(l.text))
 		}
 	}
 	return nil
 }
 
-// kindOf names the white space that an indentation consists of: its character,
-// "mixed", or "" for none.
+// kindOf returns the white space of an indentation: its character, "mixed", or "" for none.
 func kindOf(indent string) string {
 	if indent == "" {
 		return ""
@@ -202,8 +197,8 @@ func joinKinds(a, b string) string {
 	return "mixed"
 }
 
-// swappedIndents returns the white space, by kindOf, that the diff wrote for
-// white space of another kind in old lines of any of its hunks.
+// swappedIndents returns the white space, by kindOf, that the diff has instead of another kind in
+// old lines of any hunk.
 func (c *corrector) swappedIndents() map[string]bool {
 	swapped := map[string]bool{}
 	for i := range c.diff.hunks {
@@ -222,9 +217,9 @@ func (c *corrector) swappedIndents() map[string]bool {
 	return swapped
 }
 
-// checkSwapped refuses a hunk that itself fits exactly but adds lines indented
-// with white space that another hunk of the diff wrote in place of the file's
-// own, unless an old line of this hunk shows that the file has it here (FS-70).
+// checkSwapped refuses a hunk that fits exactly but adds lines whose indentation consists of white
+// space that another hunk of the diff has instead of the file's own, unless an old line of this
+// hunk shows that the file has it here.
 func (c *corrector) checkSwapped(h *hunk, swapped map[string]bool) error {
 	shown := map[string]bool{}
 	for _, l := range h.lines {
@@ -236,7 +231,7 @@ func (c *corrector) checkSwapped(h *hunk, swapped map[string]bool) error {
 		kind := kindOf(indentOf(l.text))
 		if l.op == gitdiff.OpAdd && swapped[kind] && !shown[kind] {
 			return invalid("patch.correct", indentRemedy,
-				"Another hunk of the diff has other white space than the file in its indentation, and the added line %s of hunk %d is indented like that.", excerpt(l.text), h.number)
+				"Another hunk of the diff has different white space than the file in its indentation, and the added line %s of hunk %d is indented like that.", excerpt(l.text), h.number)
 		}
 	}
 	return nil

@@ -8,11 +8,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// choose takes one place for every hunk.
+// choose selects one place for every hunk.
 //
-// Places that no complete placement uses are dropped first. What remains open is
-// decided by the stated numbers, one hunk at a time, as each decision can leave
-// other hunks a single place.
+// Places that no complete placement uses are dropped first. The stated numbers decide the remaining
+// cases, one hunk at a time, because each decision can leave other hunks a single place.
 func (l *locator) choose() ([]spot, error) {
 	orders := l.orders()
 	nearest := make([]bool, len(l.hunks))
@@ -58,8 +57,8 @@ func (l *locator) choose() ([]spot, error) {
 	return spots, nil
 }
 
-// orders returns the orders in which the hunks may stand in the file: that of the
-// diff, and that of the stated numbers where all have one of their own.
+// orders returns the possible orders of the hunks in the file: that of the diff, and that of the
+// stated numbers if each hunk has its own.
 func (l *locator) orders() [][]int {
 	var byDiff []int
 	numbered := true
@@ -86,11 +85,11 @@ func (l *locator) orders() [][]int {
 // window is a range of a hunk's candidates.
 type window struct{ low, high int }
 
-// prune drops the places that no placement in one of orders uses. If there is no
-// such placement it drops nothing: the hunks may stand in any order.
+// prune drops the places that no placement in one of orders uses. If there is no such placement it
+// drops nothing: the hunks may have any order.
 //
-// Context of neighbours may overlap. Where that leaves several placements, those
-// are preferred in which no hunk takes for context what another one changes.
+// The context of neighbours may overlap. If that leaves several placements, those are preferred in
+// which no hunk has context that another one changes.
 func (l *locator) prune(orders [][]int) {
 	for _, strict := range []bool{true, false} {
 		var all []map[int]window
@@ -112,12 +111,11 @@ func (l *locator) prune(orders [][]int) {
 	}
 }
 
-// feasible returns for each hunk of order the range of its places that take part
-// in a placement in which each hunk stands behind the one before it. ok is false
-// if there is none.
+// feasible returns for each hunk of order the range of its places that take part in a placement in
+// which each hunk follows the previous one. ok is false if there is none.
 func (l *locator) feasible(order []int, strict bool) (windows map[int]window, ok bool) {
 	windows = make(map[int]window, len(order))
-	startMin, coreMin := 0, 0 // where the next hunk may begin, and its change
+	startMin, coreMin := 0, 0 // first lines at which the next hunk, and its change, may begin
 	for _, i := range order {
 		c, h := &l.found[i], &l.hunks[i]
 		begin, end := h.core()
@@ -135,7 +133,7 @@ func (l *locator) feasible(order []int, strict bool) (windows map[int]window, ok
 			coreMin = s.start + h.oldLines()
 		}
 	}
-	endMax, coreMax := len(l.base), len(l.base) // where the hunk before must end, and its change
+	endMax, coreMax := len(l.base), len(l.base) // last lines at which the previous hunk, and its change, must end
 	for _, i := range slices.Backward(order) {
 		c, h := &l.found[i], &l.hunks[i]
 		begin, end := h.core()
@@ -158,15 +156,13 @@ func (l *locator) feasible(order []int, strict bool) (windows map[int]window, ok
 	return windows, true
 }
 
-// gapped is by how many lines the change of a hunk at s may stand further down.
+// gapped returns the number of lines by which the change of a hunk at s may move down.
 func gapped(s spot) int { return min(s.gap, 1) }
 
-// anchor is a hunk with a single place: what its header states, and how far
-// from there it really is.
+// anchor is a hunk with a single place: its stated line, and its distance from there.
 type anchor struct{ stated, offset int }
 
-// anchors lists the placed hunks that have a usable number, in the order of
-// their numbers.
+// anchors returns the placed hunks with a valid number, in the order of their numbers.
 func (l *locator) anchors() []anchor {
 	var as []anchor
 	for i := range l.hunks {
@@ -180,12 +176,11 @@ func (l *locator) anchors() []anchor {
 	return as
 }
 
-// decide takes one of several places for h by the number in its header, and
-// returns its index.
+// decide selects one of several places for h by the number in its header, and returns its index.
 //
-// A number points to the place that is clearly nearest. It is taken as stated,
-// and shifted by the offset at which the hunks before and after h were found,
-// where there are such. All that point somewhere must point to the same place.
+// A number selects the place that is clearly nearest. It is used as stated, and shifted by the
+// offsets of the previous and the next hunk, if there are any. All of them that select a place must
+// select the same one.
 func (l *locator) decide(h *hunk, c *candidates, anchors []anchor) (int, *fault.Error) {
 	switch {
 	case c.gaps != nil:
@@ -193,7 +188,7 @@ func (l *locator) decide(h *hunk, c *candidates, anchors []anchor) (int, *fault.
 	case c.tier > 0:
 		return 0, ambiguous(h, c, "is not exactly that of the file, so that only a single place is safe")
 	case !h.numbered:
-		return 0, ambiguous(h, c, "states no usable line number")
+		return 0, ambiguous(h, c, "states no valid line number")
 	}
 	stated := h.head.oldStart - 1
 	sets := [][]int32{c.olds}
@@ -221,19 +216,19 @@ func (l *locator) decide(h *hunk, c *candidates, anchors []anchor) (int, *fault.
 	return k, nil
 }
 
-// doubt refuses the only place of h if there is another reading of it.
+// doubt refuses the only place of h if the hunk can be read in a second way.
 func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
 	switch {
 	case l.inert[h.number-1]:
 		return nil
 	case c.gaps != nil && h.resembles(l.base, int(c.olds[0])):
-		return ambiguous(h, c, "leaves out a line of the file there, while its lines stand in another order where it is stated")
+		return ambiguous(h, c, "leaves out a line of the file there, while its lines are in a different order at the stated line")
 	case c.gaps != nil:
 		_, refusal := h.unclear(l.base, c.gaps[0])
 		return refusal
 	}
 	start := int(c.olds[0])
-	if exact := c.tier == 0 && h.numbered && start == h.head.oldStart-1; exact && h.standsAt(l.base, start) {
+	if exact := c.tier == 0 && h.numbered && start == h.head.oldStart-1; exact && h.insertedAt(l.base, start) {
 		return ambiguous(h, &candidates{olds: c.olds, news: c.olds}, "may have been applied already")
 	} else if !exact && len(c.over) > 0 {
 		return ambiguous(h, &candidates{olds: c.olds, news: c.over}, "may have been applied already")
@@ -241,7 +236,7 @@ func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
 	if c.tier > 0 {
 		if h.numbered && h.countsHold && start == h.head.oldStart-1 &&
 			len(c.news) == len(apart(c.news, h.count(line.isNew), c.olds, h.oldLines())) {
-			return nil // it is where it says, and what looks like another reading is elsewhere
+			return nil // it fits where it is stated, and the second reading is elsewhere
 		}
 		if len(c.news) > 0 {
 			return ambiguous(h, c, "is not exactly that of the file, so that only a single place is safe")
@@ -263,7 +258,7 @@ func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
 	if l.looselyStated(h, start) {
 		both := &candidates{olds: []int32{int32(start), int32(h.head.oldStart - 1)}}
 		slices.Sort(both.olds)
-		return ambiguous(h, both, "is that of the file at one of them, but not exactly, which is the one that its header states")
+		return ambiguous(h, both, "matches the file at one of them, but not exactly, which is the one that its header states")
 	}
 	for _, n := range c.news {
 		away := min(distance(int(n), h.head.oldStart-1), distance(int(n), h.head.newStart-1))
@@ -274,9 +269,8 @@ func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
 	return nil
 }
 
-// looselyStated reports whether h, which fits exactly at start, stands where its
-// header says too, but not exactly. The header counts for nothing if it is as far
-// off as that of another hunk.
+// looselyStated reports whether h, which fits exactly at start, also fits its stated line, but not
+// exactly. The header is ignored if its offset is that of another hunk.
 func (l *locator) looselyStated(h *hunk, start int) bool {
 	stated := h.head.oldStart - 1
 	if start == stated || h.fitsAt(l.base, stated) {
@@ -291,10 +285,9 @@ func (l *locator) looselyStated(h *hunk, start int) bool {
 	return h.fitsLooselyAt(l.base, stated) || h.fitsShortAt(l.base, stated)
 }
 
-// offsetsFor returns by how much the number stated may be off, judged by the
-// anchors on either side of it. No offset is one of them, unless there is an
-// anchor before it, all anchors agree, and the hunk does not fit at the very
-// place that is stated.
+// offsetsFor returns the possible offsets of the number stated, from the anchors on either side of
+// it. They include 0, unless there is an anchor before it, all anchors agree, and the hunk does not
+// fit the stated line.
 func offsetsFor(stated int, anchors []anchor, fitsThere bool) []int {
 	next := sort.Search(len(anchors), func(i int) bool { return anchors[i].stated > stated })
 	differ := slices.ContainsFunc(anchors, func(a anchor) bool { return a.offset != anchors[0].offset })
@@ -310,8 +303,8 @@ func offsetsFor(stated int, anchors []anchor, fitsThere bool) []int {
 	return offsets
 }
 
-// nearest returns the one of places that is clearly nearest to want: at most half
-// as far away as the next one, or at most two thirds as far and ten lines nearer.
+// nearest returns the place that is clearly nearest to want: at most half as far as the next one,
+// or at most two thirds as far and ten lines nearer.
 func nearest(places []int32, want int) (place int, clear bool) {
 	const far = int(^uint(0) >> 2)
 	first, second := far, far

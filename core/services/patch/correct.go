@@ -7,33 +7,32 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// Correct finds the place of every hunk in base and returns a change that
-// applies strictly to it. base is decoded text with its own line endings; an
-// absent file is the empty text. The package comment says how places are found.
+// Correct finds the place of every hunk in base and returns a change that applies strictly to it.
+// base is decoded text with its own line endings; a missing file is the empty text. The package
+// comment describes how places are found.
 //
-// Context keeps the bytes of the file. Added lines are literal but for their
-// ending:
+// Context keeps the bytes of the file. Added lines are literal except for their ending:
 //
 //   - In a file with one kind of line ending they get that ending. But if the diff
-//     has a removed and an added line that differ in their endings alone, that
+//     has a removed and an added line that differ only in their endings, that
 //     added line keeps its own; and so do all, if all context and removed lines of
-//     the diff state the endings of the file. If these do, added lines also keep
-//     their own in a file of LF, and where no line of the file is left.
+//     the diff have the endings of the file. If these do, added lines also keep
+//     their own in a file of LF, and if no line of the file is left.
 //   - In a file that mixes endings, the added lines of a hunk keep theirs if its
-//     context and removed lines state those of the file. Otherwise a line takes the
-//     ending of the line that it replaces, an inserted one that of the line before.
+//     context and removed lines have those of the file. Otherwise a line gets the
+//     ending of the line that it replaces, an inserted one that of the previous line.
 //
-// The final newline changes if exactly one of the last old and the last new line
-// of the diff has the marker for none. Otherwise it stays as it is.
+// The final newline changes if exactly one of the last old and the last new line of the diff has
+// the marker for none. Otherwise it stays as it is.
 //
-// Errors have code invalid_diff, or ambiguous_diff for a hunk that fits in
-// several places. All hunks are placed or none.
+// Errors have code invalid_diff, or ambiguous_diff for a hunk that fits in several places. Either
+// all hunks are placed or none.
 func Correct(base string, d *Diff) (*Change, error) {
 	c := &corrector{base: splitLines(base), diff: d}
 	return c.run()
 }
 
-// corrector makes a change of a diff and the text it is meant for.
+// corrector turns a diff and its base text into a change.
 type corrector struct {
 	base  []string
 	diff  *Diff
@@ -57,8 +56,8 @@ func (c *corrector) run() (*Change, error) {
 			return nil, absent(h, c.base)
 		}
 		if len(c.base) > 0 && old == 0 {
-			return nil, invalid("patch.correct", "Add the unchanged lines that stand before and after it in the file.",
-				"Hunk %d has neither context nor removed lines, so nothing says where it belongs.", h.number)
+			return nil, invalid("patch.correct", "Add the unchanged lines before and after it in the file.",
+				"Hunk %d has neither context nor removed lines, so its place is unknown.", h.number)
 		}
 	}
 	c.spots = make([]spot, len(hunks))
@@ -97,13 +96,13 @@ func (c *corrector) run() (*Change, error) {
 	edits = c.finalNewline(edits)
 	edits = effective(c.base, edits)
 	if !alters(c.base, edits) {
-		return nil, invalid("patch.correct", "The file already holds what the diff would produce; compare it with the file's current content.",
+		return nil, invalid("patch.correct", "The file already contains the result of the diff; compare it with the file's current content.",
 			"The diff changes nothing in this file.")
 	}
 	return &Change{Corrections: c.corrections(), fragments: fragments(c.base, edits)}, nil
 }
 
-// check refuses a placed hunk that would still do damage.
+// check refuses a placed hunk that would still cause damage.
 func (c *corrector) check(h *hunk, s spot) error {
 	if c.diff.cut && h.number == len(c.diff.hunks) {
 		if c.short(h, s) || s.gap > 0 && h.lacksLines() {
@@ -124,8 +123,8 @@ func (c *corrector) check(h *hunk, s spot) error {
 	return nil
 }
 
-// short reports whether h has fewer lines than its header says, by more than
-// blank context that was trimmed off its end (FS-68).
+// short reports whether h has fewer lines than its header counts, by more than trimmed blank
+// context at its end.
 func (c *corrector) short(h *hunk, s spot) bool {
 	if !h.lacksLines() {
 		return false
@@ -135,7 +134,7 @@ func (c *corrector) short(h *hunk, s spot) bool {
 		return true
 	}
 	if last := h.lines[len(h.lines)-1].text; last != strings.TrimRight(last, whiteSpace) {
-		return true // nobody trimmed this text
+		return true // the text was not trimmed
 	}
 	if h.oldLines() == 0 {
 		return true
@@ -147,7 +146,7 @@ func (c *corrector) short(h *hunk, s spot) bool {
 	return slices.ContainsFunc(c.base[end:end+missing], func(l string) bool { return !isBlank(l) })
 }
 
-// edits returns what h changes when it stands at s.
+// edits returns the edits of h at s.
 func (c *corrector) edits(h *hunk, s spot) []edit {
 	var (
 		edits []edit
@@ -166,7 +165,7 @@ func (c *corrector) edits(h *hunk, s spot) []edit {
 		case gitdiff.OpContext:
 			at = s.line(k)
 			k++
-			if l.again && l.text != content(c.base[at]) { // white space at its end goes
+			if l.again && l.text != content(c.base[at]) { // trailing white space is removed
 				begin()
 				open.added = append(open.added, addition{line: l})
 				at++
@@ -176,7 +175,7 @@ func (c *corrector) edits(h *hunk, s spot) []edit {
 			at++
 			open = nil
 		case gitdiff.OpDelete:
-			if next := s.line(k); next != at { // a line left out stays
+			if next := s.line(k); next != at { // a line that was left out stays
 				at, open = next, nil
 			}
 			k++
@@ -200,8 +199,7 @@ func (c *corrector) edits(h *hunk, s spot) []edit {
 	return edits
 }
 
-// finalNewline gives the new text the final newline that it should have, or
-// not. Only the last edit can touch it.
+// finalNewline sets the final newline of the new text. Only the last edit can affect it.
 func (c *corrector) finalNewline(edits []edit) []edit {
 	if len(edits) == 0 || edits[len(edits)-1].end < len(c.base) {
 		return edits
@@ -210,8 +208,7 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 	baseNewline := len(c.base) == 0 || strings.HasSuffix(c.base[len(c.base)-1], "\n")
 	if len(e.added) == 0 {
 		if h := e.hunk; !baseNewline && e.start > 0 && h.lastNew().again && !h.lastOld().noEOL {
-			// The hunk writes its new last line out again, unaware of the
-			// missing newline.
+			// The hunk repeats its new last line, without regard to the missing newline.
 			e.start--
 			if text := content(c.base[e.start]); text != "" {
 				e.added = []addition{{text: text}}
@@ -239,7 +236,7 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 		if !c.diff.crlf || c.diff.doubled {
 			last.text += c.diff.returns(last.line)
 		}
-		if last.text == "" { // an empty line without its newline is none
+		if last.text == "" { // an empty line without its newline does not exist
 			e.added = e.added[:len(e.added)-1]
 		}
 	}
@@ -258,7 +255,7 @@ func (c *corrector) note(h *hunk, kind string, first, last int) {
 	c.notes = append(c.notes, Correction{Hunk: h.number, Kind: kind, Lines: [2]int{first + 1, last + 1}})
 }
 
-// corrections lists what was mended.
+// corrections returns the repairs.
 func (c *corrector) corrections() []Correction {
 	all := slices.Clone(c.diff.forgiven)
 	if !slices.IsSortedFunc(c.spots, func(a, b spot) int { return a.start - b.start }) {
@@ -280,7 +277,7 @@ func (c *corrector) corrections() []Correction {
 	return all
 }
 
-// describe notes what was forgiven in one hunk.
+// describe records the tolerated defects of one hunk.
 func (c *corrector) describe(h *hunk, s spot) {
 	if len(c.base) == 0 {
 		return

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// TestCostLookalikes bounds the time for look-alikes in many equal lines, which was
-// half a minute.
+// TestCostLookalikes limits the time for look-alikes in many equal lines, which was half a minute.
 func TestCostLookalikes(t *testing.T) {
 	base := strings.Repeat("it’s — “so” …\n", 100_000)
 	var d strings.Builder

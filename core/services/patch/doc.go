@@ -1,56 +1,57 @@
-// Package patch reads unified diffs as models write them, corrects them
-// against the real text, and applies them strictly. A hunk without exactly one
-// safe place is refused.
+// Package patch parses unified diffs as models write them, corrects them against the current text,
+// and applies them strictly. A hunk without exactly one safe place is refused.
+//
+// [Parse] reads a diff, [Correct] finds the places of its hunks and returns a [Change],
+// [ApplyStrict] applies that change, and [Change.Unified] renders it. [Between] computes the change
+// between two texts.
 //
 // # Placement
 //
-// The hunks of a diff are placed together, by these questions in this order:
+// The hunks of a diff are placed together, in these steps:
 //
-//  1. Do all hunks fit exactly where their headers say, without changing the
-//     same lines? Then that is the placement, whatever else the text holds.
-//  2. Where does each hunk fit? Its old lines, context and removed, are compared
+//  1. If all hunks fit exactly at the lines that their headers state, without
+//     changing the same lines, that is the placement, whatever else the text
+//     contains.
+//  2. Otherwise the old lines of each hunk, context and removed, are searched for
 //     in tiers; the first tier with a place decides. See below. A hunk that fits
-//     exactly at another place than the stated one, where it fits too but for what
-//     the tiers forgive, is ambiguous.
-//  3. Which of these places are in order and disjoint? A place that no complete
-//     placement uses is dropped. The order is that of the diff, or that of the
-//     stated numbers; context may overlap, changes may not. Hunks in any other
-//     order are accepted where each has a single place.
-//  4. Does a hunk still fit in several places of the first tier? Then the stated
-//     number decides if it clearly points to one of them, judged with the
-//     offsets at which the neighbours were found; see [KindNearestPlace].
+//     exactly at one place, and at its stated line except for a difference that
+//     the tiers tolerate, is ambiguous.
+//  3. A place that no complete placement uses is dropped. A placement is in order
+//     and disjoint. The order is that of the diff, or that of the stated numbers;
+//     context may overlap, changes may not. Hunks in any other order are accepted
+//     if each has a single place.
+//  4. If a hunk still fits in several places of the first tier, the stated number
+//     decides if it clearly points to one of them, taking into account the offsets
+//     of the neighbouring hunks; see [KindNearestPlace].
 //
-// Two remaining places are two readings of the diff, and the text cannot say
-// which one its author meant. One of them would change lines that nobody named,
-// so the diff is refused, with the candidates. A hunk is reported as already
-// applied only if its old lines fit nowhere. A hunk that fits away from its
-// stated place, while its result stands nearer to it, is ambiguous.
+// Two remaining places are two possible readings of the diff, and the text does not show which one
+// its author meant. One of them would change unrelated lines, so the diff is refused, with the
+// candidates. A hunk is reported as already applied only if its old lines fit nowhere. A hunk that
+// fits away from its stated place, while its result is nearer to it, is ambiguous.
 //
 // # Tiers
 //
 //	exact      line contents; endings, and the blank before empty context, are
-//	           always forgiven
+//	           always ignored
 //	trailing   trailing white space is ignored
 //	outer      leading and trailing white space is ignored; added lines must have
 //	           the file's indentation
 //	alike      quotes, dashes, spaces, arrows, bullets and other characters match
-//	           their ASCII spellings, as … and ...; added lines must not spread
-//	           such a spelling
+//	           their ASCII spellings, such as … and ...; added lines must not
+//	           spread such a spelling
 //	left out   one line of the file is missing between two context or removed
-//	           lines, at a place where no added line could stand on either side
+//	           lines, at a place where no added line could be on either side
 //	           of it
 //
-// Beyond the exact tier exactly one place must remain; the number does not choose
-// between places, but a place that it states exactly needs no comparison with those
-// where the result stands or where a line would be left out. Context keeps the bytes of the file in every tier. Removed lines are
-// matched like context. Added lines are literal but for their line endings; see
-// [Correct].
+// Beyond the exact tier exactly one place must remain; the number does not choose between places. A
+// place at the exact stated line is not compared with places of the result or with places of the
+// last tier. Context keeps the bytes of the file in every tier. Removed lines are matched like
+// context. Added lines are literal except for their line endings; see [Correct].
 //
 // # Cost
 //
-// Indexing a tier takes time in proportion to text and diff. Finding the places
-// of a hunk takes time in proportion to the places of its rarest line, at most
-// to the text; both are bounded for the whole diff, after which it is refused as
-// too repetitive. 200 hunks in 100,000 equal lines take less than a second, applied
-// or refused.
+// Indexing a tier takes time in proportion to text and diff. Finding the places of a hunk takes
+// time in proportion to the places of its rarest line, at most to the text. Both are limited for
+// the whole diff, which is refused as too repetitive beyond that. 200 hunks in 100,000 equal lines
+// take less than a second, applied or refused.
 package patch

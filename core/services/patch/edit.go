@@ -6,21 +6,21 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// edit replaces the base lines [start, end), 0-based, by others.
+// edit replaces the base lines [start, end), 0-based, by added lines.
 type edit struct {
 	start, end int
 	added      []addition
 	hunk       *hunk // of the last added line, or of the removal
 }
 
-// addition is one line that an edit puts in.
+// addition is one line that an edit adds.
 type addition struct {
 	text string // with its ending
-	line line   // as the diff has it
+	line line   // as in the diff
 }
 
-// merge sorts the edits of all hunks and joins those that touch. Two hunks
-// that change one line, or insert at one place, are refused (FS-34).
+// merge sorts the edits of all hunks and joins adjacent ones. Two hunks that change the same line,
+// or insert at the same place, are refused.
 func merge(edits []edit) ([]edit, error) {
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		if a.start != b.start {
@@ -31,7 +31,7 @@ func merge(edits []edit) ([]edit, error) {
 	for i := 1; i < len(edits); i++ {
 		a, b := edits[i-1], edits[i]
 		if b.start < a.end || a.start == b.end {
-			return nil, invalid("patch.correct", "Send one hunk for each changed place, made against the file's current content.",
+			return nil, invalid("patch.correct", "Send one hunk for each changed place, created from the file's current content.",
 				"Hunks %d and %d both change line %d.", min(a.hunk.number, b.hunk.number), max(a.hunk.number, b.hunk.number), b.start+1)
 		}
 	}
@@ -51,8 +51,7 @@ func merge(edits []edit) ([]edit, error) {
 	return out, nil
 }
 
-// effective drops what edits leave as it is: equal lines at their ends, and
-// whole edits.
+// effective drops edits, and lines at their ends, that change nothing.
 func effective(base []string, edits []edit) []edit {
 	var out []edit
 	for _, e := range edits {
@@ -71,8 +70,8 @@ func effective(base []string, edits []edit) []edit {
 	return out
 }
 
-// alters reports whether edits, all together, make another text of base: lines
-// that one takes out and the next puts in again do not.
+// alters reports whether edits together change the text base. Lines that one edit removes and the
+// next adds again do not.
 func alters(base []string, edits []edit) bool {
 	added, removed := 0, 0
 	for _, e := range edits {
@@ -82,7 +81,7 @@ func alters(base []string, edits []edit) bool {
 	if added != removed || len(edits) == 0 {
 		return len(edits) > 0
 	}
-	now := edits[0].start // the base line that the next new line has to equal
+	now := edits[0].start // the base line that the next new line must equal
 	same := func(line string) bool {
 		now++
 		return base[now-1] == line
@@ -104,13 +103,12 @@ func alters(base []string, edits []edit) bool {
 	return false
 }
 
-// fragments turns edits, sorted and apart, into fragments with context from
-// the base. Neighbours whose context would meet share one. A fragment without an
-// old line is made only for an empty base: on any other the applier would put
-// it one line too early.
+// fragments turns edits, sorted and disjoint, into fragments with context from the base. Neighbours
+// whose context would meet share one. A fragment without an old line is made only for an empty
+// base: for any other the applier would place it one line too early.
 func fragments(base []string, edits []edit) []*gitdiff.TextFragment {
 	var all []*gitdiff.TextFragment
-	shift := 0 // lines that the fragments before add
+	shift := 0 // lines added by the previous fragments
 	for len(edits) > 0 {
 		n := 1
 		for n < len(edits) && edits[n].start-edits[n-1].end <= 2*contextLines {
@@ -124,7 +122,7 @@ func fragments(base []string, edits []edit) []*gitdiff.TextFragment {
 	return all
 }
 
-// fragment makes one fragment of edits.
+// fragment turns edits into one fragment.
 func fragment(base []string, edits []edit, shift int) *gitdiff.TextFragment {
 	first := max(0, edits[0].start-contextLines)
 	last := min(len(base), edits[len(edits)-1].end+contextLines)
@@ -150,7 +148,7 @@ func fragment(base []string, edits []edit, shift int) *gitdiff.TextFragment {
 	}
 	put(gitdiff.OpContext, last)
 	f.NewLines = f.OldLines - f.LinesDeleted + f.LinesAdded
-	// A side without lines is named after the line before it.
+	// A side without lines has the number of the previous line.
 	f.OldPosition, f.NewPosition = int64(first), int64(first+shift)
 	if f.OldLines > 0 {
 		f.OldPosition++

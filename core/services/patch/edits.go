@@ -2,14 +2,14 @@ package patch
 
 import "github.com/bluekeyes/go-gitdiff/gitdiff"
 
-// Edit is one place of a [Change]: lines [Start, End) of the text that it was made
-// for, 0-based, become Lines, each with its ending.
+// Edit is one place of a [Change]: lines [Start, End) of the base text, 0-based, become Lines, each
+// with its ending.
 type Edit struct {
 	Start, End int
 	Lines      []string
 }
 
-// Edits returns the places that c changes, in order and apart from each other.
+// Edits returns the places that c changes, in order and disjoint.
 func (c *Change) Edits() []Edit {
 	var edits []Edit
 	for _, f := range c.fragments {
@@ -17,7 +17,7 @@ func (c *Change) Edits() []Edit {
 		if f.OldLines > 0 {
 			at--
 		}
-		open := false // the last edit goes on
+		open := false // the last edit continues
 		for _, l := range f.Lines {
 			if l.Op == gitdiff.OpContext {
 				at++

@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/patch"
 )
 
-// CM-15: the places of a change, put into the old text, make the new one.
+// CM-15: the places of a change, inserted into the old text, produce the new one.
 func TestEditsMakeTheNewText(t *testing.T) {
 	texts := []string{"", "a\n", "a", "a\nb\nc\n", "a\nx\nc\n", "x\na\nb\nc", "b\nc\nd\ne\nf\ng\nh\ni\nj\nk\n", "b\nC\nd\ne\nf\ng\nh\ni\nJ\nk\nl\n", "\n\n\n", "c\nb\na\n"}
 	for _, before := range texts {

@@ -39,8 +39,8 @@ func TestMarkBeforeTheDiff(t *testing.T) {
 	outcome{base: "a\nb\n", diff: "\ufeff@@ -1,2 +1,2 @@\n a\n-b\n+c\n", want: "a\nc\n"}.check(t)
 }
 
-// FS-36: look-alikes of several characters match in context and removed lines,
-// where the file keeps its own; added lines must not spread the spelling.
+// FS-36: look-alikes of several characters match in context and removed lines, where the file keeps
+// its own; added lines must not spread the spelling.
 func TestLookalikes(t *testing.T) {
 	file := "// wait… then go on — or “stop”\n• first → second\nx ≤ y\nend\n"
 	checkAll(t, []outcome{
@@ -71,8 +71,8 @@ func TestLookalikesAreBounded(t *testing.T) {
 	}
 }
 
-// FS-55: the mark of the file's first line, which a diff shows and decoded text does
-// not have.
+// FS-55: the byte-order mark of the file's first line, which a diff shows and decoded text does not
+// have.
 func TestMark(t *testing.T) {
 	for diff, want := range map[string][2]bool{
 		"@@ -1,2 +1,2 @@\n \ufeffa\n-b\n+c\n":                              {true, true},
@@ -85,14 +85,14 @@ func TestMark(t *testing.T) {
 	} {
 		d, err := Parse(diff)
 		require.NoError(t, err)
-		before, after := d.Mark()
+		before, after := d.HasBOM()
 		require.Equal(t, want, [2]bool{before, after}, "%q", diff)
-		before, after = d.WithoutMark().Mark()
+		before, after = d.WithoutBOM().HasBOM()
 		require.False(t, before || after)
 	}
 	d, err := Parse("@@ -1,2 +1,2 @@\n-\ufeffa\n-b\n+\ufeffa\n+c\n")
 	require.NoError(t, err)
-	c, err := Correct("a\nb\n", d.WithoutMark())
+	c, err := Correct("a\nb\n", d.WithoutBOM())
 	require.NoError(t, err)
 	got, err := ApplyStrict("a\nb\n", c)
 	require.NoError(t, err)

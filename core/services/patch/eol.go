@@ -11,13 +11,13 @@ const (
 	crlf = "\r\n"
 )
 
-// eolRule decides the line ending of added lines. See [Correct].
+// eolRule determines the line ending of added lines. See [Correct].
 type eolRule struct {
 	c       *corrector
-	common  string // the commonest ending of the base; LF where it has none
+	common  string // the most common ending of the base; LF if it has none
 	mixed   bool   // the base has several endings
 	none    bool   // the base has no line ending
-	literal bool   // all old lines of the diff state their endings rightly, and it changes some
+	literal bool   // all old lines of the diff have correct endings, and it changes some
 }
 
 func newEOLRule(c *corrector) eolRule {
@@ -36,8 +36,8 @@ func newEOLRule(c *corrector) eolRule {
 	r.mixed = len(counts) > 1
 	r.none = len(counts) == 0
 	if !r.mixed && !r.none && r.allRight() {
-		// In a file of LF, context without CR beside added lines with it is no slip.
-		// A diff that leaves no line of the file leaves none of its endings.
+		// In a file of LF, context without CR next to added lines with it is deliberate. A diff
+		// that leaves no line of the file leaves none of its endings.
 		removed := 0
 		for i := range c.diff.hunks {
 			h := &c.diff.hunks[i]
@@ -59,12 +59,12 @@ func (r *eolRule) allRight() bool {
 	return true
 }
 
-// right reports whether the old lines of h have the endings of the file, and at
-// least one of them has an ending.
+// right reports whether the old lines of h have the endings of the file, and at least one of them
+// has an ending.
 func (r *eolRule) right(h *hunk) bool {
 	d := r.c.diff
 	if d.crlf && !d.doubled {
-		return false // CR may come from the transport
+		return false // the CR may come from the transport
 	}
 	s := r.c.spots[h.number-1]
 	k, seen := 0, false
@@ -85,11 +85,11 @@ func (r *eolRule) right(h *hunk) bool {
 	return seen
 }
 
-// ending returns the line ending that the diff states for l.
+// ending returns the line ending of l in the diff.
 func (d *Diff) ending(l line) string { return d.returns(l) + lf }
 
-// returns are the carriage returns that the diff states at the end of l, but for
-// the one that all of its lines have.
+// returns returns the carriage returns of the diff at the end of l, without the one that all of its
+// lines have.
 func (d *Diff) returns(l line) string {
 	n := l.cr
 	if d.crlf && d.doubled {
@@ -98,8 +98,8 @@ func (d *Diff) returns(l line) string {
 	return strings.Repeat("\r", max(n, 0))
 }
 
-// changesEnding reports whether h has a removed and an added line that differ in
-// their endings alone, by its own text or by that of the file.
+// changesEnding reports whether h has a removed and an added line that differ only in their
+// endings, by its own text or by that of the file.
 func (r *eolRule) changesEnding(h *hunk) bool {
 	s := r.c.spots[h.number-1]
 	k := 0
@@ -143,8 +143,7 @@ func (r *eolRule) forAdded(e edit, i int) string {
 	return r.near(max(at, 0))
 }
 
-// near returns the ending of the base line at, or of the nearest one before it
-// that has one.
+// near returns the ending of the base line at, or of the nearest previous line with one.
 func (r *eolRule) near(at int) string {
 	for ; at >= 0; at-- {
 		if own := ending(r.c.base[at]); own != "" {
@@ -154,8 +153,7 @@ func (r *eolRule) near(at int) string {
 	return r.common
 }
 
-// differs reports whether an old line of h has another line ending than the
-// file.
+// differs reports whether an old line of h has a different line ending than the file.
 func (r *eolRule) differs(h *hunk, s spot) bool {
 	k := 0
 	for _, l := range h.lines {
@@ -171,8 +169,8 @@ func (r *eolRule) differs(h *hunk, s spot) bool {
 	return false
 }
 
-// markEndings marks the added lines of a hunk that equal a removed line of the same
-// change but for its ending.
+// markEndings marks the added lines of a hunk that equal a removed line of the same change except
+// for its ending.
 func markEndings(lines []line) {
 	for i := 0; i < len(lines); {
 		if lines[i].op == gitdiff.OpContext {
@@ -184,7 +182,7 @@ func markEndings(lines []line) {
 			i++
 		}
 		run := lines[first:i]
-		next := 0 // removed lines are paired in their order
+		next := 0 // removed lines are paired in order
 		for j := range run {
 			if run[j].op != gitdiff.OpAdd {
 				continue

@@ -8,8 +8,8 @@ import (
 
 func ExampleCorrect() {
 	const base = "func main() {\n\tprintln(\"hello\")\n}\n"
-	// As a model may write it: no file header, made-up numbers, and the
-	// indentation of the context in blanks.
+	// As a model may write it: no file header, invented numbers, and the indentation of the context
+	// in spaces.
 	diff, err := patch.Parse("@@ -7,1 +7,1 @@\n func main() {\n     println(\"hello\")\n+\tprintln(\"world\")\n }\n")
 	if err != nil {
 		fmt.Println(err)

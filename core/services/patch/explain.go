@@ -9,9 +9,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// absent refuses a hunk whose old lines the file does not hold (FS-32). The
-// remedy shows the region of the file that is most like the hunk and the first
-// line in which the two differ, so that the next diff can be right.
+// absent refuses a hunk whose old lines do not occur in the file. The remedy shows the region of
+// the file that is most similar to the hunk and the first different line, so that the next diff can
+// be correct.
 func absent(h *hunk, base []string) *fault.Error {
 	return fault.New(fault.InvalidDiff, "patch.correct", absentMessage, nearMiss(h, base))
 }
@@ -22,7 +22,7 @@ func nearMiss(h *hunk, base []string) string {
 	}
 	start, ok := mostAlike(h, base)
 	if !ok {
-		return fmt.Sprintf("None of the context and removed lines of hunk %d stands in the file. Take them from the file's current content.", h.number)
+		return fmt.Sprintf("None of the context and removed lines of hunk %d occurs in the file. Copy them from the file's current content.", h.number)
 	}
 	var b strings.Builder
 	k := 0
@@ -39,11 +39,11 @@ func nearMiss(h *hunk, base []string) string {
 		if l.op == gitdiff.OpDelete {
 			what = "removed"
 		}
-		fmt.Fprintf(&b, "Hunk %d is most like the file from line %d on, but there its %s line %s ", h.number, max(start, 0)+1, what, excerpt(l.text))
+		fmt.Fprintf(&b, "Hunk %d is most similar to the file from line %d on, but there its %s line %s ", h.number, max(start, 0)+1, what, excerpt(l.text))
 		if at < 0 || at >= len(base) {
 			b.WriteString("lies outside the file.")
 		} else {
-			fmt.Fprintf(&b, "is not what line %d holds.", at+1)
+			fmt.Fprintf(&b, "is not the content of line %d.", at+1)
 		}
 		b.WriteString(" The file has:\n")
 		const around = 3
@@ -56,17 +56,16 @@ func nearMiss(h *hunk, base []string) string {
 	return b.String()
 }
 
-// unclearGap refuses a hunk that leaves out line missing of the file, 0-based,
-// where more than one reading is possible.
+// unclearGap refuses a hunk that leaves out line missing of the file, 0-based, if it can be read in
+// more than one way.
 func unclearGap(h *hunk, base []string, missing int) *fault.Error {
 	return fault.New(fault.InvalidDiff, "patch.correct", absentMessage, fmt.Sprintf(
 		"Hunk %d leaves out line %d of the file, %s, next to a change, so that it is not certain where the change belongs or whether the line stays. Send the hunk again with that line.",
 		h.number, missing+1, excerpt(base[missing])))
 }
 
-// mostAlike returns the place where most old lines of h would meet their like
-// in the base. Lines that occur often say little and are not counted. ok is
-// false if no line occurs.
+// mostAlike returns the place at which most old lines of h would match the base. Frequent lines are
+// not counted. ok is false if no line occurs.
 func mostAlike(h *hunk, base []string) (start int, ok bool) {
 	const often = 50
 	fold := trimmed

@@ -10,25 +10,25 @@ import (
 
 const devNull = "/dev/null"
 
-// A diff is for one file. These forms name a file; the first one names that of the
-// diff, and one that names another file refuses the whole diff.
+// A diff is for one file. These forms name a file; the first one names the file of the diff, and a
+// different name later refuses the whole diff.
 var (
 	// patchMark is a line of OpenAI's patch format.
 	patchMark = regexp.MustCompile(`(?i)^\*\*\*\s+(update|add|create|new|modify|edit|delete|remove|move|rename)(?:\s+file)?(?:\s+to)?\s*:\s*(\S.*)$`)
 	// indexMark is a line of Subversion, CVS, quilt, Bazaar, or free text.
 	indexMark = regexp.MustCompile(`(?i)^(?:index|file|filename|path|=== \w+ file|property changes on)\s*:?\s+['"]?(\S.*?)['"]?$`)
-	// proseMark is a line of Markdown that is nothing but a file name.
+	// proseMark is a line of Markdown that consists of a file name.
 	proseMark = regexp.MustCompile("(?i)^[\\s#>*_`\\d.)-]*(?:(?:and|then|in|for|file|path|patch|diff|changes?|to|now|next|second|also)[\\s:]+)*[*_`\"']*" +
 		"([\\w@+~.-]*[/\\\\][\\w@+~./\\\\-]*\\w|[\\w@+~-][\\w@+~.-]*\\.[a-z][a-z0-9]{0,9})[*_`\"':\\s]*$")
-	// wrapMark is a line that is nothing but a file name with what sets it off: a
-	// comment, a heading, brackets, a tag or a field.
+	// wrapMark is a line that consists of a file name and its markup: a comment, a heading,
+	// brackets, a tag or a field.
 	wrapMark = regexp.MustCompile(`(?i)^[\s#/;%<>=!*({\[|-]*(?:["']?(?:file|filename|path|name|title|diff|patch)["']?\s*[:=]?\s*)*` +
 		"[\"'`(\\[]*([\\w@+~./\\\\-]*[\\w-]\\.[a-z][a-z0-9]{0,9}|[\\w@+~.-]+/[\\w@+~./-]*\\w)[\"'`)\\]},]*[\\s=<>*/}\\])#|-]*$")
-	// versionNote is what programs write after a file name without a tab.
+	// versionNote is the text that programs add after a file name without a tab.
 	versionNote = regexp.MustCompile(`\s+(?:\((?:revision|working copy|nonexistent|rev)[^)]*\)|\d{4}-\d\d-\d\d[ T].*)$`)
 )
 
-// mark takes note of a line that names one file.
+// mark records a line that names one file.
 func (p *parser) mark(name string) error {
 	switch {
 	case name == "" || name == devNull:
@@ -44,7 +44,7 @@ func (p *parser) mark(name string) error {
 	return p.secondFile(name)
 }
 
-// header takes note of a pair of file names, --- and +++ or those of diff --git.
+// header records a pair of file names, --- and +++ or those of diff --git.
 func (p *parser) header(oldName, newName string) error {
 	d := p.d
 	known := func(name string) bool {
@@ -68,8 +68,8 @@ func (p *parser) begin(oldName, newName string) {
 	p.d.oldName, p.d.newName = oldName, newName
 }
 
-// sameFile reports whether two names can stand for one file: one is the other or
-// its end.
+// sameFile reports whether two names can refer to one file: they are equal, or one ends in the
+// other.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" || a == devNull || b == devNull {
 		return false
@@ -81,7 +81,7 @@ func sameFile(a, b string) bool {
 	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
 }
 
-// secondFile refuses a diff in which the current line begins another file.
+// secondFile refuses a diff whose current line begins a second file.
 func (p *parser) secondFile(name string) *fault.Error {
 	first := p.d.newName
 	if first == "" || first == devNull {
@@ -91,12 +91,11 @@ func (p *parser) secondFile(name string) *fault.Error {
 	if first != "" {
 		after = fmt.Sprintf("it begins with %s", excerpt(first))
 	}
-	return invalid("patch.parse", "Send one diff for each file, in a call of its own.",
+	return invalid("patch.parse", "Send one diff for each file, in separate calls.",
 		"The diff changes more than one file: line %d names %s, and %s. Nothing was applied.", p.pos+1, excerpt(name), after)
 }
 
-// fileMark reads a line outside of hunks that names a file. ok is false if the line
-// does not.
+// fileMark parses a line outside of hunks that names a file. ok is false if the line does not.
 func (p *parser) fileMark(s string) (ok bool, err error) {
 	if m := patchMark.FindStringSubmatch(s); m != nil {
 		switch verb := strings.ToLower(m[1]); verb {
@@ -135,7 +134,7 @@ func (p *parser) fileMark(s string) (ok bool, err error) {
 	return false, nil
 }
 
-// indexed takes note of the name in an Index line; git's index lines hold hashes.
+// indexed records the name in an Index line; git's index lines contain hashes instead.
 func (p *parser) indexed(s, name string) error {
 	if isMetadata(s, "index ") || !strings.HasPrefix(s, "Index:") && !strings.ContainsAny(name, "./") {
 		return nil
@@ -149,8 +148,8 @@ func (p *parser) notText(name string) error {
 		"Line %d deletes, moves, renames or copies a file, %s, which a patch cannot do. Nothing was applied.", p.pos+1, excerpt(name))
 }
 
-// proseName takes note of a file name that is all of a line between hunks. It counts
-// only if another hunk follows.
+// proseName records a file name that is the whole line between hunks. It counts only if another
+// hunk follows.
 func (p *parser) proseName(s string) error {
 	m := proseMark.FindStringSubmatch(s)
 	if m == nil {
@@ -175,8 +174,8 @@ func (p *parser) proseName(s string) error {
 	return p.secondFile(name)
 }
 
-// isLoneHeader reports whether line at is "--- name" or "+++ name" directly before
-// a hunk, with a name that can be a path.
+// isLoneHeader reports whether line at is "--- name" or "+++ name" directly before a hunk, with a
+// name that can be a path.
 func (p *parser) isLoneHeader(at int) bool {
 	if at+1 >= len(p.lines) || !isMetadata(p.lines[at], "--- ", "---\t", "+++ ", "+++\t") || !strings.HasPrefix(p.lines[at+1], "@@") {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// FS-35: a diff for several files is refused as a whole, in every form in which a
-// file can be named, with the name of the second file and its line.
+// FS-35: a diff for several files is refused as a whole, for every form of naming a file, with the
+// name of the second file and its line.
 func TestSecondFile(t *testing.T) {
 	const hunk = "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
 	const bare = "@@\n one\n-two\n+2\n three\n"
@@ -81,7 +81,7 @@ func TestSecondFile(t *testing.T) {
 
 func itoa(n int) string { return strings.TrimSpace(lineList([]int32{int32(n - 1)})) }
 
-// FS-67: a header is mended only where there is one.
+// FS-67: a header is repaired only if there is one.
 func TestNoHeaderIsNoCorrection(t *testing.T) {
 	outcome{base: poem, diff: "@@ -2,3 +2,3 @@\n two\n-three\n+3\n four\n", want: strings.Replace(poem, "three", "3", 1)}.check(t)
 	outcome{base: poem, diff: "+++ b/f\n@@ -2,3 +2,3 @@\n two\n-three\n+3\n four\n", want: strings.Replace(poem, "three", "3", 1), corrections: "0:file_header@0-0"}.check(t)

@@ -27,7 +27,7 @@ var seedDiffs = []string{
 	"--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n",
 }
 
-// FuzzParse: any text is a diff or is refused as one; nothing panics.
+// FuzzParse checks that any text is a diff or is refused; nothing panics.
 func FuzzParse(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, s := range seedDiffs {
@@ -52,8 +52,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzCorrect: a diff is refused, or the result differs from the base in lines
-// that the diff states and in no others, and what is shown is what is applied.
+// FuzzCorrect checks that a diff is refused, or the result differs from the base only in lines that
+// the diff states, and that the rendered change is the applied one.
 func FuzzCorrect(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, s := range seedDiffs {
@@ -106,8 +106,8 @@ func FuzzCorrect(f *testing.F) {
 	})
 }
 
-// checkStated checks that c removes and adds lines of the diff only. The last
-// line may be written anew to give it, or take from it, its newline.
+// checkStated checks that c removes and adds only lines of the diff. The last line may be rewritten
+// to add or remove its newline.
 func checkStated(t *testing.T, base string, d *Diff, c *Change) {
 	t.Helper()
 	fold := tiers[len(tiers)-1].fold
@@ -144,8 +144,8 @@ func checkStated(t *testing.T, base string, d *Diff, c *Change) {
 	}
 }
 
-// keptBefore reports whether text is a line that the diff removed and added
-// again, which may have to be written anew without its newline.
+// keptBefore reports whether text is a line that the diff removed and added again, which may have
+// to be rewritten without its newline.
 func keptBefore(d *Diff, text string) bool {
 	for _, h := range d.hunks {
 		for _, l := range h.lines {
@@ -157,8 +157,8 @@ func keptBefore(d *Diff, text string) bool {
 	return false
 }
 
-// repeats reports whether a text has two equal lines, so that even a right diff
-// of it may be refused as applied already.
+// repeats reports whether a text has two equal lines, so that even a correct diff of it may be
+// refused as applied already.
 func repeats(text string) bool {
 	seen := map[string]bool{}
 	for _, l := range splitLines(text) {

@@ -14,8 +14,8 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// A scenario is a base text, a random edit of it, and the unified diff that a
-// careful author would write for the edit.
+// A scenario is a base text, a random edit of it, and the unified diff that a careful author would
+// write for the edit.
 type scenario struct {
 	base     []string // lines with their endings
 	want     string
@@ -24,23 +24,23 @@ type scenario struct {
 	mixed    bool
 	repeated bool // a block of the base occurs twice
 	toggles  bool // the edit adds or removes the final newline
-	endings  bool // added lines have endings of their own, which the diff states
+	endings  bool // added lines have their own endings, which the diff states
 }
 
-// draft is a diff that mistakes can still be made in.
+// draft is a diff to which mistakes can still be applied.
 type draft struct {
 	preamble []string // lines before the file header
 	names    []string // the file header; nil: none
 	hunks    []draftHunk
 	epilogue []string
 	crlf     bool // transport: every line ends in CR LF
-	noEnd    bool // the text lacks its final newline
+	noEnd    bool // the text has no final newline
 }
 
 type draftHunk struct {
-	at                 int      // where its first old line stands, 0-based
+	at                 int      // the place of its first old line, 0-based
 	adds               []string // the lines that it should add
-	places             []int    // where it fits exactly as it should be
+	places             []int    // places at which it fits exactly in its correct form
 	header             string   // replaces the numbers
 	oldStart, oldCount int
 	newStart, newCount int
@@ -105,8 +105,7 @@ func (d draft) clone() draft {
 	return d
 }
 
-// samples are the contents of real files: of the Go distribution and of
-// testdata.
+// samples are the contents of real files: of the Go distribution and of testdata.
 var samples = sync.OnceValue(func() [][]string {
 	var files []string
 	root, _ := exec.Command("go", "env", "GOROOT").Output() // without it, testdata alone
@@ -135,13 +134,13 @@ var samples = sync.OnceValue(func() [][]string {
 	return all
 })
 
-// typographic are lines with look-alikes of one and of several characters.
+// typographic lines contain look-alikes of one and of several characters.
 var typographic = []string{
 	"// wait… then go on — if “ready” – else stop", "• first item → second", "  • nested: it’s fine", "a ≤ b ≥ c ≠ d", "née Müller, naïve café",
 	"wait... then go on -- if ready", "* first item -> second", "x => y <- z", "// plain comment", "\tcall(a, b) // see above", "non\u00a0breaking space", "``quoted'' text",
 }
 
-// baseLines makes the contents of a base text.
+// baseLines returns the contents of a base text.
 func baseLines(r *rand.Rand) []string {
 	switch r.IntN(14) {
 	case 10: // equal lines in long runs
@@ -156,7 +155,7 @@ func baseLines(r *rand.Rand) []string {
 			}
 		}
 		return lines
-	case 11: // a block several times over
+	case 11: // a block several times
 		all := samples()
 		file := all[r.IntN(len(all))]
 		n := min(len(file), 3+r.IntN(10))
@@ -200,7 +199,7 @@ func baseLines(r *rand.Rand) []string {
 	return slices.Clone(file[from : from+n])
 }
 
-// newLine invents an added line near line i.
+// newLine returns an added line that resembles the lines around line i.
 func newLine(r *rand.Rand, lines []string, i int) string {
 	near := ""
 	if len(lines) > 0 {
@@ -236,7 +235,7 @@ type block struct {
 	ends       []string // of the added lines; nil: those of the file
 }
 
-// newScenario makes a random base and edit.
+// newScenario returns a random base and edit.
 func newScenario(r *rand.Rand) scenario {
 	var s scenario
 	lines := baseLines(r)
@@ -284,7 +283,7 @@ func newScenario(r *rand.Rand) scenario {
 	return s
 }
 
-// newBlocks chooses what to change, with unchanged lines between.
+// newBlocks selects the changes, with unchanged lines between.
 func newBlocks(r *rand.Rand, lines []string) []block {
 	var blocks []block
 	at := r.IntN(min(len(lines), 30) + 1)
@@ -309,8 +308,8 @@ func newBlocks(r *rand.Rand, lines []string) []block {
 	return blocks
 }
 
-// newEndings gives added lines of blocks endings of their own: those of a file that
-// mixes them anyway, or lines that are the removed ones but for their endings.
+// newEndings gives added lines of blocks their own endings: those of a file that mixes them anyway,
+// or lines that are the removed ones except for their endings.
 func newEndings(r *rand.Rand, lines, ends []string, blocks []block, mixed bool) bool {
 	other := map[string]string{lf: crlf, crlf: lf, "\r\r\n": lf}
 	if mixed && r.IntN(2) == 0 {
@@ -332,7 +331,7 @@ func newEndings(r *rand.Rand, lines, ends []string, blocks []block, mixed bool) 
 	return true
 }
 
-// trivial reports whether a careful author would cut a block smaller.
+// trivial reports whether a careful author would make a block smaller.
 func trivial(olds, news []string) bool {
 	if len(olds) == 0 || len(news) == 0 {
 		return len(olds)+len(news) == 0
@@ -340,11 +339,11 @@ func trivial(olds, news []string) bool {
 	return olds[0] == news[0] || olds[len(olds)-1] == news[len(news)-1]
 }
 
-// build writes the wanted text and the diff.
+// build creates the expected text and the diff.
 func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, finalNewline, wantNewline bool) {
 	n := len(lines)
 	if k := len(blocks) - 1; k > 0 && blocks[k].start == n && blocks[k-1].end == n-1 {
-		blocks = blocks[:k] // it would touch the one before when it gives line n its newline
+		blocks = blocks[:k] // it would touch the previous one when it gives line n its newline
 	}
 	last := blocks[len(blocks)-1]
 	if last.end < n || len(last.added) == 0 {
@@ -419,12 +418,12 @@ func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, fin
 	}
 	s.want = want.String()
 
-	// Cut into hunks.
+	// Split into hunks.
 	s.diff.names = []string{"--- a/some/file.go", "+++ b/some/file.go"}
 	width := []int{0, 1, 2, 3, 3, 3, 3, 5, 10, 10}[r.IntN(10)]
 	overlap := r.IntN(4) == 0 // neighbours share context instead of one hunk
 	var h *draftHunk
-	quiet, end := 1<<30, -1 // context lines since the last change; last line taken
+	quiet, end := 1<<30, -1 // context lines since the last change; last line used
 	for i, l := range all {
 		if l.op == gitdiff.OpContext {
 			quiet++
@@ -463,8 +462,7 @@ func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, fin
 	}
 }
 
-// count sets the header's counts right, and the start of an empty side to what
-// git writes.
+// count corrects the header's counts, and sets the start of an empty side as git does.
 func (h *draftHunk) count() {
 	h.oldCount, h.newCount = 0, 0
 	for _, l := range h.lines {
@@ -483,7 +481,7 @@ func (h *draftHunk) count() {
 	}
 }
 
-// sideOf returns the contents of a hunk's lines but those with the given marks.
+// sideOf returns the contents of a hunk's lines except those with the given marks.
 func (h *draftHunk) sideOf(without ...gitdiff.LineOp) []string {
 	var texts []string
 	for _, l := range h.lines {
@@ -494,7 +492,7 @@ func (h *draftHunk) sideOf(without ...gitdiff.LineOp) []string {
 	return texts
 }
 
-// fits returns the 0-based places where the hunk's old lines stand in the base.
+// fits returns the 0-based places of the hunk's old lines in the base.
 func (s *scenario) fits(h *draftHunk) []int {
 	olds := h.sideOf(gitdiff.OpAdd)
 	var places []int
@@ -506,9 +504,8 @@ func (s *scenario) fits(h *draftHunk) []int {
 	return places
 }
 
-// anotherEdit reports whether a hunk of d, after mistakes, fits exactly, but
-// only where it was not meant, or with other added lines: then d is a right diff,
-// of another edit.
+// anotherEdit reports whether a hunk of d, after mistakes, fits exactly, but only at unintended
+// places, or with different added lines: then d is a correct diff of a different edit.
 func (s *scenario) anotherEdit(d draft) bool {
 	return slices.ContainsFunc(d.hunks, func(h draftHunk) bool {
 		places := s.fits(&h)
@@ -519,7 +516,7 @@ func (s *scenario) anotherEdit(d draft) bool {
 	})
 }
 
-// unique reports whether every hunk fits in one place only and is anchored.
+// unique reports whether every hunk fits in only one place and is anchored.
 func (s *scenario) unique() bool {
 	for i := range s.diff.hunks {
 		if len(s.fits(&s.diff.hunks[i])) != 1 {
@@ -532,7 +529,7 @@ func (s *scenario) unique() bool {
 func (s *scenario) text() string { return strings.Join(s.base, "") }
 
 func TestGeneratorIsRight(t *testing.T) {
-	// The scenario's own diff, applied by plain means, gives the wanted text.
+	// The scenario's own diff, applied directly, produces the expected text.
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newScenario(r)

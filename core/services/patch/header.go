@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// header is what the @@ line of a hunk says. All of it is a hint.
+// header is the content of a hunk's @@ line. All of it is a hint.
 type header struct {
 	placed             bool // it has an old position
 	counted            bool // it has both positions, and so both counts
-	explicit           bool // it writes the old count out
+	explicit           bool // it contains the old count explicitly
 	oldStart, oldCount int
 	newStart, newCount int
 }
 
-// hunkNumbers finds `-l[,s]` and `+l[,s]` behind `@@`.
+// hunkNumbers matches `-l[,s]` and `+l[,s]` after `@@`.
 var hunkNumbers = regexp.MustCompile(`^@@[ \t]*-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?`)
 
-// parseHeader reads a line that begins with @@. A line without numbers gives
-// the zero header.
+// parseHeader parses a line that begins with @@. A line without numbers returns the zero header.
 func parseHeader(s string) header {
 	m := hunkNumbers.FindStringSubmatch(s)
 	if m == nil {
@@ -40,8 +39,8 @@ func parseHeader(s string) header {
 	return h
 }
 
-// fileName takes the name out of what follows "--- " or "+++ ": without a
-// timestamp, quotes and the a/ or b/ in front.
+// fileName extracts the name from the text after "--- " or "+++ ": without a timestamp, quotes and
+// the prefix a/ or b/.
 func fileName(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
 	s = versionNote.ReplaceAllString(strings.TrimSpace(s), "")
@@ -58,8 +57,8 @@ func fileName(s string) string {
 	return s
 }
 
-// gitNames takes both names out of a line "diff --git a/x b/x". ok is false
-// where the names hold blanks, so that the line can be cut in several ways.
+// gitNames extracts both names from a line "diff --git a/x b/x". ok is false if the names contain
+// blanks, so that the line can be split in several ways.
 func gitNames(s string) (oldName, newName string, ok bool) {
 	f := strings.Fields(strings.TrimPrefix(s, "diff --git "))
 	if len(f) != 2 {

@@ -2,17 +2,17 @@ package patch
 
 import "errors"
 
-// maxSteps bounds the comparisons and the places found for one diff, so that
-// a file and a diff of thousands of equal lines cannot take long: about 0.1 s.
+// maxSteps limits the comparisons and the places found for one diff, so that a file and a diff of
+// thousands of equal lines take at most about 0.1 s.
 const maxSteps = 30_000_000
 
-// maxPlaces bounds the places kept for one diff.
+// maxPlaces limits the places kept for one diff.
 const maxPlaces = 1_000_000
 
 var errTooRepetitive = errors.New("too many equal lines to place the hunks")
 
-// index finds sequences of lines in a text, for one tier. It knows only the
-// lines of the hunks that it was made for.
+// index finds sequences of lines in a text, for one tier. It contains only the lines of the hunks
+// that it was made for.
 type index struct {
 	ids    map[string]int32 // folded content -> id, from 1
 	tier   tier
@@ -27,7 +27,7 @@ type index struct {
 	kind  []int32           // of each line of the text; 0: in no hunk
 }
 
-// budget is what is left of maxSteps and maxPlaces.
+// budget is the remainder of maxSteps and maxPlaces.
 type budget struct{ steps, places int }
 
 func (b *budget) spend(steps, places int) error {
@@ -43,7 +43,7 @@ func (b *budget) spend(steps, places int) error {
 func newIndex(text []string, t tier, hunks []*hunk, b *budget) *index {
 	x := &index{ids: map[string]int32{}, tier: t, lines: text, text: make([]int32, len(text)), budget: b}
 	fold := t.fold
-	if t.same != nil { // it is costly
+	if t.same != nil { // it is expensive
 		known := map[string]string{}
 		fold = func(s string) string {
 			key, ok := known[s]
@@ -86,8 +86,8 @@ func newIndex(text []string, t tier, hunks []*hunk, b *budget) *index {
 	return x
 }
 
-// number gives equal lines of the text one number, so that each pair of different
-// lines is compared once.
+// number gives equal lines of the text one number, so that each pair of different lines is compared
+// once.
 func (x *index) number() {
 	x.kinds, x.same, x.kind = map[string]int32{}, map[[2]int32]bool{}, make([]int32, len(x.text))
 	for i, id := range x.text {
@@ -120,7 +120,7 @@ func (x *index) equal(at int, text string) bool {
 	return same
 }
 
-// sequence returns the ids of the lines that pick wants.
+// sequence returns the ids of the lines that pick selects.
 func (x *index) sequence(lines []line, pick func(line) bool) []int32 {
 	seq := make([]int32, 0, len(lines))
 	for _, l := range lines {
@@ -131,8 +131,8 @@ func (x *index) sequence(lines []line, pick func(line) bool) []int32 {
 	return seq
 }
 
-// find returns every place, in rising order, where the lines that pick wants
-// begin in the text.
+// find returns every place, in ascending order, at which the lines that pick selects begin in the
+// text.
 func (x *index) find(lines []line, pick func(line) bool) ([]int32, error) {
 	places, err := x.places(x.sequence(lines, pick))
 	if err != nil || x.tier.same == nil {
@@ -140,16 +140,15 @@ func (x *index) find(lines []line, pick func(line) bool) ([]int32, error) {
 	}
 	var found []int32
 	for _, p := range places {
-		if x.standsAt(lines, pick, int(p)) {
+		if x.matchesAt(lines, pick, int(p)) {
 			found = append(found, p)
 		}
 	}
 	return found, nil
 }
 
-// standsAt reports whether the lines that pick wants are those of the text from
-// line at on.
-func (x *index) standsAt(lines []line, pick func(line) bool, at int) bool {
+// matchesAt reports whether the lines that pick selects are those of the text from line at on.
+func (x *index) matchesAt(lines []line, pick func(line) bool, at int) bool {
 	for _, l := range lines {
 		if !pick(l) {
 			continue
@@ -162,10 +161,10 @@ func (x *index) standsAt(lines []line, pick func(line) bool, at int) bool {
 	return true
 }
 
-// at returns where a line of the text with this id stands.
+// at returns the places of the lines of the text with this id.
 func (x *index) at(id int32) []int32 { return x.stands[x.starts[id]:x.starts[id+1]] }
 
-// places returns every place, in rising order, where seq begins in the text.
+// places returns every place, in ascending order, at which seq begins in the text.
 func (x *index) places(seq []int32) ([]int32, error) {
 	if len(seq) == 0 || len(seq) > len(x.text) {
 		return nil, nil

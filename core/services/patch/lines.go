@@ -2,8 +2,8 @@ package patch
 
 import "strings"
 
-// splitLines cuts text after every line feed. Each line keeps its ending; the
-// last one has none if the text does not end in a line feed.
+// splitLines splits text after every line feed. Each line keeps its ending; the last one has none
+// if the text does not end in a line feed.
 func splitLines(text string) []string {
 	n := strings.Count(text, "\n")
 	if text != "" && text[len(text)-1] != '\n' {
@@ -21,15 +21,15 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// content returns a line without its ending, LF or CR LF. Further CR before it,
-// and those at the end of a last line without LF, count as ending too: a diff
-// cannot tell them from one.
+// content returns a line without its ending, LF or CR LF. Further CR before it, and those at the
+// end of a last line without LF, count as part of the ending, because a diff cannot distinguish
+// them.
 func content(line string) string {
 	return strings.TrimRight(strings.TrimSuffix(line, "\n"), "\r")
 }
 
-// ending returns the line ending of a line: its line feed and all CR before it, ""
-// for a last line without one.
+// ending returns the line ending of a line: its line feed and all CR before it, "" for a last line
+// without one.
 func ending(line string) string {
 	if !strings.HasSuffix(line, lf) {
 		return ""
@@ -37,5 +37,5 @@ func ending(line string) string {
 	return line[len(content(line)):]
 }
 
-// isBlank reports whether a line holds nothing but white space.
+// isBlank reports whether a line consists of white space.
 func isBlank(line string) bool { return strings.Trim(line, whiteSpace+"\n") == "" }

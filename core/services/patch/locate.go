@@ -6,13 +6,13 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// spot is where a hunk's old lines stand in the base.
+// spot is the place of a hunk's old lines in the base.
 type spot struct {
 	start   int  // 0-based line of the hunk's first old line
-	gap     int  // old lines from this one on stand one line further down; 0: none
-	after   bool // lines added at the gap belong behind the line that is left out there
+	gap     int  // old lines from this one on are one line further down; 0: none
+	after   bool // lines added at the gap belong after the line that was left out there
 	tier    int  // index into tiers
-	nearest bool // one of several places, chosen by the stated number
+	nearest bool // one of several places, selected by the stated number
 }
 
 // line returns the base line of the hunk's k-th old line, both 0-based.
@@ -26,11 +26,11 @@ func (s spot) line(k int) int {
 // candidates are the places of one hunk in the first tier in which it has any.
 type candidates struct {
 	tier int
-	olds []int32    // where its old lines stand, rising
-	gaps []gapPlace // the same as olds where a line is left out; nil: none is
-	over []int32    // where they stand across one of olds, which the hunk would leave as it is
-	tail []int32    // those of olds that the hunk's trailing empty lines fit too
-	news []int32    // where the lines that it would produce stand, apart from all of olds
+	olds []int32    // places of its old lines, ascending
+	gaps []gapPlace // the same as olds for hunks with a left-out line; nil: none is left out
+	over []int32    // places of its result that overlap one of olds, which the hunk would leave unchanged
+	tail []int32    // the olds that the hunk's trailing empty lines fit too
+	news []int32    // places of its result, disjoint from all of olds
 }
 
 func (c *candidates) spot(i int) spot {
@@ -41,7 +41,7 @@ func (c *candidates) spot(i int) spot {
 	return s
 }
 
-// keep drops all places but those from low up to, but not including, high.
+// keep drops all places except those in [low, high).
 func (c *candidates) keep(low, high int) {
 	c.olds = c.olds[low:high]
 	if c.gaps != nil {
@@ -56,8 +56,8 @@ type locator struct {
 	budget  budget
 	indexes [len(tiers)]*index
 	found   []candidates // by hunk; no olds: not found yet
-	applied [][]int32    // where the result of a hunk stands that has no place; by hunk
-	inert   []bool       // the hunk changes nothing: its presence alone matters
+	applied [][]int32    // places of the result of a hunk without a place; by hunk
+	inert   []bool       // the hunk changes nothing: only its presence matters
 }
 
 // locate places every hunk, or none.
@@ -75,14 +75,14 @@ func locate(base []string, hunks []hunk) ([]spot, error) {
 	return l.choose()
 }
 
-// whereStated returns the stated places if all hunks fit there exactly and no two
-// of them change the same lines.
+// whereStated returns the stated places if all hunks fit there exactly and no two of them change
+// the same lines.
 func whereStated(base []string, hunks []hunk) ([]spot, bool) {
 	spots := make([]spot, len(hunks))
 	for i := range hunks {
 		h := &hunks[i]
 		at := h.head.oldStart - 1
-		if !h.numbered && !(h.head.placed && h.countsHold) || at < 0 || !h.fitsAt(base, at) || h.standsAt(base, at) {
+		if !h.numbered && !(h.head.placed && h.countsHold) || at < 0 || !h.fitsAt(base, at) || h.insertedAt(base, at) {
 			return nil, false
 		}
 		spots[i] = spot{start: at}
@@ -106,7 +106,7 @@ func whereStated(base []string, hunks []hunk) ([]spot, bool) {
 	return spots, true
 }
 
-// fitsAt reports whether the old lines of h stand in the base from line at on.
+// fitsAt reports whether the old lines of h match the base from line at on.
 func (h *hunk) fitsAt(base []string, at int) bool {
 	for _, l := range h.lines {
 		if !l.old() {
@@ -120,8 +120,8 @@ func (h *hunk) fitsAt(base []string, at int) bool {
 	return true
 }
 
-// fitsLooselyAt reports whether the old lines of h stand in the base from line at
-// on, by the comparison of the last tier of them.
+// fitsLooselyAt reports whether the old lines of h match the base from line at on in the last
+// comparing tier.
 func (h *hunk) fitsLooselyAt(base []string, at int) bool {
 	k := at
 	for _, l := range h.lines {
@@ -136,9 +136,8 @@ func (h *hunk) fitsLooselyAt(base []string, at int) bool {
 	return checkIndent(h, spot{start: at}, base) == nil
 }
 
-// fitsShortAt reports whether the header of h counts one more line of context than
-// h has, and its old lines stand in the base from line at on with one line between
-// two of them left out.
+// fitsShortAt reports whether the header of h counts one more line of context than h has, and its
+// old lines match the base from line at on with one line between two of them left out.
 func (h *hunk) fitsShortAt(base []string, at int) bool {
 	olds, news := h.missing(0)
 	texts := h.texts(line.old)
@@ -152,11 +151,10 @@ func (h *hunk) fitsShortAt(base []string, at int) bool {
 	return k > 0 && k < len(texts) && slices.EqualFunc(texts[k:], base[at+k+1:at+len(texts)+1], func(a, b string) bool { return a == content(b) })
 }
 
-// standsAt reports whether h only adds lines before or after its old lines, and
-// these stand there already, next to the old lines from line at on. A diff program
-// makes such a hunk only for the beginning or the end of a file, where no line can
-// stand already.
-func (h *hunk) standsAt(base []string, at int) bool {
+// insertedAt reports whether h only adds lines before or after its old lines, and these are in the
+// base already, next to the old lines from line at on. A diff program creates such a hunk only at
+// the beginning or the end of a file, where no line can be already.
+func (h *hunk) insertedAt(base []string, at int) bool {
 	first, last := h.lines[0].op, h.lines[len(h.lines)-1].op
 	if first != gitdiff.OpAdd && last != gitdiff.OpAdd {
 		return false
@@ -187,7 +185,7 @@ func (l *locator) search() error {
 		l.indexes[t] = x
 		for _, h := range waiting {
 			if err := l.try(h, t, x); err != nil {
-				return l.explained(err, h)
+				return l.budgetError(err, h)
 			}
 		}
 	}
@@ -195,8 +193,8 @@ func (l *locator) search() error {
 		h := &l.hunks[i]
 		switch {
 		case len(l.found[i].olds) > 0:
-			// A place where the indentation is torn is no place if the hunk fits
-			// exactly but for a line.
+			// A place with inconsistent indentation does not count if the hunk fits exactly except
+			// for one line.
 			if l.torn(i) {
 				if c, err := leftOut(h, l.base, l.indexes[0]); err == nil {
 					l.found[i] = c
@@ -211,15 +209,15 @@ func (l *locator) search() error {
 		}
 		c, err := leftOut(h, l.base, l.indexes[0])
 		if err != nil {
-			return l.explained(err, h)
+			return l.budgetError(err, h)
 		}
 		l.found[i] = c
 	}
 	return nil
 }
 
-// torn reports whether hunk i fits, with other indentation, only where its lines
-// would not have the file's.
+// torn reports whether hunk i fits only with a different indentation, and its added lines would not
+// have the file's.
 func (l *locator) torn(i int) bool {
 	c := &l.found[i]
 	if c.tier < outerTier || l.inert[i] {
@@ -233,7 +231,7 @@ func (l *locator) torn(i int) bool {
 	return true
 }
 
-// isASCII reports whether neither base nor diff can have look-alikes.
+// isASCII reports whether neither base nor diff can contain look-alikes.
 func (l *locator) isASCII() bool {
 	for _, text := range l.base {
 		if !isASCII(text) {
@@ -245,15 +243,15 @@ func (l *locator) isASCII() bool {
 	})
 }
 
-// explained turns an exhausted budget into an error about h.
-func (l *locator) explained(err error, h *hunk) error {
+// budgetError turns an exhausted budget into an error about h.
+func (l *locator) budgetError(err error, h *hunk) error {
 	if err != errTooRepetitive {
 		return err
 	}
 	return tooRepetitive(h)
 }
 
-// try looks for h in one tier.
+// try searches for h in one tier.
 func (l *locator) try(h *hunk, t int, x *index) error {
 	i := h.number - 1
 	olds, err := x.find(h.lines, line.old)
@@ -261,8 +259,8 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 		return err
 	}
 	if h.changes() && !h.alters() {
-		// It can only strip white space off the file's lines. Where these have
-		// none, it has nothing to do.
+		// It can only remove white space from the file's lines. If these have none, it has no
+		// effect.
 		strips := l.stripped(h, olds)
 		switch {
 		case len(olds) == 0 || t > trailingTier:
@@ -281,7 +279,7 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 		}
 		return nil
 	}
-	news, over, err := l.done(h, t, x, olds)
+	news, over, err := l.resultPlaces(h, t, x, olds)
 	if err != nil {
 		return err
 	}
@@ -298,8 +296,8 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 	return nil
 }
 
-// stripped returns those of places at which a line that h removes and adds again
-// differs from the file's.
+// stripped returns the places at which a line that h removes and adds again differs from the
+// file's.
 func (l *locator) stripped(h *hunk, places []int32) []int32 {
 	var found []int32
 	for _, p := range places {
@@ -317,19 +315,18 @@ func (l *locator) stripped(h *hunk, places []int32) []int32 {
 	return found
 }
 
-// done returns the places where the text that h would produce stands already:
-// signs that the diff has been applied. Those in over share lines with olds, and h
-// adds more lines than it removes, so that the old lines can be there before and
-// after. Others that share lines with olds count only where the header says that h
-// begins, or, beyond the first tier, where that text stands exactly. Where the new
-// side of h is little evidence, because it has no context or only cuts its own end
-// off, no place counts but the stated one.
-func (l *locator) done(h *hunk, t int, x *index, olds []int32) (news, over []int32, err error) {
+// resultPlaces returns the places at which the result of h already occurs: signs that the diff has been
+// applied. Those in over share lines with olds, and h adds more lines than it removes, so that the
+// old lines can occur before and after. Others that share lines with olds count only at the line
+// that the header of h states, or, beyond the first tier, if that text matches exactly. If the new
+// side of h is weak evidence, because it has no context or only removes its own end, only the
+// stated place counts.
+func (l *locator) resultPlaces(h *hunk, t int, x *index, olds []int32) (news, over []int32, err error) {
 	if slices.Equal(x.sequence(h.lines, line.isNew), x.sequence(h.lines, line.old)) {
 		return nil, nil, nil // only white space, an ending or the final newline changes
 	}
 	length, oldLength := h.count(line.isNew), h.oldLines()
-	if h.telling() || length > oldLength && h.hasNewText() || t > 0 && len(olds) > 0 && h.adds() {
+	if h.isEvidence() || length > oldLength && h.hasNewText() || t > 0 && len(olds) > 0 && h.adds() {
 		all, err := x.find(h.lines, line.isNew)
 		if err != nil {
 			return nil, nil, err
@@ -338,7 +335,7 @@ func (l *locator) done(h *hunk, t int, x *index, olds []int32) (news, over []int
 		if length > oldLength {
 			over = slices.DeleteFunc(all, func(p int32) bool { return contains(news, int(p)) })
 		}
-		if !h.telling() && t == 0 {
+		if !h.isEvidence() && t == 0 {
 			news = nil
 		}
 		if t > 0 {
@@ -351,7 +348,7 @@ func (l *locator) done(h *hunk, t int, x *index, olds []int32) (news, over []int
 	}
 	if len(olds) > 0 && !contains(olds, h.head.oldStart-1) {
 		for _, n := range l.resultAtStated(h, x) {
-			if !contains(olds, int(n)) || h.adds() { // else what is left is there anyway
+			if !contains(olds, int(n)) || h.adds() { // otherwise the remaining lines are there anyway
 				news = append(news, n)
 			}
 		}
@@ -360,22 +357,22 @@ func (l *locator) done(h *hunk, t int, x *index, olds []int32) (news, over []int
 	return slices.Compact(news), over, nil
 }
 
-// resultAtStated returns the stated places at which the result of h stands.
+// resultAtStated returns the stated places at which the result of h occurs.
 func (l *locator) resultAtStated(h *hunk, x *index) []int32 {
 	var found []int32
 	if !h.numbered || h.count(line.isNew) == 0 {
 		return nil
 	}
 	for _, n := range []int{h.head.oldStart - 1, h.head.newStart - 1} {
-		if n >= 0 && x.standsAt(h.lines, line.isNew, n) {
+		if n >= 0 && x.matchesAt(h.lines, line.isNew, n) {
 			found = append(found, int32(n))
 		}
 	}
 	return slices.Compact(found)
 }
 
-// apart returns those of places, runs of n lines, that share no line with the
-// runs of m lines at others. Both rise.
+// apart returns the places, runs of n lines, that share no line with the runs of m lines at others.
+// Both are ascending.
 func apart(places []int32, n int, others []int32, m int) []int32 {
 	var found []int32
 	k := 0
@@ -395,8 +392,7 @@ func contains(places []int32, n int) bool {
 	return ok
 }
 
-// withTail returns those of olds after which the hunk's trailing empty lines
-// follow.
+// withTail returns the olds that are followed by the hunk's trailing empty lines.
 func (l *locator) withTail(h *hunk, olds []int32) []int32 {
 	if h.tail == 0 {
 		return nil

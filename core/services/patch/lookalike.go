@@ -12,8 +12,8 @@ import (
 // bullets are look-alikes at the beginning of a line.
 const bullets = "\u2022\u2023\u25E6\u25AA\u25AB\u25CF\u25CB\u00B7\u2219"
 
-// lookalikes lists characters with the ASCII spellings that models, and programs
-// that tidy text, write for them. An empty spelling leaves the character out.
+// lookalikes maps characters to the ASCII spellings that models, and text formatters, write for
+// them. An empty spelling omits the character.
 var lookalikes = sync.OnceValue(func() map[rune][]string {
 	m := map[rune][]string{
 		'…': {"..."}, '‥': {".."},
@@ -53,8 +53,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// skeleton is what look-alike lines have in common: their letters and digits
-// without accents, and the ASCII marks that no spelling of a look-alike holds.
+// skeleton is the common part of look-alike lines: their letters and digits without accents, and
+// the ASCII punctuation that occurs in no spelling of a look-alike.
 func skeleton(s string) string {
 	if !isASCII(s) {
 		s = norm.NFD.String(s)
@@ -80,14 +80,14 @@ func skeleton(s string) string {
 	return b.String()
 }
 
-// stand is a look-alike of a file and what a diff has in its place.
-type stand struct {
+// substitution is a look-alike of a file and its replacement in a diff.
+type substitution struct {
 	file, diff string
 	at         int // of diff in the line, in bytes
 }
 
-// around returns what stands in line at st, with the words on either side of it.
-func (st stand) around(line string) string {
+// around returns the text of line at st, with the words on either side of it.
+func (st substitution) around(line string) string {
 	from := strings.LastIndexAny(line[:st.at], whiteSpace) + 1
 	to := st.at + len(st.diff)
 	if n := strings.IndexAny(line[to:], whiteSpace); n >= 0 {
@@ -96,9 +96,9 @@ func (st stand) around(line string) string {
 	return line[from:]
 }
 
-// alike reports whether two lines are equal but for look-alikes and for the way in
-// which accents are composed, and returns the differences.
-func alike(file, diff string) ([]stand, bool) {
+// alike reports whether two lines are equal except for look-alikes and the composition of accents,
+// and returns the differences.
+func alike(file, diff string) ([]substitution, bool) {
 	if file == diff {
 		return nil, true
 	}
@@ -112,13 +112,12 @@ func alike(file, diff string) ([]stand, bool) {
 	return m.found, ok
 }
 
-// matcher compares two lines, one of which may have a spelling where the other one
-// has a look-alike.
+// matcher compares two lines, one of which may have a spelling of a look-alike in the other.
 type matcher struct {
 	table  map[rune][]string
-	found  []stand
+	found  []substitution
 	length int // of the line of the diff
-	steps  int // left; bounds the search among several spellings
+	steps  int // remaining steps; limits the search among several spellings
 }
 
 func (m *matcher) match(file, diff string) bool {
@@ -142,14 +141,14 @@ func (m *matcher) match(file, diff string) bool {
 	mark := len(m.found)
 	for _, s := range inFile {
 		if rest, ok := strings.CutPrefix(diff, s); ok {
-			m.found = append(m.found[:mark], stand{file[:na], s, m.length - len(diff)})
+			m.found = append(m.found[:mark], substitution{file[:na], s, m.length - len(diff)})
 			if m.match(file[na:], rest) {
 				return true
 			}
 		}
 		for _, other := range inDiff {
 			if s == other {
-				m.found = append(m.found[:mark], stand{file[:na], diff[:nb], m.length - len(diff)})
+				m.found = append(m.found[:mark], substitution{file[:na], diff[:nb], m.length - len(diff)})
 				if m.match(file[na:], diff[nb:]) {
 					return true
 				}
@@ -158,7 +157,7 @@ func (m *matcher) match(file, diff string) bool {
 	}
 	for _, s := range inDiff {
 		if rest, ok := strings.CutPrefix(file, s); ok {
-			m.found = append(m.found[:mark], stand{s, diff[:nb], m.length - len(diff)})
+			m.found = append(m.found[:mark], substitution{s, diff[:nb], m.length - len(diff)})
 			if m.match(rest, diff[nb:]) {
 				return true
 			}

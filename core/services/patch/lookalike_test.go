@@ -2,7 +2,7 @@ package patch
 
 import "strings"
 
-// plain writes the look-alikes of a text in their first ASCII spelling.
+// plain replaces the look-alikes of a text by their first ASCII spelling.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {

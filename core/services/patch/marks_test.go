@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSecondFileSetOff covers lines that hold a file name among other marks.
+// TestSecondFileSetOff covers lines that contain a file name and other marks.
 func TestSecondFileSetOff(t *testing.T) {
 	const hunk, names = "@@ -1 +1 @@\n-a\n+b\n", "--- a/f.txt\n+++ b/f.txt\n"
 	for _, mark := range []string{

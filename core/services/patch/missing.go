@@ -9,15 +9,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// leftOut is the last tier: it looks for the places where h fits if a single line
-// of the file is left out between two of its old lines. The hunk needs two lines
-// that are not blank, or one and a header that states place and counts. The left-out line stays in the file; see [hunk.unclear].
+// leftOut is the last tier: it finds the places at which h fits if a single line of the file is
+// left out between two of its old lines. The hunk needs two lines that are not blank, or one and a
+// header with place and counts. The left-out line stays in the file; see [hunk.unclear].
 //
-// There must be one way only to put that line back into the hunk. Where lines are
-// added it could stand before, between or behind them, unless these plainly are the
-// new version of the removed lines before them, or by their indentation cannot
-// follow the closing bracket, or precede the opening one, that was left out. By the
-// header's counts the line may not be a removed one.
+// There must be only one way to put that line back into the hunk. Among added lines it could be
+// before, between or after them, unless these plainly are the new version of the removed lines
+// before them, or by their indentation cannot follow the closing bracket, or precede the opening
+// one, that was left out. By the header's counts the line must not be a removed one.
 func leftOut(h *hunk, base []string, x *index) (candidates, error) {
 	texts := h.textLines()
 	stated := h.numbered && h.fitsShortAt(base, h.head.oldStart-1)
@@ -41,12 +40,12 @@ func leftOut(h *hunk, base []string, x *index) (candidates, error) {
 	return c, nil
 }
 
-// unclear refuses h at p if there is more than one way to put the left-out line
-// back into it. after says that lines which h adds at the gap belong behind it.
+// unclear refuses h at p if there is more than one way to put the left-out line back into it. after
+// reports that the lines that h adds at the gap belong after it.
 func (h *hunk) unclear(base []string, p gapPlace) (after bool, refusal *fault.Error) {
 	missing := content(base[p.start+p.low])
 	g := h.gaps(missing)
-	for k := p.low; k <= p.high; k++ { // several where the line equals its neighbours
+	for k := p.low; k <= p.high; k++ { // several if the line equals its neighbours
 		sameLine := base[p.start+k] == base[p.start+p.low] // with its ending
 		if !g[k].open || g[k].after && p.low < p.high || !sameLine {
 			return false, unclearGap(h, base, p.start+p.low)
@@ -55,8 +54,8 @@ func (h *hunk) unclear(base []string, p gapPlace) (after bool, refusal *fault.Er
 	return g[p.low].after, nil
 }
 
-// resembles reports whether h is stated elsewhere than at start, and all of its old
-// lines stand there, in whatever order.
+// resembles reports whether h is stated elsewhere than at start, and all of its old lines occur
+// there, in any order.
 func (h *hunk) resembles(base []string, start int) bool {
 	stated := h.head.oldStart - 1
 	if !h.numbered || distance(start, stated) <= 1 {
@@ -77,13 +76,13 @@ func (h *hunk) resembles(base []string, start int) bool {
 	return true
 }
 
-// gapPlace is where a hunk fits if one line is left out before one of its old lines
-// low to high.
+// gapPlace is a place at which a hunk fits if one line is left out before one of its old lines low
+// to high.
 type gapPlace struct{ start, low, high int }
 
-// gapped returns every place, in rising order, where the old lines fit with one
-// line left out between them. There, one half of them stands as it is: the line is
-// left out in the other one, or between them.
+// gapped returns every place, in ascending order, at which the old lines fit with one line left out
+// between them. There one half of them matches unchanged: the line is left out in the other one, or
+// between them.
 func (x *index) gapped(lines []line) ([]gapPlace, error) {
 	seq := x.sequence(lines, line.old)
 	m := len(seq)
@@ -111,7 +110,7 @@ func (x *index) gapped(lines []line) ([]gapPlace, error) {
 			continue
 		}
 		window := x.text[start : start+m+1]
-		before, after := 0, 0 // how much of seq stands at the window's beginning, and at its end
+		before, after := 0, 0 // number of lines of seq that match at the window's beginning, and at its end
 		for before < m && window[before] == seq[before] {
 			before++
 		}
@@ -122,16 +121,16 @@ func (x *index) gapped(lines []line) ([]gapPlace, error) {
 			return nil, err
 		}
 		low, high := max(1, m-after), min(m-1, before)
-		if low <= high && x.standsAround(lines, start, low) {
+		if low <= high && x.matchesAround(lines, start, low) {
 			places = append(places, gapPlace{start, low, high})
 		}
 	}
 	return places, nil
 }
 
-// standsAround reports whether the old lines stand in the text from line start on
-// with a line left out before the gap-th. The caller has compared their ids.
-func (x *index) standsAround(lines []line, start, gap int) bool {
+// matchesAround reports whether the old lines match the text from line start on with a line left out
+// before the gap-th. The caller has compared their ids.
+func (x *index) matchesAround(lines []line, start, gap int) bool {
 	if x.tier.same == nil {
 		return true
 	}
@@ -148,8 +147,8 @@ func (x *index) standsAround(lines []line, start, gap int) bool {
 	return true
 }
 
-// rivals returns those of places, where h fits with a line left out, at which it
-// would change other lines than at start, where it fits beyond the first tier.
+// rivals returns the places at which h fits with a line left out and would change different lines
+// than at start, where it fits beyond the first tier.
 func (h *hunk) rivals(start int, places []gapPlace) []int32 {
 	first, last := h.core() // old lines before the first change and up to the last one
 	var found []int32
@@ -168,20 +167,20 @@ func (h *hunk) textLines() int {
 	return h.count(func(l line) bool { return l.old() && !isBlank(l.text) })
 }
 
-// gap tells whether a line of the file may be left out before an old line.
+// gap states whether a line of the file may be left out before an old line.
 type gap struct {
 	open  bool
-	after bool // lines that are added there belong behind the left-out one
+	after bool // lines that are added there belong after the left-out one
 }
 
-// gaps judges the place before each old line of h for the line missing. Nothing is
-// left out before the first one.
+// gaps judges the place before each old line of h for the line missing. Nothing is left out before
+// the first one.
 func (h *hunk) gaps(missing string) []gap {
 	olds, news := h.missing(0)
 	removal := h.head.counted && olds == 1 && news == 0 // it counts one more removed line
 	var gaps []gap
 	var removed, added []string // directly before the current line
-	wasRemoved := false         // the old line before it
+	wasRemoved := false         // the previous old line
 	for i, l := range h.lines {
 		if l.op == gitdiff.OpAdd {
 			added = append(added, l.text)
@@ -208,8 +207,8 @@ func (h *hunk) gaps(missing string) []gap {
 	return gaps
 }
 
-// closes and opens report whether a line consists of closing or opening brackets
-// alone: what is indented deeper than it does not directly follow, or precede, it.
+// closes and opens report whether a line consists of closing or opening brackets: a line that is
+// indented deeper does not directly follow, or precede, it.
 func closes(line string) bool { return isBrackets(line, "})],;") }
 func opens(line string) bool  { return isBrackets(line, "{([") }
 
@@ -218,8 +217,8 @@ func isBrackets(line, brackets string) bool {
 	return line != "" && strings.Trim(line, brackets) == "" && strings.ContainsAny(line, "{}()[]")
 }
 
-// deeper reports whether all lines that are not blank are indented deeper than
-// other, and one of them is not blank.
+// deeper reports whether all lines that are not blank are indented deeper than other, and one of
+// them is not blank.
 func deeper(lines []string, other string) bool {
 	indent, found := indentOf(other), false
 	for _, l := range lines {
@@ -234,8 +233,7 @@ func deeper(lines []string, other string) bool {
 	return found
 }
 
-// addsAround reports whether the run of changed lines around line i of h has
-// added ones.
+// addsAround reports whether the run of changed lines around line i of h has added ones.
 func (h *hunk) addsAround(i int) bool {
 	first, last := i, i
 	for first > 0 && h.lines[first-1].op != gitdiff.OpContext {
@@ -247,9 +245,8 @@ func (h *hunk) addsAround(i int) bool {
 	return slices.ContainsFunc(h.lines[first:last], func(l line) bool { return l.op == gitdiff.OpAdd })
 }
 
-// besides returns the lines that an added line before line i of h may be the
-// new version of, besides those that h removes directly before it: context of h and
-// the left-out line.
+// besides returns the lines that an added line before line i of h may replace, in addition to those
+// that h removes directly before it: context of h and the left-out line.
 func (h *hunk) besides(i int, missing string) []string {
 	others := []string{missing}
 	for j := max(0, i-6); j < min(len(h.lines), i+6); j++ {
@@ -260,8 +257,8 @@ func (h *hunk) besides(i int, missing string) []string {
 	return others
 }
 
-// replaces reports whether added are plainly the new versions of removed, line by
-// line: they have much of their text, and little of that of any of others.
+// replaces reports whether added are plainly the new versions of removed, line by line: they have
+// much of their text, and little of that of others.
 func replaces(removed, added, others []string) bool {
 	if len(removed) != len(added) {
 		return false
@@ -284,8 +281,8 @@ func replaces(removed, added, others []string) bool {
 	return true
 }
 
-// likeness is which share of the longer of two texts, outer white space aside, is
-// their common beginning and end.
+// likeness returns the share of the longer of two texts, without outer white space, that is their
+// common beginning and end.
 func likeness(a, b string) float64 {
 	a, b = trimmed(a), trimmed(b)
 	long := max(len(a), len(b))

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A mistake is one way in which models get a diff wrong. make returns the diff
-// with the mistake, and false where it has no place in this one.
+// A mistake is one way in which models write incorrect diffs. make returns the diff with the
+// mistake, and false if it does not apply to this one.
 type mistake struct {
 	name string
-	safe bool // applies nearly always where every hunk's place is unique
+	safe bool // applies nearly always if every hunk's place is unique
 	make func(r *rand.Rand, s *scenario, d draft) (draft, bool)
 }
 
@@ -23,7 +23,7 @@ func headers(text string) func(*rand.Rand, *scenario, draft) (draft, bool) {
 		for i := range d.hunks {
 			h := &d.hunks[i]
 			if text == "@@ -1,1 +1,1 @@" && len(h.lines) == 2 && h.oldCount == 1 && h.at != 0 && slices.Contains(h.places, 0) {
-				return d, false // exact where it is stated: a right diff, of another edit
+				return d, false // exact at the stated line: a correct diff of a different edit
 			}
 			h.header = text
 		}
@@ -31,9 +31,9 @@ func headers(text string) func(*rand.Rand, *scenario, draft) (draft, bool) {
 	}
 }
 
-// meant reports whether the order of the hunks and that of their numbers say
-// nothing wrong: one of them is that of the file, or each hunk fits in one place. In
-// any other diff the order points to another edit.
+// meant reports whether the order of the hunks and that of their numbers are plausible: one of them
+// is that of the file, or each hunk fits in one place. In any other diff the order points to a
+// different edit.
 func (d draft) meant() bool {
 	inOrder, byNumber, several := true, true, false
 	for i, h := range d.hunks {
@@ -47,7 +47,7 @@ func (d draft) meant() bool {
 	return inOrder || byNumber || !several
 }
 
-// eachLine edits lines of the hunks; f returns whether it did.
+// eachLine edits lines of the hunks; f reports whether it changed the line.
 func eachLine(d draft, f func(*line) bool) (draft, bool) {
 	done := false
 	for i := range d.hunks {
@@ -58,9 +58,9 @@ func eachLine(d draft, f func(*line) bool) (draft, bool) {
 	return d, done
 }
 
-// throughout edits all lines of the hunks, the added ones too. It has no place
-// in a hunk where it changes added lines but no old line with text: that is
-// another text, not a mistake about the file.
+// throughout edits all lines of the hunks, including the added ones. It does not apply to a hunk in
+// which it changes added lines but no old line with text: that is a different text, not a mistake
+// about the file.
 func throughout(d draft, f func(string) string) (draft, bool) {
 	done := false
 	for i := range d.hunks {
@@ -193,11 +193,11 @@ var mistakes = []mistake{
 		for _, h := range d.hunks {
 			for _, l := range h.lines {
 				if l.op == gitdiff.OpAdd && strings.Contains(l.text, "\u00a0") {
-					return d, false // spaces are in every line: nothing says which of them are wrong
+					return d, false // spaces are in every line: it is unknown which of them are wrong
 				}
 				known := func(r rune) bool { return strings.ContainsRune(s.text(), r) }
 				if l.op == gitdiff.OpAdd && plain(l.text) != l.text && !strings.ContainsFunc(plainable(l.text), known) {
-					return d, false // nothing in the file says that they are wrong
+					return d, false // nothing in the file shows that they are wrong
 				}
 			}
 		}
@@ -216,7 +216,7 @@ var mistakes = []mistake{
 		}
 		h.lines = slices.Delete(h.lines, at, at+1)
 		if n := len(s.fits(h)); n > 1 || n > 0 && at > 0 && at < len(h.lines) {
-			return d, false // lines repeat so that this is a right diff, of another edit
+			return d, false // lines repeat so that this is a correct diff of a different edit
 		}
 		if at == 0 {
 			h.at++
@@ -242,7 +242,7 @@ var mistakes = []mistake{
 	{"typographic characters for ASCII in old lines", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		for _, h := range d.hunks {
 			if !slices.Equal(h.adds, h.sideOf(gitdiff.OpContext, gitdiff.OpDelete)) {
-				return d, false // added lines in ASCII beside typographic ones: nothing says that both are wrong
+				return d, false // added lines in ASCII next to typographic ones: it is unknown whether both are wrong
 			}
 		}
 		pretty := strings.NewReplacer("...", "…", "--", "—", "->", "→", "=>", "⇒", "* ", "• ", "<=", "≤", "'", "’")
@@ -261,7 +261,7 @@ var mistakes = []mistake{
 		return d, len(s.fits(h)) == 0
 	}},
 	{"context shifted", false, func(_ *rand.Rand, s *scenario, d draft) (draft, bool) {
-		// One line less before the change and one more after it, as the file has them.
+		// One line less before the change and one more after it, as in the file.
 		for i := range d.hunks {
 			h := &d.hunks[i]
 			end := h.at + len(h.sideOf(gitdiff.OpAdd))
@@ -274,7 +274,7 @@ var mistakes = []mistake{
 			h.at++
 			h.places = s.fits(h)
 			if slices.Contains(h.places, h.oldStart-1) {
-				return d, false // exact where it is stated: a right diff, of another edit
+				return d, false // exact at the stated line: a correct diff of a different edit
 			}
 		}
 		return d, true
@@ -293,7 +293,7 @@ var mistakes = []mistake{
 	}},
 	{"markers missing", true, func(_ *rand.Rand, s *scenario, d draft) (draft, bool) {
 		if s.toggles {
-			return d, false // then nothing in the diff says so
+			return d, false // then the diff does not show it
 		}
 		return eachLine(d, func(l *line) bool {
 			had := l.noEOL
@@ -302,7 +302,7 @@ var mistakes = []mistake{
 		})
 	}},
 	{"text trimmed", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
-		// As a tool that trims its arguments would: the blank context at the end goes.
+		// As by a tool that trims its arguments: the blank context at the end is removed.
 		h := &d.hunks[len(d.hunks)-1]
 		n := len(h.lines)
 		for n > 1 && h.lines[n-1].op == gitdiff.OpContext && isBlank(h.lines[n-1].text) {
@@ -323,9 +323,9 @@ var mistakes = []mistake{
 	}},
 }
 
-// shift makes the headers state other places. It has no place in a diff where
-// the new numbers, as stated or moved along with another hunk's, point to
-// another place where the hunk fits: that diff would say something else.
+// shift makes the headers state different lines. It does not apply to a diff in which the new
+// numbers, as stated or moved together with those of another hunk, point to a different place where
+// the hunk fits: that diff would have a different meaning.
 func shift(d draft, by func() int) (draft, bool) {
 	moves := []int{0}
 	for i := range d.hunks {

@@ -12,14 +12,13 @@ const (
 	formRemedy = "Send one unified diff for this one file: `@@ -line,count +line,count @@`, then lines that begin with a blank (context), `-` (removed) or `+` (added)."
 )
 
-// Parse reads a unified diff leniently (FS-67). Wrong or absent numbers and
-// counts, absent or wrong file names, git's extra header lines, a Markdown
-// fence, prose around the hunks and CR LF are forgiven, and [Correct] reports
-// them.
+// Parse parses a unified diff leniently. Wrong or missing numbers and counts, missing or wrong file
+// names, git's extra header lines, a Markdown fence, prose around the hunks and CR LF are
+// tolerated, and [Correct] reports them.
 //
-// It fails with code invalid_diff on a diff without a hunk or without a
-// change, for more than one file, that deletes or renames, a binary or combined
-// one, and one whose hunks hold lines that are no diff (FS-35).
+// It fails with code invalid_diff on a diff without a hunk or without a change, for more than one
+// file, that deletes or renames, a binary or combined one, and one whose hunks contain lines that
+// do not belong to a diff.
 func Parse(diff string) (*Diff, error) {
 	p := parser{lines: splitLines(strings.TrimPrefix(diff, "\ufeff")), d: new(Diff)}
 	if err := p.run(); err != nil {
@@ -28,7 +27,7 @@ func Parse(diff string) (*Diff, error) {
 	return p.d, nil
 }
 
-// parser walks over the lines of a diff.
+// parser iterates over the lines of a diff.
 type parser struct {
 	lines    []string // with their endings
 	lastText int      // index of the last line that is not blank, -1 for none
@@ -38,15 +37,15 @@ type parser struct {
 
 	begun     bool   // a file name has been seen
 	paired    bool   // in a pair of --- and +++
-	lone      bool   // in one of these lines alone
-	git       string // the first "diff --git" line, where its names cannot be told apart
+	lone      bool   // in only one of these lines
+	git       string // the first "diff --git" line, if its names cannot be separated
 	told      string // a file name in the prose above the first hunk
 	fence     string // the open fence; "" outside
 	closed    bool   // a fence has been closed since the last hunk
 	fenced    bool
 	prose     bool
 	mode      bool
-	headers   int // hunk headers seen, and how many of them ended in CR LF
+	headers   int // number of hunk headers seen, and of those ending in CR LF
 	headersCR int
 }
 
@@ -88,7 +87,7 @@ func (p *parser) run() error {
 	return nil
 }
 
-// report lists what was forgiven in the diff as a whole.
+// report records the tolerated defects of the diff as a whole.
 func (p *parser) report() {
 	for _, r := range []struct {
 		seen bool
@@ -105,7 +104,7 @@ func (p *parser) report() {
 	}
 }
 
-// outside reads one line, or one hunk, at a place where no hunk is open.
+// outside parses one line, or one hunk, while no hunk is open.
 func (p *parser) outside() error {
 	s := content(p.lines[p.pos])
 	pair := p.isFileHeader(p.pos)
@@ -136,8 +135,8 @@ func (p *parser) outside() error {
 		}
 		p.toggleFence(s)
 	case len(p.d.hunks) > 0 && s != "" && (s[0] == '+' || s[0] == '-'):
-		// A list in prose, below a whole hunk and the end of its fence; else the
-		// rest of a hunk that something cut in two.
+		// A list in prose, after a complete hunk and the end of its fence; otherwise the rest of a
+		// hunk that was split.
 		if !p.closed || p.fence != "" || !p.d.hunks[len(p.d.hunks)-1].countsHold {
 			return p.stray()
 		}
@@ -156,7 +155,7 @@ func (p *parser) outside() error {
 // stray refuses the current line.
 func (p *parser) stray() error {
 	return invalid("patch.parse", formRemedy+" Leave out everything else.",
-		"Line %d of the diff, %s, stands outside every hunk.", p.pos+1, excerpt(p.lines[p.pos]))
+		"Line %d of the diff, %s, is outside of every hunk.", p.pos+1, excerpt(p.lines[p.pos]))
 }
 
 // isFileHeader reports whether lines at and at+1 are "--- name", "+++ name".
@@ -173,8 +172,8 @@ func isMetadata(s string, prefixes ...string) bool {
 	return false
 }
 
-// isSignature reports whether the diff ends, from line at on, with the "-- "
-// and version number that git puts below a mailed patch.
+// isSignature reports whether the diff ends, from line at on, with the "-- " and version number
+// that git adds to a mailed patch.
 func (p *parser) isSignature(at int) bool {
 	if at+1 != p.lastText || strings.TrimRight(p.lines[at], " \r\n") != "--" {
 		return false
@@ -183,8 +182,8 @@ func (p *parser) isSignature(at int) bool {
 	return version != "" && strings.Trim(version, "0123456789.") == ""
 }
 
-// fenceOf returns the run of backticks or tildes that opens or closes a
-// Markdown fence, "" if s is no fence.
+// fenceOf returns the run of backticks or tildes that opens or closes a Markdown fence, "" if s is
+// not a fence.
 func fenceOf(s string) string {
 	s = strings.TrimLeft(s, " ")
 	for _, c := range []string{"`", "~"} {
@@ -206,7 +205,7 @@ func (p *parser) toggleFence(s string) {
 	}
 }
 
-// hunk reads a hunk, whose header is the current line.
+// hunk parses a hunk, whose header is the current line.
 func (p *parser) hunk() error {
 	raw := p.lines[p.pos]
 	p.headers++
@@ -237,10 +236,9 @@ func (p *parser) hunk() error {
 	return nil
 }
 
-// countedEnd returns the end of the hunk by its header's counts. ok is false
-// unless the counts fit exactly: every line up to there belongs to a hunk and
-// what follows does not. A removed line "-- x" or an added "++ x" looks like a
-// file header; inside fitting counts it is text.
+// countedEnd returns the end of the hunk by its header's counts. ok is false unless the counts fit
+// exactly: every line up to there belongs to a hunk and the next one does not. A removed line "--
+// x" or an added "++ x" looks like a file header; within fitting counts it is text.
 func (p *parser) countedEnd(h header) (end int, ok bool) {
 	if !h.counted || h.oldCount+h.newCount == 0 {
 		return 0, false
@@ -282,8 +280,8 @@ func (p *parser) countedEnd(h header) (end int, ok bool) {
 	return i, true
 }
 
-// openEnd returns the end of the hunk where the header's counts do not help:
-// the next hunk, file header or line that cannot belong to a hunk.
+// openEnd returns the end of the hunk without the header's counts: the next hunk, file header or
+// line that cannot belong to a hunk.
 func (p *parser) openEnd() int {
 	for i := p.pos; i < len(p.lines); i++ {
 		if p.isLoneHeader(i) || p.isFileHeader(i) && i+2 < len(p.lines) && strings.HasPrefix(p.lines[i+2], "@@") {
@@ -298,8 +296,8 @@ func (p *parser) openEnd() int {
 	return len(p.lines)
 }
 
-// firstByte returns the prefix of a line of a hunk; a blank for a context line
-// that lost its own, which can be told where it is empty or begins with a tab.
+// firstByte returns the prefix of a line of a hunk; a blank for a context line that lost its own,
+// if it is empty or begins with a tab.
 func firstByte(s string) byte {
 	if s == "" || s[0] == '\t' {
 		return ' '
@@ -314,7 +312,7 @@ func (p *parser) line(h *hunk) error {
 	raw := p.lines[p.pos]
 	s := content(raw)
 	if s == "" {
-		// Context without its blank, if the hunk goes on; else spacing.
+		// Context without its blank, if the hunk continues; otherwise spacing.
 		h.tail++
 		return nil
 	}
@@ -351,8 +349,8 @@ func (p *parser) line(h *hunk) error {
 // returnsOf counts the CR at the end of a line.
 func returnsOf(raw string) int { return len(strings.TrimSuffix(raw, lf)) - len(content(raw)) }
 
-// dropRepeats turns lines that a change removes and adds again unchanged, at
-// its beginning or its end, into context: there the file keeps its own bytes.
+// dropRepeats turns lines that a change removes and adds again unchanged, at its beginning or its
+// end, into context: there the file keeps its own bytes.
 func dropRepeats(lines []line) []line {
 	out := lines[:0:0]
 	for i := 0; i < len(lines); {
@@ -402,11 +400,10 @@ func dropRepeats(lines []line) []line {
 	return out
 }
 
-// markNumbered tells which headers state a position that can be used. A header
-// does not where another one is the same, or states the same position while the
-// counts of one of them are wrong; nor where it is `@@ -1,1 +1,1 @@`, which
-// stands for "somewhere" far more often than for the first line (FS-33). Diff
-// programs write `@@ -1 +1 @@` for that one.
+// markNumbered determines which headers state a valid position. A position is invalid if another
+// header is equal, or states the same position while the counts of one of them are wrong; and if
+// the header is `@@ -1,1 +1,1 @@`, which models write for an unknown position far more often than
+// for the first line. Diff programs write `@@ -1 +1 @@` for that one.
 func markNumbered(hunks []hunk) {
 	same, unsure := map[header]int{}, map[int]int{}
 	stated := map[int]int{}
@@ -427,7 +424,7 @@ func markNumbered(hunks []hunk) {
 	}
 }
 
-// cutOff refuses a diff that ends in the middle (FS-68).
+// cutOff refuses a diff that ends in the middle.
 func cutOff(hunk int) error {
 	return invalid("patch.parse", "Send the whole diff again, or a smaller one; end it with a line feed.",
 		"The diff is cut off in hunk %d.", hunk)

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// run reads, corrects and applies a diff.
+// run parses, corrects and applies a diff.
 func run(base, diff string) (string, *Change, error) {
 	d, err := Parse(diff)
 	if err != nil {
@@ -29,7 +29,7 @@ const (
 	code = "package p\n\nfunc f() {\n\tif a {\n\t\tb()\n\t}\n\treturn\n}\n\nfunc g() {\n\tc()\n\treturn\n}\n"
 )
 
-// kinds returns the corrections in short: kind@first-last.
+// kinds returns the corrections in short form: kind@first-last.
 func kinds(c *Change) string {
 	var all []string
 	for _, n := range c.Corrections {
@@ -134,12 +134,12 @@ func TestRefuse(t *testing.T) {
 		says       string // part of message and remedy
 	}{
 		{"FS-32 absent", poem, names + "@@ -2,3 +2,3 @@\n two\n-thirteen\n+3\n four\n", fault.InvalidDiff, absentMessage},
-		{"FS-32 shows the nearest region", poem, names + "@@ -2,3 +2,3 @@\n two\n-thirteen\n+3\n four\n", fault.InvalidDiff, `its removed line "thirteen" is not what line 3 holds`},
+		{"FS-32 shows the nearest region", poem, names + "@@ -2,3 +2,3 @@\n two\n-thirteen\n+3\n four\n", fault.InvalidDiff, `its removed line "thirteen" is not the content of line 3`},
 		{"FS-32 context on an empty base", "", names + "@@ -1 +1 @@\n-a\n+b\n", fault.InvalidDiff, absentMessage},
 		{"FS-33 bare @@ with two places", block + block, "@@\n a\n-b\n+x\n c\n", fault.AmbiguousDiff, "begin at lines 1, 4"},
 		{"FS-33 an exact tie", block + "m\n" + block, names + "@@ -3,3 +3,3 @@\n a\n-b\n+x\n c\n", fault.AmbiguousDiff, "ambiguous"},
 		{"FS-33 a tie of 3 places by stated place", block + block + block, names + "@@ -20,3 +20,3 @@\n a\n-b\n+x\n c\n", fault.AmbiguousDiff, "begin at lines 1, 4, 7"},
-		{"FS-33 @@ -1,1 +1,1 @@ with two places", block + block, names + "@@ -1,1 +1,1 @@\n a\n-b\n+x\n c\n", fault.AmbiguousDiff, "no usable line number"},
+		{"FS-33 @@ -1,1 +1,1 @@ with two places", block + block, names + "@@ -1,1 +1,1 @@\n a\n-b\n+x\n c\n", fault.AmbiguousDiff, "no valid line number"},
 		{"FS-34 one line changed twice", poem, names + "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n@@ -2,2 +2,2 @@\n-two\n+zwei\n three\n", fault.InvalidDiff, "both change line 2"},
 		{"FS-34 two insertions at one place", poem, names + "@@ -1,2 +1,3 @@\n one\n+x\n two\n@@ -1,2 +1,3 @@\n one\n+y\n two\n", fault.InvalidDiff, "both change line 2"},
 		{"FS-34 plus lines alone", poem, names + "@@ -1,0 +2,1 @@\n+x\n", fault.InvalidDiff, "nothing says where"},
@@ -182,7 +182,7 @@ func TestRefuse(t *testing.T) {
 		{"look-alikes that an added line would spread", "it’s “so”\nend\n", names + "@@ -1,2 +1,2 @@\n-it's \"so\"\n+it's \"not so\"\n end\n", fault.InvalidDiff, "look alike"},
 		{"an appended line applied already", "a\nb\nc\nd\n", names + "@@ -1,2 +1,3 @@\n a\n b\n+c\n", fault.AmbiguousDiff, "already stands"},
 		{"applied already", "a\nX\nc\n", names + "@@ -1,3 +1,3 @@\n a\n-b\n+X\n c\n", fault.InvalidDiff, "applied already"},
-		{"applied already, while the old text stands elsewhere", "k\na\nX\nc\nm\na\nb\nc\n", names + "@@ -2,3 +2,3 @@\n a\n-b\n+X\n c\n", fault.AmbiguousDiff, "already stands at line 2"},
+		{"applied already, while the old text stands elsewhere", "k\na\nX\nc\nm\na\nb\nc\n", names + "@@ -2,3 +2,3 @@\n a\n-b\n+X\n c\n", fault.AmbiguousDiff, "already occurs at line 2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestZeroValues(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	// FS-67: wrong names are forgiven; callers can still see them.
+	// FS-67: wrong names are tolerated; callers can still read them.
 	for header, want := range map[string][2]string{
 		"--- a/x.go\n+++ b/x.go\n":                             {"x.go", "x.go"},
 		"--- x.go\t2024-01-01\n+++ y.go\t2024-01-01\n":         {"x.go", "y.go"},

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// What a diff gives: the new text, or with an error what its text has to say.
+// The result of a diff: the new text, or a part of the error's text.
 type outcome struct {
 	name, base, diff string
 	want             string
@@ -42,8 +42,8 @@ func checkAll(t *testing.T, outcomes []outcome) {
 	}
 }
 
-// FS-31, FS-33, FS-34: the hunks of a diff are placed together, and exactly where
-// they are stated before any other question.
+// FS-31, FS-33, FS-34: the hunks of a diff are placed together, and exact matches at the stated
+// lines take precedence.
 func TestPlacement(t *testing.T) {
 	equal := strings.Repeat("x\n", 20)
 	block := "begin\n\tone\n\ttwo\nend\n"
@@ -55,7 +55,7 @@ func TestPlacement(t *testing.T) {
 		{name: "a block made like the one before it", base: changed + block, diff: "@@ -5,4 +5,4 @@\n begin\n \tone\n-\ttwo\n+\tTWO\n end\n", want: changed + changed},
 		{name: "a block made like the one before it, without numbers", base: changed + block, diff: "@@\n begin\n \tone\n-\ttwo\n+\tTWO\n end\n", want: changed + changed, corrections: "1:hunk_header@5-8"},
 		{name: "the result stands nearer to the stated place", base: changed + far + block, diff: "@@ -2,4 +2,4 @@\n begin\n \tone\n-\ttwo\n+\tTWO\n end\n",
-			refused: fault.AmbiguousDiff, says: "already stands at line 1"},
+			refused: fault.AmbiguousDiff, says: "already occurs at line 1"},
 		{name: "one line at line 1 with counts of one", base: "a\nb\na\n", diff: "@@ -1,1 +1,1 @@\n-a\n+A\n", want: "A\nb\na\n"},
 		{name: "each hunk has a copy, without numbers", base: block + block + block, diff: strings.Repeat("@@\n begin\n \tone\n-\ttwo\n+\tTWO\n end\n", 3),
 			want: changed + changed + changed, corrections: "1:hunk_header@1-4 2:hunk_header@5-8 3:hunk_header@9-12"},
@@ -77,8 +77,8 @@ func TestPlacement(t *testing.T) {
 	})
 }
 
-// FS-33: correctly numbered hunks apply however often their lines stand in the
-// file, and none takes long, whatever its numbers say.
+// FS-33: correctly numbered hunks apply however often their lines occur in the file, and all finish
+// quickly, whatever their numbers are.
 func TestEqualLines(t *testing.T) {
 	const lines, hunks = 100_000, 200
 	base := strings.Repeat("x\n", lines)
@@ -103,8 +103,7 @@ func TestEqualLines(t *testing.T) {
 	require.True(t, refused(err), "%v", err)
 }
 
-// FS-69: one line of the file is missing from a hunk, and there is one way only to
-// put it back.
+// FS-69: one line of the file is missing from a hunk, and there is only one way to put it back.
 func TestLeftOutLine(t *testing.T) {
 	list := "func f() {\n\tone()\n\ttwo()\n\tthree()\n\tif four {\n\t\tfive()\n\t}\n\tsix()\n\tseven()\n}\n"
 	swap := func(old, new string) string { return strings.Replace(list, old, new, 1) }
@@ -135,8 +134,8 @@ func TestLeftOutLine(t *testing.T) {
 	})
 }
 
-// FS-36: a line that is removed and added again loses the trailing white space that
-// the file has; context keeps it.
+// FS-36: a line that is removed and added again loses the file's trailing white space; context
+// keeps it.
 func TestStripsTrailingSpace(t *testing.T) {
 	checkAll(t, []outcome{
 		{name: "one line", base: "a\nb  \nc\n", diff: "@@ -1,3 +1,3 @@\n a\n-b\n+b\n c\n", want: "a\nb\nc\n", corrections: "1:trailing_whitespace@2-2"},

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// FS-70: a diff that lost the tabs in one hunk has lost them in the others
-// too, though their context does not show it.
+// FS-70: a diff that lost the tabs in one hunk has lost them in the others too, although their
+// context does not show it.
 func TestSwappedIndentOfAnotherHunk(t *testing.T) {
 	const base = "// one\n// two\nfunc f() {\n\ta := 1\n\tb := 2\n\treturn a + b\n}\n"
 	first := "@@ -1,2 +1,3 @@\n // one\n+    x := 0\n // two\n"
@@ -39,8 +39,8 @@ func TestSwappedIndentOfAnotherHunk(t *testing.T) {
 	require.Equal(t, "// one\n\tx := 0\n// two\nfunc f() {\n\ta := 1\n\treturn a + b\n}\n", text)
 }
 
-// A line that could begin a mail signature costs no look at the whole rest: with
-// one at each line this test would not end.
+// A line that could begin a mail signature does not cause a scan of the rest: with one at each line
+// this test would not end.
 func TestParseManySignatures(t *testing.T) {
 	_, err := Parse(strings.Repeat("--\n1\n", 500_000) + "@@ -1,1 +1,1 @@\n-a\n+b\n")
 	require.NoError(t, err)
@@ -49,8 +49,8 @@ func TestParseManySignatures(t *testing.T) {
 	require.Len(t, d.hunks[0].lines, 2)
 }
 
-// FS-69: beside added lines no line may be left out, not even where they
-// replace removed ones: some of them may belong behind the missing line.
+// FS-69: next to added lines no line may be left out, not even if they replace removed ones: some
+// of them may belong after the missing line.
 func TestLeftOutBesideAddedLines(t *testing.T) {
 	base := ""
 	for i := 1; i <= 12; i++ {
@@ -64,7 +64,7 @@ func TestLeftOutBesideAddedLines(t *testing.T) {
 	}
 }
 
-// FS-67: a wrong name is forgiven, and told.
+// FS-67: a wrong name is tolerated and reported.
 func TestIsFor(t *testing.T) {
 	for header, want := range map[string]bool{
 		"":                                 true,

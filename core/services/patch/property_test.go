@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// cases returns how many cases a property test runs.
+// cases returns the number of cases of a property test.
 func cases(normal, full int) uint64 {
 	if os.Getenv("FETTLE_FULL") == "1" {
 		return uint64(full)
@@ -28,9 +28,8 @@ func refused(err error) bool {
 		(e.Code != fault.AmbiguousDiff || strings.Contains(e.Message, "ambiguous"))
 }
 
-// A diff whose stated lines are exact is never refused, however often they, or what
-// it would produce, stand in the file, unless it has a hunk without an old line.
-// FS-31, FS-33, FS-36.
+// FS-31, FS-33, FS-36: a diff whose stated lines are exact is never refused, however often they, or
+// its result, occur in the file, unless it has a hunk without an old line.
 func TestExactNeverRefused(t *testing.T) {
 	tried := 0
 	for seed := range cases(4000, 150_000) {
@@ -48,9 +47,8 @@ func TestExactNeverRefused(t *testing.T) {
 	require.Positive(t, tried)
 }
 
-// Random base, line ending, final newline and edit, and the ways models get
-// diffs wrong, one at a time and in pairs: the expected text or a refusal,
-// never a third thing. FS-31 to FS-37, FS-67 to FS-70, KH-14.
+// FS-31 to FS-37, FS-67 to FS-70, KH-14: random base, line ending, final newline and edit, with the
+// mistakes of models, one at a time and in pairs: the result is the expected text or a refusal.
 func TestMistakes(t *testing.T) {
 	tallies := map[string]*tally{}
 	n := cases(6000, 800_000)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leavesTraces reports whether a text shows that d has been applied to it. One
-// does not if all that d does is cut lines out, with no context on one side: if
-// the same lines stand elsewhere too, the diff now simply means those.
+// leavesTraces reports whether a text shows that d has been applied to it. It does not if d only
+// removes lines, with no context on one side: if the same lines occur elsewhere too, the diff now
+// simply refers to those.
 func leavesTraces(d draft) bool {
 	return slices.ContainsFunc(d.hunks, func(h draftHunk) bool {
 		last := h.lines[len(h.lines)-1]
@@ -21,10 +21,9 @@ func leavesTraces(d draft) bool {
 	})
 }
 
-// exactIn reports whether all hunks of d fit a text exactly where they are stated:
-// then d is a right diff of that text, whatever was done to it before. A hunk
-// that adds lines at its edge, which a diff program makes at the ends of a file
-// only, is another matter.
+// exactIn reports whether all hunks of d fit a text exactly at the stated lines: then d is a
+// correct diff of that text, whatever happened to it before. A hunk that adds lines at its edge,
+// which a diff program creates only at the ends of a file, is an exception.
 func exactIn(text string, d draft) bool {
 	lines := splitLines(text)
 	for _, h := range d.hunks {
@@ -44,8 +43,8 @@ func exactIn(text string, d draft) bool {
 	return true
 }
 
-// fitsAgain reports whether all hunks of d fit a text, and one of them does not add
-// more than it removes: without numbers it is a right diff of that text.
+// fitsAgain reports whether all hunks of d fit a text, and one of them does not add more than it
+// removes: without numbers it is a correct diff of that text.
 func fitsAgain(text string, d draft) bool {
 	after := scenario{base: splitLines(text)}
 	fits, removes := true, false
@@ -57,7 +56,7 @@ func fitsAgain(text string, d draft) bool {
 	return fits && removes
 }
 
-// What must be refused whatever else is right or wrong with the diff.
+// Diffs that must be refused regardless of their other properties.
 func TestAlwaysRefused(t *testing.T) {
 	hopeless := []struct {
 		name string
@@ -122,13 +121,14 @@ func TestAlwaysRefused(t *testing.T) {
 			body := strings.Index(text, "@@")
 			at := body + r.IntN(len(text)-body)
 			rest := text[at:]
-			// Inside a line; and not in the last one of a hunk, since then the counts hold.
+			// Inside a line; and not in the last one of a hunk, because then the counts are
+			// correct.
 			inside := text[at-1] != '\n' && rest[0] != '\n' && !strings.HasPrefix(rest, "\r\n") && at < last
 			lines := splitLines(rest)[1:]
 			if !inside || strings.HasPrefix(lines[0], "@@") {
 				return "", "", false
 			}
-			// Nor where only blank context of the hunk is missing after it (FS-68).
+			// Nor if only blank context of the hunk is missing after it (FS-68).
 			if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "@@") }); i >= 0 {
 				lines = lines[:i]
 			}

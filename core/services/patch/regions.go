@@ -6,19 +6,17 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// Region is a run of lines of the new text of a [Change], a change and the
-// unchanged lines around it, with the lines of the old text in whose place it
-// stands. Lines are counted from 1, first and last inclusive; where there are
-// none, last is one less than first.
+// Region is a run of lines of the new text of a [Change], a change and the unchanged lines around
+// it, with the lines of the old text that it replaces. Lines are counted from 1, first and last
+// inclusive; of an empty run, last is one less than first.
 type Region struct {
 	Old, New [2]int
 	Text     string // the lines New, each with its ending
 }
 
-// Regions returns what of the new text c is about, in order and apart from each
-// other: each change with up to three unchanged lines on either side, those whose
-// lines meet in one. All other lines of the new text are those of the old one, in
-// their order.
+// Regions returns the changed parts of the new text, in order and disjoint: each change with up to
+// three unchanged lines on either side, adjacent ones joined. All other lines of the new text are
+// those of the old one, in their order.
 func (c *Change) Regions() []Region {
 	regions := make([]Region, 0, len(c.fragments))
 	for _, f := range c.fragments {
@@ -35,8 +33,8 @@ func (c *Change) Regions() []Region {
 	return regions
 }
 
-// linesOf is one side of a fragment as first and last line: a side without lines
-// is named after the line before it.
+// linesOf returns one side of a fragment as first and last line: a side without lines has the
+// number of the previous line.
 func linesOf(position, lines int64) [2]int {
 	if lines == 0 {
 		position++

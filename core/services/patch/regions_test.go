@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireRegions requires that regions, put in the place of the old lines that
-// they name, make the new text, and that they are numbered right in both, in
-// order and apart.
+// requireRegions requires that regions, in place of the old lines that they name, produce the new
+// text, and that they are numbered correctly in both, in order and disjoint.
 func requireRegions(t *testing.T, oldText, newText string, c *Change) {
 	t.Helper()
 	olds := splitLines(oldText)
@@ -30,9 +29,8 @@ func requireRegions(t *testing.T, oldText, newText string, c *Change) {
 	require.Equal(t, newText, b.String())
 }
 
-// What a conversation knew and the regions that it is shown make the whole new
-// text (RC-10), whatever the line endings, of any two texts, and of diffs that had
-// to be corrected.
+// RC-10: the content that a conversation knew and the regions that it is shown produce the whole
+// new text, whatever the line endings, for any two texts, and for diffs that had to be corrected.
 func TestRegionsMakeTheNewText(t *testing.T) {
 	for seed := range cases(1000, 40_000) {
 		r := rand.New(rand.NewPCG(seed, 22))
@@ -90,7 +88,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// FuzzRegions holds that property for any two texts.
+// FuzzRegions checks that property for any two texts.
 func FuzzRegions(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nX\nc")
 	f.Add("", "\r\n\r\r\n")

@@ -6,13 +6,13 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// changes reports whether h may change a line. A line that it removes and adds
-// again is one: the file may have it with trailing white space.
+// changes reports whether h may change a line. A line that it removes and adds again counts,
+// because the file may have it with trailing white space.
 func (h *hunk) changes() bool {
 	return slices.ContainsFunc(h.lines, func(l line) bool { return l.op != gitdiff.OpContext || l.again })
 }
 
-// alters reports whether h removes or adds a line other than unchanged.
+// alters reports whether h removes or adds a line, other than unchanged.
 func (h *hunk) alters() bool {
 	return slices.ContainsFunc(h.lines, func(l line) bool { return l.op != gitdiff.OpContext })
 }
@@ -37,7 +37,7 @@ func (h *hunk) count(pick func(line) bool) int {
 	return n
 }
 
-// texts returns the contents of the lines that pick wants.
+// texts returns the contents of the lines that pick selects.
 func (h *hunk) texts(pick func(line) bool) []string {
 	var texts []string
 	for _, l := range h.lines {
@@ -51,9 +51,8 @@ func (h *hunk) texts(pick func(line) bool) []string {
 // oldLines counts the context and removed lines.
 func (h *hunk) oldLines() int { return h.count(line.old) }
 
-// core returns which old lines h changes: those from begin up to, but not
-// including, end. They are equal for an insertion alone, before old line begin.
-// Without a change both are the number of old lines.
+// core returns the range of old lines that h changes, [begin, end). They are equal for a pure
+// insertion, before old line begin. Without a change both are the number of old lines.
 func (h *hunk) core() (begin, end int) {
 	begin = -1
 	k := 0
@@ -75,10 +74,10 @@ func (h *hunk) core() (begin, end int) {
 	return begin, end
 }
 
-// telling reports whether the new side of h, found in the file, says that h
-// has been applied there: it holds a line with text and one that h keeps, and
-// what h adds, or where it cuts something out, is among its lines.
-func (h *hunk) telling() bool {
+// isEvidence reports whether the new side of h, found in the file, is evidence that h has been applied
+// there: it contains a line with text and one that h keeps, and the lines that h adds, or the place
+// of a removal, are inside it.
+func (h *hunk) isEvidence() bool {
 	removed := map[string]bool{}
 	keeps, text := false, false
 	for _, l := range h.lines {

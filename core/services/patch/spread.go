@@ -9,15 +9,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// checkLookalikes refuses a hunk that would replace the file's own quotes, dashes
-// and the like unasked: one with an added line that has a spelling which, in an old
-// line of the hunk, stood for a look-alike. If the hunk spelled some in ASCII, the
-// same goes for the ASCII spellings of others that the file has.
+// checkLookalikes refuses a hunk that would replace the file's own quotes, dashes and the like
+// unintentionally: one with an added line that contains a spelling which replaced a look-alike in
+// an old line of the hunk. If the hunk spelled some in ASCII, the same applies to the ASCII
+// spellings of other look-alikes of the file.
 //
-// Dashes count only between characters of the kind that such a dash has around it
-// in the file, and bullets only at the beginning of a line. A word that the hunk's
-// old lines have in the file as well may be added, if the file has no word that only
-// looks like it.
+// Dashes count only between characters of the same kind as around such a dash in the file, and
+// bullets only at the beginning of a line. A word of the hunk's old lines that the file has as well
+// may be added, if the file has no look-alike of it.
 func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 	stood := map[string]map[role]bool{} // by spelling
 	bullet := map[string]bool{}
@@ -33,7 +32,7 @@ func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 	}
 	words := map[string]bool{}
 	seen := map[rune][]string{} // look-alikes of the file, with their spellings in the hunk
-	var spaced []string         // words around spaces that stood for others
+	var spaced []string         // words around spaces that replaced other spaces
 	spelled := false
 	k := 0
 	for _, l := range h.lines {
@@ -87,8 +86,8 @@ func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 	return nil
 }
 
-// placed is the i-th word of a line as words are compared: one of marks alone is
-// another one at the beginning of a line, as a dash is a bullet there.
+// placed returns the i-th word of a line as words are compared: a word of punctuation at the
+// beginning of a line differs from the same word elsewhere, because a dash is a bullet there.
 func placed(word string, i int) string {
 	if i == 0 || strings.ContainsFunc(word, isWordRune) {
 		return word
@@ -98,8 +97,8 @@ func placed(word string, i int) string {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// spreads reports whether text has a spelling of stood, or words around a space of
-// spaced. Words that are known do not count.
+// spreads reports whether text has a spelling in stood, or words around a space in spaced. Words
+// that are known do not count.
 func spreads(text string, stood map[string]map[role]bool, spaced []string, known func(word string, i int) bool) bool {
 	for _, words := range spaced {
 		if strings.Contains(text, words) {
@@ -134,8 +133,7 @@ func spreads(text string, stood map[string]map[role]bool, spaced []string, known
 	return false
 }
 
-// role is what stands on either side of a dash: a letter or digit, or something
-// else.
+// role is the context of a dash: a letter or digit on either side, or another character.
 type role struct{ before, after bool }
 
 func roleIn(text string, at, length int) role {
@@ -146,8 +144,8 @@ func roleIn(text string, at, length int) role {
 
 func isDashes(s string) bool { return s != "" && strings.Trim(s, "-") == "" }
 
-// hasLookalike reports whether the file has a word that looks like this one, as
-// placed returns it, and is another one.
+// hasLookalike reports whether the file has a different word that looks like this one, as returned
+// by placed.
 func (c *corrector) hasLookalike(word string) bool {
 	if c.others == nil {
 		c.others = map[string]map[string]bool{}
@@ -174,9 +172,8 @@ func (c *corrector) hasLookalike(word string) bool {
 	return false
 }
 
-// fileMarks returns the look-alikes of the file that have a telling spelling, with
-// their roles: quotes, dashes, bullets, and all that are spelled in two characters or
-// more.
+// fileMarks returns the look-alikes of the file that have a significant spelling, with their roles:
+// quotes, dashes, bullets, and all that are spelled in two characters or more.
 func (c *corrector) fileMarks() map[rune]map[role]bool {
 	if c.marks != nil {
 		return c.marks

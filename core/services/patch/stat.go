@@ -6,14 +6,14 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
-// Stat counts what a change adds and removes. Chars are runes without line
+// Stat counts the lines and characters that a change adds and removes. Chars are runes without line
 // endings; a changed line counts as removed and added.
 type Stat struct {
 	AddedLines, RemovedLines int
 	AddedChars, RemovedChars int
 }
 
-// Stat counts the lines and characters of c.
+// Stat returns the line and character counts of c.
 func (c *Change) Stat() Stat {
 	var s Stat
 	for _, f := range c.fragments {

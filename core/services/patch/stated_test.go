@@ -2,8 +2,7 @@ package patch
 
 import "testing"
 
-// TestStatedPlace covers hunks whose text alone has another reading than their
-// header.
+// TestStatedPlace covers hunks whose text alone can be read differently than their header.
 func TestStatedPlace(t *testing.T) {
 	const refused = "refused"
 	tests := []struct{ name, base, diff, want string }{

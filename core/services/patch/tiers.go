@@ -2,20 +2,20 @@ package patch
 
 import "strings"
 
-// whiteSpace is what the tiers ignore at the ends of a line. A CR there is
-// one that does not belong to the line ending.
+// whiteSpace is ignored by the tiers at the ends of a line. A CR there does not belong to the line
+// ending.
 const whiteSpace = " \t\r\v\f"
 
-// tier is one way to compare the lines of a diff with those of a file. Each tier
-// forgives what the ones before it forgive.
+// tier is one way to compare the lines of a diff with those of a file. Each tier tolerates
+// everything that the previous ones tolerate.
 type tier struct {
-	kind string                       // of the correction it gives; "" for exact text
-	fold func(content string) string  // gives equal texts for lines that count as equal
-	same func(file, diff string) bool // decides where fold gives equal texts for others too; nil: it does not
+	kind string                       // of the resulting correction; "" for exact text
+	fold func(content string) string  // returns equal texts for lines that count as equal
+	same func(file, diff string) bool // decides if fold returns equal texts for different lines too; nil: it does not
 }
 
-// tiers in the order in which they are tried. The last resort, a left-out
-// line, compares exact text and stands in missing.go.
+// tiers in the order in which they are tried. The last one, a left-out line, compares exact text
+// and is in missing.go.
 var tiers = [...]tier{
 	{"", func(s string) string { return s }, nil},
 	{KindTrailingSpace, func(s string) string { return strings.TrimRight(s, whiteSpace) }, nil},
@@ -43,7 +43,7 @@ func (t tier) equal(file, diff string) bool {
 
 func trimmed(s string) string { return strings.Trim(s, whiteSpace) }
 
-// indentOf returns the white space that a line begins with.
+// indentOf returns the leading white space of a line.
 func indentOf(content string) string {
 	return content[:len(content)-len(strings.TrimLeft(content, whiteSpace))]
 }

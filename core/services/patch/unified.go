@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Unified returns c as a unified diff with up to three lines of context, "" if
-// c changes nothing. It is what will be applied, so that people approve just
-// that (FS-44); [Parse] and git read it back. The names are printed as given, quoted
-// as git does where they hold control characters or quotes.
+// Unified returns c as a unified diff with up to three lines of context, "" if c changes nothing.
+// It is exactly the change that will be applied, for approval; [Parse] and git can parse it. The
+// names are printed as given, quoted as git does if they contain control characters or quotes.
 func (c *Change) Unified(oldName, newName string) string {
 	if c.Empty() {
 		return ""
@@ -28,7 +27,7 @@ func (c *Change) Unified(oldName, newName string) string {
 	return b.String()
 }
 
-// hunkRange writes one side of a hunk header; a count of one is left out.
+// hunkRange formats one side of a hunk header; a count of one is omitted.
 func hunkRange(position, lines int64) string {
 	if lines == 1 {
 		return fmt.Sprint(position)
@@ -36,7 +35,7 @@ func hunkRange(position, lines int64) string {
 	return fmt.Sprintf("%d,%d", position, lines)
 }
 
-// quoteName writes a file name as git does (core.quotePath off).
+// quoteName formats a file name as git does (core.quotePath off).
 func quoteName(name string) string {
 	special := func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }
 	if !strings.ContainsFunc(name, special) {

@@ -165,7 +165,7 @@ func TestStatFailure(t *testing.T) {
 func TestStatFailureWithTheCacheDisabled(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		b := newBench(t, func(o *filestate.Options) {
-			o.Hatch = func() filestate.Hatch { return filestate.Hatch{Disabled: true} }
+			o.KillSwitch = func() filestate.KillSwitch { return filestate.KillSwitch{Disabled: true} }
 		})
 		b.write(t, "a.txt", base)
 		b.statErr = syscall.EACCES

@@ -288,7 +288,7 @@ func TestInstructionFilesAreShownAfreshEachTime(t *testing.T) {
 			for range 2 {
 				st := read(t, s, name)
 				require.Equal(t, base, *st.Content)
-				require.Contains(t, st.Notice, "afresh")
+				require.Contains(t, st.Notice, "each read")
 				require.Equal(t, sum(base), *st.SHA256)
 			}
 			cache, err := s.FileReadCache()

@@ -98,10 +98,10 @@ const byteOrderMark = "\ufeff"
 // stays; one that it has before alone goes; one that it has after alone is text, and
 // becomes the mark of the file.
 func correct(base mutation.Base, d *patch.Diff) (from string, c *patch.Change, err error) {
-	before, after := d.Mark()
+	before, after := d.HasBOM()
 	if !before || strings.Contains(base.Text, byteOrderMark) {
 		if base.Format.BOM && after {
-			d = d.WithoutMark()
+			d = d.WithoutBOM()
 		}
 		c, err = patch.Correct(base.Text, d)
 		return base.Text, c, err
@@ -111,6 +111,6 @@ func correct(base mutation.Base, d *patch.Diff) (from string, c *patch.Change, e
 		c, err = patch.Correct(from, d)
 		return from, c, err
 	}
-	c, err = patch.Correct(base.Text, d.WithoutMark())
+	c, err = patch.Correct(base.Text, d.WithoutBOM())
 	return base.Text, c, err
 }

@@ -101,7 +101,7 @@ func (h *History) AfterCompaction(ctx context.Context, old []model.Content) ([]m
 	if !done.partly {
 		return h.Restate(ctx, o)
 	}
-	h.o.State.HeedHatch()
+	h.o.State.ApplyKillSwitch()
 	cut := cutFiles(old, done.left)
 	known := slices.DeleteFunc(h.o.State.Cache.Recent(), func(path string) bool { return !cut[path] })
 	r := h.restater(o, known)

@@ -52,7 +52,7 @@ const restatedNotice = "The conversation was compacted, so what you were shown o
 // Restate clears the cache, reads the files in use again and records them as
 // read. The error has code cancelled; then no file counts as read.
 func (h *History) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
-	h.o.State.HeedHatch()
+	h.o.State.ApplyKillSwitch()
 	known := h.o.State.Cache.Recent()
 	r := h.restater(o, known)
 	if o.Messages {

@@ -5,10 +5,10 @@ import "strings"
 // mark is the byte-order mark as a character.
 const mark = "\ufeff"
 
-// Mark reports whether the diff has a byte-order mark at the beginning of the first
-// line of a hunk, before and after the change. Decoded text has none, while diffs of
-// programs show that of the file in its first line.
-func (d *Diff) Mark() (before, after bool) {
+// HasBOM reports whether the diff has a byte-order mark at the beginning of the first line of a hunk,
+// before and after the change. Decoded text has none, while diff programs show that of the file in
+// its first line.
+func (d *Diff) HasBOM() (before, after bool) {
 	for i := range d.hunks {
 		if l := d.hunks[i].first(line.old); l != nil {
 			before = before || strings.HasPrefix(l.text, mark)
@@ -20,8 +20,8 @@ func (d *Diff) Mark() (before, after bool) {
 	return before, after
 }
 
-// WithoutMark returns the diff without the marks that [Diff.Mark] reports.
-func (d *Diff) WithoutMark() *Diff {
+// WithoutBOM returns the diff without the marks that [Diff.HasBOM] reports.
+func (d *Diff) WithoutBOM() *Diff {
 	plain := *d
 	plain.hunks = make([]hunk, len(d.hunks))
 	for i, h := range d.hunks {
@@ -39,7 +39,7 @@ func (d *Diff) WithoutMark() *Diff {
 	return &plain
 }
 
-// first returns the first line that pick wants, nil if there is none.
+// first returns the first line that pick selects, nil if there is none.
 func (h *hunk) first(pick func(line) bool) *line {
 	for i := range h.lines {
 		if pick(h.lines[i]) {
