@@ -71,7 +71,7 @@ func checkpointCall(e *checkpoint.Entry) builtin.CheckpointCall {
 
 // plan says what restoring would do.
 func (c chatCheckpoints) plan(ctx context.Context, id string, partial bool) (*checkpoint.Plan, error) {
-	what, err := checkpoint.ParseWhat(id)
+	what, err := checkpoint.ParseSelection(id)
 	if err != nil {
 		return nil, err
 	}

@@ -103,9 +103,8 @@ func (k *Checkpoints) History(ctx context.Context, session string) (*checkpoint.
 	return k.keeper.Store().History(ctx, session)
 }
 
-// Plan returns the effects of undoing turns or calls; see
-// [checkpoint.Store.Plan].
-func (k *Checkpoints) Plan(ctx context.Context, w checkpoint.What) (*checkpoint.Plan, error) {
+// Plan says what taking turns or calls back would do; see [checkpoint.Store.Plan].
+func (k *Checkpoints) Plan(ctx context.Context, w checkpoint.Selection) (*checkpoint.Plan, error) {
 	return k.keeper.Plan(ctx, w)
 }
 

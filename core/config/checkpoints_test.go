@@ -46,7 +46,7 @@ func TestCheckpointsOfCalls(t *testing.T) {
 	require.Len(t, h.Turns[0].Entries, 2)
 	require.Equal(t, "write_file", h.Turns[0].Entries[0].Tool)
 
-	w, err := checkpoint.ParseWhat("1")
+	w, err := checkpoint.ParseSelection("1")
 	require.NoError(t, err)
 	plan, err := kept.Plan(t.Context(), w)
 	require.NoError(t, err)

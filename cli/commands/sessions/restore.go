@@ -73,11 +73,11 @@ restored. A restore is a turn of its own, and can be taken back as any other.`,
 }
 
 // what is what the command line names.
-func (f *restoreFlags) what(args []string) (checkpoint.What, error) {
-	w := checkpoint.What{Call: f.call}
+func (f *restoreFlags) what(args []string) (checkpoint.Selection, error) {
+	w := checkpoint.Selection{Call: f.call}
 	f.asked = f.call != "" || len(args) > 0
 	if len(args) > 0 {
-		named, err := checkpoint.ParseWhat(args[0])
+		named, err := checkpoint.ParseSelection(args[0])
 		if err != nil {
 			return w, &program.ExitError{Code: program.ExitUsage, Err: err}
 		}
@@ -114,7 +114,7 @@ func restoreFailure(ctx context.Context, err error) error {
 }
 
 // takeBack shows what would be done, asks, and does it.
-func takeBack(ctx context.Context, p *program.Program, kept *config.Checkpoints, w checkpoint.What, f *restoreFlags) error {
+func takeBack(ctx context.Context, p *program.Program, kept *config.Checkpoints, w checkpoint.Selection, f *restoreFlags) error {
 	plan, err := kept.Plan(ctx, w)
 	if err != nil {
 		return err

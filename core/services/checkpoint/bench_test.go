@@ -12,8 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// benchProject makes a project of so many files of 4 kB, 100 a directory, none like
-// another.
+// benchProject creates a project of n different files of 4 kB, 100 in a directory.
 func benchProject(b *testing.B, n int) (dir string, begin func(store string) *checkpoint.Recorder) {
 	b.Helper()
 	dir, err := filepath.EvalSymlinks(b.TempDir())
@@ -21,14 +20,14 @@ func benchProject(b *testing.B, n int) (dir string, begin func(store string) *ch
 		b.Fatal(err)
 	}
 	for i := range n {
-		folder := filepath.Join(dir, fmt.Sprint("d", i/100))
+		directory := filepath.Join(dir, fmt.Sprint("d", i/100))
 		if i%100 == 0 {
-			if err := os.Mkdir(folder, 0o755); err != nil {
+			if err := os.Mkdir(directory, 0o755); err != nil {
 				b.Fatal(err)
 			}
 		}
 		text := fmt.Sprintf("package p%d\n", i) + strings.Repeat("// four thousand bytes or so\n", 140)
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint("f", i, ".go")), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(directory, fmt.Sprint("f", i, ".go")), []byte(text), 0o644); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -54,7 +53,7 @@ func benchCall(b *testing.B, r *checkpoint.Recorder, c checkpoint.Call, change f
 	taken.End(b.Context())
 }
 
-// A call of a file tool that changes a file of 4 kB, the change not counted.
+// A call of a file tool that changes a file of 4 kB, without the change itself.
 func BenchmarkFileTool(b *testing.B) {
 	dir, begin := benchProject(b, 1)
 	r := begin(b.TempDir())
@@ -73,15 +72,12 @@ func BenchmarkFileTool(b *testing.B) {
 	}
 }
 
-// A command that changes nothing: the first of a project, the first of a later
-// session, and any other.
+// A command that changes nothing: the first of a project, the first of a later session, and any
+// other.
 func BenchmarkCommand(b *testing.B) {
 	sizes := []int{5_000}
-	switch {
-	case os.Getenv("FETTLE_FULL") != "":
-		sizes = append(sizes, 50_000) // which takes a minute to make
-	case testing.Short():
-		sizes = []int{500}
+	if os.Getenv("FETTLE_FULL") != "" {
+		sizes = append(sizes, 50_000) // creating them takes a minute
 	}
 	for _, n := range sizes {
 		_, begin := benchProject(b, n)

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// link is one recorded change of a path. Several entries own it where they ran at
-// the same time and each may have made it.
+// link is one recorded change of a path. It has several owners if they ran at the same time and
+// each may have made it.
 type link struct {
 	before, after State
-	owners        []*Entry // nil: nobody has recorded it, as an editor's
+	owners        []*Entry // nil: unrecorded, such as an editor's change
 	from, to      time.Time
 }
 
-// chain is what is recorded of a path, in order.
+// chain is the recorded history of a path, in order.
 type chain []link
 
-// piece is what one entry says of a path.
+// piece is one entry's record of a path.
 type piece struct {
 	entry  *Entry
 	change Change
 }
 
-// chains puts together what all sessions have recorded, by path.
+// chains combines the records of all sessions, by path.
 func chains(all []*History) map[Name]chain {
 	pieces := map[Name][]piece{}
 	for _, h := range all {
@@ -49,9 +49,8 @@ func chains(all []*History) map[Name]chain {
 	return done
 }
 
-// add puts the next piece behind the others. A look at everything also sees what
-// somebody else did meanwhile: what a call that ran at the same time has recorded
-// is not counted twice.
+// add appends the next piece. A full scan also sees changes of other processes: a change that a
+// concurrent call has recorded is not counted twice.
 func (c chain) add(p piece) chain {
 	e, before, after := p.entry, p.change.Before, p.change.After
 	next := link{before, after, []*Entry{e}, e.Begun, e.Ended}
@@ -63,7 +62,7 @@ func (c chain) add(p piece) chain {
 		return append(c, next)
 	}
 	wide := e.isWide()
-	beside := false // somebody has recorded a change while it ran
+	beside := false // another entry has recorded a change while this one ran
 	for i := range c {
 		beside = beside || len(c[i].owners) > 0 && c[i].to.After(e.Begun)
 	}
@@ -74,7 +73,7 @@ func (c chain) add(p piece) chain {
 		}
 		return c
 	case last.isWide() && before == last.before && after == last.after && last.to.After(e.Begun):
-		last.owners, last.from, last.to = next.owners, next.from, next.to // it says by name that it did
+		last.owners, last.from, last.to = next.owners, next.from, next.to // it names the file as changed
 		return c
 	case wide && beside:
 		next.before = last.after
@@ -83,11 +82,10 @@ func (c chain) add(p piece) chain {
 	return append(c, link{before: last.after, after: before}, next)
 }
 
-// isWide reports whether the entry counts as its own whatever happened while it
-// ran.
+// isWide reports whether the entry claims every change that happened while it ran.
 func (e *Entry) isWide() bool { return e.everywhere || e.Interrupted || e.Kind == KindBetween }
 
-// isWide reports whether all owners are.
+// isWide reports whether all owners are wide.
 func (l link) isWide() bool {
 	for _, e := range l.owners {
 		if !e.isWide() {
@@ -97,13 +95,13 @@ func (l link) isWide() bool {
 	return len(l.owners) > 0
 }
 
-// ownership says whose a link is.
+// ownership classifies the owners of a link.
 type ownership int
 
 const (
-	others ownership = iota // of entries that were not chosen, or of nobody
+	others ownership = iota // entries that were not selected, or no entry
 	chosen
-	both // of some that were and some that were not
+	both // selected entries and others
 )
 
 func (l link) of(selected map[*Entry]bool) ownership {
@@ -122,9 +120,8 @@ func (l link) of(selected map[*Entry]bool) ownership {
 	return both
 }
 
-// inForce returns the part of the chain that the present state is the end of, and
-// false if it is that of no part. A chain whose end was taken back by hand is in
-// force up to where it was taken back to.
+// inForce returns the part of the chain that ends in the current state, and false if there is none.
+// If the user has manually restored an earlier state, the chain is in force up to that state.
 func (c chain) inForce(now State) (chain, bool) {
 	for i := len(c) - 1; i >= 0; i-- {
 		if c[i].after.content() == now.content() {

@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// project is a directory with a store beside it, and a session in it.
+// project is a directory with a store next to it, and a session.
 type project struct {
 	t     *testing.T
 	dir   string
@@ -43,7 +43,7 @@ func newProject(t *testing.T, o checkpoint.Options) *project {
 	return p
 }
 
-// session begins another session, or goes on with one.
+// session begins a new session, or continues one.
 func (p *project) session(id string) *checkpoint.Recorder {
 	finder := discovery.New(p.files)
 	r := p.store.Record(checkpoint.RecorderOptions{Session: id, Files: p.files, Finder: func() *discovery.Finder { return finder }})
@@ -86,15 +86,15 @@ func (p *project) call(c checkpoint.Call, do func()) {
 	p.notes = taken.End(p.t.Context())
 }
 
-func (p *project) plan(w checkpoint.What) *checkpoint.Plan {
+func (p *project) plan(w checkpoint.Selection) *checkpoint.Plan {
 	p.t.Helper()
 	plan, err := p.store.Plan(p.t.Context(), p.files, w)
 	require.NoError(p.t, err)
 	return plan
 }
 
-func what(text string) checkpoint.What {
-	w, err := checkpoint.ParseWhat(text)
+func what(text string) checkpoint.Selection {
+	w, err := checkpoint.ParseSelection(text)
 	if err != nil {
 		panic(err)
 	}
@@ -109,7 +109,7 @@ func (p *project) undo(text string) *checkpoint.Report {
 	return report
 }
 
-// refused plans, which must be refused for this reason, and changes nothing.
+// refused plans a restore, which must be refused for this reason and change nothing.
 func (p *project) refused(text string, reason fault.Reason, names string) {
 	p.t.Helper()
 	before := p.tree()
@@ -123,7 +123,7 @@ func (p *project) refused(text string, reason fault.Reason, names string) {
 
 func committer() *commit.Committer { return commit.New(commit.Options{}) }
 
-// tree is all that lies in the project.
+// tree returns all files in the project.
 func (p *project) tree() map[string]string {
 	p.t.Helper()
 	all := map[string]string{}
@@ -175,7 +175,7 @@ func TestUndoOfTheMiddleOne(t *testing.T) {
 		require.Equal(t, []string{"new a\n", "old b\n", "new c\n"}, []string{p.read("a"), p.read("b"), p.read("c")})
 		require.Contains(t, report.Note(), p.path("b")+" (changed back)")
 		require.Equal(t, 2, report.Turn)
-		p.undo("2") // a restore can be taken back
+		p.undo("2") // a restore can be undone
 		require.Equal(t, "new b\n", p.read("b"))
 	})
 	t.Run("one file, other lines", func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestUndoOfTheMiddleOne(t *testing.T) {
 		p.edit("f", strings.Replace(ten, "5\n", "FIVE\n", 1))
 		p.edit("f", strings.Replace(ten, "5\n", "Five!\n", 1))
 		p.refused("1.2", fault.LaterWork, "1.3 write_file")
-		p.undo("1.3") // the last one can be
+		p.undo("1.3") // the last one can be undone
 		p.undo("1.2")
 		require.Equal(t, strings.Replace(ten, "5\n", "five\n", 1), p.read("f"))
 	})
@@ -212,7 +212,7 @@ func TestUndoOfTheMiddleOne(t *testing.T) {
 		for _, text := range []string{"\x00b", "\x00c", "\x00d"} {
 			p.edit("f", text)
 		}
-		p.refused("1.2", fault.LaterWork, "no text")
+		p.refused("1.2", fault.LaterWork, "not a text file")
 		p.undo("1")
 		require.Equal(t, "\x00a", p.read("f"))
 	})
@@ -230,7 +230,7 @@ func TestUndoOfTheMiddleOne(t *testing.T) {
 	})
 }
 
-// CM-15: what somebody else has written since is not lost, and named.
+// CM-15: a later edit of another process is not lost, and is named.
 func TestRefusalAfterAnOutsideEdit(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", "old\n")
@@ -246,7 +246,7 @@ func TestRefusalAfterAnOutsideEdit(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "old\n", p.read("g"))
 	require.Equal(t, "mine\n", p.read("f"))
-	require.Len(t, report.Left, 1)
+	require.Len(t, report.Skipped, 1)
 
 	t.Run("deleted", func(t *testing.T) {
 		p := newProject(t, checkpoint.Options{})
@@ -291,7 +291,7 @@ func TestRefusalAfterAnOutsideEdit(t *testing.T) {
 	})
 }
 
-// CM-15: a shell command that does all that one can do to files is undone.
+// CM-15: a shell command with every kind of file operation is undone.
 func TestUndoOfAShellCommand(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	odd := "odd\nname \xff"
@@ -335,7 +335,7 @@ func TestUndoOfAShellCommand(t *testing.T) {
 	}
 }
 
-// CM-15: a link that leads out is neither read nor written through.
+// CM-15: a link that leads out of the workspace is neither read nor written through.
 func TestLinksAreTraps(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
@@ -366,7 +366,7 @@ func TestLinksAreTraps(t *testing.T) {
 	}))
 }
 
-// CM-15: what is too large, beyond the total or ignored is not kept, and listed.
+// CM-15: files that are too large, beyond the total or ignored are not stored, and are listed.
 func TestWhatIsNotKeptIsListed(t *testing.T) {
 	p := newProject(t, checkpoint.Options{MaxFile: 100, MaxTotal: 250})
 	p.write(".gitignore", "*.log\n")
@@ -383,7 +383,7 @@ func TestWhatIsNotKeptIsListed(t *testing.T) {
 	})
 	require.Len(t, p.notes, 2)
 	require.Contains(t, p.notes[0], "larger than 100 bytes")
-	require.Contains(t, p.notes[1], "beyond the total of 250 bytes")
+	require.Contains(t, p.notes[1], "exceeds the total of 250 bytes")
 	h, err := p.store.History(t.Context(), "")
 	require.NoError(t, err)
 	var gaps []string
@@ -392,7 +392,7 @@ func TestWhatIsNotKeptIsListed(t *testing.T) {
 	}
 	require.Len(t, gaps, 3)
 	require.Equal(t, "big: it is larger than 100 bytes", gaps[0])
-	require.Equal(t, "k3: it goes beyond the total of 250 bytes that is kept", gaps[1])
+	require.Equal(t, "k3: it exceeds the total of 250 bytes that is stored", gaps[1])
 	require.Contains(t, gaps[2], "x.log: it is ignored by "+p.path(".gitignore")+", line 1")
 	p.refused("1", fault.NotKept, p.path("big"))
 	w := what("1")
@@ -411,7 +411,7 @@ func TestWhatIsNotKeptIsListed(t *testing.T) {
 	require.Equal(t, strings.Repeat("B", 101), p.read("big"))
 }
 
-// CM-15: a disk that is full is told, and leaves nothing half.
+// CM-15: a full disk is reported, and leaves nothing incomplete.
 func TestDiskFull(t *testing.T) {
 	for _, step := range []checkpoint.Step{checkpoint.StepObject, checkpoint.StepLine} {
 		t.Run(string(step), func(t *testing.T) {
@@ -443,7 +443,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// CM-15: two sessions work on one project: each is undone by itself.
+// CM-15: two sessions work on one project: each is undone separately.
 func TestTwoSessions(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", ten)
@@ -466,7 +466,7 @@ func TestTwoSessions(t *testing.T) {
 		_, err := p.r.Restore(t.Context(), committer(), p.plan(w))
 		require.NoError(t, err)
 	}
-	undo("one", "1.3") // 1.2 is what the other one did between
+	undo("one", "1.3") // 1.2 is the change of the other one in between
 	require.Equal(t, "of two\n", p.read("g"), "it is the other session's")
 	require.NoFileExists(t, p.path("h"))
 	undo("one", "1")
@@ -477,8 +477,7 @@ func TestTwoSessions(t *testing.T) {
 	require.Equal(t, "old\n", p.read("g"))
 }
 
-// CM-15: two calls that ran at the same time and may both have made a change are
-// not told apart, only undone together.
+// CM-15: two concurrent calls that may both have made a change are only undone together.
 func TestSideBySide(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", "old\n")
@@ -494,7 +493,7 @@ func TestSideBySide(t *testing.T) {
 	require.Equal(t, "old\n", p.read("f"))
 }
 
-// CM-15: what changes between calls is nobody's call, and stays.
+// CM-15: a change between calls belongs to no call, and stays.
 func TestBetweenCalls(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", "old\n")
@@ -508,11 +507,11 @@ func TestBetweenCalls(t *testing.T) {
 	require.Equal(t, checkpoint.KindBetween, h.Turns[0].Entries[1].Kind)
 	p.undo("1")
 	require.Equal(t, map[string]string{".": "folder", "f": "-rw-r--r-- old\n", "g": "-rw-r--r-- mine\n"}, p.tree())
-	p.undo("1.2") // unless it is chosen
+	p.undo("1.2") // unless it is selected
 	require.Equal(t, "old\n", p.read("g"))
 }
 
-// CM-15: a rewrite of the same size in the same instant is noticed.
+// CM-15: a rewrite with the same size in the same instant is noticed.
 func TestRacilyCleanFilesAreHashed(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", "aaaa")
@@ -526,7 +525,7 @@ func TestRacilyCleanFilesAreHashed(t *testing.T) {
 	require.Equal(t, "aaaa", p.read("f"))
 }
 
-// CM-15: a damaged content is told, and not restored.
+// CM-15: a damaged content is reported, and not restored.
 func TestDamage(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", "old\n")
@@ -544,8 +543,8 @@ func TestDamage(t *testing.T) {
 	p.refused("1", fault.NotKept, "damaged")
 }
 
-// CM-15: everything is the owner's alone, and outside of what is looked at even
-// where the store lies in the project.
+// CM-15: every file belongs to the owner alone, and is not scanned even if the store is inside the
+// project.
 func TestTheStoreIsPrivate(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	inside := checkpoint.New(checkpoint.Options{Dir: p.path("home/checkpoints")})

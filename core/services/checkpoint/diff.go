@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// diff is what a person is shown of a step.
+// diff returns the description of a step for users.
 func (p *planning) diff(step FileStep) (string, error) {
 	name := displayName(p.files, step.Path)
 	now, err := p.content(step.Now, nil)
@@ -41,12 +41,12 @@ func (p *planning) diff(step FileStep) (string, error) {
 	case isText(now) && isText(then):
 		b.WriteString(patch.Between(string(now), string(then)).Unified(oldName, newName))
 	default:
-		fmt.Fprintf(&b, "%s: %s becomes %s, of no text\n", show(Name(name)), describe(step.Now), describe(step.Then))
+		fmt.Fprintf(&b, "%s: %s becomes %s, which is binary\n", show(Name(name)), describe(step.Now), describe(step.Then))
 	}
 	return b.String(), nil
 }
 
-// content is that of a file, else nothing.
+// content returns the content of a file, and nothing for other kinds.
 func (p *planning) content(s State, data []byte) ([]byte, error) {
 	if s.Kind != File || data != nil || s.SHA256 == "" {
 		return data, nil
@@ -58,14 +58,14 @@ func isText(data []byte) bool {
 	return utf8.Valid(data) && !strings.ContainsRune(string(data), 0)
 }
 
-// describe is a state in a few words.
+// describe returns a short description of a state.
 func describe(s State) string {
 	switch s.Kind {
 	case File:
 		return fmt.Sprintf("a file of %d bytes", s.Size)
 	case Link:
 		return "a link to " + show(s.Target)
-	case Folder:
+	case Directory:
 		return "a directory"
 	case Other:
 		return "a special file"
@@ -74,8 +74,8 @@ func describe(s State) string {
 	return "nothing"
 }
 
-// displayName is a path relative to its workspace directory where it is that of the
-// target, else whole.
+// displayName returns a path relative to its workspace directory if that contains the target,
+// otherwise the absolute path.
 func displayName(files *workspace.Workspace, path Name) string {
 	p, err := files.Resolve(string(path))
 	if err != nil || p.Folder() != files.Target() {

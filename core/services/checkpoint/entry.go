@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// EntryKind says who made the changes of an [Entry].
+// EntryKind is the origin of the changes of an [Entry].
 type EntryKind string
 
 // The kinds of entries.
 const (
 	KindCall    EntryKind = "call"    // a tool call
-	KindBetween EntryKind = "between" // somebody else, between calls: a person, or what a call has left running
+	KindBetween EntryKind = "between" // a change between calls by another process: the user, or a process that a call has left running
 	KindRestore EntryKind = "restore" // a restore
 )
 
-// Change is what became of one path.
+// Change is the change of one path.
 type Change struct {
 	Path   Name  `json:"path"` // absolute
 	Before State `json:"before"`
@@ -26,31 +26,31 @@ type Change struct {
 type Entry struct {
 	Session string    `json:"session"`
 	Turn    int       `json:"turn"`   // 1-based
-	Number  int       `json:"number"` // 1-based, in its turn
+	Number  int       `json:"number"` // 1-based, within its turn
 	Kind    EntryKind `json:"kind"`
-	CallID  string    `json:"callId,omitempty"` // as the model named the call
+	CallID  string    `json:"callId,omitempty"` // the model's id of the call
 	Tool    string    `json:"tool,omitempty"`
-	Agent   string    `json:"agent,omitempty"` // the subagent whose call it is
-	About   string    `json:"about,omitempty"` // what the call said that it does, in one line
+	Agent   string    `json:"agent,omitempty"` // the subagent that made the call
+	About   string    `json:"about,omitempty"` // the call's description of itself, in one line
 	Begun   time.Time `json:"begun"`
 	Ended   time.Time `json:"ended"`
-	// Background says that something which an earlier command has started was
-	// running, and may have made changes that are counted to this entry.
+	// Background reports that a process started by an earlier command was running. Its changes may
+	// be attributed to this entry.
 	Background bool `json:"background,omitempty"`
-	// Interrupted says that the process ended before the call did: what was changed
-	// until the next look is counted to it.
+	// Interrupted reports that the process ended before the call did. Changes until the next scan
+	// are attributed to it.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Running     bool     `json:"running,omitempty"` // it has not ended yet
 	Files       []Change `json:"files"`             // sorted by path
-	Notes       []string `json:"notes,omitempty"`   // what could not be looked at
+	Notes       []string `json:"notes,omitempty"`   // files that could not be inspected
 
-	everywhere bool // any file could be changed; else only those that it names
+	everywhere bool // it could change any file; otherwise only those that it names
 }
 
-// ID names an entry in its session, as 3.2.
+// ID returns the name of an entry within its session, such as 3.2.
 func (e *Entry) ID() string { return fmt.Sprintf("%d.%d", e.Turn, e.Number) }
 
-// Turn is one prompt of the person's, or a restore, with what came of it.
+// Turn is one prompt of the user, or a restore, with its entries.
 type Turn struct {
 	Number  int       `json:"number"` // 1-based
 	Time    time.Time `json:"time"`
@@ -58,20 +58,20 @@ type Turn struct {
 	Entries []*Entry  `json:"entries"`
 }
 
-// Gap is what cannot be restored.
+// Gap is a path that cannot be restored.
 type Gap struct {
-	Path Name   `json:"path"` // absolute; an example where there are more
-	Why  string `json:"why"`  // a clause
+	Path Name   `json:"path"` // absolute; an example if there are more
+	Why  string `json:"why"`  // the reason, as a clause
 }
 
-// History is what a session has changed.
+// History contains the changes of a session.
 type History struct {
 	Session  string    `json:"session"`
 	Updated  time.Time `json:"updated"`
 	Turns    []*Turn   `json:"turns"`
-	NotKept  []Gap     `json:"notRestorable,omitempty"` // by the last look at everything
-	Notes    []string  `json:"notes,omitempty"`         // of that look
-	Problems []string  `json:"problems,omitempty"`      // what of the log could not be read
+	NotKept  []Gap     `json:"notRestorable,omitempty"` // according to the last full scan
+	Notes    []string  `json:"notes,omitempty"`         // of that scan
+	Problems []string  `json:"problems,omitempty"`      // unreadable parts of the log
 
-	tree string // the last one that was kept
+	tree string // the last one that was stored
 }

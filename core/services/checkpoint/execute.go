@@ -14,48 +14,46 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// Report is what a restore has done.
+// Report is the result of a restore.
 type Report struct {
 	Session string     `json:"session"`
-	Turn    int        `json:"turn"` // under which it is recorded itself, and can be taken back
+	Turn    int        `json:"turn"` // the turn that records the restore, and can be undone
 	What    string     `json:"what"`
 	Steps   []FileStep `json:"restored"`
-	Left    []Refusal  `json:"left,omitempty"`  // that were refused; see What.Partial
-	Notes   []string   `json:"notes,omitempty"` // sentences for the person
+	Skipped []Refusal  `json:"left,omitempty"`  // paths that were skipped; see Selection.Partial
+	Notes   []string   `json:"notes,omitempty"` // sentences for the user
 }
 
-// Note tells the model what has happened to files that it knows; "" where nothing
-// has.
+// Note describes the changed files for the model; "" if there are none.
 func (r *Report) Note() string {
 	if r == nil || len(r.Steps) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The user has taken back %s. These files are others now than you left them; read them again before you change them:\n", r.What)
+	fmt.Fprintf(&b, "The user has undone %s. These files differ from the state in which you left them; read them again before you change them:\n", r.What)
 	const most = 50
 	for i, s := range r.Steps {
 		if i == most {
 			fmt.Fprintf(&b, "- and %d more\n", len(r.Steps)-most)
 			break
 		}
-		said := map[Action]string{ActionDelete: "deleted", ActionRecreate: "there again", ActionRestore: "changed back", ActionMode: "permissions changed back"}[s.Action]
+		said := map[Action]string{ActionDelete: "deleted", ActionRecreate: "there again", ActionRestore: "changed back", ActionMode: "permissions restored"}[s.Action]
 		fmt.Fprintf(&b, "- %s (%s)\n", show(s.Path), said)
 	}
 	return b.String()
 }
 
-// Restore executes a plan. Each file is looked at again at the moment of its
-// change: one that is not what the plan says any more is left, and ends the
-// restore with code file_changed_since_read. What was there is kept first, so that
-// a restore can be taken back as a turn of the session, and one that was killed
-// can be made again. Errors are further those of [Plan.Err], of
-// [commit.Committer.Commit], and of code checkpoint_failed and cancelled; with one
-// that came in the middle the report says what is done.
+// Restore executes a plan. Each file is checked again just before its change. If it differs from
+// the plan it is not changed, and the restore ends with code file_changed_since_read. The current
+// state is saved first, so that a restore can be undone like a turn of the session, and an
+// interrupted one can be repeated. Other errors are those of [Plan.Err], of
+// [commit.Committer.Commit], and of code checkpoint_failed and cancelled. If an error occurs in the
+// middle, the report contains the completed steps.
 func (r *Recorder) Restore(ctx context.Context, c *commit.Committer, p *Plan) (*Report, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	report := &Report{Session: r.o.Session, What: p.What, Left: p.Refused}
+	report := &Report{Session: r.o.Session, What: p.What, Skipped: p.Refused}
 	if len(p.Steps) == 0 {
 		return report, nil
 	}
@@ -63,7 +61,7 @@ func (r *Recorder) Restore(ctx context.Context, c *commit.Committer, p *Plan) (*
 	defer r.mu.Unlock()
 	t, err := r.beginRestore(ctx, p)
 	if err != nil {
-		return nil, failed("Nothing was restored, as what is there cannot be kept", err)
+		return nil, failed("Nothing was restored, because the current files cannot be saved", err)
 	}
 	report.Turn = t.turn
 	work := &restoring{Recorder: r, committer: c, report: report}
@@ -82,23 +80,23 @@ func (r *Recorder) Restore(ctx context.Context, c *commit.Committer, p *Plan) (*
 	return report, err
 }
 
-// beginRestore keeps what the plan will change, if all of it is still so.
-func (r *Recorder) beginRestore(ctx context.Context, p *Plan) (*Taken, error) {
+// beginRestore saves the files that the plan will change, if none has changed since.
+func (r *Recorder) beginRestore(ctx context.Context, p *Plan) (*ActiveCall, error) {
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
-	t := &Taken{r: r}
+	t := &ActiveCall{r: r}
 	for _, s := range p.Steps {
 		t.paths = append(t.paths, string(s.Path))
 	}
-	if err := r.lookBefore(ctx, t); err != nil {
+	if err := r.scanBefore(ctx, t); err != nil {
 		return nil, err
 	}
-	begin := line{Type: lineBegin, Kind: KindRestore, About: "takes back " + p.What}
+	begin := line{Type: lineBegin, Kind: KindRestore, About: "undoes " + p.What}
 	for i, s := range p.Steps {
 		if now := t.before[i]; now != s.Now && (now.NotKept == "" || s.Now.NotKept == "") {
 			return nil, fault.New(fault.FileChangedSinceRead, "checkpoint.restore",
-				fmt.Sprintf("%s was changed since the plan was made; nothing was restored.", show(s.Path)), "Look at the plan again.").Because(fault.Changed)
+				fmt.Sprintf("%s was changed since the plan was made; nothing was restored.", show(s.Path)), "Create the plan again.").Because(fault.Changed)
 		}
 		if s.data != nil {
 			if _, err := r.store.put(s.data, true); err != nil {
@@ -115,15 +113,15 @@ func (r *Recorder) beginRestore(ctx context.Context, p *Plan) (*Taken, error) {
 	return t, err
 }
 
-// restoring is a restore under way.
+// restoring is a restore in progress.
 type restoring struct {
 	*Recorder
 	committer *commit.Committer
 	report    *Report
 }
 
-// run does the steps: what has to go goes first, the deepest of it before what
-// holds it; then what has to be there comes.
+// run executes the steps: removals first, deepest paths before their parents, and then the files
+// and directories to create.
 func (w *restoring) run(ctx context.Context, steps []FileStep) error {
 	for _, s := range slices.Backward(steps) {
 		if s.Then.Kind == s.Now.Kind || s.Now.Kind == Absent {
@@ -149,8 +147,8 @@ func (w *restoring) run(ctx context.Context, steps []FileStep) error {
 		}
 		w.report.Steps = append(w.report.Steps, s)
 	}
-	for _, s := range slices.Backward(steps) { // what is in them could be made whatever they permit
-		if s.Then.Kind != Folder {
+	for _, s := range slices.Backward(steps) { // a directory's content can be created regardless of its final mode
+		if s.Then.Kind != Directory {
 			continue
 		}
 		if err := w.step(ctx, s, func(_ context.Context, s FileStep) error { return w.chmod(s.Path, s.Then) }); err != nil {
@@ -172,37 +170,37 @@ func (w *restoring) step(ctx context.Context, s FileStep, do func(context.Contex
 			return e
 		}
 		return fault.Wrap(fault.FileWriteFailure, "checkpoint.restore", fmt.Sprintf("%s cannot be restored: %s.", show(s.Path), cause(err)),
-			"What was restored before it stays; call again when the cause is removed.", err)
+			"The steps completed before stay; call again when the cause is removed.", err)
 	}
 	return w.store.at(StepRestored)
 }
 
 func changedSince(path Name) error {
-	return fault.New(fault.FileChangedSinceRead, "checkpoint.restore", fmt.Sprintf("%s was changed in this moment; it is left as it is.", show(path)),
-		"What was restored before it stays; look at the plan again.").Because(fault.Changed)
+	return fault.New(fault.FileChangedSinceRead, "checkpoint.restore", fmt.Sprintf("%s was changed at the same moment; it was not restored.", show(path)),
+		"The steps completed before stay; create the plan again.").Because(fault.Changed)
 }
 
-// errStays says of a directory that it is not removed.
-var errStays = errors.New("it holds something else")
+// errStays is the reason why a directory is not removed.
+var errStays = errors.New("it contains other files")
 
 func staysText(path Name) string {
-	return "The directory " + show(path) + " stays, as it holds something else."
+	return "The directory " + show(path) + " stays, because it contains other files."
 }
 
-// remove takes away what is at a path; errStays: it is a directory that is not empty.
+// remove removes the file at a path. It returns errStays for a directory that is not empty.
 func (w *restoring) remove(ctx context.Context, s FileStep) error {
 	switch s.Now.Kind {
 	case File:
 		return w.commit(ctx, s, func(r commit.Request) (commit.Outcome, error) { return w.committer.Remove(ctx, r) })
 	case Link:
-		return w.inFolder(s.Path, func(root *os.Root, name string) error {
+		return w.inDirectory(s.Path, func(root *os.Root, name string) error {
 			if err := isLink(root, name, s); err != nil {
 				return err
 			}
 			return root.Remove(name)
 		})
-	case Folder:
-		return w.inFolder(s.Path, func(root *os.Root, name string) error {
+	case Directory:
+		return w.inDirectory(s.Path, func(root *os.Root, name string) error {
 			info, err := root.Lstat(name)
 			if err == nil && !info.IsDir() {
 				return changedSince(s.Path)
@@ -231,23 +229,23 @@ func holdsSomething(root *os.Root, name string) bool {
 	return len(names) > 0
 }
 
-// make puts at a path what belongs there.
+// make creates the state of a path.
 func (w *restoring) make(ctx context.Context, s FileStep) error {
 	switch s.Then.Kind {
-	case Folder:
-		return w.inFolder(s.Path, func(root *os.Root, name string) error {
-			const usable = 0o700 // until all is in it; see run
-			err := root.Mkdir(name, s.Then.Mode.Perm()|usable)
+	case Directory:
+		return w.inDirectory(s.Path, func(root *os.Root, name string) error {
+			const writable = 0o700 // until it is complete; see run
+			err := root.Mkdir(name, s.Then.Mode.Perm()|writable)
 			if info, statErr := root.Lstat(name); errors.Is(err, fs.ErrExist) && statErr == nil && info.IsDir() {
 				err = nil
-				if info.Mode().Perm()&usable != usable {
-					err = root.Chmod(name, info.Mode().Perm()|usable)
+				if info.Mode().Perm()&writable != writable {
+					err = root.Chmod(name, info.Mode().Perm()|writable)
 				}
 			}
 			return err
 		})
 	case Link:
-		return w.inFolder(s.Path, func(root *os.Root, name string) error { return makeLink(root, name, s) })
+		return w.inDirectory(s.Path, func(root *os.Root, name string) error { return makeLink(root, name, s) })
 	case File:
 		return w.makeFile(ctx, s)
 	case Absent, Other:
@@ -263,7 +261,7 @@ func isLink(root *os.Root, name string, s FileStep) error {
 	return nil
 }
 
-// makeLink makes a link, or leads one elsewhere in one step.
+// makeLink creates a link, or changes the target of one in a single step.
 func makeLink(root *os.Root, name string, s FileStep) error {
 	if s.Now.Kind != Link {
 		return root.Symlink(string(s.Then.Target), name)
@@ -280,14 +278,14 @@ func makeLink(root *os.Root, name string, s FileStep) error {
 		err = root.Rename(temp, name)
 	}
 	if err != nil {
-		_ = root.Remove(temp) // else the next restore does
+		_ = root.Remove(temp) // otherwise the next restore does
 	}
 	return err
 }
 
-// inFolder opens the workspace directory that holds a path, for what is done by name
-// in it: nothing leads out of it.
-func (w *restoring) inFolder(path Name, do func(root *os.Root, name string) error) error {
+// inDirectory opens the workspace directory that contains a path, for operations by name in it; no
+// name leads out of it.
+func (w *restoring) inDirectory(path Name, do func(root *os.Root, name string) error) error {
 	p, err := w.o.Files.Resolve(string(path))
 	if err != nil {
 		return err
@@ -296,11 +294,11 @@ func (w *restoring) inFolder(path Name, do func(root *os.Root, name string) erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // nothing was written to it itself
+	defer func() { _ = root.Close() }() // nothing was written to it
 	return do(root, filepath.FromSlash(p.Rel()))
 }
 
-// makeFile puts a file's content and permissions in place.
+// makeFile restores a file's content and permissions.
 func (w *restoring) makeFile(ctx context.Context, s FileStep) error {
 	if s.Action == ActionMode {
 		return w.chmod(s.Path, s.Then)
@@ -330,14 +328,14 @@ func (w *restoring) makeFile(ctx context.Context, s FileStep) error {
 	return w.chmod(s.Path, s.Then)
 }
 
-// chmod gives a regular file or a directory its permissions.
+// chmod sets the permissions of a regular file or a directory.
 func (w *restoring) chmod(path Name, as State) error {
-	return w.inFolder(path, func(root *os.Root, name string) error {
+	return w.inDirectory(path, func(root *os.Root, name string) error {
 		info, err := root.Lstat(name)
 		switch {
 		case err != nil:
 			return err
-		case info.IsDir() != (as.Kind == Folder) || !info.IsDir() && !info.Mode().IsRegular():
+		case info.IsDir() != (as.Kind == Directory) || !info.IsDir() && !info.Mode().IsRegular():
 			return changedSince(path)
 		case info.Mode()&modeBits == as.Mode:
 			return nil
@@ -346,7 +344,7 @@ func (w *restoring) chmod(path Name, as State) error {
 	})
 }
 
-// commit hands a file to the committer, as what the step says that it is.
+// commit passes a file to the committer, in the state that the step expects.
 func (w *restoring) commit(_ context.Context, s FileStep, do func(commit.Request) (commit.Outcome, error)) error {
 	p, err := w.o.Files.Resolve(string(s.Path))
 	if err != nil {
@@ -364,8 +362,8 @@ func (w *restoring) commit(_ context.Context, s FileStep, do func(commit.Request
 		undo()
 		return err
 	}
-	defer func() { _ = loc.Close() }() // nothing was written to it itself
-	if loc.Name != p.Base() {          // a link has taken its place
+	defer func() { _ = loc.Close() }() // nothing was written to it
+	if loc.Name != p.Base() {          // a link has replaced it
 		undo()
 		return changedSince(s.Path)
 	}

@@ -16,15 +16,15 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// SessionInfo is a session that has changed files.
+// SessionInfo describes a session that has changed files.
 type SessionInfo struct {
 	Session string    `json:"session"`
 	Updated time.Time `json:"updated"`
 	Turns   int       `json:"turns"`
 }
 
-// Sessions lists the sessions that have changed files, the last one first. The
-// error is of code checkpoint_failed or cancelled.
+// Sessions lists the sessions that have changed files, latest first. The error is of code
+// checkpoint_failed or cancelled.
 func (s *Store) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	all, err := s.histories(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Store) Sessions(ctx context.Context) ([]SessionInfo, error) {
 	return infos, nil
 }
 
-// histories returns what every session has changed, the last one last.
+// histories returns the changes of every session, oldest first.
 func (s *Store) histories(ctx context.Context) ([]*History, error) {
 	entries, err := os.ReadDir(s.sessions())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -64,9 +64,9 @@ func (s *Store) histories(ctx context.Context) ([]*History, error) {
 	return all, nil
 }
 
-// History returns what a session has changed; "" and "latest" name the one that
-// did last, and the beginning of an id is enough where no other begins so. The
-// error is of code checkpoint_not_found, checkpoint_failed or cancelled.
+// History returns the changes of a session. "" and "latest" select the latest one, and a unique
+// prefix of an id is sufficient. The error is of code checkpoint_not_found, checkpoint_failed or
+// cancelled.
 func (s *Store) History(ctx context.Context, session string) (*History, error) {
 	all, err := s.histories(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) History(ctx context.Context, session string) (*History, error) {
 
 func pick(all []*History, session string) (*History, error) {
 	if len(all) == 0 {
-		return nil, fault.New(fault.CheckpointNotFound, "checkpoint.find", "No session of this project has changed anything that was kept.", "")
+		return nil, fault.New(fault.CheckpointNotFound, "checkpoint.find", "No session of this project has recorded changes.", "")
 	}
 	if session == "" || session == "latest" {
 		return all[len(all)-1], nil
@@ -93,7 +93,7 @@ func pick(all []*History, session string) (*History, error) {
 	}
 	if len(begin) != 1 {
 		return nil, fault.New(fault.CheckpointNotFound, "checkpoint.find", fmt.Sprintf("There are no checkpoints of a session %.80q.", session),
-			"fettle sessions list lists the sessions; one that changed nothing has none.")
+			"fettle sessions list lists the sessions; one without changes has no checkpoints.")
 	}
 	return begin[0], nil
 }
@@ -106,7 +106,7 @@ func (s *Store) read(ctx context.Context, path string) (*History, error) {
 	}
 	h := &History{Session: strings.TrimSuffix(filepath.Base(path), logSuffix)}
 	if damaged > 0 {
-		h.Problems = append(h.Problems, fmt.Sprintf("%d lines of the log %s are damaged and left out.", damaged, filepath.Base(path)))
+		h.Problems = append(h.Problems, fmt.Sprintf("%d lines of the log %s are damaged and were skipped.", damaged, filepath.Base(path)))
 	}
 	byID := map[string]*Entry{}
 	for _, l := range lines {
@@ -133,7 +133,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// enter takes in the line of an entry.
+// enter adds the line of an entry.
 func (h *History) enter(byID map[string]*Entry, l line) {
 	if len(h.Turns) == 0 {
 		return
@@ -160,7 +160,7 @@ func (h *History) enter(byID map[string]*Entry, l line) {
 	}
 }
 
-// entries are all of them, in their order.
+// entries returns all entries, in order.
 func (h *History) entries() []*Entry {
 	var all []*Entry
 	for _, t := range h.Turns {
@@ -169,37 +169,37 @@ func (h *History) entries() []*Entry {
 	return all
 }
 
-// What names entries to undo. Turn or Call is required.
-type What struct {
-	Session string // as of [Store.History]
-	Turn    int    // all entries of this turn, but for changes between calls, which may be somebody else's
-	Since   bool   // and those of all turns after it
-	// Call is a single entry: as 3.2, or the id that the model has given the call.
+// Selection names the entries to undo. Turn or Call is required.
+type Selection struct {
+	Session string // as for [Store.History]
+	Turn    int    // all entries of this turn, except changes between calls, which may be those of other processes
+	Since   bool   // and those of all later turns
+	// Call is a single entry: its name, such as 3.2, or the model's id of the call.
 	Call string
-	// Partial restores what can be restored and leaves the rest; otherwise a plan
-	// with a refusal cannot be executed.
+	// Partial restores the paths that can be restored and skips the others; otherwise a plan with a
+	// refusal cannot be executed.
 	Partial bool
 }
 
-// ParseWhat reads a turn, as 3, or a call, as 3.2.
-func ParseWhat(text string) (What, error) {
+// ParseSelection parses a turn, such as 3, or a call, such as 3.2.
+func ParseSelection(text string) (Selection, error) {
 	turn, number, isCall := strings.Cut(text, ".")
 	n, err := strconv.Atoi(turn)
 	if err == nil && isCall {
 		_, err = strconv.Atoi(number)
 	}
 	if err != nil || n < 1 {
-		return What{}, fault.New(fault.InvalidToolParams, "checkpoint.find", fmt.Sprintf("%.80q names neither a turn nor a call.", text),
-			"Give the number of a turn, as 3, or of a call, as 3.2, from the list.")
+		return Selection{}, fault.New(fault.InvalidToolParams, "checkpoint.find", fmt.Sprintf("%.80q is neither a turn nor a call.", text),
+			"Give the number of a turn, such as 3, or of a call, such as 3.2, from the list.")
 	}
 	if isCall {
-		return What{Call: text}, nil
+		return Selection{Call: text}, nil
 	}
-	return What{Turn: n}, nil
+	return Selection{Turn: n}, nil
 }
 
-// choose returns the entries that are meant.
-func (w What) choose(h *History) ([]*Entry, error) {
+// choose returns the selected entries.
+func (w Selection) choose(h *History) ([]*Entry, error) {
 	var chosen []*Entry
 	for _, e := range h.entries() {
 		switch {
@@ -214,12 +214,12 @@ func (w What) choose(h *History) ([]*Entry, error) {
 		what = fmt.Sprintf("call %.80q", w.Call)
 	}
 	if len(chosen) == 0 {
-		return nil, fault.New(fault.CheckpointNotFound, "checkpoint.find", fmt.Sprintf("The session %s has no %s that has changed anything.", h.Session, what),
+		return nil, fault.New(fault.CheckpointNotFound, "checkpoint.find", fmt.Sprintf("The session %s has no %s with changes.", h.Session, what),
 			"List the turns and calls with fettle restore.")
 	}
 	if w.Call != "" && len(chosen) > 1 {
 		return nil, fault.New(fault.CheckpointNotFound, "checkpoint.find", fmt.Sprintf("%d calls of the session %s have the id %.80q.", len(chosen), h.Session, w.Call),
-			"Name one by its number in the list, as 3.2.")
+			"Name one by its number in the list, such as 3.2.")
 	}
 	return chosen, nil
 }

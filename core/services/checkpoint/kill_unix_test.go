@@ -22,8 +22,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// childVariable makes the test binary a process that is killed: "take" or
-// "restore", the project and the store, apart by colons.
+// childVariable makes the test binary a process that is killed: "take" or "restore", the project
+// and the store, separated by colons.
 const childVariable = "CHECKPOINT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -37,15 +37,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// files are how many a command changes in a kill test.
+// killFiles is the number of files that a command changes in a kill test.
 const killFiles = 12
 
 func contentOf(version string, i int) string {
 	return strings.Repeat(fmt.Sprintf("%s %d\n", version, i), 50)
 }
 
-// child takes checkpoints of a command's changes again and again, or makes one
-// restore.
+// child records checkpoints of a command's changes repeatedly, or makes one restore.
 func child(work []string) error {
 	files, err := workspace.Open(work[1])
 	if err != nil {
@@ -86,8 +85,8 @@ func child(work []string) error {
 	return nil
 }
 
-// killed runs a child and kills it after some time, if it has not ended then. It
-// returns how long it lived.
+// killed runs a child and kills it after some time, unless it has ended. It returns how long it
+// lived.
 func killed(t *testing.T, after time.Duration, work ...string) time.Duration {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -111,7 +110,7 @@ func killed(t *testing.T, after time.Duration, work ...string) time.Duration {
 	return time.Since(begun)
 }
 
-// anyTime is up to a bit more than what something takes; all of it the first time.
+// anyTime returns a random time up to a bit more than takes; the whole of it the first time.
 func anyTime(takes time.Duration, n int) time.Duration {
 	if n == 0 {
 		return takes
@@ -119,11 +118,11 @@ func anyTime(takes time.Duration, n int) time.Duration {
 	return time.Duration(rand.Int64N(int64(takes) * 5 / 4))
 }
 
-// CM-15: a process that is killed while it takes a checkpoint, while the command
-// runs, or while it restores, loses nothing: another one brings all back.
+// CM-15: a process that is killed while it records a checkpoint, while the command runs, or while
+// it restores, loses nothing: another process restores everything.
 func TestKilled(t *testing.T) {
 	kills := 20
-	if raceDetector { // which makes each process slow, and finds its races in one
+	if raceDetector { // which makes each process slow, and finds only races within one process
 		kills = 10
 	}
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -166,7 +165,7 @@ func TestKilled(t *testing.T) {
 		require.NoError(t, err)
 		after := p.tree()
 		for name := range after {
-			if strings.HasPrefix(name, ".fettle-") { // what the killed restore left goes with the next write there
+			if strings.HasPrefix(name, ".fettle-") { // leftovers of the killed restore are removed by the next write there
 				delete(after, name)
 			}
 		}

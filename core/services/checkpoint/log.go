@@ -18,10 +18,10 @@ import (
 // Types of lines in a session's log.
 const (
 	lineSession = "session" // the first
-	lineTurn    = "turn"    // a prompt of the person's, or a restore
-	lineTree    = "tree"    // what a look at everything found
-	lineBegin   = "begin"   // an entry begins; it is on the disk before the call runs
-	lineEnd     = "end"     // an entry has ended, and what it changed
+	lineTurn    = "turn"    // a prompt of the user, or a restore
+	lineTree    = "tree"    // the result of a full scan
+	lineBegin   = "begin"   // an entry begins; it is on disk before the call runs
+	lineEnd     = "end"     // an entry has ended, with its changes
 )
 
 const formatVersion = 1
@@ -37,28 +37,28 @@ type line struct {
 	Turn   int    `json:"turn,omitempty"` // turn, begin, end
 	Prompt string `json:"prompt,omitempty"`
 
-	Tree    string   `json:"tree,omitempty"` // hash of the object
-	NotKept []Gap    `json:"notKept,omitempty"`
-	Folders []Name   `json:"folders,omitempty"` // that were looked at
-	Notes   []string `json:"notes,omitempty"`   // tree, end
+	Tree        string   `json:"tree,omitempty"` // hash of the object
+	NotKept     []Gap    `json:"notKept,omitempty"`
+	Directories []Name   `json:"folders,omitempty"` // that were scanned
+	Notes       []string `json:"notes,omitempty"`   // tree, end
 
-	Number int       `json:"number,omitempty"` // begin, end: of the entry in its turn
+	Number int       `json:"number,omitempty"` // begin, end: of the entry within its turn
 	Kind   EntryKind `json:"kind,omitempty"`
 	Call   string    `json:"call,omitempty"`
 	Tool   string    `json:"tool,omitempty"`
 	Agent  string    `json:"agent,omitempty"`
 	About  string    `json:"about,omitempty"`
-	// Everywhere: any file may be changed, else only those that Files names.
+	// Everywhere: any file may be changed, otherwise only those in Files.
 	Everywhere  bool     `json:"everywhere,omitempty"`
 	Background  bool     `json:"background,omitempty"`
 	Interrupted bool     `json:"interrupted,omitempty"`
-	Files       []Change `json:"files,omitempty"` // begin: with what is there before; end: what was changed
+	Files       []Change `json:"files,omitempty"` // begin: with the states before; end: the changes
 }
 
-// maxLog bounds what of a log is read.
+// maxLog limits the bytes of a log that are read.
 const maxLog = 512 << 20
 
-// nameOf returns the name of a session's log without its ending.
+// nameOf returns the name of a session's log without its extension.
 func nameOf(session string) string {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	if session != "" && len(session) <= 128 && strings.Trim(session, allowed) == "" {
@@ -73,9 +73,9 @@ func (s *Store) logPath(session string) string {
 	return filepath.Join(s.sessions(), nameOf(session)+logSuffix)
 }
 
-// readLog reads the lines of a log. A torn last line is left out; size is the
-// length of the whole ones. A line that is damaged in another way is left out too
-// and counted. The error is of code checkpoint_failed or cancelled.
+// readLog reads the lines of a log. An incomplete last line is skipped; size is the length of the
+// complete ones. Other damaged lines are skipped and counted. The error is of code
+// checkpoint_failed or cancelled.
 func (s *Store) readLog(ctx context.Context, path string) (lines []line, size int64, damaged int, err error) {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -114,19 +114,19 @@ func (s *Store) readLog(ctx context.Context, path string) (lines []line, size in
 type log struct {
 	store *Store
 	f     *os.File
-	size  int64 // of the lines that are whole
-	err   error // of a write that could not be taken back
-	dirty bool  // there are lines that are not on the disk for certain
+	size  int64 // of the complete lines
+	err   error // of a write that could not be undone
+	dirty bool  // there are lines that may not be on disk
 }
 
-// openLog opens a session's log, which is made where it is missing, and cuts off
-// what a killed process has left of a line. The caller has the session's lock.
+// openLog opens a session's log, creates it if it is missing, and removes the incomplete line of a
+// killed process. The caller holds the session's lock.
 func (s *Store) openLog(ctx context.Context, session string) (*log, []line, error) {
 	path := s.logPath(session)
-	if err := os.MkdirAll(s.sessions(), folderMode); err != nil {
+	if err := os.MkdirAll(s.sessions(), dirMode); err != nil {
 		return nil, nil, err
 	}
-	if err := os.Chmod(s.o.Dir, folderMode); err != nil {
+	if err := os.Chmod(s.o.Dir, dirMode); err != nil {
 		return nil, nil, err
 	}
 	var lines []line
@@ -147,14 +147,13 @@ func (s *Store) openLog(ctx context.Context, session string) (*log, []line, erro
 		err = l.write(line{Type: lineSession, Version: formatVersion, Session: session})
 	}
 	if err != nil {
-		_ = f.Close() // the error is the one to tell
+		_ = f.Close() // the first error is reported
 		return nil, nil, err
 	}
 	return l, lines, nil
 }
 
-// write adds a line. What it could not finish it takes back. It is on the disk
-// after the next sync.
+// write adds a line, or removes its incomplete part on failure. It is on disk after the next sync.
 func (l *log) write(v line) error {
 	if l.err != nil {
 		return l.err
@@ -181,7 +180,7 @@ func (l *log) write(v line) error {
 	return nil
 }
 
-// sync puts all lines on the disk.
+// sync flushes all lines to disk.
 func (l *log) sync() error {
 	if !l.dirty {
 		return nil
@@ -201,16 +200,16 @@ func (l *log) close() error {
 	return err
 }
 
-// tryLock takes the lock of a session, unless somebody has it: the error is of
-// code checkpoint_failed then.
+// tryLock takes the lock of a session, or returns an error of code checkpoint_failed if another
+// process holds it.
 func (s *Store) tryLock(ctx context.Context, session string) (unlock func(), err error) {
-	if err := os.MkdirAll(s.sessions(), folderMode); err != nil {
+	if err := os.MkdirAll(s.sessions(), dirMode); err != nil {
 		return nil, failed("The checkpoints cannot be written", err)
 	}
 	unlock, err = lock(ctx, filepath.Join(s.sessions(), nameOf(session)+".lock"), lockWait)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, fault.New(fault.CheckpointFailed, "checkpoint.lock", fmt.Sprintf("The checkpoints of the session %.80q are in use by another process.", session),
-			"End that one first, or restore there.")
+			"End that process first, or restore there.")
 	}
 	if err != nil {
 		return nil, failed("The checkpoints cannot be locked", err)
@@ -218,9 +217,9 @@ func (s *Store) tryLock(ctx context.Context, session string) (unlock func(), err
 	return unlock, nil
 }
 
-// enter takes the lock of a session, once no clean-up is under way.
+// enter takes the lock of a session, once no clean-up is running.
 func (s *Store) enter(ctx context.Context, session string) (unlock func(), err error) {
-	if err := os.MkdirAll(s.sessions(), folderMode); err != nil {
+	if err := os.MkdirAll(s.sessions(), dirMode); err != nil {
 		return nil, err
 	}
 	leave, err := lock(ctx, filepath.Join(s.o.Dir, lockFile), gcWait)

@@ -10,13 +10,13 @@ import (
 )
 
 var (
-	errOverlap = errors.New("a later change is about the same lines")
-	errNoText  = errors.New("it is no text, so that a part of its changes cannot be taken back")
+	errOverlap = errors.New("a later change affects the same lines")
+	errNoText  = errors.New("it is not a text file, so that a part of its changes cannot be undone")
 )
 
-// merge makes of now what it is without the step from before to after, which lies
-// under it: lines that both are about, or that touch, are refused. A step that is
-// taken back already leaves now as it is.
+// merge returns the text now without an earlier step from before to after. It refuses the step if
+// later changes affect the same or adjacent lines. A step that is undone already leaves now
+// unchanged.
 func merge(before, after, now string) (string, error) {
 	for _, text := range []string{before, after, now} {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {

@@ -21,13 +21,12 @@ func sumOf(data []byte) string {
 func isHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
 func (s *Store) objectPath(sum string) string {
-	return filepath.Join(s.o.Dir, objectsFolder, sum[:2], sum[2:])
+	return filepath.Join(s.o.Dir, objectsDirectory, sum[:2], sum[2:])
 }
 
-// put keeps bytes by their hash, which it returns. Bytes that are there are not
-// written again. With durable they are on the disk when put returns; otherwise
-// the caller sees to that. A process that is killed leaves no half of an object
-// under an object's name.
+// put stores bytes by their hash, which it returns. Existing objects are not written again. With
+// durable they are on disk when put returns; otherwise the caller flushes them. A killed process
+// leaves no incomplete object under an object's name.
 func (s *Store) put(data []byte, durable bool) (sum string, err error) {
 	sum = sumOf(data)
 	path := s.objectPath(sum)
@@ -52,21 +51,21 @@ func (s *Store) put(data []byte, durable bool) (sum string, err error) {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // else the next clean-up does
+		_ = os.Remove(f.Name()) // otherwise the next clean-up does
 		return "", err
 	}
 	return sum, nil
 }
 
-// tempPattern is how files begin that are on their way to become others.
+// tempPattern is the pattern of the names of temporary files.
 const tempPattern = ".part-"
 
-// createTemp makes a private file in a directory of the store, which is made where
-// it is missing.
+// createTemp creates a private file in a directory of the store, and creates the directory if it is
+// missing.
 func createTemp(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, tempPattern+"*")
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(dir, folderMode); err != nil {
+		if err := os.MkdirAll(dir, dirMode); err != nil {
 			return nil, err
 		}
 		f, err = os.CreateTemp(dir, tempPattern+"*")
@@ -74,25 +73,24 @@ func createTemp(dir string) (*os.File, error) {
 	return f, err
 }
 
-// get returns the bytes of a hash, verified. The error is of code
-// checkpoint_failed.
+// get returns the bytes with a hash, verified. The error is of code checkpoint_failed.
 func (s *Store) get(sum string) ([]byte, error) {
 	if !isHash(sum) {
-		return nil, fault.New(fault.CheckpointFailed, "checkpoint.read", fmt.Sprintf("%.80q is no hash.", sum), "")
+		return nil, fault.New(fault.CheckpointFailed, "checkpoint.read", fmt.Sprintf("%.80q is not a valid hash.", sum), "")
 	}
 	data, err := os.ReadFile(s.objectPath(sum))
 	if err != nil {
 		return nil, fault.Wrap(fault.CheckpointFailed, "checkpoint.read",
-			fmt.Sprintf("The content %s that was kept cannot be read: %s.", sum[:12], cause(err)), "It cannot be restored from here.", err)
+			fmt.Sprintf("The stored content %s cannot be read: %s.", sum[:12], cause(err)), "It cannot be restored.", err)
 	}
 	if sumOf(data) != sum {
 		return nil, fault.New(fault.CheckpointFailed, "checkpoint.read",
-			fmt.Sprintf("The content %s that was kept is damaged.", sum[:12]), "It cannot be restored from here.")
+			fmt.Sprintf("The stored content %s is damaged.", sum[:12]), "It cannot be restored.")
 	}
 	return data, nil
 }
 
-// has reports whether there is an object of that hash, without reading it.
+// has reports whether there is an object with that hash, without reading it.
 func (s *Store) has(sum string) bool {
 	info, err := os.Lstat(s.objectPath(sum))
 	return err == nil && info.Mode().IsRegular()

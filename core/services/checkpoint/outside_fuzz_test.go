@@ -15,9 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Whatever stands in a session's log, reading it, planning and restoring end with
-// an answer, touch nothing outside of the project, and what was told to be as it
-// was stays so.
+// Whatever the content of a session's log, reading it, planning and restoring return, touch no file
+// outside of the project, and leave unchanged every path that was reported as done.
 func FuzzLog(f *testing.F) {
 	fuzzseed.Add(f)
 	const head = `{"type":"session","time":"2026-01-01T00:00:00Z","version":1,"session":"one"}` + "\n" + `{"type":"turn","turn":1,"prompt":"p"}` + "\n"
@@ -58,14 +57,14 @@ func FuzzLog(f *testing.F) {
 		}
 		for _, turn := range h.Turns {
 			require.NotEmpty(t, turn.Entries)
-			what := checkpoint.What{Session: h.Session, Turn: turn.Number, Since: true, Partial: true}
+			what := checkpoint.Selection{Session: h.Session, Turn: turn.Number, Since: true, Partial: true}
 			plan, err := s.Plan(t.Context(), files, what)
 			if err != nil {
 				require.NotEqual(t, fault.Unknown, fault.CodeOf(err), "%v", err)
 				continue
 			}
 			if len(plan.Steps) == 0 {
-				continue // nothing would be done
+				continue // no step
 			}
 			if err := restore(plan); err != nil {
 				require.NotEqual(t, fault.Unknown, fault.CodeOf(err), "%v", err)
@@ -83,13 +82,13 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// What names a turn or a call is one, or is refused with what to write.
+// A text that names a turn or a call is parsed, or is refused with a remedy.
 func FuzzWhat(f *testing.F) {
 	for _, seed := range []string{"", "1", "3.2", "0", "-1", "1.", ".1", "1.-2", "99999999999999999999", "+1", "1.2.3"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w, err := checkpoint.ParseWhat(text)
+		w, err := checkpoint.ParseSelection(text)
 		if err != nil {
 			require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 			require.NotEmpty(t, fault.As(err).Remedy)

@@ -16,53 +16,53 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Action is what a restore does to one path.
+// Action is the effect of a restore on one path.
 type Action string
 
 // The actions.
 const (
-	ActionRestore  Action = "restore"  // it gets other content
-	ActionDelete   Action = "delete"   // a call has made it
+	ActionRestore  Action = "restore"  // it gets different content
+	ActionDelete   Action = "delete"   // a call has created it
 	ActionRecreate Action = "recreate" // a call has deleted it
 	ActionMode     Action = "mode"     // only its permissions change
 )
 
-// FileStep is what a restore does to one path.
+// FileStep is the effect of a restore on one path.
 type FileStep struct {
 	Path   Name   `json:"path"` // absolute
 	Action Action `json:"action"`
 	Now    State  `json:"now"`
 	Then   State  `json:"then"`
-	Diff   string `json:"diff,omitempty"` // unified, of texts; else a line about it
-	// Merged says that later work on the file is kept.
+	Diff   string `json:"diff,omitempty"` // unified, for text files; otherwise one line
+	// Merged reports that later changes of the file are kept.
 	Merged bool `json:"merged,omitempty"`
 
-	data []byte // of Then, where it is not kept yet
+	data []byte // content of Then, if it is not stored yet
 }
 
-// Refusal is a path that cannot be restored without losing something.
+// Refusal is a path that cannot be restored without losing other changes.
 type Refusal struct {
 	Path   Name         `json:"path"`
 	Reason fault.Reason `json:"reason"` // changed, later_work or not_kept
-	Why    string       `json:"why"`    // a clause
+	Why    string       `json:"why"`    // the reason, as a clause
 
 	remedy string // a sentence; "": there is none
 }
 
-// Plan is what a restore would do.
+// Plan is the effect of a restore.
 type Plan struct {
 	Session  string     `json:"session"`
-	What     string     `json:"what"` // as "turn 2"
+	What     string     `json:"what"` // such as "turn 2"
 	Partial  bool       `json:"partial,omitempty"`
-	Entries  []*Entry   `json:"entries"` // that are taken back
+	Entries  []*Entry   `json:"entries"` // to undo
 	Steps    []FileStep `json:"steps"`   // sorted by path
 	Refused  []Refusal  `json:"refused,omitempty"`
-	Done     []Name     `json:"done,omitempty"`     // that are as they were already
+	Done     []Name     `json:"done,omitempty"`     // paths that are in the earlier state already
 	Warnings []string   `json:"warnings,omitempty"` // sentences
 }
 
-// Err returns why the plan cannot be executed, naming what would be lost, or nil.
-// It is of code restore_refused.
+// Err returns the reason why the plan cannot be executed, with the changes that would be lost, or
+// nil. It is of code restore_refused.
 func (p *Plan) Err() error {
 	if len(p.Refused) == 0 || p.Partial && len(p.Steps) > 0 {
 		return nil
@@ -85,16 +85,16 @@ func (p *Plan) Err() error {
 		}
 	}
 	if len(p.Steps) > 0 {
-		remedies = append(remedies, "--partial restores the rest alone.")
+		remedies = append(remedies, "--partial restores only the rest.")
 	}
-	return fault.New(fault.RestoreRefused, "checkpoint.plan", fmt.Sprintf("Nothing was restored, as not all of %s can be taken back: %s.", p.What, b.String()),
+	return fault.New(fault.RestoreRefused, "checkpoint.plan", fmt.Sprintf("Nothing was restored, because not all of %s can be undone: %s.", p.What, b.String()),
 		strings.Join(remedies, " ")).Because(p.Refused[0].Reason)
 }
 
-// Plan says what taking back some entries would do to the files as they are now;
-// it changes none of them. Errors are of code checkpoint_not_found,
-// checkpoint_failed and cancelled; what stands against it is in Refused.
-func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w What) (*Plan, error) {
+// Plan returns the effect of undoing the selected entries on the current files; it changes none of
+// them. Errors are of code checkpoint_not_found, checkpoint_failed and cancelled; refused paths are
+// in Refused.
+func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w Selection) (*Plan, error) {
 	all, err := s.histories(ctx)
 	if err != nil {
 		return nil, err
@@ -112,9 +112,9 @@ func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w What) (*
 		store:  s,
 		files:  files,
 		picked: map[*Entry]bool{},
-		look:   looker{store: s, files: files, finder: func() *discovery.Finder { return nil }, tree: tree{}},
+		look:   scanner{store: s, files: files, finder: func() *discovery.Finder { return nil }, tree: tree{}},
 	}
-	defer p.look.closeFolder()
+	defer p.look.closeDirectory()
 	paths := map[Name]bool{}
 	for _, e := range entries {
 		p.picked[e] = true
@@ -126,47 +126,47 @@ func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w What) (*
 	of := chains(all)
 	for path := range paths {
 		if ctx.Err() != nil {
-			return nil, cancelled(ctx, "Looking at what can be restored")
+			return nil, cancelled(ctx, "Planning the restore")
 		}
 		if err := p.path(path, of[path]); err != nil {
 			return nil, err
 		}
 	}
 	p.sort()
-	p.foldersThatStay()
+	p.remainingDirectories()
 	p.sort()
 	return p.Plan, nil
 }
 
-// name is what a person calls it.
-func (w What) name() string {
+// name returns the selection's name for users.
+func (w Selection) name() string {
 	switch {
 	case w.Call != "":
 		return "call " + escape.Clip(escape.Line(w.Call), maxPrompt)
 	case w.Since:
-		return fmt.Sprintf("turn %d and all after it", w.Turn)
+		return fmt.Sprintf("turn %d and all later ones", w.Turn)
 	}
 	return fmt.Sprintf("turn %d", w.Turn)
 }
 
-// planning is a plan in the making.
+// planning is a plan in progress.
 type planning struct {
 	*Plan
 	store  *Store
 	files  *workspace.Workspace
 	picked map[*Entry]bool
-	look   looker
+	look   scanner
 }
 
 func (p *planning) warnOf(e *Entry) {
 	switch {
 	case e.Running:
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s has not ended yet, or its process was killed and nobody has looked since: nothing of it is taken back.", e.ID(), e.Tool))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s has not ended yet, or its process was killed and no scan has followed: it is not undone.", e.ID(), e.Tool))
 	case e.Interrupted:
-		p.Warnings = append(p.Warnings, fmt.Sprintf("The process ended in the middle of %s %s: what was changed until the next look at the files is counted to it.", e.ID(), e.Tool))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("The process ended in the middle of %s %s: changes until the next scan of the files are attributed to it.", e.ID(), e.Tool))
 	}
 	if e.Background && e.Kind == KindCall && len(e.Files) > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("Something that an earlier command has started was running during %s %s: what that changed meanwhile is counted to this call.", e.ID(), e.Tool))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("A process started by an earlier command was running during %s %s: its changes are attributed to this call.", e.ID(), e.Tool))
 	}
 	for _, note := range e.Notes {
 		p.Warnings = append(p.Warnings, e.ID()+": "+note)
@@ -180,19 +180,19 @@ func (p *planning) sort() {
 	slices.SortFunc(p.Done, byPath)
 }
 
-// foldersThatStay leaves out the directories that hold something which the plan does
-// not remove: a directory that a call has made goes only when nothing else is in it,
-// and one that was a file is not taken away from what is in it.
-func (p *planning) foldersThatStay() {
+// remainingDirectories drops the removal of directories that contain files which the plan does not
+// remove. A directory that a call has created is removed only if it is otherwise empty, and one
+// that replaced a file is not removed with its content.
+func (p *planning) remainingDirectories() {
 	goes := map[string]bool{}
 	var stay []Name
-	for i, s := range slices.Backward(p.Steps) { // what is in a directory before it
-		if s.Now.Kind == Folder && s.Then.Kind != Folder && holdsMore(string(s.Path), goes) {
+	for i, s := range slices.Backward(p.Steps) { // the content of a directory before the directory
+		if s.Now.Kind == Directory && s.Then.Kind != Directory && holdsMore(string(s.Path), goes) {
 			p.Steps = slices.Delete(p.Steps, i, i+1)
 			if s.Then.Kind == Absent {
 				stay = append(stay, s.Path)
 			} else {
-				p.refuse(s.Path, fault.LaterWork, "it is a directory now that holds something else")
+				p.refuse(s.Path, fault.LaterWork, "it is a directory now and contains other files")
 			}
 			continue
 		}
@@ -203,11 +203,11 @@ func (p *planning) foldersThatStay() {
 	}
 }
 
-// holdsMore reports whether a directory holds anything but what goes.
+// holdsMore reports whether a directory contains files that are not removed.
 func holdsMore(path string, goes map[string]bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return false // the restore tells what is wrong
+		return false // the restore reports the problem
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	names, _ := f.Readdirnames(-1)
@@ -218,7 +218,7 @@ func (p *planning) refuse(path Name, reason fault.Reason, why string) {
 	p.Refused = append(p.Refused, Refusal{Path: path, Reason: reason, Why: why})
 }
 
-// path plans what becomes of one path.
+// path plans the effect on one path.
 func (p *planning) path(path Name, c chain) error {
 	c, halves := p.withoutHalves(c)
 	if len(c) == 0 {
@@ -227,9 +227,9 @@ func (p *planning) path(path Name, c chain) error {
 	}
 	last := c[len(c)-1].after
 	seen := p.look.fresh(string(path), last.NotKept == "", false)
-	p.look.closeFolder()
+	p.look.closeDirectory()
 	now := seen.state
-	if now.Kind == Other && strings.HasPrefix(now.NotKept, "it lies outside") {
+	if now.Kind == Other && strings.HasPrefix(now.NotKept, "it is outside of the workspace") {
 		p.refuse(path, fault.NotKept, now.NotKept)
 		return nil
 	}
@@ -241,8 +241,8 @@ func (p *planning) path(path Name, c chain) error {
 	}
 	inForce, ok := c.inForce(from)
 	if !ok {
-		p.Refused = append(p.Refused, Refusal{path, fault.Changed, "it was changed by somebody else after the last recorded call" + p.by(c),
-			"Save such an edit elsewhere and bring the file back to how the call left it; or restore single calls that are not about it."})
+		p.Refused = append(p.Refused, Refusal{path, fault.Changed, "another process has changed it after the last recorded call" + p.by(c),
+			"Save that edit elsewhere and return the file to the state after the call; or restore single calls that do not affect it."})
 		return nil
 	}
 	then, err := p.without(path, inForce, value{state: from})
@@ -267,7 +267,7 @@ func (p *planning) path(path Name, c chain) error {
 	return nil
 }
 
-// by names whose change the last recorded one is.
+// by returns the names of the owners of the last recorded change.
 func (p *planning) by(c chain) string {
 	for _, l := range slices.Backward(c) {
 		for _, e := range l.owners {
@@ -277,7 +277,7 @@ func (p *planning) by(c chain) string {
 	return ""
 }
 
-// called is an entry for people.
+// called returns an entry's name for users.
 func (e *Entry) called(session string) string {
 	text := strings.TrimSpace(e.ID() + " " + e.Tool)
 	if e.Kind == KindBetween {
@@ -301,25 +301,25 @@ func actionOf(now, then State) Action {
 	return ActionRestore
 }
 
-// Error makes a Refusal an error inside of the planning.
+// Error makes a Refusal an error within the planning.
 func (r *Refusal) Error() string { return show(r.Path) + ": " + r.Why }
 
-// value is a state with its content, as far as that is not kept.
+// value is a state with its content, if that is not stored.
 type value struct {
 	state  State
 	data   []byte // nil: the store has it
 	merged bool
 }
 
-// without returns what becomes of cur, which the chain is in force for, when the
-// picked links are taken back, the last one first.
+// without returns the result of undoing the selected links, latest first, for the current value
+// cur, for which the chain is in force.
 func (p *planning) without(path Name, c chain, cur value) (value, error) {
 	for j := len(c) - 1; j >= 0; j-- {
 		switch c[j].of(p.picked) {
 		case others:
 			continue
 		case both:
-			return cur, p.sideBySide(path, c[j])
+			return cur, p.concurrent(path, c[j])
 		case chosen:
 		}
 		i := j
@@ -335,8 +335,8 @@ func (p *planning) without(path Name, c chain, cur value) (value, error) {
 	return cur, nil
 }
 
-// sideBySide refuses to take back what another call may have done, too.
-func (p *planning) sideBySide(path Name, l link) error {
+// concurrent refuses to undo a change that a concurrent call may have made.
+func (p *planning) concurrent(path Name, l link) error {
 	r := &Refusal{Path: path, Reason: fault.LaterWork}
 	for _, e := range l.owners {
 		if p.picked[e] {
@@ -345,18 +345,18 @@ func (p *planning) sideBySide(path Name, l link) error {
 		r.Why = "another call was running at the same time and may have changed it: " + e.called(p.Session)
 		switch {
 		case e.Session != p.Session:
-			r.remedy = "What calls of two sessions may have done at the same time cannot be taken back for either: change the file by hand."
+			r.remedy = "Concurrent changes by calls of two sessions cannot be undone for one of them: change the file manually."
 		case len(p.Entries) > 0 && p.Entries[0].Turn != e.Turn:
-			r.remedy = fmt.Sprintf("Take both back together: turn %d with --since.", min(e.Turn, p.Entries[0].Turn))
+			r.remedy = fmt.Sprintf("Undo both together: turn %d with --since.", min(e.Turn, p.Entries[0].Turn))
 		default:
-			r.remedy = fmt.Sprintf("Take both back together: turn %d.", e.Turn)
+			r.remedy = fmt.Sprintf("Undo both together: turn %d.", e.Turn)
 		}
 		break
 	}
 	return r
 }
 
-// reverse takes one link back from cur; later are the links behind it.
+// reverse undoes one link in cur; later are the links after it.
 func (p *planning) reverse(path Name, l link, later chain, cur value) (value, error) {
 	before, after := l.before, l.after
 	if before.Mode != after.Mode && before.Kind == after.Kind && cur.state.Kind == before.Kind && cur.state.Mode == after.Mode {
@@ -367,13 +367,13 @@ func (p *planning) reverse(path Name, l link, later chain, cur value) (value, er
 	case before.content() == after.content() || now == before.content():
 		return cur, nil
 	case before.Kind == Other || before.NotKept != "":
-		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "what it was before is not kept: " + orElse(before.NotKept, "it was no regular file")}
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "its earlier content is not stored: " + orElse(before.NotKept, "it was not a regular file")}
 	case now == after.content() && (after.Kind == Other || after.NotKept != ""):
-		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "what it is now is not kept, so that nobody could bring it back: " + orElse(after.NotKept, "it is no regular file")}
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "its current content is not stored, so that it could not be restored again: " + orElse(after.NotKept, "it is not a regular file")}
 	case now == after.content():
 		return value{state: before}, nil
 	case before.Kind != File || after.SHA256 == "" || cur.state.Kind != File || cur.state.NotKept != "":
-		return cur, p.laterWork(path, later, "it cannot be taken back by itself")
+		return cur, p.laterWork(path, later, "it cannot be undone alone")
 	}
 	text, err := p.mergeOf(before, after, cur)
 	switch {
@@ -394,10 +394,10 @@ func orElse(text, other string) string {
 	return text
 }
 
-// laterWork refuses to lose what came after a link.
+// laterWork refuses to lose changes after a link.
 func (p *planning) laterWork(path Name, later chain, why string) error {
 	const nobodys = "somebody else"
-	remedy := "Save an edit of somebody else's elsewhere and take it out of the file first."
+	remedy := "Save the edit of the other process elsewhere and remove it from the file first."
 	var by []string
 	for _, l := range later {
 		if l.of(p.picked) == chosen {
@@ -406,7 +406,7 @@ func (p *planning) laterWork(path Name, later chain, why string) error {
 		name := nobodys
 		if len(l.owners) > 0 {
 			name = l.owners[0].called(p.Session)
-			remedy = "Take " + name + " back first." // the last one, in the end
+			remedy = "Undo " + name + " first." // the last one, in the end
 		}
 		if !slices.Contains(by, name) {
 			by = append(by, name)
@@ -415,7 +415,7 @@ func (p *planning) laterWork(path Name, later chain, why string) error {
 	if len(by) == 0 {
 		by = append(by, nobodys)
 	}
-	return &Refusal{path, fault.LaterWork, fmt.Sprintf("later work would be lost, of %s: %s", strings.Join(by, ", "), why), remedy}
+	return &Refusal{path, fault.LaterWork, fmt.Sprintf("later changes would be lost, of %s: %s", strings.Join(by, ", "), why), remedy}
 }
 
 func (p *planning) mergeOf(before, after State, cur value) (string, error) {
@@ -436,8 +436,7 @@ func (p *planning) mergeOf(before, after State, cur value) (string, error) {
 	return merge(string(old), string(base), string(now))
 }
 
-// withoutHalves splits off what a restore has done that was killed: the next one
-// begins where that one did.
+// withoutHalves splits off the steps of an interrupted restore; the next one begins at its start.
 func (p *planning) withoutHalves(c chain) (rest, halves chain) {
 	end := len(c)
 	for end > 0 && len(c[end-1].owners) == 1 {
@@ -450,5 +449,5 @@ func (p *planning) withoutHalves(c chain) (rest, halves chain) {
 	return c[:end], c[end:]
 }
 
-// modeText is how permissions are shown.
+// modeText returns permissions for display.
 func modeText(m fs.FileMode) string { return fmt.Sprintf("%04o", uint32(m.Perm())) }

@@ -16,21 +16,20 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// RecorderOptions are the parts of a [Recorder]. Session, Files and Finder are
-// required.
+// RecorderOptions configure a [Recorder]. Session, Files and Finder are required.
 type RecorderOptions struct {
 	Session string
 	Files   *workspace.Workspace
-	// Finder returns what finds files, and so says what is ignored.
+	// Finder returns the file finder, which also determines the ignored files.
 	Finder func() *discovery.Finder
-	// Background reports whether something that a command has started may still be
-	// running, which changes files between calls. nil: nothing ever is.
+	// Background reports whether a process that a command has started may still be running and
+	// changing files between calls. nil: none is.
 	Background func() bool
 }
 
-// Recorder keeps what a session's calls change. It opens nothing before the first
-// of them; from then on it holds the session's lock, until Close. It is safe for
-// concurrent use, as by subagents that run side by side.
+// Recorder records the changes of a session's calls. It opens no file before the first call; then
+// it holds the session's lock until Close. It is safe for concurrent use, for example by concurrent
+// subagents.
 type Recorder struct {
 	store *Store
 	o     RecorderOptions
@@ -39,92 +38,89 @@ type Recorder struct {
 	closed  bool
 	log     *log // nil: not opened yet
 	unlock  func()
-	look    looker
-	late    []string // objects that need not be on the disk yet
-	pending *line    // a turn without an entry so far
+	look    scanner
+	late    []string // objects that need not be on disk yet
+	pending *line    // a turn without an entry yet
 	turn    int
 	number  int // of the turn's last entry
 
-	running int      // calls
-	journal []Change // while calls run
-	passed  int      // changes that were in the journal before those that are
+	running int      // number of running calls
+	journal []Change // during calls
+	passed  int      // number of changes removed from the front of the journal
 }
 
 // Record returns a Recorder for a session. It does no I/O.
 func (s *Store) Record(o RecorderOptions) *Recorder {
-	return &Recorder{store: s, o: o, look: looker{store: s, files: o.Files, finder: o.Finder, tree: tree{}}}
+	return &Recorder{store: s, o: o, look: scanner{store: s, files: o.Files, finder: o.Finder, tree: tree{}}}
 }
 
-// BeginTurn says that what follows comes of this prompt of the person's. A turn in
-// which nothing is changed leaves no trace.
+// BeginTurn starts a turn with this prompt of the user. A turn without changes leaves no record.
 func (r *Recorder) BeginTurn(prompt string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = &line{Type: lineTurn, Prompt: escape.Plain(prompt, maxPrompt), Time: r.store.o.Now()}
 }
 
-// maxPrompt is how many characters of a prompt are kept.
+// maxPrompt is the number of characters of a prompt that are stored.
 const maxPrompt = 80
 
 // Call is a tool call that is about to run.
 type Call struct {
 	ID    string
 	Tool  string
-	About string // what it will do; its beginning is recorded
-	Agent string // the subagent whose call it is; "" for the main one
-	// Paths are the files that it may change, absolute; empty: any.
+	About string // description of the call; its beginning is recorded
+	Agent string // the subagent that makes the call; "" for the main agent
+	// Paths are the absolute paths of the files that it may change; empty: any.
 	Paths []string
-	// Progress, if set, is called where many files have to be read before the call
-	// can run, with their number, at the most once and before Begin returns.
+	// Progress, if set, is called at most once, before Begin returns, with the number of files if
+	// many must be read before the call can run.
 	Progress func(files int)
 }
 
-// Taken is a call for which all is kept that it may change. End is to be called
-// once.
-type Taken struct {
+// ActiveCall is a call for which every file that it may change is saved. End must be called once.
+type ActiveCall struct {
 	r          *Recorder
 	turn       int
 	number     int
 	everywhere bool
 	paths      []string
 	before     []State // of paths
-	from       int     // where its part of the journal begins
+	from       int     // start of its part of the journal
 	notes      []string
 }
 
-// Begin keeps what a call may change, before it runs. When it returns without an
-// error, that is on the disk. An error is of code checkpoint_failed, cancelled, or
-// what a look at the directories gave: then what the call changes cannot be undone.
-func (r *Recorder) Begin(ctx context.Context, c Call) (*Taken, error) {
+// Begin saves the files that a call may change, before it runs. When it returns without an error,
+// they are on disk. An error is of code checkpoint_failed, cancelled, or that of scanning the
+// directories: then the changes of the call cannot be undone.
+func (r *Recorder) Begin(ctx context.Context, c Call) (*ActiveCall, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.open(ctx); err != nil {
-		return nil, failed("What the files hold cannot be kept", err)
+		return nil, failed("The files cannot be saved", err)
 	}
-	t := &Taken{r: r, everywhere: len(c.Paths) == 0}
+	t := &ActiveCall{r: r, everywhere: len(c.Paths) == 0}
 	for _, path := range c.Paths {
 		t.paths = append(t.paths, canonical(path)...)
 	}
 	slices.Sort(t.paths)
 	t.paths = slices.Compact(t.paths)
 	r.look.progress = c.Progress
-	err := r.lookBefore(ctx, t)
+	err := r.scanBefore(ctx, t)
 	r.look.progress = nil
 	if err != nil {
-		return nil, failed("What the files hold cannot be kept", err)
+		return nil, failed("The files cannot be saved", err)
 	}
 	begin := line{Type: lineBegin, Kind: KindCall, Call: c.ID, Tool: c.Tool, Agent: c.Agent, About: escape.Plain(c.About, maxPrompt), Everywhere: t.everywhere}
 	begin.Background = t.everywhere && r.background()
 	if err := r.begin(t, begin); err != nil {
-		return nil, failed("What the files hold cannot be kept", err)
+		return nil, failed("The files cannot be saved", err)
 	}
 	return t, nil
 }
 
-// The methods below expect r.mu to be held.
+// The methods below require r.mu to be held.
 
-// open opens the log at the first need, and settles what a killed process has
-// left.
+// open opens the log on first use, and completes the entries that a killed process has left.
 func (r *Recorder) open(ctx context.Context) error {
 	if r.closed {
 		return fault.New(fault.CheckpointFailed, "checkpoint.open", "The checkpoints of this session are closed.", "")
@@ -144,7 +140,7 @@ func (r *Recorder) open(ctx context.Context) error {
 	}
 	if err != nil {
 		if r.log != nil {
-			_ = r.log.close() // the error is the one to tell
+			_ = r.log.close() // the first error is reported
 			r.log = nil
 		}
 		unlock()
@@ -170,7 +166,7 @@ func lastOf(lines []line) (turn, number int) {
 	return turn, number
 }
 
-// lastTree returns the tree that was kept last by any session; nil: none.
+// lastTree returns the last tree stored by any session; nil: none.
 func (s *Store) lastTree() tree {
 	sum, err := os.ReadFile(filepath.Join(s.o.Dir, indexFile))
 	if err != nil {
@@ -187,9 +183,9 @@ func (s *Store) lastTree() tree {
 	return t
 }
 
-// lookBefore looks at what a call may change and records what others have changed
-// since the last look.
-func (r *Recorder) lookBefore(ctx context.Context, t *Taken) error {
+// scanBefore scans the files that a call may change, and records changes by other processes since
+// the last scan.
+func (r *Recorder) scanBefore(ctx context.Context, t *ActiveCall) error {
 	for _, sum := range r.late {
 		if err := syncFile(r.store.objectPath(sum)); err != nil {
 			return err
@@ -223,14 +219,14 @@ func (r *Recorder) lookBefore(ctx context.Context, t *Taken) error {
 	return nil
 }
 
-// note puts changes into the journal of those calls that run.
+// note adds changes to the journal of the running calls.
 func (r *Recorder) note(changes []Change) {
 	if r.running > 0 {
 		r.journal = append(r.journal, changes...)
 	}
 }
 
-// between records what somebody else has changed.
+// between records a change by another process.
 func (r *Recorder) between(changes []Change) error {
 	if err := r.beginTurn(); err != nil {
 		return err
@@ -239,28 +235,27 @@ func (r *Recorder) between(changes []Change) error {
 	return r.log.write(line{Type: lineEnd, Turn: r.turn, Number: r.number, Kind: KindBetween, Everywhere: true, Background: r.background(), Files: changes})
 }
 
-// background reports whether something that a command has started is running.
+// background reports whether a process that a command has started is running.
 func (r *Recorder) background() bool { return r.o.Background != nil && r.o.Background() }
 
-// keepTree keeps what the first look at everything has found, for the case that
-// this process is killed, and for the next one.
+// keepTree stores the result of the first full scan, for the next process, also if this one is
+// killed.
 func (r *Recorder) keepTree(f findings) error {
 	sum, err := r.store.put(r.look.tree.encode(), true)
 	if err != nil {
 		return err
 	}
-	folders := make([]Name, 0, 1)
-	for _, folder := range r.o.Files.Folders() {
-		folders = append(folders, Name(folder))
+	dirs := make([]Name, 0, 1)
+	for _, dir := range r.o.Files.Folders() {
+		dirs = append(dirs, Name(dir))
 	}
-	if err := r.log.write(line{Type: lineTree, Tree: sum, NotKept: f.gaps, Notes: f.notes, Folders: folders}); err != nil {
+	if err := r.log.write(line{Type: lineTree, Tree: sum, NotKept: f.gaps, Notes: f.notes, Directories: dirs}); err != nil {
 		return err
 	}
 	return r.store.replace(indexFile, []byte(sum+"\n"))
 }
 
-// replace puts a small file of the store in the place of another; it need not
-// outlive the machine.
+// replace replaces a small file of the store; it need not survive a crash of the machine.
 func (s *Store) replace(name string, data []byte) error {
 	f, err := createTemp(s.o.Dir)
 	if err != nil {
@@ -274,12 +269,12 @@ func (s *Store) replace(name string, data []byte) error {
 		err = os.Rename(f.Name(), filepath.Join(s.o.Dir, name))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // else the next clean-up does
+		_ = os.Remove(f.Name()) // otherwise the next clean-up does
 	}
 	return err
 }
 
-// beginTurn records the turn that is due.
+// beginTurn records the pending turn.
 func (r *Recorder) beginTurn() error {
 	if r.pending == nil {
 		if r.turn > 0 {
@@ -296,8 +291,8 @@ func (r *Recorder) beginTurn() error {
 	return nil
 }
 
-// begin records that an entry begins, and puts all on the disk.
-func (r *Recorder) begin(t *Taken, l line) error {
+// begin records the start of an entry, and flushes everything to disk.
+func (r *Recorder) begin(t *ActiveCall, l line) error {
 	if err := r.beginTurn(); err != nil {
 		return err
 	}
@@ -313,7 +308,7 @@ func (r *Recorder) begin(t *Taken, l line) error {
 	if err := r.log.sync(); err != nil {
 		return err
 	}
-	if err := r.store.at(StepTaken); err != nil {
+	if err := r.store.at(StepSaved); err != nil {
 		return err
 	}
 	r.number++
@@ -322,10 +317,9 @@ func (r *Recorder) begin(t *Taken, l line) error {
 	return nil
 }
 
-// End looks at what the call has changed and records it. The sentences that it
-// returns are for the person and the model: of changes that cannot be undone. It
-// is not called off when ctx ends.
-func (t *Taken) End(ctx context.Context) []string {
+// End scans for the changes of the call and records them. It returns sentences for the user and the
+// model about changes that cannot be undone. It does not stop when ctx ends.
+func (t *ActiveCall) End(ctx context.Context) []string {
 	r := t.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -335,12 +329,12 @@ func (t *Taken) End(ctx context.Context) []string {
 	}
 	r.leave()
 	if err != nil {
-		return []string{"What this call changed could not be recorded, so that it cannot be undone: " + fault.Line(err)}
+		return []string{"The changes of this call could not be recorded, so that they cannot be undone: " + lineOf(err)}
 	}
 	return unrestorable(changes)
 }
 
-// leave says that a call has ended.
+// leave records the end of a call.
 func (r *Recorder) leave() {
 	if r.running--; r.running == 0 {
 		r.passed += len(r.journal)
@@ -348,15 +342,15 @@ func (r *Recorder) leave() {
 	}
 }
 
-func (r *Recorder) end(t *Taken, kind EntryKind, changes []Change, notes []string) error {
+func (r *Recorder) end(t *ActiveCall, kind EntryKind, changes []Change, notes []string) error {
 	if r.closed {
 		return fault.New(fault.CheckpointFailed, "checkpoint.end", "The session has been closed.", "")
 	}
 	return r.log.write(line{Type: lineEnd, Kind: kind, Turn: t.turn, Number: t.number, Files: changes, Notes: notes})
 }
 
-// changes looks at what has changed since the call began.
-func (t *Taken) changes(ctx context.Context) (changes []Change, notes []string, err error) {
+// changes returns the changes since the call began.
+func (t *ActiveCall) changes(ctx context.Context) (changes []Change, notes []string, err error) {
 	r := t.r
 	if r.closed {
 		return nil, nil, fault.New(fault.CheckpointFailed, "checkpoint.end", "The session has been closed.", "")
@@ -395,7 +389,7 @@ func (t *Taken) changes(ctx context.Context) (changes []Change, notes []string, 
 	return changes, f.notes, nil
 }
 
-// unrestorable says which changes cannot be undone.
+// unrestorable returns the changes that cannot be undone.
 func unrestorable(changes []Change) []string {
 	var all []string
 	for _, c := range changes {
@@ -403,7 +397,7 @@ func unrestorable(changes []Change) []string {
 			continue
 		}
 		why := cmp.Or(c.Before.NotKept, c.After.NotKept)
-		all = append(all, "The change of "+show(c.Path)+" cannot be undone, as its content is not kept: "+why+".")
+		all = append(all, "The change of "+show(c.Path)+" cannot be undone, because its content is not stored: "+why+".")
 		if len(all) == 5 {
 			return append(all, "There are more such changes: see fettle restore.")
 		}
@@ -411,7 +405,7 @@ func unrestorable(changes []Change) []string {
 	return all
 }
 
-// Close ends the recording and gives the session's lock back. It is idempotent.
+// Close ends the recording and releases the session's lock. It is idempotent.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -434,8 +428,16 @@ func syncFile(path string) error {
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
-	if errors.Is(err, os.ErrInvalid) { // where one that is open for reading cannot be synced
+	if errors.Is(err, os.ErrInvalid) { // where a file open for reading cannot be synced
 		return nil
 	}
 	return err
+}
+
+// lineOf returns an error as one line for users.
+func lineOf(err error) string {
+	if e := fault.As(err); e != nil {
+		return e.Line()
+	}
+	return err.Error()
 }

@@ -12,25 +12,24 @@ import (
 	"time"
 )
 
-// Retention says which sessions [Store.Cleanup] keeps.
+// Retention configures which sessions [Store.Cleanup] keeps.
 type Retention struct {
-	// Keep reports whether the checkpoints of a session are kept; updated is when
-	// they were last added to. nil: all are.
+	// Keep reports whether the checkpoints of a session are kept; updated is the time of the last
+	// addition. nil: all are kept.
 	Keep     func(session string, updated time.Time) bool
-	MaxBytes int64 // of all that is kept; beyond it the oldest sessions go. 0: [DefaultMaxStore]; negative: no limit
+	MaxBytes int64 // limit of all stored bytes; beyond it the oldest sessions are removed. 0: [DefaultMaxStore]; negative: no limit
 }
 
 // gcWait is how long a session waits for a clean-up to end before it begins.
 const gcWait = 30 * time.Second
 
-// young is what a clean-up leaves: it may be on its way into a log.
+// young is the age below which a clean-up keeps an object, because it may not be in a log yet.
 const young = time.Hour
 
-// Cleanup removes the logs of sessions that are not kept, and the contents that no
-// log needs any more. What a session in use needs stays, and as long as there is
-// one all contents do. The contents of the last look at everything stay, so that
-// the next one need not read all files. The error is of code checkpoint_failed or
-// cancelled.
+// Cleanup removes the logs of sessions that are not kept, and the contents that no log refers to.
+// It keeps the contents of sessions in use, and while there is such a session it removes no
+// contents. The contents of the last full scan are kept, so that the next one need not read all
+// files. The error is of code checkpoint_failed or cancelled.
 func (s *Store) Cleanup(ctx context.Context, r Retention) error {
 	if _, err := os.Lstat(s.sessions()); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -47,7 +46,7 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) error {
 	r.MaxBytes = cmp.Or(r.MaxBytes, DefaultMaxStore)
 	var removed, inUse bool
 	refs := s.treeRefs()
-	for i, h := range slices.Backward(all) { // the last one first
+	for i, h := range slices.Backward(all) { // latest first
 		free, err := s.tryLock(ctx, h.Session)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -77,9 +76,9 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) error {
 	return s.sweep(ctx, refs)
 }
 
-// Delete removes the log of a session; there may be none. Contents that nothing
-// else needs go with the next clean-up. The error is of code checkpoint_failed,
-// where somebody uses the session, or cancelled.
+// Delete removes the log of a session, if there is one. The next clean-up removes contents that are
+// no longer used. The error is of code checkpoint_failed, if another process uses the session, or
+// cancelled.
 func (s *Store) Delete(ctx context.Context, session string) error {
 	path := s.logPath(session)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +95,7 @@ func (s *Store) Delete(ctx context.Context, session string) error {
 	return nil
 }
 
-// treeRefs are the contents of the last tree that was kept.
+// treeRefs returns the contents of the last stored tree.
 func (s *Store) treeRefs() map[string]bool {
 	refs := map[string]bool{}
 	sum, err := os.ReadFile(filepath.Join(s.o.Dir, indexFile))
@@ -123,8 +122,8 @@ func (s *Store) addTree(refs map[string]bool, sum string) {
 	}
 }
 
-// refsOf are the contents that a session needs: those of its changes, and, while
-// it has an entry that has not ended, all that was there before.
+// refsOf returns the contents that a session needs: those of its changes, and, while it has an
+// unfinished entry, all earlier ones.
 func (s *Store) refsOf(h *History) map[string]bool {
 	refs := map[string]bool{}
 	for _, e := range h.entries() {
@@ -142,7 +141,7 @@ func (s *Store) refsOf(h *History) map[string]bool {
 	return refs
 }
 
-// size is how many bytes two sets of contents take.
+// size returns the number of bytes of sets of contents.
 func (s *Store) size(sets ...map[string]bool) int64 {
 	met := map[string]bool{}
 	var total int64
@@ -160,7 +159,7 @@ func (s *Store) size(sets ...map[string]bool) int64 {
 	return total
 }
 
-// sweptFile tells when contents were removed last.
+// sweptFile records when contents were removed last.
 const sweptFile = "swept"
 
 func (s *Store) sweptLately() bool {
@@ -168,9 +167,9 @@ func (s *Store) sweptLately() bool {
 	return err == nil && s.o.Now().Sub(info.ModTime()) < 24*time.Hour
 }
 
-// sweep removes the objects that nobody needs.
+// sweep removes unused objects.
 func (s *Store) sweep(ctx context.Context, refs map[string]bool) error {
-	top := filepath.Join(s.o.Dir, objectsFolder)
+	top := filepath.Join(s.o.Dir, objectsDirectory)
 	shards, err := os.ReadDir(top)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed("Old checkpoints cannot be removed", err)
@@ -182,14 +181,14 @@ func (s *Store) sweep(ctx context.Context, refs map[string]bool) error {
 		dir := filepath.Join(top, shard.Name())
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			continue // it is no directory of ours, or tried again
+			continue // not a directory of the store, or tried again later
 		}
 		for _, e := range entries {
 			info, err := e.Info()
 			if refs[shard.Name()+e.Name()] || err != nil || s.o.Now().Sub(info.ModTime()) < young {
 				continue
 			}
-			_ = os.Remove(filepath.Join(dir, e.Name())) // else the next clean-up does
+			_ = os.Remove(filepath.Join(dir, e.Name())) // otherwise the next clean-up does
 		}
 	}
 	return s.replace(sweptFile, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// objects counts what is kept, and makes it old.
+// objects counts the stored objects, and makes them old.
 func (p *project) objects() int {
 	n := 0
 	old := time.Now().Add(-2 * time.Hour)
@@ -26,7 +26,7 @@ func (p *project) objects() int {
 	return n
 }
 
-// CM-15: contents that no session needs go with it, and none that one needs.
+// CM-15: contents that no session needs are removed with it, and no others.
 func TestCleanup(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", "0")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// settle ends the entries that a killed process has left open: what has changed
-// since then is counted to them.
+// settle ends the entries that a killed process has left open: changes since then are attributed to
+// them.
 func (r *Recorder) settle(ctx context.Context, lines []line) error {
 	open := unended(lines)
 	if len(open) == 0 {
@@ -16,7 +16,7 @@ func (r *Recorder) settle(ctx context.Context, lines []line) error {
 	all := slices.ContainsFunc(open, func(l line) bool { return l.Everywhere })
 	if all {
 		known, err := r.store.replay(lines)
-		if err != nil { // what was before cannot be told
+		if err != nil { // the earlier state is unknown
 			known, all = tree{}, false
 		}
 		r.look.tree, r.look.full = known, all
@@ -48,7 +48,7 @@ func (r *Recorder) settle(ctx context.Context, lines []line) error {
 		}
 		end := line{Type: lineEnd, Kind: l.Kind, Turn: l.Turn, Number: l.Number, Interrupted: true, Files: changes, Time: time.Time{}}
 		if l.Everywhere && !all {
-			end.Notes = []string{"What was there before it cannot be told, so that it cannot be undone."}
+			end.Notes = []string{"The earlier state is unknown, so that it cannot be undone."}
 		}
 		if err := r.log.write(end); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (r *Recorder) settle(ctx context.Context, lines []line) error {
 	return r.log.sync()
 }
 
-// unended are the lines of entries that have begun and not ended.
+// unended returns the lines of entries that have begun and not ended.
 func unended(lines []line) []line {
 	var open []line
 	for _, l := range lines {
@@ -71,8 +71,7 @@ func unended(lines []line) []line {
 	return open
 }
 
-// replay returns the tree of the last look at everything with what was recorded
-// after it.
+// replay returns the tree of the last full scan with the changes recorded after it.
 func (s *Store) replay(lines []line) (tree, error) {
 	last := -1
 	for i, l := range lines {
@@ -107,14 +106,13 @@ func (s *Store) replay(lines []line) (tree, error) {
 	return t, nil
 }
 
-// Settle ends the entries that a killed process has left open; see
-// [Entry].Interrupted. So does whatever is recorded next. Errors are those of
-// [Recorder.Begin].
+// Settle ends the entries that a killed process has left open; see [Entry].Interrupted. The next
+// record does the same. Errors are those of [Recorder.Begin].
 func (r *Recorder) Settle(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.open(ctx); err != nil {
-		return failed("The checkpoints cannot be settled", err)
+		return failed("The checkpoints cannot be completed", err)
 	}
 	return nil
 }

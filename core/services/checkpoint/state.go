@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Name is a path or the target of a link, byte for byte. Its JSON form is a text,
-// or {"bytes": base64} where it is no UTF-8.
+// Name is a path or the target of a link, byte for byte. Its JSON form is a text, or {"bytes":
+// base64} if it is not valid UTF-8.
 type Name string
 
 type rawName struct {
@@ -42,29 +42,29 @@ func (n *Name) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Kind is what lies under a name.
+// Kind is the kind of a file.
 type Kind string
 
 // The kinds.
 const (
-	Absent Kind = "absent"
-	File   Kind = "file"
-	Link   Kind = "link"
-	Folder Kind = "folder"
-	Other  Kind = "other" // a pipe, a socket, a device
+	Absent    Kind = "absent"
+	File      Kind = "file"
+	Link      Kind = "link"
+	Directory Kind = "folder"
+	Other     Kind = "other" // a pipe, a socket, a device
 )
 
-// State is what lies under a name at a moment.
+// State is the state of a path at a moment.
 type State struct {
 	Kind   Kind        `json:"kind"`
-	SHA256 string      `json:"sha256,omitempty"` // of a file that is kept, lower-case hex
+	SHA256 string      `json:"sha256,omitempty"` // of a stored file, lower-case hex
 	Size   int64       `json:"size,omitempty"`   // of a file, in bytes
 	Mode   fs.FileMode `json:"mode,omitempty"`   // permission bits and setuid, setgid, sticky; 0 for links
 	Target Name        `json:"target,omitempty"` // of a link
-	// NotKept says why the content cannot be had again, as a clause; "" if it can.
+	// NotKept is the reason why the content is not stored, as a clause; "" if it is.
 	NotKept string `json:"notKept,omitempty"`
-	// Stamp tells contents that are not kept apart: when it was changed last, in
-	// nanoseconds since 1970.
+	// Stamp distinguishes contents that are not stored: the time of the last change, in nanoseconds
+	// since 1970.
 	Stamp int64 `json:"stamp,omitempty"`
 }
 
@@ -72,16 +72,16 @@ var absent = State{Kind: Absent}
 
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// content is a state without its mode.
+// content returns a state without its mode.
 func (s State) content() State {
 	s.Mode = 0
 	return s
 }
 
-// known reports whether the state can be told from any other and be had again.
+// known reports whether the state can be distinguished from any other and restored.
 func (s State) known() bool { return s.NotKept == "" && s.Kind != Other }
 
-// cause is the system's text for what went wrong.
+// cause returns the system's error text.
 func cause(err error) string {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -94,8 +94,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// Shown is the name in one line for people: in quotes, with escapes, where it
-// could be misread.
+// Shown returns the name in one line for display: quoted and escaped if it could be misread.
 func (n Name) Shown() string { return show(n) }
 
 func show(n Name) string {

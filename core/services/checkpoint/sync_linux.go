@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncsAll: many new files are put on the disk in one go.
+// syncsAll: many new files are flushed to disk together.
 const syncsAll = true
 
-// syncAll puts on the disk all that was written to the file system of a directory.
+// syncAll flushes all writes to the file system of a directory.
 func syncAll(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package checkpoint
 
-// syncsAll: each new file is put on the disk by itself.
+// syncsAll: each new file is flushed to disk separately.
 const syncsAll = false
 
 func syncAll(string) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// print tells by the system's word alone whether a file may be another.
+// print is the stat data of a file, which shows that it may have changed.
 type print struct {
 	size, mtime, ctime int64
 	dev, ino           uint64
@@ -22,27 +22,27 @@ func printOf(i workspace.Info) print {
 	return print{i.Size, i.MtimeNS, i.CtimeNS, i.Dev, i.Ino, i.Mode}
 }
 
-// seen is what a look has found under a path.
+// seen is the result of inspecting a path.
 type seen struct {
 	state State
 	print print
-	at    int64 // when, in nanoseconds since 1970, just before it was read
-	round int   // the last look at everything that has met it
+	at    int64 // in nanoseconds since 1970, just before it was read
+	round int   // the last full scan that has seen it
 }
 
-// racyWindow is how long before a look a file must have been left alone for its
-// times to prove that it is the same: clocks of file systems are coarse.
+// racyWindow is how long before a scan a file must have been unchanged for its times to prove that
+// it is the same: clocks of file systems are coarse.
 const racyWindow = 20_000_000 // ns
 
-// settled reports whether a file with this print is what was seen.
+// settled reports whether a file with this print is unchanged.
 func (s *seen) settled(now print) bool {
 	return s.print == now && s.at-max(now.mtime, now.ctime) >= racyWindow
 }
 
-// tree is what lies below the directories of a workspace, by absolute path.
+// tree contains the files below the directories of a workspace, by absolute path.
 type tree map[string]*seen
 
-// kept returns how many bytes of files are kept.
+// kept returns the number of bytes of stored files.
 func (t tree) kept() int64 {
 	var total int64
 	for _, e := range t {
@@ -60,9 +60,9 @@ func (s State) keptBytes() int64 {
 
 const treeMagic = "fettle tree 1\n"
 
-var kinds = []Kind{Absent, File, Link, Folder, Other} // their places are written
+var kinds = []Kind{Absent, File, Link, Directory, Other} // their indexes are encoded
 
-// encode returns the tree as bytes, the same for the same tree.
+// encode returns the tree as bytes, deterministically.
 func (t tree) encode() []byte {
 	b := make([]byte, 0, 128*len(t)+len(treeMagic))
 	b = append(b, treeMagic...)
@@ -72,7 +72,7 @@ func (t tree) encode() []byte {
 	}
 	for _, path := range slices.Sorted(maps.Keys(t)) {
 		e := t[path]
-		sum, _ := hex.DecodeString(e.state.SHA256) // "" for what is not kept
+		sum, _ := hex.DecodeString(e.state.SHA256) // "" for contents that are not stored
 		text(path)
 		b = append(b, byte(slices.Index(kinds, e.state.Kind)))
 		text(string(sum))
@@ -87,9 +87,9 @@ func (t tree) encode() []byte {
 	return b
 }
 
-var errNoTree = errors.New("it is no tree")
+var errNoTree = errors.New("it is not a tree")
 
-// decodeTree reads what encode has written.
+// decodeTree decodes the result of encode.
 func decodeTree(b []byte) (tree, error) {
 	if len(b) < len(treeMagic) || string(b[:len(treeMagic)]) != treeMagic {
 		return nil, errNoTree

@@ -72,7 +72,7 @@ func TestPlacement(t *testing.T) {
 		{name: "nearer, but not by ten lines", base: "q\n" + strings.Repeat("f\n", 14) + "q\n", diff: "@@ -7 +7 @@\n-q\n+Q\n", refused: fault.AmbiguousDiff, says: "does not clearly point"},
 		{name: "nearer, but not by half", base: "q\n" + strings.Repeat("f\n", 59) + "q\n", diff: "@@ -26 +26 @@\n-q\n+Q\n", refused: fault.AmbiguousDiff, says: "does not clearly point"},
 		{name: "applied already, where the old lines fit nowhere", base: changed, diff: "@@\n begin\n \tone\n-\ttwo\n+\tTWO\n end\n", refused: fault.InvalidDiff, says: "applied already"},
-		{name: "lines appended already", base: "a\nb\nc\nd\n", diff: "@@ -1,2 +1,3 @@\n a\n b\n+c\n", refused: fault.AmbiguousDiff, says: "already stands"},
+		{name: "lines appended already", base: "a\nb\nc\nd\n", diff: "@@ -1,2 +1,3 @@\n a\n b\n+c\n", refused: fault.AmbiguousDiff, says: "already occurs"},
 		{name: "an equal line appended at the end", base: "a\nc\nb\nc\n", diff: "@@ -2,3 +2,4 @@\n c\n b\n c\n+c\n", want: "a\nc\nb\nc\nc\n"},
 	})
 }
@@ -129,7 +129,7 @@ func TestLeftOutLine(t *testing.T) {
 			corrections: "1:hunk_header@1-4 1:missing_context@2-2"},
 		{name: "one of two lines that differ in their endings", base: "b\n\na\r\na\n\nc\n", diff: "@@ -1,4 +1,3 @@\n b\n \n-a\n \n", refused: fault.InvalidDiff, says: "leaves out line 3"},
 		{name: "where the hunk is stated its lines stand in another order", base: "a\nb\nc\nd\n" + strings.Repeat("f\n", 9) + "b\nx\na\nc\nd\n", diff: "@@ -1,4 +1,4 @@\n b\n a\n c\n-d\n+D\n",
-			refused: fault.AmbiguousDiff, says: "another order"},
+			refused: fault.AmbiguousDiff, says: "different order"},
 		{name: "the last line, with the marker at the one before it", base: "a\nb\nc\nd", diff: "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n" + noNewline + "\n", want: "a\nB\nc\nd"},
 	})
 }

@@ -235,7 +235,7 @@ func checkpoints(ctx context.Context, s *soak, _ *rand.Rand) error {
 		if err != nil {
 			return err
 		}
-		plan, err := kept.Plan(ctx, checkpoint.What{Turn: 1})
+		plan, err := kept.Plan(ctx, checkpoint.Selection{Turn: 1})
 		if err != nil {
 			return err
 		}

@@ -62,8 +62,8 @@ func (k *Keeper) Store() *checkpoint.Store { return k.store }
 // Keeps reports whether changes by calls are being kept.
 func (k *Keeper) Keeps() bool { return k.o.Always || k.o.Talking && k.converse.Load() }
 
-// Plan returns the effects of undoing turns or calls.
-func (k *Keeper) Plan(ctx context.Context, w checkpoint.What) (*checkpoint.Plan, error) {
+// Plan says what taking turns or calls back would do.
+func (k *Keeper) Plan(ctx context.Context, w checkpoint.Selection) (*checkpoint.Plan, error) {
 	return k.store.Plan(ctx, k.o.Workspace, w)
 }
 

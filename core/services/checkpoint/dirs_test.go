@@ -16,9 +16,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/discovery"
 )
 
-// CM-15: a directory that a call has made and that holds somebody else's file stays:
-// no plan and no report says that it goes.
-func TestFolderThatStays(t *testing.T) {
+// CM-15: a directory that a call has created and that contains another process's file stays:
+// neither plan nor report lists it as removed.
+func TestDirectoryThatStays(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.edit("g/deep/f", "new\n")
 	p.write("g/mine", "mine\n")
@@ -51,12 +51,12 @@ func TestFolderThatStays(t *testing.T) {
 			p.write("g/f", "new\n")
 		})
 		p.write("g/mine", "mine\n")
-		p.refused("1", fault.LaterWork, "holds something else")
+		p.refused("1", fault.LaterWork, "contains other files")
 	})
 }
 
-// CM-15: directories get the permissions back that they had, whatever those permit.
-func TestModesOfFolders(t *testing.T) {
+// CM-15: directories get their earlier permissions back, whatever these are.
+func TestModesOfDirectories(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("directories have no such permissions")
 	}
@@ -89,7 +89,7 @@ func TestModesOfFolders(t *testing.T) {
 	require.Equal(t, fs.FileMode(0o711), mode("changed"))
 }
 
-// CM-15: what was running beside a command may have made its changes: the plan says so.
+// CM-15: a process running during a command may have made its changes, and the plan warns about it.
 func TestBackground(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.write("f", "old\n")
@@ -104,15 +104,15 @@ func TestBackground(t *testing.T) {
 	require.Contains(t, strings.Join(p.plan(what("1.2")).Warnings, " "), "was running during 1.2 run_shell_command")
 }
 
-// CM-15: each refusal says what can be done about it.
+// CM-15: each refusal has a remedy.
 func TestRemedies(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.edit("f", "one\n")
 	p.edit("f", "two\n")
-	require.Contains(t, fault.As(p.plan(what("1.1")).Err()).Remedy, "Take 1.2 write_file back first.")
+	require.Contains(t, fault.As(p.plan(what("1.1")).Err()).Remedy, "1.2 write_file first.")
 	p.write("f", "mine\n")
 	remedy := fault.As(p.plan(what("1.2")).Err()).Remedy
-	require.Contains(t, remedy, "Save such an edit elsewhere")
+	require.Contains(t, remedy, "Save that edit elsewhere")
 	require.NotContains(t, remedy, "--partial", "there is no rest")
 	p.edit("g", "one\n")
 	require.Contains(t, fault.As(p.plan(what("1")).Err()).Remedy, "--partial")
@@ -131,11 +131,11 @@ func TestRemedies(t *testing.T) {
 		w.Session = "one"
 		refused := fault.As(p.plan(w).Err())
 		require.NotNil(t, refused)
-		require.Contains(t, refused.Remedy, "by hand")
+		require.Contains(t, refused.Remedy, "manually")
 	})
 }
 
-// Where many files have to be read first, that is told before.
+// If many files must be read first, progress is reported before.
 func TestProgress(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	for i := range 1000 {
@@ -149,7 +149,7 @@ func TestProgress(t *testing.T) {
 	require.Len(t, told, 1, "nothing has to be read again")
 }
 
-// What a session has left here goes with it, unless somebody uses it.
+// Delete removes the records of a session, unless another process uses it.
 func TestDelete(t *testing.T) {
 	p := newProject(t, checkpoint.Options{})
 	p.r.BeginTurn("a secret prompt")

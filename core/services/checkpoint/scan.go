@@ -14,35 +14,35 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// looker looks at files and keeps what it has not kept yet. It is not for
-// concurrent use.
-type looker struct {
+// scanner inspects files and stores those that are not stored yet. It is not safe for concurrent
+// use.
+type scanner struct {
 	store  *Store
 	files  *workspace.Workspace
 	finder func() *discovery.Finder
 
 	tree  tree
-	full  bool // tree is what a look at everything has found
-	cache tree // what another session has kept, as long as tree is not full
+	full  bool // tree is the result of a full scan
+	cache tree // the files that another session has stored, until tree is full
 	round int
-	// progress is told how many files are read where there are many; nil: nobody is.
+	// progress receives the number of files to read if there are many; nil: not reported.
 	progress func(files int)
 
-	folder *workspace.Folder
-	dir    string // whose directory that is
+	directory *workspace.Folder
+	dir       string // the directory that it belongs to
 }
 
-// findings are what a look has found out.
+// findings are the results of a scan.
 type findings struct {
-	changes []Change // against what was known, sorted by path
-	gaps    []Gap    // of a look at everything
+	changes []Change // differences from the known state, sorted by path
+	gaps    []Gap    // of a full scan
 	notes   []string
 }
 
-// named looks at single paths, absolute and canonical. With durable their content
-// is on the disk then.
-func (l *looker) named(paths []string, durable bool) findings {
-	defer l.closeFolder()
+// named scans single paths, absolute and canonical. With durable their content is on disk
+// afterwards.
+func (l *scanner) named(paths []string, durable bool) findings {
+	defer l.closeDirectory()
 	var f findings
 	for _, path := range paths {
 		l.update(path, l.fresh(path, true, durable), &f)
@@ -50,8 +50,8 @@ func (l *looker) named(paths []string, durable bool) findings {
 	return f
 }
 
-// update puts what was seen into the tree.
-func (l *looker) update(path string, now *seen, f *findings) {
+// update records an inspected path in the tree.
+func (l *scanner) update(path string, now *seen, f *findings) {
 	before, known := l.tree[path]
 	now.round = l.round
 	if now.state.Kind == Absent {
@@ -60,7 +60,7 @@ func (l *looker) update(path string, now *seen, f *findings) {
 		l.tree[path] = now
 	}
 	switch {
-	case known && before.state.NotKept != "" && before.print == now.print: // by now it is kept
+	case known && before.state.NotKept != "" && before.print == now.print: // it is stored by now
 	case known && before.state != now.state:
 		f.changes = append(f.changes, Change{Name(path), before.state, now.state})
 	case !known && l.full && now.state.Kind != Absent:
@@ -68,22 +68,22 @@ func (l *looker) update(path string, now *seen, f *findings) {
 	}
 }
 
-// state returns what the tree says of a path.
-func (l *looker) state(path string) State {
+// state returns the recorded state of a path.
+func (l *scanner) state(path string) State {
 	if e := l.tree[path]; e != nil {
 		return e.state
 	}
 	return absent
 }
 
-// fresh looks at a path; what cannot be looked at is said in the state.
-func (l *looker) fresh(path string, isNamed, durable bool) *seen {
+// fresh inspects a path; the state contains the reason if that fails.
+func (l *scanner) fresh(path string, isNamed, durable bool) *seen {
 	p, err := l.files.Resolve(path)
 	if err != nil {
-		return &seen{state: State{Kind: Other, NotKept: "it lies outside of the workspace"}}
+		return &seen{state: State{Kind: Other, NotKept: "it is outside of the workspace"}}
 	}
 	if p.Rel() == "." {
-		return &seen{state: State{Kind: Folder}}
+		return &seen{state: State{Kind: Directory}}
 	}
 	info, err := l.lstat(path)
 	switch fault.CodeOf(err) {
@@ -91,7 +91,7 @@ func (l *looker) fresh(path string, isNamed, durable bool) *seen {
 	case fault.FileNotFound, fault.PathIsNotADirectory:
 		return &seen{state: absent}
 	default:
-		return &seen{state: State{Kind: Other, NotKept: "it cannot be looked at: " + short(err)}}
+		return &seen{state: State{Kind: Other, NotKept: "it cannot be inspected: " + short(err)}}
 	}
 	known := l.tree[path]
 	if known != nil && known.settled(printOf(info)) && (known.state.NotKept == "" || !isNamed) {
@@ -100,8 +100,8 @@ func (l *looker) fresh(path string, isNamed, durable bool) *seen {
 	return l.read(path, info, durable, l.store.limit(known, isNamed))
 }
 
-// limit is how large a file may be that is kept: one that a call has named, now
-// or before, may be larger.
+// limit returns the largest size of a file that is stored: it is larger for a file that a call has
+// named, now or before.
 func (s *Store) limit(known *seen, isNamed bool) int64 {
 	if isNamed || known != nil && known.state.SHA256 != "" {
 		return max(maxNamed, s.o.MaxFile)
@@ -109,54 +109,54 @@ func (s *Store) limit(known *seen, isNamed bool) int64 {
 	return s.o.MaxFile
 }
 
-func (l *looker) lstat(path string) (workspace.Info, error) {
-	if err := l.openFolder(filepath.Dir(path)); err != nil {
+func (l *scanner) lstat(path string) (workspace.Info, error) {
+	if err := l.openDirectory(filepath.Dir(path)); err != nil {
 		return workspace.Info{}, err
 	}
-	return l.folder.Lstat(filepath.Base(path))
+	return l.directory.Lstat(filepath.Base(path))
 }
 
-// openFolder makes l.folder that of dir.
-func (l *looker) openFolder(dir string) error {
-	if l.folder != nil && l.dir == dir {
+// openDirectory makes l.directory that of dir.
+func (l *scanner) openDirectory(dir string) error {
+	if l.directory != nil && l.dir == dir {
 		return nil
 	}
-	l.closeFolder()
+	l.closeDirectory()
 	p, err := l.files.Resolve(dir)
 	if err != nil {
 		return err
 	}
-	l.folder, err = l.files.OpenFolder(p)
+	l.directory, err = l.files.OpenFolder(p)
 	l.dir = dir
 	return err
 }
 
-func (l *looker) closeFolder() {
-	if l.folder != nil {
-		l.folder.Close()
-		l.folder = nil
+func (l *scanner) closeDirectory() {
+	if l.directory != nil {
+		l.directory.Close()
+		l.directory = nil
 	}
 }
 
-// read reads what lies at a path and keeps it; info is of the name itself.
-func (l *looker) read(path string, info workspace.Info, durable bool, limit int64) *seen {
+// read reads and stores the file at a path; info is that of the name itself.
+func (l *scanner) read(path string, info workspace.Info, durable bool, limit int64) *seen {
 	e := &seen{print: printOf(info), at: l.store.o.Now().UnixNano()}
 	e.state = State{Mode: info.Mode & modeBits}
 	switch name := filepath.Base(path); {
 	case info.Mode.IsDir():
-		e.state.Kind = Folder
+		e.state.Kind = Directory
 	case info.Mode&fs.ModeSymlink != 0:
-		err := l.openFolder(filepath.Dir(path))
+		err := l.openDirectory(filepath.Dir(path))
 		target := ""
 		if err == nil {
-			target, err = l.folder.Readlink(name)
+			target, err = l.directory.Readlink(name)
 		}
 		e.state = State{Kind: Link, Target: Name(target)}
 		if err != nil {
 			e.state.NotKept = "it cannot be read: " + short(err)
 		}
 	case !info.Mode.IsRegular():
-		e.state.Kind, e.state.NotKept = Other, "it is no regular file"
+		e.state.Kind, e.state.NotKept = Other, "it is not a regular file"
 	case info.Size > limit:
 		e.state.Kind = File
 		e.state.notKept(info, "it is larger than "+sizeText(limit))
@@ -171,11 +171,11 @@ func (s *State) notKept(info workspace.Info, why string) {
 	s.SHA256, s.Size, s.Stamp, s.NotKept = "", info.Size, info.MtimeNS, why
 }
 
-// readFile keeps a regular file. A file that changes while it is read is read
-// again; what it is then is what a moment of it was.
-func (l *looker) readFile(path string, e *seen, info workspace.Info, durable bool, limit int64) {
+// readFile stores a regular file. A file that changes during the read is read again; the result is
+// a state that existed at some moment.
+func (l *scanner) readFile(path string, e *seen, info workspace.Info, durable bool, limit int64) {
 	var data []byte
-	err := l.openFolder(filepath.Dir(path))
+	err := l.openDirectory(filepath.Dir(path))
 	for attempt := 0; err == nil && attempt < 3; attempt++ {
 		e.at = l.store.o.Now().UnixNano()
 		var before, after workspace.Info
@@ -198,7 +198,7 @@ func (l *looker) readFile(path string, e *seen, info workspace.Info, durable boo
 	}
 	sum, err := l.store.put(data, durable)
 	if err != nil {
-		e.state.notKept(info, "it could not be kept: "+cause(err))
+		e.state.notKept(info, "it could not be stored: "+cause(err))
 		e.print = print{} // so that it is tried again
 		return
 	}
@@ -207,8 +207,8 @@ func (l *looker) readFile(path string, e *seen, info workspace.Info, durable boo
 
 var errTooLarge = errors.New("too large")
 
-func (l *looker) readOnce(name string, limit int64) (data []byte, before, after workspace.Info, err error) {
-	f, err := l.folder.Open(name)
+func (l *scanner) readOnce(name string, limit int64) (data []byte, before, after workspace.Info, err error) {
+	f, err := l.directory.Open(name)
 	if err != nil {
 		return nil, before, after, err
 	}
@@ -217,7 +217,7 @@ func (l *looker) readOnce(name string, limit int64) (data []byte, before, after 
 		return nil, before, after, err
 	}
 	if !before.Mode.IsRegular() {
-		return nil, before, before, errors.New("it was replaced by what is no regular file")
+		return nil, before, before, errors.New("it was replaced by something other than a regular file")
 	}
 	if data, err = readAll(f, before.Size, limit); err != nil {
 		return nil, before, before, err
@@ -245,7 +245,7 @@ func readAll(f io.Reader, size, limit int64) ([]byte, error) {
 	}
 }
 
-// short is an error in few words.
+// short returns the short text of an error.
 func short(err error) string {
 	if e := fault.As(err); e != nil {
 		if inner := errors.Unwrap(e); inner != nil {
@@ -263,9 +263,9 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// canonical returns the path under which a file is known: where the links of its
-// directory lead, and where it is a link itself, both that and what it leads to.
-// Folders above it that are missing come along.
+// canonical returns the paths under which a file is recorded: with the links of its directory
+// resolved, and for a link both its own path and its target. Missing parent directories are
+// included.
 func canonical(path string) []string {
 	dir, err := workspace.RealPath(filepath.Dir(path))
 	if err != nil {
@@ -283,7 +283,7 @@ func canonical(path string) []string {
 	if info, err := os.Lstat(own); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if leads, err := workspace.RealPath(own); err == nil {
 			all = append(all, leads)
-		} else if target, err := os.Readlink(own); err == nil { // to what is not there yet
+		} else if target, err := os.Readlink(own); err == nil { // to a missing file
 			if !filepath.IsAbs(target) {
 				target = filepath.Join(dir, target)
 			}

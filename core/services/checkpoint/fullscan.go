@@ -17,25 +17,24 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// task is a file whose content has to be read.
+// task is a file whose content must be read.
 type task struct {
 	path  string
 	info  workspace.Info
 	limit int64 // bytes
-	made  *seen // what was found; nil: not yet
+	made  *seen // the result; nil: not read yet
 }
 
-// everything looks at all that is not ignored below the directories of the workspace,
-// and at what is known already. Without a look at everything before it there are
-// no changes but of what was known. The error is of code cancelled, or that of a
-// directory of the workspace; then nothing counts as looked at.
-func (l *looker) everything(ctx context.Context) (findings, error) {
-	defer l.closeFolder()
+// everything scans all files that are not ignored below the directories of the workspace, and all
+// known files. Without an earlier full scan it reports only changes of known files. The error is of
+// code cancelled, or that of a directory of the workspace; then no file counts as scanned.
+func (l *scanner) everything(ctx context.Context) (findings, error) {
+	defer l.closeDirectory()
 	l.round++
 	var f findings
-	w := &sweep{looker: l, budget: l.store.o.MaxTotal - l.tree.kept()}
-	for _, folder := range l.files.Folders() {
-		if err := w.walk(ctx, folder, &f); err != nil {
+	w := &fullScan{scanner: l, budget: l.store.o.MaxTotal - l.tree.kept()}
+	for _, directory := range l.files.Folders() {
+		if err := w.walk(ctx, directory, &f); err != nil {
 			return findings{}, err
 		}
 	}
@@ -45,8 +44,8 @@ func (l *looker) everything(ctx context.Context) (findings, error) {
 	if err := w.readTasks(ctx); err != nil {
 		return findings{}, err
 	}
-	for folder, mode := range w.folders {
-		l.update(folder, &seen{state: State{Kind: Folder, Mode: mode}}, &f)
+	for directory, mode := range w.dirs {
+		l.update(directory, &seen{state: State{Kind: Directory, Mode: mode}}, &f)
 	}
 	for _, t := range w.tasks {
 		l.update(t.path, t.made, &f)
@@ -57,12 +56,12 @@ func (l *looker) everything(ctx context.Context) (findings, error) {
 			unmet = append(unmet, path)
 		}
 	}
-	slices.Sort(unmet) // so that those of a directory come together
+	slices.Sort(unmet) // so that those of a directory are adjacent
 	for _, path := range unmet {
 		if ctx.Err() != nil {
-			return findings{}, cancelled(ctx, "Looking at the files")
+			return findings{}, cancelled(ctx, "Scanning the files")
 		}
-		l.update(path, l.fresh(path, false, true), &f) // gone, or ignored by now, and known all the same
+		l.update(path, l.fresh(path, false, true), &f) // gone, or ignored by now, but known
 	}
 	l.full, l.cache = true, nil
 	slices.SortFunc(f.changes, func(a, b Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
@@ -70,14 +69,14 @@ func (l *looker) everything(ctx context.Context) (findings, error) {
 	return f, nil
 }
 
-// manyFiles is how many to read take long enough to tell a person of it.
+// manyFiles is the number of files whose reading takes long enough to report progress.
 const manyFiles = 1000
 
-// maxGaps is how many single files are listed that are not kept.
+// maxGaps is the number of single files listed that are not stored.
 const maxGaps = 200
 
-// gaps lists what of the tree is not kept.
-func (l *looker) gaps() []Gap {
+// gaps lists the parts of the tree that are not stored.
+func (l *scanner) gaps() []Gap {
 	var gaps []Gap
 	for path, e := range l.tree {
 		if e.state.NotKept != "" {
@@ -86,33 +85,33 @@ func (l *looker) gaps() []Gap {
 	}
 	slices.SortFunc(gaps, func(a, b Gap) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	if more := len(gaps) - maxGaps; more > 0 {
-		gaps = append(gaps[:maxGaps], Gap{gaps[maxGaps].Path, fmt.Sprintf("%d more files are not kept either", more)})
+		gaps = append(gaps[:maxGaps], Gap{gaps[maxGaps].Path, fmt.Sprintf("%d more files are not stored either", more)})
 	}
 	return gaps
 }
 
-// sweep is one look at everything.
-type sweep struct {
-	*looker
-	budget  int64 // bytes that may be kept besides
-	tasks   []*task
-	files   int
-	mu      sync.Mutex
-	folders map[string]fs.FileMode // with their permissions; 0 for those of the workspace itself
+// fullScan is one full scan.
+type fullScan struct {
+	*scanner
+	budget int64 // bytes that may be stored in addition
+	tasks  []*task
+	files  int
+	mu     sync.Mutex
+	dirs   map[string]fs.FileMode // with their permissions; 0 for those of the workspace itself
 }
 
-// walk finds the files of one directory that have to be read.
-func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
-	start, err := w.looker.files.Resolve(folder)
+// walk finds the files of one directory that must be read.
+func (w *fullScan) walk(ctx context.Context, directory string, f *findings) error {
+	start, err := w.scanner.files.Resolve(directory)
 	if err != nil {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(folder)
+	real, err := filepath.EvalSymlinks(directory)
 	if err != nil {
-		return fault.Wrap(fault.ReadContentFailure, "checkpoint.look", fmt.Sprintf("The directory %s cannot be looked at: %s.", folder, cause(err)), "", err)
+		return fault.Wrap(fault.ReadContentFailure, "checkpoint.look", fmt.Sprintf("The directory %s cannot be read: %s.", directory, cause(err)), "", err)
 	}
-	if w.folders == nil {
-		w.folders = map[string]fs.FileMode{}
+	if w.dirs == nil {
+		w.dirs = map[string]fs.FileMode{}
 	}
 	skip := w.store.skipped()
 	enter := func(rel string) bool {
@@ -130,7 +129,7 @@ func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.folders[path] = mode
+		w.dirs[path] = mode
 		return true
 	}
 	tally, err := w.finder().Walk(ctx, discovery.Walk{Start: start, Depth: -1, Enter: enter, Bare: true}, func(file discovery.File) bool {
@@ -144,22 +143,22 @@ func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 		return err
 	}
 	for _, why := range tally.Reasons {
-		f.gaps = append(f.gaps, Gap{Name(why.Path), fmt.Sprintf("it is ignored by %s, line %d, and so is all else that this line covers", why.Source, why.Line)})
+		f.gaps = append(f.gaps, Gap{Name(why.Path), fmt.Sprintf("it is ignored by %s, line %d, and so are all other files that this line matches", why.Source, why.Line)})
 	}
 	for _, closed := range tally.Closed {
 		f.gaps = append(f.gaps, Gap{Name(closed), "the directory cannot be listed"})
 	}
 	switch {
 	case w.files > w.store.o.MaxFiles:
-		f.notes = append(f.notes, fmt.Sprintf("There are more than %d files below the directories of the workspace; those beyond are not looked at, and what happens to them cannot be undone.", w.store.o.MaxFiles))
+		f.notes = append(f.notes, fmt.Sprintf("There are more than %d files below the directories of the workspace; the others are not scanned, and their changes cannot be undone.", w.store.o.MaxFiles))
 	case tally.Partial:
-		f.notes = append(f.notes, "There are too many files below "+folder+"; some are not looked at, and what happens to them cannot be undone.")
+		f.notes = append(f.notes, "There are too many files below "+directory+"; some are not scanned, and their changes cannot be undone.")
 	}
 	return nil
 }
 
-// meet decides whether a file has to be read.
-func (w *sweep) meet(path string, info workspace.Info) {
+// meet decides whether a file must be read.
+func (w *fullScan) meet(path string, info workspace.Info) {
 	known := w.tree[path]
 	if known != nil && known.round == w.round {
 		return // below two directories of the workspace
@@ -184,7 +183,7 @@ func (w *sweep) meet(path string, info workspace.Info) {
 	if info.Mode.IsRegular() && info.Size <= t.limit {
 		if info.Size > w.budget {
 			t.made = &seen{print: printOf(info), at: w.store.o.Now().UnixNano(), state: State{Kind: File, Mode: info.Mode & modeBits}}
-			t.made.state.notKept(info, "it goes beyond the total of "+sizeText(w.store.o.MaxTotal)+" that is kept")
+			t.made.state.notKept(info, "it exceeds the total of "+sizeText(w.store.o.MaxTotal)+" that is stored")
 		} else {
 			w.budget -= info.Size
 		}
@@ -195,15 +194,15 @@ func (w *sweep) meet(path string, info workspace.Info) {
 const maxReaders = 8
 
 // readTasks reads the files, those of a directory by one goroutine.
-func (w *sweep) readTasks(ctx context.Context) error {
+func (w *fullScan) readTasks(ctx context.Context) error {
 	const share = 64
 	var readers sync.WaitGroup
 	next := make(chan []*task)
 	durable := len(w.tasks) <= durableTasks || !syncsAll
 	for range min(maxReaders, runtime.GOMAXPROCS(0), len(w.tasks)/share+1) {
 		readers.Go(func() {
-			l := &looker{store: w.store, files: w.looker.files}
-			defer l.closeFolder()
+			l := &scanner{store: w.store, files: w.scanner.files}
+			defer l.closeDirectory()
 			for some := range next {
 				for _, t := range some {
 					if t.made == nil && ctx.Err() == nil {
@@ -219,20 +218,20 @@ func (w *sweep) readTasks(ctx context.Context) error {
 	close(next)
 	readers.Wait()
 	if ctx.Err() != nil {
-		return cancelled(ctx, "Looking at the files")
+		return cancelled(ctx, "Scanning the files")
 	}
 	if !durable {
 		if err := syncAll(w.store.o.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed("What the files hold cannot be kept", err)
+			return failed("The files cannot be saved", err)
 		}
 	}
 	return nil
 }
 
-// durableTasks is up to how many objects are put on the disk one by one.
+// durableTasks is the largest number of objects that are flushed to disk one by one.
 const durableTasks = 16
 
-// skipped are the directories that are not entered, with links followed.
+// skipped returns the directories that are not entered, with links resolved.
 func (s *Store) skipped() []string {
 	var all []string
 	for _, dir := range append([]string{s.o.Dir}, s.o.Skip...) {
