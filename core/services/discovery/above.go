@@ -11,24 +11,23 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// above returns what ignore files above a workspace directory say of what lies in
-// it: those of the repository that the directory is a part of, up to its root. They
-// are read although they lie outside of the workspace, links among them
-// excepted. There are none where the directory is in no repository; and none that
-// ignore the directory itself, as whoever made it a workspace has named it.
-func (o Options) above(folder string) []level {
+// above returns the rules of ignore files above a workspace directory: those of the repository that
+// contains the directory, up to its root. They are read although they are outside of the workspace,
+// except for links. There are none if the directory is not in a repository. Rules that ignore the
+// directory itself are skipped, because the user has made it a workspace.
+func (o Options) above(directory string) []level {
 	if o.NoGitIgnore {
 		return nil
 	}
-	folder, err := workspace.RealPath(folder)
+	directory, err := workspace.RealPath(directory)
 	if err != nil {
 		return nil
 	}
-	root, ok := repositoryAbove(folder)
+	root, ok := repositoryAbove(directory)
 	if !ok {
 		return nil
 	}
-	rel, err := filepath.Rel(root, folder)
+	rel, err := filepath.Rel(root, directory)
 	if err != nil {
 		return nil
 	}
@@ -42,7 +41,7 @@ func (o Options) above(folder string) []level {
 		}
 		dir := join(s.dir, element)
 		s = &Scope{top: root, dir: dir, git: seenFrom(dir, s.git)}
-		if dir != rel { // the directory's own file is read with those below
+		if dir != rel { // the directory's own file is read later
 			s.git = prepend(s.git, s.loadAbove(gitIgnoreName))
 		}
 	}
@@ -56,22 +55,22 @@ func (o Options) above(folder string) []level {
 	return levels
 }
 
-// repositoryAbove returns the root of the repository that directory lies in,
-// above it; not ok if there is none, or directory is a root itself.
-func repositoryAbove(folder string) (root string, ok bool) {
-	for dir := folder; ; dir = filepath.Dir(dir) {
+// repositoryAbove returns the root of the repository that contains directory, above it; ok is false
+// if there is none, or directory is a root itself.
+func repositoryAbove(directory string) (root string, ok bool) {
+	for dir := directory; ; dir = filepath.Dir(dir) {
 		_, err := os.Lstat(filepath.Join(dir, gitName))
 		switch {
 		case err == nil:
-			return dir, dir != folder
+			return dir, dir != directory
 		case !errors.Is(err, fs.ErrNotExist), dir == filepath.Dir(dir):
 			return "", false
 		}
 	}
 }
 
-// loadAbove reads an ignore file in or below the directory of s by its name; nil
-// if there is none, or it is a link.
+// loadAbove reads an ignore file in or below the directory of s by its name; nil if there is none,
+// or it is a link.
 func (s *Scope) loadAbove(name ...string) *ruleFile {
 	path := s.path(filepath.Join(name...))
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {

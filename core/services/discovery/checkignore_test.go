@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gitIn returns a func that runs git in a new repository at top, without the
-// configuration of whoever runs the tests. The test is skipped without git.
+// gitIn returns a func that runs git in a new repository at top, without the user's configuration.
+// The test is skipped without git.
 func gitIn(t testing.TB, top string) func(stdin string, args ...string) string {
 	t.Helper()
 	git, err := exec.LookPath("git")
@@ -40,8 +40,8 @@ func gitIn(t testing.TB, top string) func(stdin string, args ...string) string {
 	return run
 }
 
-// verdicts returns what git says about each path: the place and the text of
-// the line that ignores it, or "".
+// verdicts returns git's verdict on each path: the place and the text of the line that ignores it,
+// or "".
 func verdicts(t testing.TB, run func(string, ...string) string, paths []string) map[string]string {
 	t.Helper()
 	fields := strings.Split(run(strings.Join(paths, "\x00")+"\x00", "check-ignore", "--no-index", "-v", "-n", "-z", "--stdin"), "\x00")
@@ -57,11 +57,10 @@ func verdicts(t testing.TB, run func(string, ...string) string, paths []string) 
 	return said
 }
 
-// partsOf returns a few directories of a repository, not ignored, one below the
-// other.
-func partsOf(t testing.TB, top string, run func(string, ...string) string) (folders []string) {
+// partsOf returns a few directories of a repository, not ignored, each below the previous one.
+func partsOf(t testing.TB, top string, run func(string, ...string) string) (dirs []string) {
 	t.Helper()
-	for dir := "."; len(folders) < 2; {
+	for dir := "."; len(dirs) < 2; {
 		names, err := os.ReadDir(filepath.Join(top, dir))
 		require.NoError(t, err)
 		i := slices.IndexFunc(names, func(d os.DirEntry) bool {
@@ -72,22 +71,21 @@ func partsOf(t testing.TB, top string, run func(string, ...string) string) (fold
 			break
 		}
 		dir = filepath.Join(dir, names[i].Name())
-		folders = append(folders, dir)
+		dirs = append(dirs, dir)
 	}
-	return folders
+	return dirs
 }
 
-// compareWithGit asks git about everything below a directory of the repository at
-// top, and a Finder whose workspace that directory is. It returns how many answers
-// it compared, and how many paths are ignored.
-func compareWithGit(t testing.TB, top, folder string, run func(string, ...string) string) (compared, ignoredPaths int) {
+// compareWithGit compares git with a Finder for every path below a directory of the repository at
+// top, which is the workspace. It returns the number of compared paths, and of ignored ones.
+func compareWithGit(t testing.TB, top, directory string, run func(string, ...string) string) (compared, ignoredPaths int) {
 	t.Helper()
-	folder = filepath.Join(top, folder)
-	f, w := finderOver(t, folder)
+	directory = filepath.Join(top, directory)
+	f, w := finderOver(t, directory)
 	isDir, isFile := make(map[string]bool), make(map[string]bool)
 	var paths []string
-	require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == folder {
+	require.NoError(t, filepath.WalkDir(directory, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == directory {
 			return err
 		}
 		if d.Name() == ".git" {
@@ -130,7 +128,7 @@ func compareWithGit(t testing.TB, top, folder string, run func(string, ...string
 	start, err := w.Resolve(".")
 	require.NoError(t, err)
 	_, err = f.Walk(t.Context(), Walk{Start: start, Depth: -1}, func(file File) bool {
-		rel, err := filepath.Rel(top, filepath.Join(folder, file.Rel()))
+		rel, err := filepath.Rel(top, filepath.Join(directory, file.Rel()))
 		require.NoError(t, err)
 		shown[rel] = true
 		return true
@@ -144,7 +142,7 @@ func compareWithGit(t testing.TB, top, folder string, run func(string, ...string
 	return compared, ignoredPaths
 }
 
-// pieces make patterns and names that have something to do with each other.
+// pieces of related patterns and names.
 var (
 	patternPieces = []string{
 		"a", "b", "ab", "c", "ba", "A", ".x", "a b", "-", "]", "ä", "{a,b}",
@@ -154,13 +152,13 @@ var (
 	namePieces = []string{"a", "b", "ab", "c", "ba", "A", ".x", "a b", "-", "]", "ä", "*", "!", "#", `\`, "{a,b}", " ", "\t", "\n", "\r", "\xff"}
 )
 
-// Fewer pieces, so that paths and patterns with several stars meet often.
+// Fewer pieces, so that paths and patterns with several stars match often.
 var (
 	densePatternPieces = []string{"a", "b", "a", "b", "*", "*", "**", "?", "/", "/", "[ab]", "[!b]", "**/", "/**", "/**/"}
 	denseNamePieces    = []string{"a", "b"}
 )
 
-// vocabulary is what one tree's patterns and names are made of.
+// vocabulary contains the parts of one tree's patterns and names.
 type vocabulary struct {
 	*rand.Rand
 	patterns, names []string
@@ -234,8 +232,8 @@ func randomTree(t testing.TB, r vocabulary, dir string, depth int) {
 	}
 }
 
-// What git ignores is ignored, by the same line of the same file: on trees
-// with ignore files in every directory. FETTLE_FULL=1 tries many.
+// Paths that git ignores are ignored, by the same line of the same file: on trees with ignore files
+// in every directory. FETTLE_FULL=1 tries many.
 func TestAgainstGitCheckIgnore(t *testing.T) {
 	trees := 24
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -257,8 +255,8 @@ func TestAgainstGitCheckIgnore(t *testing.T) {
 		randomTree(t, r, top, 3)
 		c, i := compareWithGit(t, top, ".", run)
 		compared, ignoredPaths = compared+c, ignoredPaths+i
-		for _, folder := range partsOf(t, top, run) {
-			c, i = compareWithGit(t, top, folder, run)
+		for _, directory := range partsOf(t, top, run) {
+			c, i = compareWithGit(t, top, directory, run)
 			compared, ignoredPaths, parts = compared+c, ignoredPaths+i, parts+1
 		}
 		require.NoError(t, os.RemoveAll(top))

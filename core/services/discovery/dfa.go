@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// room is what an automaton may spend on states: their bytes, and one for
-	// every few instructions that are looked at to make them.
+	// room is the budget of an automaton for states: their bytes, and one for every few
+	// instructions inspected to create them.
 	room      = 2 << 20
 	stateSize = 2*bytesPerState + 100
-	// A state has a place for each byte.
+	// A state has an entry for each byte.
 	bytesPerState = 256
 	noRune        = -1
 )
 
-// What comes after a state and a byte: one of these, or a state.
+// The result for a state and a byte: one of these, or a state.
 const (
-	unknown    uint16 = iota // nobody has asked yet
+	unknown    uint16 = iota // not computed yet
 	accept                   // the line matches
 	dead                     // the line cannot match any more
 	beyond                   // the byte is not ASCII: see automaton.wide
-	firstState               // where a line begins
+	firstState               // the state at the beginning of a line
 )
 
-// automaton tells whether a line matches, in constant time for each
-// byte, where package regexp follows every way to match. Its states are made
-// as lines lead to them. It is not for concurrent use.
+// automaton reports whether a line matches, in constant time for each byte, where package regexp
+// follows every possible match. Its states are created on demand. It is not safe for concurrent
+// use.
 type automaton struct {
 	prog     *syntax.Prog
 	anchored bool     // a match begins with the line
@@ -36,15 +36,15 @@ type automaton struct {
 	states   []state  // by number from firstState on
 	numbers  map[string]uint16
 	wide     map[[2]rune]uint16 // by state and rune beyond ASCII
-	room     int                // what is left of it; below 0 the automaton knows no more
+	room     int                // the remaining budget; below 0 the automaton is unusable
 	work     closure
 }
 
-// state is where an automaton stands between two bytes of a line.
+// state is the state of an automaton between two bytes of a line.
 type state struct {
-	places []uint32 // instructions to go on with, sorted, not past assertions
-	before rune     // what came, as far as assertions ask: noRune, a letter or a blank
-	end    uint16   // what comes if the line ends here: unknown, accept or dead
+	places []uint32 // next instructions, sorted, not past assertions
+	before rune     // the previous rune, as far as assertions need it: noRune, a letter or a blank
+	end    uint16   // the result if the line ends here: unknown, accept or dead
 }
 
 func newAutomaton(prog *syntax.Prog) *automaton {
@@ -67,8 +67,8 @@ func (a *automaton) add(s state) uint16 {
 	return firstState + uint16(len(a.states)-1)
 }
 
-// match reports whether line, which holds no line feed, matches. It does not
-// know once it has no room for more states.
+// match reports whether line, which contains no line feed, matches. known is false once there is no
+// room for more states.
 func (a *automaton) match(line []byte) (matched, known bool) {
 	if a.room < 0 {
 		return false, false
@@ -107,7 +107,7 @@ func (a *automaton) match(line []byte) (matched, known bool) {
 
 // afterWide is after for a rune beyond ASCII.
 func (a *automaton) afterWide(number uint16, c rune) uint16 {
-	const entry = 32 // bytes of a map's entry, roughly
+	const entry = 32 // approximate bytes of a map's entry
 	key := [2]rune{rune(number), c}
 	next, ok := a.wide[key]
 	if !ok {
@@ -120,8 +120,8 @@ func (a *automaton) afterWide(number uint16, c rune) uint16 {
 	return next
 }
 
-// after returns what comes after a state and c, noRune being the line's end;
-// unknown if there is no room for it.
+// after returns the result for a state and c, where noRune is the line's end; unknown if there is
+// no room for it.
 func (a *automaton) after(number uint16, c rune) uint16 {
 	s := a.states[number-firstState]
 	a.room -= len(a.prog.Inst) / 16
@@ -165,16 +165,15 @@ func (a *automaton) after(number uint16, c rune) uint16 {
 	return known
 }
 
-// closure finds the instructions that take a rune.
+// closure finds the instructions that consume a rune.
 type closure struct {
 	seen  []bool // by instruction
 	stack []uint32
 	taken []uint32
 }
 
-// of returns the instructions that are reached from places without a rune, by
-// assertions that hold, and take one; or that a match is reached. The slice is
-// good until the next call.
+// of returns the instructions that consume a rune and are reachable from places through true
+// assertions, or reports that a match is reached. The slice is valid until the next call.
 func (w *closure) of(prog *syntax.Prog, places []uint32, holds syntax.EmptyOp) (taken []uint32, matched bool) {
 	clear(w.seen)
 	w.stack, w.taken = append(w.stack[:0], places...), w.taken[:0]

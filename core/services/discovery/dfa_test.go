@@ -10,7 +10,7 @@ import (
 
 func never() bool { return false }
 
-// What an automaton knows of a line is what package regexp says.
+// The automaton agrees with package regexp.
 func FuzzAutomaton(f *testing.F) {
 	for _, expression := range []string{
 		"a", "", "^a", "a$", "^$", `\b`, `\Bx\B`, `\bfoo\b|bar$`, "(a|b|c)+d?[xyz]{2}", `^\s+if`, "(?i)sk", "(?m)^a$", "(?s)a.b", ".{3,5}$", "[^a]", `\Aa\z`, "(a*)*b", "x{0}", "[[:^ascii:]]|a", "(^a|b)c",
@@ -25,7 +25,7 @@ func FuzzAutomaton(f *testing.F) {
 			return
 		}
 		a := newAutomaton(p.prog)
-		for range 2 { // the second time by states that are there
+		for range 2 { // the second time with existing states
 			if matched, known := a.match([]byte(line)); known {
 				require.Equal(t, p.re.MatchString(line), matched, "%q in %q", expression, line)
 			} else {
@@ -35,7 +35,7 @@ func FuzzAutomaton(f *testing.F) {
 	})
 }
 
-// One that has too many states knows nothing more, and matches go on.
+// With too many states the automaton gives up, and matching continues without it.
 func TestAutomatonIsBounded(t *testing.T) {
 	p := pattern(t, "(a|b)*a(a|b){14}x")
 	m := p.matcher(never)
@@ -55,7 +55,7 @@ func TestAutomatonIsBounded(t *testing.T) {
 	require.False(t, known)
 }
 
-// Lines that are not ASCII are answered too.
+// Lines that are not ASCII are matched too.
 func TestMatchBeyondASCII(t *testing.T) {
 	for expression, lines := range map[string]map[string]bool{
 		`\bn.+l$`:  {"die nädel": true, "die nädeln": false, "nail": true, "\xffnail": true, "nail\xff": false},

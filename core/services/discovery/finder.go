@@ -1,5 +1,7 @@
-// Package discovery finds files and what is in them: it walks a workspace,
-// matches globs, searches contents, and leaves out what ignore rules cover.
+// Package discovery finds files and lines of files.
+//
+// A [Finder] walks a workspace ([Finder.Walk]), matches globs ([Finder.Find]) and searches contents
+// ([Finder.Search]). It applies the ignore rules of git and of further ignore files.
 package discovery
 
 import (
@@ -9,27 +11,24 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// DefaultMaxFiles is how many files one answer holds unless [Options] says
-// otherwise.
+// DefaultMaxFiles is the default of Options.MaxFiles.
 const DefaultMaxFiles = 20_000
 
-// Options set what a Finder leaves out. The zero value goes by .gitignore
-// files alone.
+// Options configure the ignore rules of a Finder. The zero value applies only .gitignore files.
 type Options struct {
-	// IgnoreFile is the base name of a further ignore file, in the syntax of
-	// .gitignore and like it allowed in any directory. What it says, negations
-	// included, goes before what git's files say. "": none.
+	// IgnoreFile is the base name of an additional ignore file, with the syntax of .gitignore and
+	// allowed in any directory. Its rules, including negations, take precedence over those of git's
+	// files. "": none.
 	IgnoreFile string
-	// CustomFiles are paths of more ignore files, absolute or relative to the
-	// target directory. They count from the root of each workspace directory and go
-	// before all others, the first before the next. One that is missing or
-	// outside the workspace ignores nothing.
+	// CustomFiles are paths of further ignore files, absolute or relative to the target directory.
+	// They apply from the root of each workspace directory and take precedence over all others, the
+	// first over the next. A file that is missing or outside of the workspace is skipped.
 	CustomFiles []string
-	// NoGitIgnore leaves .gitignore and .git/info/exclude unread (CF-04:
-	// fileFiltering.respectGitIgnore is false).
+	// NoGitIgnore disables .gitignore and .git/info/exclude (setting
+	// fileFiltering.respectGitIgnore: false).
 	NoGitIgnore bool
-	// MaxFiles is how many files one answer holds (CF-04,
-	// fileFiltering.maxFileCount). Zero or less: [DefaultMaxFiles].
+	// MaxFiles is the maximum number of files in one result (setting fileFiltering.maxFileCount).
+	// Zero or less: [DefaultMaxFiles].
 	MaxFiles int
 }
 
@@ -41,18 +40,15 @@ func (o Options) MaxFileCount() int {
 	return o.MaxFiles
 }
 
-// Finder finds files below the directories of a workspace and leaves out what is
-// ignored. Rules are those of git: a .gitignore in any directory, a repository's
-// .git/info/exclude, an ignored directory is never opened, and below a directory
-// that is a repository of its own only that one's rules count. They hold
-// without a repository too. Where a workspace directory is a part of a repository,
-// the .gitignore files above it count up to the repository's root; what they
-// say of the directory itself does not. Nothing else outside of the workspace is
-// read, as core.excludesFile is not. .git is never entered. A path that the
+// Finder finds files below the directories of a workspace that are not ignored. The rules are those
+// of git: a .gitignore in any directory, a repository's .git/info/exclude; an ignored directory is
+// never opened, and in a nested repository only its own rules apply. They also apply without a
+// repository. If a workspace directory is inside a repository, the .gitignore files above it apply
+// up to the repository's root, but not to the directory itself. No other file outside of the
+// workspace is read, in particular not core.excludesFile. .git is never entered. A path that the
 // caller names is not ignored.
 //
-// Ignore files are read anew by every call. A Finder holds nothing open and is
-// safe for concurrent use.
+// Ignore files are read by every call. A Finder holds nothing open and is safe for concurrent use.
 type Finder struct {
 	files   *workspace.Workspace
 	options Options
@@ -67,19 +63,19 @@ func (f *Finder) With(o Options) *Finder { return &Finder{f.files, o} }
 // Options returns the options in force.
 func (f *Finder) Options() Options { return f.options }
 
-// In returns what ignore rules say about the names in a directory that the caller
-// names. Errors are those of [workspace.Workspace.Stat], and cancelled.
+// In returns the ignore rules for the names in a directory that the caller names. Errors are those
+// of [workspace.Workspace.Stat], and cancelled.
 func (f *Finder) In(ctx context.Context, dir workspace.Path) (*Scope, error) {
-	scope, folder, err := f.scopeOf(ctx, dir, true)
+	scope, directory, err := f.scopeOf(ctx, dir, true)
 	if err != nil {
 		return nil, err
 	}
-	folder.Close()
+	directory.Close()
 	return scope, nil
 }
 
-// Why returns which line of which file ignores p, a directory if isDir, itself or
-// by a directory above it. p need not exist. The error is of code cancelled.
+// Why returns the line of the ignore file that ignores p, a directory if isDir, either itself or by
+// a parent directory. p need not exist. The error is of code cancelled.
 func (f *Finder) Why(ctx context.Context, p workspace.Path, isDir bool) (Verdict, error) {
 	if p.Rel() == "." {
 		return Verdict{}, nil
@@ -88,15 +84,15 @@ func (f *Finder) Why(ctx context.Context, p workspace.Path, isDir bool) (Verdict
 	if err != nil {
 		return Verdict{}, err
 	}
-	scope, folder, err := f.scopeOf(ctx, dir, false)
+	scope, directory, err := f.scopeOf(ctx, dir, false)
 	if scope == nil {
 		return Verdict{}, err
 	}
-	if folder != nil {
-		folder.Close()
+	if directory != nil {
+		directory.Close()
 	}
-	if scope.Folder.Ignored {
-		return scope.Folder, nil
+	if scope.Directory.Ignored {
+		return scope.Directory, nil
 	}
 	return scope.Check(p.Base(), isDir), nil
 }

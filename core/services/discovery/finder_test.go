@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// tree makes files below a new directory: a name ending in a slash is a directory,
-// "->" begins a link's target.
+// tree creates files below a new directory: a name ending in a slash is a directory, "->" begins a
+// link's target.
 func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -38,9 +38,9 @@ func tree(t testing.TB, entries ...string) string {
 	return top
 }
 
-func finderOver(t testing.TB, folders ...string) (*Finder, *workspace.Workspace) {
+func finderOver(t testing.TB, dirs ...string) (*Finder, *workspace.Workspace) {
 	t.Helper()
-	w, err := workspace.Open(folders...)
+	w, err := workspace.Open(dirs...)
 	require.NoError(t, err)
 	t.Cleanup(func() { w.Close() })
 	return New(w), w
@@ -125,7 +125,7 @@ func TestGlobLimit(t *testing.T) {
 	}
 }
 
-func TestGlobDoesNotFollowLinksToFolders(t *testing.T) {
+func TestGlobDoesNotFollowLinksToDirectories(t *testing.T) {
 	outside := tree(t, "secret.go")
 	top := tree(t, "real/a.go", "loop/up ->..", "loop/self ->self", "link ->real", "file.go ->real/a.go", "out.go ->"+outside+"/secret.go", "gone.go ->nowhere")
 	f, _ := finderOver(t, top)
@@ -142,7 +142,7 @@ func TestGlobCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestGlobOverSeveralFolders(t *testing.T) {
+func TestGlobOverSeveralDirectories(t *testing.T) {
 	one, two := tree(t, "a.go", ".gitignore *.go"), tree(t, "b.go", "c.txt", ".gitignore *.txt")
 	f, _ := finderOver(t, one, two)
 	require.Empty(t, globbed(t, f, "*.go"), "relative to the target directory")
@@ -224,7 +224,7 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
-// The table above says what git says.
+// The table above agrees with git.
 func TestIgnoreCasesAgainstGit(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {

@@ -13,40 +13,38 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Find says which files to find.
+// Find configures [Finder.Find].
 type Find struct {
 	// Pattern is a glob: * ? [] {} and ** for any number of directories. Relative
 	// to Dir, or absolute inside the workspace. Required.
 	Pattern string
-	// Dir is the directory that a relative pattern counts from. Zero: the target
-	// directory.
+	// Dir is the directory of a relative pattern. Zero: the target directory.
 	Dir workspace.Path
-	// FoldCase ignores the case of letters, except in those directories at the
-	// pattern's beginning that exist as they are written.
+	// FoldCase ignores the case of letters, except in directories at the beginning of the pattern
+	// that exist as written.
 	FoldCase bool
-	// Limit is how many files to return. Zero or less: none.
+	// Limit is the maximum number of files. Zero or less: none.
 	Limit int
-	// RecentNS is a time in nanoseconds since 1970: files changed after it
-	// come first, the newest before the others. 0: all are sorted by path.
+	// RecentNS is a time in nanoseconds since 1970: files changed after it come first, newest
+	// first. 0: all are sorted by path.
 	RecentNS int64
 }
 
-// Found are the files of a [Find].
+// Found is the result of a [Find].
 type Found struct {
 	Files []workspace.Path
-	More  int // files that match beyond the limit
+	More  int // number of matching files beyond the limit
 	Tally Tally
 }
 
-// Find returns the files that match a pattern, and links that lead to files in
-// the workspace. Ignored files are left out, but the directories that the pattern
-// begins with, and Dir, are named by the caller and so not ignored; nor is a
-// file if the pattern is its name. Links to directories are followed where they
-// are named so, else not. A directory that cannot be listed is passed over and
-// counted; one that the pattern names and that is missing gives nothing.
+// Find returns the files that match a pattern, and links to files in the workspace. Ignored files
+// are left out. The directories at the beginning of the pattern, and Dir, are named by the caller
+// and so not ignored; nor is a file whose name is the pattern. Links to directories are followed
+// only in that prefix. A directory that cannot be listed is skipped and counted; if the pattern
+// names a missing one, the result is empty.
 //
-// Errors have code invalid_tool_params, path_not_in_workspace,
-// permission_denied, not_initialized or cancelled.
+// Errors have code invalid_tool_params, path_not_in_workspace, permission_denied, not_initialized
+// or cancelled.
 func (f *Finder) Find(ctx context.Context, r Find) (Found, error) {
 	pattern := filepath.ToSlash(r.Pattern)
 	if err := CheckGlob(pattern); err != nil {
@@ -83,7 +81,7 @@ func (f *Finder) Find(ctx context.Context, r Find) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	slices.SortStableFunc(matches, func(a, b match) int { // the paths are in order already
+	slices.SortStableFunc(matches, func(a, b match) int { // the paths are sorted already
 		switch {
 		case a.mtime > b.mtime:
 			return -1
@@ -111,7 +109,7 @@ func (f Found) cut(limit int) Found {
 	return f
 }
 
-// split returns the directory to begin at, and the pattern from there.
+// split returns the directory to begin at, and the remaining pattern.
 func (f *Finder) split(r Find, pattern string) (start workspace.Path, rest string, err error) {
 	dir := r.Dir.String()
 	if r.Dir == (workspace.Path{}) {
@@ -136,7 +134,7 @@ func (f *Finder) split(r Find, pattern string) (start workspace.Path, rest strin
 	return start, strings.TrimPrefix(pattern, "./"), err
 }
 
-// named returns the file in start that the pattern is the very name of.
+// named returns the file in start whose name is the pattern.
 func (f *Finder) named(start workspace.Path, name string) (workspace.Path, bool) {
 	if name == "" {
 		return workspace.Path{}, false
@@ -153,16 +151,15 @@ func (f *Finder) named(start workspace.Path, name string) (workspace.Path, bool)
 }
 
 const (
-	// maxGlob bounds the bytes of a glob.
+	// maxGlob limits the bytes of a glob.
 	maxGlob = 4 << 10
-	// maxAlternatives bounds what its braces multiply to, because each may have
-	// to be tried for each name.
+	// maxAlternatives limits the expansion of its braces, because each alternative may have to be
+	// tried for each name.
 	maxAlternatives = 1_000
 )
 
-// CheckGlob returns an error of code invalid_tool_params if pattern is no
-// glob, or is longer than 4 KiB, or its braces stand for more than a thousand
-// patterns.
+// CheckGlob returns an error of code invalid_tool_params if pattern is not a valid glob, is longer
+// than 4 KiB, or its braces expand to more than a thousand patterns.
 func CheckGlob(pattern string) error {
 	const op = "discovery.glob"
 	switch {
@@ -172,14 +169,14 @@ func CheckGlob(pattern string) error {
 	case len(pattern) > maxGlob:
 		return fault.New(fault.InvalidToolParams, op, "The pattern is longer than 4 KiB.", "Use a shorter one, or several.")
 	case alternatives(pattern) > maxAlternatives:
-		return fault.New(fault.InvalidToolParams, op, "The braces of the pattern "+escape.ClipBytes(pattern, maxShown)+" stand for too many patterns.",
+		return fault.New(fault.InvalidToolParams, op, "The braces of the pattern "+escape.ClipBytes(pattern, maxShown)+" expand to too many patterns.",
 			"Use fewer braces, or * in their place.")
 	}
 	return nil
 }
 
-// alternatives returns how many patterns the braces of one stand for, or more
-// where they are nested.
+// alternatives returns the number of patterns that the braces expand to, or more if they are
+// nested.
 func alternatives(pattern string) int {
 	all := 1
 	var open []int
@@ -200,10 +197,10 @@ func alternatives(pattern string) int {
 	return all
 }
 
-// glob is a pattern to compare paths with.
+// glob is a compiled pattern for paths.
 type glob struct {
 	pattern  string
-	elements []string // nil if braces may hold a slash
+	elements []string // nil if braces may contain a slash
 	fold     bool
 }
 
@@ -225,7 +222,7 @@ func (g *glob) match(rel string) bool {
 	return doublestar.MatchUnvalidated(g.pattern, rel)
 }
 
-// mayHold reports whether something below the directory rel may match.
+// mayHold reports whether a file below the directory rel may match.
 func (g *glob) mayHold(rel string) bool {
 	if g.elements == nil {
 		return true

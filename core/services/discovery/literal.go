@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// literal is text that every match of a pattern holds, or one of several.
+// literal is a text that every match of a pattern contains, or one of several.
 type literal struct {
 	text []byte // lower case if fold
-	fold bool   // the case of its letters, all ASCII, does not matter
-	rare int    // place of the byte in text to look for first
+	fold bool   // the case of its letters, all ASCII, is ignored
+	rare int    // index of the byte in text to search for first
 }
 
 const (
@@ -20,8 +20,8 @@ const (
 	maxOfClass  = 4
 )
 
-// requiredLiterals returns texts of which every match holds at least one; nil
-// if there are no such, or they are too short or too many to be of use.
+// requiredLiterals returns texts of which every match contains at least one; nil if there are none,
+// or they are too short or too many to be useful.
 func requiredLiterals(re *syntax.Regexp) []literal {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -60,8 +60,8 @@ func requiredLiterals(re *syntax.Regexp) []literal {
 	return nil
 }
 
-// followed returns the texts of a literal and, after it, one of a few runes,
-// which is what the parser makes of bar|baz; nil if they are something else.
+// followed returns the texts of a literal followed by one of a few runes, as the parser produces
+// for bar|baz; nil for other expressions.
 func followed(text, class *syntax.Regexp) []literal {
 	if text.Op != syntax.OpLiteral || class.Op != syntax.OpCharClass || text.Flags&syntax.FoldCase != 0 {
 		return nil
@@ -78,8 +78,8 @@ func followed(text, class *syntax.Regexp) []literal {
 	return all
 }
 
-// literalOf returns the longest part of runes that can be looked for as bytes:
-// where case does not matter, runes of ASCII whose other cases are too.
+// literalOf returns the longest part of runes that can be searched for as bytes: if case is
+// ignored, ASCII runes whose other cases are ASCII too.
 func literalOf(runes []rune, fold bool) []literal {
 	var best, part []byte
 	for _, r := range runes {
@@ -127,18 +127,17 @@ func shortest(literals []literal) int {
 	return n
 }
 
-// commonness orders bytes by how often source text holds them, roughly.
+// commonness orders bytes by their approximate frequency in source text.
 func commonness(c byte) int {
-	const byFrequency = "zqjxk_vwybgh.fpm,;-/:\"'=()du cl\tsonarit e" // the commonest last
+	const byFrequency = "zqjxk_vwybgh.fpm,;-/:\"'=()du cl\tsonarit e" // the most common last
 	return bytes.IndexByte([]byte(byFrequency), c)
 }
 
-// cursor finds literals in some bytes, from the front to the back, in one pass
-// for each literal.
+// cursor finds literals in a byte slice, from beginning to end, in one pass for each literal.
 type cursor struct {
 	literals []literal
 	data     []byte
-	places   []int // of the next occurrence of each that was looked for; len(data): none
+	places   []int // next occurrence of each literal searched for; len(data): none
 }
 
 func newCursor(literals []literal, data []byte, from int) *cursor {
@@ -149,8 +148,8 @@ func newCursor(literals []literal, data []byte, from int) *cursor {
 	return c
 }
 
-// next returns the place of the first of the literals at or after from, which
-// never goes back; -1 if there is none.
+// next returns the index of the first literal at or after from, which never decreases; -1 if there
+// is none.
 func (c *cursor) next(from int) int {
 	best := len(c.data)
 	for i := range c.literals {
@@ -192,8 +191,8 @@ func (l *literal) index(data []byte) int {
 	}
 }
 
-// indexExact looks for the rare byte, and for the whole text at once where
-// that byte turns out not to be rare.
+// indexExact searches for the rare byte, and for the whole text if that byte turns out to be
+// common.
 func (l *literal) indexExact(data []byte) int {
 	for at, misses := l.rare, 0; at < len(data); misses++ {
 		if misses > 4+at/64 {
@@ -216,8 +215,8 @@ func (l *literal) indexExact(data []byte) int {
 	return -1
 }
 
-// indexEither returns the place of the first of two bytes at or after from; -1
-// if there is neither. It looks at little more than what lies before that.
+// indexEither returns the index of the first of two bytes at or after from; -1 if there is neither.
+// It reads little more than the bytes before that.
 func indexEither(data []byte, a, b byte, from int) int {
 	const block = 1 << 10
 	for ; from < len(data); from += block {

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// matcher tells whether lines match a pattern. It is not for concurrent use.
+// matcher reports whether lines match a pattern. It is not safe for concurrent use.
 type matcher struct {
 	*Pattern
-	dfa   *automaton  // nil where a literal tells all
-	ended func() bool // nobody wants to know any more; asked now and then
+	dfa   *automaton  // nil if a literal decides alone
+	ended func() bool // reports that the result is no longer needed; polled
 }
 
 func (p *Pattern) matcher(ended func() bool) matcher {
@@ -19,7 +19,7 @@ func (p *Pattern) matcher(ended func() bool) matcher {
 	return matcher{p, newAutomaton(p.prog), ended}
 }
 
-// match reports whether a line matches; once ended, that it does not.
+// match reports whether a line matches; false once ended.
 func (m matcher) match(line []byte) bool {
 	if m.plain {
 		return m.literals[0].index(line) >= 0
@@ -33,7 +33,7 @@ func (m matcher) match(line []byte) bool {
 	return m.re.MatchReader(m.reader(line)) && !m.ended()
 }
 
-// find returns where the first match in a line that matches begins and ends.
+// find returns the range of the first match in a matching line.
 func (m matcher) find(line []byte) (start, end int) {
 	if m.plain {
 		at := m.literals[0].index(line)
@@ -51,8 +51,7 @@ func (m matcher) find(line []byte) (start, end int) {
 	return loc[0], loc[1]
 }
 
-// slow reports whether package regexp may take so long for a line that it has
-// to be ended on the way.
+// slow reports whether package regexp may take so long for a line that it must be interruptible.
 func (m matcher) slow(line []byte) bool {
 	const atOnce = 1 << 22
 	return len(line)*len(m.prog.Inst) > atOnce
@@ -63,11 +62,11 @@ func (m matcher) reader(line []byte) *endingReader {
 	return &endingReader{r: bytes.NewReader(line), ended: m.ended, each: 1 + between/len(m.prog.Inst)}
 }
 
-// endingReader reads runes, and is at its end once its reader has ended.
+// endingReader reads runes, and returns io.EOF once its search has ended.
 type endingReader struct {
 	r          *bytes.Reader
 	ended      func() bool
-	each, runs int // how many runes to read between two questions, and how many were read
+	each, runs int // number of runes between two polls, and number of runes read
 }
 
 func (e *endingReader) ReadRune() (r rune, size int, err error) {

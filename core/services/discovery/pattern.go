@@ -9,26 +9,25 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Pattern is a regular expression to search lines with, or fixed text. It is
-// immutable and safe for concurrent use.
+// Pattern is a regular expression, or fixed text, to search lines with. It is immutable and safe
+// for concurrent use.
 type Pattern struct {
 	re       *regexp.Regexp
 	prog     *syntax.Prog // of re
 	literals []literal
-	plain    bool // a line matches exactly if it holds one of literals
+	plain    bool // a line matches exactly if it contains one of literals
 }
 
 const (
-	// maxPattern bounds the bytes of a pattern.
+	// maxPattern limits the bytes of a pattern.
 	maxPattern = 16 << 10
-	// maxInstructions bounds what its repetitions make of it: a{1000} is a
-	// thousand instructions.
+	// maxInstructions limits the expansion of its repetitions: a{1000} is a thousand instructions.
 	maxInstructions = 40_000
 )
 
-// CompilePattern compiles a regular expression of RE2 syntax, or text to be
-// looked for as it stands if fixed. fold ignores the case of letters. The
-// error is of code invalid_tool_params and says what is wrong and where.
+// CompilePattern compiles a regular expression of RE2 syntax, or literal text if fixed. fold
+// ignores the case of letters. The error is of code invalid_tool_params and describes the problem
+// and its position.
 func CompilePattern(text string, fixed, fold bool) (*Pattern, error) {
 	const op = "discovery.pattern"
 	if text == "" {
@@ -60,7 +59,7 @@ func CompilePattern(text string, fixed, fold bool) (*Pattern, error) {
 	return nil, fault.New(fault.InvalidToolParams, op, "Invalid regular expression "+escape.ClipBytes(text, maxShown)+": "+escape.ClipBytes(detail, maxShown)+".", remedy)
 }
 
-// maxShown is how much of a pattern a message shows, in bytes.
+// maxShown is the number of bytes of a pattern shown in a message.
 const maxShown = 200
 
 func compile(expression string, flags syntax.Flags) (*Pattern, error) {
@@ -69,7 +68,7 @@ func compile(expression string, flags syntax.Flags) (*Pattern, error) {
 		return nil, err
 	}
 	if instructions(tree) > maxInstructions {
-		return nil, &syntax.Error{Code: "its counted repetitions multiply to too much"}
+		return nil, &syntax.Error{Code: "its counted repetitions expand too much"}
 	}
 	prefix := ""
 	if flags&syntax.FoldCase != 0 {
@@ -85,8 +84,8 @@ func compile(expression string, flags syntax.Flags) (*Pattern, error) {
 	return p, err
 }
 
-// instructions returns about how long the program of an expression is, at most
-// a little more than maxInstructions.
+// instructions returns the approximate length of an expression's program, at most a little more
+// than maxInstructions.
 func instructions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)
 	if re.Op == syntax.OpCharClass {

@@ -20,25 +20,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ripgrepFlags make ripgrep mean what a Search means:
+// ripgrepFlags make ripgrep equivalent to a Search:
 //
-//	--no-config            nobody's defaults
-//	--no-ignore-global     not the excludes file of whoever runs it
+//	--no-config            no defaults of the user
+//	--no-ignore-global     not the user's excludes file
 //	--no-ignore-dot        no .ignore and .rgignore
 //	--no-ignore-parent     nothing from above the tree
 //	--hidden -g !.git      hidden files, but never .git
-//	--text                 what is no text is decided by the test: see isText
+//	--text                 the test decides about binary files: see isText
 //	--crlf                 a line ends before its \r
-//	--json                 lines with their numbers, bytes as they are
+//	--json                 lines with their numbers, bytes unchanged
 //
-// Its byte order marks are left on: both read UTF-16 by its mark alone.
+// Its byte order marks stay enabled: both detect UTF-16 only by its mark.
 var ripgrepFlags = []string{
 	"--no-config", "--no-ignore-global", "--no-ignore-dot", "--no-ignore-parent",
 	"--hidden", "-g", "!.git", "--text", "--crlf", "--json",
 }
 
-// ripgrep returns what rg finds below top, by file: number, a mark and text of
-// each line.
+// ripgrep returns rg's results below top, by file: number, a mark and text of each line.
 func ripgrep(t testing.TB, rg, top string, args ...string) map[string][]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), rg, append(ripgrepFlags, args...)...)
@@ -78,18 +77,18 @@ func ripgrep(t testing.TB, rg, top string, args ...string) map[string][]string {
 	return found
 }
 
-// isText is the rule by which a Search leaves out files: ripgrep's own looks
-// at all of a file, and gives what lies before the first NUL.
+// isText is the rule by which a Search skips files: ripgrep's own rule reads the whole file, and
+// returns the lines before the first NUL.
 func isText(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) ||
 		bytes.IndexByte(data[:min(len(data), binaryHead)], 0) < 0
 }
 
-// searchable fills dir with files of lines that patterns of expressionOf find
-// something in. If odd, some are not UTF-8, or have a \r within a line.
+// searchable fills dir with files in which patterns of expressionOf match lines. If odd, some are
+// not UTF-8, or have a \r within a line.
 func searchable(t testing.TB, r *rand.Rand, dir string, depth int, odd bool) {
 	t.Helper()
-	// No line feeds: ripgrep's wildcards do not match them as git's do.
+	// No line feeds: ripgrep's wildcards match them differently from git's.
 	names := []string{"a", "b", "c", "d", "a b", "é", ".x"}
 	if runtime.GOOS == "linux" {
 		names = append(names, "\xff")
@@ -119,8 +118,8 @@ func searchable(t testing.TB, r *rand.Rand, dir string, depth int, odd bool) {
 	}
 }
 
-// plainRules are such as ripgrep and git read alike; git's own reading is
-// compared with git.
+// plainRules are rules that ripgrep and git interpret alike; git's own interpretation is compared
+// with git.
 func plainRules(r *rand.Rand) string {
 	rules := []string{"*.log", "a.txt", "/b.go", "c/", "!a.log", "*.tmp", "!b.tmp", "d*/", "a/**", "# x", "", "/é.*", "**/a b.go", ".x*"}
 	var b strings.Builder
@@ -130,8 +129,8 @@ func plainRules(r *rand.Rand) string {
 	return b.String()
 }
 
-// randomText makes a file: of short lines or a huge one, with either line end,
-// a byte order mark, UTF-16, a NUL, and without a last line feed.
+// randomText returns a file: of short lines or a huge one, with either line ending, a byte order
+// mark, UTF-16, a NUL, and without a last line feed.
 func randomText(r *rand.Rand, odd bool) []byte {
 	words := []string{"func", "Func", "a", "b", "ab", "abba", "foo", "bar", "x1", "_", "é", "É", "k", "K", "\u212a", " ", " ", "\t", "  ", "12", "2024", "-", "(", ")", ".", "ß", "😀"}
 	if odd {
@@ -171,8 +170,8 @@ func randomText(r *rand.Rand, odd bool) []byte {
 	return []byte(text)
 }
 
-// expression is a pattern as both read it. Classes like \w and assertions like
-// \b are ASCII in RE2, and so are spelt for ripgrep.
+// expression is a pattern in the syntax of both. Classes such as \w and assertions such as \b are
+// ASCII in RE2, and are written so for ripgrep.
 type expression struct{ own, ripgrep string }
 
 func expressionOf(r *rand.Rand, odd bool) expression {
@@ -181,7 +180,7 @@ func expressionOf(r *rand.Rand, odd bool) expression {
 		{`\w+`, `[0-9A-Za-z_]+`}, {`\d{2,4}`, `[0-9]{2,4}`}, {`[[:upper:]]`, `[A-Z]`}, {`[\t ]`, `[\t ]`}, {`b?`, `b?`}, {`[a-c]*`, `[a-c]*`},
 		{`\b`, `(?-u:\b)`}, {`(?i:FUNC)`, `(?i:FUNC)`}, {`[éß]`, `[éß]`}, {`long long`, `long long`}, {`\x{1F600}`, `\x{1F600}`},
 	}
-	if !odd { // bytes that are not UTF-8, and a \r within a line, are characters to RE2 and not to ripgrep
+	if !odd { // invalid UTF-8, and a \r within a line, are characters for RE2 and not for ripgrep
 		pieces = append(pieces, expression{`.`, `.`}, expression{`.*`, `.*`}, expression{`[^a-z]`, `[^a-z]`}, expression{`a.{0,9}b`, `a.{0,9}b`})
 	}
 	var e expression
@@ -190,7 +189,7 @@ func expressionOf(r *rand.Rand, odd bool) expression {
 		e.own += p.own
 		e.ripgrep += p.ripgrep
 	}
-	// For --crlf ripgrep rewrites $, which it then knows only at the end.
+	// For --crlf ripgrep rewrites $, which it then supports only at the end.
 	if !odd && r.IntN(4) == 0 {
 		e.own, e.ripgrep = "(?:"+e.own+")$", "(?:"+e.ripgrep+")$"
 	}
@@ -218,9 +217,8 @@ func difference(want, got map[string][]string) string {
 	return ""
 }
 
-// What a Search finds is what ripgrep finds: in the same files the same lines,
-// for patterns that both read alike, on trees with ignore files and
-// repositories in repositories. FETTLE_FULL=1 tries many.
+// A Search returns the same lines of the same files as ripgrep, for patterns that both interpret
+// alike, on trees with ignore files and nested repositories. FETTLE_FULL=1 tries many.
 func TestAgainstRipgrep(t *testing.T) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {
@@ -261,7 +259,7 @@ func TestAgainstRipgrep(t *testing.T) {
 				args = append(args, "--type-add", "wanted:*.go", "--type", "wanted")
 			case 1:
 				s.Exclude = "*.txt"
-				args = append(args, "--type-add", "unwanted:*.txt", "--type-not", "unwanted") // -g would be about directories too
+				args = append(args, "--type-add", "unwanted:*.txt", "--type-not", "unwanted") // -g would apply to directories too
 			}
 			s.Pattern, err = CompilePattern(e.own, fixed, fold)
 			require.NoError(t, err)

@@ -4,21 +4,20 @@ import "strings"
 
 // rule is one line of an ignore file.
 type rule struct {
-	text    string // as it stands, without what git takes off its end
-	line    int    // counted from 1
+	text    string // without the trailing bytes that git ignores
+	line    int    // 1-based
 	negated bool
 	dirOnly bool
 
-	// A floating rule is about base names, any other about the path below the
-	// ignore file's directory.
+	// A floating rule applies to base names, any other to the path below the ignore file's
+	// directory.
 	floating bool
-	literal  string   // what a name begins with; all of it if wild is nil
-	suffix   string   // a floating rule of a star and literal bytes: those; then literal is "" and wild nil
+	literal  string   // literal prefix of a name; all of it if wild is nil
+	suffix   string   // literal suffix of a floating rule that begins with a star; then literal is "" and wild nil
 	wild     wildcard // the rest of the pattern
 }
 
-// parseRules reads an ignore file as git does. Lines that cannot match
-// anything are left out.
+// parseRules parses an ignore file as git does. Lines that cannot match are left out.
 func parseRules(text string) []rule {
 	var rules []rule
 	number := 0
@@ -38,7 +37,7 @@ func parseRules(text string) []rule {
 	return rules
 }
 
-// trimBlanks takes blanks off a line's end, those after a backslash excepted.
+// trimBlanks removes trailing blanks of a line, except after a backslash.
 func trimBlanks(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -80,7 +79,7 @@ func parseRule(line string) (r rule, ok bool) {
 	return r, ok
 }
 
-// literalLength returns how many bytes come before the first special one.
+// literalLength returns the number of bytes before the first special one.
 func literalLength(pattern string) int {
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
 		return i
@@ -88,8 +87,8 @@ func literalLength(pattern string) int {
 	return len(pattern)
 }
 
-// matches reports whether the rule is about name: the base name if it floats,
-// else the path below the ignore file's directory.
+// matches reports whether the rule applies to name: the base name if it floats, otherwise the path
+// below the ignore file's directory.
 func (r *rule) matches(name string, dir bool) bool {
 	if r.dirOnly && !dir {
 		return false
@@ -107,8 +106,8 @@ func (r *rule) matches(name string, dir bool) bool {
 	return r.wild.match(rest)
 }
 
-// mayReach reports whether the rule, which does not float, may be about
-// something in or below dir, a path below the ignore file's directory.
+// mayReach reports whether the rule, which does not float, may apply in or below dir, a path below
+// the ignore file's directory.
 func (r *rule) mayReach(dir string) bool {
 	if dir == "" {
 		return true

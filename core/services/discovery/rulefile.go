@@ -2,19 +2,19 @@ package discovery
 
 import "strings"
 
-// ruleFile is an ignore file, its rules sorted for matching.
+// ruleFile is an ignore file, with its rules sorted for matching.
 type ruleFile struct {
-	source string // absolute path, for people
-	base   string // directory that anchored rules count from, relative to the workspace directory with slashes; "" is that itself
-	prefix string // the way from the ignore file's directory down to the workspace directory, where the file lies above it
+	source string // absolute path, for messages
+	base   string // directory of anchored rules, relative to the workspace directory with slashes; "" is that itself
+	prefix string // path from the ignore file's directory to the workspace directory, if the file is above it
 	rules  []rule
 
-	byName   map[string][]int // floating rules that are plain names, the last first
-	floating []int            // other floating rules, the last first
-	anchored []int            // rules that do not float, the last first
+	byName   map[string][]int // floating rules with plain names, last first
+	floating []int            // other floating rules, last first
+	anchored []int            // rules that do not float, last first
 }
 
-// newRuleFile parses text; nil if there is no rule in it.
+// newRuleFile parses text; nil if it contains no rule.
 func newRuleFile(source, base, text string) *ruleFile {
 	f := &ruleFile{source: source, base: base, rules: parseRules(text)}
 	for i := len(f.rules) - 1; i >= 0; i-- {
@@ -37,15 +37,14 @@ func newRuleFile(source, base, text string) *ruleFile {
 	return f
 }
 
-// level is an ignore file as seen from one directory: with the anchored rules
-// that may be about something in it or below.
+// level is an ignore file as seen from one directory: with the anchored rules that may apply in or
+// below it.
 type level struct {
 	*ruleFile
 	anchored []int
 }
 
-// from returns the level as seen from dir, a directory below the one that l was
-// made for.
+// from returns the level as seen from dir, a directory below that of l.
 func (l level) from(dir string) level {
 	below, ok := l.below(dir)
 	if !ok {
@@ -66,7 +65,7 @@ func (l level) from(dir string) level {
 	return l
 }
 
-// match returns the last rule about name in the directory dir, or nil.
+// match returns the last rule for name in the directory dir, or nil.
 func (l level) match(dir, name string, isDir bool) *rule {
 	best := -1
 	for _, i := range l.byName[name] {
@@ -104,8 +103,8 @@ func (l level) match(dir, name string, isDir bool) *rule {
 	return &l.rules[best]
 }
 
-// below returns dir, which is relative to the workspace directory, relative to
-// the directory that anchored rules count from.
+// below returns dir, which is relative to the workspace directory, relative to the directory of
+// anchored rules.
 func (f *ruleFile) below(dir string) (rel string, ok bool) {
 	switch {
 	case f.prefix == "":
@@ -116,8 +115,8 @@ func (f *ruleFile) below(dir string) (rel string, ok bool) {
 	return join(f.prefix, dir), true
 }
 
-// relativeTo returns dir relative to base, both relative to the workspace
-// directory, "" being that itself.
+// relativeTo returns dir relative to base, both relative to the workspace directory ("" is that
+// itself).
 func relativeTo(base, dir string) (rel string, ok bool) {
 	if base == "" {
 		return dir, true
@@ -142,7 +141,7 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// empty reports whether l says nothing about what lies where it is seen from.
+// empty reports whether l has no rule for files below its directory.
 func (l level) empty() bool {
 	return len(l.anchored) == 0 && len(l.floating) == 0 && len(l.byName) == 0
 }

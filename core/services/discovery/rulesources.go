@@ -12,11 +12,11 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// maxIgnoreFile bounds the bytes read of one ignore file.
+// maxIgnoreFile limits the bytes read of one ignore file.
 const maxIgnoreFile = 1 << 20
 
-// readSmall reads and closes a file that was just opened; not ok if that
-// failed or it is not a regular file.
+// readSmall reads and closes a file that was just opened; ok is false if that failed or it is not a
+// regular file.
 func readSmall(f *os.File, err error) (text string, ok bool) {
 	if err != nil {
 		return "", false
@@ -29,9 +29,8 @@ func readSmall(f *os.File, err error) (text string, ok bool) {
 	return string(data), err == nil
 }
 
-// readExclude reads the info/exclude of the repository whose root directory is
-// open. Where .git is a file it leads to the repository's own directory, which
-// counts as long as it lies below the root.
+// readExclude reads info/exclude of the repository whose root directory is open. If .git is a file,
+// it names the repository's git directory, which is used if it is below the root.
 func readExclude(root *workspace.Folder) (text string, ok bool) {
 	git := gitName
 	if text, ok := readSmall(root.Open(gitName)); ok {
@@ -49,9 +48,8 @@ func readExclude(root *workspace.Folder) (text string, ok bool) {
 	return readSmall(info.Open("exclude"))
 }
 
-// outermost returns the scope above a workspace directory: what custom ignore
-// files say, whose anchored rules count from the workspace directory, and those of
-// git further up.
+// outermost returns the scope above a workspace directory: custom ignore files, whose anchored
+// rules start at the workspace directory, and those of git further up.
 func (f *Finder) outermost(top string) *Scope {
 	s := &Scope{top: top, git: f.options.above(top)}
 	for _, name := range f.options.CustomFiles {
@@ -67,29 +65,28 @@ func (f *Finder) outermost(top string) *Scope {
 	return s
 }
 
-// scopeOf returns the scope of the directory dir, and dir itself, open. Rules are
-// read anew on the way down to it from its workspace directory. If named, a directory
-// on that way that is ignored counts as named by the caller. If dir cannot be
-// opened the scope stands beside the error, unless ctx has ended.
+// scopeOf returns the scope of the directory dir, and dir itself, open. Rules are read on the path
+// from its workspace directory. If named, an ignored directory on that path counts as named by the
+// caller. If dir cannot be opened the scope is returned with the error, unless ctx has ended.
 func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*Scope, *workspace.Folder, error) {
 	top, err := f.files.Resolve(dir.Folder())
 	if err != nil {
 		return nil, nil, err
 	}
-	folder, err := f.files.OpenFolder(top)
-	scope := f.options.enter(f.outermost(top.Folder()), folder, "", markersOf(folder))
+	directory, err := f.files.OpenFolder(top)
+	scope := f.options.enter(f.outermost(top.Folder()), directory, "", markersOf(directory))
 	if dir.Rel() == "." {
-		return scope, folder, err
+		return scope, directory, err
 	}
 	at := ""
 	for element := range strings.SplitSeq(dir.Rel(), "/") {
-		if folder != nil {
-			folder.Close()
+		if directory != nil {
+			directory.Close()
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, nil, cancelled(err)
 		}
-		verdict := scope.Folder
+		verdict := scope.Directory
 		if v := scope.Check(element, true); v.Ignored {
 			if !verdict.Ignored {
 				verdict = v
@@ -103,20 +100,20 @@ func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*
 		if errOf != nil {
 			return nil, nil, errOf
 		}
-		folder, err = f.files.OpenFolder(p)
-		scope = f.options.enter(scope, folder, at, markersOf(folder))
-		scope.Folder = verdict
+		directory, err = f.files.OpenFolder(p)
+		scope = f.options.enter(scope, directory, at, markersOf(directory))
+		scope.Directory = verdict
 	}
-	return scope, folder, err
+	return scope, directory, err
 }
 
-// markersOf returns the names to try in a directory that is not listed; none in
-// one that could not be opened.
-func markersOf(folder *workspace.Folder) markers {
-	if folder == nil {
+// markersOf returns the names to try in a directory that is not listed; none if it could not be
+// opened.
+func markersOf(directory *workspace.Folder) markers {
+	if directory == nil {
 		return markers{}
 	}
-	_, err := folder.Lstat(gitName)
+	_, err := directory.Lstat(gitName)
 	return markers{gitIgnore: true, own: true, repository: err == nil}
 }
 

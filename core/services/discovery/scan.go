@@ -12,58 +12,58 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Line is a line of a file that a search found, or one beside it.
+// Line is a matching line of a file, or a line of its context.
 type Line struct {
-	Number  int    // counted from 1
-	Text    string // valid UTF-8 without its line end; clipped around the match where it is long
-	Match   bool   // false: it is there for context
+	Number  int    // 1-based
+	Text    string // valid UTF-8 without its line ending; a long line is clipped around the match
+	Match   bool   // false: a line of context
 	Clipped bool
 }
 
 const (
-	// binaryHead is how many bytes of a file are looked at for a NUL.
+	// binaryHead is the number of bytes of a file that are checked for a NUL.
 	binaryHead = 8 << 10
-	// window is how much of a file is searched at a time.
+	// window is the number of bytes of a file that are searched at a time.
 	window = 4 << 20
-	// longestLine is how much of a line is searched as one. A longer one is
-	// searched in pieces, each of which begins with the end of the one before.
+	// longestLine is the number of bytes of a line that are searched together. A longer one is
+	// searched in pieces that overlap.
 	longestLine = 16 << 20
 	overlap     = 64 << 10
 	firstBuffer = 64 << 10
 )
 
-// scanner searches files one after another. It is not for concurrent use.
+// scanner searches files one after another. It is not safe for concurrent use.
 type scanner struct {
 	pattern  matcher
-	context  int // lines before and after
-	most     int // matches to report of a file
+	context  int // number of lines before and after
+	most     int // matches to report for a file
 	width    int // bytes of a line to report
 	nameOnly bool
-	budget   int         // bytes of text that may still be collected
-	mayShow  func() bool // asked at the first match of a file; nil: yes
+	budget   int         // remaining bytes of text to collect
+	mayShow  func() bool // called at the first match of a file; nil: yes
 
 	buf []byte
 	got fileLines
-	// while a file is searched
+	// State of the current file.
 	last    int  // number of the last line collected
-	trailer int  // lines to collect after the last match
+	trailer int  // remaining lines to collect after the last match
 	matched int  // number of the last line that matched
-	piece   bool // the line goes on that the data before ended with
+	piece   bool // the data continues the last line of the previous data
 }
 
-// fileLines is what was found in one file.
+// fileLines is the result for one file.
 type fileLines struct {
 	lines   []Line
 	matches int
 	more    bool // there are matches beyond the limits
 	binary  bool
-	// withheld: there is a match, and none of it may be shown
+	// withheld: there is a match, but the file may not be shown
 	withheld bool
 }
 
 var errDone = errors.New("discovery: enough was found")
 
-// scan searches an open file up to the size that it has now.
+// scan searches an open file up to its current size.
 func (s *scanner) scan(f *os.File) (fileLines, error) {
 	info, err := workspace.InfoOf(f)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *scanner) scan(f *os.File) (fileLines, error) {
 	return s.got, nil
 }
 
-// search reads size bytes of r, window by window, and searches whole lines.
+// search reads size bytes of r, window by window, and searches complete lines.
 func (s *scanner) search(r io.Reader, size int64) error {
 	r = io.LimitReader(r, size)
 	need := int(min(size, window)) + 1
@@ -90,7 +90,7 @@ func (s *scanner) search(r io.Reader, size int64) error {
 	filled, err := fill(r, buf)
 	if filled == 0 {
 		if errors.Is(err, io.EOF) {
-			return nil // it has shrunk
+			return nil // the file has shrunk
 		}
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *scanner) search(r io.Reader, size int64) error {
 		copy(buf, buf[3:filled])
 		filled -= 3
 	}
-	kept := 0   // bytes at the beginning that are searched already, kept for context
+	kept := 0   // bytes at the beginning that were searched already, kept for context
 	number := 1 // of the line at kept
 	for {
 		if s.pattern.ended() {
@@ -149,8 +149,7 @@ func (s *scanner) search(r io.Reader, size int64) error {
 	}
 }
 
-// contextStart returns where the lines begin that may have to be shown before
-// a match after data.
+// contextStart returns the start of the lines that may be context of a match after data.
 func (s *scanner) contextStart(data []byte) int {
 	from := len(data)
 	for range s.context {
@@ -173,12 +172,11 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// lines searches the lines of data from from on, the first of which has that
-// number; what lies before is context. It returns the number of the line after
-// data.
+// lines searches the lines of data starting at from, the first of which has the given number;
+// earlier ones are context. It returns the number of the line after data.
 func (s *scanner) lines(data []byte, from, number int) (int, error) {
 	at := from
-	if s.piece && s.matched == number { // the rest of a line that is told of already
+	if s.piece && s.matched == number { // the rest of a line that was reported already
 		i := bytes.IndexByte(data[from:], '\n')
 		if i < 0 {
 			return number, nil
@@ -220,8 +218,8 @@ func (s *scanner) lines(data []byte, from, number int) (int, error) {
 
 func trimLineEnd(line []byte) []byte { return bytes.TrimSuffix(line, []byte("\r")) }
 
-// pass counts the lines of data[from:to], none of which matches, and collects
-// those that follow a match.
+// pass counts the lines of data[from:to], none of which matches, and collects those that follow a
+// match.
 func (s *scanner) pass(data []byte, from, to, number int) int {
 	for s.trailer > 0 && from < to {
 		end := to
@@ -245,7 +243,7 @@ func (s *scanner) after(line []byte, number int) {
 	}
 }
 
-// match collects a line that matches, and those before it.
+// match collects a matching line and those before it.
 func (s *scanner) match(data []byte, start int, line []byte, number int) error {
 	if s.got.matches == 0 && s.mayShow != nil && !s.mayShow() {
 		s.got = fileLines{withheld: true}
@@ -283,8 +281,7 @@ func (s *scanner) collect(line []byte, number int, match bool) {
 	s.budget -= len(text)
 }
 
-// clip returns a line, or of a long one as much as width bytes hold with the
-// match data[first:last] in it.
+// clip returns a line, or at most width bytes of a long one around the match data[first:last].
 func clip(line []byte, first, last, width int) (text string, clipped bool) {
 	if len(line) <= width {
 		return strings.ToValidUTF8(string(line), "\ufffd"), false

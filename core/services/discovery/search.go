@@ -12,35 +12,31 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Search says what to look for, and where.
+// Search configures [Finder.Search].
 type Search struct {
 	Pattern *Pattern // required
-	// Start is a directory to search, or a file. It counts as named by the
-	// caller. Required.
+	// Start is the directory or file to search. It counts as named by the caller. Required.
 	Start workspace.Path
-	// Include and Exclude are globs that a file's path below Start, or its
-	// name if the glob has no slash, must and must not match. Optional. Both
-	// are checked with [CheckGlob] by the caller.
+	// Include and Exclude are globs that a file's path below Start, or its name if the glob has no
+	// slash, must and must not match. Optional. The caller checks both with [CheckGlob].
 	Include, Exclude string
-	// Context is how many lines to give before and after each match.
+	// Context is the number of lines before and after each match.
 	Context int
-	// NamesOnly gives no lines, and counts each file as one match.
+	// NamesOnly returns no lines, and counts each file as one match.
 	NamesOnly bool
-	// PerFile and Total are how many matches to give. Zero or less: no limit
-	// but MaxBytes.
+	// PerFile and Total are the maximum numbers of matches. Zero or less: no limit except MaxBytes.
 	PerFile, Total int
-	// MaxFiles is how many files to give. Zero or less, or more than
-	// [Options.MaxFiles]: that many.
+	// MaxFiles is the maximum number of files. Zero or less, or more than [Options.MaxFiles]: that
+	// number.
 	MaxFiles int
-	// LineBytes is how much of a line to give: a longer one is clipped around
-	// its match. Zero or less: 2,000.
+	// LineBytes is the maximum number of bytes of a line: a longer one is clipped around its match.
+	// Zero or less: 2,000.
 	LineBytes int
-	// MaxBytes is how much text to give. Zero or less: 256 KiB.
+	// MaxBytes is the maximum size of the text. Zero or less: 256 KiB.
 	MaxBytes int
-	// MayShow says whether anything of a file may be given (PR-29). It is asked
-	// once each about Start, if that is a file, before it is searched, and about
-	// files below it at their first match, from several goroutines at once. Nil:
-	// all may.
+	// MayShow reports whether a file may be shown. It is called once for Start, if that is a file,
+	// before it is searched, and for files below it at their first match, from several goroutines
+	// concurrently. Nil: all may.
 	MayShow func(p workspace.Path) bool
 }
 
@@ -50,52 +46,48 @@ const (
 	unlimited        = 1 << 30
 )
 
-// FileMatches are the lines found in one file.
+// FileMatches contains the lines found in one file.
 type FileMatches struct {
 	Path    workspace.Path
 	Lines   []Line // by number; empty if Search.NamesOnly
-	Matches int    // how many of Lines are matches; 1 if Search.NamesOnly
-	More    bool   // there are others, left out by PerFile or another limit
+	Matches int    // number of matches in Lines; 1 if Search.NamesOnly
+	More    bool   // there are more, omitted because of PerFile or another limit
 }
 
-// Limit names one of the limits of a [Search].
+// Limit identifies a limit of a [Search].
 type Limit int
 
-// The limits. The zero value is none of them.
+// The limits. The zero value is no limit.
 const (
 	LimitTotal   Limit = iota + 1 // Search.Total
-	LimitPerFile                  // Search.PerFile, where Start is a file
+	LimitPerFile                  // Search.PerFile, if Start is a file
 	LimitFiles                    // Search.MaxFiles or Options.MaxFiles
 	LimitBytes                    // Search.MaxBytes
 )
 
-// Results are what a [Search] found, sorted by path.
+// Results is the result of a [Search], sorted by path.
 type Results struct {
 	Files      []FileMatches
 	Matches    int
-	More       bool  // a limit ended the search: what comes after the last match was not looked at, or not given
-	Limit      Limit // the limit that was met, if More
-	Binary     int   // files left out because they are not text
+	More       bool  // a limit ended the search: later files were not searched, or not returned
+	Limit      Limit // the limit that was reached, if More
+	Binary     int   // files omitted because they are not text
 	Unreadable int   // files that could not be read
-	Withheld   int   // files of which MayShow let nothing be given: Start, or those with a match
+	Withheld   int   // files that MayShow denied: Start, or those with a match
 	Tally      Tally
 }
 
-// Search looks for lines that match. It reads text: a file with a NUL byte in
-// its first 8 KiB is left out, unless it is UTF-16 with a byte order mark. All
-// other text is taken for UTF-8, and bytes that are not match no character but
-// U+FFFD: finding out in which older encoding a file is takes longer than to
-// search it. Of a file that grows meanwhile it reads what was there when it was opened. Links
-// are not followed, except by Start. Files are searched side by side, and the
-// results are the same whatever the order: sorted by path and line, and with a
+// Search finds matching lines. It reads text: a file with a NUL byte in its first 8 KiB is skipped,
+// unless it is UTF-16 with a byte order mark. All other text is read as UTF-8, and invalid bytes
+// match only U+FFFD: detecting an older encoding takes longer than searching. Of a file that grows
+// it reads the bytes present when it was opened. Links are not followed, except by Start. Files are
+// searched concurrently, and the results are deterministic: sorted by path and line, and with a
 // limit the first of them.
 //
-// It searches by itself also where ripgrep is installed, which is not faster by
-// enough to be worth a second meaning of patterns and ignore rules:
-// docs/benchmarks.md has both side by side.
+// It does not use ripgrep even if that is installed, because the small gain is not worth a second
+// interpretation of patterns and ignore rules: docs/benchmarks.md compares both.
 //
-// Errors are about Start, those of [workspace.Workspace.Stat], not_a_regular_file
-// or cancelled.
+// Errors concern Start: those of [workspace.Workspace.Stat], not_a_regular_file or cancelled.
 func (f *Finder) Search(ctx context.Context, s Search) (Results, error) {
 	s.defaults()
 	info, err := f.files.Stat(s.Start)
@@ -177,7 +169,7 @@ func (s *Search) keep() func(rel string) bool {
 	}
 }
 
-// fileGlob returns what compares files with a glob; nil if there is none.
+// fileGlob returns the filter for a glob; nil if there is none.
 func fileGlob(pattern string) func(rel string) bool {
 	pattern = strings.TrimPrefix(filepath.ToSlash(pattern), "./")
 	if pattern == "" {
@@ -196,7 +188,7 @@ func fileGlob(pattern string) func(rel string) bool {
 	return newGlob(strings.TrimPrefix(pattern, "/"), false).match
 }
 
-// searchFile searches the one file that is named.
+// searchFile searches a single file.
 func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) (Results, error) {
 	if err := ctx.Err(); err != nil {
 		return Results{}, cancelled(err)

@@ -25,8 +25,8 @@ func pattern(t testing.TB, text string, flags ...string) *Pattern {
 	return p
 }
 
-// search searches from a directory or file and shows the results as lines:
-// name:number:text for matches, name-number-text for context.
+// search searches from a directory or file and returns the results as lines: name:number:text for
+// matches, name-number-text for context.
 func search(t testing.TB, f *Finder, w *workspace.Workspace, start string, s Search) ([]string, Results) {
 	t.Helper()
 	p, err := w.Resolve(start)
@@ -93,7 +93,7 @@ func TestSearch(t *testing.T) {
 	require.Equal(t, "ignored/", r.Tally.Reasons[0].Pattern)
 }
 
-// Limits give the first results, and say that there are more.
+// Limits return the first results, and report that there are more.
 func TestSearchLimits(t *testing.T) {
 	var entries []string
 	for i := range 100 {
@@ -125,7 +125,7 @@ func TestSearchLimits(t *testing.T) {
 	require.True(t, r.More)
 }
 
-// A huge line is shown around its match; 5347.
+// A huge line is clipped around its match.
 func TestSearchClipsLines(t *testing.T) {
 	line := strings.Repeat("ä", 1_000_000) + "needle" + strings.Repeat("ö", 1_000_000)
 	f, w := finderOver(t, tree(t, "f "+line+"\nneedle\n"))
@@ -162,8 +162,7 @@ func TestSearchUTF16(t *testing.T) {
 	require.Equal(t, []string{"f:1:first"}, got, "a UTF-8 mark is no text")
 }
 
-// Windows do not show: what is found in a file of many is what a plain loop
-// over its lines finds.
+// Windows are invisible: the results in a large file are those of a simple loop over its lines.
 func TestSearchLargeFile(t *testing.T) {
 	var b strings.Builder
 	for i := 0; b.Len() < 3*window; i++ {
@@ -181,7 +180,7 @@ func TestSearchLargeFile(t *testing.T) {
 	}
 }
 
-// plainSearch is what a search of a file named f has to find.
+// plainSearch returns the expected result for a file named f.
 func plainSearch(text, expression string, context int) []string {
 	re := regexp.MustCompile(expression)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -210,7 +209,7 @@ func plainSearch(text, expression string, context int) []string {
 	return found
 }
 
-// The prefilter changes nothing: random expressions over random text.
+// The prefilter changes no results: random expressions over random text.
 func TestSearchRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	pieces := []string{"a", "b", "ab", "K", "s", "é", "[ab]", "a*", "(a|bc)", "b+", ".", "^", "$", `\b`, "(ab){1,2}", "(?:a|b|k)", "x?", "(?i:Sk)", `\s`, "a|b", "[^a]"}
@@ -245,8 +244,7 @@ func TestSearchRandom(t *testing.T) {
 	require.Greater(t, found, rounds)
 }
 
-// Whatever bytes a file holds, the lines found are those that a plain search
-// of its lines finds.
+// For any content of a file, the lines found are those of a simple search.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte("a\nbb\r\n\xff\n\nab\r"), "a|b$", 1)
 	f.Add([]byte("\n\n"), "^$", 0)
@@ -272,8 +270,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// What looking for a letter of either case costs does not depend on how far
-// away the other case is: this took minutes.
+// The cost of searching for a letter of either case does not depend on the distance of the other
+// case: this took minutes.
 func TestSearchOfAnyCaseIsLinear(t *testing.T) {
 	f, w := finderOver(t, tree(t, "f "+strings.Repeat("quit\n", 300_000)))
 	for _, expression := range []string{"QUIT", "qui[t]|zzz"} {
@@ -308,8 +306,7 @@ func TestSearchCatastrophicPattern(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// A line that is searched in pieces is told of once, and what lies across two
-// of them is found.
+// A line that is searched in pieces is reported once, and a match across two pieces is found.
 func TestSearchInPieces(t *testing.T) {
 	line := bytes.Repeat([]byte("0123456789abcde\t"), longestLine/16+1<<16)
 	copy(line[longestLine-4:], "straddling")
@@ -339,7 +336,7 @@ func TestSearchInPieces(t *testing.T) {
 	}
 }
 
-// A pattern that package regexp takes minutes for ends with its context.
+// A pattern for which package regexp takes minutes ends with its context.
 func TestSearchEndsWithinALine(t *testing.T) {
 	f, w := finderOver(t, tree(t, "f ä"+strings.Repeat("ab", 4<<20)))
 	p, err := w.Resolve(".")
@@ -389,8 +386,7 @@ func (g *growing) Read(p []byte) (int, error) {
 	return g.File.Read(p)
 }
 
-// A file is searched up to the size that it had when it was opened, also if
-// more is written while it is read.
+// A file is searched up to its size when it was opened, even if more is written during the search.
 func TestSearchGrowingFile(t *testing.T) {
 	top := tree(t, "f hit\n")
 	file, err := os.Open(top + "/f")

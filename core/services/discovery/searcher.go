@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// maxPending bounds the batches that are searched and not yet collected.
+	// maxPending limits the batches that are searched and not yet collected.
 	maxPending = 32
 	batchFiles = 32
 )
 
-// batch is some files of one directory, next to each other in order.
+// batch is a group of files of one directory, adjacent in order.
 type batch struct {
 	dir   string
 	names []string
 
-	done       chan struct{} // closed when the rest is filled in
-	found      []fileLines   // by place in names; shorter if limits were reached
+	done       chan struct{} // closed when the result is complete
+	found      []fileLines   // by index in names; shorter if limits were reached
 	unreadable int
 }
 
-// searcher is a search of a directory. One goroutine walks and hands batches to
-// those that scan; the caller's takes them in order.
+// searcher is a search of a directory. One goroutine walks and passes batches to scanning ones; the
+// caller's goroutine collects them in order.
 type searcher struct {
 	Search
 	f       *Finder
@@ -91,9 +91,9 @@ func (k *searcher) scan() {
 }
 
 func (k *searcher) scanBatch(s *scanner, b *batch) {
-	folder, err := k.top, error(nil)
+	directory, err := k.top, error(nil)
 	if b.dir != "" {
-		folder, err = k.top.Below(b.dir)
+		directory, err = k.top.Below(b.dir)
 	}
 	if err != nil {
 		if fault.CodeOf(err) != fault.FileNotFound {
@@ -101,10 +101,10 @@ func (k *searcher) scanBatch(s *scanner, b *batch) {
 		}
 		return
 	}
-	if folder != k.top {
-		defer folder.Close()
+	if directory != k.top {
+		defer directory.Close()
 	}
-	// No more is needed of one batch than of all.
+	// The limits of the search also apply to each batch.
 	matches, budget := 0, k.MaxBytes
 	b.found = make([]fileLines, 0, len(b.names))
 	if k.MayShow != nil {
@@ -118,7 +118,7 @@ func (k *searcher) scanBatch(s *scanner, b *batch) {
 			return
 		}
 		s.most, s.budget = min(k.PerFile, k.Total-matches), budget
-		found, err := scanNamed(s, folder, name)
+		found, err := scanNamed(s, directory, name)
 		if err != nil {
 			if fault.CodeOf(err) != fault.FileNotFound {
 				b.unreadable++
@@ -133,13 +133,13 @@ func (k *searcher) scanBatch(s *scanner, b *batch) {
 	}
 }
 
-// path returns the path of the file at that place of a batch.
+// path returns the path of a file of a batch.
 func (k *searcher) path(b *batch, i int) (workspace.Path, error) {
 	return k.f.files.Resolve(filepath.Join(k.Start.String(), filepath.FromSlash(join(b.dir, b.names[i]))))
 }
 
-func scanNamed(s *scanner, folder *workspace.Folder, name string) (fileLines, error) {
-	file, err := folder.Open(name)
+func scanNamed(s *scanner, directory *workspace.Folder, name string) (fileLines, error) {
+	file, err := directory.Open(name)
 	if err != nil {
 		return fileLines{}, err
 	}
@@ -149,8 +149,7 @@ func scanNamed(s *scanner, folder *workspace.Folder, name string) (fileLines, er
 
 func closeFile(f *os.File) { _ = f.Close() } // only read
 
-// collect takes the batches in order until there are no more, a limit is
-// reached or ctx ends.
+// collect receives the batches in order until there are no more, a limit is reached or ctx ends.
 func (k *searcher) collect(maxFiles int) Results {
 	var r Results
 	budget := k.MaxBytes
@@ -219,8 +218,8 @@ func (k *searcher) collect(maxFiles int) Results {
 	}
 }
 
-// cut returns at most so many of the matches, and no line beyond so many
-// bytes of text but the first match.
+// cut returns at most the given number of matches, and no line beyond the given bytes of text
+// except the first match.
 func (f fileLines) cut(matches, bytes int) fileLines {
 	seen := 0
 	for i, line := range f.lines {

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
-func TestUnreadableFoldersArePassedOver(t *testing.T) {
+func TestUnreadableDirectoriesArePassedOver(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		for _, dir := range []string{"closed", "unlisted", "open"} {
 			require.NoError(t, os.Mkdir(top+"/"+dir, 0o755))
@@ -36,8 +36,8 @@ func TestUnreadableFoldersArePassedOver(t *testing.T) {
 	require.Equal(t, []string{top + "/closed", top + "/unlisted"}, tally.Closed)
 }
 
-// An ignored directory is not opened: trying to would be told.
-func TestIgnoredFoldersAreNotOpened(t *testing.T) {
+// An ignored directory is not opened: an attempt would be reported.
+func TestIgnoredDirectoriesAreNotOpened(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		for _, dir := range []string{"closed", "ignored"} {
 			require.NoError(t, os.Mkdir(top+"/"+dir, 0o700))

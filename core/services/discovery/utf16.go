@@ -8,13 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// byteOrderMark returns the byte order of text in UTF-16 that begins with a
-// mark; nil for anything else.
+// byteOrderMark returns the byte order of UTF-16 text that begins with a mark; nil for other data.
 func byteOrderMark(head []byte) binary.ByteOrder {
 	switch {
 	case len(head) < 2:
 		return nil
-	case head[0] == 0xff && head[1] == 0xfe && (len(head) < 4 || head[2] != 0 || head[3] != 0): // else it is UTF-32
+	case head[0] == 0xff && head[1] == 0xfe && (len(head) < 4 || head[2] != 0 || head[3] != 0): // otherwise it is UTF-32
 		return binary.LittleEndian
 	case head[0] == 0xfe && head[1] == 0xff:
 		return binary.BigEndian
@@ -22,8 +21,7 @@ func byteOrderMark(head []byte) binary.ByteOrder {
 	return nil
 }
 
-// utf16Reader turns UTF-16 without its mark into UTF-8. What is no character
-// becomes U+FFFD.
+// utf16Reader decodes UTF-16 without its mark into UTF-8. Invalid characters become U+FFFD.
 type utf16Reader struct {
 	r     io.Reader
 	order binary.ByteOrder
@@ -45,7 +43,7 @@ func (u *utf16Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// decode reads and decodes what comes next.
+// decode reads and decodes the next block.
 func (u *utf16Reader) decode() {
 	n, err := io.ReadFull(u.r, u.raw[:])
 	if errors.Is(err, io.ErrUnexpectedEOF) {

@@ -14,84 +14,80 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Walk says what to walk.
+// Walk configures [Finder.Walk].
 type Walk struct {
-	// Start is the directory to begin at. Required. It counts as named by the
-	// caller: it is walked even if it is ignored.
+	// Start is the first directory. Required. It counts as named by the caller: it is walked even
+	// if it is ignored.
 	Start workspace.Path
-	// Depth is how many directories down from Start to go; 0 stays in it, a
-	// negative value goes all the way.
+	// Depth is the number of directory levels below Start; 0 stays in it, a negative value means no
+	// limit.
 	Depth int
-	// Keep says of a file, by its path relative to Start with slashes, whether
-	// it is wanted. It is called from several goroutines at once. Nil: all.
+	// Keep reports whether a file is wanted, by its path relative to Start with slashes. It is
+	// called from several goroutines concurrently. Nil: all.
 	Keep func(rel string) bool
-	// Enter says of a directory, likewise, whether wanted files may lie in it or
-	// below. Nil: all.
+	// Enter reports, likewise, whether a directory may contain wanted files. Nil: all.
 	Enter func(rel string) bool
-	// Links adds symbolic links that lead to a regular file in the workspace.
-	// Links to directories are never followed.
+	// Links adds symbolic links to regular files in the workspace. Links to directories are never
+	// followed.
 	Links bool
 	// Times fills in File.MtimeNS.
 	Times bool
-	// Bare adds all that is no directory: symbolic links, wherever they lead, and
-	// special files. It fills in File.Info, of a link that of the link itself;
-	// Links and Times say nothing then.
+	// Bare adds everything except directories: symbolic links with any target, and special files.
+	// It sets File.Info, for a link that of the link itself; Links and Times are ignored then.
 	Bare bool
 }
 
 // File is a file found by a walk.
 type File struct {
-	Dir     string // the directory it lies in, relative to the start, with slashes; "" is the start
+	Dir     string // its directory, relative to the start, with slashes; "" is the start
 	Name    string
 	Link    bool
-	MtimeNS int64           // last change of what the name leads to, in nanoseconds since 1970; 0 unless Walk.Times
+	MtimeNS int64           // last change of the file, with links followed, in nanoseconds since 1970; 0 unless Walk.Times
 	Info    *workspace.Info // of the name itself; nil unless Walk.Bare
 }
 
 // Rel returns the path relative to the start, with slashes.
 func (f File) Rel() string { return join(f.Dir, f.Name) }
 
-// Tally is what a walk says beside its files. If its caller ended the walk, it
-// is about what was looked at until then, which differs from run to run.
+// Tally contains the counts of a walk. If its caller ended the walk, it covers the part before
+// that, which differs from run to run.
 type Tally struct {
-	Ignored    int       // names that ignore rules cover; an ignored directory counts once
-	Reasons    []Verdict // of the first few of them, one for each line of an ignore file, sorted
+	Ignored    int       // ignored names; an ignored directory counts once
+	Reasons    []Verdict // for the first few of them, one for each line of an ignore file, sorted
 	Unreadable int       // directories that could not be listed
 	Closed     []string  // the first few of them, absolute, sorted
-	Partial    bool      // a limit ended the walk before all was seen
-	Folder     Verdict   // whether ignore rules cover the start
+	Partial    bool      // a limit ended the walk early
+	Start     Verdict   // the verdict on the start
 }
 
 const (
 	maxReasons = 8
 	maxClosed  = 8
-	// maxAhead bounds the files that are found but not yet handed on.
+	// maxAhead limits the files that are found but not yet returned.
 	maxAhead = 200_000
-	// maxWalked bounds the names that one walk looks at.
+	// maxWalked limits the names that one walk inspects.
 	maxWalked = 2_000_000
 )
 
-// Walk calls yield with each wanted file below a directory, sorted by path, until
-// yield returns false. Files are handed on while the walk goes on, by the
-// calling goroutine; directories are listed by several, which have ended when Walk
-// returns. A directory that cannot be listed is passed over and counted. A walk
-// over more than two million names ends there, Partial.
+// Walk calls yield with each wanted file below a directory, sorted by path, until yield returns
+// false. Files are yielded during the walk, by the calling goroutine; several goroutines list
+// directories, and have ended when Walk returns. A directory that cannot be listed is skipped and
+// counted. A walk over more than two million names ends there, Partial.
 //
-// Errors are about the start, those of [workspace.Workspace.Stat], or
-// cancelled.
+// Errors concern the start: those of [workspace.Workspace.Stat], or cancelled.
 func (f *Finder) Walk(ctx context.Context, r Walk, yield func(File) bool) (Tally, error) {
-	scope, folder, err := f.scopeOf(ctx, r.Start, true)
+	scope, directory, err := f.scopeOf(ctx, r.Start, true)
 	if err != nil {
 		return Tally{}, err
 	}
-	defer folder.Close()
+	defer directory.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	k := &walker{f: f, Walk: r, top: folder, ctx: ctx}
+	k := &walker{f: f, Walk: r, top: directory, ctx: ctx}
 	k.changed = sync.NewCond(&k.mu)
-	k.tally.Folder = scope.Folder
+	k.tally.Start = scope.Directory
 	root := &node{scope: scope, depth: r.Depth, listed: true, claimed: true}
-	if err := k.listFolder(root, folder, make([]byte, listingBuffer)); err != nil {
+	if err := k.listDirectory(root, directory, make([]byte, listingBuffer)); err != nil {
 		if ctx.Err() != nil {
 			err = cancelled(ctx.Err())
 		}
@@ -118,11 +114,11 @@ const (
 // node is a directory of a walk.
 type node struct {
 	dir   string // relative to the start
-	depth int    // how many directories further down to go
-	scope *Scope // of the directory above, until the directory is listed; of the start, its own
+	depth int    // number of directory levels further down
+	scope *Scope // scope of the parent until the directory is listed; of the start, its own
 
-	claimed bool // somebody lists it, or has; guarded by walker.mu
-	listed  bool // items are there; guarded by walker.mu
+	claimed bool // a goroutine lists it, or has; guarded by walker.mu
+	listed  bool // items are available; guarded by walker.mu
 	items   []item
 }
 
@@ -135,9 +131,9 @@ type item struct {
 	info  *workspace.Info
 }
 
-// walker is one walk. Folders wait in a stack, the next in order on top; the
-// caller's goroutine, which hands files on in order, lists a directory itself if
-// nobody has begun to. So it never waits for one that waits for it.
+// walker is one walk. Directories wait on a stack, the next in order on top. The caller's
+// goroutine, which yields files in order, lists a directory itself if no other goroutine has begun
+// to. So it never waits for a goroutine that waits for it.
 type walker struct {
 	Walk
 	f   *Finder
@@ -145,10 +141,10 @@ type walker struct {
 	ctx context.Context
 
 	mu      sync.Mutex
-	changed *sync.Cond // a directory is listed, there is one to list, there is room again, or ctx has ended
+	changed *sync.Cond // a directory is listed, one is available to list, there is room again, or ctx has ended
 	stack   []*node
-	ahead   int // items listed and not handed on
-	walked  int // names looked at
+	ahead   int // items listed and not yielded yet
+	walked  int // names inspected
 	tally   Tally
 }
 
@@ -188,7 +184,7 @@ func (k *walker) next() *node {
 	return nil
 }
 
-// emit hands on the files below root, in order.
+// emit yields the files below root, in order.
 func (k *walker) emit(root *node, yield func(File) bool) error {
 	type position struct {
 		n *node
@@ -220,7 +216,7 @@ func (k *walker) emit(root *node, yield func(File) bool) error {
 	return nil
 }
 
-// release makes room: the items of n are handed on.
+// release makes room after the items of n were yielded.
 func (k *walker) release(n *node) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -249,10 +245,10 @@ func (k *walker) await(n *node, buf []byte) {
 
 // listBelow lists a directory other than the start.
 func (k *walker) listBelow(n *node, buf []byte) {
-	folder, err := k.top.Below(n.dir)
+	directory, err := k.top.Below(n.dir)
 	if err == nil {
-		err = k.listFolder(n, folder, buf)
-		folder.Close()
+		err = k.listDirectory(n, directory, buf)
+		directory.Close()
 	}
 	if err != nil && k.ctx.Err() == nil {
 		k.unreadable(n, err)
@@ -275,13 +271,13 @@ func (k *walker) unreadable(n *node, err error) {
 	k.tally.Closed = k.tally.Closed[:min(len(k.tally.Closed), maxClosed)]
 }
 
-// listFolder fills in the items of n.
-func (k *walker) listFolder(n *node, folder *workspace.Folder, buf []byte) error {
+// listDirectory sets the items of n.
+func (k *walker) listDirectory(n *node, directory *workspace.Folder, buf []byte) error {
 	var (
 		names []workspace.Name
 		found markers
 	)
-	err := folder.Names(buf, func(name workspace.Name) bool {
+	err := directory.Names(buf, func(name workspace.Name) bool {
 		found.note(name.Name, k.f.options.IgnoreFile)
 		names = append(names, name)
 		return len(names)%1024 != 0 || k.ctx.Err() == nil
@@ -294,12 +290,12 @@ func (k *walker) listFolder(n *node, folder *workspace.Folder, buf []byte) error
 	}
 	scope := n.scope
 	if n.dir != "" {
-		scope = k.f.options.enter(scope, folder, join(scope.dir, lastElement(n.dir)), found)
+		scope = k.f.options.enter(scope, directory, join(scope.dir, lastElement(n.dir)), found)
 	}
 	var tally Tally
 	items := make([]item, 0, len(names))
 	for _, name := range names {
-		if it, ok := k.judge(n, scope, folder, name, &tally); ok {
+		if it, ok := k.judge(n, scope, directory, name, &tally); ok {
 			items = append(items, it)
 		}
 	}
@@ -309,8 +305,8 @@ func (k *walker) listFolder(n *node, folder *workspace.Folder, buf []byte) error
 	return nil
 }
 
-// judge makes an item of a name that is wanted.
-func (k *walker) judge(n *node, scope *Scope, folder *workspace.Folder, name workspace.Name, tally *Tally) (it item, ok bool) {
+// judge returns the item for a name that is wanted.
+func (k *walker) judge(n *node, scope *Scope, directory *workspace.Folder, name workspace.Name, tally *Tally) (it item, ok bool) {
 	isDir := name.Type.IsDir()
 	if scope.inGit || name.Name == gitName {
 		return item{}, false
@@ -326,7 +322,7 @@ func (k *walker) judge(n *node, scope *Scope, folder *workspace.Folder, name wor
 		it.sub = &node{dir: join(n.dir, name.Name), depth: n.depth - 1, scope: scope}
 		return it, n.depth != 0 && (k.Enter == nil || k.Enter(it.sub.dir))
 	case k.Bare:
-		info, err := folder.Lstat(name.Name)
+		info, err := directory.Lstat(name.Name)
 		it.info = &info
 		return it, err == nil && (k.Keep == nil || k.Keep(join(n.dir, name.Name)))
 	case it.link && !k.Links, !it.link && name.Type != 0:
@@ -338,14 +334,14 @@ func (k *walker) judge(n *node, scope *Scope, folder *workspace.Folder, name wor
 		it.mtime = info.MtimeNS
 		return it, err == nil && info.Mode.IsRegular()
 	case k.Times:
-		info, err := folder.Lstat(name.Name)
+		info, err := directory.Lstat(name.Name)
 		it.mtime = info.MtimeNS
 		return it, err == nil
 	}
 	return it, true
 }
 
-// stat describes what a link leads to.
+// stat describes the target of a link.
 func (k *walker) stat(n *node, name string) (workspace.Info, error) {
 	p, err := k.f.files.Resolve(filepath.Join(k.Start.String(), filepath.FromSlash(n.dir), name))
 	if err != nil {
@@ -366,8 +362,7 @@ func compareItems(a, b item) int {
 	return int(a.byteAt(n)) - int(b.byteAt(n))
 }
 
-// byteAt returns a byte of the name, which for a directory ends in a slash; 0
-// beyond it.
+// byteAt returns a byte of the name, which for a directory ends in a slash; 0 beyond its end.
 func (it *item) byteAt(i int) byte {
 	switch {
 	case i < len(it.name):
@@ -378,8 +373,7 @@ func (it *item) byteAt(i int) byte {
 	return 0
 }
 
-// add puts what a listing gave into the whole: directories on the stack, the first
-// on top.
+// add adds the result of a listing: directories onto the stack, the first on top.
 func (k *walker) add(n *node, names int, tally Tally) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -402,7 +396,7 @@ func (k *walker) add(n *node, names int, tally Tally) {
 	k.changed.Broadcast()
 }
 
-// because notes a rule as a reason, once; path is what it is about.
+// because records a rule as a reason, once; path is the path that it matches.
 func (t *Tally) because(l level, r *rule, path func() string) {
 	for _, known := range t.Reasons {
 		if known.Source == l.source && known.Line == r.line {
@@ -412,8 +406,7 @@ func (t *Tally) because(l level, r *rule, path func() string) {
 	t.addReason(Verdict{true, l.source, r.line, r.text, path()})
 }
 
-// addReason notes a reason, each line of a file once, and keeps the first of
-// them in their order.
+// addReason records a reason, each line of a file once, and keeps the first few in order.
 func (t *Tally) addReason(v Verdict) {
 	i, known := slices.BinarySearchFunc(t.Reasons, v, func(a, b Verdict) int {
 		return cmp.Or(strings.Compare(a.Source, b.Source), cmp.Compare(a.Line, b.Line))

@@ -30,7 +30,7 @@ func walked(t testing.TB, f *Finder, w *workspace.Workspace, start string) ([]st
 	return files, tally
 }
 
-// Files come sorted by path, directories or not, with names of every sort.
+// Files come sorted by path, with directories in order, for all kinds of names.
 func TestWalkOrder(t *testing.T) {
 	entries := []string{"a", "a.b/x", "a.b/y/z", "a-b", "a/", "ab/c", "line\nbreak/f", "bad\xff", "é", "z/"}
 	for i := range 500 {
@@ -43,7 +43,7 @@ func TestWalkOrder(t *testing.T) {
 	require.True(t, slices.IsSorted(files), "%q", files)
 }
 
-// A walk ends with its caller or its context, and leaves nothing behind.
+// A walk ends with its caller or its context, and leaves no goroutine behind.
 func TestWalkEnds(t *testing.T) {
 	var entries []string
 	for i := range 400 {
@@ -62,7 +62,7 @@ func TestWalkEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Links are not followed, so that those that lead back do no harm.
+// Links are not followed, so that cycles do no harm.
 func TestWalkDoesNotFollowLinks(t *testing.T) {
 	top := tree(t, ".gitignore closed/\n", "closed/f", "open/f", "loop ->.", "open/up ->..")
 	f, w := finderOver(t, top)
@@ -72,17 +72,16 @@ func TestWalkDoesNotFollowLinks(t *testing.T) {
 	require.Equal(t, []Verdict{{true, top + "/.gitignore", 1, "closed/", top + "/closed"}}, tally.Reasons)
 }
 
-// What is named is shown although it is ignored, with the reason; what rules
-// inside it say holds (16980).
-func TestNamedFoldersAreNotIgnored(t *testing.T) {
+// A named path is shown although it is ignored, with the reason; the rules inside it apply.
+func TestNamedDirectoriesAreNotIgnored(t *testing.T) {
 	top := tree(t, ".gitignore build/\n*.o\n", "build/a.o", "build/sub/b.o", "build/sub/c.tmp", "build/.gitignore *.tmp\n", "x.o")
 	f, w := finderOver(t, top)
 	files, tally := walked(t, f, w, "build")
 	require.Equal(t, []string{".gitignore", "a.o", "sub/b.o"}, files)
-	require.Equal(t, Verdict{true, top + "/.gitignore", 1, "build/", top + "/build"}, tally.Folder)
+	require.Equal(t, Verdict{true, top + "/.gitignore", 1, "build/", top + "/build"}, tally.Start)
 	files, tally = walked(t, f, w, "build/sub")
 	require.Equal(t, []string{"b.o"}, files)
-	require.True(t, tally.Folder.Ignored)
+	require.True(t, tally.Start.Ignored)
 	require.Equal(t, []string{"x.o"}, globbed(t, f, "x.o"))
 	require.Empty(t, globbed(t, f, "*.o"))
 
@@ -94,7 +93,7 @@ func TestNamedFoldersAreNotIgnored(t *testing.T) {
 	require.Equal(t, top+"/build", v.Path)
 }
 
-// The layout's own file and custom ones go before git's, negations included.
+// The layout's own file and custom ones take precedence over git's, including negations.
 func TestOwnAndCustomFiles(t *testing.T) {
 	top := tree(t, ".gitignore *.log\nbuilt/\n", ".fettleignore secret\n!keep.log\n!built/\n", "custom !secret\n/a\n", "sub/.fettleignore a\n",
 		"a", "secret", "keep.log", "b.log", "sub/a", "sub/secret", "sub/b", "built/x")
@@ -115,8 +114,7 @@ func TestOwnAndCustomFiles(t *testing.T) {
 	}
 }
 
-// A repository in another answers for its own files; one that is ignored is
-// not entered. The same as git says in each of them.
+// A nested repository has its own rules; an ignored one is not entered. Each agrees with git.
 func TestNestedRepositories(t *testing.T) {
 	top := tree(t, ".gitignore *.log\nhidden/\n", "nested/a.log", "nested/b.tmp", "nested/c", "nested/d/e.tmp", "nested/.gitignore *.tmp\n", "hidden/f", "x.log",
 		"module/g.log", "module/h.own", "module/.git gitdir: ./.real\n", "module/.real/info/exclude *.own\n.real\n")
@@ -141,13 +139,13 @@ func TestNestedRepositories(t *testing.T) {
 	}
 }
 
-// Where the workspace is a part of a repository, the rules above it count, up
-// to the repository's root and not beyond; but not about the workspace directory.
+// If the workspace is inside a repository, the rules above it apply, up to the repository's root
+// and not beyond; but not to the workspace directory.
 func TestRulesAboveTheWorkspace(t *testing.T) {
 	top := tree(t, ".gitignore nothing\n*.far\n", "repo/.git/info/exclude *.own\n", "repo/.gitignore *.log\n/part/only\n/only\nhidden/\n*.kept\n", "repo/part/.gitignore !a.kept\n/sub/x\n",
 		"repo/part/sub/f.far", "repo/part/sub/f.log", "repo/part/sub/f.own", "repo/part/sub/a.kept", "repo/part/sub/b.kept", "repo/part/sub/x", "repo/part/sub/only", "repo/part/only", "repo/part/y",
 		"repo/hidden/f.log", "repo/hidden/sub/.gitignore *.tmp\n", "repo/hidden/sub/f.log", "repo/hidden/sub/f.tmp", "repo/nested/.git/HEAD x", "repo/nested/f.log", "link ->repo/part", "lone/f.far")
-	for folder, want := range map[string]string{
+	for directory, want := range map[string]string{
 		"repo/part/sub":   "a.kept f.far only",
 		"repo/part":       ".gitignore sub/a.kept sub/f.far sub/only y",
 		"link":            ".gitignore sub/a.kept sub/f.far sub/only y",
@@ -156,9 +154,9 @@ func TestRulesAboveTheWorkspace(t *testing.T) {
 		"repo/nested":     "f.log",
 		"lone":            "f.far",
 	} {
-		f, w := finderOver(t, filepath.Join(top, folder))
+		f, w := finderOver(t, filepath.Join(top, directory))
 		files, _ := walked(t, f, w, ".")
-		require.Equal(t, want, strings.Join(files, " "), folder)
+		require.Equal(t, want, strings.Join(files, " "), directory)
 		all, _ := walked(t, f.With(Options{NoGitIgnore: true}), w, ".")
 		require.GreaterOrEqual(t, len(all), len(files))
 	}
@@ -171,7 +169,7 @@ func TestRulesAboveTheWorkspace(t *testing.T) {
 	require.Equal(t, p.String(), v.Path)
 }
 
-// Patterns that make a backtracking matcher take for ever do not.
+// Patterns that cause exponential backtracking elsewhere finish quickly.
 func TestHostilePatterns(t *testing.T) {
 	name := strings.Repeat("a", 250)
 	deep := strings.Repeat("a/", 100) + "a"
@@ -186,8 +184,8 @@ func TestHostilePatterns(t *testing.T) {
 	}
 }
 
-// A pattern is taken apart and compared without a panic, and what a rule
-// matches, the directory that holds it may reach.
+// A pattern is parsed and matched without a panic, and if a rule matches a path, it may reach its
+// directory.
 func FuzzRules(f *testing.F) {
 	fuzzseed.Add(f)
 	f.Add("*.log\n!a\n/b/**/c\n[a-z]\\ \n", "b/x/c", true)

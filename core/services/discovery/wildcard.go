@@ -2,9 +2,8 @@ package discovery
 
 import "strings"
 
-// wildcard is the part of an ignore pattern from its first special byte on,
-// taken apart. It matches whole names, in time linear in the name for each
-// component.
+// wildcard is the parsed part of an ignore pattern from its first special byte on. It matches whole
+// names, in time linear in the name for each component.
 type wildcard []token
 
 type token struct {
@@ -16,17 +15,16 @@ type token struct {
 type tokenKind uint8
 
 const (
-	tokenByte    tokenKind = iota // that byte
-	tokenAny                      // a byte but the slash: ?
-	tokenSet                      // a byte of a set: [a-z]
-	tokenStar                     // any bytes but slashes: *
-	tokenAll                      // any bytes: a ** that is an element's end
-	tokenFolders                  // any number of directories, each with its slash: **/
+	tokenByte        tokenKind = iota // that byte
+	tokenAny                          // any byte except the slash: ?
+	tokenSet                          // a byte of a set: [a-z]
+	tokenStar                         // any bytes except slashes: *
+	tokenAll                          // any bytes: a ** at the end of an element
+	tokenDirectories                  // any number of directories, each with its slash: **/
 )
 
-// compileWildcard takes a pattern apart as git reads it. A pattern that cannot
-// match anything, as one with an open bracket, is not ok. path says that * and
-// ? stop at slashes and ** does not.
+// compileWildcard parses a pattern as git does. A pattern that cannot match, such as one with an
+// open bracket, is not ok. path means that * and ? stop at slashes and ** does not.
 func compileWildcard(pattern string, path bool) (w wildcard, ok bool) {
 	for i := 0; i < len(pattern); i++ {
 		switch c := pattern[i]; c {
@@ -60,7 +58,7 @@ func compileWildcard(pattern string, path bool) (w wildcard, ok bool) {
 			case i == first || first > 0 && pattern[first-1] != '/':
 				w = append(w, token{kind: tokenStar})
 			case strings.HasPrefix(rest, "/"):
-				w = append(w, token{kind: tokenFolders})
+				w = append(w, token{kind: tokenDirectories})
 				i++
 			case rest == "" || strings.HasPrefix(rest, `\/`):
 				w = append(w, token{kind: tokenAll})
@@ -74,15 +72,15 @@ func compileWildcard(pattern string, path bool) (w wildcard, ok bool) {
 	return w, true
 }
 
-// compileSet reads a bracket expression whose first byte is pattern[i]; end is
-// the place of its closing bracket.
+// compileSet parses a bracket expression whose first byte is pattern[i]; end is the index of its
+// closing bracket.
 func compileSet(pattern string, i int) (set *[256]bool, end int, ok bool) {
 	set = new([256]bool)
 	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')
 	if negated {
 		i++
 	}
-	var before byte // a range may begin with it; 0: none
+	var before byte // possible start of a range; 0: none
 	for first := true; ; first = false {
 		if i >= len(pattern) {
 			return nil, 0, false
@@ -117,7 +115,7 @@ func compileSet(pattern string, i int) (set *[256]bool, end int, ok bool) {
 			if length < 0 {
 				return nil, 0, false
 			}
-			if length == 0 || pattern[i+1+length] != ':' { // not closed by ":]": a bracket like any other
+			if length == 0 || pattern[i+1+length] != ':' { // not closed by ":]": an ordinary bracket
 				set['['] = true
 				break
 			}
@@ -140,7 +138,7 @@ func compileSet(pattern string, i int) (set *[256]bool, end int, ok bool) {
 	return set, i, true
 }
 
-// addClass adds the bytes of a named class; not ok if there is none.
+// addClass adds the bytes of a named class; ok is false if there is none.
 func addClass(set *[256]bool, name string) bool {
 	between := func(ranges string) {
 		for i := 0; i < len(ranges); i += 2 {
@@ -180,10 +178,10 @@ func addClass(set *[256]bool, name string) bool {
 	return true
 }
 
-// match reports whether the wildcard matches all of name. After a mismatch the
-// last star takes one byte more; once that would be a slash, the last token
-// that crosses slashes takes more. What lies before those never has to be
-// tried again: they can take up whatever an earlier one could have left.
+// match reports whether the wildcard matches all of name. After a mismatch the last star consumes
+// one more byte; if that is a slash, the last token that crosses slashes consumes more. Earlier
+// tokens never have to be tried again: the later ones can consume everything that they could have
+// left.
 func (w wildcard) match(name string) bool {
 	type retry struct{ token, at int }
 	none := retry{-1, 0}
@@ -199,7 +197,7 @@ func (w wildcard) match(name string) bool {
 			star = retry{t, i}
 			t++
 			continue
-		case w[t].kind == tokenAll || w[t].kind == tokenFolders:
+		case w[t].kind == tokenAll || w[t].kind == tokenDirectories:
 			star, deep = none, retry{t, i}
 			t++
 			continue

@@ -245,7 +245,7 @@ func (c *readManyFiles) expand(ctx context.Context, pattern string, list *target
 		return err
 	}
 	notice := ""
-	if folder := found.Tally.Folder; folder.Ignored {
+	if folder := found.Tally.Start; folder.Ignored {
 		notice = "The file is ignored, as its directory is by " + folder.String() + "; it was read because the pattern names the directory."
 	}
 	kept := slices.DeleteFunc(slices.Clone(found.Files), c.excluded)

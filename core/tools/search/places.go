@@ -122,11 +122,11 @@ func (l *left) add(t discovery.Tally) {
 		l.note(fmt.Sprintf("%d more directories cannot be listed.", more))
 	}
 	switch {
-	case !t.Folder.Ignored:
-	case t.Folder.Source == "":
+	case !t.Start.Ignored:
+	case t.Start.Source == "":
 		l.note("The directory is git's own, or lies in it, and such directories are never searched.")
 	default:
-		l.note("The directory is ignored by " + t.Folder.String() + ", and was searched because it is named.")
+		l.note("The directory is ignored by " + t.Start.String() + ", and was searched because it is named.")
 	}
 	if t.Partial {
 		l.note("There are too many files to look at all of them: name a directory further down with dir_path.")
