@@ -82,11 +82,11 @@ func (s *session) cleared() {
 func (c *Config) newSession(sh *shared) (*session, error) {
 	s := &session{shared: sh}
 	s.state = filestate.New(filestate.Options{
-		Files:  sh.workspace,
-		Limits: c.limits(),
-		Now:    c.params().Now,
-		Logger: c.params().Logger,
-		KillSwitch:  c.hatch.position,
+		Files:      sh.workspace,
+		Limits:     c.limits(),
+		Now:        c.params().Now,
+		Logger:     c.params().Logger,
+		KillSwitch: c.hatch.position,
 		Instructions: func(base string) bool {
 			return instructions.IsFile(base) || base == c.params().Layout.ContextFile
 		},

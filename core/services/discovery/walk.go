@@ -57,7 +57,7 @@ type Tally struct {
 	Unreadable int       // directories that could not be listed
 	Closed     []string  // the first few of them, absolute, sorted
 	Partial    bool      // a limit ended the walk early
-	Start     Verdict   // the verdict on the start
+	Start      Verdict   // the verdict on the start
 }
 
 const (
