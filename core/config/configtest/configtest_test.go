@@ -42,8 +42,7 @@ func TestSession(t *testing.T) {
 	require.Contains(t, asked[0].Details.EditDetails.FileDiff, "-two\n+three\n")
 }
 
-// A test answers as a person would, or lets the world move while the person
-// thinks.
+// A test answers like a user, or changes files while the user decides.
 func TestAnswer(t *testing.T) {
 	s := configtest.New(t)
 	s.Write("f", "one\n")
@@ -83,8 +82,8 @@ func TestChanges(t *testing.T) {
 	require.Equal(t, scheduler.StatusCancelled, s.CallContext(ctx, "who", nil).Status)
 }
 
-// The home directory is the test's own, so that nothing of the developer's
-// settings can make a difference, and nothing is written there.
+// The home directory is the test's own: the developer's settings have no effect,
+// and nothing is written there.
 func TestHome(t *testing.T) {
 	s := configtest.New(t)
 	storage, err := s.Storage()
@@ -97,7 +96,7 @@ func TestHome(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// What fails in a session fails its test.
+// A failure in a session fails its test.
 func TestFailures(t *testing.T) {
 	broken, err := tools.Define("broken", "Breaks.", tools.KindThink, func(context.Context, struct{}) (tools.Result, error) {
 		panic("oh")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// CR-27: two presets, and no third by mistake.
+// CR-27: two presets, and no other.
 func TestNamed(t *testing.T) {
 	for name, want := range map[string]Layout{"": Fettle(), "fettle": Fettle(), "gemini": Gemini()} {
 		got, ok := Named(name)

@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// BenchmarkLoad loads a person's and a project's file of everyday size.
+// BenchmarkLoad loads a user's and a project's file of typical size.
 func BenchmarkLoad(b *testing.B) {
 	m := &machine{root: b.TempDir()}
 	m.t = new(testing.T) // nothing fails while files are written

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// utf16LE is a text as some editors save it.
+// utf16LE encodes a text as some editors save it.
 func utf16LE(text string) string {
 	out := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -20,8 +20,8 @@ func utf16LE(text string) string {
 	return string(out)
 }
 
-// CF-05: of the person's and the machine's files it is known that one is not in
-// force, and whether it speaks of a sandbox.
+// CF-05: for the user's and the machine's files it is known that one is not
+// applied, and whether it mentions a sandbox.
 func TestUnread(t *testing.T) {
 	long := `{"model": "` + strings.Repeat("x", 70_000) + `", `
 	for name, tt := range map[string]struct {
@@ -70,7 +70,7 @@ func TestUnread(t *testing.T) {
 	require.Len(t, m.load().Unread(), 1, "a directory in the place of the file")
 }
 
-// A file that was cut off is told, and is no mistake.
+// A truncated file is reported, but not as a mistake.
 func TestEmptyFile(t *testing.T) {
 	m := newMachine(t)
 	path := m.user("")
@@ -82,7 +82,8 @@ func TestEmptyFile(t *testing.T) {
 	require.Empty(t, m.load().Problems)
 }
 
-// A name that may mean a key that protects says so, except in a project's file.
+// A name that resembles a protecting key is reported as such, except in a
+// project's file.
 func TestMistypedProtection(t *testing.T) {
 	for text, nearest := range map[string]string{
 		`{"sandbx": true}`:                          "sandbox",

@@ -59,7 +59,7 @@ func comments(t *testing.T) map[string]string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// lookup gives descriptions to the schema: a group's is what its type says.
+// lookup returns the descriptions for the schema: a group's is that of its type.
 func lookup(t *testing.T) func(reflect.Type, string) string {
 	all := comments(t)
 	return func(typ reflect.Type, field string) string {
@@ -75,7 +75,7 @@ func lookup(t *testing.T) func(reflect.Type, string) string {
 	}
 }
 
-// The schema for editors is what the types say.
+// The schema for editors matches the types.
 func TestSchemaFile(t *testing.T) {
 	schema, err := settings.Schema(lookup(t))
 	require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestSchemaFile(t *testing.T) {
 	require.NoError(t, compiled.Validate(withoutNulls(value)))
 }
 
-// What a schema takes fits its field: every whole number below a key has limits.
+// Every whole number below a key has limits, so that valid values fit the field.
 func TestWholeNumbersHaveLimits(t *testing.T) {
 	text, err := settings.Schema(nil)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func withoutNulls(value map[string]any) map[string]any {
 	return value
 }
 
-// compare holds a file against what it should be, or rewrites it.
+// compare compares a file with its expected content, or rewrites it.
 func compare(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if *update {
@@ -160,7 +160,7 @@ const (
 	tablesEnd   = "<!-- end of it -->\n"
 )
 
-// The page lists each key with what its comment says.
+// The page lists each key with its comment.
 func TestPage(t *testing.T) {
 	path := filepath.Join(docs, "configuration.md")
 	page, err := os.ReadFile(path)
@@ -235,7 +235,7 @@ func tables(t *testing.T) string {
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// describe returns what the comment of a key's field says.
+// describe returns the comment of a key's field.
 func describe(t *testing.T, all map[string]string, path string) string {
 	t.Helper()
 	typ := reflect.TypeFor[settings.Settings]()
@@ -253,7 +253,7 @@ names:
 	return text
 }
 
-// rule says in a word or two what a project may set that is not trusted.
+// rule describes briefly what an untrusted project may set.
 func rule(k settings.Key) string {
 	text := map[settings.ProjectRule]string{
 		settings.ProjectFree: "any value", settings.ProjectTrusted: "nothing", settings.ProjectNever: "nothing, trusted or not",

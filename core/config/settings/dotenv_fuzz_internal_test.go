@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
-// Values of a .env file can be in an environment, lines that are told of are in
-// the text, and what was read is read again from its plainest form.
+// Values of a .env file can be in an environment, reported lines are in the text,
+// and parsing is idempotent for the plainest form.
 func FuzzDotenv(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{

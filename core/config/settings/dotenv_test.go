@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// The first file on the way holds; what is set already stays.
+// The first file found counts; variables that are set already stay.
 func TestDotenvOrder(t *testing.T) {
 	m := newMachine(t)
 	m.ProjectDir = m.path("above/project/sub")
@@ -37,8 +37,8 @@ func TestDotenvOrder(t *testing.T) {
 	require.Empty(t, m.clean().Env)
 }
 
-// A plain file of the project gives no excluded variables, and with
-// ignoreLocalEnv nothing; the settings directory's gives all.
+// A plain file of the project sets no excluded variables, and with ignoreLocalEnv
+// none; the settings directory's sets all.
 func TestDotenvExclusions(t *testing.T) {
 	m := newMachine(t)
 	m.Trusted = true
@@ -53,8 +53,8 @@ func TestDotenvExclusions(t *testing.T) {
 	require.Equal(t, map[string]string{"DEBUG": "3"}, m.clean().Env)
 }
 
-// CF-09: the files of a directory that is not trusted give nothing and are not read,
-// which is told, and do not keep the user's own file from being read.
+// CF-09: the files of an untrusted directory set nothing and are not read, which
+// is reported, and do not prevent reading the user's own file.
 func TestDotenvUntrusted(t *testing.T) {
 	for _, undecided := range []bool{false, true} {
 		m := newMachine(t)
@@ -80,7 +80,7 @@ func TestDotenvUntrusted(t *testing.T) {
 }
 
 // CF-09: a file in a directory above the project counts only if that directory is
-// trusted itself, however much the project is; the home directory's own file is the
+// trusted itself, even if the project is; the home directory's own file is the
 // user's.
 func TestDotenvAbove(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -125,9 +125,8 @@ func TestDotenvAbove(t *testing.T) {
 	require.Equal(t, "auto_edit", m.load().Settings.General.DefaultApprovalMode)
 }
 
-// A file above the project counts only if no other user can have written it,
-// however much its directory is trusted. In the project itself its owner does not
-// count.
+// A file above the project counts only if no other user can have written it, even
+// if its directory is trusted. In the project itself its owner does not matter.
 func TestDotenvOwner(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("owners are not looked at")
@@ -183,8 +182,8 @@ func TestDotenvLeadsOut(t *testing.T) {
 	require.Contains(t, only(t, r).Message, "outside of the project")
 }
 
-// CF-09: what each program would load or run besides is not for a file of the
-// project to say, trusted or not; the person's own file may.
+// CF-09: a project's file cannot set variables that every program loads or runs,
+// trusted or not; the user's own file may.
 func TestDotenvRunsNothing(t *testing.T) {
 	names := []string{"BASH_ENV", "ENV", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "PATH", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT"}
 	text := "OTHER=1\n"
@@ -205,7 +204,7 @@ func TestDotenvRunsNothing(t *testing.T) {
 	require.Len(t, m.clean().Env, len(names)+1)
 }
 
-// What a file may look like.
+// The syntax of a file.
 func TestDotenvForm(t *testing.T) {
 	m := newMachine(t)
 	m.write("home/.env", "\ufeff# comment\r\nA=1\r\nexport B = two words  # not this\nC='#$A\\n'\nD=\"x\\ny\\\"z\" # c\nE=\"two\nlines\"\nF=\nG=`a'b`\n"+
@@ -219,7 +218,7 @@ func TestDotenvForm(t *testing.T) {
 	require.Contains(t, p.Message, "it and 2 more like it are left out")
 }
 
-// Texts of settings see what the file gives.
+// Texts of settings can use the file's variables.
 func TestDotenvInTexts(t *testing.T) {
 	m := newMachine(t)
 	m.write("home/.env", "KEY=k")

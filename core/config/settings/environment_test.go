@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// Variables in texts; what is not defined stays.
+// Variables in texts; undefined ones stay.
 func TestVariablesInTexts(t *testing.T) {
 	m := newMachine(t)
 	m.Environ = []string{"A=a", "LATER=first", "LATER=$A", "EMPTY="}
@@ -97,7 +97,7 @@ func TestSandboxKind(t *testing.T) {
 	require.Equal(t, settings.SandboxNone, settings.Sandbox{}.Kind())
 }
 
-// The seeds' flat keys, and the nested ones before them.
+// Flat keys, and the nested ones that take precedence over them.
 func TestOtherNames(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{
@@ -131,7 +131,7 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-// How layers combine.
+// How layers are merged.
 func TestMerge(t *testing.T) {
 	m := newMachine(t)
 	m.Trusted = true
@@ -168,7 +168,7 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, 1, foreign)
 }
 
-// GO-04: two loads side by side share nothing.
+// GO-04: two concurrent loads share nothing.
 func TestSideBySide(t *testing.T) {
 	for name, command := range map[string]string{"a": "x", "b": "y"} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestSideBySide(t *testing.T) {
 				require.Equal(t, command, s.Tools.CallCommand)
 				require.Len(t, s.MCPServers, 1)
 				require.Contains(t, s.MCPServers, name)
-				s.MCPServers["c"] = settings.MCPServer{} // a result is its caller's
+				s.MCPServers["c"] = settings.MCPServer{} // the caller owns the result
 			}
 		})
 	}

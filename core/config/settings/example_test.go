@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// A person's file and a project's, whose directory nobody has trusted.
+// A user's file and that of an untrusted project.
 func ExampleLoad() {
 	top, err := os.MkdirTemp("", "settings")
 	if err != nil {

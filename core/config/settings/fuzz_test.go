@@ -16,9 +16,9 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
-// FuzzProject: whatever a project's file holds, nothing panics, and as long as
-// its directory is not trusted nothing is looser than without it (CF-09); the
-// confinement of commands is not even in a directory that is trusted.
+// FuzzProject: whatever a project's file contains, nothing panics, and while its
+// directory is untrusted nothing is looser than without it (CF-09); the
+// confinement of commands is not looser even in a trusted directory.
 func FuzzProject(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{
@@ -43,7 +43,7 @@ func FuzzProject(f *testing.F) {
 			requireNotLooser(t, k, without.Value(k.Path), r.Value(k.Path))
 		}
 		m.Trusted = true
-		trusted := m.load() // nor does anything panic where all of it counts
+		trusted := m.load() // nor does anything panic if all of it applies
 		for _, k := range settings.Keys() {
 			if k.Always || k.Outside || k.Project == settings.ProjectNever { // commands are confined
 				requireNotLooser(t, k, without.Value(k.Path), trusted.Value(k.Path))
@@ -57,7 +57,7 @@ func FuzzProject(f *testing.F) {
 	})
 }
 
-// requireNotLooser says in its own words what each rule is about.
+// requireNotLooser states each rule independently.
 func requireNotLooser(t *testing.T, k settings.Key, before, after any) {
 	t.Helper()
 	if reflect.DeepEqual(before, after) {
@@ -103,8 +103,8 @@ func requireNotLooser(t *testing.T, k settings.Key, before, after any) {
 	}
 }
 
-// FuzzSet: setting a key in any file either refuses and leaves it, or has the
-// key read back, and no other key changed.
+// FuzzSet: setting a key in any file either refuses and leaves it unchanged, or
+// the key is read back, and no other key has changed.
 func FuzzSet(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{"", "{}", "// c", `{"model":"a"}`, `{"model":{"name":"a",},}`, "{\n\t\"tools\": {\n\t\t\"sandbox\": true // c\n\t}\n}", `{"useWriteTodos":1}`, "{\r\n}", "\ufeff{}"} {

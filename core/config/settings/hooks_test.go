@@ -8,8 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// CR-24: what each layer contributes to the hooks is told with its places; a wrong
-// hook is lost alone, a wrong group too.
+// CR-24: the hooks of each layer are returned with their positions; a wrong hook
+// or group is dropped alone.
 func TestHookLayers(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"hooks": {"BeforeTool": [
@@ -36,8 +36,8 @@ func TestHookLayers(t *testing.T) {
 	require.True(t, layers[1].Refused, "EX-11")
 }
 
-// CM-01: what files of the program that the layout gemini is for have among their
-// events is skipped, and the events count.
+// CM-01: entries of gemini-cli's files that are not events are skipped, and the
+// events count.
 func TestHooksOfTheOtherProgram(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"hooks": {"enabled": true, "disabled": ["x"], "notifications": false,

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Some keys of a later load: their values and origins, and nothing else of it.
+// Some keys of a later load: only their values and origins.
 func TestWith(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"tools": {"exclude": ["a"], "allowed": ["glob"]}, "general": {"defaultApprovalMode": "plan"}}`)
@@ -30,8 +30,8 @@ func TestWith(t *testing.T) {
 	require.Empty(t, old.Problems)
 }
 
-// A file is wrong about a key where its value for that, a part of one or what it
-// lies in has no effect, and about no other.
+// A file is wrong about a key if its value for it, for a part of it or for its
+// group has no effect, and about no other.
 func TestWrongIn(t *testing.T) {
 	const key = "context.fileFiltering.customIgnoreFilePaths"
 	for text, want := range map[string]bool{

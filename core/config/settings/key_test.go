@@ -10,9 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// Every key says what a project may set and how layers combine, and none
-// differs from another by letter case alone, which viper does not tell apart
-// (KH-25).
+// Every key states what a project may set and how layers are merged, and no two
+// differ only in case, which viper ignores (KH-25).
 func TestKeys(t *testing.T) {
 	rules := []settings.ProjectRule{
 		settings.ProjectFree, settings.ProjectTrusted, settings.ProjectNever, settings.ProjectTrue, settings.ProjectFalse, settings.ProjectAdd,
@@ -28,7 +27,7 @@ func TestKeys(t *testing.T) {
 	require.Greater(t, len(folded), 80)
 }
 
-// Every key takes its default, and a value of its kind, from any layer.
+// Every key accepts its default, and a value of its kind, from any layer.
 func TestEveryKeyTakesItsValues(t *testing.T) {
 	m := newMachine(t)
 	for _, k := range settings.Keys() {

@@ -64,7 +64,7 @@ func TestProjectFileThatLeadsOut(t *testing.T) {
 			require.NotContains(t, of.String(), "secret")
 		})
 	}
-	m := newMachine(t) // links that double what is to be followed
+	m := newMachine(t) // links that double the work
 	require.NoError(t, os.Mkdir(m.path("project/l0"), 0o755))
 	for n := range 60 {
 		below := fmt.Sprintf("l%d", n)

@@ -50,7 +50,7 @@ func (m *machine) load() *settings.Result {
 	return r
 }
 
-// clean loads and wants no problems.
+// clean loads and expects no problems.
 func (m *machine) clean() *settings.Result {
 	m.t.Helper()
 	r := m.load()
@@ -105,14 +105,14 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// Nothing is there: the defaults, and no problem.
+// Without any file: the defaults, and no problem.
 func TestNothing(t *testing.T) {
 	r := newMachine(t).load()
 	require.Equal(t, settings.Defaults(), r.Settings)
 	require.Empty(t, r.Problems)
 }
 
-// ST-06: the layout gemini keeps whole contents, which is what its default says.
+// ST-06: the layout gemini keeps whole contents, as its default states.
 func TestDefaultsOfALayout(t *testing.T) {
 	const key = "tools.changedRegionsAbove"
 	for name, want := range map[string]int{"fettle": 16 << 10, "gemini": 0} {

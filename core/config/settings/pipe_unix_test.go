@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// What is no regular file is told, and keeps nobody waiting.
+// A file that is not regular is reported, and does not block.
 func TestPipe(t *testing.T) {
 	m := newMachine(t)
 	path := m.user("")

@@ -10,29 +10,29 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// What a project may set that is not trusted: each key that is not listed here
-// may not be set at all. A new key that may be needs a row, with the reason.
+// The keys that an untrusted project may set: each key that is not listed here
+// may not be set at all. A new one requires a row, with the reason.
 func TestUntrustedKeys(t *testing.T) {
 	want := map[settings.ProjectRule][]string{
-		// How answers look: nothing is sent, run or hidden.
+		// The form of answers: nothing is sent, run or hidden.
 		settings.ProjectFree: {"output.format", "ui.theme", "ui.animations", "ui.accessibility.screenReader", "tools.shell.showColor"},
-		// Protections that it may switch on.
+		// Protections that it may enable.
 		settings.ProjectTrue: {
 			"general.checkpointing.enabled", "context.fileFiltering.respectGitIgnore", "context.fileFiltering.respectFettleIgnore", "tools.sandbox.enabled",
 			"security.disableYoloMode", "security.disableAlwaysAllow", "security.blockGitExtensions", "security.environmentVariableRedaction.enabled",
 			"advanced.ignoreLocalEnv", "hooksConfig.notifications",
 		},
-		// Capabilities that it may switch off.
+		// Capabilities that it may disable.
 		settings.ProjectFalse: {
 			"useWriteTodos", "general.retryFetchErrors", "model.disableLoopDetection", "tools.fileReadCacheDisabled", "tools.sandbox.networkAccess",
 			"web.allowPrivateAddresses", "web.proxyDecides", "mcp.enabled", "security.enablePermanentToolApproval", "security.autoAddToPolicyByDefault", "agents.enabled", "skills.enabled",
 		},
-		// Lists of what is denied, asked about or left out.
+		// Lists of denied, confirmed or omitted items.
 		settings.ProjectAdd: {
 			"context.fileFiltering.customIgnoreFilePaths", "tools.confirmationRequired", "tools.exclude", "mcp.excluded",
 			"security.environmentVariableRedaction.blocked", "advanced.excludedEnvVars", "skills.disabled",
 		},
-		// Lists of what there is.
+		// Lists of available items.
 		settings.ProjectWithin: {"tools.core", "mcp.allowed"},
 		// Limits.
 		settings.ProjectLower: {
@@ -54,7 +54,7 @@ func TestUntrustedKeys(t *testing.T) {
 	}
 }
 
-// Each key that an untrusted project may not set is named once it may, with words.
+// Each key that an untrusted project may not set is described once it may.
 func TestPowers(t *testing.T) {
 	m := newMachine(t)
 	m.Trusted = true
@@ -108,7 +108,7 @@ func TestPowers(t *testing.T) {
 	require.Empty(t, m.load().Powers())
 }
 
-// Switches names what the project switches off, trusted or not.
+// Switches lists the items that the project disables, trusted or not.
 func TestSwitches(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"tools": {"core": []}}`:                                          {"tools.core"},

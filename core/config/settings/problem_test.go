@@ -18,8 +18,7 @@ func only(t *testing.T, r *settings.Result) fault.Problem {
 	return r.Problems[0]
 }
 
-// CF-05: a mistake is named with its place, and what it is about is left out
-// alone.
+// CF-05: a mistake is reported with its position, and only the value is ignored.
 func TestProblems(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text     string
@@ -116,7 +115,7 @@ func TestProblems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
 			path := m.user(tt.text)
-			m.project(`{"tools": {"exclude": ["edit"]}}`) // holds whatever the other file says
+			m.project(`{"tools": {"exclude": ["edit"]}}`) // applies whatever the other file contains
 			r := m.load()
 			got := only(t, r)
 			require.Contains(t, got.String(), tt.mentions)
@@ -129,8 +128,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A wrong value leaves the rest of its file in force, and of a map the other
-// entries.
+// A wrong value leaves the rest of its file in effect, and the other entries of a
+// map.
 func TestOnlyThatKey(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{
@@ -169,7 +168,7 @@ func TestOnlyThatKey(t *testing.T) {
 	require.Equal(t, map[string][]settings.HookGroup{"BeforeTool": {{Matcher: "m", Hooks: []settings.Hook{{Type: "command", Command: "c"}}}, {Hooks: []settings.Hook{}}}}, s.Hooks)
 }
 
-// A mistake in what protects a person does not leave it open.
+// A mistake in a protection does not disable it.
 func TestClosed(t *testing.T) {
 	m := newMachine(t)
 	m.write("etc/system-defaults.json", `{"general": {"defaultApprovalMode": "yolo"}}`)
@@ -199,7 +198,7 @@ func TestClosed(t *testing.T) {
 	require.Equal(t, 7, told)
 }
 
-// A name that is empty, below which the schema finds a mistake.
+// An empty name, below which the schema finds a mistake.
 func TestEmptyName(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"mcpServers": {"": {"timeout": -1}, "good": {"command": "c"}}}`)
@@ -208,7 +207,7 @@ func TestEmptyName(t *testing.T) {
 	require.Equal(t, settings.KindValue, r.Problems[0].Kind)
 }
 
-// A file full of mistakes is read quickly, and not all of them are told.
+// A file full of mistakes is read quickly, and not all of them are reported.
 func TestManyProblems(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{` + strings.Repeat(`"k": 1,`, 50_000) + `"tools": {"exclude": [` + strings.Repeat("1,", 50_000) + `"glob"]}}`)
@@ -227,7 +226,7 @@ func TestManyProblems(t *testing.T) {
 	require.Len(t, r.Settings.Tools.Exclude, 80_001)
 }
 
-// The file that is named itself must be there and whole.
+// The file of --settings must exist and be valid.
 func TestGivenFile(t *testing.T) {
 	m := newMachine(t)
 	m.File = m.path("none.json")
@@ -242,7 +241,7 @@ func TestGivenFile(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 }
 
-// Each mistake in an entry is told, not the first alone.
+// Each mistake in an entry is reported, not only the first.
 func TestTwoMistakesInOneEntry(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"hooks": {"BeforeTool": [{"hooks": [{"type": "runtime", "command": ""}]}]}}`)
@@ -255,7 +254,7 @@ func TestTwoMistakesInOneEntry(t *testing.T) {
 	require.Equal(t, []string{"hooks.BeforeTool.0.hooks.0.type", "hooks.BeforeTool.0.hooks.0.command"}, keys)
 }
 
-// Hooks for an event that there is not do not run, which is told.
+// Hooks for an unknown event do not run, which is reported.
 func TestUnknownEvent(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"hooks": {"BeforTool": []}}`)
@@ -267,14 +266,14 @@ func TestUnknownEvent(t *testing.T) {
 	require.Equal(t, "BeforeTool", p.Nearest)
 }
 
-// Brackets in texts and comments are none, however many.
+// Brackets in texts and comments do not count.
 func TestBracketsInTexts(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"policyPaths": ["` + strings.Repeat("[{", 20_000) + `"], /*` + strings.Repeat("[", 20_000) + `*/ "useWriteTodos": false} // ` + strings.Repeat("{", 20_000))
 	require.Empty(t, m.load().Problems)
 }
 
-// What other programs' files hold is no mistake.
+// Forms of other programs' files are accepted.
 func TestFormsOfOthers(t *testing.T) {
 	m := newMachine(t)
 	m.user(`{"context": {"fileName": "GEMINI.md"}, "tools": {"autoAccept": true}, "general": {"previewFeatures": true}}`)

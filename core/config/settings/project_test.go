@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// CF-09: what a project asks for, and what it gets while its directory is not
-// trusted, beside what the user has said.
+// CF-09: the values that a project requests, and those it receives while its
+// directory is untrusted, next to the user's.
 func TestUntrustedProject(t *testing.T) {
 	for name, tt := range map[string]struct {
 		user, project string
@@ -104,7 +104,7 @@ func TestUntrustedProject(t *testing.T) {
 	}
 }
 
-// A trusted project may loosen, but not say that it is trusted.
+// A trusted project may loosen, but cannot declare itself trusted.
 func TestTrustedProject(t *testing.T) {
 	m := newMachine(t)
 	m.Trusted = true
@@ -121,8 +121,7 @@ func TestTrustedProject(t *testing.T) {
 	require.True(t, s.Security.FolderTrust.Enabled)
 }
 
-// A person may say that directories are trusted of which nobody has said otherwise;
-// a project may not.
+// A user may trust undecided directories; a project may not.
 func TestFolderTrustOff(t *testing.T) {
 	const off = `{"security": {"folderTrust": {"enabled": false}}}`
 	for name, tt := range map[string]struct {
@@ -145,7 +144,7 @@ func TestFolderTrustOff(t *testing.T) {
 	}
 }
 
-// tools.core of a project that is not trusted, with the default set not known.
+// tools.core of an untrusted project, with the default set unknown.
 func TestUnknownDefaultTools(t *testing.T) {
 	m := newMachine(t)
 	m.project(`{"tools": {"core": ["read_file"]}}`)

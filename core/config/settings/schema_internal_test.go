@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Schema returns the JSON schema of a settings file, for editors. comment gives
+// Schema returns the JSON schema of a settings file, for editors. comment returns
 // the description of a field of a struct type of this package, or with field ""
-// that of the type; nil: there are none.
+// that of the type; nil: no descriptions.
 func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 	schema := reflectSchema(comment)
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -37,7 +37,7 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 		group, name := k.Path[:strings.LastIndexByte(k.Path, '.')], k.Path[strings.LastIndexByte(k.Path, '.')+1:]
 		find(schema, group)["properties"].(map[string]any)[name] = whole //nolint:errcheck // a group has properties
 	}
-	delete(find(schema, "ui"), "additionalProperties") // what fettle does not know of it is another program's
+	delete(find(schema, "ui"), "additionalProperties") // unknown keys of it are another program's
 	defaults := defaultValues()
 	for _, k := range known().keys {
 		if v, ok := defaults[k.Path]; ok {
@@ -51,8 +51,8 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// optional makes nothing of a schema's groups required, and takes the short forms
-// of groups.
+// optional makes no member of a schema's groups required, and accepts the short
+// forms of groups.
 func optional(n *node, schema map[string]any) {
 	delete(schema, "required")
 	properties, _ := schema["properties"].(map[string]any)
@@ -93,7 +93,7 @@ func find(schema map[string]any, path string) map[string]any {
 	return schema
 }
 
-// place puts a schema at a path whose groups exist or are made.
+// place inserts a schema at a path, and creates missing groups.
 func place(schema map[string]any, path string, part map[string]any) {
 	group, name := "", path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {

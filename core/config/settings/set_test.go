@@ -127,7 +127,7 @@ func TestSetCancelled(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// Many at once lose nothing, and nothing is left beside the file.
+// Concurrent calls lose nothing, and no other file is left.
 func TestSetAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "settings.json")
 	require.NoError(t, os.WriteFile(path, []byte("{ // mine\n}\n"), 0o644))

@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// What a confined command writes into the project does not take the
-// confinement of later sessions away, even in a directory that is trusted.
+// A project's files, which a confined command can write, do not disable the
+// confinement of later sessions, even in a trusted directory.
 func TestTrustedProjectKeepsTheWall(t *testing.T) {
 	const docker = `{"sandbox": {"command": "docker", "image": "i", "networkAccess": false}}`
 	for name, tt := range map[string]struct {
@@ -72,7 +72,8 @@ func requireJSON(t *testing.T, r *settings.Result, key, want string) {
 	require.JSONEq(t, want, string(got), "%s: %v", key, r.Problems)
 }
 
-// A mistake in what a trusted project says of the confinement lets no command run.
+// A mistake in a trusted project's settings of the confinement lets no command
+// run.
 func TestTrustedProjectsMistakeShuts(t *testing.T) {
 	m := newMachine(t)
 	m.Trusted = true
@@ -82,7 +83,7 @@ func TestTrustedProjectsMistakeShuts(t *testing.T) {
 	require.Empty(t, r.Settings.Tools.Sandbox.Image)
 }
 
-// Neither does it by a .env file of the project, whatever it is about.
+// Nor does a .env file of the project.
 func TestProjectsVariablesKeepTheWall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		user, home, project string
@@ -130,7 +131,7 @@ func TestProjectsVariablesKeepTheWall(t *testing.T) {
 	require.False(t, r.OfProject("Y"))
 }
 
-// CR-27: the same by the other layout's two names of a variable.
+// CR-27: likewise with both names of a variable in the other layout.
 func TestBothNamesOfAVariable(t *testing.T) {
 	m := newMachine(t)
 	m.Layout.Name, m.Layout.EnvPrefix, m.Layout.Dir = "gemini", "GEMINI_", ".gemini"
@@ -140,7 +141,7 @@ func TestBothNamesOfAVariable(t *testing.T) {
 	require.Equal(t, settings.SandboxLandlock, m.load().Settings.Tools.Sandbox.Kind())
 }
 
-// Each entry of a joined list has its own file and line.
+// Each entry of a merged list has its own file and line.
 func TestEntries(t *testing.T) {
 	m := newMachine(t)
 	user := m.user("{\n  \"tools\": {\n    \"exclude\": [\n      \"a\",\n      5, \"b\"],\n    \"core\": [\"x\",\n      \"y\"]}}")
@@ -176,7 +177,8 @@ func TestEntries(t *testing.T) {
 		}
 	}
 
-	// A list that an untrusted project adds to, where lists replace each other.
+	// A list to which an untrusted project adds, although lists replace each
+	// other.
 	m.user("{\"tools\": {\"confirmationRequired\": [\"p\"]}}")
 	r = m.load()
 	require.Equal(t, []string{"p " + user + ":1", "q " + project + ":3"}, at("tools.confirmationRequired"))

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// EX-13, EX-14: an agent runs the commands that its definition leaves it, in a mode
-// no more permissive than it says.
+// EX-13, EX-14: an agent runs only the commands in its definition, in a mode no
+// more permissive than the definition's.
 func TestRulesOfAgent(t *testing.T) {
 	d := &subagent.Definition{Name: "a", OnlyCommands: []string{"git"}, DeniedCommands: []string{"git push"}}
 	e, err := policy.NewEngine(policy.Options{Rules: rulesOf(d)})

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// answering is a person who gives these answers, one map for each round.
+// answering simulates a user with these answers, one map for each round.
 func answering(t *testing.T, rounds ...map[string]string) (*bus.MessageBus, *[]bus.AskUserRequest) {
 	t.Helper()
 	b := bus.New(bus.Options{})
@@ -40,7 +40,7 @@ const form = `{"type":"object","properties":{
 	"tags":{"type":"array","items":{"anyOf":[{"const":"x","title":"Tag X"},{"const":"y","title":"Tag Y"}]},"minItems":1}
 },"required":["name","tags"]}`
 
-// A server's form is asked field by field, in its order, and what does not fit
+// A server's form is asked field by field, in its order, and invalid answers
 // again.
 func TestElicitForm(t *testing.T) {
 	b, asked := answering(t,
@@ -66,8 +66,7 @@ func TestElicitForm(t *testing.T) {
 	require.Contains(t, again[0].Question, "At least 2 characters are needed.")
 }
 
-// Whoever does not answer, or answers wrongly for ever, has cancelled; a no is a
-// no.
+// A missing answer, or endlessly invalid ones, count as cancel; a no is a no.
 func TestElicitWithoutAnswer(t *testing.T) {
 	asked := tools.Elicitation{Message: "m", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)}
 	nobody := bus.New(bus.Options{})
@@ -97,7 +96,7 @@ func TestElicitWithoutAnswer(t *testing.T) {
 	}
 }
 
-// Nobody is sent to what is no page of the web.
+// The user is not sent to an address that is not a web page.
 func TestElicitHostileURL(t *testing.T) {
 	for _, page := range []string{"javascript:alert(1)", "file:///etc/passwd", "https:", "://", "ssh://host/"} {
 		b, asked := answering(t, map[string]string{"0": "yes"})
@@ -108,7 +107,7 @@ func TestElicitHostileURL(t *testing.T) {
 	}
 }
 
-// What can be chosen may have commas in it.
+// Choices may contain commas.
 func TestElicitChoicesWithCommas(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"c":{"type":"array","items":{"enum":["Paris, France","Rome, Italy","Rome","a,b","Yes, of course, always", "Yes"]}}},"required":["c"]}`)
 	for answer, want := range map[string]string{
@@ -135,7 +134,7 @@ func TestElicitChoicesWithCommas(t *testing.T) {
 	}
 }
 
-// A form that is none is an error, and nobody is asked.
+// An invalid form is an error, and no question is asked.
 func TestElicitHostileForms(t *testing.T) {
 	for _, schema := range []string{`[]`, `{"type":"string"}`, `{"properties":7}`, `{"properties":{"a":{"type":"object"}}}`, `{"properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"type":"string","enum":[1]}}}`} {
 		b, asked := answering(t)

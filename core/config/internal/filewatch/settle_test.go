@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Changes that come close together are one reload, once they have settled; one
-// that comes while it runs is another.
+// Changes in short order cause one reload, once they have settled; one during the
+// reload causes another.
 func TestAfterSettling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a fake clock: nothing waits
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,5 +1,5 @@
-// Package servers says which MCP servers a session uses, of the embedder, of settings
-// and of extensions, and how each is reached.
+// Package servers determines the MCP servers of a session, those of the embedder,
+// of settings and of extensions, and their specs.
 package servers
 
 import (
@@ -16,15 +16,16 @@ import (
 // commandServer is the name of the server of mcp.serverCommand.
 const commandServer = "mcp"
 
-// Every stands for all servers in mcp.allowed and mcp.excluded, as it does in rules.
+// Every stands for all servers in mcp.allowed and mcp.excluded, as it does in
+// rules.
 const Every = "*"
 
-// Settings are the servers of settings. It is replaced as a whole and never changed.
+// Settings are the servers of settings. It is immutable and replaced as a whole.
 type Settings struct {
 	configured []mcp.Configured              // by name
-	ofProject  map[string]bool               // which of them the project's settings give
-	said       map[string]settings.MCPServer // what the settings say of servers, also of those of extensions
-	saidAt     map[string]string             // where
+	ofProject  map[string]bool               // set by the project's settings
+	said       map[string]settings.MCPServer // the settings of servers, including those of extensions
+	saidAt     map[string]string             // their sources
 }
 
 // OfSettings returns the servers of settings.
@@ -55,7 +56,8 @@ func OfSettings(s settings.Settings, r *settings.Result) Settings {
 	return m
 }
 
-// originOfServer says who configures a server: the strongest layer that has it.
+// originOfServer returns the origin of a server: the layer with the highest
+// precedence that contains it.
 func originOfServer(r *settings.Result, name string) settings.Origin {
 	for _, o := range r.Origins("mcpServers") {
 		if servers, ok := o.Value.(map[string]any); ok && servers[name] != nil && o.Refused == "" {
@@ -65,7 +67,8 @@ func originOfServer(r *settings.Result, name string) settings.Origin {
 	return settings.Origin{}
 }
 
-// specOf is a server of the settings. The error says why it cannot be used.
+// specOf converts a server of the settings. The error is the reason why it cannot
+// be used.
 func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 	spec := mcp.ServerSpec{
 		Name: name, Description: s.Description, TCP: s.TCP,
@@ -109,7 +112,7 @@ func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 	return spec, nil
 }
 
-// blockedBy is the reason why a server is not started.
+// blockedBy returns the reason why a server is not started.
 func blockedBy(why, remedy string) *fault.Error {
 	return fault.New(fault.InvalidConfig, "config.mcp", "The server is not used: "+why+".", remedy)
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// Set are the servers of a session.
+// Set is the set of servers of a session.
 type Set struct {
-	Own               []mcp.ServerSpec // the embedder's, which go before others of their names
+	Own               []mcp.ServerSpec // the embedder's, which take precedence over others of their names
 	Settings          Settings
-	Brought           []mcp.Configured // by extensions, in the place of what the settings add to them
-	Allowed, Excluded []string         // by name in any case of letters; see [Every]
+	Brought           []mcp.Configured // by extensions, merged with the settings
+	Allowed, Excluded []string         // by name in any case; see [Every]
 }
 
 // Owns reports whether the embedder has a server of this name.
@@ -28,8 +28,8 @@ func (s Set) Owns(name string) bool {
 	return slices.ContainsFunc(s.Own, func(own mcp.ServerSpec) bool { return own.Name == name })
 }
 
-// All lists the servers, those of the embedder first. Their relative directories count
-// from the target.
+// All returns the servers, those of the embedder first. Their relative
+// directories are resolved against the target.
 func (s Set) All(target string) []mcp.Configured {
 	var all []mcp.Configured
 	for _, spec := range s.Own {
@@ -55,8 +55,8 @@ func (s Set) All(target string) []mcp.Configured {
 	return all
 }
 
-// others are the servers of the settings, and those of extensions in the place of what
-// the settings add to these.
+// others returns the servers of the settings and of extensions; the latter
+// include the settings of the same name.
 func (s Set) others() []mcp.Configured {
 	if len(s.Brought) == 0 {
 		return s.Settings.configured
@@ -67,7 +67,7 @@ func (s Set) others() []mcp.Configured {
 	return append(all, s.Brought...)
 }
 
-// Names are those of all servers, used or not.
+// Names returns the names of all servers, used or not.
 func (s Set) Names() []string {
 	var all []string
 	for _, spec := range s.Own {
@@ -79,10 +79,10 @@ func (s Set) Names() []string {
 	return all
 }
 
-// Rules are the rules that come with servers: those of a trusted one run
-// without asking, where no rule of the same tier says otherwise that somebody has
-// written: a project's trust is the project's; of one that is excluded not at all, however they
-// come to be there.
+// Rules returns the rules for servers: the tools of a trusted one run without
+// approval, unless a written rule of the same tier differs, and a project's trust
+// is in the project's tier; the tools of an excluded one are denied, whatever
+// their source.
 func (s Set) Rules() []policy.Rule {
 	var out []policy.Rule
 	rule := func(server string, r policy.Rule) {
@@ -91,7 +91,7 @@ func (s Set) Rules() []policy.Rule {
 	}
 	trusted := func(spec mcp.ServerSpec) {
 		if !spec.Trusted || mcp.CheckServerName(spec.Name) != nil {
-			return // it is not used; and what is allowed to it might be another's
+			return // it is not used, and an allowance for it might apply to another server
 		}
 		rule(spec.Name, policy.Rule{Name: "trusted server " + spec.Name, Decision: policy.Allow, Source: spec.Source,
 			Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}})
@@ -113,14 +113,14 @@ func (s Set) Rules() []policy.Rule {
 		case name == Every:
 			denied.Name = "all servers are excluded"
 		case mcp.CheckServerName(name) != nil:
-			continue // no server is called so
+			continue // not a valid name
 		}
 		rule(name, denied)
 	}
 	return out
 }
 
-// blocked says why a server may not be used, nil if it may.
+// blocked returns the reason why a server may not be used, or nil.
 func (s Set) blocked(name string) error {
 	is := func(other string) bool { return other == Every || strings.EqualFold(name, other) }
 	switch {
@@ -132,11 +132,11 @@ func (s Set) blocked(name string) error {
 	return nil
 }
 
-// longestTimeout is that of a server, in milliseconds.
+// longestTimeout is the maximum timeout of a server, in milliseconds.
 const longestTimeout = 86_400_000
 
-// OfExtension is a server of an extension, with what the settings say of one of its
-// name.
+// OfExtension returns a server of an extension, merged with the settings of the
+// same name.
 func (s Settings) OfExtension(extension, name string, server settings.MCPServer) mcp.Configured {
 	source := "extension " + extension
 	if said, ok := s.said[name]; ok {
@@ -152,9 +152,9 @@ func (s Settings) OfExtension(extension, name string, server settings.MCPServer)
 	return mcp.Configured{ServerSpec: spec, Blocked: err}
 }
 
-// merged is a server of an extension with what the settings say of it: they
-// win, tools that both include are included, tools that one excludes are excluded,
-// and variables are those of both.
+// merged merges a server of an extension with the settings: settings take
+// precedence, tools that both include are included, tools that one excludes are
+// excluded, and variables are combined.
 func merged(s, said settings.MCPServer) settings.MCPServer {
 	include, exclude := s.IncludeTools, slices.Concat(s.ExcludeTools, said.ExcludeTools)
 	switch {
@@ -164,10 +164,10 @@ func merged(s, said settings.MCPServer) settings.MCPServer {
 		include = slices.DeleteFunc(slices.Clone(include), func(name string) bool { return !slices.Contains(said.IncludeTools, name) })
 	}
 	env, headers := maps.Clone(s.Env), maps.Clone(s.Headers)
-	if said.Command != "" || said.URL != "" || said.HTTPURL != "" || said.TCP != "" { // another place than the extension's
+	if said.Command != "" || said.URL != "" || said.HTTPURL != "" || said.TCP != "" { // at another location than the extension's
 		s.Command, s.Args, s.Cwd, s.URL, s.HTTPURL, s.TCP, s.Type, headers, s.OAuth = "", nil, "", "", "", "", "", nil, nil
 		if said.Command == "" {
-			env = nil // a server elsewhere is told nothing
+			env = nil // a remote server receives no variables
 		}
 	}
 	s.Command, s.Cwd = cmp.Or(said.Command, s.Command), cmp.Or(said.Cwd, s.Cwd)
@@ -185,7 +185,7 @@ func merged(s, said settings.MCPServer) settings.MCPServer {
 	return s
 }
 
-// both is what two maps hold; the second wins.
+// both merges two maps; the second takes precedence.
 func both(a, b map[string]string) map[string]string {
 	if len(a) == 0 {
 		return b
@@ -195,9 +195,9 @@ func both(a, b map[string]string) map[string]string {
 	return a
 }
 
-// Exchange ends the servers that are gone, or are others now, and begins the new ones,
-// all of them if the manager has just been opened with them; where it has not begun,
-// only if start says so.
+// Exchange shuts down servers that were removed or changed, and starts the new
+// ones, all of them if the manager has just been opened with them; if it has not
+// been started, only if start is set.
 func Exchange(ctx context.Context, m *mcp.Manager, now []mcp.Configured, opened, start bool) error {
 	wanted := map[string]mcp.Configured{}
 	for _, server := range now {
@@ -230,7 +230,7 @@ func Exchange(ctx context.Context, m *mcp.Manager, now []mcp.Configured, opened,
 	return nil
 }
 
-// same reports whether two servers of one name are reached alike.
+// same reports whether two servers of one name have the same spec.
 func same(a, b mcp.Configured) bool {
 	blocked := func(err error) string {
 		if err == nil {
@@ -238,7 +238,7 @@ func same(a, b mcp.Configured) bool {
 		}
 		return err.Error()
 	}
-	if a.InProcess != nil && b.InProcess != nil { // funcs, which only the embedder gives
+	if a.InProcess != nil && b.InProcess != nil { // funcs, which only the embedder sets
 		a.InProcess, b.InProcess = nil, nil
 	}
 	if blocked(a.Blocked) != blocked(b.Blocked) {

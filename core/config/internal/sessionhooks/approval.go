@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// mayRun decides whether a hook runs, right before it would (EX-11).
+// mayRun decides whether a hook runs, directly before its run.
 func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
 	if h.Source != hooks.SourceProject {
 		return true
@@ -32,7 +32,7 @@ func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
 	return false
 }
 
-// reason says why a project's hook does not run.
+// reason returns the reason why a project's hook does not run.
 func (s *Set) reason(h *hooks.Hook, state State, err error) string {
 	const look = " Look at it, then run fettle hooks trust."
 	switch {
@@ -52,20 +52,20 @@ func (s *Set) reason(h *hooks.Hook, state State, err error) string {
 	return "The project's hook at " + h.Place() + " does not run: commands are confined, and could write what it runs. Put it into your own hooks."
 }
 
-// State says whether a hook runs.
+// State is the state of a hook.
 type State string
 
 // The states.
 const (
 	Active    State = "active"
-	Unmatched State = "unmatched" // its matcher matches nothing that there is
+	Unmatched State = "unmatched" // its matcher matches no known tool or trigger
 	Disabled  State = "disabled"  // by the settings
 	Untrusted State = "untrusted" // the project's directory is not trusted, or commands are confined
-	Changed   State = "changed"   // it is new or changed since the project's hooks were approved
+	Changed   State = "changed"   // new or changed since the project's hooks were approved
 )
 
-// stateOf says whether a hook runs. With record, those of a project of which
-// none was seen before are recorded as approved, as their directory is trusted.
+// stateOf returns the state of a hook. With record, the first hooks seen of a
+// project are recorded as approved, because their directory is trusted.
 func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, error) {
 	switch {
 	case s.runner.Load().Disabled(h):
@@ -105,7 +105,7 @@ func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, e
 	return Active, nil
 }
 
-// seen reports whether something is recorded of the project's hooks.
+// seen reports whether the project's hooks have a record.
 func (s *Set) seen() bool {
 	if s.approvals == nil {
 		return false
@@ -114,7 +114,7 @@ func (s *Set) seen() bool {
 	return err == nil && approved.Seen
 }
 
-// where is where hooks run.
+// where returns the project of the hooks.
 func (s *Set) where() hooks.Project {
 	p := hooks.Project{Folder: s.o.Workspace.Target(), Settings: s.o.Layout.Dir, Variables: s.variables()}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -123,8 +123,8 @@ func (s *Set) where() hooks.Project {
 	return p
 }
 
-// record records the hooks of the project as they are now, and returns their
-// names; those that nobody can vouch for are left out. s.mu is held.
+// record records the current hooks of the project, and returns their names; hooks
+// that cannot be approved are omitted. The caller holds s.mu.
 func (s *Set) record(ctx context.Context) (names []string, err error) {
 	fingerprints := map[string]string{}
 	for _, h := range s.runner.Load().Hooks() {
@@ -145,8 +145,8 @@ func (s *Set) record(ctx context.Context) (names []string, err error) {
 	return names, s.approvals.Record(ctx, s.project, fingerprints)
 }
 
-// Approve records the hooks of the project, as they are now, as approved, and returns
-// their names. Errors are of code invalid_config, file_write_failure or cancelled.
+// Approve records the current hooks of the project as approved, and returns their
+// names. Errors have code invalid_config, file_write_failure or cancelled.
 func (s *Set) Approve(ctx context.Context) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,16 +161,16 @@ func noHome() error {
 	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home directory, where approved hooks are recorded.", "Set HOME.")
 }
 
-// Listing is a hook with what becomes of it.
+// Listing is a hook and its state.
 type Listing struct {
 	*hooks.Hook
-	Shown   string // its command, without secrets that settings have put into it
+	Shown   string // its command, with secrets from settings masked
 	State   State
-	Note    string             // why it does not run; "": it does, or State says it
-	Vouched *hooks.Fingerprint // what an approval of a project's hook covers; nil: nothing
+	Note    string             // why it does not run; "": it runs, or State is the reason
+	Vouched *hooks.Fingerprint // the content that an approval of a project's hook covers; nil: none
 }
 
-// List lists the hooks in the order in which they run.
+// List returns the hooks in the order in which they run.
 func (c *Conversation) List(ctx context.Context) []Listing {
 	var all []Listing
 	s, matchable := c.set, c.matchable()
@@ -196,7 +196,8 @@ func (c *Conversation) List(ctx context.Context) []Listing {
 	return all
 }
 
-// Problems returns what is wrong with definitions of hooks, and which never run.
+// Problems returns the problems in definitions of hooks, including hooks that
+// never run.
 func (c *Conversation) Problems() []fault.Problem {
 	c.set.mu.Lock()
 	problems := slices.Clone(c.set.problems)
@@ -207,7 +208,7 @@ func (c *Conversation) Problems() []fault.Problem {
 	}
 	matchable := c.matchable()
 	for _, h := range all {
-		// Of other events it was reported where the file was read.
+		// For other events it was reported when the file was read.
 		if why := matchable.unmatched(h); why != "" && (h.Event.OfTools() || h.Path == "") {
 			problems = append(problems, fault.Problem{Path: h.Path, Line: h.Line, Message: why + " The hook " + h.Label() + " never runs."})
 		}

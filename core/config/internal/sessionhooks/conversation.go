@@ -15,17 +15,17 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// ConversationOptions are what hooks need to know of a conversation.
+// ConversationOptions describe a conversation.
 type ConversationOptions struct {
-	Bus      *bus.MessageBus // where what its hooks say is told
-	Subagent string          // whose it is; "" is the main agent
-	Prompts  bool            // its prompts are the user's and not a model's
-	ID       func() string   // of its session now
+	Bus      *bus.MessageBus // for messages of its hooks
+	Subagent string          // whose conversation it is; "" is the main agent
+	Prompts  bool            // its prompts come from the user and not from a model
+	ID       func() string   // of its current session
 	Tools    *tools.Registry
-	Later    bool // more tools may come, beside those of MCP servers
+	Later    bool // further tools may be added, besides those of MCP servers
 	Run      func(ctx context.Context, r scheduler.Request) scheduler.Response
-	// Overriding is called before hooks change the turns of a request, and what it
-	// returns with those that go out.
+	// Overriding is called before hooks change the turns of a request, and the
+	// returned function with the final turns.
 	Overriding func(before []model.Content) func(now []model.Content)
 }
 
@@ -36,34 +36,34 @@ type Conversation struct {
 
 	mu         sync.Mutex
 	transcript string            // path of the recording; "": there is none
-	start      []string          // what hooks of the session's start say for the system prompt
-	prompt     []string          // what those of the prompt at hand say
-	told       map[string]bool   // messages and warnings of the request at hand
-	request    *hooks.LLMRequest // at hand, for AfterModel
+	start      []string          // output of the session start hooks for the system prompt
+	prompt     []string          // that of the current prompt's hooks
+	told       map[string]bool   // messages and warnings of the current request
+	request    *hooks.LLMRequest // the current one, for AfterModel
 }
 
-// Conversation returns what runs the hooks of a new conversation.
+// Conversation returns the hook runner of a new conversation.
 func (s *Set) Conversation(of ConversationOptions) *Conversation {
 	return &Conversation{set: s, of: of}
 }
 
-// Any is that of the Set.
+// Any calls Any of the Set.
 func (c *Conversation) Any(events ...hooks.Event) bool { return c.set.Any(events...) }
 
-// tell tells people of a hook of this conversation; h may be nil.
+// tell publishes a message about a hook of this conversation; h may be nil.
 func (c *Conversation) tell(e hooks.Event, h *hooks.Hook, level bus.HookLevel, text string) {
 	c.set.tellOn(c.of.Bus, bus.HookMessage{Event: string(e), Level: level, Text: text, Subagent: c.of.Subagent}, h)
 }
 
-// fire runs the hooks of an event and tells people what they say. in needs
-// what is the event's own.
+// fire runs the hooks of an event and publishes their messages. in contains the
+// event's own fields.
 func (c *Conversation) fire(ctx context.Context, in hooks.Input, about hooks.Subject) hooks.Effect {
 	effect := c.fireQuietly(ctx, in, about)
 	c.tellMessages(in.Event, effect)
 	return effect
 }
 
-// tellMessages tells people what hooks of an event say.
+// tellMessages publishes the messages of an event's hooks.
 func (c *Conversation) tellMessages(e hooks.Event, effect hooks.Effect) {
 	for _, m := range effect.Messages {
 		if !m.Quiet {
@@ -72,7 +72,7 @@ func (c *Conversation) tellMessages(e hooks.Event, effect hooks.Effect) {
 	}
 }
 
-// fireQuietly is fire that tells warnings alone.
+// fireQuietly is fire but publishes only warnings.
 func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about hooks.Subject) hooks.Effect {
 	runner := c.set.runner.Load()
 	if !runner.Any(in.Event) {
@@ -85,8 +85,8 @@ func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about ho
 	return effect
 }
 
-// tellOnce tells what a hook says, or what is wrong with it; at pieces of an answer
-// once for each request.
+// tellOnce publishes a message or a problem of a hook; for the pieces of an
+// answer once per request.
 func (c *Conversation) tellOnce(e hooks.Event, m hooks.Message, level bus.HookLevel) {
 	if e == hooks.AfterModel && !c.first(m.Hook, string(level)+"\x00"+m.Text) {
 		return
@@ -94,7 +94,7 @@ func (c *Conversation) tellOnce(e hooks.Event, m hooks.Message, level bus.HookLe
 	c.tell(e, m.Hook, level, m.Text)
 }
 
-// input adds what every hook is told.
+// input adds the fields that every hook receives.
 func (c *Conversation) input(in hooks.Input) hooks.Input {
 	now := time.Now
 	if c.set.o.Now != nil {
@@ -107,21 +107,21 @@ func (c *Conversation) input(in hooks.Input) hooks.Input {
 	return in
 }
 
-// RecordedIn says where the conversation is recorded; "": nowhere.
+// RecordedIn sets the path of the conversation's recording; "": none.
 func (c *Conversation) RecordedIn(path string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.transcript = path
 }
 
-// begin forgets what was told of the last request.
+// begin resets the record of messages for a new request.
 func (c *Conversation) begin(r *hooks.LLMRequest) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told, c.request = map[string]bool{}, r
 }
 
-// first reports whether a text of a hook is told for the first time in a request.
+// first reports whether a text of a hook is new in a request.
 func (c *Conversation) first(h *hooks.Hook, text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *Conversation) first(h *hooks.Hook, text string) bool {
 	return true
 }
 
-// say keeps what hooks say for the system prompt.
+// say keeps messages of hooks for the system prompt.
 func (c *Conversation) say(into *[]string, messages []hooks.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +146,7 @@ func (c *Conversation) say(into *[]string, messages []hooks.Message) {
 	}
 }
 
-// Notes are what hooks have said, for the end of the system prompt (EX-09); "":
-// nothing.
+// Notes returns the messages of hooks for the end of the system prompt; "": none.
 func (c *Conversation) Notes() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +157,7 @@ func (c *Conversation) Notes() string {
 	return "\n\n# Notes of this session\n\nPrograms that the user has set up say:\n\n" + strings.Join(said, "\n\n")
 }
 
-// Steps returns steps with the hooks behind them.
+// Steps returns steps followed by the hooks.
 func (c *Conversation) Steps(steps agent.Steps) agent.Steps {
 	if c.of.Prompts {
 		steps.BeforePrompt = append(slices.Clip(steps.BeforePrompt), c.beforeAgent)
@@ -169,7 +168,7 @@ func (c *Conversation) Steps(steps agent.Steps) agent.Steps {
 	return steps
 }
 
-// wordsOf are the texts of a prompt.
+// wordsOf returns the texts of a prompt.
 func wordsOf(prompt []model.Part) *string {
 	text := model.Content{Parts: prompt}.Text()
 	return &text
@@ -190,7 +189,7 @@ func (c *Conversation) beforeAgent(ctx context.Context, prompt []model.Part) (ag
 	return advice, nil
 }
 
-// noWords stands for an answer without a text.
+// noWords replaces an answer without a text.
 const noWords = "[no response text]"
 
 func (c *Conversation) afterAgent(ctx context.Context, prompt []model.Part, answer string, again bool) (agent.PromptAdvice, error) {
@@ -218,8 +217,8 @@ func (c *Conversation) Compacting(ctx context.Context, asked bool) {
 	c.fire(ctx, hooks.Input{Event: hooks.PreCompress, Trigger: trigger}, hooks.Subject{Text: trigger})
 }
 
-// Started runs the hooks of a session's start; source says how it came about. It
-// returns what they add for the model, and what they say, which is not on the bus.
+// Started runs the hooks of a session's start; source is its cause. It returns
+// the context for the model, and the messages, which are not on the bus.
 func (c *Conversation) Started(ctx context.Context, source string) (added string, said []bus.HookMessage) {
 	effect := c.fireQuietly(ctx, hooks.Input{Event: hooks.SessionStart, Source: source}, hooks.Subject{Text: source})
 	c.say(&c.start, effect.Messages)
@@ -240,16 +239,16 @@ func (c *Conversation) Ending(ctx context.Context, reason string) {
 	c.fire(ctx, hooks.Input{Event: hooks.SessionEnd, Reason: reason}, hooks.Subject{Text: reason})
 }
 
-// trialKey is of a context in which hooks are tried.
+// trialKey is the context key of a trial run of hooks.
 type trialKey struct{}
 
-// isTrial reports whether hooks are tried.
+// isTrial reports whether ctx belongs to a trial run of hooks.
 func isTrial(ctx context.Context) bool { return ctx.Value(trialKey{}) != nil }
 
-// Try runs the hooks of an event, and returns what they want together; nothing follows
-// from it, and nothing is recorded of hooks that were not approved before.
+// Try runs the hooks of an event, and returns their combined effect, which is not
+// applied; no approval is recorded.
 func (c *Conversation) Try(ctx context.Context, in hooks.Input) hooks.Effect {
-	about := subjectOf(tools.Spec{Name: in.ToolName}) // by its well-known names, where there is no such tool
+	about := subjectOf(tools.Spec{Name: in.ToolName}) // by its well-known names, if there is no such tool
 	if tool, err := c.of.Tools.Lookup(in.ToolName); err == nil {
 		about = c.subject(tool.Spec())
 	}

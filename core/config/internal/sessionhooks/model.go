@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// beforeModel runs the hooks before a request, and then those that choose its
+// beforeModel runs the hooks before a request, and then those that select its
 // tools.
 func (c *Conversation) beforeModel(ctx context.Context, r *model.Request) (agent.RequestAdvice, error) {
 	if !c.Any(hooks.BeforeModel, hooks.BeforeToolSelection, hooks.AfterModel) {
@@ -42,7 +42,7 @@ func (c *Conversation) beforeModel(ctx context.Context, r *model.Request) (agent
 	if !chooseTools(r, effect.ToolConfig, c.toolNames) {
 		c.tell(hooks.BeforeToolSelection, nil, bus.HookWarning, "The model has none of the tools in allowedFunctionNames of a hook, so that it may call none.")
 	}
-	c.begin(llmRequest(r)) // as it goes out
+	c.begin(llmRequest(r)) // as sent
 	return agent.RequestAdvice{}, nil
 }
 
@@ -68,7 +68,7 @@ func (c *Conversation) afterModel(ctx context.Context, chunk *model.Chunk) (stri
 	return "", nil
 }
 
-// synthetic is an answer that hooks give in the place of the model's; nil: none.
+// synthetic returns an answer by hooks that replaces the model's; nil: none.
 func (c *Conversation) synthetic(given json.RawMessage) *model.Response {
 	if given == nil {
 		return nil
@@ -90,10 +90,10 @@ func (c *Conversation) synthetic(given json.RawMessage) *model.Response {
 	return answer
 }
 
-// hasText reports whether a part is words of an answer or a prompt.
+// hasText reports whether a part is text of an answer or a prompt.
 func hasText(p model.Part) bool { return p.Text != "" && !p.Thought }
 
-// llmRequest is a request as hooks are told of it.
+// llmRequest converts a request for hooks.
 func llmRequest(r *model.Request) *hooks.LLMRequest {
 	request := &hooks.LLMRequest{Model: r.Model, Messages: []hooks.LLMMessage{}}
 	for _, turn := range r.Contents {
@@ -116,8 +116,8 @@ func llmRequest(r *model.Request) *hooks.LLMRequest {
 	return request
 }
 
-// overrideRequest puts what hooks give into a request, which is a copy. It is false
-// where that cannot be understood.
+// overrideRequest applies the override of hooks to a request, which is a copy. It
+// returns false for an invalid override.
 func overrideRequest(r *model.Request, given json.RawMessage) bool {
 	var o struct {
 		Model    string              `json:"model"`
@@ -145,8 +145,8 @@ func overrideRequest(r *model.Request, given json.RawMessage) bool {
 	return true
 }
 
-// overrideTexts gives the turns that have words those of messages, in order; what
-// is no text in them stays. Further messages follow.
+// overrideTexts replaces the texts of the turns by those of messages, in order;
+// other parts stay. Further messages are appended.
 func overrideTexts(contents []model.Content, messages []hooks.LLMMessage) []model.Content {
 	next := 0
 	for i, turn := range contents {
@@ -173,7 +173,7 @@ func overrideTexts(contents []model.Content, messages []hooks.LLMMessage) []mode
 	return contents
 }
 
-// withText returns parts with one text in the place of their texts.
+// withText returns parts with one text in place of their texts.
 func withText(parts []model.Part, text string) []model.Part {
 	var out []model.Part
 	placed := false
@@ -190,7 +190,7 @@ func withText(parts []model.Part, text string) []model.Part {
 	return out
 }
 
-// toolNames are the names by which hooks may call a tool.
+// toolNames returns the names by which hooks may refer to a tool.
 func (c *Conversation) toolNames(tool string) []string {
 	if t, err := c.of.Tools.Lookup(tool); err == nil {
 		return c.subject(t.Spec()).Names
@@ -198,9 +198,8 @@ func (c *Conversation) toolNames(tool string) []string {
 	return subjectOf(tools.Spec{Name: tool}).Names
 }
 
-// chooseTools restricts the tools of a request, which may be called by any of
-// their names. It is false where there are tools, and none of those that are
-// allowed by name.
+// chooseTools restricts the tools of a request, by any of their names. It returns
+// false if there are tools, and none of them is allowed by name.
 func chooseTools(r *model.Request, given *hooks.ToolConfig, names func(tool string) []string) bool {
 	if given == nil {
 		return true
@@ -234,7 +233,7 @@ func chooseTools(r *model.Request, given *hooks.ToolConfig, names func(tool stri
 	return !had || len(r.Tools) > 0
 }
 
-// llmResponse is a piece of an answer as hooks are told of it.
+// llmResponse converts a piece of an answer for hooks.
 func llmResponse(c *model.Chunk) *hooks.LLMResponse {
 	candidate := hooks.LLMCandidate{Content: hooks.LLMContent{Role: string(model.RoleModel), Parts: hooks.LLMParts{}}, FinishReason: wordOf(c.Finish)}
 	for _, p := range c.Parts {
@@ -249,8 +248,8 @@ func llmResponse(c *model.Chunk) *hooks.LLMResponse {
 	return r
 }
 
-// overrideChunk puts the words that hooks give into a piece of an answer. It is
-// false where they cannot be understood.
+// overrideChunk applies the override of hooks to a piece of an answer. It returns
+// false for an invalid override.
 func overrideChunk(c *model.Chunk, given json.RawMessage) bool {
 	var r hooks.LLMResponse
 	if json.Unmarshal(given, &r) != nil {
@@ -271,7 +270,7 @@ func overrideChunk(c *model.Chunk, given json.RawMessage) bool {
 	return true
 }
 
-// finishWords are the reasons that hooks know.
+// finishWords maps finish reasons to those of hooks.
 func finishWords() map[model.FinishReason]string {
 	return map[model.FinishReason]string{
 		model.FinishStop: "STOP", model.FinishMaxTokens: "MAX_TOKENS", model.FinishSafety: "SAFETY", model.FinishRecitation: "RECITATION",
@@ -285,7 +284,7 @@ func wordOf(f model.FinishReason) string {
 	return "OTHER"
 }
 
-// finishOf is the reason that a word stands for; otherwise where it is none.
+// finishOf returns the reason for a word; otherwise for an unknown one.
 func finishOf(word string, otherwise model.FinishReason) model.FinishReason {
 	for f, known := range finishWords() {
 		if word == known {

@@ -1,5 +1,5 @@
-// Package sessionhooks runs hooks at the events of a session, and decides which of them
-// may run.
+// Package sessionhooks runs hooks at the events of a session, and decides which
+// of them may run.
 package sessionhooks
 
 import (
@@ -29,17 +29,17 @@ import (
 )
 
 // Files of hooks, below the user's, the project's and the machine's settings
-// directory (CF-02, CR-24), and that of approved ones.
+// directory, and that of approved ones.
 const (
 	hooksFile        = "hooks.toml"
 	hooksJSON        = "hooks.json"
 	trustedHooksFile = "trusted_hooks.json"
 )
 
-// workspacePath is what commands of hooks call the target directory.
+// workspacePath is the name of the target directory in commands of hooks.
 const workspacePath = "workspacePath"
 
-// Options are what hooks need to know of a session and of those derived from it.
+// Options describe a session and those derived from it.
 type Options struct {
 	Bus       *bus.MessageBus
 	Workspace *workspace.Workspace
@@ -47,51 +47,51 @@ type Options struct {
 	UserDir   string // the user's settings directory; "": there is no home directory
 	Sources   *Sources
 
-	Trusted, Inherited bool // whether the directory is trusted, and that as a directory above it is
+	Trusted, Inherited bool // whether the directory is trusted, and whether because of a directory above it
 	Confined           bool // commands are confined
-	TrustAll           bool // the project's hooks run as they are, where the directory is trusted
+	TrustAll           bool // the project's hooks run without approval, if the directory is trusted
 
 	Process     func() process.Options                   // of the session's commands
-	Open        func(o process.Options) *process.Service // the session ends it
+	Open        func(o process.Options) *process.Service // the session closes it
 	PlansDir    func() string                            // the directory of plans
 	Servers     func() []mcp.Configured                  // the MCP servers that may be used
-	ServerNames func() []string                          // all that are configured
-	Mask        func() func(text string) string          // replaces secrets
+	ServerNames func() []string                          // all configured ones
+	Mask        func() func(text string) string          // masks secrets
 	Logger      *slog.Logger
 	Now         func() time.Time // nil: time.Now
 	OnDefect    func(err error)
 }
 
-// Sources are what the program and the settings say of hooks.
+// Sources are the hooks and options of the program and the settings.
 type Sources struct {
-	Disabled  bool         // none runs
+	Disabled  bool         // no hooks run
 	Functions []hooks.Hook // the program's own
-	Off       []string     // names or commands of hooks that do not run
-	Silent    bool         // nobody is told that a hook runs
+	Off       []string     // names or commands of disabled hooks
+	Silent    bool         // runs of hooks are not announced
 	Layers    []*settings.HookLayer
 }
 
-// Set are the hooks of a session and of those derived from it.
+// Set contains the hooks of a session and of those derived from it.
 type Set struct {
 	o         Options
 	runner    atomic.Pointer[hooks.Runner] // replaced as a whole
 	approvals *hooks.Approvals             // nil: there is no home directory
-	project   string                       // directory with links followed, by which approvals are recorded
-	telling   sync.WaitGroup               // notifications that run
+	project   string                       // directory with links resolved, by which approvals are recorded
+	telling   sync.WaitGroup               // running notifications
 
 	mu     sync.Mutex
 	closed bool
-	// The services are made by the first hook that runs as a process, since most
-	// sessions have none. limited is that of extensions' hooks, which do not see the
-	// user's environment.
+	// The services are created by the first hook that runs as a process, because
+	// most sessions have none. limited is that of extensions' hooks, which do not
+	// see the user's environment.
 	processes, limited *process.Service
 
 	problems []fault.Problem
-	withheld map[*hooks.Hook]bool   // hooks of which has been told that they do not run
-	shown    map[*hooks.Hook]string // commands, without secrets
+	withheld map[*hooks.Hook]bool   // hooks reported as not running
+	shown    map[*hooks.Hook]string // commands, with secrets masked
 }
 
-// New returns a session's hooks, of which none is there before Load.
+// New returns a session's hooks, which are empty before Load.
 func New(o Options) *Set {
 	s := &Set{o: o, project: o.Workspace.RealFolders()[0]}
 	if o.UserDir != "" {
@@ -100,8 +100,8 @@ func New(o Options) *Set {
 	return s
 }
 
-// Load reads the hooks and puts them in the place of those that were there. Mistakes
-// are problems and no error.
+// Load reads the hooks and replaces the previous ones. Mistakes are problems, not
+// errors.
 func (s *Set) Load(extensions []contributions.File) {
 	l := &loader{set: s, variables: map[string]string{
 		workspacePath: s.o.Workspace.Target(), "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
@@ -125,7 +125,7 @@ func (s *Set) Load(extensions []contributions.File) {
 	}
 }
 
-// loader gathers hooks from all their places.
+// loader collects hooks from all their sources.
 type loader struct {
 	set       *Set
 	variables map[string]string // of every file
@@ -166,7 +166,7 @@ func (l *loader) add(found []hooks.Hook, problems []fault.Problem) {
 	l.hooks, l.problems = append(l.hooks, found...), append(l.problems, problems...)
 }
 
-// directory reads the files of a settings directory.
+// folder reads the files of a settings directory.
 func (l *loader) folder(s hooks.Source, dir string) {
 	for _, name := range []string{hooksFile, hooksJSON} {
 		l.add(hooks.ReadFile(l.origin(s, filepath.Join(dir, name))))
@@ -177,8 +177,8 @@ func (l *loader) origin(s hooks.Source, path string) hooks.Origin {
 	return hooks.Origin{Source: s, Path: path, Variables: l.variables}
 }
 
-// masked takes the secrets that a layer has put into its hooks out of all that is
-// told of them.
+// masked returns a function that masks the secrets of a layer in the texts about
+// its hooks.
 func masked(layer *settings.HookLayer) func([]hooks.Hook, []fault.Problem) ([]hooks.Hook, []fault.Problem) {
 	return func(found []hooks.Hook, problems []fault.Problem) ([]hooks.Hook, []fault.Problem) {
 		for i := range found {
@@ -192,7 +192,7 @@ func masked(layer *settings.HookLayer) func([]hooks.Hook, []fault.Problem) ([]ho
 	}
 }
 
-// sourceOfLayer says whose the hooks of a layer are.
+// sourceOfLayer returns the source of a layer's hooks.
 func sourceOfLayer(l settings.Layer) hooks.Source {
 	switch l {
 	case settings.LayerProject:
@@ -203,8 +203,8 @@ func sourceOfLayer(l settings.Layer) hooks.Source {
 	return hooks.SourceUser
 }
 
-// service returns what runs hooks, made at first use; after close one that is
-// closed.
+// service returns the process service for hooks, created on first use; after
+// close a closed one.
 func (s *Set) service(limited bool) *process.Service {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *Set) service(limited bool) *process.Service {
 	}
 	if *at == nil {
 		o := s.o.Process()
-		o.Confinement, o.NoBackground = process.Confinement{}, false // a hook was chosen by the user
+		o.Confinement, o.NoBackground = process.Confinement{}, false // the user has approved a hook
 		if limited {
 			o.Environ = openEnvironment(o.Environ, o.Marker)
 		}
@@ -240,8 +240,8 @@ func (s *Set) exec(ctx context.Context, c hooks.Command) (hooks.Outcome, error) 
 	}, nil
 }
 
-// openEnvironment is the part of an environment that programs of extensions get
-// beside their settings, and what nested sessions know each other by.
+// openEnvironment returns the variables that programs of extensions receive in
+// addition to their settings, and the marker of nested sessions.
 func openEnvironment(environ func() []string, marker string) func() []string {
 	if environ == nil {
 		environ = os.Environ
@@ -254,7 +254,8 @@ func openEnvironment(environ func() []string, marker string) func() []string {
 	}
 }
 
-// variables are those that tell a hook's command where it is.
+// variables returns the variables that describe the directories to a hook's
+// command.
 func (s *Set) variables() map[string]string {
 	target, prefix := s.o.Workspace.Target(), s.o.Layout.EnvPrefix
 	return map[string]string{
@@ -263,7 +264,7 @@ func (s *Set) variables() map[string]string {
 	}
 }
 
-// environment are those of a command, with that of its session.
+// environment returns the variables of a command, with that of its session.
 func (s *Set) environment(in hooks.Input) []string {
 	env := []string{s.o.Layout.EnvPrefix + "SESSION_ID=" + in.SessionID}
 	for name, value := range s.variables() {
@@ -273,7 +274,7 @@ func (s *Set) environment(in hooks.Input) []string {
 	return env
 }
 
-// environmentOf takes lines NAME=VALUE apart.
+// environmentOf parses lines NAME=VALUE.
 func environmentOf(lines []string) map[string]string {
 	env := make(map[string]string, len(lines))
 	for _, line := range lines {
@@ -287,14 +288,14 @@ func environmentOf(lines []string) map[string]string {
 	return env
 }
 
-// started tells that a hook runs.
+// started announces that a hook runs.
 func (s *Set) started(e hooks.Event, h *hooks.Hook) {
 	if !s.o.Sources.Silent && s.o.Bus.Watched(bus.TypeHookMessage) {
 		s.tell(bus.HookMessage{Event: string(e), Level: bus.HookRuns}, h)
 	}
 }
 
-// tell tells people of a hook of the session; h may be nil.
+// tell publishes a message about a hook of the session; h may be nil.
 func (s *Set) tell(m bus.HookMessage, h *hooks.Hook) { s.tellOn(s.o.Bus, m, h) }
 
 func (s *Set) tellOn(b *bus.MessageBus, m bus.HookMessage, h *hooks.Hook) {
@@ -304,7 +305,7 @@ func (s *Set) tellOn(b *bus.MessageBus, m bus.HookMessage, h *hooks.Hook) {
 	if m.Level == bus.HookWarning {
 		s.o.Logger.Warn("hook", slog.String("event", m.Event), slog.String("hook", m.Hook), slog.String("problem", m.Text))
 	}
-	_ = b.Publish(m) // a closed bus has nobody to tell
+	_ = b.Publish(m) // a closed bus has no subscribers
 }
 
 // Any reports whether there is a hook of one of the events.
@@ -312,7 +313,7 @@ func (s *Set) Any(events ...hooks.Event) bool {
 	return slices.ContainsFunc(events, s.runner.Load().Any)
 }
 
-// Close waits for what still runs.
+// Close waits for everything that is still running.
 func (s *Set) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -320,7 +321,7 @@ func (s *Set) Close() {
 	s.mu.Unlock()
 	for _, service := range made {
 		if service != nil {
-			_ = service.Close() // ends what telling waits for
+			_ = service.Close() // ends the hooks that telling waits for
 		}
 	}
 	s.telling.Wait()

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// The service of hooks is made by the first that runs, once; and where that comes
-// after the end of the session it runs nothing.
+// The process service of hooks is created once, by the first that runs; after the
+// end of the session it runs nothing.
 func TestServiceOfHooksIsLazy(t *testing.T) {
 	ws, err := workspace.Open(t.TempDir())
 	require.NoError(t, err)

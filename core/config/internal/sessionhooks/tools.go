@@ -17,9 +17,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// subjectOf are the names that matchers are compared with: those of the tool,
-// those that govern it, for a server's tool those with the server's own spelling, and
-// those that other programs give to such a tool.
+// subjectOf returns the names that matchers are compared with: those of the tool,
+// those that govern it, for a server's tool those in the server's own spelling,
+// and those of other programs for such a tool.
 func subjectOf(s tools.Spec) hooks.Subject {
 	names := slices.Concat([]string{s.Name}, s.Aliases, s.GovernedBy)
 	if known, ok := policy.WellKnown(s.Name); ok {
@@ -39,11 +39,11 @@ func subjectOf(s tools.Spec) hooks.Subject {
 	return hooks.Subject{Names: names, Elsewhere: elsewhere}
 }
 
-// anyAgent is the name by which matchers mean every agent.
+// anyAgent is the name of every agent in matchers.
 const anyAgent = "invoke_agent"
 
-// subject is what matchers are compared with of a tool of the session: an agent
-// goes by the name of all agents too.
+// subject returns the names of a session's tool for matchers: an agent also has
+// the name of all agents.
 func (c *Conversation) subject(spec tools.Spec) hooks.Subject {
 	subject := subjectOf(spec)
 	if t, err := c.of.Tools.Lookup(spec.Name); err == nil {
@@ -55,7 +55,7 @@ func (c *Conversation) subject(spec tools.Spec) hooks.Subject {
 	return subject
 }
 
-// toolInput is what a hook is told of a call.
+// toolInput returns the input of a hook about a call.
 func (c *Conversation) toolInput(ctx context.Context, e hooks.Event, p scheduler.Proposal) hooks.Input {
 	in := hooks.Input{Event: e, ToolName: p.Spec.Name, ToolInput: p.Args, OriginalRequestName: tailOf(ctx).original}
 	if len(in.ToolInput) == 0 {
@@ -67,8 +67,8 @@ func (c *Conversation) toolInput(ctx context.Context, e hooks.Event, p scheduler
 	return in
 }
 
-// mcpContext says where a server's tool comes from, without environment, headers
-// or what stands behind an address.
+// mcpContext describes the server of a tool, without environment, headers or the
+// query of an address.
 func (s *Set) mcpContext(server, tool string) *hooks.MCPContext {
 	m := &hooks.MCPContext{ServerName: server, ToolName: tool}
 	for _, from := range s.o.Servers() {
@@ -87,8 +87,8 @@ func (s *Set) mcpContext(server, tool string) *hooks.MCPContext {
 	return m
 }
 
-// plainAddress is an address without a password and without what stands behind its
-// path.
+// plainAddress returns an address without a password and without the part after
+// its path.
 func plainAddress(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	scheme, rest, found := strings.Cut(url, "://")
@@ -103,14 +103,14 @@ func plainAddress(url string) string {
 	return scheme + "://" + host + path
 }
 
-// BeforeTool runs the hooks before a call. What they allow changes nothing, so
-// that they can only tighten.
+// BeforeTool runs the hooks before a call. An allowance by hooks changes nothing,
+// so that they can only tighten.
 func (c *Conversation) BeforeTool(ctx context.Context, p scheduler.Proposal) (scheduler.Advice, error) {
 	if !c.Any(hooks.BeforeTool) {
 		return scheduler.Advice{}, nil
 	}
 	effect := c.fireQuietly(ctx, c.toolInput(ctx, hooks.BeforeTool, p), c.subject(p.Spec))
-	if effect.Stop || effect.Decision != hooks.Ask { // else they are in the question
+	if effect.Stop || effect.Decision != hooks.Ask { // otherwise they are in the question
 		c.tellMessages(hooks.BeforeTool, effect)
 	}
 	advice := scheduler.Advice{Reason: effect.Reason, Source: sourceOf(effect)}
@@ -131,8 +131,8 @@ func (c *Conversation) BeforeTool(ctx context.Context, p scheduler.Proposal) (sc
 	return advice, nil
 }
 
-// askReason is what the person who is asked reads: the reason, and what the hooks
-// say besides.
+// askReason returns the text of a question: the reason, and further messages of
+// the hooks.
 func askReason(e hooks.Effect) string {
 	reason := e.Reason
 	for _, m := range e.Messages {
@@ -143,7 +143,7 @@ func askReason(e hooks.Effect) string {
 	return reason
 }
 
-// sourceOf names who says what an effect says.
+// sourceOf returns the names of the hooks behind an effect.
 func sourceOf(e hooks.Effect) string {
 	if e.By != "" {
 		return "hook " + e.By
@@ -177,7 +177,7 @@ func (c *Conversation) AfterTool(ctx context.Context, d scheduler.Done, r tools.
 	return r, nil
 }
 
-// toolResponse is a result as hooks are told of it.
+// toolResponse converts a result for hooks.
 func toolResponse(r tools.Result) *hooks.ToolResponse {
 	encoded := func(v any, present bool) json.RawMessage {
 		if text, err := json.Marshal(v); err == nil && present {
@@ -192,8 +192,8 @@ func toolResponse(r tools.Result) *hooks.ToolResponse {
 	return response
 }
 
-// context is what hooks add for the model, without secrets. Nothing in it can end
-// it.
+// context returns the context of hooks for the model, with secrets masked. Its
+// text cannot close the enclosing tags.
 func (s *Set) context(text string) string {
 	text = strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(s.o.Mask()(text))
 	return "<" + hookContextTag + ">" + tools.EscapeTag(text, hookContextTag) + "</" + hookContextTag + ">"
@@ -201,7 +201,7 @@ func (s *Set) context(text string) string {
 
 const hookContextTag = "hook_context"
 
-// tail is where a call stands among calls that hooks have asked for.
+// tail is the position of a call in a chain of tail calls.
 type tail struct {
 	original string // the tool that the model called; "": it is that call
 	depth    int
@@ -214,13 +214,13 @@ func tailOf(ctx context.Context) tail {
 	return t
 }
 
-// maxTails is how many calls one call may lead to.
+// maxTails is the maximum number of tail calls of one call.
 const maxTails = 5
 
-// tailCall makes the call that a hook asks for, through the whole pipeline, and
-// returns its result in the place of r, with the context of r before its own. That of
-// another tool is text: as JSON it would be taken for what the tool that was called
-// has promised.
+// tailCall runs the call that a hook requests, through the whole pipeline, and
+// returns its result in place of r, with the context of r first. The result of
+// another tool is text: as JSON it would be mistaken for the output that the
+// called tool has declared.
 func (c *Conversation) tailCall(ctx context.Context, d scheduler.Done, call hooks.ToolCall, r tools.Result) tools.Result {
 	t := tailOf(ctx)
 	if t.depth++; t.depth > maxTails {
@@ -239,8 +239,8 @@ func (c *Conversation) tailCall(ctx context.Context, d scheduler.Done, call hook
 	return resp.Result
 }
 
-// Asked runs the hooks that are told of questions. The question does not
-// wait for them.
+// Asked runs the notification hooks of questions. The question does not wait for
+// them.
 func (c *Conversation) Asked(ctx context.Context, q bus.ToolConfirmationRequest) {
 	set := c.set
 	if !c.Any(hooks.Notification) {
@@ -253,11 +253,11 @@ func (c *Conversation) Asked(ctx context.Context, q bus.ToolConfirmationRequest)
 	if set.closed {
 		return
 	}
-	ctx = context.WithoutCancel(ctx) // whoever answers does not end it; the session does
+	ctx = context.WithoutCancel(ctx) // an answer does not end it; the session does
 	set.telling.Go(func() { c.fire(ctx, in, hooks.Subject{}) })
 }
 
-// askedDetails are what a question is about.
+// askedDetails returns the subject of a question.
 func askedDetails(q bus.ToolConfirmationRequest) json.RawMessage {
 	d := q.Details
 	details := map[string]any{"type": string(d.Type), "title": d.Title}
@@ -276,7 +276,7 @@ func askedDetails(q bus.ToolConfirmationRequest) json.RawMessage {
 	}
 	text, err := json.Marshal(details)
 	if err != nil {
-		return nil // plain values can be written
+		return nil // plain values can be encoded
 	}
 	return text
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// matchable is what matchers of hooks can match in a session.
+// matchable contains everything that matchers of hooks can match in a session.
 type matchable struct {
-	tools   []hooks.Subject // those that are registered, and all built-in ones
-	servers []string        // that may bring more
-	later   bool            // more tools may come
+	tools   []hooks.Subject // the registered ones, and all built-in ones
+	servers []string        // that may add tools
+	later   bool            // tools may be added
 }
 
-// matchable returns what matchers can match now.
+// matchable returns everything that matchers can match at the moment.
 func (c *Conversation) matchable() matchable {
 	var m matchable
 	for _, name := range policy.WellKnownNames() {
@@ -31,7 +31,8 @@ func (c *Conversation) matchable() matchable {
 	return m
 }
 
-// unmatched says why a hook never runs, as a sentence; "": it may run.
+// unmatched returns the reason why a hook never runs, as a sentence; "": it may
+// run.
 func (m matchable) unmatched(h *hooks.Hook) string {
 	switch {
 	case h.Matches(m.tools...):
@@ -44,9 +45,10 @@ func (m matchable) unmatched(h *hooks.Hook) string {
 	return fmt.Sprintf("The matcher %.120q of %s matches no tool that there is.", h.Matcher, h.Event)
 }
 
-// mayCome reports whether a matcher may mean a tool that is not there yet: one of a
-// configured server by its full name, or any tool that a server or a discovery may
-// bring. Names with capital letters are taken for those of other programs' own tools.
+// mayCome reports whether a matcher may match a tool that does not exist yet: one
+// of a configured server by its full name, or any tool that a server or a
+// discovery may add. Names with capital letters are assumed to be those of other
+// programs' own tools.
 func (m matchable) mayCome(matcher string) bool {
 	folded := strings.ToLower(matcher)
 	_, server, full := strings.Cut(folded, "mcp_")
