@@ -25,12 +25,11 @@ func (w *Workspace) Stat(p Path) (Info, error) {
 	return info, nil
 }
 
-// OpenRead opens what p leads to for reading, links as in [Workspace.Stat].
-// It never waits for a FIFO's writer, at most 100 ms for a program that holds a
-// lease on the file to give it back, and opens directories and devices too: the
-// caller looks with [InfoOf] before reading, and closes the file. Errors are
-// those of Stat, and not_a_regular_file for what cannot be opened by its
-// nature, as a socket. A file that stays leased is a read_content_failure.
+// OpenRead opens the file that p leads to for reading, following links as [Workspace.Stat] does. It
+// never waits for a FIFO's writer, and at most 100 ms for a program that holds a lease on the file.
+// It also opens directories and devices: the caller checks with [InfoOf] before reading, and closes
+// the file. Errors are those of Stat, and not_a_regular_file for files that cannot be opened, such
+// as a socket. A file that stays leased is a read_content_failure.
 func (w *Workspace) OpenRead(p Path) (*os.File, error) {
 	f, err := reach(w, p, toRead, directory.open, spot.open)
 	if err != nil {
@@ -39,17 +38,17 @@ func (w *Workspace) OpenRead(p Path) (*os.File, error) {
 	return f, nil
 }
 
-// purpose is what a name is followed for.
+// purpose is the reason for following a name.
 type purpose int
 
 const (
 	toStat   purpose = iota
 	toRead           // the directory must still be in its place
-	toChange         // likewise, and it must not be one that may only be read
+	toChange         // likewise, and it must not be read-only
 )
 
-// reach does something with what p leads to: at once where that is possible,
-// else at the end of a walk.
+// reach runs a function on the file that p leads to: directly if possible, otherwise at the end of
+// a walk.
 func reach[T any](w *Workspace, p Path, why purpose, direct func(directory, string) (T, error), walked func(spot) (T, error)) (result T, err error) {
 	if why == toChange && w.IsReadOnly(p) {
 		return result, errReadOnly
@@ -101,12 +100,11 @@ type Entry struct {
 	Name string
 	Info Info  // of what the name leads to, links followed
 	Link bool  // the name is a symbolic link
-	Err  error // why Info is missing, a *fault.Error as from Stat: a dangling link, one that leads outside
+	Err  error // why Info is missing, a *fault.Error as from Stat: a dangling link, or one that leads outside
 }
 
-// ReadDir lists the directory that p leads to, sorted by name, without `.` and
-// `..`. A name that vanishes meanwhile is left out. Errors are those of
-// [Workspace.Stat], and cancelled.
+// ReadDir lists the directory that p leads to, sorted by name, without `.` and `..`. A name that
+// vanishes meanwhile is omitted. Errors are those of [Workspace.Stat], and cancelled.
 func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 	const op = "workspace.read_dir"
 	const batch = 256

@@ -2,11 +2,10 @@ package workspace
 
 import "os"
 
-// directory is an open directory. Methods with a parameter rel take a cleaned
-// relative path ("." is the directory itself) and follow the links on it only as
-// far as they can tell that it stays below the directory; else they return
-// errIndirect. Methods with a parameter name take one element and follow
-// nothing. Errors of the system arrive so that errors.Is finds the errno.
+// directory is an open directory. Methods with a parameter rel take a cleaned relative path ("." is
+// the directory itself) and follow its links only if they can determine that it stays below the
+// directory; otherwise they return errIndirect. Methods with a parameter name take one element and
+// follow no links. System errors are wrapped, so that errors.Is finds the errno.
 type directory interface {
 	stat(rel string) (Info, error)
 	open(rel string) (*os.File, error) // read-only, never blocking
@@ -32,7 +31,7 @@ func (l listing) close() {
 	_ = l.file.Close() // may be closed with in
 }
 
-// entry is what lies under a name.
+// entry is the file under a name.
 type entry struct {
 	info   Info
 	target string    // of a link

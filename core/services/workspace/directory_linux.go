@@ -27,8 +27,8 @@ func openDirectory(path string) (directory, error) {
 	return fdDirectory{os.NewFile(uintptr(fd), path)}, nil
 }
 
-// lacksOpenat2 tells the answers of a kernel before 5.6 and of sandboxes
-// that filter system calls.
+// lacksOpenat2 recognizes the errors of a kernel before 5.6 and of sandboxes that filter system
+// calls.
 func lacksOpenat2(err error) bool {
 	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL)
 }

@@ -2,5 +2,5 @@
 
 package workspace
 
-// openDirectory opens the directory at path. Its caller looks for links on it.
+// openDirectory opens the directory at path. The caller checks it for links.
 func openDirectory(path string) (directory, error) { return openRootDirectory(path) }

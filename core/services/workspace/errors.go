@@ -14,13 +14,11 @@ import (
 var (
 	// errOutside: the name leads out of every directory of the workspace.
 	errOutside = errors.New("path leads out of the workspace")
-	// errReplaced: a link is where a workspace directory was.
+	// errReplaced: a link has replaced a workspace directory.
 	errReplaced = errors.New("workspace directory replaced by a link")
-	// errIndirect: the one-call implementation cannot tell; the name has to
-	// be walked.
+	// errIndirect: a single call cannot decide; the name must be walked.
 	errIndirect = errors.New("path has to be walked")
-	// errMoved: what was found under a name was replaced before it was
-	// opened; the walk is made again.
+	// errMoved: the file under a name was replaced before it was opened; the walk is repeated.
 	errMoved = errors.New("path changed while it was followed")
 )
 
@@ -51,7 +49,7 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 	return pathError(op, path, err)
 }
 
-// pathError classes an error of the system about a path.
+// pathError classifies a system error about a path.
 func pathError(op, path string, err error) error {
 	const list = "Check the path; list the directory to see what it holds."
 	switch {
@@ -86,8 +84,7 @@ func pathError(op, path string, err error) error {
 		"Check the path and the state of the disk, then try again.", err)
 }
 
-// reason is what the system gave as the cause of err, without the call and
-// the path.
+// reason returns the system's error text without the call and the path.
 func reason(err error) string {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		return errno.Error()
@@ -95,7 +92,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// outside is the refusal of TO-01, which names the workspace directories.
+// outside returns the refusal of a path outside of the workspace, with the workspace directories.
 func (w *Workspace) outside(op, path string) error {
 	folders := w.Folders()
 	for i, folder := range folders {
@@ -110,8 +107,8 @@ func closedError(op string) error {
 	return fault.Wrap(fault.NotInitialized, op, "The workspace is closed.", "Start a new session.", os.ErrClosed)
 }
 
-// show returns a path as it stands, or quoted where it holds bytes that a
-// message should not, the middle of a very long one left out.
+// show returns a path unchanged, or quoted if it contains bytes that a message should not contain,
+// with the middle of a very long one omitted.
 func show(path string) string {
 	const longest = 512 // bytes
 	if head, tail, omitted := escape.Ends(path, longest/2, longest/2); omitted > 0 {

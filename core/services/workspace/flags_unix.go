@@ -12,7 +12,7 @@ import (
 // from becoming the process's own.
 const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
 
-// removeFolder removes an empty directory and never anything else.
+// removeFolder removes an empty directory and no other file.
 func removeFolder(root *os.Root, name string) error {
 	dir, err := root.Open(".")
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 )
 
-// Folder is an open directory of the workspace, for whoever looks at many names
-// and files in it or below: nothing is looked up again from the top, and no
-// symbolic link below it is followed out of it. It stays the same directory if it
-// is moved. It is safe for concurrent use until Close, which the caller owes.
+// Folder is an open directory of the workspace, for operations on many names and files in it or
+// below. Nothing is resolved again from the top, and no symbolic link below it is followed out of
+// it. It stays the same directory if it is moved. It is safe for concurrent use until Close, which
+// the caller must call.
 type Folder struct {
 	w    *Workspace
 	path Path
 	l    listing
 }
 
-// Name is a name in a directory and what the directory itself tells about it.
+// Name is a name in a directory, with the type from the directory entry.
 type Name struct {
 	Name string
 	Type fs.FileMode // type bits only; fs.ModeSymlink for a link, wherever it leads
@@ -44,10 +44,9 @@ func (f *Folder) Below(rel string) (*Folder, error) {
 	return &Folder{f.w, p, l}, nil
 }
 
-// Open opens the file of that name, one element, for reading. It never waits
-// and never follows a link, which is refused; the caller looks with [InfoOf]
-// before reading, and closes the file. Errors are those of
-// [Workspace.OpenRead].
+// Open opens the file with that name, one element, for reading. It never waits and never follows a
+// link, which is refused; the caller checks with [InfoOf] before reading, and closes the file.
+// Errors are those of [Workspace.OpenRead].
 func (f *Folder) Open(name string) (*os.File, error) {
 	file, err := f.l.in.openEntry(name)
 	if err != nil {
@@ -56,8 +55,8 @@ func (f *Folder) Open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// Lstat describes what has that name, one element; a link is described
-// itself. Errors are those of [Workspace.Stat].
+// Lstat describes the file with that name, one element; a link itself is described. Errors are
+// those of [Workspace.Stat].
 func (f *Folder) Lstat(name string) (Info, error) {
 	info, err := f.l.in.lstat(name)
 	if err != nil {
@@ -66,10 +65,9 @@ func (f *Folder) Lstat(name string) (Info, error) {
 	return info, nil
 }
 
-// Names calls yield with every name in the directory but `.` and `..`, in no
-// order, until it returns false. buf is scratch space, best of 32 KiB or more.
-// It reads the directory once: a second call gives nothing. Errors are those of
-// [Workspace.ReadDir].
+// Names calls yield with every name in the directory except `.` and `..`, unordered, until it
+// returns false. buf is scratch space, preferably 32 KiB or more. It reads the directory once: a
+// second call yields nothing. Errors are those of [Workspace.ReadDir].
 func (f *Folder) Names(buf []byte, yield func(Name) bool) error {
 	if err := names(f.l, buf, yield); err != nil {
 		return f.w.failure("workspace.read_dir", f.path, err)
@@ -80,7 +78,7 @@ func (f *Folder) Names(buf []byte, yield func(Name) bool) error {
 // Path returns the name that the directory was opened under.
 func (f *Folder) Path() Path { return f.path }
 
-// Close closes the directory. What was opened through it stays open.
+// Close closes the directory. Files opened through it stay open.
 func (f *Folder) Close() { f.l.close() }
 
 func (f *Folder) child(rel string) Path {

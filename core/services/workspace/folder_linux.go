@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names reads a directory by getdents64, which tells the types with the names.
+// names reads a directory by getdents64, which returns types with the names.
 func names(l listing, buf []byte, yield func(Name) bool) error {
 	const least = 4096 // more than the longest entry
 	if len(buf) < least {

@@ -8,8 +8,7 @@ import (
 	"io/fs"
 )
 
-// names reads a directory through package os, which tells the types with the
-// names.
+// names reads a directory through package os, which returns types with the names.
 func names(l listing, _ []byte, yield func(Name) bool) error {
 	const batch = 256
 	for {

@@ -6,9 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Readlink returns where the link of that name, one element, says that it leads,
-// as it stands there. What is no link is refused with invalid_tool_params.
-// Errors are otherwise those of [Workspace.Stat].
+// Readlink returns the target of the link with that name, one element, unchanged. Other files are
+// refused with invalid_tool_params. Errors are otherwise those of [Workspace.Stat].
 func (f *Folder) Readlink(name string) (string, error) {
 	found, err := f.l.in.look(name)
 	if err == nil && found.dir != nil {

@@ -9,12 +9,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Location is where a name really leads: the directory that holds the file and
-// the file's name there. It stays with that directory if it is moved. The
-// caller closes it.
+// Location is the resolved place of a file: its directory, and its name there. It stays with that
+// directory if it is moved. The caller closes it.
 type Location struct {
 	Dir  *os.File // the directory, open for reading
-	Name string   // the file's name in it, which may be free; not a link when it was looked at
+	Name string   // the file's name in it, which may not exist; it was not a link when checked
 
 	in directory // the same directory as Dir
 }
@@ -25,14 +24,13 @@ func (l *Location) Close() error {
 	return nil
 }
 
-// Locate finds where the file of p really is. Links are followed one by one
-// and must stay in the workspace; a final link that leads to nothing yet
-// gives its referent's place, so that the file is created there and the link
-// stays a link (FS-63).
+// Locate resolves the place of the file of p. Links are followed one by one and must stay in the
+// workspace. A final link to a missing file returns the place of its target, so that the file is
+// created there and the link stays a link.
 //
-// Errors are those of [Workspace.Stat]: file_not_found if the directory is
-// missing, permission_denied also if it cannot be listed, or may only be read; and
-// target_is_directory for a workspace directory itself.
+// Errors are those of [Workspace.Stat]: file_not_found if the directory is missing;
+// permission_denied also if it cannot be listed, or is read-only; and target_is_directory for a
+// workspace directory itself.
 func (w *Workspace) Locate(p Path) (*Location, error) {
 	const op = "workspace.locate"
 	l, err := reach(w, p, toChange, locateDirectly, spot.locate)
@@ -45,7 +43,7 @@ func (w *Workspace) Locate(p Path) (*Location, error) {
 	return l, nil
 }
 
-// locateDirectly finds a file on whose path no link stands.
+// locateDirectly finds a file whose path contains no link.
 func locateDirectly(dir directory, rel string) (*Location, error) {
 	if rel == "." {
 		return nil, nil

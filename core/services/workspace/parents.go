@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// MakeParents makes the directories that are missing above p, with mode 0777 less
-// the umask, and also those missing above what a link at p leads to: after it
-// [Workspace.Locate] finds the place. undo removes the directories that were made
-// if they are still empty; it is never nil and may be dropped. On an error
-// nothing made is left behind. Errors are those of [Workspace.Stat];
-// permission_denied also for what may only be read.
+// MakeParents creates the missing parent directories of p, with mode 0777 less the umask, and those
+// of the target of a link at p: after it [Workspace.Locate] finds the place. undo removes the
+// created directories that are still empty; it is never nil and need not be called. On an error no
+// created directory is left. Errors are those of [Workspace.Stat]; permission_denied also for
+// read-only directories.
 func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 	var made []folderMade
 	undo = func() {
@@ -40,7 +39,7 @@ func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 	return undo, nil
 }
 
-// folderMade is a directory that MakeParents made.
+// folderMade is a directory that MakeParents created.
 type folderMade struct {
 	path Path
 	info Info

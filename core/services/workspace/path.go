@@ -8,9 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Path is a name inside a workspace directory, checked by its text alone: what
-// lies there is checked by whatever opens it. It is a small value to be
-// copied; the zero Path names nothing and every use of it is refused.
+// Path is a name inside a workspace directory, checked only as text: opening it checks the file. It
+// is a small value to be copied; the zero Path is invalid, and every use of it is refused.
 type Path struct {
 	folder string // absolute, cleaned
 	rel    string // cleaned, below directory; "." for the directory itself
@@ -23,21 +22,19 @@ func (p Path) String() string { return filepath.Join(p.folder, p.rel) }
 // for the directory itself.
 func (p Path) Rel() string { return filepath.ToSlash(p.rel) }
 
-// Folder returns the workspace directory that holds the name.
+// Folder returns the workspace directory that contains the name.
 func (p Path) Folder() string { return p.folder }
 
 // Base returns the last element of the name.
 func (p Path) Base() string { return filepath.Base(p.String()) }
 
-// Resolve turns a path into a name inside the workspace; a relative one
-// counts from the target directory. It goes by text alone and never touches the
-// disk, so that it cannot wait for one: a path is inside if it begins with the
-// name of a directory as given, or with the one that it had without links when
-// it was added. Another link to a directory is not known, and a path through it
-// is refused.
+// Resolve converts a path into a name inside the workspace; a relative one starts at the target
+// directory. It works on text alone and never accesses the disk, so it cannot block. A path is
+// inside if it begins with the name of a directory as given, or with its resolved name when it was
+// added. Other links to a directory are unknown, and paths through them are refused.
 //
-// Errors: invalid_tool_params for an empty path or one with a NUL byte,
-// path_not_in_workspace for one outside (TO-01).
+// Errors: invalid_tool_params for an empty path or one with a NUL byte, path_not_in_workspace for
+// one outside.
 func (w *Workspace) Resolve(path string) (Path, error) {
 	const op = "workspace.resolve"
 	if path == "" {
@@ -62,8 +59,8 @@ func (w *Workspace) Resolve(path string) (Path, error) {
 	return Path{}, w.outside(op, abs)
 }
 
-// match places abs in the innermost directory that holds it, directories being
-// compared under the name that nameOf gives.
+// match finds the innermost directory that contains abs, comparing directories by the name that
+// nameOf returns.
 func match(roots []*root, abs string, nameOf func(*root) string) (p Path, ok bool) {
 	longest := -1
 	for _, r := range roots {

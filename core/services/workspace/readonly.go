@@ -7,34 +7,30 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// errReadOnly: the name leads into a directory that may only be read.
+// errReadOnly: the name leads into a read-only directory.
 var errReadOnly = errors.New("path is in a directory that may only be read")
 
-// AddReadOnly appends a directory that may be read and not changed, under the
-// conditions of [Open]: names in it resolve and can be opened and listed, and
-// [Workspace.Locate] and [Workspace.MakeParents], which every change needs, refuse
-// those that lie in it or lead there. It is none of [Workspace.Folders], so that it
-// is no part of the project. A directory that lies in one that is there already stays
-// what it is, and one that [Workspace.Add] brings later, or that lies in such a one,
-// can be changed from then on.
+// AddReadOnly appends a read-only directory, under the conditions of [Open]: names in it resolve
+// and can be opened and listed, but [Workspace.Locate] and [Workspace.MakeParents], which every
+// change needs, refuse them. It is not one of [Workspace.Folders], so it is not part of the
+// project. A directory inside an existing one keeps its permission. If [Workspace.Add] later adds
+// it, or a parent of it, it becomes writable.
 func (w *Workspace) AddReadOnly(folder string) error { return w.add(folder, true) }
 
-// ReadOnlyFolders returns the names of the directories that may only be read, in the
-// form of [Workspace.Folders].
+// ReadOnlyFolders returns the names of the read-only directories, in the form of
+// [Workspace.Folders].
 func (w *Workspace) ReadOnlyFolders() []string { return w.names(true) }
 
-// IsReadOnly reports whether p is a name in a directory that may only be read. Where
-// links lead is not looked at.
+// IsReadOnly reports whether p is a name in a read-only directory. It does not follow links.
 func (w *Workspace) IsReadOnly(p Path) bool {
 	r, err := w.rootOf(p)
 	return err == nil && r.readOnly
 }
 
-// Writable returns nil if what p leads to may be changed as far as directories go,
-// whether or not it exists. The error is of code permission_denied where p lies in a
-// directory that may only be read, or leads there; what else is wrong with p is for
-// whoever opens it. It is a look and no promise, as links may change:
-// [Workspace.Locate] looks again.
+// Writable returns nil if the directories allow changing the file that p leads to, whether or not
+// it exists. The error is of code permission_denied if p is in a read-only directory, or leads
+// there; other problems with p are reported when it is opened. Links may change afterwards:
+// [Workspace.Locate] checks again.
 func (w *Workspace) Writable(p Path) error {
 	if len(w.ReadOnlyFolders()) == 0 {
 		return nil
@@ -51,8 +47,8 @@ func (w *Workspace) Writable(p Path) error {
 	return nil
 }
 
-// readOnly is the refusal of a change. It is of code permission_denied, and not
-// path_not_in_workspace: the path can be read.
+// readOnly returns the refusal of a change. It is of code permission_denied, not
+// path_not_in_workspace, because the path can be read.
 func (w *Workspace) readOnly(op string, p Path) error {
 	return fault.Wrap(fault.PermissionDenied, op,
 		"This file may be read and not changed: "+show(p.String())+" lies, or leads, into a directory that the session may only read, as that of a skill.",

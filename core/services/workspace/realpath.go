@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 )
 
-// RealPath returns where an absolute path leads, in the workspace or not: the
-// links of the longest part of it that exists are followed. It is a look and
-// no promise, as links may change; what is opened through a [Workspace] is
-// confined when it is opened.
+// RealPath resolves an absolute path, in the workspace or not: the links of its longest existing
+// part are followed. Links may change afterwards; a file opened through a [Workspace] is confined
+// when it is opened.
 //
-// The error says that it cannot be told, as of a link that leads nowhere yet,
-// which whoever writes to it would follow.
+// It returns an error if the result is unknown, for example for a dangling link, which a write
+// would follow.
 func RealPath(path string) (string, error) {
 	rest := ""
 	for head := filepath.Clean(path); ; head = filepath.Dir(head) {

@@ -19,9 +19,8 @@ type root struct {
 	closed bool
 }
 
-// open returns the directory's descriptor, which stays the root's. The directory
-// is always the one at realPath: a link that has come to stand there, or on
-// the way, is refused with errReplaced.
+// open returns the directory's descriptor, which belongs to the root. The directory is always the
+// one at realPath: a link that has replaced it or a parent is refused with errReplaced.
 func (r *root) open() (directory, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,9 +42,9 @@ func (r *root) open() (directory, error) {
 	return dir, nil
 }
 
-// dropIfReplaced forgets dir if its directory has been removed, or another has
-// taken its place, so that the next use opens that one; it reports whether it
-// did. The collector closes dir, which other calls may still be using.
+// dropIfReplaced forgets dir if its directory has been removed or replaced, so that the next use
+// opens the new one; it reports whether it did. The garbage collector closes dir, which other calls
+// may still use.
 func (r *root) dropIfReplaced(dir directory) bool {
 	own, err := dir.stat(".")
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// maxLinks bounds the links that one name may lead through, as in Linux.
+// maxLinks limits the links in the path of one name, as Linux does.
 const maxLinks = 40
 
-// spot is where a walked name ends: an element of an open directory that is not
-// a link, or at least was none when it was looked at.
+// spot is the end of a walked name: an element of an open directory that is not a link, or was not
+// one when checked.
 type spot struct {
 	dir    directory // valid during the walk's callback
 	name   string    // "." for a workspace directory itself
@@ -38,10 +38,9 @@ func (s spot) open() (*os.File, error) {
 	return openUnleased(s.dir, s.name)
 }
 
-// openUnleased opens an element of a directory for reading. The open breaks a
-// lease that another program holds on the file, as fettle does for the moment
-// of a rewrite; the holder gets a moment to give it back before the open fails
-// with EAGAIN.
+// openUnleased opens an element of a directory for reading. The open breaks a lease that another
+// program holds on the file, as fettle does during a rewrite; the holder has a moment to release it
+// before the open fails with EAGAIN.
 func openUnleased(dir directory, name string) (*os.File, error) {
 	const longest, pause = 100 * time.Millisecond, 2 * time.Millisecond
 	for start := time.Now(); ; time.Sleep(pause) {
@@ -66,7 +65,7 @@ func (s spot) list() (listing, error) {
 	return l, err
 }
 
-// absent is the spot of a name that is free, in a directory that still exists.
+// absent returns the spot of an unused name, in a directory that still exists.
 func absent(dir directory, name string) (spot, error) {
 	info, err := dir.stat(".")
 	if err == nil && info.Nlink == 0 {
@@ -75,17 +74,17 @@ func absent(dir directory, name string) (spot, error) {
 	return spot{dir: dir, name: name}, err
 }
 
-// walker follows a name element by element, holding the descriptors of the
-// directories it came through. So a directory that is swapped for a link meanwhile
-// changes nothing, and `..` is the directory that the walk came from.
+// walker follows a name element by element, holding the descriptors of the directories on the way.
+// A directory that is replaced by a link meanwhile has no effect, and `..` is the directory from
+// which the walk came.
 type walker struct {
 	w      *Workspace
 	frames []frame  // from the start to the current directory
 	rest   []string // elements still to follow
 	links  int
-	change bool                             // refuse what lies in a directory that may only be read
+	change bool                             // refuse files in a read-only directory
 	create bool                             // make missing directories
-	made   func(f frame, name string) error // told of each directory made
+	made   func(f frame, name string) error // called for each created directory
 }
 
 // frame is one directory of a walk.
@@ -97,8 +96,8 @@ type frame struct {
 	rel   string // path below root
 }
 
-// walk follows p, links and all, and calls use with the spot where it ends,
-// which lies in the workspace.
+// walk follows p, including links, and calls use with the spot at its end, which is in the
+// workspace.
 func (k *walker) walk(p Path, use func(spot) error) error {
 	defer k.close()
 	r, err := k.w.rootOf(p)
@@ -111,7 +110,7 @@ func (k *walker) walk(p Path, use func(spot) error) error {
 	k.rest = elements(p.rel)
 	s, err := k.follow()
 	if k.top().root == nil {
-		return errOutside // whatever else may be wrong out there
+		return errOutside // regardless of other errors outside
 	}
 	if k.change && k.top().root.readOnly {
 		return errReadOnly
@@ -294,8 +293,8 @@ func (k *walker) restart(abs string) error {
 	return nil
 }
 
-// mkdir makes a directory in the current one. Somebody else may have been
-// quicker: what then lies there is looked at again.
+// mkdir creates a directory in the current one. Another process may have been faster: its file is
+// checked again.
 func (k *walker) mkdir(name string) error {
 	top := k.top()
 	err := top.dir.mkdir(name)
@@ -308,9 +307,8 @@ func (k *walker) mkdir(name string) error {
 	return k.made(*top, name)
 }
 
-// elements splits a path and leaves out what names nothing, except that a
-// final empty element stands for a final separator or `.`: it asks for a
-// directory.
+// elements splits a path and omits elements without effect, except that a final empty element
+// stands for a final separator or `.`: it requires a directory.
 func elements(path string) []string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 	folder := path != "" && os.IsPathSeparator(path[len(path)-1]) || len(names) > 0 && names[len(names)-1] == "."

@@ -1,5 +1,8 @@
-// Package workspace confines paths to a session's directories: what is opened
-// through it lies inside them, whatever symbolic links do meanwhile.
+// Package workspace confines paths to a session's directories.
+//
+// A [Workspace] resolves names with [Workspace.Resolve] and opens them with [Workspace.OpenRead],
+// [Workspace.OpenFolder] and [Workspace.Locate]. An opened file is always inside the directories,
+// even if symbolic links change concurrently.
 package workspace
 
 import (
@@ -11,15 +14,13 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Workspace is the set of directories that a session may touch (TO-01), and of
-// directories that it may only read. It is safe for concurrent use.
+// Workspace is the set of directories that a session may access, and of read-only directories. It
+// is safe for concurrent use.
 //
-// A directory's descriptor is opened at its first use and kept until Close, so
-// that an unused Workspace costs no descriptor. A directory is what lies at the
-// place that its name led to when it was added. If it is removed or renamed
-// and made anew, the new one is used as soon as that is noticed: by any method
-// but Stat, which looks only if a file is missing. A link in that place is
-// refused with path_not_in_workspace.
+// A directory's descriptor is opened on first use and kept until Close, so an unused Workspace
+// costs no descriptor. A directory is the one at the resolved place when it was added. If it is
+// removed or renamed and created again, every method uses the new one as soon as it notices; Stat
+// checks only if a file is missing. A link in that place is refused with path_not_in_workspace.
 type Workspace struct {
 	openFolder func(path string) (directory, error) // seam: openDirectory, or another implementation in tests
 
@@ -28,10 +29,9 @@ type Workspace struct {
 	closed bool
 }
 
-// Open returns a Workspace over the directories, each of which must exist and be
-// a directory; relative names count from the working directory. The first is
-// the target directory. A directory named twice is kept once. The caller closes the
-// Workspace. Errors have the code invalid_config.
+// Open returns a Workspace over the directories, each of which must exist and be a directory;
+// relative names start at the working directory. The first is the target directory. Duplicates are
+// kept once. The caller closes the Workspace. Errors have the code invalid_config.
 func Open(folders ...string) (*Workspace, error) {
 	return open(openDirectory, folders)
 }
@@ -50,11 +50,10 @@ func open(openFolder func(string) (directory, error), folders []string) (*Worksp
 	return w, nil
 }
 
-// Add appends a directory under the conditions of [Open]. A directory that is
-// already there is left where it is.
+// Add appends a directory under the conditions of [Open]. An existing directory keeps its place.
 func (w *Workspace) Add(folder string) error { return w.add(folder, false) }
 
-// add appends a directory, or the permission to change what is in one.
+// add appends a directory, or the permission to change files in one.
 func (w *Workspace) add(folder string, readOnly bool) error {
 	abs, realPath, err := checkFolder(folder)
 	if err != nil {
@@ -82,8 +81,7 @@ func (w *Workspace) add(folder string, readOnly bool) error {
 	return nil
 }
 
-// Usable returns the error that [Workspace.Add] has for a directory that cannot be used;
-// nil for any other.
+// Usable returns the error of [Workspace.Add] for an invalid directory; nil for any other.
 func Usable(folder string) error {
 	_, _, err := checkFolder(folder)
 	return err
@@ -117,9 +115,8 @@ func checkFolder(folder string) (abs, realPath string, err error) {
 	return abs, realPath, nil
 }
 
-// Close closes the directories' descriptors. What was opened through the
-// Workspace stays open. Further calls do nothing; other methods fail with
-// the code not_initialized.
+// Close closes the directories' descriptors. Files opened through the Workspace stay open. Further
+// calls have no effect; other methods fail with the code not_initialized.
 func (w *Workspace) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,12 +127,11 @@ func (w *Workspace) Close() error {
 	return nil
 }
 
-// Folders returns the directories' names, absolute and cleaned but with their
-// links unresolved, target first. Those that may only be read are not among them.
+// Folders returns the directories' names, absolute and cleaned but with links unresolved, target
+// first. Read-only directories are not included.
 func (w *Workspace) Folders() []string { return w.names(false) }
 
-// RealFolders returns what the names of Folders are once links are followed, as it
-// was when the directories were opened.
+// RealFolders returns the names of Folders with links resolved when the directories were opened.
 func (w *Workspace) RealFolders() []string {
 	var names []string
 	for _, r := range w.snapshot() {
