@@ -20,7 +20,7 @@ func TestCostLookalikes(t *testing.T) {
 	if _, _, err := run(base, d.String()); err == nil {
 		t.Error("accepted")
 	}
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }
