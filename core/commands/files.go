@@ -87,7 +87,7 @@ func (w *walk) run(ctx context.Context) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		w.lose(w.folder.Path, 0, "The directory of commands cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
+		w.fail(w.folder.Path, 0, "The directory of commands cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
 		return nil
 	}
 	defer root.Close()
@@ -97,16 +97,16 @@ func (w *walk) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			w.lose(w.path(path), 0, "It cannot be read: "+cause(err)+".", "Check who may read it.")
+			w.fail(w.path(path), 0, "It cannot be read: "+cause(err)+".", "Check who may read it.")
 		case d.IsDir() && strings.Count(path, "/") >= maxDepth:
-			w.lose(w.path(path), 0, fmt.Sprintf("The directory is nested more than %d deep and was not read.", maxDepth), "")
+			w.fail(w.path(path), 0, fmt.Sprintf("The directory is nested more than %d deep and was not read.", maxDepth), "")
 			return fs.SkipDir
 		case d.IsDir():
 		case d.Type()&fs.ModeSymlink != 0 && w.isFolder(path):
-			w.lose(w.path(path), 0, "It is a link to a directory, which is not followed.", "Copy the files there instead.")
+			w.fail(w.path(path), 0, "It is a link to a directory, which is not followed.", "Copy the files there instead.")
 		case strings.HasSuffix(path, suffix):
 			if w.seen++; w.seen > maxFiles {
-				w.lose(w.folder.Path, 0, fmt.Sprintf("The directory has more than %d commands; the rest were not read.", maxFiles), "")
+				w.fail(w.folder.Path, 0, fmt.Sprintf("The directory has more than %d commands; the rest were not read.", maxFiles), "")
 				return fs.SkipAll
 			}
 			w.file(path)
@@ -123,7 +123,7 @@ func (w *walk) path(path string) string {
 	return filepath.Join(w.folder.Path, filepath.FromSlash(path))
 }
 
-func (w *walk) lose(path string, line int, message, remedy string) {
+func (w *walk) fail(path string, line int, message, remedy string) {
 	w.problems = append(w.problems, fault.Problem{Path: path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
@@ -138,7 +138,7 @@ func (w *walk) file(path string) {
 	full := w.path(path)
 	data, err := w.read(path)
 	if err != nil {
-		w.lose(full, 0, "The command cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		w.fail(full, 0, "The command cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
 	}
 	root, err := position.ParseTOML(data)
@@ -147,7 +147,7 @@ func (w *walk) file(path string) {
 		if strings.Contains(e.Message, "new line") {
 			remedy = "Use three quotes for text of several lines."
 		}
-		w.lose(full, e.Line, "The command is invalid: "+e.Message+".", remedy)
+		w.fail(full, e.Line, "The command is invalid: "+e.Message+".", remedy)
 		return
 	}
 	texts := map[string]string{"prompt": "", "description": ""}
@@ -158,14 +158,14 @@ func (w *walk) file(path string) {
 		}
 		text, ok := m.Value.(string)
 		if !ok {
-			w.lose(full, m.Line, fmt.Sprintf("The command is invalid: %s is %s, and must be a string.", m.Key, typeName(m.Value)),
+			w.fail(full, m.Line, fmt.Sprintf("The command is invalid: %s is %s, and must be a string.", m.Key, typeName(m.Value)),
 				fmt.Sprintf("Put it in quotes, as %s = \"…\".", m.Key))
 			return
 		}
 		texts[key] = text
 	}
 	if strings.TrimSpace(texts["prompt"]) == "" {
-		w.lose(full, 1, "The command has no prompt.", `Add a line as prompt = "Review the changes."`)
+		w.fail(full, 1, "The command has no prompt.", `Add a line as prompt = "Review the changes."`)
 		return
 	}
 	w.take(path, texts["prompt"], texts["description"])
@@ -236,12 +236,12 @@ func (w *walk) take(path, prompt, description string) {
 				return nil, err
 			}
 			e := expansion{template: template, shell: o.Shell, files: o.Files, c: c}
-			said := func(bool) {}
+			release := func(bool) {}
 			if o.Hold != nil {
-				ctx, said = o.Hold(ctx)
+				ctx, release = o.Hold(ctx)
 			}
 			content, ask, err := e.run(ctx)
-			said(err == nil && len(ask) == 0)
+			release(err == nil && len(ask) == 0)
 			switch {
 			case err != nil:
 				return nil, err

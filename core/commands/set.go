@@ -35,16 +35,16 @@ type Set struct {
 // other is dropped. Each such change is reported as a Problem.
 func Assemble(ctx context.Context, loaders ...Loader) (*Set, []fault.Problem, error) {
 	loaded := make([][]*Command, len(loaders))
-	told := make([][]fault.Problem, len(loaders))
+	reported := make([][]fault.Problem, len(loaders))
 	var running sync.WaitGroup
 	for i, l := range loaders {
-		running.Go(func() { loaded[i], told[i] = load(ctx, l) })
+		running.Go(func() { loaded[i], reported[i] = load(ctx, l) })
 	}
 	running.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fault.Wrap(fault.Cancelled, "commands.assemble", "Loading the commands was cancelled.", "", err)
 	}
-	a := assembly{names: map[string]*Command{}, problems: slices.Concat(told...)}
+	a := assembly{names: map[string]*Command{}, problems: slices.Concat(reported...)}
 	for _, c := range slices.Concat(loaded...) {
 		a.take(c)
 	}
@@ -80,7 +80,7 @@ type assembly struct {
 }
 
 // displacement is a command that has lost its name to another one.
-type displacement struct{ lost, to *Command }
+type displacement struct{ from, to *Command }
 
 // take gives a command its name, or defers it.
 func (a *assembly) take(c *Command) {
@@ -95,7 +95,7 @@ func (a *assembly) take(c *Command) {
 		a.extensions = append(a.extensions, c)
 		return
 	}
-	if before, taken := a.names[c.Name]; taken {
+	if before, used := a.names[c.Name]; used {
 		a.displaced = append(a.displaced, displacement{before, c})
 		a.order = slices.DeleteFunc(a.order, func(other *Command) bool { return other == before })
 	}
@@ -103,8 +103,8 @@ func (a *assembly) take(c *Command) {
 	a.order = append(a.order, c)
 }
 
-func (a *assembly) tell(about *Command, lost bool, remedy, format string, args ...any) {
-	a.problems = append(a.problems, fault.Problem{Path: about.Source, Message: fmt.Sprintf(format, args...), Remedy: remedy, Severity: fault.SeverityOf(lost)})
+func (a *assembly) tell(about *Command, dropped bool, remedy, format string, args ...any) {
+	a.problems = append(a.problems, fault.Problem{Path: about.Source, Message: fmt.Sprintf(format, args...), Remedy: remedy, Severity: fault.SeverityOf(dropped)})
 }
 
 // set resolves the names.
@@ -114,8 +114,8 @@ func (a *assembly) set() *Set {
 	}
 	alt := a.alternatives()
 	for _, c := range a.extensions {
-		_, taken := a.names[c.Name]
-		if _, isAlt := alt[c.Name]; !taken && !isAlt {
+		_, used := a.names[c.Name]
+		if _, isAlt := alt[c.Name]; !used && !isAlt {
 			a.add(c)
 			continue
 		}
@@ -151,23 +151,23 @@ func (a *assembly) add(c *Command) {
 
 // rename finds a new name for a displaced command.
 func (a *assembly) rename(d displacement) {
-	lost := d.lost
+	from := d.from
 	name := ""
-	for _, alt := range lost.AltNames {
-		if _, taken := a.names[alt]; !taken {
+	for _, alt := range from.AltNames {
+		if _, used := a.names[alt]; !used {
 			name = alt
 			break
 		}
 	}
-	if name == "" && lost.Kind == KindBuiltIn {
-		name = a.free(string(KindBuiltIn)+"."+lost.Name, nil)
+	if name == "" && from.Kind == KindBuiltIn {
+		name = a.free(string(KindBuiltIn)+"."+from.Name, nil)
 	}
 	if name == "" {
-		a.tell(lost, true, "Rename one of them.", "The command /%s %s replaces the command of the same name %s.", lost.Name, origin(d.to), origin(lost))
+		a.tell(from, true, "Rename one of them.", "The command /%s %s replaces the command of the same name %s.", from.Name, origin(d.to), origin(from))
 		return
 	}
-	a.tell(d.to, false, "Rename it to restore the name of the other.", "The command /%s %s replaces the command of the same name %s, which is renamed /%s.", lost.Name, origin(d.to), origin(lost), name)
-	a.add(renamed(lost, name))
+	a.tell(d.to, false, "Rename it to restore the name of the other.", "The command /%s %s replaces the command of the same name %s, which is renamed /%s.", from.Name, origin(d.to), origin(from), name)
+	a.add(renamed(from, name))
 }
 
 // origin returns the origin of a command, in brackets.
@@ -192,8 +192,8 @@ func (a *assembly) free(name string, alt map[string]*Command) string {
 		if n > 0 {
 			candidate += strconv.Itoa(n)
 		}
-		_, taken := a.names[candidate]
-		if _, isAlt := alt[candidate]; !taken && !isAlt {
+		_, used := a.names[candidate]
+		if _, isAlt := alt[candidate]; !used && !isAlt {
 			return candidate
 		}
 	}
@@ -205,8 +205,8 @@ func (a *assembly) alternatives() map[string]*Command {
 	alt := make(map[string]*Command)
 	for _, c := range a.order {
 		for _, name := range c.AltNames {
-			_, taken := a.names[name]
-			if _, isAlt := alt[name]; !taken && !isAlt && checkName(name) == "" {
+			_, used := a.names[name]
+			if _, isAlt := alt[name]; !used && !isAlt && checkName(name) == "" {
 				alt[name] = c
 			}
 		}

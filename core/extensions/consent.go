@@ -141,9 +141,9 @@ func (p Parts) kinds() []kindOfPart {
 		return "context file " + file + ", sent to the model in each session"
 	}))
 	if len(p.ExcludedTools) > 0 {
-		taken := p.ExcludedTools[:min(len(p.ExcludedTools), maxShown)]
-		kind("", "", []string{"takes away the tools " + strings.Join(taken, ", ")})
-		kind("tool taken away", "tools taken away", lines(p.ExcludedTools[len(taken):], func(name string) string { return "takes away the tool " + name }))
+		first := p.ExcludedTools[:min(len(p.ExcludedTools), maxShown)]
+		kind("", "", []string{"excludes the tools " + strings.Join(first, ", ")})
+		kind("excluded tool", "excluded tools", lines(p.ExcludedTools[len(first):], func(name string) string { return "excludes the tool " + name }))
 	}
 	kind("setting", "settings", lines(p.Settings, p.settingLine))
 	if p.Themes > 0 {
@@ -249,7 +249,7 @@ func (p Parts) summary() string {
 		}
 	}
 	if variables > 0 {
-		all = append(all, "It is told "+counted(variables, "variable", "variables")+" of your environment, unless you give other values.")
+		all = append(all, "It receives "+counted(variables, "variable", "variables")+" of your environment, unless you set other values.")
 	}
 	return strings.Join(all, " ")
 }

@@ -123,7 +123,7 @@ func TestConsentIsNotDrowned(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
-	require.True(t, strings.HasSuffix(text, "\nIt can run programs as you: 2 MCP servers, 1 command. It is told 1 variable of your environment, unless you give other values.\n"), text)
+	require.True(t, strings.HasSuffix(text, "\nIt can run programs as you: 2 MCP servers, 1 command. It receives 1 variable of your environment, unless you set other values.\n"), text)
 	require.Less(t, len(c.Lines), 40)
 
 	w.write("commands/more.toml", `prompt = "p"`)

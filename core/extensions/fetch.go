@@ -88,22 +88,22 @@ func gitEnvironment(environ []string, local bool) []string {
 
 // gitError is the output of a failed git.
 type gitError struct {
-	said string
-	err  error
+	output string
+	err    error
 }
 
-func (e *gitError) Error() string { return e.said }
+func (e *gitError) Error() string { return e.output }
 func (e *gitError) Unwrap() error { return e.err }
 
 func runGit(ctx context.Context, git, dir string, environ, args []string) error {
 	cmd := exec.CommandContext(ctx, git, append(gitSettings(), args...)...)
 	cmd.Dir, cmd.Env = dir, environ
-	said := &clippedBuffer{}
-	cmd.Stdout, cmd.Stderr = said, said
+	output := &clippedBuffer{}
+	cmd.Stdout, cmd.Stderr = output, output
 	cmd.WaitDelay = 5 * time.Second // processes that keep its output open are not waited for
 	endWithChildren(cmd)
 	if err := cmd.Run(); err != nil {
-		return &gitError{said.String(), err}
+		return &gitError{output.String(), err}
 	}
 	return nil
 }
@@ -128,21 +128,21 @@ func fetchFailure(ctx context.Context, from source, ref string, err error) error
 		}
 		return cancelled(ended)
 	}
-	said := "git could not be run: " + err.Error()
+	output := "git could not be run: " + err.Error()
 	if of := new(gitError); errors.As(err, &of) {
-		said = lastWords(of.said)
+		output = lastWords(of.output)
 	}
 	what := from.location
 	if ref != "" {
 		what += " at " + ref
 	}
-	return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", fmt.Sprintf("%s could not be fetched: %s.", what, strings.TrimRight(said, ".")),
+	return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", fmt.Sprintf("%s could not be fetched: %s.", what, strings.TrimRight(output, ".")),
 		"Check the address and the ref, and that git can fetch it without asking.", err)
 }
 
 // lastWords returns the last line of git's output.
-func lastWords(said string) string {
-	lines := strings.Split(strings.TrimSpace(said), "\n")
+func lastWords(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for _, line := range slices.Backward(lines) {
 		for _, mark := range []string{"fatal: ", "error: ", "ERROR: "} {
 			if rest, ok := strings.CutPrefix(line, mark); ok {

@@ -299,12 +299,12 @@ func (s *Store) free(name string) error {
 	if at < 0 {
 		return nil
 	}
-	taken := entries[at].Name()
-	remedy := fmt.Sprintf("Update it with fettle extensions update %s, or uninstall it first.", taken)
-	if taken != name {
-		remedy = fmt.Sprintf("Uninstall %s first, or ask the author of this one to rename it: names are compared without letter case.", taken)
+	existing := entries[at].Name()
+	remedy := fmt.Sprintf("Update it with fettle extensions update %s, or uninstall it first.", existing)
+	if existing != name {
+		remedy = fmt.Sprintf("Uninstall %s first, or ask the author of this one to rename it: names are compared without letter case.", existing)
 	}
-	return fault.New(fault.AttemptToCreateExist, "extensions.install", fmt.Sprintf("The extension %s exists in %s.", taken, s.o.Dir), remedy)
+	return fault.New(fault.AttemptToCreateExist, "extensions.install", fmt.Sprintf("The extension %s exists in %s.", existing, s.o.Dir), remedy)
 }
 
 // agree asks for approval, and returns an error if it is refused.

@@ -226,19 +226,19 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 	if l.s.o.Dir != "" && filepath.Dir(e.Path) == filepath.Clean(l.s.o.Dir) {
 		e.Folder = e.Path
 	}
-	lose := func(path, message, remedy string) (Extension, bool) {
+	fail := func(path, message, remedy string) (Extension, bool) {
 		l.problems = append(l.problems, fault.Problem{Path: path, Extension: e.Name, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 		return e, false
 	}
 	if install != nil && install.Type == InstallLink {
 		if !filepath.IsAbs(install.Source) {
-			return lose(folder, "The extension is a link to a path that is not absolute.", "Uninstall it and link it again.")
+			return fail(folder, "The extension is a link to a path that is not absolute.", "Uninstall it and link it again.")
 		}
 		e.Path = filepath.Clean(install.Source)
 	}
 	c, err := contain(e.Path)
 	if err != nil {
-		return lose(e.Path, "The directory of the extension cannot be read: "+cause(err)+".", "Restore it, or uninstall the extension.")
+		return fail(e.Path, "The directory of the extension cannot be read: "+cause(err)+".", "Restore it, or uninstall the extension.")
 	}
 	var data []byte
 	for _, name := range ManifestNames() {
@@ -251,9 +251,9 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return lose(e.Path, "The directory has no manifest.", "A manifest is called "+strings.Join(ManifestNames(), " or ")+"; remove the directory if it is not an extension.")
+		return fail(e.Path, "The directory has no manifest.", "A manifest is called "+strings.Join(ManifestNames(), " or ")+"; remove the directory if it is not an extension.")
 	case err != nil:
-		return lose(e.Path, "The manifest of the extension is invalid: "+cause(err)+".", "Correct it, or uninstall the extension.")
+		return fail(e.Path, "The manifest of the extension is invalid: "+cause(err)+".", "Correct it, or uninstall the extension.")
 	}
 	return l.fill(e, c, data)
 }
@@ -261,11 +261,11 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 // fill reads the manifest and finds the parts.
 func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) {
 	r := readManifest(data)
-	lost := func() bool { return slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.IsError() }) }
+	invalid := func() bool { return slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.IsError() }) }
 	for i := range r.m.Settings {
 		r.m.Settings[i].Sensitive = r.m.Settings[i].Sensitive || l.s.looksSecret(r.m.Settings[i].EnvVar, "")
 	}
-	if !lost() {
+	if !invalid() {
 		e.ID = IDOf(r.m.Name, e.Install)
 		e.ResolvedSettings = l.s.resolve(r.m.Settings, e.ID, l.envFiles(e, c), l.secrets)
 	}
@@ -285,7 +285,7 @@ func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) 
 	}
 	m := r.m
 	e.Name, e.Version, e.Description = m.Name, m.Version, m.Description
-	if lost() {
+	if invalid() {
 		return e, false
 	}
 	e.MCPServers, e.ExcludedTools, e.Settings = m.MCPServers, m.ExcludeTools, m.Settings

@@ -94,13 +94,13 @@ type reading struct {
 func readManifest(data []byte) *reading {
 	r := &reading{fields: map[string]hujson.ObjectMember{}}
 	if len(data) > MaxManifest {
-		r.lose(0, fmt.Sprintf("The manifest has more than %d bytes.", MaxManifest), "Shorten it.")
+		r.fail(0, fmt.Sprintf("The manifest has more than %d bytes.", MaxManifest), "Shorten it.")
 		return r
 	}
 	doc, err := parse(data)
 	if err != nil {
 		e := position.As(err)
-		r.lose(e.Line, "The manifest is invalid: "+e.Message+".", "Correct it: one JSON object, in which comments are allowed.")
+		r.fail(e.Line, "The manifest is invalid: "+e.Message+".", "Correct it: one JSON object, in which comments are allowed.")
 		return r
 	}
 	r.doc = doc
@@ -117,7 +117,7 @@ func readManifest(data []byte) *reading {
 	r.m.Name, r.m.Version = r.required("name"), r.required("version")
 	if r.m.Name != "" {
 		if wrong := CheckName(r.m.Name); wrong != "" {
-			r.lose(r.line("name"), fmt.Sprintf("No extension can be named %q: %s.", clip(r.m.Name), wrong), "Use letters, digits and dashes.")
+			r.fail(r.line("name"), fmt.Sprintf("No extension can be named %q: %s.", clip(r.m.Name), wrong), "Use letters, digits and dashes.")
 		}
 	}
 	r.settings()
@@ -149,7 +149,7 @@ func (r *reading) literalContextFiles() {
 	for _, value := range values {
 		name, ok := value.Value.(hujson.Literal)
 		if ok && name.Kind() == '"' && reference.MatchString(known.Replace(name.String())) {
-			r.lose(r.line(key), fmt.Sprintf("The context file %q depends on a variable.", clip(name.String())), "Name a file in the extension by its relative path.")
+			r.fail(r.line(key), fmt.Sprintf("The context file %q depends on a variable.", clip(name.String())), "Name a file in the extension by its relative path.")
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (r *reading) finish(dir string, v Variables) {
 	r.servers(v)
 	r.contextFiles(dir, v)
 	if slices.ContainsFunc(r.m.ExcludeTools, func(name string) bool { return strings.TrimSpace(name) == "" }) {
-		r.lose(r.line("excludeTools"), "An entry of excludeTools is empty.", "Name a tool, or remove it.")
+		r.fail(r.line("excludeTools"), "An entry of excludeTools is empty.", "Name a tool, or remove it.")
 	}
 }
 
@@ -184,7 +184,7 @@ func (r *reading) line(key string) int {
 	return 0
 }
 
-func (r *reading) lose(line int, message, remedy string) {
+func (r *reading) fail(line int, message, remedy string) {
 	r.problems = append(r.problems, fault.Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
@@ -199,7 +199,7 @@ func (r *reading) decode(key, kind string, to any) bool {
 		return false
 	}
 	if err := json.Unmarshal(raw(member.Value), to); err != nil {
-		r.lose(r.line(key), fmt.Sprintf("The value of %s is not %s.", key, kind), "Correct it.")
+		r.fail(r.line(key), fmt.Sprintf("The value of %s is not %s.", key, kind), "Correct it.")
 		return false
 	}
 	return true
@@ -210,7 +210,7 @@ func (r *reading) required(key string) string {
 	var text string
 	there := r.decode(key, "a string", &text)
 	if !there && !slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.IsError() && p.Line > 0 && p.Line == r.line(key) }) || there && text == "" {
-		r.lose(r.line(key), "The manifest has no "+key+".", "Add it.")
+		r.fail(r.line(key), "The manifest has no "+key+".", "Add it.")
 	}
 	return text
 }
@@ -223,7 +223,7 @@ func (r *reading) object(key string) []hujson.ObjectMember {
 	}
 	object, ok := member.Value.Value.(*hujson.Object)
 	if !ok {
-		r.lose(r.line(key), "The value of "+key+" is not an object.", "Correct it.")
+		r.fail(r.line(key), "The value of "+key+" is not an object.", "Correct it.")
 		return nil
 	}
 	return object.Members
@@ -235,7 +235,7 @@ func (r *reading) plan() {
 			continue
 		}
 		if member.Value.Value.Kind() != '"' {
-			r.lose(r.doc.Line(member.Name.StartOffset), "The value of plan.directory is not a string.", "Correct it.")
+			r.fail(r.doc.Line(member.Name.StartOffset), "The value of plan.directory is not a string.", "Correct it.")
 			continue
 		}
 		r.m.PlanDirectory = member.Value.Value.(hujson.Literal).String() //nolint:errcheck // it is a text
@@ -250,7 +250,7 @@ func (r *reading) servers(v Variables) {
 		value := member.Value.Clone()
 		object, ok := value.Value.(*hujson.Object)
 		if !ok {
-			r.lose(r.doc.Line(member.Name.StartOffset), fmt.Sprintf("The server %q is not an object.", clip(server)), "Correct it.")
+			r.fail(r.doc.Line(member.Name.StartOffset), fmt.Sprintf("The server %q is not an object.", clip(server)), "Correct it.")
 			continue
 		}
 		object.Members = slices.DeleteFunc(object.Members, func(m hujson.ObjectMember) bool {
@@ -303,7 +303,7 @@ func (r *reading) contextFiles(dir string, v Variables) {
 			}
 		}
 		if name == "" || !filepath.IsLocal(name) {
-			r.lose(r.line(key), fmt.Sprintf("The context file %q is not in the extension.", clip(given)), "Name a file in the extension by its relative path.")
+			r.fail(r.line(key), fmt.Sprintf("The context file %q is not in the extension.", clip(given)), "Name a file in the extension by its relative path.")
 			continue
 		}
 		r.m.ContextFileNames = append(r.m.ContextFileNames, filepath.Clean(name))
@@ -318,7 +318,7 @@ func (r *reading) settings() {
 	}
 	list, ok := member.Value.Value.(*hujson.Array)
 	if !ok {
-		r.lose(r.line("settings"), "The value of settings is not a list.", "Correct it.")
+		r.fail(r.line("settings"), "The value of settings is not a list.", "Correct it.")
 		return
 	}
 	for i := range list.Elements {
@@ -326,16 +326,16 @@ func (r *reading) settings() {
 		line := r.doc.Line(element.StartOffset)
 		var s Setting
 		if _, is := element.Value.(*hujson.Object); !is || json.Unmarshal(raw(*element), &s) != nil {
-			r.lose(line, "A setting is not an object of name, description, envVar and sensitive.", "Correct it.")
+			r.fail(line, "A setting is not an object of name, description, envVar and sensitive.", "Correct it.")
 			continue
 		}
 		switch {
 		case s.Name == "":
-			r.lose(line, "A setting has no name.", "Add it.")
+			r.fail(line, "A setting has no name.", "Add it.")
 		case !nameOfVariable.MatchString(s.EnvVar):
-			r.lose(line, fmt.Sprintf("The envVar %q of the setting %q is not a variable name.", clip(s.EnvVar), clip(s.Name)), "Use letters, digits and underscores, and no digit first.")
+			r.fail(line, fmt.Sprintf("The envVar %q of the setting %q is not a variable name.", clip(s.EnvVar), clip(s.Name)), "Use letters, digits and underscores, and no digit first.")
 		case slices.ContainsFunc(r.m.Settings, func(other Setting) bool { return other.EnvVar == s.EnvVar }):
-			r.lose(line, fmt.Sprintf("Two settings have the envVar %s.", s.EnvVar), "Give each its own.")
+			r.fail(line, fmt.Sprintf("Two settings have the envVar %s.", s.EnvVar), "Give each its own.")
 		default:
 			r.m.Settings = append(r.m.Settings, s)
 		}

@@ -70,7 +70,7 @@ func TestConsent(t *testing.T) {
 		"MCP server far, at https://example.org/<U+202E>mcp",
 		`hook at BeforeTool on "write_file", a program run here: sh ${extensionPath}/check.sh\nrm x`,
 		"command /git:tidy, which has shell commands run\n", "command /say\n", "skill notes", "agent critic", "rules in policies/p.toml", "context file FETTLE.md",
-		"takes away the tools web_fetch", "setting Key, given to its programs as SHELF_KEY, kept secret",
+		"excludes the tools web_fetch", "setting Key, given to its programs as SHELF_KEY, kept secret",
 	} {
 		require.Contains(t, text, want)
 	}

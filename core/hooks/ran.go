@@ -78,11 +78,11 @@ func (r *Ran) understand(e Event, out Outcome) {
 		r.Output = tighter(o)
 		r.Output.Decision, r.Output.Reason = Block, because(reason, o.StopReason, plainOf(out.Stderr))
 	default:
-		said := ""
+		output := ""
 		if !isJSON && len(text) > 0 {
-			said = " It printed: " + oneLine(clip(text))
+			output = " It printed: " + oneLine(clip(text))
 		}
-		r.warn("It %s, so its output is ignored unless it denies or asks.%s", r.ended(), said)
+		r.warn("It %s, so its output is ignored unless it denies or asks.%s", r.ended(), output)
 		r.Output = tighter(o)
 	}
 }

@@ -184,7 +184,7 @@ func (r *reader) hook(n position.Node) (Hook, bool) {
 	h := Hook{Type: TypeCommand, Source: r.Source, Path: r.Path, Line: n.Line, Extension: r.Extension}
 	kind, ok := r.text(t, "type")
 	if !ok {
-		return Hook{}, r.lost(n)
+		return Hook{}, r.drop(n)
 	}
 	if kind != "" && kind != string(TypeCommand) {
 		r.tell(t.Find("type").Node.Line, "A hook in a file is of type command, and not %.80q; it is ignored.", kind)
@@ -192,7 +192,7 @@ func (r *reader) hook(n position.Node) (Hook, bool) {
 	}
 	command, ok := r.text(t, "command")
 	if !ok {
-		return Hook{}, r.lost(n)
+		return Hook{}, r.drop(n)
 	}
 	if strings.TrimSpace(command) == "" {
 		r.tell(n.Line, "A hook has no command; it is ignored.")
@@ -218,8 +218,8 @@ func (r *reader) hook(n position.Node) (Hook, bool) {
 	return h, true
 }
 
-// lost reports that a hook is dropped because of one of its keys.
-func (r *reader) lost(n position.Node) bool {
+// drop reports that a hook is dropped because of one of its keys.
+func (r *reader) drop(n position.Node) bool {
 	r.tell(n.Line, "The hook is ignored.")
 	return false
 }

@@ -101,7 +101,7 @@ func (l *loading) entries(ctx context.Context, f Folder, real string, entries []
 		}
 	}
 	if len(entries) > maxEntries {
-		l.fail(f.Path, fmt.Sprintf("The directory has more than %d entries; the rest were not read.", maxEntries), "Remove what is no skill.")
+		l.fail(f.Path, fmt.Sprintf("The directory has more than %d entries; the rest were not read.", maxEntries), "Remove entries that are not skills.")
 		entries = entries[:maxEntries]
 	}
 	l.file(f, filepath.Join(real, FileName), within)

@@ -147,8 +147,8 @@ func beginning(all []commands.Candidate, typed string) (found []commands.Candida
 	return found
 }
 
-// told appends problems to a text.
-func told(text string, problems []string) commands.Result {
+// withProblems appends problems to a text.
+func withProblems(text string, problems []string) commands.Result {
 	if len(problems) == 0 {
 		return info("%s", text)
 	}

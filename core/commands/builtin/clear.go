@@ -33,15 +33,15 @@ func (c *Clear) run(ctx context.Context) (commands.Result, error) {
 	if _, err := c.Session.StartNewSession(ctx); err != nil {
 		return nil, err
 	}
-	said := ""
+	message := ""
 	if c.Hooks != nil {
-		said = c.Hooks.SessionStart(ctx, reasonClear)
+		message = c.Hooks.SessionStart(ctx, reasonClear)
 	}
 	if c.Tokens != nil {
 		c.Tokens.SetTokens(0)
 	}
-	if said == "" {
+	if message == "" {
 		return commands.ClearScreen{}, nil
 	}
-	return commands.ClearScreen{Message: &commands.Message{Level: commands.LevelInfo, Text: said}}, nil
+	return commands.ClearScreen{Message: &commands.Message{Level: commands.LevelInfo, Text: message}}, nil
 }

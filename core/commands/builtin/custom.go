@@ -107,7 +107,7 @@ func reload(done string, load func(ctx context.Context) ([]string, error)) func(
 		if err != nil {
 			return nil, err
 		}
-		return told(done, problems), nil
+		return withProblems(done, problems), nil
 	}
 }
 

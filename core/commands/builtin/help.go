@@ -145,7 +145,7 @@ func commandsCommand(s *Services) *commands.Command {
 				for _, p := range problems {
 					texts = append(texts, p.String())
 				}
-				return told("The commands were reloaded.", texts), nil
+				return withProblems("The commands were reloaded.", texts), nil
 			}, "refresh"),
 		},
 	}
