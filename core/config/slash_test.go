@@ -59,7 +59,7 @@ func TestSlashCommandsOfFolders(t *testing.T) {
 		require.Equal(t, "of the user too", said(t, set, "/git:y"))
 		require.Len(t, problems, 1)
 		if state == trust.Trusted {
-			require.Contains(t, problems[0].Message, "takes the place")
+			require.Contains(t, problems[0].Message, "replaces the command")
 			require.Contains(t, problems[0].Message, home)
 		} else {
 			require.Contains(t, problems[0].Message, "not trusted")
