@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// mark stands for what is left out of a text.
+// mark replaces omitted text.
 const mark = "…"
 
-// OneLine returns s with each run of white space as one blank, none at its ends.
+// OneLine returns s with each run of white space replaced by one space, and trimmed.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// FirstSentence returns the first sentence of a text on one line: up to the first
-// full stop that a blank follows, else the first paragraph.
+// FirstSentence returns the first sentence of s as one line: the text up to the first full stop that a space follows,
+// else the first paragraph.
 func FirstSentence(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
 	s = OneLine(s)
@@ -24,8 +24,8 @@ func FirstSentence(s string) string {
 	return s
 }
 
-// Plain returns s as one line of at most n characters that can be seen: others are
-// left out, and so are those after the limit, as by [Clip].
+// Plain returns s as one line of at most n visible characters. Hidden characters are dropped; longer text is cut as by
+// [Clip].
 func Plain(s string, n int) string {
 	var b strings.Builder
 	count, blank := 0, false
@@ -51,8 +51,8 @@ func Plain(s string, n int) string {
 	return Clip(b.String(), n)
 }
 
-// Clip returns at most n characters of s: of a longer one the beginning, without
-// blanks at its end, and …, which counts. It is "" for an n below 1.
+// Clip returns s cut to at most n characters. A longer s is cut at the end, without trailing white space, and ends with
+// …, which counts. Clip returns "" if n is less than 1.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -60,7 +60,7 @@ func Clip(s string, n int) string {
 	keep, count := 0, 0
 	for i := range s {
 		if count < n {
-			keep = i // of n-1 characters
+			keep = i // end of the first n-1 characters
 		}
 		if count++; count > n {
 			return clipped(s[:keep], n)
@@ -69,7 +69,7 @@ func Clip(s string, n int) string {
 	return s
 }
 
-// ClipBytes is [Clip] for bytes; … has three of them. No character is cut in two.
+// ClipBytes is [Clip] with a limit in bytes; … takes three. Characters are never split.
 func ClipBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -84,7 +84,7 @@ func clipped(head string, n int) string {
 	return strings.TrimRight(head, " ") + mark
 }
 
-// Head returns the beginning of s, at most n bytes of it. No character is cut in two.
+// Head returns at most the first n bytes of s. Characters are never split.
 func Head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -96,7 +96,7 @@ func Head(s string, n int) string {
 	return s[:at]
 }
 
-// Tail returns the end of s, at most n bytes of it. No character is cut in two.
+// Tail returns at most the last n bytes of s. Characters are never split.
 func Tail(s string, n int) string {
 	at := max(len(s)-max(n, 0), 0)
 	for i := 1; i < utf8.UTFMax && at < len(s) && !utf8.RuneStart(s[at]); i++ {
@@ -105,8 +105,7 @@ func Tail(s string, n int) string {
 	return s[at:]
 }
 
-// Ends returns [Head] and [Tail] of s and how many bytes between them are left out,
-// 0 if s has no more than both together.
+// Ends returns [Head] and [Tail] of s and the number of bytes omitted between them, which is 0 if s fits into both.
 func Ends(s string, first, last int) (head, tail string, omitted int) {
 	if len(s) <= first+last {
 		return s, "", 0
@@ -115,8 +114,8 @@ func Ends(s string, first, last int) (head, tail string, omitted int) {
 	return head, tail, len(s) - len(head) - len(tail)
 }
 
-// Middle returns at most n characters of s: of a longer one as many of its beginning
-// as of its end, and mark between them.
+// Middle returns s cut to at most n characters. A longer s keeps equal parts of its beginning and end, with mark between
+// them.
 func Middle(s string, n int, mark string) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

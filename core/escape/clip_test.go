@@ -41,7 +41,7 @@ func TestEnds(t *testing.T) {
 	require.Len(t, escape.Head(strings.Repeat("\x80", 9), 5), 2, "what is no text is cut near the limit")
 }
 
-// A limit holds, nothing is shown that can not be seen, and no character is cut.
+// The limit holds, the result has no hidden characters, and no character is split.
 func FuzzClip(f *testing.F) {
 	f.Add("a\u009b\u202e\x7f\x00\xff\n\t👩\u200d👧\ufe0f\U000e0041\"\\", 5)
 	f.Fuzz(func(t *testing.T, s string, n int) {

@@ -1,5 +1,5 @@
-// Package escape makes text from outside safe to show: what a terminal obeys, or
-// shows nothing of, is written as an escape.
+// Package escape makes untrusted text safe to print. It replaces characters that control a terminal or are invisible
+// with visible escapes.
 package escape
 
 import (
@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports whether a terminal acts on r or shows nothing of it: control
-// characters of C0 and C1, DEL, marks that turn the direction of writing, separators
-// of lines and paragraphs, characters of no width, variation selectors, fillers.
-// Line feeds and tabs are among them.
+// Hidden reports whether r controls a terminal or is invisible: C0 and C1 control characters, DEL, bidirectional marks,
+// line and paragraph separators, zero-width characters, variation selectors and fillers. Line feed and tab are hidden
+// too.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -22,21 +21,20 @@ func Hidden(r rune) bool {
 	return r == brailleBlank || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// brailleBlank is a printable character of which nothing is shown.
+// brailleBlank is a printable character without a visible glyph.
 const brailleBlank = '\u2800'
 
-// joiner joins two symbols to one.
+// joiner combines two symbols.
 const joiner = '\u200d'
 
-// Obeyed is Hidden but for line feeds, tabs, and what makes one symbol of several,
-// which shows where these are.
+// Obeyed is Hidden except for line feeds, tabs and characters that combine symbols.
 func Obeyed(r rune) bool { return r != '\n' && r != '\t' && !combines(r) && Hidden(r) }
 
-// combines reports whether r may belong to a symbol.
+// combines reports whether r may combine with a symbol.
 func combines(r rune) bool { return r == joiner || r == '\ufe0e' || r == '\ufe0f' }
 
-// Text returns s with <U+001B> for each character that is [Hidden], and <9B> for each
-// byte that is not UTF-8. Line feeds, tabs and what combines symbols stay.
+// Text returns s with each [Hidden] character as <U+001B> and each byte that is not UTF-8 as <9B>. It keeps line feeds,
+// tabs and characters that combine symbols.
 func Text(s string) string {
 	return rewrite(s, func(b *strings.Builder, r rune, odd string) {
 		if odd != "" {
@@ -47,13 +45,11 @@ func Text(s string) string {
 	})
 }
 
-// Line returns s as one line of [Text]: each run of blanks, tabs and line feeds is one
-// blank.
+// Line returns [Text] of s as one line, with each run of white space replaced by one space.
 func Line(s string) string { return Text(OneLine(s)) }
 
-// JSON returns a JSON text of the same value in which \u escapes stand for characters
-// that are [Hidden], and for bytes that are not UTF-8. Line feeds and tabs between
-// values stay.
+// JSON returns JSON of the same value with \u escapes for [Hidden] characters and for bytes that are not UTF-8. It keeps
+// line feeds and tabs between values.
 func JSON(text string) string {
 	return rewrite(text, func(b *strings.Builder, r rune, odd string) {
 		if odd != "" {
@@ -73,8 +69,7 @@ func unit(b *strings.Builder, r rune) {
 	fmt.Fprintf(b, `\u%04x`, r)
 }
 
-// Quote is strconv.Quote with escapes also for the characters that are [Hidden] and
-// that strconv takes for printable.
+// Quote is strconv.Quote with additional escapes for [Hidden] characters that strconv considers printable.
 func Quote(s string) string {
 	q := strconv.Quote(s)
 	if !strings.ContainsFunc(q, Hidden) {
@@ -89,8 +84,7 @@ func Quote(s string) string {
 	})
 }
 
-// Quoted returns s as it is if it stands in one line and shows what it holds, else in
-// quotes: see [Quote].
+// Quoted returns s unchanged if it is one line without hidden characters, else [Quote] of s.
 func Quoted(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsAny(s, "\n\t") && !strings.ContainsFunc(s, Obeyed) && Text(s) == s {
 		return s
@@ -98,8 +92,8 @@ func Quoted(s string) string {
 	return Quote(s)
 }
 
-// rewrite has escape write each hidden character of s but line feeds, tabs and what
-// combines symbols, and each byte that is not UTF-8, which it gets as odd.
+// rewrite calls escape for each hidden character of s except line feeds, tabs and characters that combine symbols, and
+// for each byte that is not UTF-8, which is passed as odd.
 func rewrite(s string, escape func(b *strings.Builder, r rune, odd string)) string {
 	at := next(s, 0, -1)
 	if at == len(s) {
@@ -123,8 +117,8 @@ func rewrite(s string, escape func(b *strings.Builder, r rune, odd string)) stri
 	return b.String()
 }
 
-// next returns the index in s, from at on, of the next character to be escaped,
-// len(s) for none. before is the character in front of it, negative for none.
+// next returns the index of the next character of s to escape, starting at at, or len(s). before is the preceding
+// character, negative for none.
 func next(s string, at int, before rune) int {
 	for at < len(s) {
 		if c := s[at]; c < utf8.RuneSelf {
@@ -148,8 +142,8 @@ func next(s string, at int, before rune) int {
 	return len(s)
 }
 
-// combined reports whether r combines the symbol in front of it: of a text that is
-// given in pieces either side may be in another one.
+// combined reports whether r combines with the preceding symbol. In a stream of text, either side may be in another
+// chunk.
 func combined(before, r rune, rest string) bool {
 	after, n := utf8.DecodeRuneInString(rest)
 	ends := n == 0

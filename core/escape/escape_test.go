@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// hidden are characters of which a terminal shows nothing, or which it obeys.
+// hidden are characters that are invisible or control a terminal.
 var hidden = []rune{
 	0, 0x07, 0x08, 0x0d, 0x1b, 0x7f, 0x80, 0x85, 0x90, 0x9b, 0x9c, 0x9d, 0x9f, 0xad, 0x34f, 0x61c, 0x115f, 0x180e, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f,
 	0x2028, 0x2029, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2060, 0x2066, 0x2067, 0x2068, 0x2069, 0x2800, 0x3164, 0xfe00, 0xfe0f, 0xfeff, 0xfff9, 0xe0001, 0xe0041, 0xe0100,
@@ -41,7 +41,7 @@ func TestText(t *testing.T) {
 		"a\u202eb\u2028": "a<U+202E>b<U+2028>", "\u200e": "<U+200E>",
 		"👩\u200d👧 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 🏳\ufe0f": "👩\u200d👧 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3 🏳\ufe0f",
 		"a\u200db": "a<U+200D>b", "a\ufe0f": "a<U+FE0F>", "\u200drm": "<U+200D>rm", "1\ufe0f": "1<U+FE0F>",
-		"👩\u200d": "👩\u200d", "\u200d👧": "\u200d👧", // pieces of a stream
+		"👩\u200d": "👩\u200d", "\u200d👧": "\u200d👧", // chunks of a stream
 	} {
 		require.Equal(t, want, escape.Text(in), "%q", in)
 	}
@@ -57,7 +57,7 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// Quotes can be undone, JSON keeps its value, and nothing hidden is left.
+// Quotes can be decoded, JSON keeps its value, and no hidden character remains.
 func FuzzEscape(f *testing.F) {
 	f.Add("a\u009b\u202e\x7f\x00\xff\n\t👩\u200d👧\ufe0f\U000e0041\"\\")
 	f.Fuzz(func(t *testing.T, s string) {

@@ -1,5 +1,5 @@
-// Package mention puts what a prompt names with @ into it: files as state
-// objects, resources of servers, and the wish to have a subagent do the work.
+// Package mention expands @ references in a prompt: files become state objects, server resources become content, and
+// subagent names become an instruction to delegate.
 package mention
 
 import (
@@ -15,94 +15,83 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Found is what a path of a prompt leads to.
+// Found describes the target of a path in a prompt.
 type Found struct {
 	Path    string // absolute
 	Folder  bool
-	Ignored bool // ignore rules cover it
+	Ignored bool // an ignore rule matches it
 }
 
-// Files tells about the files of a session.
+// Files finds files of a session.
 type Files interface {
-	// Look says what a path leads to, relative ones in any directory of the
-	// workspace. The error is of code file_not_found, path_not_in_workspace or
-	// another of those of reading, and says why the path cannot be used.
+	// Look returns the target of a path. A relative path may be in any directory of the workspace. The error has code
+	// file_not_found, path_not_in_workspace or another code of reading, and explains why the path cannot be used.
 	Look(ctx context.Context, path string) (Found, error)
-	// Search returns absolute paths of files whose path holds the text, at most
-	// so many. Ignored ones are left out.
+	// Search returns the absolute paths of at most most files whose path contains text. It omits ignored files.
 	Search(ctx context.Context, text string, most int) ([]string, error)
 }
 
-// Tools run calls through the session's whole path, so that policy decides and
-// the files count as read.
+// Tools runs calls through the scheduler, so that policy applies and the files count as read.
 type Tools interface {
-	// Call returns the result of a call, that of a refusal included.
+	// Call returns the result of a call, also if the call is denied.
 	Call(ctx context.Context, tool string, args json.RawMessage) tools.Result
 }
 
-// Resources are what servers offer (@server:uri).
+// Resources reads resources of MCP servers (@server:uri).
 type Resources interface {
 	Has(server string) bool
 	Read(ctx context.Context, server, uri string) (tools.Content, error)
 }
 
-// Options are the parts of an [Expander]. Files and Tools are required.
+// Options configures an [Expander]. Files and Tools are required.
 type Options struct {
 	Files     Files
 	Tools     Tools
-	Resources Resources              // nil: there are none
-	Agents    func(name string) bool // whether it names a subagent; nil: there are none
+	Resources Resources              // nil: no resources
+	Agents    func(name string) bool // reports whether name is a subagent; nil: no subagents
 }
 
-// Expander puts into prompts what they name. It keeps nothing and is safe for
-// concurrent use.
+// Expander expands the references of prompts. It is stateless and safe for concurrent use.
 type Expander struct{ o Options }
 
 // New returns an Expander.
 func New(o Options) *Expander { return &Expander{o} }
 
-// Expanded is a prompt with what it names.
+// Expanded is a prompt with the content of its references.
 type Expanded struct {
-	// Content begins with the prompt's text. It is that text alone where nothing
-	// was found.
+	// Content begins with the prompt's text, and is that text alone if no reference was resolved.
 	Content tools.Content
-	Files   []string // absolute paths that were read, in the order named
-	Agents  []string // subagents that were named
-	// Notices say, one for each name that was left as text, why.
+	Files   []string // absolute paths of the files read, in the order of reference
+	Agents  []string // referenced subagents
+	// Notices has an entry for each reference that remains text, with the reason.
 	Notices []Notice
 }
 
-// Notice is about a name of a prompt.
+// Notice explains why a reference was not resolved.
 type Notice struct {
-	Name    string // as written, with its @
-	Message string // a sentence or two, for the person
+	Name    string // as written, including the @
+	Message string // a sentence or two, for the user
 }
 
 const (
-	// maxNames bounds how many names of one prompt are looked at; further ones are
-	// text.
+	// maxNames is the number of references of one prompt that are resolved; further ones remain text.
 	maxNames = 100
-	// maxSearches bounds for how many names of one prompt similar files are looked
-	// for.
+	// maxSearches is the number of missing names of one prompt for which similar files are searched.
 	maxSearches = 10
 )
 
-// Expand puts into a prompt what it names (CM-13, CM-14). Each file stands
-// there as the state object that read_many_files hands out, so that it counts
-// as read; a directory is its files, as far as ignore rules and caps let them; a
-// picture or document is data. In the prompt's text the names of files and directories
-// become absolute paths.
+// Expand resolves the references of a prompt. Each file is included as the state object that read_many_files returns, so
+// that it counts as read. A directory stands for its files, within ignore rules and limits; a picture or document is
+// included as data. In the prompt's text, names of files and directories become absolute paths.
 //
-// Only what a name says exactly is read, as much of a prompt may be pasted and
-// mean no file at all: a name that is missing, ignored or outside stays as it is,
-// with a notice. That of a missing file, if the name holds a slash or a full stop
-// within, names the files that may be meant. An @ that is escaped is text, of
-// which nothing is said. The error is of code cancelled.
+// Only exact names are read, because pasted text may contain @ without meaning a file. A name that is missing, ignored
+// or outside of the workspace remains text, with a notice. The notice of a missing file suggests similar files if the
+// name contains a slash or an inner full stop. An escaped @ is text and has no notice. The error has code cancelled.
 func (e *Expander) Expand(ctx context.Context, prompt string) (Expanded, error) {
 	w := &work{Expander: e, ctx: ctx}
 	for i, r := range references(prompt) {
 		if i == maxNames {
-			w.notice(prompt[r.from:r.to], fmt.Sprintf("More than %d names are in the prompt; this and the next are text.", maxNames))
+			w.notice(prompt[r.from:r.to], fmt.Sprintf("The prompt has more than %d references; this one and later ones remain text.", maxNames))
 			break
 		}
 		w.resolve(r, prompt[r.from:r.to])
@@ -126,15 +115,15 @@ type work struct {
 
 	asked   []asked
 	rewrite []replacement
-	content []tools.Part // what was read, between its two marks
-	context []tools.Part // what hooks say of it
+	content []tools.Part // content of the references, between its two markers
+	context []tools.Part // context added by hooks
 
 	searches int
 }
 
-// asked is a path, or pattern, for read_many_files.
+// asked is a path or pattern for read_many_files.
 type asked struct {
-	written string // the name, as written
+	written string // the reference, as written
 	pattern string
 	folder  bool
 }
@@ -148,10 +137,10 @@ func (w *work) notice(name, message string) {
 	w.Notices = append(w.Notices, Notice{Name: name, Message: message})
 }
 
-// place is a line and column after a path, as compilers print them.
+// place matches the line and column after a path, as compilers print them.
 var place = regexp.MustCompile(`:\d+(:\d+)?:?$`)
 
-// resolve finds out what a reference names: a subagent, a resource, else a path.
+// resolve resolves a reference to a subagent, a resource, or else a path.
 func (w *work) resolve(r reference, written string) {
 	if !r.quoted && w.o.Agents != nil && w.o.Agents(r.name) {
 		if !slices.Contains(w.Agents, r.name) {
@@ -163,7 +152,7 @@ func (w *work) resolve(r reference, written string) {
 		w.resource(written, server, uri)
 		return
 	}
-	if err := usable(r.name); err != "" {
+	if err := invalidName(r.name); err != "" {
 		w.notice(written, err)
 		return
 	}
@@ -187,7 +176,7 @@ func (w *work) resolve(r reference, written string) {
 		}
 		w.notice(written, why)
 	case found.Ignored:
-		w.notice(written, "Ignore rules cover it, so it was not read. Ask for it in words if it is needed.")
+		w.notice(written, "An ignore rule matches it, so it was not read. Ask the model to read it if it is needed.")
 	default:
 		pattern := found.Path
 		if found.Folder {
@@ -198,8 +187,8 @@ func (w *work) resolve(r reference, written string) {
 	}
 }
 
-// similar is a sentence about the files that a missing one's name may mean, ""
-// where there are none, or where the name is but a word.
+// similar returns a sentence that lists files similar to a missing name. It returns "" if there are none, or if the name
+// is a plain word.
 func (w *work) similar(name string) string {
 	const most = 6
 	inner := strings.Trim(name, "./")
@@ -215,7 +204,7 @@ func (w *work) similar(name string) string {
 	if len(paths) == most {
 		paths, more = paths[:most-1], " and more"
 	}
-	return " These have that in their path: " + strings.Join(paths, ", ") + more + "."
+	return " Files with a similar path: " + strings.Join(paths, ", ") + more + "."
 }
 
 func (w *work) ask(a asked) {
@@ -224,8 +213,8 @@ func (w *work) ask(a asked) {
 	}
 }
 
-// usable says why a name cannot be a path, "" if it can.
-func usable(name string) string {
+// invalidName returns why a name is not a valid path, or "".
+func invalidName(name string) string {
 	switch {
 	case len(name) > 4096:
 		return "The name is longer than a path can be."
@@ -240,12 +229,12 @@ func usable(name string) string {
 	return ""
 }
 
-// escaped is a path as a pattern that means it alone.
+// escaped returns a path as a pattern that matches only that path.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(path)
 }
 
-// rewritten is the prompt with the paths that its names stand for.
+// rewritten returns the prompt with the absolute paths of resolved references.
 func (w *work) rewritten(prompt string) string {
 	var b strings.Builder
 	at := 0

@@ -10,8 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// none is a workspace without the files that are named, in which all names are
-// like others.
+// none is a workspace without the referenced files, in which every search has results.
 type none struct{ searched []string }
 
 func (f *none) Look(_ context.Context, path string) (Found, error) {
@@ -23,8 +22,7 @@ func (f *none) Search(_ context.Context, text string, most int) ([]string, error
 	return []string{"/w/1", "/w/2", "/w/3", "/w/4", "/w/5", "/w/6", "/w/7"}[:most], nil
 }
 
-// Text that is full of @ stays as it is, and has few searches made; words alone
-// have none.
+// Text with many @ remains unchanged and causes few searches; plain words cause none.
 func TestPastedText(t *testing.T) {
 	f := new(none)
 	prompt := "@Override @app.route(x) @../y @. @/abs/x.go @.hidden " + strings.Repeat("@types/node ", 50)
@@ -35,6 +33,6 @@ func TestPastedText(t *testing.T) {
 	require.Len(t, f.searched, maxSearches)
 	require.Equal(t, []string{"app.route", "types/node"}, f.searched[:2])
 	require.Equal(t, Notice{"@Override", "There is no file Override."}, e.Notices[0])
-	require.Equal(t, Notice{"@app.route", "There is no file app.route. These have that in their path: /w/1, /w/2, /w/3, /w/4, /w/5 and more."}, e.Notices[1])
+	require.Equal(t, Notice{"@app.route", "There is no file app.route. Files with a similar path: /w/1, /w/2, /w/3, /w/4, /w/5 and more."}, e.Notices[1])
 	require.Equal(t, "There is no file types/node.", e.Notices[len(e.Notices)-1].Message)
 }

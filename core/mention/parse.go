@@ -6,19 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// reference is one @… of a prompt.
+// reference is one @… reference of a prompt.
 type reference struct {
-	from, to int    // bytes of the prompt, from the @ on
-	name     string // what is named, without quotes and escapes
-	quoted   bool   // some of it was in quotes or escaped, so that it is meant as it stands
+	from, to int    // byte offsets in the prompt, from the @ on
+	name     string // the name without quotes and escapes
+	quoted   bool   // part of it was quoted or escaped, so that the name is literal
 }
 
-// references finds what a prompt names: an @ at its beginning or after what is
-// no part of a word, and then, without a gap, texts in double quotes, characters
-// after a backslash, and characters other than white space and , ; ! ? ( ) [ ]
-// { }. A full stop counts unless the word ends with it. An @ after a quote is in
-// quotes, so that the same one ends its name. A lone @, one after a backslash and
-// those of mail addresses name nothing.
+// references finds the references of a prompt. A reference starts with an @ at the beginning or after a character that
+// is not part of a word. The name follows without a gap: texts in double quotes, characters after a backslash, and
+// characters other than white space and , ; ! ? ( ) [ ] { }. A full stop belongs to the name unless it ends the word. If
+// a quote precedes the @, the same quote ends the name. A lone @, an escaped @ and mail addresses are not references.
 func references(prompt string) []reference {
 	var found []reference
 	for at := 0; at < len(prompt); {
@@ -40,12 +38,12 @@ func references(prompt string) []reference {
 	return found
 }
 
-// partOfWord reports whether an @ after this character is none of a reference.
+// partOfWord reports whether an @ after this character starts no reference.
 func partOfWord(r rune) bool {
 	return r == '\\' || r == '@' || strings.ContainsRune("._%+-/`", r) || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// named reads the reference whose @ stands at from.
+// named parses the reference whose @ is at from.
 func named(prompt string, from int) reference {
 	r := reference{from: from}
 	around := rune(-1) // the quote that ends the name
@@ -87,7 +85,7 @@ func named(prompt string, from int) reference {
 	return r
 }
 
-// endsWord reports whether nothing of a name follows.
+// endsWord reports whether the name ends before rest.
 func endsWord(rest string) bool {
 	rest = strings.TrimLeft(rest, ".")
 	if rest == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// CM-14: what names something, and where the name ends.
+// CM-14: which references a text has, and where each name ends.
 func TestReferences(t *testing.T) {
 	for prompt, want := range map[string][]string{
 		"":                              nil,

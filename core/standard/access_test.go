@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// reached notes the hosts and keys of requests, and answers none.
+// reached records the hosts and keys of requests, and fails each request.
 type reached struct{ hosts, keys []string }
 
 func (r *reached) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -21,7 +21,7 @@ func (r *reached) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// A project's address never gets a person's key.
+// A project's address never receives the user's key.
 func TestAddressOfAProject(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ofProject []string
@@ -29,11 +29,11 @@ func TestAddressOfAProject(t *testing.T) {
 		host      string
 		sent      string
 	}{
-		"the person's address":                  {nil, "mine", "server.test", "Bearer mine"},
-		"a project's address, the person's key": {[]string{"OPENAI_BASE_URL"}, "mine", "api.openai.com", "Bearer mine"},
+		"the user's address":                  {nil, "mine", "server.test", "Bearer mine"},
+		"a project's address, the user's key": {[]string{"OPENAI_BASE_URL"}, "mine", "api.openai.com", "Bearer mine"},
 		"a project's address and key":           {[]string{"OPENAI_BASE_URL", "OPENAI_API_KEY"}, "theirs", "server.test", "Bearer theirs"},
 		"a project's address, no key":           {[]string{"OPENAI_BASE_URL"}, "", "server.test", ""},
-		"the person's address, a project's key": {[]string{"OPENAI_API_KEY"}, "theirs", "server.test", "Bearer theirs"},
+		"the user's address, a project's key": {[]string{"OPENAI_API_KEY"}, "theirs", "server.test", "Bearer theirs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := &reached{}

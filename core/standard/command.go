@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// maxPrinted is how many bytes a command of an agent file may print.
+	// maxPrinted is the maximum output of a command in an agent file, in bytes.
 	maxPrinted = 64 << 10
-	// drain is how long what a command has left running may keep its output open.
+	// drain is how long background processes of a command may keep its output open.
 	drain = 2 * time.Second
 )
 
-// run returns what a command of the user's own agent file prints, at most
-// maxPrinted bytes: more is an error. What it starts in the background is not
-// waited for.
+// run runs a command of the user's own agent file and returns its output. Output of more than maxPrinted bytes is an
+// error. run does not wait for background processes of the command.
 func run(ctx context.Context, command string) (string, error) {
 	shell, flag := "sh", "-c"
 	if runtime.GOOS == "windows" {
@@ -30,7 +29,7 @@ func run(ctx context.Context, command string) (string, error) {
 	c.Stdout, c.WaitDelay = &out, drain
 	err := c.Run()
 	if errors.Is(err, exec.ErrWaitDelay) && !out.over {
-		err = nil // it ended well, but for what it left running
+		err = nil // the command succeeded, but left a background process
 	}
 	if out.over {
 		err = fmt.Errorf("the command printed more than %d KiB", maxPrinted>>10)
@@ -38,8 +37,7 @@ func run(ctx context.Context, command string) (string, error) {
 	return out.buf.String(), err
 }
 
-// printed keeps what a command prints, and refuses what is too much. It is
-// written to by one goroutine.
+// printed collects the output of a command, up to a limit. It is written to by one goroutine.
 type printed struct {
 	buf  bytes.Buffer
 	over bool

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A command of an agent file gives what it prints; what it leaves running is not
-// waited for, and what prints without end is not read to its end.
+// A command of an agent file yields its output; background processes are not awaited, and endless output ends with an
+// error.
 func TestCommandOfAnAgentFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a POSIX shell")

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// SB-06: the keys of every provider are known to be kept from commands.
+// SB-06: the keys of all providers are in the list of variables that commands do not receive.
 func TestKeysOfProvidersAreKnown(t *testing.T) {
 	for _, p := range Providers() {
 		for _, key := range p.Keys {

@@ -15,40 +15,38 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// Auto is the name of the model that the keys decide on; "" is the same.
+// Auto is the model name that selects a provider by the available keys; "" has the same meaning.
 const Auto = "auto"
 
-// ModelOptions configure [Models].
+// ModelOptions configures [Models].
 type ModelOptions struct {
-	// Getenv returns a variable's value, as os.Getenv does. nil: none is set.
+	// Getenv returns a variable's value, like os.Getenv. nil: no variable is set.
 	Getenv func(string) string
-	// OfProject reports whether a variable comes from a .env file of the project.
-	// Such an address is used with a key from there, or without one, and not with
-	// a key of the person's. nil: none does.
+	// OfProject reports whether a variable comes from a .env file of the project. Such an address is used with a key of
+	// the project or without a key, never with the user's key. nil: no variable does.
 	OfProject func(string) bool
-	// HTTPClient is whose transport the providers use. nil: http.DefaultTransport.
+	// HTTPClient supplies the transport of the providers. nil: http.DefaultTransport.
 	HTTPClient *http.Client
-	// Script is for models of a file.
+	// Script configures scripted models.
 	Script script.Options
 }
 
-// Variable is an environment variable, and what it is for.
+// Variable is an environment variable and its purpose.
 type Variable struct{ Name, About string }
 
-// Provider is one that [Models] knows.
+// Provider is a model provider that [Models] supports.
 type Provider struct {
-	Name    string     // in the names of its models, as "gemini"
-	Default string     // the model where none is named
-	Keys    []Variable // the first that is set counts; never none
-	Address Variable   // of its server, in place of the public one
-	Keyless bool       // its address alone is enough for "auto": many local servers want no key
+	Name    string     // prefix of model names, such as "gemini"
+	Default string     // the model if none is named
+	Keys    []Variable // the first that is set is used; never empty
+	Address Variable   // server address that replaces the public one
+	Keyless bool       // an address is enough for "auto", because many local servers need no key
 
 	open func(key, address string, client *http.Client) (model.Generator, error)
 }
 
-// Providers lists them, in the order in which [Auto] looks for them. Other than by a
-// row here a provider is known by the beginnings of its models' names, if these
-// tell it: see [model.ParseName].
+// Providers lists the providers, in the order in which [Auto] tries them. A provider is also found by the prefix of its
+// models' names, if that identifies it: see [model.ParseName].
 func Providers() []Provider {
 	return []Provider{
 		{
@@ -81,21 +79,19 @@ func Providers() []Provider {
 	}
 }
 
-// Models finds the models that fettle knows: PROVIDER:NAME for each of [Providers],
-// a NAME that tells its provider, as claude-…, and script:FILE. "auto" and "" mean
-// the default model of the first provider that has a key, or an address if it is
-// Keyless. A script is never chosen for want of something else.
+// Models returns a Source for all supported models: PROVIDER:NAME for each of [Providers], a NAME that identifies its
+// provider, such as claude-…, and script:FILE. "auto" and "" select the default model of the first provider with a key,
+// or with an address if it is Keyless. A script is never selected automatically.
 //
-// One name has one Generator, so that a script goes on where another agent of the
-// session has left it. It answers requests with the model of the name, whatever
-// the request says. Errors are of code invalid_config and say what is missing;
-// they and the Generators' hold no key. The Source is safe for concurrent use.
+// Each name has one Generator, so that agents of a session share the position in a script. The Generator always uses the
+// model of its name, whatever the request names. Errors have code invalid_config and name the missing part; errors of
+// the Source and of the Generators contain no key. The Source is safe for concurrent use.
 func Models(o ModelOptions) model.Source {
 	s := &models{o: o, known: map[model.Name]model.Generator{}}
 	return s.find
 }
 
-// Resolve returns the name of a model with its provider, "auto" resolved.
+// Resolve parses a model name and resolves "auto" to a provider and model.
 func (o ModelOptions) Resolve(name string) (model.Name, error) {
 	if name = strings.TrimSpace(name); name != "" && name != Auto {
 		names := []string{script.Provider}
@@ -109,10 +105,10 @@ func (o ModelOptions) Resolve(name string) (model.Name, error) {
 			return model.Name{Provider: p.Name, Model: p.Default}, nil
 		}
 	}
-	return model.Name{}, fault.New(fault.InvalidConfig, "standard.models", "No model is chosen, and there is no key of a provider.", howToChoose())
+	return model.Name{}, fault.New(fault.InvalidConfig, "standard.models", "No model is selected, and no provider has a key.", howToChoose())
 }
 
-// howToChoose names the variables of all providers.
+// howToChoose names the variables of all providers, as a remedy.
 func howToChoose() string {
 	var keys, local, others []string
 	for _, p := range Providers() {
@@ -140,8 +136,8 @@ func listed(texts []string, word string) string {
 	return strings.Join(texts[:last], ", ") + " " + word + " " + texts[last]
 }
 
-// Defaults returns the default models of the providers that have a key, as
-// PROVIDER:NAME, in the order in which "auto" looks for them.
+// Defaults returns the default models of the providers with a key, as PROVIDER:NAME, in the order in which "auto" tries
+// them.
 func (o ModelOptions) Defaults() []string {
 	var names []string
 	for _, p := range Providers() {
@@ -152,8 +148,7 @@ func (o ModelOptions) Defaults() []string {
 	return names
 }
 
-// Secrets returns the keys that are set, for config.Parameters.Secrets and for
-// recordings.
+// Secrets returns the keys that are set, for config.Parameters.Secrets and for recordings.
 func (o ModelOptions) Secrets() []string {
 	var secrets []string
 	for _, p := range Providers() {
@@ -166,7 +161,7 @@ func (o ModelOptions) Secrets() []string {
 	return secrets
 }
 
-// access returns the key and the address that a provider is reached with.
+// access returns the key and the address of a provider.
 func (o ModelOptions) access(p Provider) (key, address string) {
 	key, address = o.key(p), o.first(p.Address)
 	if key == "" || o.OfProject == nil || !o.OfProject(p.Address.Name) {
@@ -180,10 +175,10 @@ func (o ModelOptions) access(p Provider) (key, address string) {
 	return key, ""
 }
 
-// key returns the key of a provider, "" without one.
+// key returns the key of a provider, or "".
 func (o ModelOptions) key(p Provider) string { return o.first(p.Keys...) }
 
-// first returns the first of some variables that is set.
+// first returns the value of the first variable that is set.
 func (o ModelOptions) first(variables ...Variable) string {
 	if o.Getenv == nil {
 		return ""
@@ -196,7 +191,7 @@ func (o ModelOptions) first(variables ...Variable) string {
 	return ""
 }
 
-// models keeps the Generators that have been asked for.
+// models caches the Generators by name.
 type models struct {
 	o ModelOptions
 
@@ -222,7 +217,7 @@ func (s *models) find(_ context.Context, text string) (model.Generator, error) {
 	return g, nil
 }
 
-// open makes the Generator of a name.
+// open creates the Generator of a name.
 func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 	if name.Provider == script.Provider {
 		played, err := script.Load(name.Model)
@@ -241,11 +236,10 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 			return named{g, name}, nil
 		}
 	}
-	return nil, fault.New(fault.InvalidConfig, "standard.models", "There is no provider "+name.Provider+".", "Choose another model.")
+	return nil, fault.New(fault.InvalidConfig, "standard.models", "Unknown model provider: "+name.Provider+".", "Choose another model.")
 }
 
-// Recording returns source with all its Generators recorded; pass Secrets to
-// [replay.NewRecorder].
+// Recording wraps source so that all its Generators are recorded. Pass Secrets to [replay.NewRecorder].
 func Recording(source model.Source, r *replay.Recorder) model.Source {
 	return func(ctx context.Context, name string) (model.Generator, error) {
 		g, err := source(ctx, name)

@@ -59,7 +59,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Without a key there is no model, and above all no scripted one.
+// Without a key no model is selected, in particular no scripted one.
 func TestNoModel(t *testing.T) {
 	for _, o := range []standard.ModelOptions{{}, env(), env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1", "GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1")} {
 		for _, name := range []string{"", "auto"} {
@@ -89,7 +89,7 @@ func TestNoModel(t *testing.T) {
 	}
 }
 
-// provider is a server that answers in the words of all three APIs.
+// provider starts a server that implements all three APIs.
 func provider(t *testing.T, seen *sync.Map) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,7 @@ func provider(t *testing.T, seen *sync.Map) string {
 	return s.URL
 }
 
-// Each provider is asked at its address, with its key, for the model of the name.
+// Each provider is called at its address, with its key and the named model.
 func TestProviders(t *testing.T) {
 	var seen sync.Map
 	base := provider(t, &seen)
@@ -169,8 +169,7 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-// A Generator tells which model it asks and what that takes, whatever name found
-// it; so it does where it is recorded.
+// A Generator reports its model and token limit, whatever name found it; also when it is recorded.
 func TestDescribed(t *testing.T) {
 	o := env("ANTHROPIC_API_KEY", "key-of-anthropic", "OPENAI_API_KEY", "key-of-openai")
 	for _, source := range []model.Source{standard.Models(o), standard.Recording(standard.Models(o), replay.NewRecorder(io.Discard))} {
@@ -184,13 +183,13 @@ func TestDescribed(t *testing.T) {
 		}
 		g, err := source(t.Context(), "auto")
 		require.NoError(t, err)
-		require.Equal(t, 200_000, model.LimitOf(g), "and not that of a model which nobody knows")
+		require.Equal(t, 200_000, model.LimitOf(g), "not the limit of an unknown model")
 	}
 	require.Zero(t, model.NameOf(nil))
 	require.Zero(t, model.LimitOf(nil))
 }
 
-// A script goes on where another client of the session has left it.
+// A script continues where another client of the session left it.
 func TestOneGeneratorForAName(t *testing.T) {
 	source := standard.Models(env())
 	name := "script:" + write(t, `{"turns":[{"text":"one"},{"text":"two"}]}`)
@@ -208,7 +207,7 @@ func TestOneGeneratorForAName(t *testing.T) {
 	require.NoError(t, err)
 	r, err := other.Generate(t.Context(), &model.Request{})
 	require.NoError(t, err)
-	require.Equal(t, "one", r.Content.Text(), "another Source begins anew")
+	require.Equal(t, "one", r.Content.Text(), "a new Source starts from the beginning")
 }
 
 func TestSourceAtOnce(t *testing.T) {

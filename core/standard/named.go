@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// named is a Generator of one model. Requests may name it otherwise, as "auto".
+// named is a Generator of one model. It ignores the model that a request names, such as "auto".
 type named struct {
 	g    model.Generator
 	name model.Name
@@ -19,7 +19,7 @@ func (n named) Name() model.Name { return n.name }
 // Limit implements model.Described.
 func (n named) Limit() int { return model.TokenLimit(n.name.Model) }
 
-// with returns a request to the model.
+// with returns a request for the model.
 func (n named) with(r *model.Request) *model.Request {
 	to := *r
 	to.Model = n.name.Model

@@ -22,12 +22,12 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// remoteAgent is a server that answers every call and notes who asked.
+// remoteAgent is a server that answers every call and records the credentials.
 type remoteAgent struct {
 	*httptest.Server
 	mu      sync.Mutex
 	asked   []string // credentials
-	threads []string // that calls went on in; "" for one that began another
+	threads []string // threads of the calls; "" for a new one
 }
 
 func newRemoteAgent(t *testing.T) *remoteAgent {
@@ -48,7 +48,7 @@ func newRemoteAgent(t *testing.T) *remoteAgent {
 	return a
 }
 
-// definition of an agent that asks for the token in FAR_TOKEN.
+// definition returns an agent that authenticates with the token in FAR_TOKEN.
 func (a *remoteAgent) definition(t *testing.T) subagent.Definition {
 	t.Helper()
 	card := fmt.Sprintf(`{"name":"far","description":"Far away.","url":%q,"protocolVersion":"0.3.0","version":"1","capabilities":{},"defaultInputModes":["text"],"defaultOutputModes":["text"],"skills":[]}`, a.URL+"/rpc")
@@ -64,7 +64,7 @@ func (a *remoteAgent) tokens() []string {
 	return append([]string(nil), a.asked...)
 }
 
-// calls calls the agent and returns what is wrong, "" for nothing.
+// calls calls the agent and returns the error message, or "".
 func calls(t *testing.T, c *config.Config) string {
 	t.Helper()
 	r := configtest.Call(t.Context(), t, c, "far", map[string]any{"query": "Where?"})
@@ -74,8 +74,8 @@ func calls(t *testing.T, c *config.Config) string {
 	return ""
 }
 
-// Each Config made of the same Parameters authenticates with the variables of
-// its own environment, also where the models are the embedder's.
+// Each Config made of the same Parameters authenticates with the variables of its own environment, also if the models
+// are the embedder's.
 func TestRemoteAgentsHaveTheirConfigsVariables(t *testing.T) {
 	for name, models := range map[string]model.Source{"fettle's models": nil, "the embedder's models": model.Always(nil)} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestRemoteAgentsHaveTheirConfigsVariables(t *testing.T) {
 	}
 }
 
-// What a project's .env file gives is not sent to an agent of the user's.
+// Variables of a project's .env file are not sent to an agent of the user.
 func TestRemoteAgentsHaveNoVariablesOfAProject(t *testing.T) {
 	far := newRemoteAgent(t)
 	dir := t.TempDir()
@@ -120,7 +120,7 @@ func TestRemoteAgentsHaveNoVariablesOfAProject(t *testing.T) {
 	require.Equal(t, []string{"Bearer mine-mine"}, far.tokens())
 }
 
-// What was said to a remote agent is part of one conversation of one Config.
+// A conversation with a remote agent belongs to one conversation of one Config.
 func TestRemoteAgentsKeepConversationsApart(t *testing.T) {
 	far := newRemoteAgent(t)
 	c := begin(t, standard.Parameters(config.Parameters{

@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// saving is a Generator before each of whose answers something happens.
+// saving is a Generator that calls a function before each response.
 type saving struct {
 	model.Generator
 	before func()

@@ -24,8 +24,7 @@ const (
 	receiptSaved  = "for item in items:\n    print(item)\nprint('thanks')\n"
 )
 
-// inOrder runs the calls of one answer one after the other, so that files have the
-// same versions each time.
+// inOrder runs the calls of one response sequentially, so that files have the same versions each time.
 type inOrder struct{ agent.Scheduler }
 
 func (s inOrder) RunAll(ctx context.Context, requests []scheduler.Request) []scheduler.Response {
@@ -36,9 +35,8 @@ func (s inOrder) RunAll(ctx context.Context, requests []scheduler.Request) []sch
 	return all
 }
 
-// talk runs a prompt with the real tools over the two files of a shop, and
-// returns what the model said and how it ended. before is called ahead of the
-// turn in which somebody saves a file.
+// talk runs a prompt with the real tools on the two files of a shop. It returns the model's output and how the turn
+// ended. before is called ahead of the turn in which a file is saved externally.
 func talk(t *testing.T, source func(s *configtest.Session) model.Source, name string) (s *configtest.Session, said string, end agent.Event) {
 	t.Helper()
 	s = configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = "auto_edit" })
@@ -57,9 +55,8 @@ func talk(t *testing.T, source func(s *configtest.Session) model.Source, name st
 	return s, said, end
 }
 
-// A scripted model works with the real tools: every hash it quotes is one that a
-// tool handed out, and what it expects of their answers holds. The recording of
-// that session plays in another directory.
+// A scripted model works with the real tools: every hash it quotes was returned by a tool, and its expectations of the
+// results hold. The recording of that session replays in another directory.
 func TestScriptWithRealTools(t *testing.T) {
 	const name = "script:testdata/shop.json"
 	var recording bytes.Buffer

@@ -11,20 +11,18 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/oauth"
 )
 
-// ServerOptions say how MCP servers are connected to. The zero value connects to
-// those that need nobody to sign in now.
+// ServerOptions configures the connections to MCP servers. The zero value connects to servers that need no interactive
+// sign-in.
 type ServerOptions struct {
-	Version string // of the program, told to servers; "": unknown
-	// OpenURL shows a person the page to sign in at. nil: nobody can sign in, and
-	// tokens that are kept are used.
+	Version string // program version, sent to servers; "": unknown
+	// OpenURL opens the sign-in page for the user. nil: no sign-in is possible, and only stored tokens are used.
 	OpenURL func(ctx context.Context, url string) error
-	// Interactive opens that page when a server asks for it whose settings enable
-	// it. Otherwise only SignIn does.
+	// Interactive opens the sign-in page when a server requires it, if the server's settings enable that. Otherwise only
+	// SignIn opens it.
 	Interactive bool
 }
 
-// Servers returns what connects a Config's MCP servers, for the field Dial of its
-// Parameters' MCP.
+// Servers returns a function that creates the dialer of a Config's MCP servers, for the Dial field of Parameters.MCP.
 func Servers(o ServerOptions) func(config.MCPEnvironment) mcp.Dialer {
 	return func(env config.MCPEnvironment) mcp.Dialer {
 		return client.New(client.Options{
@@ -38,23 +36,22 @@ func (o ServerOptions) tokens(env config.MCPEnvironment) *oauth.Service {
 	return oauth.New(oauth.Options{StorePath: env.TokenFile, OpenURL: o.OpenURL, Now: env.Now, Logger: env.Logger})
 }
 
-// SignIn has a person sign in to one of a Config's servers, and keeps the tokens
-// for all sessions. The error is of code invalid_config for a server that there is
-// not or that is no place to sign in at, else what [oauth.Service.SignIn] says.
+// SignIn signs the user in to an MCP server of a Config, and stores the tokens for all sessions. It fails with code
+// invalid_config if the server is unknown or has no sign-in, else with an error of [oauth.Service.SignIn].
 func SignIn(ctx context.Context, c *config.Config, server string, o ServerOptions) error {
 	spec, env, err := c.MCPServer(server)
 	if err != nil {
 		return err
 	}
 	if spec.URL == "" {
-		return fault.New(fault.InvalidConfig, "standard.signIn", fmt.Sprintf("The MCP server %s is a program on this machine, which nobody signs in to.", server),
-			"Give it what it needs by env in its settings.")
+		return fault.New(fault.InvalidConfig, "standard.signIn", fmt.Sprintf("The MCP server %s is a local program, which has no sign-in.", server),
+			"Pass credentials in env of its settings.")
 	}
 	return o.tokens(env).SignIn(ctx, spec)
 }
 
-// SignOut forgets the tokens of one of a Config's servers, and reports whether
-// there were any. The server itself is not told.
+// SignOut deletes the stored tokens of an MCP server of a Config, and reports whether there were any. It does not notify
+// the server.
 func SignOut(ctx context.Context, c *config.Config, server string) (bool, error) {
 	_, env, err := c.MCPServer(server)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package standard puts together what fettle's own program uses of the packages
-// that core/config does not know: the providers of models, and remote agents.
+// Package standard wires the optional parts into a session: the model providers and remote agents, which core/config
+// does not import. Call [Parameters] and pass the result to config.
 package standard
 
 import (
@@ -9,9 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Parameters returns p with everything wired in that it leaves open: models of
-// all providers (Providers, unless Models or Providers are given) and remote
-// agents (Agents.Remote). What p gives stays as it is. The result may make any
+// Parameters returns p with defaults for the parts that it leaves open: models of all providers (Providers, unless
+// Models or Providers are set) and remote agents (Agents.Remote). Values that are set stay. The result may create any
 // number of Configs, each with the variables of its own environment.
 func Parameters(p config.Parameters) config.Parameters {
 	if p.Models == nil && p.Providers == nil {
@@ -32,7 +31,7 @@ func Parameters(p config.Parameters) config.Parameters {
 	return p
 }
 
-// ModelOptionsOf are the options of models for the variables of a session.
+// ModelOptionsOf returns the model options for the variables of a session.
 func ModelOptionsOf(v config.Variables) ModelOptions {
 	return ModelOptions{
 		Getenv: func(name string) string {
@@ -46,8 +45,7 @@ func ModelOptionsOf(v config.Variables) ModelOptions {
 	}
 }
 
-// withoutProject gives remote agents' authentication its variables, but none of
-// those that a project gives.
+// withoutProject looks up variables for the authentication of remote agents. It hides variables that a project sets.
 func withoutProject(v config.Variables) func(name string) string {
 	return func(name string) string {
 		value, ofProject := v(name)

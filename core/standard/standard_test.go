@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// begin initializes a session with everything wired in.
+// begin initializes a session with the standard parts.
 func begin(t *testing.T, p config.Parameters) *config.Config {
 	t.Helper()
 	p.TargetDir, p.HomeDir = t.TempDir(), t.TempDir()
@@ -27,8 +27,7 @@ func begin(t *testing.T, p config.Parameters) *config.Config {
 	return c
 }
 
-// A session finds its provider by the environment, and says what is missing
-// where there is none.
+// A session finds its provider by the environment, and names the missing variables if there is none.
 func TestParametersWireModels(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +59,7 @@ func TestParametersWireModels(t *testing.T) {
 	require.Contains(t, fault.As(err).Remedy, "GEMINI_API_KEY")
 }
 
-// Remote agents of the user's directory are tools; a model that nobody knows is told.
+// Remote agents of the user's directory are tools; an unknown model is reported.
 func TestParametersWireAgents(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, ".fettle", "agents")
@@ -84,7 +83,7 @@ func TestParametersWireAgents(t *testing.T) {
 	require.Contains(t, problems[0].Message, "sonnet")
 }
 
-// What an embedder gives stays.
+// Values of the embedder stay.
 func TestParametersKeepWhatIsGiven(t *testing.T) {
 	mine := model.Always(nil)
 	p := standard.Parameters(config.Parameters{Models: mine})
