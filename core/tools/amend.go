@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Amend returns params, the canonical arguments of a call as
-// [ToolInvocation.Params] gives them, with the texts of set put in place and
-// the members of drop left out. A [Modifiable] makes the Params of its new
-// invocation by it. It fails where params is no JSON object.
+// Amend returns params, the canonical arguments of a call as [ToolInvocation.Params] returns them, with the texts of set
+// added or replaced and the members of drop removed. A [Modifiable] builds the Params of its new invocation with it. It
+// fails if params is not a JSON object.
 func Amend(params json.RawMessage, set map[string]string, drop ...string) (json.RawMessage, error) {
 	object, err := readArguments(params, nil)
 	if err != nil {

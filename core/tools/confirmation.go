@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Confirmation is what a person is asked to approve (AR-19), as plain data:
-// whoever answers needs nothing else. Exactly one of the embedded details
-// goes with Type; in JSON their fields stand beside the others.
+// Confirmation describes a call that needs approval, as plain data. Type selects exactly one of the embedded details. In
+// JSON the fields of the details are on the same level as the others.
 type Confirmation struct {
 	Type  ConfirmationType `json:"type"`
 	Title string           `json:"title"`
@@ -17,23 +16,21 @@ type Confirmation struct {
 	*MCPDetails
 	*InfoDetails
 
-	// ForPeople marks details that the model must not see, as they hold bytes
-	// that it may not read (PR-29).
+	// ForPeople marks details that only the user may see, because they contain content that the model may not read.
 	ForPeople bool `json:"-"`
-	// ForModel is what the model is told in place of details that are ForPeople,
-	// in full sentences; "" is the usual, that it may not read the file.
+	// ForModel replaces details that are ForPeople in the model's result, in full sentences; "" is the default text,
+	// that the model may not read the file.
 	ForModel string `json:"-"`
 
-	// IfDeclined is the next step of a model whose call a person refuses with
-	// words of what to do instead, as a full sentence; "" is the usual one, to
-	// act on these words.
+	// IfDeclined is the next step for a model whose call is denied with feedback, as a full sentence; "" is the default,
+	// to follow the feedback.
 	IfDeclined string `json:"-"`
 
-	Paths []string      `json:"paths,omitempty"` // absolute paths that would change
-	Bases []FileVersion `json:"bases,omitempty"` // what the change is computed from; execution refuses if it moved
+	Paths []string      `json:"paths,omitempty"` // absolute paths that the call would change
+	Bases []FileVersion `json:"bases,omitempty"` // the versions that the change is computed from; execution fails if they changed
 }
 
-// ConfirmationType names the details of a [Confirmation].
+// ConfirmationType selects the details of a [Confirmation].
 type ConfirmationType string
 
 // The types.
@@ -44,58 +41,54 @@ const (
 	ConfirmInfo ConfirmationType = "info"
 )
 
-// PreviewSchema is the JSON schema of what a call of a tool that changes something
-// gives in plan mode, where it is not run: a notice and, as far as the model may
-// see it, the [Confirmation]. The OutputSchema of such a tool allows it beside the
+// PreviewSchema is the JSON schema of the plan mode result of a mutating tool, which plan mode does not run: a notice
+// and, as far as the model may see it, the [Confirmation]. The OutputSchema of such a tool allows it in addition to the
 // tool's own result.
 const PreviewSchema = `{"type":"object","properties":{"notice":{"type":"string"},` +
-	`"preview":{"type":"object","description":"what would be done, in the form of a confirmation"}},` +
+	`"preview":{"type":"object","description":"the change that would be made, as a confirmation"}},` +
 	`"required":["notice"],"additionalProperties":false}`
 
-// EditDetails show a change of one file. FileDiff applies strictly to
-// OriginalContent and gives NewContent (FS-44).
+// EditDetails describes a change of one file. Applying FileDiff to OriginalContent, without fuzz, yields NewContent.
 type EditDetails struct {
 	FileName        string    `json:"fileName"`
 	FilePath        string    `json:"filePath"`
 	FileDiff        string    `json:"fileDiff"`
-	OriginalContent *string   `json:"originalContent"` // nil: a new file (FS-56)
+	OriginalContent *string   `json:"originalContent"` // nil: a new file
 	NewContent      string    `json:"newContent"`
 	DiffStat        *DiffStat `json:"diffStat,omitempty"`
 }
 
-// ExecDetails show a command line.
+// ExecDetails describes a command line.
 type ExecDetails struct {
 	Command      string   `json:"command"`
 	RootCommand  string   `json:"rootCommand"`
 	RootCommands []string `json:"rootCommands"`
 }
 
-// MCPDetails show a call to an MCP server. What the server says of its tool is
-// not verified.
+// MCPDetails describes a call to an MCP server. The server's description of its tool is not verified.
 type MCPDetails struct {
 	ServerName          string          `json:"serverName"`
-	ToolName            string          `json:"toolName"` // the tool's own at the server, as far as it is known
+	ToolName            string          `json:"toolName"` // name of the tool at the server, if known
 	ToolDisplayName     string          `json:"toolDisplayName"`
-	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // what the call would be made with
+	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // arguments of the call
 	ToolDescription     string          `json:"toolDescription,omitempty"`
 	ToolParameterSchema json.RawMessage `json:"toolParameterSchema,omitempty"`
 }
 
-// InfoDetails show a plain question.
+// InfoDetails describes a plain question.
 type InfoDetails struct {
 	Prompt string   `json:"prompt"`
 	URLs   []string `json:"urls,omitempty"`
 }
 
-// FileVersion is a file's content that a change was computed from.
+// FileVersion identifies the content that a change was computed from.
 type FileVersion struct {
 	Path   string `json:"path"`
-	SHA256 string `json:"sha256"` // lower-case hex; that of empty input for an absent file
+	SHA256 string `json:"sha256"` // lower-case hex; the hash of empty input for a missing file
 }
 
-// DefaultConfirmation is the question where a tool brings none (AR-15): for a
-// tool of an MCP server its names, the arguments and what its server says of it
-// (AR-19), else what the call will do.
+// DefaultConfirmation returns the confirmation of a tool that has none of its own. For a tool of an MCP server it shows
+// its names, the arguments and the server's description, else the description of the call.
 func DefaultConfirmation(spec Spec, inv ToolInvocation) *Confirmation {
 	if spec.Origin.Server != "" {
 		return &Confirmation{

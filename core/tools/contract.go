@@ -1,7 +1,8 @@
-// Package tools holds the contract of a tool: a [DeclarativeTool] says what
-// it is and builds a [ToolInvocation] from checked arguments, and a
-// [Registry] keeps a session's tools in order. It knows no tool, no file and
-// no Config.
+// Package tools defines the contract of a tool. A [DeclarativeTool] describes a tool and builds a [ToolInvocation] from
+// validated arguments; the scheduler confirms and executes the invocation. [Define] makes a tool of a Go function,
+// [NewFactory] one that is bound to the services of each session. A [Registry] holds the tools of a session.
+//
+// The package depends on no specific tool, file system or configuration.
 package tools
 
 import (
@@ -11,117 +12,109 @@ import (
 	"strings"
 )
 
-// DeclarativeTool is a tool's definition (AR-12). It is immutable, and safe
-// for concurrent use; whatever a session owns it reaches through the services
-// that it was bound to.
+// DeclarativeTool is the definition of a tool. It is immutable and safe for concurrent use. It reaches session state
+// through the services that it was bound to.
 type DeclarativeTool interface {
-	// Spec describes the tool. The value is the same at each call.
+	// Spec describes the tool. It returns the same value at each call.
 	Spec() Spec
-	// Build checks args against the schema, then by the tool's own rules
-	// (AR-13), and returns an invocation of its own. A failure is a
-	// *fault.Error, most often of code invalid_tool_params. Build does no I/O.
+	// Build validates args against the schema and the tool's own rules, and returns a new invocation. A failure is a
+	// *fault.Error, usually with code invalid_tool_params. Build does no I/O.
 	Build(args json.RawMessage) (ToolInvocation, error)
 }
 
-// ToolInvocation is one call with checked parameters (AR-12). It can be
-// confirmed and then executed, in that order and each at most once; it is not
-// for concurrent use.
+// ToolInvocation is one call with validated parameters. It can be confirmed and then executed, in that order and each at
+// most once. It is not safe for concurrent use.
 type ToolInvocation interface {
-	// Params returns the arguments as they will be executed: rewritten,
-	// repaired and canonical JSON. Policy judges these.
+	// Params returns the arguments as they will be executed: rewritten, repaired and canonical JSON. Policy decides on
+	// these.
 	Params() json.RawMessage
-	// Description says in one line what this call will do.
+	// Description describes the effect of this call in one line.
 	Description() string
-	// Locations lists the paths that the call will touch.
+	// Locations returns the paths that the call will access.
 	Locations() []Location
-	// Confirmation returns what a person should approve, or nil for the
-	// default question. It returns [ErrWillRefuse] when the call would be
-	// refused anyway: it is then executed without a question, and reports
-	// its refusal (FS-42). Any other error refuses the call (PR-21).
+	// Confirmation returns the details for the approver, or nil for the default question. It returns [ErrWillRefuse] if
+	// execution would fail anyway: the call is then executed without approval, and returns its error. Any other error
+	// ends the call.
 	Confirmation(ctx context.Context) (*Confirmation, error)
-	// Execute runs the call. A failure that the model should see is in
-	// Result.Error; the error is for the host: a defect or an ended ctx.
+	// Execute runs the call. A failure for the model is in Result.Error. The error is for the host: an internal error or
+	// an ended ctx.
 	Execute(ctx context.Context, out Output) (Result, error)
 }
 
-// Modifiable is an invocation whose proposed content a person may replace
-// before it runs (AR-21).
+// Modifiable is an invocation whose proposed content the user may edit before it runs.
 type Modifiable interface {
 	ToolInvocation
-	// Modify returns an invocation of the same call with newContent in place
-	// of what the model proposed, to be decided about, confirmed and executed
-	// instead of the receiver, which is not used again. Nothing is carried over
-	// that was checked for the proposal: the new invocation proves and checks
-	// everything again. Params of it are what will be done now. A failure is a
-	// *fault.Error; ctx bounds the reading that may be needed.
+	// Modify returns an invocation of the same call with newContent instead of the proposed content. It replaces the
+	// receiver, which is not used again, and goes through policy, confirmation and execution. No check of the proposal
+	// carries over: the new invocation repeats all of them. Its Params describe the edited call. A failure is a
+	// *fault.Error; ctx bounds any reading of files.
 	Modify(ctx context.Context, newContent string) (ToolInvocation, error)
 }
 
-// ErrWillRefuse is returned by Confirmation when the invocation already knows
-// that its execution will refuse. An invocation that returned it never
-// succeeds (FS-43).
+// ErrWillRefuse is returned by Confirmation if the invocation already knows that its execution will fail. An invocation
+// that returned it never succeeds.
 var ErrWillRefuse = errors.New("tools: the call will be refused when executed")
 
-// Refusal is an [ErrWillRefuse] that holds the refusal whole: where the call
-// is not executed even then, as in plan mode, it is the response.
+// Refusal is an [ErrWillRefuse] with the complete result. It is the response if the call is not executed at all, as in
+// plan mode.
 type Refusal struct {
-	Result Result // what Execute would return; its Error is set
+	Result Result // the result of Execute; its Error is set
 }
 
-// WillRefuse returns a [Refusal] that holds result.
+// WillRefuse returns a [Refusal] with result.
 func WillRefuse(result Result) error { return &Refusal{result} }
 
-// Error says that the call will be refused, and why.
+// Error returns the reason of the refusal.
 func (r *Refusal) Error() string { return ErrWillRefuse.Error() + ": " + r.Result.Error.Error() }
 
-// Is matches [ErrWillRefuse].
+// Is reports whether target is [ErrWillRefuse].
 func (r *Refusal) Is(target error) bool { return target == ErrWillRefuse }
 
 // Unwrap returns the reason, a *fault.Error.
 func (r *Refusal) Unwrap() error { return r.Result.Error }
 
-// Output receives live output while a call runs. A nil Output drops it. It
-// must not be called after Execute has returned.
+// Output receives live output while a call runs. A nil Output discards it. It must not be called after Execute has
+// returned.
 type Output func(chunk string)
 
-// Write sends chunk if anybody listens.
+// Write sends chunk unless o is nil.
 func (o Output) Write(chunk string) {
 	if o != nil {
 		o(chunk)
 	}
 }
 
-// Location is a place that a call touches.
+// Location is a path that a call accesses.
 type Location struct {
 	Path string `json:"path"`           // absolute
-	Line int    `json:"line,omitempty"` // 0-based first line, as the offset parameter; 0 also when unknown
+	Line int    `json:"line,omitempty"` // 0-based first line, like the offset parameter; 0 if unknown
 }
 
 // Spec describes a tool.
 type Spec struct {
-	Name        string          // what the model calls; required; [A-Za-z0-9_.:-], at most 63 bytes
-	Aliases     []string        // other names that calls and lists may use; never declared to a model
-	GovernedBy  []string        // names whose exclusions, and rules that deny or ask, hold for this tool too; what allows does not
-	DisplayName string          // for people; "" means Name
+	Name        string          // required; [A-Za-z0-9_.:-], at most 63 bytes
+	Aliases     []string        // other names for calls and lists; never declared to a model
+	GovernedBy  []string        // names whose exclusions, and rules that deny or ask, apply to this tool too; rules that allow do not
+	DisplayName string          // for the user; "" means Name
 	Description string          // for the model; required
 	Kind        Kind            // required
-	Schema      json.RawMessage // JSON schema of the arguments, type object, closed to unknown keys
-	Effects     []Effect        // what it may do to the world; see Mutates
-	Origin      Origin          // who brought it; zero is a built-in
+	Schema      json.RawMessage // JSON schema of the arguments, type object, without additional properties
+	Effects     []Effect        // possible side effects; see Mutates
+	Origin      Origin          // source of the tool; zero is a built-in
 
-	// OutputSchema is the JSON schema of Result.Structured; nil: the tool promises
-	// none. It is for programs and not declared to a model. See also [PreviewSchema].
+	// OutputSchema is the JSON schema of Result.Structured; nil: none is guaranteed. It is for programs and not declared
+	// to a model. See also [PreviewSchema].
 	OutputSchema json.RawMessage
-	// Annotations are what the tool's server says of it, as
-	// {"readOnlyHint": true}: not verified, for rules and people. nil: nothing.
+	// Annotations are the server's annotations of the tool, such as {"readOnlyHint": true}. They are not verified; rules
+	// and the user see them. nil: none.
 	Annotations map[string]any
 
 	OutputIsMarkdown bool // the display is Markdown
 	StreamsOutput    bool // Execute may call its Output
-	Parallel         bool // two invocations may run at once
+	Parallel         bool // invocations may run concurrently
 }
 
-// Display returns DisplayName, or Name where that is empty.
+// Display returns DisplayName, or Name if that is empty.
 func (s Spec) Display() string {
 	if s.DisplayName != "" {
 		return s.DisplayName
@@ -129,13 +122,12 @@ func (s Spec) Display() string {
 	return s.Name
 }
 
-// Mutates reports whether the tool changes something, so that it is asked about
-// and never run in plan mode: its kind says so (AR-16), or it declares an
-// effect that may, write_files or run_process.
+// Mutates reports whether the tool changes something, by its kind or by a declared effect (write_files or run_process).
+// Such a tool needs approval and never runs in plan mode.
 func (s Spec) Mutates() bool { return s.Kind.Mutates() || changing(s.Effects) != "" }
 
-// ServerTool returns the name that an MCP tool has at its server: Origin.Tool, or
-// what Name says where that is empty. It is "" for other tools.
+// ServerTool returns the name of an MCP tool at its server: Origin.Tool, or the name that Name implies if that is empty.
+// It returns "" for other tools.
 func (s Spec) ServerTool() string {
 	switch {
 	case s.Origin.Server == "":
@@ -156,8 +148,7 @@ func changing(effects []Effect) Effect {
 	return ""
 }
 
-// Kind is a tool's class, which decides what is asked about where no policy
-// rule does (AR-16, AR-25).
+// Kind is the class of a tool. It decides whether a call needs approval if no policy rule does.
 type Kind string
 
 // The kinds.
@@ -190,19 +181,17 @@ func (k Kind) Valid() bool {
 	return false
 }
 
-// Mutates reports whether tools of this kind change something: edit, delete,
-// move and execute (AR-16). See also [Spec.Mutates].
+// Mutates reports whether tools of this kind change something: edit, delete, move and execute. See also [Spec.Mutates].
 func (k Kind) Mutates() bool {
 	return k == KindEdit || k == KindDelete || k == KindMove || k == KindExecute
 }
 
-// harmless reports whether tools of this kind are never asked about (AR-25),
-// and so must not change anything.
+// harmless reports whether tools of this kind never need approval, and therefore must not change anything.
 func (k Kind) harmless() bool {
 	return k == KindRead || k == KindSearch || k == KindThink || k == KindCommunicate
 }
 
-// Effect names one thing that a tool may do to the world.
+// Effect is a possible side effect of a tool.
 type Effect string
 
 // The effects.
@@ -214,14 +203,14 @@ const (
 	EffectAskPerson  Effect = "ask_person"
 )
 
-// Origin says who brought a tool.
+// Origin is the source of a tool.
 type Origin struct {
 	Group  Group  // zero is GroupBuiltIn
 	Server string // MCP server name; "" elsewhere
-	Tool   string // the tool's own name at that server; "": see [Spec.ServerTool]
+	Tool   string // name of the tool at that server; "": see [Spec.ServerTool]
 }
 
-// Group orders tools in listings (AR-07).
+// Group orders tools in listings.
 type Group int
 
 // The groups, in listing order.

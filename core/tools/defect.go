@@ -8,14 +8,13 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Defect is a mistake in a tool's code that came up during a call: a panic,
-// or a broken promise. It is for the host and its logs; [Defect.Fault] is
-// what a model may see of it.
+// Defect is a bug in a tool that occurred during a call: a panic, or a violation of the contract. It is for the host and
+// its logs; [Defect.Fault] returns the part for the model.
 type Defect struct {
 	Tool  string // the tool's name
-	Step  string // what ran: "build", "confirm", "execute"
-	Cause any    // the panic's value, or what was broken
-	Stack []byte // of the panic; empty when there was none
+	Step  string // the step: "build", "confirm", "execute"
+	Cause any    // the panic value, or the violation
+	Stack []byte // of the panic; empty without one
 }
 
 // Error returns the defect with its stack.
@@ -27,24 +26,23 @@ func (d *Defect) Error() string {
 	return s
 }
 
-// Unwrap returns the cause where that is an error.
+// Unwrap returns the cause if it is an error.
 func (d *Defect) Unwrap() error {
 	err, _ := d.Cause.(error)
 	return err
 }
 
-// Fault describes the defect to a model, without stack: code
-// unhandled_exception.
+// Fault returns the defect as an error for the model, without stack, with code unhandled_exception.
 func (d *Defect) Fault() *fault.Error {
 	e := fault.New(fault.UnhandledException, "tools."+d.Step,
 		fmt.Sprintf("The tool %s failed unexpectedly: %s.", d.Tool, escape.ClipBytes(fmt.Sprint(d.Cause), 500)),
-		"This is a defect in the tool. Do not repeat the same call; reach the goal in another way.")
+		"This is a bug in the tool. Do not repeat the same call; use another approach.")
 	e.Short = d.Tool + " failed unexpectedly"
 	return e
 }
 
-// Protect runs one step of a tool's call and turns a panic into a *[Defect]
-// with its stack. Whoever calls a tool that it did not write goes through it.
+// Protect runs one step of a call and converts a panic to a *[Defect] with its stack. Callers of tools that are not
+// their own use it.
 func Protect(tool, step string, run func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Option sets something of a tool that [Define] makes.
+// Option configures a tool of [Define].
 type Option func(*defined)
 
-// defined is what options set. The functions are of types that hold P, which
-// an Option does not know; Define checks them.
+// defined holds the values of the options. The functions have types that depend on P, which an Option does not know;
+// Define checks them.
 type defined struct {
 	spec     Spec
 	describe any
@@ -24,73 +24,68 @@ type defined struct {
 	confirm  any
 	validate any
 	stream   any
-	err      error // of the first option that cannot be used
+	err      error // of the first invalid option
 }
 
-// WithDisplayName sets the name for people.
+// WithDisplayName sets the name for the user.
 func WithDisplayName(name string) Option {
 	return func(d *defined) { d.spec.DisplayName = name }
 }
 
-// WithAliases adds names that calls and lists may use.
+// WithAliases adds names for calls and lists.
 func WithAliases(names ...string) Option {
 	return func(d *defined) { d.spec.Aliases = append(d.spec.Aliases, names...) }
 }
 
-// WithEffects says what the tool may do to the world. A tool that may write
-// files or run processes is asked about like one whose kind changes something
-// ([Spec.Mutates]), and must not be of a kind that changes nothing.
+// WithEffects declares the possible side effects of the tool. A tool that may write files or run processes needs
+// approval like one of a mutating kind ([Spec.Mutates]), and must not have a kind that changes nothing.
 func WithEffects(effects ...Effect) Option {
 	return func(d *defined) { d.spec.Effects = append(d.spec.Effects, effects...) }
 }
 
-// WithParallel says that two calls may run at once.
+// WithParallel allows concurrent calls.
 func WithParallel() Option {
 	return func(d *defined) { d.spec.Parallel = true }
 }
 
-// WithMarkdown says that the tool's display is Markdown.
+// WithMarkdown declares that the tool's display is Markdown.
 func WithMarkdown() Option {
 	return func(d *defined) { d.spec.OutputIsMarkdown = true }
 }
 
-// WithOrigin says who brought the tool; without it the tool is a built-in.
+// WithOrigin sets the source of the tool. The default is a built-in.
 func WithOrigin(o Origin) Option {
 	return func(d *defined) { d.spec.Origin = o }
 }
 
-// WithDescription sets what a call says that it will do, in one line. Without
-// it that is the tool's name and the arguments, clipped.
+// WithDescription sets the one-line description of a call. The default is the tool's name and the arguments, clipped.
 func WithDescription[P any](describe func(p P) string) Option {
 	return func(d *defined) { d.describe = describe }
 }
 
-// WithLocations sets which paths a call says that it will touch. Without it
-// there are none.
+// WithLocations sets the paths that a call accesses. The default is none.
 func WithLocations[P any](locate func(p P) []Location) Option {
 	return func(d *defined) { d.locate = locate }
 }
 
-// WithConfirmation sets what a person is asked to approve; see
-// [ToolInvocation]. Without it that is the default question.
+// WithConfirmation sets the details for the approver; see [ToolInvocation]. The default is the default question.
 func WithConfirmation[P any](confirm func(ctx context.Context, p P) (*Confirmation, error)) Option {
 	return func(d *defined) { d.confirm = confirm }
 }
 
-// WithValidation adds rules that a schema cannot express. An error that is no
-// *fault.Error becomes one of code invalid_tool_params.
+// WithValidation adds rules that a schema cannot express. An error that is not a *fault.Error becomes one with code
+// invalid_tool_params.
 func WithValidation[P any](validate func(p P) error) Option {
 	return func(d *defined) { d.validate = validate }
 }
 
-// WithStreaming replaces Define's run, which may then be nil, by one that
-// sends live output.
+// WithStreaming replaces the run function of Define, which may then be nil, with one that sends live output.
 func WithStreaming[P any](run func(ctx context.Context, p P, out Output) (Result, error)) Option {
 	return func(d *defined) { d.stream, d.spec.StreamsOutput = run, true }
 }
 
-// WithOutputSchema says that a result's JSON, which is [Result].Structured, or the
-// content where that is JSON, fits the schema that [SchemaOf] gives of the struct T.
+// WithOutputSchema declares that a result's JSON, which is [Result].Structured or JSON content, matches the schema that
+// [SchemaOf] returns for the struct T.
 func WithOutputSchema[T any]() Option {
 	return func(d *defined) {
 		schema, err := SchemaOf[T](d.spec.Name)
@@ -102,16 +97,14 @@ func WithOutputSchema[T any]() Option {
 	}
 }
 
-// Define makes a tool of a function over parameters P, a struct whose json,
-// jsonschema and jsonschema_description tags give the schema; see [SchemaOf].
-// run gets parameters that fit the schema. An error of run that is a
-// *fault.Error is the model's; any other is the host's: a defect, or an ended
-// ctx. run is not called once ctx has ended.
+// Define returns a tool for a function with parameters P, a struct whose json, jsonschema and jsonschema_description
+// tags define the schema; see [SchemaOf]. run receives valid parameters. If run returns a *fault.Error, the model
+// receives it; any other error goes to the host, as an internal error or an ended ctx. run is not called once ctx has
+// ended.
 //
-// Define is for tools that need nothing of a session beyond what run closes
-// over; others have a [Factory]. It compiles the schema, and fails with code
-// invalid_config, naming the tool and the field, where anything about the
-// tool cannot be used.
+// Define is for tools that need no session services beyond the values that run closes over; other tools have a
+// [Factory]. It compiles the schema, and fails with code invalid_config, naming tool and field, if any part of the
+// definition is invalid.
 func Define[P any](name, description string, kind Kind, run func(ctx context.Context, p P) (Result, error), opts ...Option) (DeclarativeTool, error) {
 	d := defined{spec: Spec{Name: name, Description: description, Kind: kind}}
 	for _, o := range opts {
@@ -126,7 +119,7 @@ func Define[P any](name, description string, kind Kind, run func(ctx context.Con
 	}
 	if f.run == nil {
 		if run == nil {
-			return nil, badTool(name, errors.New("it has no function to run"))
+			return nil, badTool(name, errors.New("it has no run function"))
 		}
 		f.run = func(ctx context.Context, p P, _ Output) (Result, error) { return run(ctx, p) }
 	}
@@ -151,7 +144,7 @@ func Define[P any](name, description string, kind Kind, run func(ctx context.Con
 	return factory.Bind(struct{}{}), nil
 }
 
-// functions are the parts of a defined tool's calls; all but run may be nil.
+// functions holds the functions of a defined tool; all but run may be nil.
 type functions[P any] struct {
 	describe func(P) string
 	locate   func(P) []Location

@@ -168,7 +168,7 @@ func TestDefineRefuses(t *testing.T) {
 	}{
 		"no name": {func() (tools.DeclarativeTool, error) {
 			return tools.Define("", "X.", tools.KindRead, run)
-		}, []string{"a tool needs a name"}},
+		}, []string{"a tool name is required"}},
 		"illegal name": {func() (tools.DeclarativeTool, error) {
 			return tools.Define("my tool", "X.", tools.KindRead, run)
 		}, []string{`"my tool" has a character other than`}},
@@ -183,10 +183,10 @@ func TestDefineRefuses(t *testing.T) {
 		}, []string{`"x"`, "no description"}},
 		"no kind": {func() (tools.DeclarativeTool, error) {
 			return tools.Define("x", "X.", "reads", run)
-		}, []string{`"reads" is no kind`}},
+		}, []string{`unknown kind "reads"`}},
 		"nothing to run": {func() (tools.DeclarativeTool, error) {
 			return tools.Define[greetParams]("x", "X.", tools.KindRead, nil)
-		}, []string{"no function to run"}},
+		}, []string{"no run function"}},
 		"option for other parameters": {func() (tools.DeclarativeTool, error) {
 			return tools.Define("x", "X.", tools.KindRead, run, tools.WithDescription(func(struct{}) string { return "" }))
 		}, []string{"WithDescription was given a func(struct {}) string and needs a func(tools_test.greetParams) string"}},

@@ -6,22 +6,17 @@ import (
 	"errors"
 )
 
-// DefineJSON makes a tool of a function over JSON arguments, for a schema that no
-// Go struct gives: one that a server declares, or one with what a struct cannot
-// say. spec is the tool's, with Schema and, where there is one, OutputSchema; both
-// are kept byte for byte. An empty Schema takes every object. Schemas are of JSON
-// Schema 2020-12 unless their $schema names an older draft; see [ParseSchema]. Only
-// a tool that somebody else declares (Spec.Origin) may leave its schema open to
-// unknown keys, and may have patterns that are none for package regexp: whether
-// arguments fit these is for that somebody to say.
+// DefineJSON returns a tool for a function with JSON arguments, for a schema that does not come from a Go struct, such
+// as one that a server declares. spec describes the tool, including Schema and, optionally, OutputSchema; both are kept
+// byte for byte. An empty Schema accepts every object. Schemas are JSON Schema 2020-12 unless their $schema names an
+// older draft; see [ParseSchema]. Only a tool with a foreign Spec.Origin may accept unknown keys, and may have patterns
+// that package regexp does not support; the origin validates those.
 //
-// run gets the canonical arguments that [Schema.Check] returns. Its errors are as
-// with [Define], and so are the options; those that are generic take
-// [json.RawMessage] as their P, and [WithStreaming] may not be among them.
+// run receives the canonical arguments that [Schema.Check] returns. Errors and options are those of [Define]. Generic
+// options take [json.RawMessage] as their P. [WithStreaming] is not supported.
 //
-// It fails with code invalid_config, naming the tool, where anything about the tool
-// cannot be used, its schemas included. What it compiles of them for that is not
-// kept until the first call, as of thousands of tools few are called.
+// DefineJSON fails with code invalid_config, naming the tool, if any part of the definition is invalid, including its
+// schemas. It discards the compiled schemas until the first call, because only a few of many tools are called.
 func DefineJSON(spec Spec, run func(ctx context.Context, args json.RawMessage, out Output) (Result, error), opts ...Option) (DeclarativeTool, error) {
 	d := defined{spec: spec.own()}
 	for _, o := range opts {
@@ -35,9 +30,9 @@ func DefineJSON(spec Spec, run func(ctx context.Context, args json.RawMessage, o
 	case d.err != nil:
 		return nil, d.err
 	case run == nil:
-		return nil, badTool(spec.Name, errors.New("it has no function to run"))
+		return nil, badTool(spec.Name, errors.New("it has no run function"))
 	case f.run != nil:
-		return nil, badTool(spec.Name, errors.New("WithStreaming is not for DefineJSON, whose function streams if Spec.StreamsOutput says so"))
+		return nil, badTool(spec.Name, errors.New("WithStreaming is not supported by DefineJSON; set Spec.StreamsOutput"))
 	}
 	f.run = run
 	if err := checkSpec(spec); err != nil {

@@ -68,7 +68,7 @@ func TestDefineJSON(t *testing.T) {
 		if refusal, bad := strings.CutPrefix(want, "!"); bad {
 			require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), args)
 			require.Contains(t, fault.As(err).Message, refusal, args)
-			require.Contains(t, fault.As(err).Message, "The arguments of mcp_s_echo were refused")
+			require.Contains(t, fault.As(err).Message, "The arguments of mcp_s_echo are invalid")
 			continue
 		}
 		require.NoError(t, err, args)
@@ -114,7 +114,7 @@ func TestDefineJSONOptions(t *testing.T) {
 
 	renamed := tools.Rename(tool, "other")
 	_, err = renamed.Build(json.RawMessage(`[]`))
-	require.Contains(t, fault.As(err).Message, "The arguments of other were refused")
+	require.Contains(t, fault.As(err).Message, "The arguments of other are invalid")
 }
 
 // Nothing about a tool that cannot be used comes through, and no reference
@@ -135,12 +135,12 @@ func TestDefineJSONRefuses(t *testing.T) {
 		"of no object":   {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"string"}`) }, "type must be"},
 		"keyword":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","properties":7}`) }, "properties"},
 		"duplicate":      {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","type":"object"}`) }, "twice"},
-		"net":            {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"` + server.URL + `/s"}`) }, "leaves the schema"},
-		"disk":           {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"file://` + file + `"}`) }, "leaves the schema"},
-		"net by $schema": {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$schema":"` + server.URL + `/s"}`) }, "leaves the schema"},
-		"endless":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"#"}`) }, "cannot be used"},
+		"net":            {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"` + server.URL + `/s"}`) }, "leads out of the schema"},
+		"disk":           {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"file://` + file + `"}`) }, "leads out of the schema"},
+		"net by $schema": {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$schema":"` + server.URL + `/s"}`) }, "leads out of the schema"},
+		"endless":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"#"}`) }, "is invalid"},
 		"output":         {func(s *tools.Spec) { s.OutputSchema = json.RawMessage(`{"type":"nothing"}`) }, "type"},
-		"output by net":  {func(s *tools.Spec) { s.OutputSchema = json.RawMessage(`{"$ref":"` + server.URL + `/s"}`) }, "leaves the schema"},
+		"output by net":  {func(s *tools.Spec) { s.OutputSchema = json.RawMessage(`{"$ref":"` + server.URL + `/s"}`) }, "leads out of the schema"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := foreign(`{"type":"object"}`)
@@ -151,7 +151,7 @@ func TestDefineJSONRefuses(t *testing.T) {
 		})
 	}
 	_, err := tools.DefineJSON(foreign(`{"type":"object"}`), nil)
-	require.ErrorContains(t, err, "no function")
+	require.ErrorContains(t, err, "no run function")
 	_, err = tools.DefineJSON(foreign(`{"type":"object"}`), echoed, tools.WithDescription(func(int) string { return "" }))
 	require.ErrorContains(t, err, "WithDescription")
 	_, err = tools.DefineJSON(foreign(`{"type":"object"}`), echoed, tools.WithStreaming(echoed))

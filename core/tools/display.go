@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Display is what a person sees of a result (AR-18): exactly one of its
-// fields is set. Its JSON form is a string for text, else that field's object.
+// Display is the result for the user: exactly one of its fields is set. Its JSON form is a string for text, else the
+// object of that field.
 type Display struct {
 	Text string
 	Diff *FileDiff
@@ -40,7 +40,7 @@ type DiffStat struct {
 	UserRemovedChars  int `json:"user_removed_chars"`
 }
 
-// ANSIOutput is styled terminal output, escape sequences kept.
+// ANSIOutput is styled terminal output with its escape sequences.
 type ANSIOutput struct {
 	ANSI string `json:"ansi"`
 }
@@ -67,17 +67,17 @@ const (
 	TodoCancelled  TodoStatus = "cancelled"
 )
 
-// UnmarshalText refuses any other state.
+// UnmarshalText fails for an unknown state.
 func (s *TodoStatus) UnmarshalText(text []byte) error {
 	switch v := TodoStatus(text); v {
 	case TodoPending, TodoInProgress, TodoCompleted, TodoCancelled:
 		*s = v
 		return nil
 	}
-	return fmt.Errorf("todo status %q is none of pending, in_progress, completed, cancelled", text)
+	return fmt.Errorf("unknown todo status %q; expected pending, in_progress, completed or cancelled", text)
 }
 
-// MarshalText refuses a state that UnmarshalText would refuse.
+// MarshalText fails for an unknown state.
 func (s TodoStatus) MarshalText() ([]byte, error) {
 	if err := new(TodoStatus).UnmarshalText([]byte(s)); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (d Display) MarshalJSON() ([]byte, error) {
 	return marshalPlain(d.Text)
 }
 
-// UnmarshalJSON tells the forms apart by their keys.
+// UnmarshalJSON distinguishes the forms by their keys.
 func (d *Display) UnmarshalJSON(data []byte) error {
 	*d = Display{}
 	if err := json.Unmarshal(data, &d.Text); err == nil {
@@ -116,5 +116,5 @@ func (d *Display) UnmarshalJSON(data []byte) error {
 	case keys["todos"] != nil:
 		return json.Unmarshal(data, &d.Todo)
 	}
-	return fmt.Errorf("display has none of the keys fileDiff, ansi, todos")
+	return fmt.Errorf("display requires one of the keys fileDiff, ansi, todos")
 }

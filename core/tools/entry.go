@@ -8,38 +8,35 @@ import (
 	"unicode"
 )
 
-// Entry is an entry of a list of tools, NAME or NAME(PATTERN), as tools.core,
-// tools.exclude and the files of agents have them.
+// Entry is an entry of a list of tools, NAME or NAME(PATTERN), as in tools.core, tools.exclude and agent files.
 type Entry struct {
 	Name      string
-	Patterned bool   // it has brackets
-	Pattern   string // what stands between them, without white space around it
+	Patterned bool   // it has parentheses
+	Pattern   string // the text between them, trimmed
 }
 
-// ParseEntry reads an entry. An entry without a name has the zero Entry. A missing
-// closing bracket is read as if it were there.
+// ParseEntry parses an entry. An entry without a name yields the zero Entry. A missing closing parenthesis is tolerated.
 func ParseEntry(text string) Entry {
 	name, pattern, patterned := strings.Cut(strings.TrimSpace(text), "(")
 	return Entry{strings.TrimSpace(name), patterned, strings.TrimSpace(strings.TrimSuffix(pattern, ")"))}
 }
 
-// Shell reports whether the entry is about the tool that runs command lines, under
-// any of its names.
+// Shell reports whether the entry names the shell tool, by any of its names.
 func (e Entry) Shell() bool {
 	return e.Name == shellName || slices.Contains(e.Foreign(), shellName)
 }
 
 const shellName = "run_shell_command"
 
-// Whole reports whether the entry means the whole tool: it has no brackets, or "*"
-// alone between them, or nothing and the tool is not the shell.
+// Whole reports whether the entry applies to the whole tool: it has no parentheses, its pattern is "*", or its pattern
+// is empty and the tool is not the shell.
 func (e Entry) Whole() bool {
 	return !e.Patterned || e.Pattern == "*" || e.Pattern == ":*" || e.Pattern == "" && !e.Shell()
 }
 
-// Foreign returns the built-in tools that the name stands for in other programs, as
-// Bash or ReadFileTool; nil if it is not such a name. A name without brackets is one
-// only if it begins with a capital, since tools of MCP servers may have the others.
+// Foreign returns the built-in tools that correspond to a tool name of another program, such as Bash or ReadFileTool;
+// nil if it is not such a name. A name without parentheses must start with a capital, because tools of MCP servers may
+// have the other names.
 func (e Entry) Foreign() []string {
 	if e.Name == "" || !e.Patterned && (e.Name[0] < 'A' || e.Name[0] > 'Z') {
 		return nil
@@ -51,10 +48,9 @@ func (e Entry) Foreign() []string {
 	return ForeignNames(strings.TrimSuffix(f, "tool"))
 }
 
-// Commands returns the beginnings of command lines that an entry about the shell
-// names, parted by commas: git status, git:* and git * are all commands that begin
-// so. The error says what is not understood, as a clause; then the beginnings are
-// those of at least the commands that are meant, or none if that may be any command.
+// Commands returns the command prefixes of an entry for the shell, which separates them by commas: git status, git:* and
+// git * each match all commands with that prefix. The error describes an unsupported pattern, as a clause. The prefixes
+// then cover at least the intended commands; they are nil if any command may be intended.
 func (e Entry) Commands() (prefixes []string, err error) {
 	for prefix := range strings.SplitSeq(e.Pattern, ",") {
 		prefix = strings.TrimSpace(prefix)
@@ -68,7 +64,7 @@ func (e Entry) Commands() (prefixes []string, err error) {
 			odd = 0
 		}
 		if odd >= 0 {
-			err = fmt.Errorf("%q is no beginning of a command, with * at its end alone, after a blank or a colon", prefix)
+			err = fmt.Errorf("%q is not a command prefix; * is allowed only at the end, after a space or a colon", prefix)
 			prefix = strings.Join(words[:odd], " ")
 		}
 		if prefix == "" {
@@ -77,23 +73,22 @@ func (e Entry) Commands() (prefixes []string, err error) {
 		prefixes = append(prefixes, prefix)
 	}
 	if len(prefixes) == 0 {
-		return nil, fmt.Errorf("there is no command between its brackets")
+		return nil, fmt.Errorf("its parentheses are empty")
 	}
 	return prefixes, err
 }
 
 var (
-	// anyRest is what stands behind a beginning for whatever follows it.
+	// anyRest matches the suffix of a prefix that allows any arguments.
 	anyRest = regexp.MustCompile(`(?:\s*:\s*|\s+)\*$`)
-	// isPattern finds words that are regular expressions rather than what they say.
+	// isPattern matches words that are regular expressions rather than literal text.
 	isPattern = regexp.MustCompile(`^/.*/$|^\^|\$$|\\|\.\+|\[.+\]|\(.*\||\|.*\)`)
-	// program is a word that may name a program, in quotes or not.
+	// program matches a word that may be a program name, possibly quoted.
 	program = regexp.MustCompile(`^['"]?[\p{L}\p{N}_./~@+%-][\p{L}\p{N}_./~@+%'"-]*$|^\[\[?$`)
 )
 
-// Named returns the tools that a text may name which is no entry, as "Bash rm" or
-// "run_shell_command; write_file": each of its words that a built-in tool has as its
-// name, or that stands for one in other programs. Entries name none.
+// Named returns the tools named in a text that is not an entry, such as "Bash rm" or "run_shell_command; write_file":
+// each word that is the name of a built-in tool, or a name of another program for one. It returns nil for entries.
 func Named(text string, builtIn func(name string) bool) []string {
 	var all []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
@@ -113,9 +108,8 @@ func Named(text string, builtIn func(name string) bool) []string {
 	return all
 }
 
-// foreign are the names that other programs give to tools, in small letters and
-// without hyphens and underscores, each with those of the tools that do the
-// work here.
+// foreign maps tool names of other programs, in lower case and without hyphens and underscores, to the corresponding
+// tools.
 var foreign = map[string][]string{
 	"bash": {shellName}, "shell": {shellName}, "runshellcommand": {shellName}, "shellcommand": {shellName}, "localshell": {shellName}, "terminal": {shellName},
 	"runcommand": {shellName}, "executecommand": {shellName}, "execcommand": {shellName}, "executebash": {shellName}, "powershell": {shellName},
@@ -135,16 +129,15 @@ var foreign = map[string][]string{
 	"task": {anyAgent}, "agent": {anyAgent},
 }
 
-// anyAgent stands for every agent that may be called.
+// anyAgent stands for all agents.
 const anyAgent = "invoke_agent"
 
-// ForeignNames returns the built-in tools that do the work of a tool of another
-// program, by any spelling of its name; nil if the name is not known.
+// ForeignNames returns the built-in tools that correspond to a tool name of another program, in any spelling; nil if the
+// name is unknown.
 func ForeignNames(name string) []string { return foreign[foldedName(name)] }
 
-// NamesElsewhere returns the names, sorted, that other programs give to tools which do
-// the work of a built-in one, as [Entry.Foreign] knows them: in small letters, without
-// hyphens and underscores.
+// NamesElsewhere returns the sorted names that other programs use for a built-in tool, as [Entry.Foreign] knows them: in
+// lower case, without hyphens and underscores.
 func NamesElsewhere(tool string) []string {
 	var names []string
 	for name, ours := range foreign {

@@ -96,7 +96,7 @@ func ExampleDefine() {
 	// Output:
 	// {"name":"Ann","times":2}
 	// Hello Ann! Hello Ann!  <nil>
-	// The arguments of greet were refused: 3 mistakes.
+	// The arguments of greet are invalid: 3 mistakes.
 	// - unknown key "nmae" (did you mean "name"?); the declared keys are name, times.
 	// - the required key "name" is missing. Its schema: {"description":"Whom to greet.","type":"string"}
 	// - times: must be <= 3 but found 7, got 7 (number). Its schema: {"description":"How often. Default 1.","maximum":3,"minimum":1,"type":"integer"}

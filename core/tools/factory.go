@@ -11,35 +11,32 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Definition says what a tool is and how a call of it is made from checked
-// parameters. S is what the tool needs of a session; P is its parameters.
+// Definition describes a tool and how to build a call from validated parameters. S is the type of the session services;
+// P is the parameters.
 type Definition[S, P any] struct {
-	Spec Spec // Name, Description and Kind are required; Schema is filled in from P
+	Spec Spec // Name, Description and Kind are required; Schema is derived from P
 
-	// Rewrite turns accepted spellings into declared ones before the
-	// arguments are validated. It may add, replace and delete members but not
-	// change the bytes of one. Optional.
+	// Rewrite converts accepted spellings of keys to declared ones before validation. It may add, replace and delete
+	// members but not change the bytes of one. Optional.
 	Rewrite func(args map[string]json.RawMessage) error
-	// Validate checks rules that a schema cannot express. An error that is no
-	// *fault.Error becomes one of code invalid_tool_params. Optional.
+	// Validate checks rules that a schema cannot express. An error that is not a *fault.Error becomes one with code
+	// invalid_tool_params. Optional.
 	Validate func(s S, p P) error
-	// Build makes the invocation; params is its canonical JSON, what Params
-	// has to return. Required.
+	// Build returns the invocation; params is its canonical JSON, which Params must return. Required.
 	Build func(s S, p P, params json.RawMessage) (ToolInvocation, error)
 }
 
-// Factory holds a tool's Spec with its schema, shared by all sessions, and
-// binds it to a session's services of type S. It is immutable.
+// Factory holds a tool's Spec and schema, shared by all sessions, and binds the tool to a session's services of type S.
+// It is immutable.
 type Factory[S any] struct {
 	spec   Spec
 	schema *Schema
-	build  func(s S, tool string, args json.RawMessage) (ToolInvocation, error) // tool is the name that refusals give
+	build  func(s S, tool string, args json.RawMessage) (ToolInvocation, error) // tool is the name in error messages
 }
 
-// NewFactory returns the factory of a tool. It reflects the schema of P, as
-// [SchemaOf] does, and fails with code invalid_config, naming tool and field,
-// where that or the Spec is unusable. The schema is compiled at the first
-// call, or by [Factory.Compile].
+// NewFactory returns the factory of a tool. It derives the schema from P like [SchemaOf], and fails with code
+// invalid_config, naming tool and field, if the schema or the Spec is invalid. The schema is compiled at the first call,
+// or by [Factory.Compile].
 func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 	if err := checkSpec(d.Spec); err != nil {
 		return nil, err
@@ -83,8 +80,7 @@ func (s Spec) own() Spec {
 	return s
 }
 
-// explainDecoding says which value does not fit a Go type although it fits
-// the schema: most often an integer that is too large.
+// explainDecoding names a value that matches the schema but not the Go type, usually an integer that is too large.
 func explainDecoding(err error) error {
 	wrong := new(json.UnmarshalTypeError)
 	if !errors.As(err, &wrong) {
@@ -97,23 +93,21 @@ func explainDecoding(err error) error {
 	return fmt.Errorf("%s%s does not fit the type %s", at, wrong.Value, wrong.Type)
 }
 
-// Spec returns what every tool of the factory returns as its Spec.
+// Spec returns the Spec of the factory's tools.
 func (f *Factory[S]) Spec() Spec { return f.spec }
 
 // Schema returns the schema of the arguments.
 func (f *Factory[S]) Schema() *Schema { return f.schema }
 
-// Declaring returns a factory whose tools declare another schema to models.
-// Arguments are checked as those of f's tools are. The schema must not be changed
-// any more.
+// Declaring returns a factory whose tools declare another schema to models. Arguments are validated against the schema
+// of f. The passed schema must not be modified afterwards.
 func (f *Factory[S]) Declaring(schema json.RawMessage) *Factory[S] {
 	other := *f
 	other.spec.Schema = schema
 	return &other
 }
 
-// Compile compiles the schema now, see [Schema.Compile], and that of the results
-// where there is one.
+// Compile compiles the schema now, see [Schema.Compile], and the output schema if there is one.
 func (f *Factory[S]) Compile() error {
 	if err := f.schema.Compile(); err != nil || f.spec.OutputSchema == nil {
 		return err
@@ -125,8 +119,7 @@ func (f *Factory[S]) Compile() error {
 	return output.Compile()
 }
 
-// probe probes the schema, see [Schema.Probe], and that of the results where there
-// is one.
+// probe checks the schema, see [Schema.Probe], and the output schema if there is one.
 func (f *Factory[S]) probe() error {
 	if err := f.schema.Probe(); err != nil || f.spec.OutputSchema == nil {
 		return err
@@ -141,11 +134,10 @@ func (f *Factory[S]) probe() error {
 // Bind returns the tool for one session. It does no work and no I/O.
 func (f *Factory[S]) Bind(s S) DeclarativeTool { return f.BindShared(&s) }
 
-// BindShared is Bind for services that several tools of the session share. They
-// must not be changed any more.
+// BindShared is Bind for services that several tools of the session share. They must not be modified afterwards.
 func (f *Factory[S]) BindShared(s *S) DeclarativeTool { return &bound[S]{f, &f.spec, s} }
 
-// bound is a factory's tool. Its spec is the factory's, unless it was renamed.
+// bound is a tool of a factory. Its spec is the factory's unless the tool was renamed.
 type bound[S any] struct {
 	factory  *Factory[S]
 	spec     *Spec
@@ -162,8 +154,7 @@ func (b *bound[S]) Build(args json.RawMessage) (ToolInvocation, error) {
 
 func (b *bound[S]) withSpec(s Spec) DeclarativeTool { return &bound[S]{b.factory, &s, b.services} }
 
-// checkSpec refuses a Spec that no registry or model would take, and one whose
-// kind and effects contradict each other.
+// checkSpec validates a Spec: its name, description and kind, and that kind and effects are consistent.
 func checkSpec(s Spec) error {
 	if err := CheckName(s.Name); err != nil {
 		return badTool(s.Name, err)
@@ -177,16 +168,16 @@ func checkSpec(s Spec) error {
 		return badTool(s.Name, errors.New("it has no description"))
 	}
 	if !s.Kind.Valid() {
-		return badTool(s.Name, fmt.Errorf("%q is no kind", string(s.Kind)))
+		return badTool(s.Name, fmt.Errorf("unknown kind %q", string(s.Kind)))
 	}
 	if e := changing(s.Effects); e != "" && s.Kind.harmless() {
-		return badTool(s.Name, fmt.Errorf("its kind %s promises to change nothing, and its effect %s may; use a kind that is asked about", s.Kind, e))
+		return badTool(s.Name, fmt.Errorf("its kind %s excludes changes, but its effect %s may make some; use a kind that needs approval", s.Kind, e))
 	}
 	return nil
 }
 
 func badTool(name string, err error) *fault.Error {
 	return fault.New(fault.InvalidConfig, "tools.define",
-		fmt.Sprintf("The tool %s cannot be used: %v.", quoteClipped(name), err),
+		fmt.Sprintf("The tool %s is invalid: %v.", quoteClipped(name), err),
 		"Correct the definition of the tool.")
 }

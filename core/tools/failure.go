@@ -15,7 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// How much of a failure a message shows.
+// Limits of the parts of a failure in a message.
 const (
 	maxShownFailures = 5
 	maxShownValue    = 120 // bytes
@@ -23,19 +23,18 @@ const (
 	maxShownKeys     = 20
 )
 
-// failure is one place where arguments do not fit their schema.
+// failure is one schema violation in arguments.
 type failure struct {
-	path     []string       // keys and indexes from the outermost object
-	keyword  string         // the schema's keyword that refused
-	schema   map[string]any // the part of the schema that holds keyword; nil for a boolean schema
-	value    any            // what was sent
-	text     string         // the validator's own words
-	optional bool           // the value belongs to a key that need not be there
-	branches []failure      // of anyOf and oneOf: why each alternative refused
+	path     []string       // keys and indexes from the root
+	keyword  string         // the violated keyword
+	schema   map[string]any // the subschema that contains keyword; nil for a boolean schema
+	value    any            // the value that was passed
+	text     string         // the validator's message
+	optional bool           // the value belongs to an optional key
+	branches []failure      // of anyOf and oneOf: the violations of each alternative
 }
 
-// failures lists the causes of a validation error, sorted by path: the
-// validator reports them in random order.
+// failures returns the causes of a validation error, sorted by path, because the validator returns them in random order.
 func (s *Schema) failures(invalid *jsonschema.ValidationError, document any) []failure {
 	var list []failure
 	s.collect(invalid, document, &list)
@@ -48,7 +47,7 @@ func compareFailures(a, b failure) int {
 		cmp.Compare(a.keyword, b.keyword), cmp.Compare(a.text, b.text))
 }
 
-// compareTokens sorts indexes as numbers.
+// compareTokens compares indexes as numbers.
 func compareTokens(a, b string) int {
 	i, errA := strconv.Atoi(a)
 	j, errB := strconv.Atoi(b)
@@ -83,7 +82,7 @@ func (s *Schema) collect(cause *jsonschema.ValidationError, document any, list *
 	*list = append(*list, f)
 }
 
-// part returns the innermost object of the schema on the way to a keyword.
+// part returns the innermost subschema on the path to a keyword.
 func (s *Schema) part(tokens []string) map[string]any {
 	var innermost map[string]any
 	at := s.document
@@ -102,8 +101,7 @@ func (s *Schema) part(tokens []string) map[string]any {
 	}
 }
 
-// optional reports whether a keyword, given by its place in the schema, is
-// that of a property which is not required.
+// optional reports whether a keyword, given by its path in the schema, belongs to a property that is not required.
 func (s *Schema) optional(tokens []string) bool {
 	n := len(tokens)
 	if n < 3 || tokens[n-3] != "properties" {
@@ -139,8 +137,7 @@ func step(at any, token string) (any, bool) {
 	return nil, false
 }
 
-// pointerTokens splits a JSON pointer as the validator writes it: escaped as
-// such and then as a URL path.
+// pointerTokens splits a JSON pointer as the validator writes it: escaped as a pointer and then as a URL path.
 func pointerTokens(pointer string) []string {
 	pointer = strings.TrimPrefix(pointer, "/")
 	if pointer == "" {
@@ -158,7 +155,7 @@ func pointerTokens(pointer string) []string {
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
 
-// showPath writes a path as in edits[2].old_string.
+// showPath formats a path, as in edits[2].old_string.
 func showPath(path []string) string {
 	var b strings.Builder
 	for i, token := range path {
@@ -181,7 +178,7 @@ func showPath(path []string) string {
 	return b.String()
 }
 
-// explain puts failures into words, one line each where there are several.
+// explain formats failures, one line each if there are several.
 func explain(failures []failure) string {
 	if len(failures) == 1 {
 		return failures[0].explain()
@@ -202,7 +199,7 @@ func explain(failures []failure) string {
 func (f failure) explain() string {
 	at := ""
 	if len(f.path) > 0 {
-		at = showPath(f.path) + ": " // else it is about the arguments, which the sentence before has named
+		at = showPath(f.path) + ": " // else the arguments as a whole, which the preceding sentence names
 	}
 	switch f.keyword {
 	case "required":
@@ -218,7 +215,7 @@ func (f failure) explain() string {
 			escape.ClipBytes(string(appendJSON(nil, f.schema["enum"])), maxShownSchema), showValue(f.value), f.showSchema())
 	case "anyOf", "oneOf":
 		if len(f.branches) > 0 {
-			return fmt.Sprintf("%sexpected what one of the alternatives allows, got %s.%s", at, showValue(f.value), f.showSchema())
+			return fmt.Sprintf("%sexpected a value that one of the alternatives allows, got %s.%s", at, showValue(f.value), f.showSchema())
 		}
 	}
 	return fmt.Sprintf("%s%s, got %s.%s", at, f.text, showValue(f.value), f.showSchema())
@@ -249,7 +246,7 @@ func (f failure) explainMissing(at string) string {
 	return fmt.Sprintf("%sthe required keys %s are missing.", at, strings.Join(quoted, ", "))
 }
 
-// unknownKeys lists the keys sent that the schema does not declare, sorted.
+// unknownKeys returns the passed keys that the schema does not declare, sorted.
 func (f failure) unknownKeys() []string {
 	object, _ := f.value.(map[string]any)
 	properties, _ := f.schema["properties"].(map[string]any)
@@ -290,14 +287,14 @@ func (f failure) explainUnknown(at string, unknown []string) string {
 	if len(unknown) > 1 {
 		noun = "unknown keys"
 	}
-	known := "no keys are declared here"
+	known := "it takes no keys"
 	if len(declared) > 0 {
 		known = "the declared keys are " + strings.Join(declared[:min(len(declared), maxShownKeys)], ", ")
 	}
 	return fmt.Sprintf("%s%s %s; %s.", at, noun, strings.Join(parts, ", "), known)
 }
 
-// showSchema quotes the part of the schema that refused.
+// showSchema quotes the violated subschema.
 func (f failure) showSchema() string {
 	if f.schema == nil {
 		return ""
@@ -310,7 +307,7 @@ func showValue(v any) string {
 	return fmt.Sprintf("%s (%s)", escape.ClipBytes(string(appendShown(nil, v)), maxShownValue), kindOf(v))
 }
 
-// appendShown is appendJSON with numbers as they were sent.
+// appendShown is appendJSON with numbers as they were passed.
 func appendShown(b []byte, v any) []byte {
 	if n, ok := v.(json.Number); ok {
 		return append(b, n...)
@@ -334,7 +331,7 @@ func kindOf(v any) string {
 	return "null"
 }
 
-// typeNames lists the types of a schema's type keyword.
+// typeNames formats the types of a schema's type keyword.
 func typeNames(t any) string {
 	return strings.Join(typesOf(t), " or ")
 }

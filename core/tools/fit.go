@@ -1,7 +1,6 @@
 package tools
 
-// JSONBytes returns how many bytes the text of [JSON] of v has; 0 where v cannot be
-// encoded.
+// JSONBytes returns the length in bytes of the text of [JSON] of v, or 0 if v cannot be encoded.
 func JSONBytes(v any) int {
 	content, err := JSON(v)
 	if err != nil {

@@ -9,49 +9,46 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Host is who a call is made for, as far as a tool may turn to him while it
-// runs. A tool gets it by [HostOf]; whoever makes calls puts it in by
-// [WithHost]. It is safe for concurrent use, until Execute has returned.
+// Host is the requester of a call, such as an MCP client, as far as a tool can reach it while the call runs. A tool gets
+// it with [HostOf]; the caller sets it with [WithHost]. It is safe for concurrent use until Execute has returned.
 type Host interface {
-	// Progress tells how far the call is. It never blocks for long.
+	// Progress reports the progress of the call. It never blocks for long.
 	Progress(p Progress)
-	// Log sends a message for people who look into what goes on.
+	// Log sends a log message to the host.
 	Log(e LogEntry)
-	// Ask puts questions to the host, all at once, and waits for all answers,
-	// which are in the order of the questions. The error is a *fault.Error of code
-	// nobody_to_ask where the host cannot answer one of them, denied_by_user where
-	// its answer cannot be used, which is no consent, or cancelled.
+	// Ask sends questions to the host and waits for all replies, which are in the order of the questions. The error is a
+	// *fault.Error with code nobody_to_ask if the host cannot answer a question, denied_by_user if a reply is invalid
+	// and therefore no consent, or cancelled.
 	Ask(ctx context.Context, questions ...Question) ([]Reply, error)
 }
 
-// Parting is a [Host] that may be sent away while a call runs, and comes back
-// for its result: a client over HTTP that is not to keep a connection open.
+// Parting is a [Host] that can disconnect while a call runs and reconnect for the result, such as an HTTP client that
+// should not keep a connection open.
 type Parting interface {
 	Host
-	// Part ends the connection that the answer would come over, and asks the host to
-	// come back after that time. The call goes on. It reports whether that was
-	// possible: not where the host could not take the connection up again.
+	// Part ends the connection of the response and asks the host to reconnect after the given time. The call continues.
+	// Part reports false if the host cannot reconnect.
 	Part(after time.Duration) bool
 }
 
-// Progress is how far a call is.
+// Progress is the progress of a call.
 type Progress struct {
-	Done    float64 `json:"progress"`          // grows from one to the next
-	Total   float64 `json:"total,omitempty"`   // what Done will be in the end; 0: unknown
-	Message string  `json:"message,omitempty"` // what is being done, for people
+	Done    float64 `json:"progress"`          // increases with each report
+	Total   float64 `json:"total,omitempty"`   // final value of Done; 0: unknown
+	Message string  `json:"message,omitempty"` // current step, for the user
 }
 
-// LogEntry is one message of a log.
+// LogEntry is a log message.
 type LogEntry struct {
 	Level  LogLevel        `json:"level"`
-	Logger string          `json:"logger,omitempty"` // the part that speaks
+	Logger string          `json:"logger,omitempty"` // name of the logger
 	Data   json.RawMessage `json:"data"`             // any JSON
 }
 
 // LogLevel is a level of RFC 5424.
 type LogLevel string
 
-// The levels, from the least.
+// The levels, in ascending order.
 const (
 	LogDebug     LogLevel = "debug"
 	LogInfo      LogLevel = "info"
@@ -63,60 +60,56 @@ const (
 	LogEmergency LogLevel = "emergency"
 )
 
-// Question is one thing that a tool asks of its host: exactly one of the fields
-// is set.
+// Question is a question to the host: exactly one of Elicit, Sample and Roots is set.
 type Question struct {
-	// Key names the question, so that a host which is asked again can tell that it
-	// has answered; unique among those that are put at once. "": any name.
+	// Key identifies the question, so that a host can match a repeated question to its reply; unique within a call of
+	// Ask. "": generated.
 	Key string
-	// Fresh says that an answer counts only if it was given after the question was
-	// put: not one that a host sends along with its call, as it may have given it
-	// to an earlier one. Consent is asked for so.
+	// Fresh requires a reply that was given after the question was asked. A reply that the host sent along with the call
+	// is not accepted, because it may answer an earlier question. Consent requires it.
 	Fresh bool
 
-	Elicit *Elicitation   // something of the person
-	Sample *Sampling      // something of the host's model
-	Roots  *RootsQuestion // which directories are worked in
+	Elicit *Elicitation   // input from the user
+	Sample *Sampling      // a completion from the host's model
+	Roots  *RootsQuestion // the directories of the host
 }
 
-// Reply answers a [Question]: the field of the same name is set.
+// Reply is the reply to a [Question]: the field of the same name is set.
 type Reply struct {
 	Elicit *Elicited
 	Sample *Sampled
 	Roots  []Root
 }
 
-// Elicitation asks the person for input.
+// Elicitation requests input from the user.
 type Elicitation struct {
 	Message string `json:"message"`
-	// Schema is a JSON schema of type object with properties that are strings,
-	// numbers, booleans or choices (enum, oneOf, or an array of these), of MCP's
-	// restricted kind. Its defaults stand for what the person leaves out. nil: only
-	// a yes or no is wanted.
+	// Schema is a JSON schema of type object in MCP's restricted form: its properties are strings, numbers, booleans or
+	// choices (enum, oneOf, or an array of these). Its defaults apply to omitted values. nil: only approval is
+	// requested.
 	Schema json.RawMessage `json:"requestedSchema,omitempty"`
-	// URL, where it is not "", is a page that the person is to visit instead; there
-	// is no Schema then.
+	// URL is a page that the user should visit instead; Schema is then nil. "": none.
 	URL string `json:"url,omitempty"`
 	ID  string `json:"elicitationId,omitempty"` // of a URL; unique
 }
 
-// Elicited is the person's input.
+// Elicited is the user's input.
 type Elicited struct {
 	Action  ElicitAction    `json:"action"`
-	Content json.RawMessage `json:"content,omitempty"` // an object that fits the schema; nil unless accepted
+	Content json.RawMessage `json:"content,omitempty"` // an object that matches the schema; nil unless accepted
 }
 
-// ElicitAction says what the person did.
+// ElicitAction is the user's reaction.
 type ElicitAction string
 
 // The actions.
 const (
 	ElicitAccept  ElicitAction = "accept"
-	ElicitDecline ElicitAction = "decline" // no was said
-	ElicitCancel  ElicitAction = "cancel"  // it was left unanswered
+	ElicitDecline ElicitAction = "decline" // the user declined
+	ElicitCancel  ElicitAction = "cancel"  // the user dismissed it
 )
 
-// Sampling asks the host's model to go on with a conversation.
+// Sampling requests a completion of a conversation from the host's model.
 type Sampling struct {
 	SystemPrompt string
 	Messages     []Message
@@ -129,7 +122,7 @@ type Message struct {
 	Content Content `json:"content"`
 }
 
-// Role is who speaks.
+// Role is the author of a message.
 type Role string
 
 // The roles.
@@ -138,17 +131,17 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Sampled is what the model said.
+// Sampled is a completion by the host's model.
 type Sampled struct {
 	Message
 	Model      string
-	StopReason string // as "endTurn"; "" if unknown
+	StopReason string // such as "endTurn"; "" if unknown
 }
 
-// RootsQuestion asks which directories the host works in.
+// RootsQuestion requests the root directories of the host.
 type RootsQuestion struct{}
 
-// Root is one of the host's directories.
+// Root is a root directory of the host.
 type Root struct {
 	URI  string `json:"uri"`
 	Name string `json:"name,omitempty"`
@@ -156,14 +149,13 @@ type Root struct {
 
 type hostKey struct{}
 
-// WithHost returns a ctx whose calls have h as their host; nil: nobody.
+// WithHost returns a ctx whose calls have h as their host; nil: none.
 func WithHost(ctx context.Context, h Host) context.Context {
 	return context.WithValue(ctx, hostKey{}, h)
 }
 
-// HostOf returns the host of the call that ctx belongs to. It is never nil:
-// where nobody has put one in it drops what it is told, and Ask is refused with
-// the code nobody_to_ask.
+// HostOf returns the host of the call that ctx belongs to. It is never nil: without a host it returns one that discards
+// progress and log messages and whose Ask fails with code nobody_to_ask.
 func HostOf(ctx context.Context) Host {
 	if h, ok := ctx.Value(hostKey{}).(Host); ok && h != nil {
 		return h
@@ -171,11 +163,10 @@ func HostOf(ctx context.Context) Host {
 	return nobody{}
 }
 
-// HostUntil returns a ctx with the host of ctx, which serves until end is called:
-// what it is told after that is dropped, and what it is asked refused with the code
-// cancelled. A question that is still open then is given up in the same way. end
-// waits for what the host is being told, not for questions. It may be called more
-// than once. Whoever runs tools keeps late calls from a host by it.
+// HostUntil returns a ctx with the host of ctx, and a function that detaches it. After end, progress and log messages
+// are discarded, and Ask fails with code cancelled; open questions end in the same way. end waits for progress and log
+// messages in flight, not for questions. It may be called more than once. The scheduler uses it to keep late messages
+// from a host.
 func HostUntil(ctx context.Context) (within context.Context, end func()) {
 	h, ok := ctx.Value(hostKey{}).(Host)
 	if !ok || h == nil {
@@ -185,14 +176,14 @@ func HostUntil(ctx context.Context) (within context.Context, end func()) {
 	return WithHost(ctx, g), g.close
 }
 
-// guarded is a host that serves for a time.
+// guarded is a host that can be detached.
 type guarded struct {
 	host Host
 
-	mu     sync.RWMutex // held to read while the host is told something
+	mu     sync.RWMutex // read-locked while a message is sent to the host
 	over   bool
-	asked  int                        // how often it was asked
-	asking map[int]context.CancelFunc // what gives up each question that is open
+	asked  int                        // number of questions so far
+	asking map[int]context.CancelFunc // cancels each open question
 }
 
 func (g *guarded) close() {
@@ -204,7 +195,7 @@ func (g *guarded) close() {
 	}
 }
 
-// tell tells the host something, unless it is too late.
+// tell calls something unless the host is detached.
 func (g *guarded) tell(something func()) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -217,7 +208,7 @@ func (g *guarded) Progress(p Progress) { g.tell(func() { g.host.Progress(p) }) }
 
 func (g *guarded) Log(e LogEntry) { g.tell(func() { g.host.Log(e) }) }
 
-// Part sends the host away, where it can be.
+// Part disconnects the host if it supports that.
 func (g *guarded) Part(after time.Duration) (gone bool) {
 	g.tell(func() {
 		if h, ok := g.host.(Parting); ok {
@@ -250,11 +241,11 @@ func (g *guarded) Ask(ctx context.Context, questions ...Question) ([]Reply, erro
 }
 
 func askedLate() *fault.Error {
-	return fault.New(fault.Cancelled, "tools.ask", "The call has ended, so nobody answers its questions any more.",
+	return fault.New(fault.Cancelled, "tools.ask", "The call has ended, so its questions cannot be answered.",
 		"Ask before the tool returns.")
 }
 
-// nobody is the host of calls that have none.
+// nobody is the host of calls without one.
 type nobody struct{}
 
 func (nobody) Progress(Progress) {}
@@ -262,5 +253,5 @@ func (nobody) Progress(Progress) {}
 func (nobody) Log(LogEntry) {}
 
 func (nobody) Ask(context.Context, ...Question) ([]Reply, error) {
-	return nil, fault.New(fault.NoApprover, "tools.ask", "The call is made for nobody who could answer questions.", "Go on without an answer, or call the tool where somebody can give one.")
+	return nil, fault.New(fault.NoApprover, "tools.ask", "The call has no host that can answer questions.", "Continue without an answer, or call the tool from a client that can answer.")
 }

@@ -13,28 +13,26 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// MaxJSONBytes is the longest JSON text, such as the arguments of a call, that
-// is taken from a model or a server. A file of 20 MiB still fits when escaped.
+// MaxJSONBytes is the maximum length of a JSON text, such as the arguments of a call, from a model or a server. An
+// escaped file of 20 MiB fits.
 const MaxJSONBytes = 64 << 20
 
 // Further limits on such text.
 const (
 	maxDepth  = 200 // of nested arrays and objects
-	maxDigits = 400 // of one number, and of the size of its exponent: what is above stalls exact arithmetic
+	maxDigits = 400 // digits of a number, and of its exponent; larger ones make exact arithmetic too slow
 )
 
-// readJSON reads one JSON text into the types of encoding/json, with
-// [json.Number] for numbers, so that every digit is kept. Unlike
-// encoding/json it refuses a key that occurs twice, invalid UTF-8, unpaired
-// surrogates and what exceeds the limits above: each would let two readers of
-// one text see two things, or cost more than any honest call.
+// readJSON decodes one JSON text into the types of encoding/json, with [json.Number] for numbers, so that every digit is
+// kept. Unlike encoding/json it rejects duplicate keys, invalid UTF-8, unpaired surrogates and values beyond the limits
+// above, because decoders interpret these differently or need too much time.
 func readJSON(data []byte) (any, error) {
 	v, _, err := readMembers(data, false)
 	return v, err
 }
 
-// readMembers is readJSON; where the text is an object and spans is set, it
-// also returns the text of each member, which aliases data.
+// readMembers is readJSON. If the text is an object and spans is set, it also returns the text of each member, which
+// aliases data.
 func readMembers(data []byte, spans bool) (any, map[string]json.RawMessage, error) {
 	if len(data) > MaxJSONBytes {
 		return nil, nil, fmt.Errorf("the JSON text has %d bytes, more than the limit of %d", len(data), MaxJSONBytes)
@@ -56,7 +54,7 @@ func readMembers(data []byte, spans bool) (any, map[string]json.RawMessage, erro
 	return v, r.spans, nil
 }
 
-// explainSyntax says what is wrong with text that is not JSON.
+// explainSyntax describes a syntax error.
 func explainSyntax(data []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(data, &v)
@@ -78,13 +76,12 @@ func firstInvalid(data []byte) int {
 	return len(data)
 }
 
-// jsonReader builds values from text that json.Valid has accepted, and so
-// never meets a syntax error.
+// jsonReader builds values from text that json.Valid has accepted, and therefore never meets a syntax error.
 type jsonReader struct {
 	data  []byte
 	pos   int
 	depth int
-	spans map[string]json.RawMessage // of the outermost object's members; nil: not wanted
+	spans map[string]json.RawMessage // of the members of the root object; nil: not wanted
 }
 
 func (r *jsonReader) value() (any, error) {
@@ -120,7 +117,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// enter counts one more level of nesting.
+// enter increments the nesting depth.
 func (r *jsonReader) enter() error {
 	if r.depth++; r.depth > maxDepth {
 		return fmt.Errorf("the JSON text is nested deeper than %d levels", maxDepth)
@@ -130,8 +127,7 @@ func (r *jsonReader) enter() error {
 	return nil
 }
 
-// more reports whether another element follows, and steps over the comma, or
-// over the closing bracket.
+// more reports whether another element follows, and consumes the comma or the closing bracket.
 func (r *jsonReader) more(closing byte) bool {
 	r.space()
 	switch r.data[r.pos] {
@@ -202,8 +198,8 @@ func (r *jsonReader) number() (any, error) {
 	return n, nil
 }
 
-// checkNumber refuses literals that exact arithmetic cannot handle in a
-// reasonable time; the validator panics on some of them.
+// checkNumber rejects literals that exact arithmetic cannot handle in reasonable time; the validator panics on some of
+// them.
 func checkNumber(literal string) error {
 	if len(literal) > maxDigits {
 		return fmt.Errorf("the number %s has more than %d digits", quoteClipped(literal), maxDigits)
@@ -217,7 +213,7 @@ func checkNumber(literal string) error {
 	return nil
 }
 
-// text reads a string.
+// text decodes a string.
 func (r *jsonReader) text() (string, error) {
 	r.pos++ // the quote
 	start := r.pos
@@ -232,7 +228,7 @@ func (r *jsonReader) text() (string, error) {
 	return s, nil
 }
 
-// escapedText reads on a string in which the first escape stands at r.pos.
+// escapedText continues to decode a string whose first escape is at r.pos.
 func (r *jsonReader) escapedText(start int) (string, error) {
 	end := r.pos
 	for r.data[end] != '"' {
@@ -279,8 +275,7 @@ func (r *jsonReader) escapedText(start int) (string, error) {
 	return string(b), nil
 }
 
-// unicode reads the four digits of an escape, and the second escape of a
-// surrogate pair.
+// unicode decodes the four digits of an escape, and the second escape of a surrogate pair.
 func (r *jsonReader) unicode() (rune, error) {
 	char := r.hex4()
 	if !utf16.IsSurrogate(char) {
@@ -292,7 +287,7 @@ func (r *jsonReader) unicode() (rune, error) {
 			return pair, nil
 		}
 	}
-	return 0, fmt.Errorf(`the escape \u%04x is half of a surrogate pair and stands for no character`, char)
+	return 0, fmt.Errorf(`the escape \u%04x is an unpaired surrogate`, char)
 }
 
 func (r *jsonReader) hex4() rune {
@@ -312,11 +307,9 @@ func (r *jsonReader) hex4() rune {
 	return char
 }
 
-// appendJSON appends v as canonical JSON: compact, keys sorted, nothing
-// escaped that need not be, and a number with a fraction or exponent whose
-// value is integral written as an integer, since a schema takes 5.0 and 1e3
-// for integers and Go's decoder does not. v is made of the types that
-// [readJSON] returns.
+// appendJSON appends v as canonical JSON: compact, with sorted keys and minimal escapes. A number with a fraction or
+// exponent and an integral value is written as an integer, because a schema accepts 5.0 and 1e3 as integers and Go's
+// decoder does not. v consists of the types that [readJSON] returns.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -357,8 +350,7 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, "null"...)
 }
 
-// appendText appends s as a JSON string. It escapes only the quote, the
-// backslash and control characters.
+// appendText appends s as a JSON string. It escapes only the quote, the backslash and control characters.
 func appendText(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
@@ -391,9 +383,8 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// integral writes a number literal without fraction and exponent where its
-// value is an integer of at most 20 digits (enough for 64 bits), and returns
-// any other literal as it is.
+// integral returns a number literal without fraction and exponent if its value is an integer of at most 20 digits
+// (enough for 64 bits), and other literals unchanged.
 func integral(literal string) string {
 	if !strings.ContainsAny(literal, ".eE") {
 		return literal
@@ -426,5 +417,5 @@ func integral(literal string) string {
 	return sign + digits + strings.Repeat("0", point-len(digits))
 }
 
-// quoteClipped quotes s, cut to a length that fits a message.
+// quoteClipped quotes s, clipped for a message.
 func quoteClipped(s string) string { return escape.Quote(escape.ClipBytes(s, 60)) }

@@ -13,16 +13,15 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
-// MaxNameLength is the longest tool name, in bytes, that every model accepts.
+// MaxNameLength is the maximum length of a tool name, in bytes, that every model accepts.
 const MaxNameLength = 63
 
-// CheckName says what is wrong with a tool's name: it must have 1 to
-// [MaxNameLength] characters of A–Z, a–z, 0–9 and "_.:-". It returns nil for
-// a legal name.
+// CheckName returns an error if a tool name is invalid: it must have 1 to [MaxNameLength] characters of A–Z, a–z, 0–9
+// and "_.:-".
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("a tool needs a name")
+		return fmt.Errorf("a tool name is required")
 	case len(name) > MaxNameLength:
 		return fmt.Errorf("the tool name %s has %d characters, more than %d", quoteClipped(name), len(name), MaxNameLength)
 	}
@@ -38,11 +37,9 @@ func legalNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.:-", c) >= 0
 }
 
-// QualifiedName returns the name by which models know an MCP server's tool:
-// mcp_<server>_<tool>, with "_" in the place of each byte other than A–Z, a–z,
-// 0–9, "_" and "-", which not every model's provider takes. One longer than
-// [MaxNameLength] ends in a hash of server and tool instead. Two tools can have one
-// name so; see [Registry.Register].
+// QualifiedName returns the name of an MCP server's tool for models: mcp_<server>_<tool>, with "_" for each byte other
+// than A–Z, a–z, 0–9, "_" and "-", which some model providers reject. A name longer than [MaxNameLength] is cut and ends
+// in a hash of server and tool. Two tools may have the same qualified name; see [Registry.Register].
 func QualifiedName(server, tool string) string {
 	name := qualified(server, tool)
 	if len(name) > MaxNameLength {
@@ -51,7 +48,7 @@ func QualifiedName(server, tool string) string {
 	return name
 }
 
-// qualified is QualifiedName, however long.
+// qualified is QualifiedName without the length limit.
 func qualified(server, tool string) string {
 	name := []byte(mcpPrefix + server + "_" + strings.TrimPrefix(tool, mcpPrefix+server+"_"))
 	for i, c := range name {
@@ -62,25 +59,23 @@ func qualified(server, tool string) string {
 	return string(name)
 }
 
-// mcpPrefix begins the names of MCP servers' tools.
+// mcpPrefix is the prefix of names of MCP servers' tools.
 const mcpPrefix = "mcp_"
 
-// How many hexadecimal digits of a hash a name ends in, and at most does.
+// Minimum and maximum number of hexadecimal digits of a hash at the end of a name.
 const (
 	shortHash = 8
 	longHash  = 32
 )
 
-// hashedName is the qualified name with digits of a hash of server and tool at its
-// end, and as much less of the rest as they need.
+// hashedName returns the qualified name with digits of a hash of server and tool at its end, shortened as needed.
 func hashedName(server, tool string, digits int) string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(len(server)) + ":" + server + tool))
 	name := qualified(server, tool)
 	return name[:min(len(name), MaxNameLength-1-digits)] + "_" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// nearest returns up to limit of the candidates that a person or a model may
-// have meant by word, nearest first.
+// nearest returns up to limit candidates that are similar to word, most similar first.
 func nearest(word string, candidates []string, limit int) []string {
 	type scored struct {
 		name     string
@@ -106,7 +101,7 @@ func nearest(word string, candidates []string, limit int) []string {
 	return names
 }
 
-// orList joins quoted names as in "a", "b" or "c".
+// orList formats quoted names as "a", "b" or "c".
 func orList(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Offer registers what an MCP server offers now, in place of all that the server
-// offered before; nil takes its tools away. A tool must be of the group MCP and
-// of that server; one that cannot be used is left out and is among the joined
-// errors. Names that clash are settled as [Registry.Register] says.
+// Offer replaces the registered tools of an MCP server by offered; nil removes them. A tool must have the MCP group and
+// that server as its origin. An invalid tool is left out, and the joined errors name it. Name conflicts are resolved as
+// by [Registry.Register].
 func (r *Registry) Offer(server string, offered []DeclarativeTool) error {
 	var failures []error
 	entries := make([]*entry, 0, len(offered))

@@ -70,7 +70,7 @@ func TestOffer(t *testing.T) {
 	bad := append(offered("a", "good"), nil, offered("b", "stolen")[0], named(t, "posing", "X.", builtIn), offered("a", "")[0])
 	err = r.Offer("a", bad)
 	require.ErrorContains(t, err, "it is nil")
-	require.ErrorContains(t, err, `"mcp_b_stolen" cannot be used: it is not of the MCP server "a"`)
+	require.ErrorContains(t, err, `"mcp_b_stolen" is invalid: it is not of the MCP server "a"`)
 	require.ErrorContains(t, err, `"posing"`)
 	require.Equal(t, []string{"read", "mcp_a_good", "mcp_a_", "mcp_b_x"}, r.Names())
 }

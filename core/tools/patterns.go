@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// The keywords of a schema whose values are schemas, lists of them, or have them as
-// their members.
+// The keywords of a schema whose values are schemas, lists of schemas, or objects of schemas.
 var (
 	schemaKeywords = []string{
 		"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
@@ -16,18 +15,16 @@ var (
 	schemaMapKeywords  = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 
-// The keywords that refuse what nothing else of the schema has had a say in.
+// The keywords that apply to properties and items that no other keyword evaluates.
 const (
 	unevaluatedItems      = "unevaluatedItems"
 	unevaluatedProperties = "unevaluatedProperties"
 )
 
-// widen takes out of a schema the patterns that Go's regular expressions do not
-// know, as those that look ahead. It reports whether there were some. What is left
-// takes more than the schema, never less: what would refuse because of something
-// that is taken now, as not does, goes too. With it goes its say in properties and
-// items, so nothing that is refused for want of one stays, wherever it stands: a
-// reference may lead from there to what has gone.
+// widen removes the patterns that Go's regular expressions do not support, such as lookaheads, from a schema. It reports
+// whether there were any. The resulting schema accepts more than the original, never less: keywords such as not, which
+// would reject a value because of the removal, are removed too. A removed keyword no longer evaluates properties and
+// items, so the keywords for unevaluated ones are removed everywhere, because a reference may lead to them.
 func widen(schema any) bool {
 	if !doubtful(schema, false) {
 		return false
@@ -48,7 +45,7 @@ func widenIn(schema any) {
 		for pattern := range properties {
 			if !compiles(pattern) {
 				delete(properties, pattern)
-				properties[""] = true // every property may be one of these
+				properties[""] = true // every property may match one of these
 			}
 		}
 	}
@@ -78,15 +75,14 @@ func widenIn(schema any) {
 	}
 }
 
-// refusing are the keywords that refuse the more the more their schemas take, and
-// what goes where one of those is in doubt.
+// refusing lists the keywords that reject more the more their subschemas accept, and the keywords to remove if one of
+// those is in doubt.
 var refusing = map[string][]string{
 	"not": {"not"}, "oneOf": {"oneOf"}, "if": {"if", "then", "else"}, "contains": {"maxContains"},
 }
 
-// doubtful reports whether there may be a pattern that is unknown within v, or
-// where refs is set, anything else that widen may make take more: a reference to
-// somewhere else, or what refuses the unevaluated.
+// doubtful reports whether v may contain an unsupported pattern or, if refs is set, another keyword that widen may
+// relax: a reference, or a keyword for unevaluated values.
 func doubtful(v any, refs bool) bool {
 	switch v := v.(type) {
 	case map[string]any:

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// serverTool is who an MCP tool is, whatever its name.
+// serverTool identifies an MCP tool, whatever its name.
 type serverTool struct{ server, tool string }
 
-// group returns the entry's rank: lower is higher.
+// group returns the entry's rank: lower takes precedence.
 func (e *entry) group() Group { return e.spec.Origin.Group }
 
-// tool returns the tool under the name that it has.
+// tool returns the tool under its current name.
 func (e *entry) tool() DeclarativeTool {
 	if e.named != nil {
 		return e.named
@@ -20,14 +20,13 @@ func (e *entry) tool() DeclarativeTool {
 	return e.given
 }
 
-// id is who the entry of an MCP tool is.
+// id identifies the MCP tool of the entry.
 func (e *entry) id() serverTool {
 	return serverTool{e.wanted.Origin.Server, cmp.Or(e.wanted.ServerTool(), e.wanted.Name)}
 }
 
-// name returns the i-th of the names that the tool may have: the one that it was
-// registered under and, of an MCP tool, the qualified one and that with ever more
-// of a hash. "" says that there are no more. Neighbours may be alike.
+// name returns the i-th candidate name of the tool: the registered name and, for an MCP tool, the qualified name and
+// versions of it with increasing parts of a hash. "" ends the list. Consecutive names may be equal.
 func (e *entry) name(i int32) string {
 	id := e.id()
 	digits := shortHash << max(i-2, 0)
@@ -42,7 +41,7 @@ func (e *entry) name(i int32) string {
 	return hashedName(id.server, id.tool, digits)
 }
 
-// goesBefore reports whether a name is rather e's than the other's.
+// goesBefore reports whether e takes precedence over other for a name.
 func (e *entry) goesBefore(other *entry, name string) bool {
 	if c := cmp.Compare(e.group(), other.group()); c != 0 || e.group() != GroupMCP {
 		return c < 0
@@ -52,7 +51,7 @@ func (e *entry) goesBefore(other *entry, name string) bool {
 		strings.Compare(a.server, b.server), strings.Compare(a.tool, b.tool)) < 0
 }
 
-// distance says how far a name is from rendering the tool exactly.
+// distance returns how far a name is from the exact name of the tool.
 func (id serverTool) distance(name string) int {
 	switch name {
 	case mcpPrefix + id.server + "_" + id.tool:
@@ -63,8 +62,7 @@ func (id serverTool) distance(name string) int {
 	return 2
 }
 
-// place adds e, in the place of the same tool if there is one. What is then to be
-// settled is done by [Registry.change].
+// place adds e, or replaces the same tool. [Registry.change] then settles the names.
 func (r *Registry) place(e *entry) {
 	e.seq = r.next
 	r.next++
@@ -95,10 +93,9 @@ func (r *Registry) same(e *entry) *entry {
 	return nil
 }
 
-// put gives e the first of its names that nobody keeps from it. Who had that name
-// goes on to his next. Every tool is so offered its names in its order, and every
-// name stays with the tool that it is rather than any other's: what comes of it is
-// the same in whatever order tools are put.
+// put gives e the first of its candidate names that no other tool with precedence holds. The previous holder of that
+// name moves to its next candidate. Every tool thus tries its names in order, and every name goes to the tool with
+// precedence, so the result does not depend on the order of registration.
 func (r *Registry) put(e *entry) {
 	var by *entry
 	name := e.name(e.at)
@@ -146,8 +143,7 @@ func (r *Registry) put(e *entry) {
 	}
 }
 
-// take makes name the tool's name. Only the one that it was registered under comes
-// with aliases.
+// take gives the tool a name. Only the registered name comes with aliases.
 func (e *entry) take(name string) {
 	e.named, e.spec = nil, e.wanted
 	if name == e.wanted.Name {
@@ -170,18 +166,18 @@ func (r *Registry) keeper(e *entry, name string) *entry {
 	return nil
 }
 
-// wait remembers that e would have a name.
+// wait records that e would use a name.
 func (r *Registry) wait(e *entry, name string) {
 	if r.waiting == nil {
 		r.waiting = make(map[string][]*entry)
 	}
 	list := r.waiting[name]
-	if n := len(list); n == 0 || list[n-1] != e { // two of its names may be alike
+	if n := len(list); n == 0 || list[n-1] != e { // two candidate names may be equal
 		r.waiting[name] = append(list, e)
 	}
 }
 
-// leave takes the name that e has, and its aliases, from it.
+// leave releases the name of e and its aliases.
 func (r *Registry) leave(e *entry) {
 	if r.byName[e.spec.Name] != e {
 		return
@@ -196,7 +192,7 @@ func (r *Registry) leave(e *entry) {
 	r.changes++
 }
 
-// remove takes e out of the registry.
+// remove removes e from the registry.
 func (r *Registry) remove(e *entry) {
 	r.leave(e)
 	r.unwait(e)
@@ -205,7 +201,7 @@ func (r *Registry) remove(e *entry) {
 	}
 }
 
-// unwait forgets what e would be called.
+// unwait removes e from the lists of candidate names.
 func (r *Registry) unwait(e *entry) {
 	if e.group() != GroupMCP {
 		return
@@ -215,7 +211,7 @@ func (r *Registry) unwait(e *entry) {
 	}
 }
 
-// without takes e out of the list of a name.
+// without removes e from the list of a name.
 func without(lists map[string][]*entry, name string, e *entry) {
 	rest := slices.DeleteFunc(lists[name], func(other *entry) bool { return other == e })
 	if lists[name] = rest; len(rest) == 0 {
@@ -223,7 +219,7 @@ func without(lists map[string][]*entry, name string, e *entry) {
 	}
 }
 
-// settle gives names that have become free to those that wait for them.
+// settle assigns released names to the tools that wait for them.
 func (r *Registry) settle() {
 	for len(r.freed) > 0 {
 		name := r.freed[len(r.freed)-1]

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// plainValue reports whether a value is one that a key of a plain schema takes. It
-// knows what drafts 6 to 2020-12 agree on.
+// plainValue reports whether a value is valid for a key of a plain schema. It covers the common part of drafts 6 to
+// 2020-12.
 func plainValue(key string, v any) bool {
 	switch key {
 	case "type":
@@ -54,10 +54,9 @@ func plainValue(key string, v any) bool {
 	return false
 }
 
-// plainSchema reports whether a schema can be compiled for certain: it has known
-// keys alone, without references, each with a value of its kind. Of what is not
-// plain only the compiler can tell, and takes a hundred times as long: for most,
-// that is to hold them against the schema of schemas.
+// plainSchema reports whether a schema is certain to compile: it has only known keys with values of their kinds, and no
+// references. Other schemas need the compiler, which takes a hundred times as long, mostly to validate them against the
+// metaschema.
 func plainSchema(schema any) bool {
 	if _, ok := schema.(bool); ok {
 		return true
@@ -110,7 +109,7 @@ func plainType(v any) bool {
 	return len(types) > 0
 }
 
-// plainRequired reports whether a value is a list of texts that differ.
+// plainRequired reports whether a value is a list of distinct strings.
 func plainRequired(v any) bool {
 	list, ok := v.([]any)
 	if !ok {
@@ -126,14 +125,14 @@ func plainRequired(v any) bool {
 	return true
 }
 
-// plainEnum reports whether the values of a list are texts, numbers and the like.
+// plainEnum reports whether the values of a list are distinct strings, numbers and similar values.
 func plainEnum(list []any) bool {
 	seen := map[any]bool{}
 	for _, v := range list {
 		switch v := v.(type) {
 		case string, bool, nil:
 		case json.Number:
-			if v == "-0" || strings.ContainsAny(string(v), ".eE") { // others may be equal
+			if v == "-0" || strings.ContainsAny(string(v), ".eE") { // other literals may be equal to it
 				return false
 			}
 		default:

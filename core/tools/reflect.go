@@ -12,18 +12,14 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// SchemaOf reflects the schema of a tool's arguments from the struct P. It is
-// closed to unknown keys at every level and its properties stand in the order
-// of the fields. A field is required unless its json tag says omitempty or
-// omitzero; the tag jsonschema gives limits ("minimum=1,maximum=9",
-// "enum=a,enum=b"), and the tag jsonschema_description the prose, which may
-// hold commas. A default in a tag is documentation only: the tool applies it.
+// SchemaOf derives the schema of a tool's arguments from the struct P. The schema allows no additional properties at any
+// level, and its properties are in the order of the fields. A field is required unless its json tag has omitempty or
+// omitzero. The jsonschema tag sets limits ("minimum=1,maximum=9", "enum=a,enum=b"), and the jsonschema_description tag
+// the description, which may contain commas. A default in a tag is documentation only: the tool applies it.
 //
-// SchemaOf fails, naming the field, where P cannot be reflected or a tag says
-// something that would be lost: P is no struct or contains itself, a field
-// has no JSON form, a tag word is unknown or no number where one belongs, or
-// oneof_required or anyof_required stand at the top, which model APIs refuse.
-// It does not compile the schema; see [Schema.Compile].
+// SchemaOf fails, naming the field, if P has no schema or a tag would be ignored: P is not a struct or contains itself,
+// a field has no JSON form, a tag keyword is unknown or needs a number, or oneof_required or anyof_required apply to P
+// itself, which model APIs reject. It does not compile the schema; see [Schema.Compile].
 func SchemaOf[P any](name string) (*Schema, error) {
 	t := reflect.TypeFor[P]()
 	if t.Kind() != reflect.Struct {
@@ -50,7 +46,7 @@ func reflectSchema(t reflect.Type) (raw json.RawMessage, err error) {
 	s := r.ReflectFromType(t)
 	s.Version = ""
 	if len(s.OneOf) > 0 || len(s.AnyOf) > 0 {
-		return nil, errors.New("oneof_required and anyof_required are not for the outermost level; check such rules in Validate")
+		return nil, errors.New("oneof_required and anyof_required are not supported at the top level; check such rules in Validate")
 	}
 	encoded, err := json.Marshal(s)
 	if err != nil {
@@ -59,8 +55,7 @@ func reflectSchema(t reflect.Type) (raw json.RawMessage, err error) {
 	return unescapeHTML(encoded), nil
 }
 
-// unescapeHTML takes back the escapes of <, > and & that the reflector's own
-// encoding adds, so that descriptions stay readable.
+// unescapeHTML undoes the escapes of <, > and & that the reflector's encoder adds, so that descriptions stay readable.
 func unescapeHTML(text []byte) []byte {
 	plain := map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
 	b := make([]byte, 0, len(text))
@@ -82,9 +77,8 @@ func unescapeHTML(text []byte) []byte {
 	return b
 }
 
-// checkType looks for what the reflector answers with a panic, an endless
-// recursion or silence. at is the way of fields to t, within the struct types
-// of outer.
+// checkType finds types for which the reflector panics, recurses without end or ignores a field. at is the path of
+// fields to t, within the struct types of outer.
 func checkType(t reflect.Type, at string, outer []reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -104,7 +98,7 @@ func checkType(t reflect.Type, at string, outer []reflect.Type) error {
 		return checkType(t.Elem(), at, outer)
 	case reflect.Struct:
 		if slices.Contains(outer, t) {
-			return fmt.Errorf("the field %s has the type %s, which contains itself: the schema would have no end", at, t)
+			return fmt.Errorf("the field %s has the type %s, which contains itself, so it has no finite schema", at, t)
 		}
 		return checkFields(t, at, append(slices.Clone(outer), t))
 	}
@@ -131,7 +125,7 @@ func checkFields(t reflect.Type, at string, outer []reflect.Type) error {
 	return nil
 }
 
-// hasOwnSchema reports whether the reflector does not look into t.
+// hasOwnSchema reports whether the reflector treats t as a leaf.
 func hasOwnSchema(t reflect.Type) bool {
 	switch t.PkgPath() + "." + t.Name() {
 	case "time.Time", "net/url.URL", "net.IP", "encoding/json.RawMessage":
@@ -143,7 +137,7 @@ func hasOwnSchema(t reflect.Type) bool {
 
 func isInteger(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uint64 }
 
-// The words of a jsonschema tag.
+// The keywords of a jsonschema tag.
 var (
 	tagFlags   = []string{"", "required", "nullable", "uniqueItems"}
 	tagNumbers = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
@@ -153,8 +147,8 @@ var (
 		"oneof_required", "anyof_required"}
 )
 
-// checkTag refuses words of a jsonschema tag that the reflector would drop
-// without a word, above all prose that was cut at its comma.
+// checkTag rejects keywords of a jsonschema tag that the reflector would silently ignore, in particular a description
+// cut at a comma.
 func checkTag(f reflect.StructField, at string) error {
 	tag := strings.ReplaceAll(f.Tag.Get("jsonschema"), `\,`, "")
 	for _, word := range strings.Split(tag, ",") {
@@ -165,11 +159,11 @@ func checkTag(f reflect.StructField, at string) error {
 		case assigned && slices.Contains(tagNumbers, key):
 			var n json.Number
 			if err := json.Unmarshal([]byte(value), &n); err != nil || bytes.HasPrefix([]byte(value), []byte(`"`)) {
-				return fmt.Errorf("the jsonschema tag of the field %s sets %s to %q, which is no number", at, key, value)
+				return fmt.Errorf("the jsonschema tag of the field %s sets %s to %q, which is not a number", at, key, value)
 			}
 		default:
-			return fmt.Errorf("the jsonschema tag of the field %s has the unknown word %q; "+
-				"prose with commas belongs into the tag jsonschema_description", at, word)
+			return fmt.Errorf("the jsonschema tag of the field %s has the unknown keyword %q; "+
+				"descriptions with commas belong in the tag jsonschema_description", at, word)
 		}
 	}
 	return nil

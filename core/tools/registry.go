@@ -13,10 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Registry keeps a session's tools by name (AR-06). Listings are in the order
-// built-in, discovered, MCP by server name, and within these in the order of
-// registration (AR-07). It is safe for concurrent use; the lists that it
-// returns are shared and must not be changed.
+// Registry holds a session's tools by name. Listings have the order built-in, discovered, MCP by server name, and within
+// these the order of registration. It is safe for concurrent use; the lists that it returns are shared and must not be
+// modified.
 type Registry struct {
 	log      *slog.Logger
 	discover []func(ctx context.Context) ([]DeclarativeTool, error)
@@ -26,57 +25,54 @@ type Registry struct {
 
 	mu      sync.RWMutex
 	byName  map[string]*entry
-	byAlias map[string][]*entry // in listing order; the first is meant
+	byAlias map[string][]*entry // in listing order; the first one has the alias
 	byTool  map[serverTool]*entry
-	waiting map[string][]*entry // MCP tools that would have the name if another had not
-	freed   []string            // names that are to be settled
+	waiting map[string][]*entry // MCP tools that wait for a name that another tool has
+	freed   []string            // names to settle
 	next    int32               // sequence number of the next entry
-	changes int                 // counts up with each
-	listing *listing            // nil: to be made anew
+	changes int                 // number of changes
+	listing *listing            // nil: to be rebuilt
 }
 
-// RegistryOptions are the parts of a [Registry]; all are optional.
+// RegistryOptions configures a [Registry]; all fields are optional.
 type RegistryOptions struct {
-	Logger *slog.Logger // receives warnings of dropped and replaced tools; nil: they are dropped
-	// Discover finds tools of a session, in the groups discovered and MCP;
-	// see [Registry.Discover].
+	Logger *slog.Logger // receives warnings of dropped and replaced tools; nil: they are discarded
+	// Discover returns tools of a session, in the groups discovered and MCP; see [Registry.Discover].
 	Discover []func(ctx context.Context) ([]DeclarativeTool, error)
-	// Hidden names the tools, by name or alias, that are of no use now, as the
-	// way out of a mode that is not in force: they stay registered, and can be
-	// called, and are not declared to a model. It is asked at each
-	// [Registry.Declarations], so it should be quick; it must be safe for
-	// concurrent use and may use the registry. Nil: no tool is hidden.
+	// Hidden returns tools, by name or alias, that are of no use at present, such as the tool that leaves a mode which
+	// is not in force. They stay registered and can be called, but are not declared to a model. It is called for each
+	// [Registry.Declarations], so it should be quick; it must be safe for concurrent use and may use the registry. Nil:
+	// no tool is hidden.
 	Hidden func() []string
-	// Absent says, as a sentence, which choice of this session keeps a tool of a
-	// name away that is not registered, and "" where none does. It is asked by each
+	// Absent returns the setting of this session that excludes a tool, as a sentence, or "". It is called for each
 	// failed [Registry.Lookup] and must be safe for concurrent use. Nil: none does.
 	Absent func(name string) string
-	// Changed is called after each change of the tools, on the goroutine that
-	// changed them and without the registry's lock. Nil: nobody is told.
+	// Changed is called after each change of the tools, on the goroutine that made the change and without the registry's
+	// lock. Nil: no callback.
 	Changed func()
 }
 
 // entry is one registered tool.
 type entry struct {
-	given  DeclarativeTool // as it was registered
-	wanted *Spec           // of given; shared with other registries, and not changed
-	spec   *Spec           // of the tool under the name that it has; wanted where that is its name
-	named  DeclarativeTool // given, under another name than wanted's; nil: it has that
-	seq    int32           // 32 bits will do, and there are many entries
-	at     int32           // which of the names that it may have it has
-	source int32           // index of the discovery that brought it, or registered
-	renews bool            // it takes the place of what it was before
+	given  DeclarativeTool // the tool as registered
+	wanted *Spec           // of given; shared with other registries, and never modified
+	spec   *Spec           // of the tool under its current name; wanted if it has that name
+	named  DeclarativeTool // given, under a name other than wanted's; nil: it has that name
+	seq    int32           // 32 bits suffice, and there are many entries
+	at     int32           // index of its current name among its candidates
+	source int32           // index of its discovery, or registered
+	renews bool            // it replaces an earlier version of itself
 }
 
-// listing is the tools in order, made once for many calls.
+// listing is the ordered list of tools, shared by calls.
 type listing struct {
 	specs    []*Spec
 	tools    []DeclarativeTool
-	names    atomic.Pointer[[]string] // nil: not asked for yet
-	declared atomic.Pointer[declared] // nil: not asked for yet
+	names    atomic.Pointer[[]string] // nil: not built yet
+	declared atomic.Pointer[declared] // nil: not built yet
 }
 
-// declared is what a model is told while some tools are hidden.
+// declared is the list of declarations without hidden tools.
 type declared struct {
 	hidden       []string
 	declarations []FunctionDeclaration
@@ -97,17 +93,14 @@ func NewRegistry(o RegistryOptions) *Registry {
 	return r
 }
 
-// Register adds a tool. It fails with code invalid_config for a tool whose
-// Spec cannot be used.
+// Register adds a tool. It fails with code invalid_config if the tool's Spec is invalid.
 //
-// A built-in or discovered tool of the same name is replaced, in its place, and so
-// is the same tool of the same MCP server, with a warning. A name that a tool of a
-// higher group has, as its name or an alias, stays with that tool (AR-08): a
-// discovered one is then dropped with a warning, an MCP tool registered as
-// [QualifiedName]. Of two MCP tools that would have one name it is the one's whose
-// server's and own name it renders exactly, else the first's by server and own
-// name; the other has its qualified name, or that with a hash at its end. Which
-// names tools have depends on which there are, never on who came first.
+// A built-in or discovered tool of the same name is replaced, in its place and with a warning; so is the same tool of
+// the same MCP server. A name or alias of a tool of a higher group stays with that tool: a discovered tool is then
+// dropped with a warning, and an MCP tool is registered as [QualifiedName]. Of two MCP tools with the same name, the one
+// whose server and tool name match it exactly has it, else the first by server and tool name; the other gets its
+// qualified name, possibly with a hash at its end. The resulting names depend only on the set of tools, not on the order
+// of registration.
 func (r *Registry) Register(t DeclarativeTool) error {
 	e, err := newEntry(t, registered)
 	if err != nil {
@@ -117,9 +110,8 @@ func (r *Registry) Register(t DeclarativeTool) error {
 	return nil
 }
 
-// Renew is Register for a tool that is the newer self of the one that is registered
-// under its name, as where its schema names other things now: it takes the other's
-// place without a warning.
+// Renew is Register for a new version of the tool that is registered under the same name, for example with another
+// schema. It replaces that tool without a warning.
 func (r *Registry) Renew(t DeclarativeTool) error {
 	e, err := newEntry(t, registered)
 	if err != nil {
@@ -130,7 +122,7 @@ func (r *Registry) Renew(t DeclarativeTool) error {
 	return nil
 }
 
-// change makes changes while nobody else does, and tells of them.
+// change makes a change under the lock, and calls Changed.
 func (r *Registry) change(make func()) {
 	r.mu.Lock()
 	before := r.changes
@@ -143,7 +135,7 @@ func (r *Registry) change(make func()) {
 	}
 }
 
-// registered is the source of an entry that no discovery brought.
+// registered is the source of an entry that was registered directly.
 const registered = -1
 
 func newEntry(t DeclarativeTool, source int32) (*entry, error) {
@@ -160,8 +152,8 @@ func newEntry(t DeclarativeTool, source int32) (*entry, error) {
 	return &entry{given: t, wanted: spec, spec: spec, source: source}, nil
 }
 
-// sharedSpec returns a tool's Spec, which is not to be changed: the factory's
-// where it has one, since a process may hold thousands of registries.
+// sharedSpec returns a tool's Spec, which must not be modified. It is the factory's if there is one, because a process
+// may hold thousands of registries.
 func sharedSpec(t DeclarativeTool) *Spec {
 	if b, ok := t.(interface{ sharedSpec() *Spec }); ok {
 		return b.sharedSpec()
@@ -170,7 +162,7 @@ func sharedSpec(t DeclarativeTool) *Spec {
 	return &spec
 }
 
-// aliased returns the first tool, in listing order, that has an alias, or nil.
+// aliased returns the first tool, in listing order, with an alias, or nil.
 func (r *Registry) aliased(alias string) *entry {
 	switch all := r.byAlias[alias]; len(all) {
 	case 0:
@@ -188,8 +180,8 @@ func compareEntries(a, b *entry) int {
 		cmp.Compare(a.seq, b.seq))
 }
 
-// Unregister removes the tool that is registered under name, which is no
-// alias, and reports whether there was one.
+// Unregister removes the tool that is registered under name, which may not be an alias, and reports whether there was
+// one.
 func (r *Registry) Unregister(name string) bool {
 	found := false
 	r.change(func() {
@@ -201,10 +193,9 @@ func (r *Registry) Unregister(name string) bool {
 	return found
 }
 
-// Lookup returns the tool that has a name or, where no tool has it, an alias.
-// The error is of code tool_not_registered and suggests the tools that the name
-// governs, or else says what keeps the tool away, on what it depends whether there is such a built-in tool, or
-// up to three names like it.
+// Lookup returns the tool with the given name, else the one with that alias. The error has code tool_not_registered. It
+// suggests the tools that the name governs, else names the setting that excludes the tool, the condition for a built-in
+// tool of that name, or up to three similar names.
 func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 	r.mu.RLock()
 	e := r.byName[name]
@@ -242,8 +233,7 @@ func (r *Registry) notRegistered(name string) *fault.Error {
 	return fault.New(fault.ToolNotRegistered, "tools.lookup", message, remedy)
 }
 
-// governedBy returns the names of the tools that a name governs, in listing
-// order: they do the work of the tool of that name.
+// governedBy returns the names of the tools that a name governs, in listing order: they replace the tool of that name.
 func (r *Registry) governedBy(name string) []string {
 	var names []string
 	for _, t := range r.All() {
@@ -254,15 +244,14 @@ func (r *Registry) governedBy(name string) []string {
 	return names
 }
 
-// All returns the tools in listing order, hidden ones too.
+// All returns the tools in listing order, including hidden ones.
 func (r *Registry) All() []DeclarativeTool { return r.list().tools }
 
 // Names returns the names of the tools of [Registry.All].
 func (r *Registry) Names() []string { return r.list().named() }
 
-// Declarations returns what a model is told of the tools that are not hidden
-// now, in listing order. The list is made anew only after a change of the
-// tools or of which are hidden.
+// Declarations returns the declarations of the tools that are not hidden, in listing order. The list is rebuilt only
+// after a change of the tools or of the hidden ones.
 func (r *Registry) Declarations() []FunctionDeclaration {
 	l := r.list()
 	if r.hidden == nil {
@@ -271,8 +260,7 @@ func (r *Registry) Declarations() []FunctionDeclaration {
 	return l.without(r.hidden())
 }
 
-// Sort brings the listing into order now. Listings do so by themselves when
-// it is due, so that this only moves the work to a time of the caller's.
+// Sort builds the listing now. Listings are built on demand, so this only moves the work to an earlier time.
 func (r *Registry) Sort() { r.list() }
 
 func (r *Registry) list() *listing {
@@ -306,7 +294,7 @@ func (r *Registry) newListing() *listing {
 	return l
 }
 
-// named returns the names. Two callers that find them not made yet make equal ones.
+// named returns the names. Concurrent first calls build equal lists.
 func (l *listing) named() []string {
 	if made := l.names.Load(); made != nil {
 		return *made
@@ -319,8 +307,7 @@ func (l *listing) named() []string {
 	return names
 }
 
-// without returns the declarations but those of hidden tools. Two callers that
-// find them not made yet make equal ones.
+// without returns the declarations without hidden tools. Concurrent first calls build equal lists.
 func (l *listing) without(hidden []string) []FunctionDeclaration {
 	if d := l.declared.Load(); d != nil && slices.Equal(d.hidden, hidden) {
 		return d.declarations
@@ -344,11 +331,9 @@ func answersTo(spec *Spec, names map[string]bool) bool {
 	return names[spec.Name] || slices.ContainsFunc(spec.Aliases, func(alias string) bool { return names[alias] })
 }
 
-// Discover runs every discovery of the options, in their order and one after
-// the other, and then registers what they found, in place of what each found
-// before; what else is registered stays. A discovery that fails keeps its earlier
-// tools and does not stop the others; the failures are joined. A tool that says it is a built-in is
-// refused, since discovery must not replace one.
+// Discover runs every discovery of the options sequentially, and then replaces each one's earlier tools by the new ones;
+// other tools stay. A failing discovery keeps its earlier tools and does not stop the others; the failures are joined. A
+// discovered tool with a built-in origin is rejected, because discovery must not replace built-in tools.
 func (r *Registry) Discover(ctx context.Context) error {
 	var failures []error
 	found := make([][]*entry, len(r.discover))
@@ -369,7 +354,7 @@ func (r *Registry) Discover(ctx context.Context) error {
 		for _, t := range tools {
 			e, err := newEntry(t, int32(i)) //nolint:gosec // discoveries are few
 			if err == nil && e.group() == GroupBuiltIn {
-				err = badTool(e.spec.Name, errors.New("it was discovered and says that it is built in"))
+				err = badTool(e.spec.Name, errors.New("a discovered tool must not have a built-in origin"))
 			}
 			if err != nil {
 				failures = append(failures, err)

@@ -369,7 +369,7 @@ func TestDiscoverRefuses(t *testing.T) {
 	err := r.Discover(t.Context())
 	require.ErrorContains(t, err, "boom")
 	require.ErrorContains(t, err, "it is nil")
-	require.ErrorContains(t, err, "says that it is built in")
+	require.ErrorContains(t, err, "built-in origin")
 	require.Equal(t, []string{"good"}, r.Names())
 }
 

@@ -2,9 +2,8 @@ package tools
 
 import "slices"
 
-// Rename returns t under another name; its own becomes an alias. The two
-// share everything else. A tool of a [Factory], or of [Define], refuses
-// arguments under its new name.
+// Rename returns t under another name; the previous name becomes an alias. The two share everything else. Error messages
+// of a tool of a [Factory] or of [Define] have the new name.
 func Rename(t DeclarativeTool, name string) DeclarativeTool {
 	spec := t.Spec()
 	spec.Aliases = slices.DeleteFunc(append([]string{spec.Name}, spec.Aliases...), func(a string) bool { return a == name })
@@ -12,16 +11,14 @@ func Rename(t DeclarativeTool, name string) DeclarativeTool {
 	return withSpec(t, spec)
 }
 
-// Describe returns t with another description for models. The two share
-// everything else.
+// Describe returns t with another description for models. The two share everything else.
 func Describe(t DeclarativeTool, description string) DeclarativeTool {
 	spec := t.Spec()
 	spec.Description = description
 	return withSpec(t, spec)
 }
 
-// withSpec returns t with another Spec, whose name it gives in refusals where
-// it can.
+// withSpec returns t with another Spec, whose name appears in error messages if t supports that.
 func withSpec(t DeclarativeTool, spec Spec) DeclarativeTool {
 	if b, ok := t.(interface{ withSpec(Spec) DeclarativeTool }); ok {
 		return b.withSpec(spec)
@@ -29,7 +26,7 @@ func withSpec(t DeclarativeTool, spec Spec) DeclarativeTool {
 	return renamed{t, spec}
 }
 
-// renamed is a tool of somebody's own making under another name.
+// renamed is a tool without a factory under another name.
 type renamed struct {
 	DeclarativeTool
 	spec Spec

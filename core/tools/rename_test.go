@@ -32,7 +32,7 @@ func TestRenamedToolRefusesUnderItsName(t *testing.T) {
 	require.Equal(t, "edit", edit.Spec().Name)
 	for tool, name := range map[tools.DeclarativeTool]string{edit: "edit", replace: "replace", tools.Rename(replace, "other"): "other"} {
 		_, err := tool.Build(json.RawMessage(`{"x":1}`))
-		require.Contains(t, fault.As(err).Message, "The arguments of "+name+" were refused")
+		require.Contains(t, fault.As(err).Message, "The arguments of "+name+" are invalid")
 		for _, args := range []string{`{"x":1}`, `{"n":1e30}`, `{"n":-1}`} {
 			_, err := tool.Build(json.RawMessage(args))
 			require.Equal(t, "Invalid arguments for "+name, fault.As(err).Short, args)

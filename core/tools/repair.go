@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// maxRepairRounds bounds how often arguments are repaired and checked again:
-// a string may hold an object in which again a number is text.
+// maxRepairRounds is the maximum number of repairs and checks of arguments: a string may hold an object in which a
+// number is again text.
 const maxRepairRounds = 4
 
-// repair changes the values at failures for which exactly one safe reading
-// exists, and reports whether it changed any.
+// repair changes the values at failures for which exactly one safe conversion exists, and reports whether it changed
+// any.
 func repair(root any, failures []failure) bool {
 	changed := false
 	for _, f := range failures {
@@ -46,7 +46,7 @@ func (f failure) repair(root any) bool {
 	}
 	for _, other := range readings[1:] {
 		if !bytes.Equal(appendJSON(nil, readings[0]), appendJSON(nil, other)) {
-			return false // two readings: guess neither
+			return false // ambiguous: change neither
 		}
 	}
 	switch parent := parent.(type) {
@@ -62,8 +62,7 @@ func (f failure) repair(root any) bool {
 	return true
 }
 
-// readings lists what value may have been meant to be, one for each type that
-// the schema wants here and that can be read from it.
+// readings returns the possible conversions of value, one for each type that the schema allows here.
 func (f failure) readings(value any) []any {
 	var list []any
 	if f.keyword == "type" {
@@ -81,7 +80,7 @@ func (f failure) readings(value any) []any {
 	return list
 }
 
-// read takes value for one of type want, where that is safe.
+// read converts value to type want, if that is safe.
 func read(value any, want string, schema map[string]any) (any, bool) {
 	if text, ok := value.(string); ok {
 		return readText(text, want, schema)
@@ -117,9 +116,8 @@ func readText(text, want string, schema map[string]any) (any, bool) {
 	return nil, false
 }
 
-// readArray takes text for the JSON of an array. Where an array of strings is
-// wanted, only an array of strings counts as one: any other text is itself
-// the one element, as a file name like "[1]" is.
+// readArray decodes text as a JSON array. If the schema wants an array of strings, only an array of strings counts as
+// one: any other text is itself the one element, such as the file name "[1]".
 func readArray(text string, schema map[string]any) (any, bool) {
 	items, _ := schema["items"].(map[string]any)
 	ofStrings := items["type"] == "string"

@@ -13,33 +13,29 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Result is what a call gives back (AR-17). On failure Error is set and the
-// model receives both: LLMContent holds, for example, the latest state of the
-// file that a refused write was about.
+// Result is the result of a call. On failure Error is set and the model receives both: LLMContent holds, for example,
+// the current state of the file that a refused write was about.
 type Result struct {
 	LLMContent    Content      `json:"llmContent"`
 	ReturnDisplay Display      `json:"returnDisplay"`
 	Error         *fault.Error `json:"error,omitempty"`
 
-	// Structured is the result as JSON for programs, beside LLMContent, which
-	// says the same to a model; it fits the Spec's OutputSchema. nil: LLMContent
-	// where that [Content.IsJSON], else there is none. A failure has none, whatever
-	// stands here and in LLMContent. It is not sent to models.
+	// Structured is the result as JSON for programs, in addition to LLMContent, which has the same content for a model.
+	// It matches the Spec's OutputSchema. nil: LLMContent if [Content.IsJSON], else none. A failure has no structured
+	// result, whatever Structured and LLMContent hold. It is not sent to models.
 	Structured json.RawMessage `json:"structured,omitempty"`
 
-	// Context is what a step after the call, as a hook, adds for the model. It stands
-	// beside the content wherever that goes and is no part of it, so that the content
-	// can be parsed. "": nothing.
+	// Context is text that a hook or another middleware adds for the model. It accompanies the content but is not part
+	// of it, so that the content can be parsed. "": none.
 	Context string `json:"context,omitempty"`
 }
 
-// Fail returns the Result of a failure that has nothing to show but itself.
+// Fail returns the Result of a failure without further content.
 func Fail(err *fault.Error) Result {
 	return Result{LLMContent: Text(err.Line()), ReturnDisplay: TextDisplay(err.Display()), Error: err}
 }
 
-// WithContext returns the result with a text added to its Context, on a line of its
-// own.
+// WithContext returns the result with text added to its Context, on a line of its own.
 func (r Result) WithContext(text string) Result {
 	if r.Context != "" && text != "" {
 		text = "\n" + text
@@ -48,8 +44,8 @@ func (r Result) WithContext(text string) Result {
 	return r
 }
 
-// WithError returns the result as that of a failure: with err as its Error,
-// and with err's words where there is no content or display yet.
+// WithError returns the result with err as its Error, and with the text of err as content and display if those are
+// empty.
 func (r Result) WithError(err *fault.Error) Result {
 	failed := Fail(err)
 	failed.Context = r.Context
@@ -62,11 +58,10 @@ func (r Result) WithError(err *fault.Error) Result {
 	return failed
 }
 
-// FunctionResponse returns what a model receives as the response to its call:
-// {"output": text} or, on failure, {"error": {type, message, remedy, reason},
-// "output": text}. The output is the text of LLMContent, a JSON string even
-// where that text is itself JSON, so that it reaches every model unchanged;
-// parts that are not text go beside the response. A Context is a third key, "context".
+// FunctionResponse returns the response that a model receives: {"output": text} or, on failure, {"error": {type,
+// message, remedy, reason}, "output": text}. The output is the text of LLMContent, encoded as a JSON string even if it
+// is itself JSON, so that every model receives it unchanged. Parts that are not text accompany the response. A Context
+// is a third key, "context".
 func (r Result) FunctionResponse() json.RawMessage {
 	b := []byte{'{'}
 	if r.Error != nil {
@@ -84,8 +79,8 @@ func (r Result) FunctionResponse() json.RawMessage {
 	return append(b, '}')
 }
 
-// Content is what a model receives: text, or parts of text and data. Its JSON
-// form is a string for text alone, else a list of parts.
+// Content is the content of a result for a model: text, or parts of text and data. Its JSON form is a string for text
+// alone, else a list of parts.
 type Content struct {
 	Parts []Part
 	json  bool
@@ -95,8 +90,8 @@ type Content struct {
 type Part struct {
 	Text       string        `json:"text,omitempty"`
 	InlineData *InlineData   `json:"inlineData,omitempty"` // an image, audio, a file
-	Resource   *Resource     `json:"resource,omitempty"`   // what a resource of a server holds
-	Link       *ResourceLink `json:"link,omitempty"`       // where there is more, not read yet
+	Resource   *Resource     `json:"resource,omitempty"`   // content of a server's resource
+	Link       *ResourceLink `json:"link,omitempty"`       // a resource that was not read yet
 }
 
 // InlineData is a payload that is not text.
@@ -105,7 +100,7 @@ type InlineData struct {
 	Data     []byte `json:"data"` // base64 in JSON
 }
 
-// Resource is what a resource holds: Text, or Blob where that is not nil.
+// Resource is the content of a resource: Blob if it is not nil, else Text.
 type Resource struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType,omitempty"`
@@ -117,7 +112,7 @@ type Resource struct {
 type ResourceLink struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name"`
-	Title       string `json:"title,omitempty"` // for people; "": Name
+	Title       string `json:"title,omitempty"` // for the user; "": Name
 	Description string `json:"description,omitempty"`
 	MIMEType    string `json:"mimeType,omitempty"`
 	Size        int64  `json:"size,omitempty"` // bytes; 0: unknown
@@ -126,8 +121,8 @@ type ResourceLink struct {
 // Text returns content of plain text.
 func Text(s string) Content { return Content{Parts: []Part{{Text: s}}} }
 
-// JSON returns content that is the JSON text of v, without HTML escapes, so
-// that source code stays readable. It fails as json.Marshal does.
+// JSON returns content with the JSON text of v, without HTML escapes, so that source code stays readable. It fails like
+// json.Marshal.
 func JSON(v any) (Content, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -147,9 +142,8 @@ func Data(note, mimeType string, data []byte) Content {
 // IsJSON reports whether the content is one JSON text made by [JSON].
 func (c Content) IsJSON() bool { return c.json && len(c.Parts) == 1 }
 
-// String returns the content as text, its parts joined by line breaks: text and the
-// text of resources as they are, one line of a resource that is data and of a
-// link. Other data is left out.
+// String returns the content as text, with its parts joined by line breaks: text and text resources unchanged, binary
+// resources and links as one line each. Other data is left out.
 func (c Content) String() string {
 	if len(c.Parts) == 1 {
 		return c.Parts[0].String()
@@ -177,7 +171,7 @@ func (p Part) String() string {
 	return p.Resource.Text
 }
 
-// line tells of the link in one line.
+// line describes the link in one line.
 func (l *ResourceLink) line() string {
 	said := []string{oneLine(l.Name)}
 	if l.Title != "" && l.Title != l.Name {
@@ -195,17 +189,16 @@ func (l *ResourceLink) line() string {
 	return fmt.Sprintf("[the resource %s: %s]", oneLine(l.URI), strings.Join(said, "; "))
 }
 
-// oneLine is text without line breaks and other hidden characters, each of which
-// separates words.
+// oneLine returns text with line breaks and other hidden characters replaced by spaces.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || escape.Hidden(r) }), " ")
 }
 
-// unknownData is the type of data that nobody knows the type of.
+// unknownData is the MIME type of data of unknown type.
 const unknownData = "application/octet-stream"
 
-// Data returns what of the part is data, as an image is, or nil: its InlineData, or
-// the blob of its resource.
+// Data returns the data of the part, such as an image: its InlineData, or the blob of its resource. It returns nil for
+// other parts.
 func (p Part) Data() *InlineData {
 	switch {
 	case p.InlineData != nil:
@@ -231,8 +224,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return marshalPlain(c.Parts)
 }
 
-// UnmarshalJSON reads both forms. Whether text was made by [JSON] is told by
-// its form: an object or a list that is valid JSON.
+// UnmarshalJSON decodes both forms. Text counts as made by [JSON] if it is a valid JSON object or list.
 func (c *Content) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := json.Unmarshal(data, &s); err == nil {

@@ -14,26 +14,23 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Schema is the JSON schema of a tool's arguments, or of its results. It is compiled on first
-// use, then immutable, and safe for concurrent use: the tools of every
-// session share one. Make it with [SchemaOf], [ParseSchema] or [ParseOutputSchema].
+// Schema is the JSON schema of a tool's arguments or results. It is compiled on first use, then immutable, and safe for
+// concurrent use: all sessions share a tool's schema. Create it with [SchemaOf], [ParseSchema] or [ParseOutputSchema].
 type Schema struct {
 	name   string
-	source json.RawMessage // what is compiled
-	raw    json.RawMessage // what a model is shown
+	source json.RawMessage // the schema to compile
+	raw    json.RawMessage // the schema for models
 
 	once     sync.Once
 	compiled *jsonschema.Schema
-	document any // source, read; error messages quote from it
+	document any // decoded source; error messages quote it
 	err      error
 }
 
-// ParseSchema returns the schema that raw holds, a JSON object that describes
-// an object; empty raw is the schema of an object with any keys. name, a
-// tool's, stands in messages. The error is of code invalid_config.
+// ParseSchema parses a schema, a JSON object that describes an object. Empty raw is the schema of an object with any
+// keys. name is the tool's name, for messages. The error has code invalid_config.
 //
-// A $ref that leaves the schema is refused when it is compiled: nothing is
-// loaded from disk or net.
+// A $ref to another document fails when the schema is compiled: nothing is loaded from disk or network.
 func ParseSchema(name string, raw json.RawMessage) (*Schema, error) {
 	s, err := parseSchema(name, raw)
 	if err != nil {
@@ -45,15 +42,14 @@ func ParseSchema(name string, raw json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
-// ParseOutputSchema returns the schema of a tool's results that raw holds, a
-// JSON object; what it describes need not be an object. See [Schema.Fits].
-// Otherwise it is as [ParseSchema].
+// ParseOutputSchema parses the schema of a tool's results, a JSON object; the results need not be objects. See
+// [Schema.Fits]. Otherwise it is like [ParseSchema].
 func ParseOutputSchema(name string, raw json.RawMessage) (*Schema, error) {
 	s, _, err := readSchema(name, raw)
 	return s, err
 }
 
-// parseSchema is ParseSchema, but that all of raw is shown, byte for byte.
+// parseSchema is ParseSchema, but Raw returns all of raw, byte for byte.
 func parseSchema(name string, raw json.RawMessage) (*Schema, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage(`{"type":"object"}`)
@@ -68,7 +64,7 @@ func parseSchema(name string, raw json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
-// readSchema reads a schema of whatever, and returns its outermost keys too.
+// readSchema parses a schema of any type, and also returns its top-level keys.
 func readSchema(name string, raw json.RawMessage) (*Schema, map[string]any, error) {
 	document, err := readJSON(raw)
 	if err != nil {
@@ -84,12 +80,11 @@ func readSchema(name string, raw json.RawMessage) (*Schema, map[string]any, erro
 
 func badSchema(name string, err error) *fault.Error {
 	return fault.New(fault.InvalidConfig, "tools.schema",
-		fmt.Sprintf("The schema of the tool %q cannot be used: %v.", name, err),
+		fmt.Sprintf("The schema of the tool %q is invalid: %v.", name, err),
 		"Correct the schema of the tool's parameters.")
 }
 
-// withoutKeys returns a JSON object, compact and in its order, without some
-// of its outermost keys.
+// withoutKeys returns a JSON object, compact and in its order, without some of its top-level keys.
 func withoutKeys(object json.RawMessage, drop ...string) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if _, err := d.Token(); err != nil {
@@ -126,12 +121,10 @@ members:
 	return compact.Bytes(), nil
 }
 
-// Raw returns the schema as a model is shown it: one of [ParseSchema] without
-// $schema and $id. It must not be changed.
+// Raw returns the schema for models: a schema of [ParseSchema] without $schema and $id. It must not be modified.
 func (s *Schema) Raw() json.RawMessage { return s.raw }
 
-// Compile compiles the schema now, if that has not been done. The error is of
-// code invalid_config and the same at each call.
+// Compile compiles the schema unless that has been done. The error has code invalid_config and is the same at each call.
 func (s *Schema) Compile() error {
 	s.once.Do(func() {
 		if err := s.compile(); err != nil {
@@ -141,9 +134,8 @@ func (s *Schema) Compile() error {
 	return s.err
 }
 
-// Probe returns the error that Compile would, and keeps nothing of what it takes to
-// tell: of thousands of tools few are called. It is for a schema that nothing else
-// uses at the same time.
+// Probe returns the error of Compile, but discards the compiled schema, because only a few of many tools are called. It
+// must not run concurrently with other uses of the schema.
 func (s *Schema) Probe() error {
 	if s.compiled != nil || s.err != nil {
 		return s.err
@@ -157,8 +149,7 @@ func (s *Schema) Probe() error {
 	return once.Compile()
 }
 
-// compile keeps to itself what the library does with hostile schemas: it
-// panics on some, and would read files that a $ref names.
+// compile contains the library's reaction to hostile schemas: it panics on some, and would read files that a $ref names.
 func (s *Schema) compile() (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -172,7 +163,7 @@ func (s *Schema) compile() (err error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("a reference to %s leaves the schema, which is not allowed", url)
+		return nil, fmt.Errorf("the reference %s leads out of the schema", url)
 	}
 	const url = "fettle:///schema"
 	if err := c.AddResource(url, bytes.NewReader(s.source)); err != nil {
@@ -186,7 +177,7 @@ func (s *Schema) compile() (err error) {
 	return nil
 }
 
-// explainSchema names the place of a mistake in a schema.
+// explainSchema names the position of a mistake in a schema.
 func explainSchema(err error) error {
 	invalid := new(jsonschema.ValidationError)
 	if !errors.As(err, &invalid) {
@@ -199,25 +190,20 @@ func explainSchema(err error) error {
 	return fmt.Errorf("at %s: %s", showPath(pointerTokens(leaf.InstanceLocation)), leaf.Message)
 }
 
-// Check checks a call's arguments and returns them as canonical JSON:
-// compact, keys sorted, integers without fraction or exponent, every other
-// number with its digits as sent. Empty args and null stand for {}.
+// Check validates the arguments of a call and returns them as canonical JSON: compact, keys sorted, integers without
+// fraction or exponent, other numbers with their digits as passed. Empty args and null mean {}.
 //
-// Arguments that do not fit are repaired where one safe reading exists, and
-// checked again: a number or boolean sent as text or, for a string, text sent
-// as a number; an array or object sent as a string that holds its JSON; one
-// string where an array of strings is wanted; null for an optional key, which
-// is taken as absent. A value that fits is never touched.
+// Invalid arguments are repaired if exactly one safe conversion exists, and validated again: a number or boolean passed
+// as text or, for a string, a number instead of text; an array or object passed as a string of JSON; one string instead
+// of an array of strings; null for an optional key, which counts as absent. Valid values are never changed.
 //
-// The error is of code invalid_tool_params. It shows, sorted by path, up to
-// five places with what was expected, what was sent and that part of the
-// schema. A schema that does not compile gives invalid_config.
+// The error has code invalid_tool_params. It lists, sorted by path, up to five violations with the expected value, the
+// passed value and that part of the schema. A schema that does not compile yields invalid_config.
 func (s *Schema) Check(args json.RawMessage) (json.RawMessage, error) {
 	return s.check(s.name, args, nil)
 }
 
-// Fits says where a JSON document is not what the schema describes; nil says that
-// it is. The document is taken as it stands, and nothing is repaired.
+// Fits returns an error with the violations if a JSON document does not match the schema, else nil. It repairs nothing.
 func (s *Schema) Fits(document json.RawMessage) error {
 	if err := s.Compile(); err != nil {
 		return err
@@ -259,19 +245,19 @@ func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[strin
 	return appendJSON(make([]byte, 0, len(args)+16), root), nil
 }
 
-// refuse wraps what is wrong with the arguments.
+// refuse wraps an error about the arguments.
 func refuse(tool string, err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f
 	}
 	e := fault.New(fault.InvalidToolParams, "tools.check",
-		fmt.Sprintf("The arguments of %s were refused: %v", tool, err),
-		"Send arguments that fit the schema of the tool.")
+		fmt.Sprintf("The arguments of %s are invalid: %v", tool, err),
+		"Send arguments that match the schema of the tool.")
 	e.Short = "Invalid arguments for " + tool
 	return e
 }
 
-// refuseValue wraps what a tool's own rule says, in the tool's own words.
+// refuseValue wraps an error of a tool's own rule, with the tool's message.
 func refuseValue(tool string, err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f
@@ -282,7 +268,7 @@ func refuseValue(tool string, err error) *fault.Error {
 	return e
 }
 
-// readArguments reads args into an object that can be changed.
+// readArguments decodes args into an object that may be modified.
 func readArguments(args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (map[string]any, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -332,12 +318,11 @@ func sameText(a, b json.RawMessage) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// validate returns the places where document does not fit, sorted by path.
-// The error says that it could not be checked.
+// validate returns the violations in document, sorted by path. It returns an error if validation itself fails.
 func (s *Schema) validate(document any) (failures []failure, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("they cannot be checked against the schema: %v", cause)
+			err = fmt.Errorf("validation against the schema failed: %v", cause)
 		}
 	}()
 	err = s.compiled.Validate(document)

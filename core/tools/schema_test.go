@@ -116,24 +116,24 @@ func TestSchemaOfRefuses(t *testing.T) {
 			return tools.SchemaOf[struct {
 				A string `json:"a" jsonschema:"description=first, then second"`
 			}]("x")
-		}, `the field A has the unknown word " then second"; prose with commas belongs into the tag jsonschema_description`},
+		}, `the field A has the unknown keyword " then second"; descriptions with commas belong in the tag jsonschema_description`},
 		"misspelt limit": {func() (*tools.Schema, error) {
 			return tools.SchemaOf[struct {
 				A int `json:"a" jsonschema:"minumum=1"`
 			}]("x")
-		}, `the field A has the unknown word "minumum=1"`},
+		}, `the field A has the unknown keyword "minumum=1"`},
 		"limit that is no number": {func() (*tools.Schema, error) {
 			return tools.SchemaOf[struct {
 				O struct {
 					A int `json:"a" jsonschema:"minimum=one"`
 				} `json:"o"`
 			}]("x")
-		}, `the field O.A sets minimum to "one", which is no number`},
+		}, `the field O.A sets minimum to "one", which is not a number`},
 		"oneOf at the top": {func() (*tools.Schema, error) {
 			return tools.SchemaOf[struct {
 				A string `json:"a,omitempty" jsonschema:"oneof_required=a"`
 			}]("x")
-		}, "not for the outermost level"},
+		}, "not supported at the top level"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestCheckRefuses(t *testing.T) {
 			_, err := s.Check(json.RawMessage(tt.args))
 			require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 			f := fault.As(err)
-			require.True(t, strings.HasPrefix(f.Message, "The arguments of sample were refused: "), f.Message)
+			require.True(t, strings.HasPrefix(f.Message, "The arguments of sample are invalid: "), f.Message)
 			require.NotEmpty(t, f.Remedy)
 			require.Equal(t, 1, strings.Count(strings.ToLower(f.Message), "the arguments"), f.Message)
 			for _, want := range tt.want {
@@ -383,8 +383,8 @@ func TestCompileRefuses(t *testing.T) {
 		`{"type":"object","properties":{"size":{"type":"int"}}}`:         "at properties.size.type",
 		`{"type":"object","properties":{"name":{"pattern":"["}}}`:        "at properties.name.pattern",
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/absent"}}}`: "not found",
-		`{"$schema":"https://example.org/own","type":"object"}`:          "leaves the schema",
-		`{"type":"object","$ref":"https://example.org/x.json"}`:          "leaves the schema",
+		`{"$schema":"https://example.org/own","type":"object"}`:          "leads out of the schema",
+		`{"type":"object","$ref":"https://example.org/x.json"}`:          "leads out of the schema",
 	} {
 		s, err := tools.ParseSchema("x", json.RawMessage(text))
 		require.NoError(t, err, text)
@@ -406,7 +406,7 @@ func TestCompileReadsNoFile(t *testing.T) {
 		require.NoError(t, err)
 		_, err = s.Check(json.RawMessage(`{"a":{}}`))
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), ref)
-		require.ErrorContains(t, err, "leaves the schema")
+		require.ErrorContains(t, err, "leads out of the schema")
 	}
 }
 

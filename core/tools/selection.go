@@ -2,26 +2,21 @@ package tools
 
 import "slices"
 
-// Selection says which tools a session has (AR-09). An entry of either list
-// is a tool's name or alias, alone or as "name(pattern)", or the name that another
-// program gives to it; see [Entry]. Policy applies a pattern of the shell; a tool
-// that is selected with another pattern is not included. The zero Selection takes the
-// default set.
+// Selection is the set of tools of a session. An entry of either list is a tool's name or alias, alone or as
+// "name(pattern)", or a tool name of another program; see [Entry]. Policy applies a pattern of the shell; an entry with
+// any other pattern does not include its tool. The zero Selection selects the default set.
 type Selection struct {
-	Core    []string // the built-ins to have, exactly; nil: the default set; empty: none. Does not concern other tools
-	Exclude []string // tools not to have, whoever brought them; wins over Core
+	Core    []string // the built-in tools, exactly; nil: the default set; empty: none. Does not affect other tools
+	Exclude []string // excluded tools of any origin; takes precedence over Core
 }
 
-// Includes reports whether a tool is selected; inDefaultSet says whether a
-// built-in belongs to the default set.
+// Includes reports whether a tool is selected; inDefaultSet is whether a built-in belongs to the default set.
 //
-// A tool of an MCP server is excluded by the name that it is registered under, by
-// its qualified name, whether or not that is so, and by its own name there.
+// A tool of an MCP server is excluded by its registered name, by its qualified name, even if it has another, and by its
+// name at the server.
 //
-// An exclusion with a pattern takes the whole tool away: a part of a tool
-// cannot be left out of a registry, and what is to be excluded must not run. Of
-// the shell it is commands that begin so, which policy denies, and the tool
-// stays.
+// An exclusion with a pattern excludes the whole tool, because a registry cannot exclude part of a tool. For the shell
+// the pattern is a command prefix: policy denies such commands, and the tool stays.
 func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
 	whole := slices.DeleteFunc(slices.Clone(s.Exclude), func(entry string) bool { return deniedByPolicy(ParseEntry(entry)) })
 	if lists(whole, spec, true) {
@@ -36,8 +31,7 @@ func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
 	return lists(slices.DeleteFunc(slices.Clone(s.Core), func(entry string) bool { return !understood(ParseEntry(entry)) }), spec, false)
 }
 
-// understood reports whether an entry that selects a tool restricts it in a way that
-// policy applies.
+// understood reports whether an entry restricts a selected tool in a way that policy can apply.
 func understood(e Entry) bool {
 	if e.Whole() {
 		return true
@@ -46,8 +40,7 @@ func understood(e Entry) bool {
 	return e.Shell() && err == nil
 }
 
-// deniedByPolicy reports whether an exclusion is about some commands of the shell,
-// which policy denies.
+// deniedByPolicy reports whether an exclusion applies to some shell commands, which policy denies.
 func deniedByPolicy(e Entry) bool {
 	if e.Whole() || !e.Shell() {
 		return false
@@ -56,8 +49,7 @@ func deniedByPolicy(e Entry) bool {
 	return len(prefixes) > 0
 }
 
-// lists reports whether an entry names the tool, or where governed is set,
-// one that governs it.
+// lists reports whether an entry names the tool or, if governed is set, a tool that governs it.
 func lists(entries []string, spec Spec, governed bool) bool {
 	for _, e := range entries {
 		entry := ParseEntry(e)

@@ -10,11 +10,9 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Untrusted returns text that came from outside (a command's output, a page, a
-// server's answer) in the form in which a model is to take it as data: between
-// the lines <untrusted_context> and </untrusted_context>. In such a tag within
-// text, "<" is written as &lt; (see [EscapeTag]), so that text cannot end its own
-// marking. What fettle itself has to say belongs before it.
+// Untrusted marks text from an outside source (a command's output, a page, a server's response) as data for the model:
+// it encloses the text between the lines <untrusted_context> and </untrusted_context>. Such tags within text are written
+// with &lt; (see [EscapeTag]), so that text cannot end the block. fettle's own messages belong before it.
 func Untrusted(text string) string {
 	text = strings.TrimSuffix(EscapeTag(text, untrustedTag), "\n")
 	return "<untrusted_context>\n" + text + "\n</untrusted_context>"
@@ -22,12 +20,10 @@ func Untrusted(text string) string {
 
 const untrustedTag = "untrusted_context"
 
-// EscapeTag returns text in which &lt; stands for the "<" of whatever reads as a
-// tag of that name, the one that begins or the one that ends: in letters of any
-// case, width or style, with anything between them that is no letter and no
-// digit, as blanks, hyphens and characters that are not seen, and with other
-// characters that look like "<". The rest is as it was. name is of letters and
-// digits of ASCII and what stands between them.
+// EscapeTag returns text with &lt; instead of "<" wherever text reads as an opening or closing tag of that name. It
+// recognizes letters of any case, width or style, other characters between them such as spaces, hyphens and invisible
+// characters, and characters that look like "<". The rest is unchanged. name consists of ASCII letters and digits and
+// separators between them.
 func EscapeTag(text, name string) string {
 	name = letters(name)
 	var b strings.Builder
@@ -49,9 +45,8 @@ func EscapeTag(text, name string) string {
 	return b.String()
 }
 
-// Quote returns text from outside as a part of a sentence of fettle's: in quotes,
-// on one line, with no more than limit bytes of it, and without marks of
-// [Untrusted].
+// Quote returns text from an outside source as part of a sentence: in quotes, on one line, clipped to limit bytes, and
+// without tags of [Untrusted].
 func Quote(text string, limit int) string {
 	text = strings.TrimSpace(text)
 	if head := escape.Head(text, limit); len(head) < len(text) {
@@ -61,7 +56,7 @@ func Quote(text string, limit int) string {
 	return EscapeTag(text, untrustedTag) // \n is a letter where a line break was
 }
 
-// opens reports whether a tag may seem to begin with r.
+// opens reports whether r may look like the start of a tag.
 func opens(r rune) bool {
 	switch r {
 	case '<', '\u2039', '\u226e', '\u2329', '\u276e', '\u27e8', '\u3008', '\ufe64', '\uff1c': // ‹ ≮ 〈 ❮ ⟨ 〈 ﹤ ＜
@@ -70,8 +65,7 @@ func opens(r rune) bool {
 	return false
 }
 
-// reads reports whether the letters and digits that text begins with are those
-// of name.
+// reads reports whether the letters and digits at the start of text are those of name.
 func reads(text, name string) bool {
 	for _, r := range text {
 		if name == "" {
@@ -90,8 +84,7 @@ func reads(text, name string) bool {
 	return name == ""
 }
 
-// letters returns the letters and digits of s, in lower case, each in its plain
-// form.
+// letters returns the letters and digits of s, in lower case and in their plain forms.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {

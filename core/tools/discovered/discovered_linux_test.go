@@ -193,7 +193,7 @@ func TestProblems(t *testing.T) {
 		`{"name": "x", "parameters": 7}`:                                                 "its schema is no object",
 		`{"name": "x", "parametersJsonSchema": {"type": "array"}}`:                       `its type must be "object"`,
 		`{"name": "x", "parametersJsonSchema": {"properties": 7}}`:                       "at properties",
-		`{"name": "x", "parametersJsonSchema": {"$ref": "file:///x"}}`:                   "leaves the schema",
+		`{"name": "x", "parametersJsonSchema": {"$ref": "file:///x"}}`:                   "leads out of the schema",
 		`{"name": "x", "parametersJsonSchema": {"properties": {"a": {"pattern": "("}}}}`: "pattern",
 		`{"name": "good"}`:  `that of "good" already`,
 		`{"name": "go od"}`: `that of "go_od" already`,

@@ -323,7 +323,7 @@ func TestReadFileArguments(t *testing.T) {
 		r := s.Call(file.ReadFile, tt.args)
 		require.Equal(t, fault.InvalidToolParams, r.Result.Error.Code)
 		if strings.HasPrefix(tt.want, "start") || strings.HasPrefix(tt.want, "end") {
-			tt.want = "The arguments of read_file were refused: " + tt.want
+			tt.want = "The arguments of read_file are invalid: " + tt.want
 		}
 		require.Equal(t, tt.want, r.Result.Error.Message)
 	}
