@@ -14,12 +14,11 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// ask puts the question to whoever listens on the bus, and acts on the answer.
-// again is set when a person has changed what is proposed, so that it is
-// decided anew; else done reports whether the call ends here.
+// ask sends the question to the subscribers of the bus, and acts on the answer. again is set if the user edited the
+// proposal, so that it must be decided again; else done reports whether the call ends here.
 func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bool) (again bool, resp Response, done bool) {
 	if !c.listening(bus.TypeToolConfirmationRequest) {
-		return false, c.refuse(c.nobodyToAsk(nil)), true
+		return false, c.refuse(c.noApprover(nil)), true
 	}
 	q := c.question(details, modified)
 	c.change(c.index, func(s *bus.ToolCallState) {
@@ -34,9 +33,9 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 	case ctx.Err() != nil:
 		return false, c.cancelled(ctx, tools.Result{}), true
 	case err != nil:
-		return false, c.refuse(c.nobodyToAsk(err)), true
+		return false, c.refuse(c.noApprover(err)), true
 	case answer.RequiresUserConfirmation:
-		return false, c.refuse(c.nobodyToAsk(errors.New("who answered is no person"))), true
+		return false, c.refuse(c.noApprover(errors.New("the answering client has no user"))), true
 	}
 	outcome, problem := read(answer, q)
 	if problem != "" {
@@ -62,10 +61,8 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 	return false, Response{}, false
 }
 
-// read returns what a person chose, and what is wrong with an answer that
-// cannot be taken for a choice. A form that sends the content back as it was
-// shown has changed nothing. Who does not approve of a plan has said no,
-// whatever key the form stands for.
+// read returns the approver's choice, or the problem with an invalid answer. A form that returns the content unchanged
+// has modified nothing. A denied plan is a denial, whatever the outcome.
 func read(a bus.ToolConfirmationResponse, q bus.ToolConfirmationRequest) (bus.Outcome, string) {
 	if approved := a.Payload.Approved; approved != nil && !*approved {
 		return bus.Cancel, ""
@@ -78,7 +75,7 @@ func read(a bus.ToolConfirmationResponse, q bus.ToolConfirmationRequest) (bus.Ou
 	}
 	asShown := q.Details.EditDetails != nil && a.Payload.NewContent != nil && *a.Payload.NewContent == q.Details.NewContent
 	if a.Payload.NewContent != nil && outcome != bus.Cancel && !asShown {
-		outcome = bus.ModifyWithEditor // never what was shown, if the person put something else in its place
+		outcome = bus.ModifyWithEditor // never the shown content if the user replaced it
 	}
 	switch {
 	case !slices.Contains(q.Outcomes, outcome):
@@ -86,15 +83,14 @@ func read(a bus.ToolConfirmationResponse, q bus.ToolConfirmationRequest) (bus.Ou
 	case outcome == bus.Cancel && a.Confirmed:
 		return "", "it confirms and cancels at once"
 	case outcome == bus.ModifyWithEditor && a.Payload.NewContent == nil:
-		return "", "it says that the content is to be changed, and does not bring the new content"
+		return "", "it requests a modification without the new content"
 	case outcome != bus.Cancel && outcome != bus.ModifyWithEditor && !a.Confirmed:
 		return "", fmt.Sprintf("its outcome is %s, and it does not confirm", outcome)
 	}
 	return outcome, ""
 }
 
-// declined ends a call that a person does not want, and the batch. next is what
-// the tool says of what to do with feedback, if it says so.
+// declined ends a call that the user denied, and the batch. next is the tool's own remedy for feedback, or "".
 func (c *call) declined(feedback, next string) Response {
 	c.end(c.index, fmt.Sprintf("the user did not approve the call of %s before it", c.name))
 	message := fmt.Sprintf("The user did not approve this call of %s; nothing was done.", c.name)
@@ -106,8 +102,7 @@ func (c *call) declined(feedback, next string) Response {
 	return c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm", message, remedy))
 }
 
-// modify puts a person's content in place of what was proposed. It reports
-// whether the call ends here.
+// modify replaces the proposed content by the user's. It reports whether the call ends here.
 func (c *call) modify(ctx context.Context, content string) (Response, bool) {
 	err := tools.Protect(c.name, "modify", func() error {
 		inv, err := c.inv.(tools.Modifiable).Modify(ctx, content)
@@ -122,9 +117,8 @@ func (c *call) modify(ctx context.Context, content string) (Response, bool) {
 	return Response{}, false
 }
 
-// remember turns an approval into rules that the question has shown, and tells of
-// each. Where that fails the call still runs, as a person approved it, and its
-// response says so.
+// remember turns an approval into the rules that the question showed, and publishes each. If that fails the call still
+// runs, because it was approved, and its response reports the failure.
 func (c *call) remember(ctx context.Context, scope policy.Scope, shown []bus.Remembered) {
 	var words []string
 	for _, r := range shown {

@@ -141,7 +141,7 @@ func TestAnswers(t *testing.T) {
 		"unknown":                  {says("perhaps"), false, fault.DeniedByUser, `"perhaps" was not offered`},
 		"once, and not confirmed":  {bus.ToolConfirmationResponse{Outcome: bus.ProceedOnce}, false, fault.DeniedByUser, "does not confirm"},
 		"cancel, and confirmed":    {bus.ToolConfirmationResponse{Outcome: bus.Cancel, Confirmed: true}, false, fault.DeniedByUser, "at once"},
-		"no person":                {bus.ToolConfirmationResponse{RequiresUserConfirmation: true, Confirmed: true}, false, fault.NoApprover, "nobody to ask"},
+		"no person":                {bus.ToolConfirmationResponse{RequiresUserConfirmation: true, Confirmed: true}, false, fault.NoApprover, "no approver"},
 		"an edit of what is none":  {edits(content), false, fault.DeniedByUser, `"modify_with_editor" was not offered`},
 		"once, with other content": {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{NewContent: &content}}, false, fault.DeniedByUser, "was not offered"},
 		"cancel, with a word": {bus.ToolConfirmationResponse{Payload: bus.Payload{Feedback: " Use make. "}}, false, fault.DeniedByUser,
@@ -522,7 +522,7 @@ func TestModifyWithoutContent(t *testing.T) {
 	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return says(bus.ModifyWithEditor) }
 	r := s.call(t.Context())
 	require.Equal(t, scheduler.StatusDenied, r.Status)
-	require.Contains(t, r.Result.Error.Message, "does not bring the new content")
+	require.Contains(t, r.Result.Error.Message, "without the new content")
 	require.NotContains(t, s.steps, "modify")
 }
 

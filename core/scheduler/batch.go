@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// batch is the calls of one Run or RunAll, and what is known of each.
+// batch is the calls of one Run or RunAll, and their states.
 type batch struct {
 	*Scheduler
 	requests  []Request
@@ -21,8 +21,8 @@ type batch struct {
 
 	mu      sync.Mutex
 	states  []bus.ToolCallState
-	endedAt int    // calls after this one do not begin; len(requests) if all may
-	because string // why not, as a clause
+	endedAt int    // calls after this index do not start; len(requests) if all may
+	because string // reason for endedAt, as a clause
 }
 
 func (s *Scheduler) newBatch(requests []Request) *batch {
@@ -42,7 +42,7 @@ func (s *Scheduler) newBatch(requests []Request) *batch {
 	return b
 }
 
-// runAll runs group after group.
+// runAll runs the groups sequentially.
 func (b *batch) runAll(ctx context.Context) {
 	for i := 0; i < len(b.requests); {
 		end := i + 1
@@ -56,11 +56,11 @@ func (b *batch) runAll(ctx context.Context) {
 	}
 }
 
-// sharesTime reports whether a call may run beside its neighbours. One that
-// names no tool ends before it could disturb any.
+// sharesTime reports whether a call may run concurrently with its neighbours. A call of an unknown tool may, because it
+// ends at once.
 func (b *batch) sharesTime(i int) bool {
 	shares := true
-	_ = tools.Protect(b.requests[i].Tool, "lookup", func() error { // told when the call is run
+	_ = tools.Protect(b.requests[i].Tool, "lookup", func() error { // a panic is reported when the call runs
 		if tool, err := b.o.Tools.Lookup(b.requests[i].Tool); err == nil {
 			spec := tool.Spec()
 			shares = spec.Parallel && !spec.Mutates()
@@ -70,7 +70,7 @@ func (b *batch) sharesTime(i int) bool {
 	return shares
 }
 
-// runGroup runs the calls from i up to end side by side, begun in their order.
+// runGroup runs the calls from i up to end concurrently, started in their order.
 func (b *batch) runGroup(ctx context.Context, i, end int) {
 	if end == i+1 {
 		b.run(ctx, i)
@@ -89,12 +89,12 @@ func (b *batch) runGroup(ctx context.Context, i, end int) {
 	workers.Wait()
 }
 
-// run takes one call through its path and keeps its response.
+// run runs one call and stores its response.
 func (b *batch) run(ctx context.Context, i int) {
 	c := &call{batch: b, index: i, request: b.requests[i], name: b.requests[i].Tool}
 	if because := b.endedBefore(i); because != "" {
 		c.finish(c.respond(StatusCancelled, tools.Fail(fault.New(fault.Cancelled, "scheduler.batch",
-			fmt.Sprintf("The call of %s was not begun, because %s.", c.name, because), ""))))
+			fmt.Sprintf("The call of %s was not started, because %s.", c.name, because), ""))))
 		return
 	}
 	ctx, ended := b.observed(ctx, c.request)
@@ -103,7 +103,7 @@ func (b *batch) run(ctx context.Context, i int) {
 	ctx, settle := c.recorded(ctx)
 	var resp Response
 	returned := false
-	defer func() { // also where a tool ends the goroutine that it was called on
+	defer func() { // also if the tool ends its goroutine
 		if !returned {
 			resp = c.defect(&tools.Defect{Tool: c.name, Step: "schedule", Cause: "it ended its goroutine"})
 		}
@@ -121,7 +121,7 @@ func (b *batch) run(ctx context.Context, i int) {
 	returned = true
 }
 
-// end lets no call after the one at index i begin.
+// end keeps calls after the one at index i from starting.
 func (b *batch) end(i int, because string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,7 +130,7 @@ func (b *batch) end(i int, because string) {
 	}
 }
 
-// endedBefore returns why the call at index i must not begin, or "".
+// endedBefore returns why the call at index i must not start, or "".
 func (b *batch) endedBefore(i int) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,8 +140,7 @@ func (b *batch) endedBefore(i int) string {
 	return ""
 }
 
-// change sets a call's state and tells all that listen. Snapshots go out in
-// the order of the changes.
+// change sets a call's state and publishes a snapshot. Snapshots are published in the order of the changes.
 func (b *batch) change(i int, set func(s *bus.ToolCallState)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,14 +148,14 @@ func (b *batch) change(i int, set func(s *bus.ToolCallState)) {
 	b.publishLocked()
 }
 
-// note sets what goes with a call's state, to be told with the next change.
+// note sets additional state of a call, to be published with the next change.
 func (b *batch) note(i int, set func(s *bus.ToolCallState)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	set(&b.states[i])
 }
 
-// publish tells how the calls stand.
+// publish publishes the states of the calls.
 func (b *batch) publish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,14 +168,13 @@ func (b *batch) publishLocked() {
 	}
 }
 
-// listening reports whether anybody is there to answer questions of a type.
+// listening reports whether a subscriber can answer questions of a type.
 func (s *Scheduler) listening(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Listening(t) }
 
-// watched reports whether anybody sees messages of a type.
+// watched reports whether a subscriber receives messages of a type.
 func (s *Scheduler) watched(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Watched(t) }
 
-// tell publishes a message, if there is a bus. One that is closed has nobody
-// left to tell.
+// tell publishes a message, if there is a bus that is not closed.
 func (s *Scheduler) tell(m bus.Message) {
 	if s.o.Bus == nil {
 		return

@@ -254,7 +254,7 @@ func TestUserCancelEndsTheBatch(t *testing.T) {
 		require.Equal(t, []string{`"first"`}, ran)
 		require.Equal(t, fault.DeniedByUser, r[1].Result.Error.Code)
 		require.Equal(t, fault.Cancelled, r[3].Result.Error.Code)
-		require.Equal(t, "The call of edit was not begun, because the user did not approve the call of read before it.", r[3].Result.Error.Message)
+		require.Equal(t, "The call of edit was not started, because the user did not approve the call of read before it.", r[3].Result.Error.Message)
 		require.NoError(t, b.Close())
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// call is one call on its way.
+// call is one call in progress.
 type call struct {
 	*batch
 	index   int
@@ -21,26 +21,25 @@ type call struct {
 	spec    tools.Spec
 	inv     tools.ToolInvocation
 	params  json.RawMessage // of inv
-	advice  []Advice        // of the steps before, that ask
+	advice  []Advice        // of Before middlewares, with verdict ask
 	notices []string
 
-	rewriters []string // who has replaced the arguments
-	early     bool     // a step before refused it, and policy was not asked
+	rewriters []string // names of those that replaced the arguments
+	early     bool     // a Before middleware denied it, without policy
 
 	subject   policy.Call
 	decision  policy.Decision
-	tightened bool // somebody else than the rules asks or denies too, so that a rule would change nothing
-	previews  bool // the call is shown instead of run
+	tightened bool // a decision other than the rules' asks or denies too, so that another rule would change nothing
+	previews  bool // the call is previewed instead of run
 
-	// willRefuse is set once the invocation has said so; it must not succeed.
+	// willRefuse is set if the invocation returned ErrWillRefuse; it must not succeed.
 	willRefuse bool
 	executed   bool
-	gave       bool      // the response is what the tool gave, and no error of the path's
+	gave       bool      // the response is the tool's result, not an error of the scheduler
 	recording  Recording // nil: Options.Record is nil
 }
 
-// run takes the call through its path, and stops between steps once ctx has
-// ended.
+// run runs the steps of the call, and stops between steps once ctx has ended.
 func (c *call) run(ctx context.Context) Response {
 	for _, step := range []func(context.Context) (Response, bool){c.build, c.before, c.approve} {
 		if ctx.Err() != nil {
@@ -56,7 +55,7 @@ func (c *call) run(ctx context.Context) Response {
 	return c.after(ctx, c.execute(ctx))
 }
 
-// build finds the tool and makes the invocation.
+// build finds the tool and builds the invocation.
 func (c *call) build(ctx context.Context) (Response, bool) {
 	tool, err := c.o.Tools.Lookup(c.request.Tool)
 	if err != nil {
@@ -71,7 +70,7 @@ func (c *call) build(ctx context.Context) (Response, bool) {
 	return Response{}, false
 }
 
-// buildFrom makes the invocation of some arguments.
+// buildFrom builds the invocation from args.
 func (c *call) buildFrom(args json.RawMessage) error {
 	return tools.Protect(c.name, "build", func() error {
 		inv, err := c.tool.Build(args)
@@ -82,7 +81,7 @@ func (c *call) buildFrom(args json.RawMessage) error {
 	})
 }
 
-// take makes an invocation the one that the call is about.
+// take makes inv the invocation of the call.
 func (c *call) take(inv tools.ToolInvocation) error {
 	if inv == nil {
 		return errors.New("it built neither an invocation nor an error")
@@ -96,8 +95,8 @@ func (c *call) take(inv tools.ToolInvocation) error {
 	return nil
 }
 
-// approve decides about the call, and asks a person where that is due, again
-// for each change that the person makes. It reports whether the call ends here.
+// approve decides about the call and asks for approval if needed, again after each edit by the user. It reports whether
+// the call ends here.
 func (c *call) approve(ctx context.Context) (Response, bool) {
 	for modified := false; ; modified = true {
 		if resp, done := c.decide(ctx); done {
@@ -117,8 +116,8 @@ func (c *call) approve(ctx context.Context) (Response, bool) {
 	}
 }
 
-// confirm lets the tool refuse, or say what a person is to be shown; in plan
-// mode the call ends with that. It reports whether the call ends here.
+// confirm runs the confirmation step of the tool; in plan mode the call ends with its result. It reports whether the
+// call ends here.
 func (c *call) confirm(ctx context.Context) (details *tools.Confirmation, resp Response, done bool) {
 	err := tools.Protect(c.name, "confirm", func() (err error) {
 		details, err = c.inv.Confirmation(ctx)
@@ -182,7 +181,7 @@ func (c *call) execute(ctx context.Context) Response {
 	if c.willRefuse {
 		c.gave = false
 		return c.defect(&tools.Defect{Tool: c.name, Step: "execute",
-			Cause: errors.New("it announced a refusal, was run without approval, and then succeeded")})
+			Cause: errors.New("it announced a refusal and then succeeded without approval")})
 	}
 	return c.respond(StatusSuccess, result)
 }

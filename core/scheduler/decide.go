@@ -10,9 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// decide asks policy about the arguments as they are now, and lets the steps
-// before and the safety checkers tighten what it says. It reports whether the
-// call ends here.
+// decide asks policy about the current arguments, and lets Before middlewares and safety checkers tighten the decision.
+// It reports whether the call ends here.
 func (c *call) decide(ctx context.Context) (Response, bool) {
 	c.subject = c.newSubject()
 	if c.o.Subject != nil {
@@ -33,10 +32,10 @@ func (c *call) decide(ctx context.Context) (Response, bool) {
 	if c.decision.Decision == policy.Allow || c.decision.Decision == policy.AskUser {
 		return Response{}, false
 	}
-	return c.rejected(), true // deny, and what is no verdict
+	return c.rejected(), true // deny, or an unknown verdict
 }
 
-// judge resolves what policy wants to know, and asks it.
+// judge resolves the paths that policy needs, and calls policy.
 func (c *call) judge(ctx context.Context) {
 	c.o.Policy.Prepare(&c.subject)
 	unresolved := c.resolve(ctx)
@@ -49,8 +48,7 @@ func (c *call) judge(ctx context.Context) {
 	}
 }
 
-// resolve fills in where paths lead, and returns one that cannot be followed,
-// or "".
+// resolve fills in the targets of paths, and returns a path that cannot be resolved, or "".
 func (c *call) resolve(ctx context.Context) string {
 	if c.o.RealPath == nil {
 		return ""
@@ -70,7 +68,7 @@ func (c *call) resolve(ctx context.Context) string {
 	return unresolved
 }
 
-// newSubject is what the scheduler itself knows of the call.
+// newSubject returns the scheduler's knowledge of the call, for policy.
 func (c *call) newSubject() policy.Call {
 	s := c.spec
 	var effects []string
@@ -95,8 +93,7 @@ func (c *call) newSubject() policy.Call {
 	return subject
 }
 
-// check runs the safety checkers that are due. It reports whether the call
-// ends here.
+// check runs the safety checkers of the decision. It reports whether the call ends here.
 func (c *call) check(ctx context.Context) (Response, bool) {
 	for _, ch := range c.decision.Checkers {
 		verdict, reason := c.runChecker(ctx, ch)
@@ -111,10 +108,10 @@ func (c *call) check(ctx context.Context) (Response, bool) {
 	return Response{}, false
 }
 
-// runChecker returns what a checker says, and a denial where it cannot say.
+// runChecker returns the verdict of a checker, and a denial if it fails.
 func (c *call) runChecker(ctx context.Context, ch policy.Checker) (policy.Verdict, string) {
 	if c.o.Check == nil {
-		return policy.Deny, fmt.Sprintf("The safety checker %s is due, and this session cannot run it.", ch.Name)
+		return policy.Deny, fmt.Sprintf("The safety checker %s is required, and this session cannot run it.", ch.Name)
 	}
 	about := c.subject
 	if ch.About != nil { // a file that a command line writes
@@ -135,8 +132,7 @@ func (c *call) runChecker(ctx context.Context, ch policy.Checker) (policy.Verdic
 	return verdict, reason
 }
 
-// tighten makes the decision at least as strict as v, on the word of source.
-// What is no verdict denies.
+// tighten makes the decision at least as strict as v, with the reason of source. An unknown verdict denies.
 func (c *call) tighten(v policy.Verdict, source, reason string) {
 	switch v {
 	case policy.Allow:
@@ -154,7 +150,7 @@ func (c *call) tighten(v policy.Verdict, source, reason string) {
 	c.decision.Message, c.decision.Remedy = "", ""
 }
 
-// rejected ends a call that policy denies, and tells so (AR-26).
+// rejected ends a call that policy denies, and publishes the rejection.
 func (c *call) rejected() Response {
 	if c.watched(bus.TypeToolPolicyRejection) {
 		c.tell(bus.ToolPolicyRejection{
@@ -164,15 +160,15 @@ func (c *call) rejected() Response {
 	}
 	message := "Tool execution denied by policy."
 	if c.early {
-		message = "A step before the call refused it."
+		message = "A middleware denied the call."
 		if c.decision.Source != "" {
-			message = "The " + c.decision.Source + " refused the call."
+			message = "The " + c.decision.Source + " denied the call."
 		}
 	}
 	if c.decision.Message != "" {
 		message += " " + c.decision.Message
 	}
-	remedy := "Do not repeat the call; reach the goal in another way or tell the user what is needed."
+	remedy := "Do not repeat the call; use another approach or tell the user what is needed."
 	if c.decision.Reason != "" {
 		remedy = "Reason: " + c.decision.Reason + " " + remedy
 	}

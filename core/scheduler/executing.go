@@ -6,17 +6,14 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Executing looks at a call in the moment before it runs, as to keep what it is
-// about to change: every question has been answered by then. inv is what will be
-// executed, to be asked for its description and its locations alone. An error, or
-// a panic, keeps the call from running. The function that it returns is called
-// once when the call has ended, however it did and also if ctx has ended; what
-// that one returns is told to the model and the person with the response. It may
-// be nil. A call that is known to refuse is not looked at.
+// Executing is called right before a call runs, after all approvals, for example to checkpoint the files that the call
+// will change. inv is the invocation to execute; only its Description and Locations may be called. An error or a panic
+// keeps the call from running. The returned function, which may be nil, is called once when the call has ended, however
+// it ended and even if ctx has ended; its text is added to the notices of the response. Executing is not called for a
+// call that is known to refuse.
 type Executing func(ctx context.Context, p Proposal, inv tools.ToolInvocation) (ended func(ctx context.Context) []string, err error)
 
-// executing runs Options.Executing, and returns what to call when the call has
-// ended.
+// executing runs Options.Executing, and returns the function to call at the end of the call.
 func (c *call) executing(ctx context.Context) (ended func(context.Context), err error) {
 	ended = func(context.Context) {}
 	if c.o.Executing == nil || c.willRefuse {
@@ -35,7 +32,7 @@ func (c *call) executing(ctx context.Context) (ended func(context.Context), err 
 			c.notices = append(c.notices, tell(ctx)...)
 			return nil
 		})
-		if err != nil { // what the tool did is done
+		if err != nil { // the tool has already run
 			c.report(err)
 		}
 	}, nil

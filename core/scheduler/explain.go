@@ -9,28 +9,25 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Situation is what [Scheduler.Explain] assumes instead of what is; nil is
-// what is.
+// Situation overrides parts of the current situation for [Scheduler.Explain]; nil fields keep the current value.
 type Situation struct {
 	Mode     *policy.ApprovalMode
-	Headless *bool   // nobody can be asked
-	Subagent *string // the calling subagent; "" is the main agent
+	Headless *bool   // no approver is available
+	Subagent *string // the calling subagent; "": the main agent
 }
 
-// Explain returns what policy would decide about a call. It runs nothing and
-// asks nobody, so that steps before the call and safety checkers, which may
-// tighten the decision, have no part in it; Decision.Checkers names those due.
+// Explain returns the policy decision for a call without running it. Before middlewares and safety checkers, which may
+// tighten the decision, do not run; Decision.Checkers names the checkers.
 //
-// Arguments that the tool would refuse are decided on as they are, as long as
-// they are a JSON object. The tool need not be registered: one that is not even
-// well known counts as of kind other, and the reason says so.
+// Arguments that the tool would reject are decided on unchanged, as long as they are a JSON object. The tool need not be
+// registered: an unknown tool counts as kind other, and the reason reports that.
 func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decision policy.Decision, err error) {
 	if len(r.Args) == 0 {
 		r.Args = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(r.Args, new(map[string]json.RawMessage)); err != nil {
 		return policy.Decision{}, fault.Wrap(fault.InvalidToolParams, "scheduler.explain",
-			"The arguments of "+r.Tool+" are not a JSON object.", "Give them as an object, as {\"key\": \"value\"}.", err)
+			"The arguments of "+r.Tool+" are not a JSON object.", "Pass an object, such as {\"key\": \"value\"}.", err)
 	}
 	c := &call{batch: s.newBatch([]Request{r}), request: r, name: r.Tool}
 	err = tools.Protect(r.Tool, "explain", func() error {
@@ -39,7 +36,7 @@ func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decis
 		}
 		c.judge(ctx)
 		if _, known := policy.WellKnown(r.Tool); c.tool == nil && !known {
-			c.decision.Reason += " No tool of this name is registered; it counts as one of kind other."
+			c.decision.Reason += " No tool of this name is registered; it counts as kind other."
 		}
 		return nil
 	})
@@ -52,7 +49,7 @@ func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decis
 	return c.decision, nil
 }
 
-// situate makes the subject of a call that is not run.
+// situate builds the subject of a call that is not run.
 func (c *call) situate(in Situation) error {
 	if err := c.identify(); err != nil {
 		return err
@@ -72,7 +69,7 @@ func (c *call) situate(in Situation) error {
 	return nil
 }
 
-// identify finds the tool, registered or only well known.
+// identify finds a registered or built-in tool.
 func (c *call) identify() error {
 	tool, err := c.o.Tools.Lookup(c.request.Tool)
 	if err != nil {
@@ -91,7 +88,7 @@ func (c *call) identify() error {
 	return nil
 }
 
-// unregistered is what is known of a call of a tool that is not registered.
+// unregistered returns the subject of a call to a tool that is not registered.
 func (c *call) unregistered(args json.RawMessage) policy.Call {
 	subject, ok := policy.WellKnown(c.request.Tool)
 	if !ok {

@@ -13,38 +13,35 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Before looks at a call before policy does. It can tighten and rewrite, and
-// never loosen: what it says is added to what policy decides about the final
-// arguments. An error or a panic denies the call.
+// Before is a middleware that runs before policy. It can tighten the decision and rewrite the arguments, but not loosen
+// anything: its verdict is combined with the policy decision on the final arguments. An error or a panic denies the
+// call.
 type Before func(ctx context.Context, p Proposal) (Advice, error)
 
-// Proposal is a call that is about to be decided on.
+// Proposal is a call before the decision.
 type Proposal struct {
 	CallID    string
 	Requested string          // the name that the model used
 	Spec      tools.Spec      // of the tool
-	Args      json.RawMessage // as they would be executed; not to be changed in place
+	Args      json.RawMessage // as they would be executed; not to be modified
 }
 
-// Advice is what a [Before] has to say. Its zero value is nothing.
+// Advice is the result of a [Before]. The zero value changes nothing.
 type Advice struct {
 	Verdict policy.Verdict  // deny or ask_user; "" and allow change nothing
-	Stop    bool            // denies, and ends the batch: later calls do not begin
-	Reason  string          // for the model and the person; a sentence
-	Source  string          // who says so, as the name of a hook
-	Args    json.RawMessage // replace the arguments, and are checked like those of a model; nil: as they are
-	ArgsBy  string          // who replaces them, as Source; "": Source
+	Stop    bool            // denies, and ends the batch: later calls do not start
+	Reason  string          // for the model and the user; a sentence
+	Source  string          // name of the source, such as a hook
+	Args    json.RawMessage // replacement arguments, validated like a model's; nil: unchanged
+	ArgsBy  string          // source of the replacement, like Source; "": Source
 }
 
-// After sees what a call gave once it has been executed, and returns what is
-// reported, most often the same with something added. It may set Result.Error;
-// an error that is there stays. An error or a panic of its own turns the call
-// into an error and leaves the result it was given, as what the tool did is
-// done: what must not be seen is taken out before anything can fail.
-// Result.Structured says the same as the content: where an After takes something
-// out of the content and leaves Structured as it is, that is dropped, and nothing of
-// the content counts as shown. What an After adds for the model beside the result goes
-// into Result.Context. It runs even if ctx has just ended, and its own ctx error then changes nothing.
+// After is a middleware that runs after the execution of a call. It returns the result to report, usually r with
+// additions. It may set Result.Error, but an existing error stays. If it fails or panics, the call ends with an error
+// and the result it received, because the tool has already run; a middleware that removes content must do so before it
+// can fail. Result.Structured must match the content: if an After removes content and leaves Structured unchanged,
+// Structured is dropped and the content does not count as shown. Additional text for the model goes into Result.Context.
+// An After also runs if ctx has just ended; its own ctx error then has no effect.
 type After func(ctx context.Context, d Done, r tools.Result) (tools.Result, error)
 
 // Done is a call that has been executed.
@@ -57,8 +54,7 @@ func (c *call) proposal() Proposal {
 	return Proposal{CallID: c.request.CallID, Requested: c.request.Tool, Spec: c.spec, Args: c.params}
 }
 
-// before runs the middlewares in front of policy. It reports whether the call
-// ends here.
+// before runs the Before middlewares. It reports whether the call ends here.
 func (c *call) before(ctx context.Context) (Response, bool) {
 	for _, f := range c.o.Before {
 		var advice Advice
@@ -71,7 +67,7 @@ func (c *call) before(ctx context.Context) (Response, bool) {
 			return c.cancelled(ctx, tools.Result{}), true
 		case err != nil:
 			c.report(err)
-			c.denyEarly("", "A step that looks at calls before they run failed: "+causeOf(err))
+			c.denyEarly("", "A middleware before the call failed: "+causeOf(err))
 			return c.rejected(), true
 		case advice.Stop:
 			return c.stop(advice), true
@@ -89,7 +85,7 @@ func (c *call) before(ctx context.Context) (Response, bool) {
 	return Response{}, false
 }
 
-// denyEarly is the decision on a call that policy is not asked about any more.
+// denyEarly denies a call without policy.
 func (c *call) denyEarly(source, reason string) {
 	c.early = true
 	c.decision = policy.Decision{
@@ -111,18 +107,17 @@ func orAllow(v policy.Verdict) policy.Verdict {
 	return v
 }
 
-// rewrite builds the call again from the arguments of an advice, if it has
-// some.
+// rewrite builds the call again from the arguments of an advice, if it has any.
 func (c *call) rewrite(ctx context.Context, a Advice) (Response, bool) {
 	if a.Args == nil {
 		return Response{}, false
 	}
-	who := cmp.Or(a.ArgsBy, a.Source, "a step before the call")
+	who := cmp.Or(a.ArgsBy, a.Source, "a middleware")
 	if err := c.buildFrom(a.Args); err != nil {
 		if f := fault.As(err); f != nil && !isDefect(err) {
 			err = fault.Wrap(f.Code, "scheduler.before",
-				fmt.Sprintf("The arguments that %s put in place of the model's cannot be used: %s", who, f.Message),
-				"The model's own arguments were not at fault; tell the user.", err)
+				fmt.Sprintf("The replacement arguments of %s are invalid: %s", who, f.Message),
+				"The model's own arguments did not cause this; tell the user.", err)
 		}
 		return c.ended(ctx, tools.Result{}, err), true
 	}
@@ -139,10 +134,10 @@ func (c *call) stop(a Advice) Response {
 	if a.Reason != "" {
 		message += " " + a.Reason
 	}
-	return c.refuse(fault.New(fault.StopExecution, "scheduler.before", message, "Do not go on; tell the user what happened."))
+	return c.refuse(fault.New(fault.StopExecution, "scheduler.before", message, "Stop, and tell the user what happened."))
 }
 
-// after runs the middlewares behind a call whose tool has given a result.
+// after runs the After middlewares of an executed call.
 func (c *call) after(ctx context.Context, resp Response) Response {
 	if len(c.o.After) == 0 || !c.gave || resp.Status != StatusSuccess && resp.Status != StatusError {
 		return resp
@@ -180,18 +175,17 @@ func (c *call) after(ctx context.Context, resp Response) Response {
 	return resp
 }
 
-// keeps reports whether all parts of a content still begin another.
+// keeps reports whether after starts with all parts of before.
 func keeps(before, after tools.Content) bool {
 	return len(after.Parts) >= len(before.Parts) && reflect.DeepEqual(before.Parts, after.Parts[:len(before.Parts)])
 }
 
-// afterFailed is the error of a call whose After has failed. The tool's own
-// error, if there is one, is the better one to know.
+// afterFailed returns the error of a call whose After failed. An error of the tool takes precedence.
 func (c *call) afterFailed(status Status, given tools.Result, err error) *fault.Error {
 	if given.Error != nil {
 		return given.Error
 	}
 	return fault.Wrap(fault.ExecutionFailed, "scheduler.after",
-		fmt.Sprintf("%s ended with %s, and what it did is done, but a step after it failed: %s", c.name, status, causeOf(err)),
-		"Do not repeat the call; look at its result, and tell the user.", err)
+		fmt.Sprintf("%s ended with %s and its effects remain, but a middleware after it failed: %s", c.name, status, causeOf(err)),
+		"Do not repeat the call; check its result, and tell the user.", err)
 }

@@ -63,7 +63,7 @@ func TestBeforeRewritesBadly(t *testing.T) {
 	r := s.call(t.Context())
 	require.Equal(t, scheduler.StatusError, r.Status)
 	require.Equal(t, fault.InvalidToolParams, r.Result.Error.Code)
-	require.Equal(t, "The arguments that hook put in place of the model's cannot be used: Two is bad.", r.Result.Error.Message)
+	require.Equal(t, "The replacement arguments of hook are invalid: Two is bad.", r.Result.Error.Message)
 	require.Equal(t, "build build", strings.Join(s.steps, " "))
 }
 
@@ -110,13 +110,13 @@ func TestBeforeTightens(t *testing.T) {
 	s.options.Before = []scheduler.Before{advises(deny)}
 	refusal := s.call(t.Context()).Result.Error
 	require.Contains(t, refusal.Remedy, "Reason: Never.")
-	require.Equal(t, "The hook refused the call.", refusal.Message)
+	require.Equal(t, "The hook denied the call.", refusal.Message)
 
 	// A question says each thing once, and who has changed what is asked about.
 	s = newSetup(tools.KindRead, policy.Allow, bus.ProceedOnce)
 	s.options.Before = []scheduler.Before{advises(ask), advises(scheduler.Advice{Args: json.RawMessage("2"), Source: "hook x", ArgsBy: "hook a, b"})}
 	s.call(t.Context())
-	require.Equal(t, "The arguments are not the model's own: they were changed by hook a, b.\nCareful.", s.questions[0].Details.SystemMessage)
+	require.Equal(t, "The arguments of the model were changed by hook a, b.\nCareful.", s.questions[0].Details.SystemMessage)
 	require.Equal(t, "The hook asks for your approval.", s.questions[0].Decision.Reason)
 	require.Empty(t, s.questions[0].Decision.Rule)
 
@@ -216,7 +216,7 @@ func TestAfterFails(t *testing.T) {
 	r := s.call(t.Context())
 	require.Equal(t, scheduler.StatusError, r.Status)
 	require.Equal(t, fault.ExecutionFailed, r.Result.Error.Code)
-	require.Contains(t, r.Result.Error.Message, "what it did is done")
+	require.Contains(t, r.Result.Error.Message, "its effects remain")
 	require.Contains(t, r.Result.Error.Message, "boom")
 	require.Equal(t, "done", r.Result.LLMContent.String())
 	require.Len(t, s.defects, 1)

@@ -7,15 +7,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Observe is told that a call begins, for telemetry and statistics. It returns
-// the context that the call goes on with, as one with a span, and a function
-// that is called once with the call's response; nil stands for the same context
-// and for nothing. It changes nothing of the call, and what goes wrong in it goes
-// to Options.OnDefect.
+// Observe is called at the start of a call, for telemetry and statistics. It returns the context of the call, for
+// example with a span, and a function that is called once with the response; nil means the same context and no function.
+// An observer cannot change the call. Its errors go to Options.OnDefect.
 type Observe func(ctx context.Context, r Request) (context.Context, func(Response))
 
-// observed calls the observers in order, and returns what calls those that they
-// have returned, the last first.
+// observed calls the observers in order, and returns a function that calls their returned functions in reverse order.
 func (s *Scheduler) observed(ctx context.Context, r Request) (context.Context, func(Response)) {
 	if len(s.o.Observe) == 0 {
 		return ctx, func(Response) {}
@@ -39,13 +36,13 @@ func (s *Scheduler) observed(ctx context.Context, r Request) (context.Context, f
 	}
 }
 
-// guard keeps what goes wrong in an observer from the call.
+// guard recovers from panics of an observer.
 func (s *Scheduler) guard(tool string, run func()) {
 	err := tools.Protect(tool, "observe", func() error {
 		run()
 		return nil
 	})
 	if err != nil {
-		s.report(fault.Wrap(fault.UnhandledException, "scheduler.observe", "An observer of calls made a mistake: "+err.Error(), "", err))
+		s.report(fault.Wrap(fault.UnhandledException, "scheduler.observe", "An observer of calls failed: "+err.Error(), "", err))
 	}
 }

@@ -7,27 +7,23 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// Policy decides about calls and remembers what a person has approved. The
-// first three are those of *policy.Engine. It must be safe for concurrent use.
+// Policy decides about calls and remembers approvals. The first three methods are those of *policy.Engine. It must be
+// safe for concurrent use.
 type Policy interface {
 	Decide(c policy.Call) policy.Decision
-	Paths(c policy.Call) []string // absolute paths whose real paths Decide wants to know
-	Prepare(c *policy.Call)       // does once what Paths and Decide both need
+	Paths(c policy.Call) []string // absolute paths whose real paths Decide needs
+	Prepare(c *policy.Call)       // computes values that Paths and Decide share
 
-	// Remember turns an approval of c into rules, narrowed to what c is, tests
-	// that they allow it, saves them where the scope says so, and puts them in
-	// force. shown are the [policy.Rule.Words] of the rules that the approver was
-	// shown; it remembers none beside these. The error says why the approval is
-	// not remembered; nothing has then changed.
+	// Remember turns an approval of c into rules that cover c, verifies that they allow it, saves them if the scope
+	// requires it, and puts them in force. shown are the [policy.Rule.Words] of the rules that the approver saw; other
+	// rules are not stored. The error is the reason why nothing was stored.
 	Remember(ctx context.Context, c policy.Call, s policy.Scope, shown []string) ([]policy.Rule, error)
-	// CanRemember returns the rules that Remember would put in force, so that a
-	// person is shown what an answer stands for. Where there are none the
-	// answer is not offered. It changes nothing.
+	// CanRemember returns the rules that Remember would store, so that the approver sees them. If there are none, the
+	// outcome is not offered. It changes nothing.
 	CanRemember(c policy.Call, s policy.Scope) []policy.Rule
 }
 
-// InMemory returns a Policy that decides by an engine and keeps approvals in
-// that engine alone, so that they end with it. Nothing can be saved.
+// InMemory returns a Policy that decides with an engine and keeps approvals in that engine only. It cannot save rules.
 func InMemory(e *policy.Engine) Policy { return inMemory{e} }
 
 type inMemory struct{ *policy.Engine }
@@ -55,7 +51,7 @@ func (p inMemory) CanRemember(c policy.Call, s policy.Scope) []policy.Rule {
 	return rules
 }
 
-// withoutRules is the Policy of a scheduler that was given none.
+// withoutRules is the default Policy of a scheduler.
 func withoutRules() Policy {
 	e, err := policy.NewEngine(policy.Options{})
 	if err != nil {

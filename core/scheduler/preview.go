@@ -10,8 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// preview is what a call of plan mode gives: what would be asked about. It fits
-// [tools.PreviewSchema].
+// preview returns the result of a call in plan mode: the confirmation. It matches [tools.PreviewSchema].
 func preview(c *tools.Confirmation) tools.Result {
 	if c.ForPeople {
 		told := c.ForModel
@@ -25,21 +24,20 @@ func preview(c *tools.Confirmation) tools.Result {
 		}
 		return result
 	}
-	content, err := tools.JSON(shown{"Plan mode: this is what the call would do. Nothing was changed.", withoutDeclaration(c)})
+	content, err := tools.JSON(shown{"Plan mode: preview of the call. Nothing was changed.", withoutDeclaration(c)})
 	if err != nil {
 		content = tools.Text("Plan mode: nothing was changed. " + c.Title)
 	}
 	return tools.Result{LLMContent: content, ReturnDisplay: previewDisplay(c)}
 }
 
-// shown is a preview as it is told; see [tools.PreviewSchema].
+// shown is a preview for the model; see [tools.PreviewSchema].
 type shown struct {
 	Notice  string              `json:"notice"`
 	Preview *tools.Confirmation `json:"preview,omitempty"`
 }
 
-// withoutDeclaration is what is asked about without what the model has been told of
-// the tool before.
+// withoutDeclaration returns a confirmation without the parts of the tool's declaration, which the model already has.
 func withoutDeclaration(c *tools.Confirmation) *tools.Confirmation {
 	if c.MCPDetails == nil {
 		return c
@@ -71,9 +69,8 @@ func previewDisplay(c *tools.Confirmation) tools.Display {
 	return tools.TextDisplay(c.Title)
 }
 
-// noPreview ends a call of plan mode whose confirmation step failed. One that
-// would be refused is not executed to find out why, as outside of plan mode:
-// it is told what comes with [tools.ErrWillRefuse].
+// noPreview ends a call in plan mode whose confirmation step failed. Plan mode does not execute such a call to obtain
+// its error, but returns the error that comes with [tools.ErrWillRefuse].
 func (c *call) noPreview(ctx context.Context, err error) Response {
 	if refusal := new(tools.Refusal); errors.As(err, &refusal) {
 		c.gave = true
@@ -81,8 +78,8 @@ func (c *call) noPreview(ctx context.Context, err error) Response {
 	}
 	if errors.Is(err, tools.ErrWillRefuse) && fault.As(err) == nil {
 		err = fault.Wrap(fault.ExecutionFailed, "scheduler.preview",
-			fmt.Sprintf("%s would refuse this call, so there is no preview. In plan mode it was not run.", c.name),
-			"Read what the call is about again, and correct its arguments.", err)
+			fmt.Sprintf("%s would fail for this call, so there is no preview. In plan mode it was not run.", c.name),
+			"Read the current state again, and correct the arguments.", err)
 	}
 	return c.ended(ctx, tools.Result{}, err)
 }

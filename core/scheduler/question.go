@@ -8,19 +8,19 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// question is what a person is asked about the call.
+// question returns the confirmation request for the call.
 func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConfirmationRequest {
 	shown := c.wireDetails(details)
 	why := explain(c.decision)
 	var says []string
 	if len(c.rewriters) > 0 {
-		says = append(says, "The arguments are not the model's own: they were changed by "+strings.Join(c.rewriters, ", ")+".")
+		says = append(says, "The arguments of the model were changed by "+strings.Join(c.rewriters, ", ")+".")
 	}
 	for _, a := range c.advice {
 		if a.Reason != "" {
 			says = append(says, a.Reason)
 		}
-		if a.Source != "" && why.Source == a.Source && why.Reason == reasonOr(a.Reason) { // which is said already
+		if a.Source != "" && why.Source == a.Source && why.Reason == reasonOr(a.Reason) { // already shown
 			why.Rule, why.Reason = "", "The "+a.Source+" asks for your approval."
 		}
 	}
@@ -38,13 +38,12 @@ func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConf
 		Outcomes:        outcomes,
 		Remembers:       remembers,
 		Modified:        modified,
-		Unasked:         c.withoutPerson(),
+		Unasked:         c.withoutApprover(),
 	}
 }
 
-// outcomes lists the answers that make sense, and what those stand for that
-// last. What would not keep the next such call from being asked about is not
-// offered.
+// outcomes returns the outcomes that apply to the call, and the rules that the lasting ones store. An outcome that would
+// not avoid the next such question is not offered.
 func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, remembers []bus.Remembered) {
 	offered = []bus.Outcome{bus.ProceedOnce}
 	if !c.tightened && c.decision.Decision == policy.AskUser {
@@ -64,7 +63,7 @@ func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, rem
 	return append(offered, bus.Cancel), remembers
 }
 
-// remembered tells what an answer stands for that makes rules.
+// remembered describes the rules that an outcome stores.
 func remembered(o bus.Outcome, rules []policy.Rule) bus.Remembered {
 	r := bus.Remembered{Outcome: o, Rules: make([]string, len(rules))}
 	for i, rule := range rules {
@@ -73,9 +72,8 @@ func remembered(o bus.Outcome, rules []policy.Rule) bus.Remembered {
 	return r
 }
 
-// offers reports whether an approval of that reach suits the tool: a whole
-// server where there is one, a whole tool where its calls are told apart by
-// no file and no command.
+// offers reports whether an outcome's scope suits the tool: a whole server if the tool has one, a whole tool if its
+// calls do not differ by file or command.
 func (c *call) offers(o bus.Outcome) bool {
 	switch o {
 	case bus.ProceedAlwaysServer:
@@ -94,8 +92,7 @@ func touchesFiles(s tools.Spec) bool {
 	return false
 }
 
-// scopeOf returns how far an approval reaches; "" for one that is for this
-// call alone.
+// scopeOf returns the scope of an outcome; "" if it applies to this call only.
 func scopeOf(o bus.Outcome) policy.Scope {
 	if info, _ := o.Info(); info.Until != "" {
 		return policy.Scope(info.Name)
@@ -103,8 +100,7 @@ func scopeOf(o bus.Outcome) policy.Scope {
 	return ""
 }
 
-// defaultDetails is the question where the tool brings none: its command line
-// for a shell, else that of AR-15.
+// defaultDetails returns the confirmation for a tool without one: the command line for a shell, else the default one.
 func (c *call) defaultDetails() *tools.Confirmation {
 	details := tools.DefaultConfirmation(c.spec, c.inv)
 	if c.subject.Line != nil {
@@ -114,12 +110,12 @@ func (c *call) defaultDetails() *tools.Confirmation {
 	return details
 }
 
-// named fills in a command line's programs where the tool has not named them.
+// named fills in the programs of a command line if the tool has not named them.
 func (c *call) named(d *tools.Confirmation) *tools.Confirmation {
 	if d.ExecDetails == nil || d.RootCommand != "" && len(d.RootCommands) > 0 {
 		return d
 	}
-	exec, filled := *d.ExecDetails, *d // the tool's own stay as they are
+	exec, filled := *d.ExecDetails, *d // the tool's own value stays unmodified
 	if len(exec.RootCommands) == 0 {
 		exec.RootCommands = append([]string{}, c.subject.Programs()...)
 	}
@@ -130,8 +126,7 @@ func (c *call) named(d *tools.Confirmation) *tools.Confirmation {
 	return &filled
 }
 
-// wireDetails is what a front end is shown, the parts of a command line with
-// it.
+// wireDetails returns the confirmation for a front end, including the parts of a command line.
 func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 	shown := bus.Confirmation{Type: bus.ConfirmationType(d.Type), Title: d.Title, Paths: d.Paths}
 	for _, b := range d.Bases {
@@ -157,13 +152,13 @@ func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 	return shown
 }
 
-// wireMCP is the details of a server's tool with what of them can be encoded.
+// wireMCP returns the details of an MCP tool, without arguments that cannot be encoded.
 func wireMCP(m tools.MCPDetails) *bus.MCPDetails {
 	m.ToolArgs, m.ToolParameterSchema = wireArgs(m.ToolArgs), wireArgs(m.ToolParameterSchema)
 	return (*bus.MCPDetails)(&m)
 }
 
-// explain is a decision as a message has it.
+// explain converts a decision for a message.
 func explain(d policy.Decision) bus.Explanation {
 	return bus.Explanation{
 		Decision: string(d.Decision), Rule: d.Rule, Tier: d.Tier, Source: d.Source, Line: d.Line,

@@ -7,20 +7,20 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Record begins to hold what a call shows to its conversation. What the call does with
-// the returned context counts as shown only once the Recording is committed.
+// Record starts to record the content that a call shows to its conversation. Content counts as shown only after the
+// Recording is committed.
 type Record func(ctx context.Context) (context.Context, Recording)
 
-// Recording holds what one call shows until its response is known;
-// *filestate.Recording has it. A nil Recording is not used.
+// Recording holds the content that one call shows until its response is known; *filestate.Recording implements it. A nil
+// Recording is not used.
 type Recording interface {
-	Mark() int         // how much is held
-	Withhold(mark int) // drops what was held before the mark
-	Commit()           // ends it: the response holds what the tool gave
-	Drop()             // ends it: the response does not
+	Mark() int         // number of entries
+	Withhold(mark int) // drops entries before the mark
+	Commit()           // ends the recording: the response has the tool's result
+	Drop()             // ends the recording: the response does not
 }
 
-// recorded begins Options.Record, and returns what ends it with the call's response.
+// recorded calls Options.Record, and returns the function that ends the recording with the response.
 func (c *call) recorded(ctx context.Context) (context.Context, func(Response)) {
 	if c.o.Record == nil {
 		return ctx, func(Response) {}
@@ -36,8 +36,7 @@ func (c *call) recorded(ctx context.Context) (context.Context, func(Response)) {
 	}
 }
 
-// gives reports whether a response may hold what a tool has given: it is neither
-// cancelled nor an error alone.
+// gives reports whether a response may contain the tool's result: it is neither cancelled nor only an error.
 func gives(resp Response) bool {
 	if resp.Status == StatusCancelled {
 		return false
@@ -46,7 +45,7 @@ func gives(resp Response) bool {
 	return r.Error == nil || len(r.LLMContent.Parts) != 1 || r.LLMContent.HasData() || r.LLMContent.String() != r.Error.Line()
 }
 
-// mark returns how much is held so far.
+// mark returns the current number of entries.
 func (c *call) mark() int {
 	if c.recording == nil {
 		return 0
@@ -54,15 +53,15 @@ func (c *call) mark() int {
 	return c.recording.Mark()
 }
 
-// withhold drops what was held before mark, as the response does not hold it any more.
+// withhold drops the entries before mark, because the response no longer contains them.
 func (c *call) withhold(mark int) {
 	if c.recording != nil {
 		c.recording.Withhold(mark)
 	}
 }
 
-// lent returns a result with a list of parts of its own, so that a step that changes
-// the parts in place does not change what it is compared with.
+// lent returns a result with a copy of the list of parts, so that a middleware that modifies it in place does not modify
+// the original.
 func lent(r tools.Result) tools.Result {
 	r.LLMContent.Parts = slices.Clone(r.LLMContent.Parts)
 	return r

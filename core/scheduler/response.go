@@ -25,13 +25,13 @@ func (c *call) respond(status Status, result tools.Result) Response {
 	}
 }
 
-// refuse ends a call that was not allowed.
+// refuse ends a call that was denied.
 func (c *call) refuse(err *fault.Error) Response {
 	return c.respond(StatusDenied, tools.Fail(err))
 }
 
-// ended ends a call whose step returned an error: the context's, a fault for
-// the model, or a defect. What the step had to show is kept.
+// ended ends a call whose step returned an error: the context's, a fault for the model, or an internal error. The result
+// of the step is kept.
 func (c *call) ended(ctx context.Context, result tools.Result, err error) Response {
 	if c.isCancelled(ctx, err) {
 		return c.cancelled(ctx, result)
@@ -40,7 +40,7 @@ func (c *call) ended(ctx context.Context, result tools.Result, err error) Respon
 		return c.defect(err)
 	}
 	f := fault.As(err)
-	if f == nil { // PR-22: only then
+	if f == nil { // an ended ctx alone counts as a cancellation
 		c.report(fmt.Errorf("tool %q: %w", c.name, err))
 		if f = result.Error; f == nil {
 			f = (&tools.Defect{Tool: c.name, Step: "execute", Cause: err}).Fault()
@@ -49,8 +49,7 @@ func (c *call) ended(ctx context.Context, result tools.Result, err error) Respon
 	return c.respond(StatusError, result.WithError(f))
 }
 
-// defect ends a call by a mistake in the tool: the host gets all of it, the
-// model no stack.
+// defect ends a call with a bug in the tool: the host gets all of it, the model no stack.
 func (c *call) defect(err error) Response {
 	c.report(err)
 	defect := new(tools.Defect)
@@ -62,7 +61,7 @@ func (c *call) defect(err error) Response {
 
 func isDefect(err error) bool { return errors.As(err, new(*tools.Defect)) }
 
-// causeOf says in one line why a step failed; of a panic only its value.
+// causeOf returns the cause of a failed step as one line; of a panic only its value.
 func causeOf(err error) string {
 	if f := fault.As(err); f != nil {
 		return f.Line()
@@ -74,12 +73,12 @@ func causeOf(err error) string {
 	return escape.Clip(escape.OneLine(text), 200) + "."
 }
 
-// isCancelled reports whether err comes from the end of ctx.
+// isCancelled reports whether err is caused by the end of ctx.
 func (c *call) isCancelled(ctx context.Context, err error) bool {
 	return fault.CodeOf(err) == fault.Cancelled || ctx.Err() != nil && errors.Is(err, ctx.Err())
 }
 
-// cancelled ends a call whose context has ended. What it had to show is kept.
+// cancelled ends a call whose context has ended. Its result is kept.
 func (c *call) cancelled(ctx context.Context, result tools.Result) Response {
 	err := result.Error
 	if fault.CodeOf(err) != fault.Cancelled {
@@ -89,7 +88,7 @@ func (c *call) cancelled(ctx context.Context, result tools.Result) Response {
 	return c.respond(StatusCancelled, result.WithError(err))
 }
 
-// finish keeps the call's response and tells how the call has ended.
+// finish stores the call's response and publishes its final state.
 func (c *call) finish(resp Response) {
 	c.responses[c.index] = resp
 	if c.executed {
@@ -97,7 +96,7 @@ func (c *call) finish(resp Response) {
 	}
 	var display json.RawMessage
 	if resp.Result.ReturnDisplay != (tools.Display{}) && c.watched(bus.TypeToolCallsUpdate) {
-		display, _ = resp.Result.ReturnDisplay.MarshalJSON() // left out where it cannot be told
+		display, _ = resp.Result.ReturnDisplay.MarshalJSON() // left out if it cannot be encoded
 	}
 	c.change(c.index, func(s *bus.ToolCallState) {
 		s.Status, s.Name, s.Display, s.Error = bus.CallStatus(resp.Status), c.name, display, failure(resp.Result.Error)
@@ -105,7 +104,7 @@ func (c *call) finish(resp Response) {
 	})
 }
 
-// tellResult tells what an executed call gave.
+// tellResult publishes the result of an executed call.
 func (c *call) tellResult(resp Response) {
 	switch {
 	case resp.Status != StatusSuccess && c.watched(bus.TypeToolExecutionFailure):
@@ -113,7 +112,7 @@ func (c *call) tellResult(resp Response) {
 	case resp.Status == StatusSuccess && c.watched(bus.TypeToolExecutionSuccess):
 		text, err := tools.JSON(resp.Result)
 		if err != nil {
-			c.report(fmt.Errorf("tool %q: its result cannot be told: %w", c.name, err))
+			c.report(fmt.Errorf("tool %q: encode its result: %w", c.name, err))
 			return
 		}
 		c.tell(bus.ToolExecutionSuccess{ToolCall: c.toolCall(), CallID: c.request.CallID, Result: json.RawMessage(text.String())})
@@ -127,10 +126,10 @@ func failure(err *fault.Error) *bus.Failure {
 	return &bus.Failure{Type: string(err.Code), Message: err.Message, Remedy: err.Remedy, Reason: string(err.Reason)}
 }
 
-// toolCall is the call as messages name it.
+// toolCall returns the call for messages.
 func (c *call) toolCall() bus.ToolCall { return bus.ToolCall{Name: c.name, Args: wireArgs(c.params)} }
 
-// wireArgs returns arguments that can be encoded: none where they are no JSON.
+// wireArgs returns arguments that can be encoded, or nil for invalid JSON.
 func wireArgs(args json.RawMessage) json.RawMessage {
 	if !json.Valid(args) {
 		return nil
@@ -138,8 +137,7 @@ func wireArgs(args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// output returns what the tool may send live output to, and a function that
-// ends it: what comes later is dropped.
+// output returns an Output for the tool, and a function that ends it; later chunks are discarded.
 func (c *call) output() (tools.Output, func()) {
 	if c.o.Bus == nil {
 		return nil, func() {}

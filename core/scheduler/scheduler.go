@@ -1,5 +1,6 @@
-// Package scheduler takes tool calls through their whole path: look up, build,
-// decide, confirm, execute. Every call gets exactly one response.
+// Package scheduler runs tool calls. A [Scheduler] takes each call through lookup, building, the policy decision,
+// confirmation and execution, and returns exactly one response for it. Before and After middlewares, safety checkers and
+// observers extend this path; see [Options].
 package scheduler
 
 import (
@@ -13,64 +14,55 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Tools finds tools by name; *tools.Registry has it.
+// Tools finds tools by name; *tools.Registry implements it.
 type Tools interface {
 	Lookup(name string) (tools.DeclarativeTool, error)
 }
 
-// Options are the parts of a [Scheduler]. Every function must be safe for
-// concurrent use, as calls may run side by side.
+// Options configures a [Scheduler]. Every function must be safe for concurrent use, because calls may run concurrently.
 type Options struct {
 	Tools  Tools                      // required
 	Policy Policy                     // nil: an engine without rules
-	Bus    *bus.MessageBus            // nil: there is nobody to ask and nobody to tell
-	Mode   func() policy.ApprovalMode // asked for each decision; nil: the default mode
+	Bus    *bus.MessageBus            // nil: no approver and no events
+	Mode   func() policy.ApprovalMode // called for each decision; nil: the default mode
 
-	// Subagent is whose calls these are, for policy and for all that is told of
-	// them from the first moment; "" is the main agent.
+	// Subagent is the agent whose calls these are, for policy and messages; "": the main agent.
 	Subagent string
-	// Subject fills in what else the session knows about a call: trust, directories.
-	// nil: nothing.
+	// Subject adds the session's knowledge of a call: trust, directories. nil: none.
 	Subject func(c *policy.Call)
-	// RealPath tells where an absolute cleaned path leads once links are
-	// followed, a file that is not there yet included. nil: where its text says.
+	// RealPath resolves the symbolic links of an absolute clean path, which may not exist yet. nil: the path itself.
 	RealPath func(ctx context.Context, path string) (string, error)
-	// Check runs a safety checker that a decision names. What it returns can
-	// only tighten; an error or a panic denies. nil: a call that is due a check
-	// is denied.
+	// Check runs a safety checker that a decision names. Its verdict can only tighten; an error or a panic denies. nil:
+	// a call that requires a check is denied.
 	Check func(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error)
 
 	Before []Before // in the order they run
-	// Executing is called when a call is about to run, once nobody is waited for
-	// any more. nil: nothing is.
+	// Executing is called right before a call runs, after all approvals. nil: none.
 	Executing Executing
 	After     []After // in the order they run
-	// Record holds what a call shows until its response is known. It is begun for
-	// each call that runs. nil: nothing is held.
+	// Record records the content that a call shows until its response is known. It is called for each call that runs.
+	// nil: none.
 	Record Record
-	// Asked is told of each question right before it is put to people. It must not
-	// wait, and what goes wrong in it goes to OnDefect.
+	// Asked is called with each question right before it is sent. It must not block, and its panics go to OnDefect.
 	Asked func(ctx context.Context, q bus.ToolConfirmationRequest)
-	// Observe is told of each call from its beginning to its response, in this
-	// order and at the end in the other.
+	// Observe is called for each call at its start, in this order; the returned functions are called at its end in
+	// reverse order.
 	Observe []Observe
 
-	ID          string           // names this scheduler in its messages; "": "root"
-	MaxParallel int              // calls that run at once in one RunAll; 0 or less: 8
-	Now         func() time.Time // stamps states; nil: time.Now
-	OnDefect    func(err error)  // receives mistakes in tools and in other parts, with stack; nil: dropped
+	ID          string           // identifies this scheduler in its messages; "": "root"
+	MaxParallel int              // maximum of concurrent calls in one RunAll; 0 or less: 8
+	Now         func() time.Time // clock for states; nil: time.Now
+	OnDefect    func(err error)  // receives bugs in tools and other parts, with stack; nil: discarded
 }
 
 const defaultMaxParallel = 8
 
-// Scheduler runs tool calls. It keeps nothing between calls and is safe for
-// concurrent use.
+// Scheduler runs tool calls. It keeps no state between calls and is safe for concurrent use.
 type Scheduler struct {
 	o Options
 }
 
-// New returns a scheduler. It panics if o.Tools is nil, a mistake in the
-// program.
+// New returns a scheduler. It panics if o.Tools is nil, which is a programming error.
 func New(o Options) *Scheduler {
 	if o.Tools == nil {
 		panic("scheduler: Options.Tools is nil")
@@ -91,15 +83,14 @@ func New(o Options) *Scheduler {
 	return &Scheduler{o}
 }
 
-// WithPolicy returns a scheduler that is like s and asks p in the place of s's
-// policy.
+// WithPolicy returns a copy of s that uses p as its policy.
 func (s *Scheduler) WithPolicy(p Policy) *Scheduler {
 	o := s.o
 	o.Policy = p
 	return &Scheduler{o}
 }
 
-// report hands a defect to the host, whose own mistakes end here.
+// report passes an internal error to OnDefect, and recovers from its panics.
 func (s *Scheduler) report(err error) {
 	if s.o.OnDefect != nil {
 		defer func() { _ = recover() }()
@@ -109,32 +100,29 @@ func (s *Scheduler) report(err error) {
 
 // Request is one call as a model makes it.
 type Request struct {
-	CallID string          // told apart by the caller; may be empty
+	CallID string          // id chosen by the caller; may be empty
 	Tool   string          // name or alias
 	Args   json.RawMessage // one JSON object; empty means {}
 }
 
-// Response is what became of a call.
+// Response is the result of a call.
 type Response struct {
 	CallID string
 	Tool   string // the tool's own name, or the requested one if there is no such tool
 	Status Status
 	Result tools.Result // Result.Error is set unless Status is success
-	// Preview says that plan mode has shown what the call would do instead of
-	// doing it (CR-22). Status is success then.
+	// Preview is set if plan mode previewed the call instead of running it. Status is then success.
 	Preview bool
-	// Replaced says that a step after the call has put other content in the place of
-	// what the tool gave, or taken some of it away.
+	// Replaced is set if an After middleware replaced the tool's content or removed some of it.
 	Replaced bool
-	Decision policy.Decision // zero if the call did not get that far
-	Params   json.RawMessage // the arguments that were decided on; nil if the call did not get that far
-	// Notices tell the model and the person what else happened: an approval
-	// that could not be remembered, arguments that were changed on the way.
+	Decision policy.Decision // zero if the call ended before
+	Params   json.RawMessage // the arguments of the decision; nil if the call ended before
+	// Notices are further messages for the model and the user: an approval that could not be stored, arguments that were
+	// changed.
 	Notices []string
 }
 
-// FunctionResponse returns what a model receives: that of the result, with
-// the notices under the key "notice".
+// FunctionResponse returns the response for the model: that of the result, with the notices under the key "notice".
 func (r Response) FunctionResponse() json.RawMessage {
 	return withNotices(r.Result.FunctionResponse(), r.Notices)
 }
@@ -146,29 +134,23 @@ type Status string
 const (
 	StatusSuccess   Status = "success"
 	StatusError     Status = "error"
-	StatusDenied    Status = "denied"    // by policy or a person, or for want of one
-	StatusCancelled Status = "cancelled" // ctx ended, or an earlier call of the batch ended the batch
+	StatusDenied    Status = "denied"    // by policy or the user, or without an approver
+	StatusCancelled Status = "cancelled" // ctx ended, or an earlier call ended the batch
 )
 
-// Run takes one call through its path and returns its one response. It never
-// panics: what a tool does wrong becomes an error response of code
-// unhandled_exception, and goes with its stack to Options.OnDefect.
+// Run runs one call and returns its response. It never panics: a bug in a tool becomes a response with code
+// unhandled_exception, and is passed with its stack to Options.OnDefect.
 //
-// The order is that of AR-28 and CR-36: the tool is found and its arguments
-// are checked; Options.Before may rewrite them, which are then checked again;
-// policy decides once, on the arguments as they are then, and may deny; the
-// safety checkers it names may tighten; then the tool itself may refuse, in its
-// confirmation step; only then is a person asked, over the bus. With nobody to
-// answer, an ask is a refusal (AR-24). Options.After sees what the tool gave.
+// The steps are: look up the tool and validate the arguments; Options.Before, which may rewrite the arguments, which are
+// then validated again; the policy decision on the final arguments; the safety checkers that it names, which may tighten
+// it; the confirmation step of the tool, which may refuse; approval over the bus, if needed; execution; Options.After.
+// If no approver is available, a call that needs approval is denied.
 //
-// In plan mode a call that changes something is not executed; its response is
-// a preview of the change (CR-22). Once ctx has ended no further step begins,
-// and the response is of status cancelled unless the tool had already
-// succeeded or failed (AR-29).
+// In plan mode a mutating call is not executed; its response is a preview of the change. Once ctx has ended no further
+// step starts, and the status of the response is cancelled unless the tool had already succeeded or failed.
 //
-// All steps get the values of ctx. Its [tools.Host] is that of the call: what the
-// tool tells it after Execute has returned is dropped, as is what any step tells it
-// after Run has, and a question is then refused.
+// All steps receive the values of ctx. Its [tools.Host] serves the tool until Execute has returned, and the other steps
+// until Run returns; later messages are discarded, and later questions fail.
 func (s *Scheduler) Run(ctx context.Context, r Request) Response {
 	b := s.newBatch([]Request{r})
 	b.publish()
@@ -176,16 +158,13 @@ func (s *Scheduler) Run(ctx context.Context, r Request) Response {
 	return b.responses[0]
 }
 
-// RunAll runs the calls that a model made in one turn, and returns one
-// response for each, in their order (AR-28). Neighbouring calls of tools that
-// change nothing and may run in parallel run side by side, at most
-// Options.MaxParallel at once; every other call runs alone, after all before
-// it and before all after it.
+// RunAll runs the calls of one model turn, and returns one response for each, in their order. Adjacent calls of tools
+// that change nothing and allow it run concurrently, at most Options.MaxParallel at a time. Every other call runs alone,
+// after all calls before it and before all calls after it.
 //
-// When a person answers a question with cancel, or a [Before] stops, the calls
-// after that one which have not begun are cancelled; those that run go on. All
-// that RunAll starts has ended when it returns. Batches of several RunAll at
-// once are not ordered among each other.
+// If the user answers a question with cancel, or a [Before] stops, later calls that have not started are cancelled;
+// running calls continue. All goroutines of RunAll have ended when it returns. Concurrent calls of RunAll are not
+// ordered among each other.
 func (s *Scheduler) RunAll(ctx context.Context, requests []Request) []Response {
 	b := s.newBatch(requests)
 	b.publish()

@@ -31,8 +31,8 @@ func TestAddressOfAProject(t *testing.T) {
 	}{
 		"the user's address":                  {nil, "mine", "server.test", "Bearer mine"},
 		"a project's address, the user's key": {[]string{"OPENAI_BASE_URL"}, "mine", "api.openai.com", "Bearer mine"},
-		"a project's address and key":           {[]string{"OPENAI_BASE_URL", "OPENAI_API_KEY"}, "theirs", "server.test", "Bearer theirs"},
-		"a project's address, no key":           {[]string{"OPENAI_BASE_URL"}, "", "server.test", ""},
+		"a project's address and key":         {[]string{"OPENAI_BASE_URL", "OPENAI_API_KEY"}, "theirs", "server.test", "Bearer theirs"},
+		"a project's address, no key":         {[]string{"OPENAI_BASE_URL"}, "", "server.test", ""},
 		"the user's address, a project's key": {[]string{"OPENAI_API_KEY"}, "theirs", "server.test", "Bearer theirs"},
 	} {
 		t.Run(name, func(t *testing.T) {

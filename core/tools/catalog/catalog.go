@@ -9,48 +9,44 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// DefaultAbove is where declarations begin to be held back: 32 KiB are about
-// 8,000 tokens, or 80 tools as servers have them (docs/deferred-tools.md).
+// DefaultAbove is the default threshold for deferring declarations: 32 KiB, about 8,000 tokens or 80 typical server
+// tools (docs/deferred-tools.md).
 const DefaultAbove = 32 << 10
 
-// Options are the parts of a [Catalog]. Tools is required.
+// Options configures a [Catalog]. Tools is required.
 type Options struct {
-	// Tools returns the conversation's tools, all of them, in listing order;
-	// *tools.Registry has it as All. Nothing may change a list that it has
-	// returned. It must be quick, and safe for concurrent use.
+	// Tools returns all tools of the conversation, in listing order; *tools.Registry implements it as All. A returned
+	// list must not be modified. It must be fast, and safe for concurrent use.
 	Tools func() []tools.DeclarativeTool
-	// Above is how many bytes the declarations of foreign tools may have together;
-	// beyond it they are held back. 0: [DefaultAbove]; negative: they never are.
+	// Above is the total size of the declarations of foreign tools, in bytes, beyond which they are deferred. 0:
+	// [DefaultAbove]; negative: never.
 	Above int
 }
 
-// Catalog decides which tools one conversation's model is told of whole. Foreign
-// tools are those of MCP servers and of discoveries; as soon as their
-// declarations are longer than Options.Above, all of them are held back but those
-// that the conversation has loaded. Built-in tools, an embedder's own and agents
-// never are, and nothing is where the tool tool_search is not registered, as
-// nobody could find it then. It follows changes of the tools by itself and is safe
-// for concurrent use.
+// Catalog decides which tools are declared to the model of one conversation. Foreign tools are those of MCP servers and
+// of discovery commands. If their declarations exceed Options.Above, all of them are deferred except those that the
+// conversation has loaded. Built-in tools, an embedder's tools and agents are never deferred. Nothing is deferred if the
+// tool tool_search is not registered, because the model could not find the tools. A Catalog follows changes of the tools
+// and is safe for concurrent use.
 type Catalog struct {
 	o Options
 
 	mu     sync.Mutex
 	only   map[string]bool // nil: every tool
-	loaded map[string]bool // by name; may have names of tools that are gone, or to come
+	loaded map[string]bool // by name; may contain names of removed or future tools
 	listed []tools.DeclarativeTool
-	index  *index   // of listed; nil: to be made
-	hidden []string // of index and loaded; nil: to be made
+	index  *index   // of listed; nil: to be built
+	hidden []string // of index and loaded; nil: to be built
 }
 
-// New returns the catalog of a conversation that has loaded nothing.
+// New returns the catalog of a conversation that has loaded no tools.
 func New(o Options) *Catalog {
 	o.Above = cmp.Or(o.Above, DefaultAbove)
 	return &Catalog{o: o}
 }
 
-// Hidden names the tools that are not to be declared now, as
-// tools.RegistryOptions.Hidden does: those that are held back, or tool_search
-// where none are. The list must not be changed.
+// Hidden returns the names of the tools that are not to be declared now, for tools.RegistryOptions.Hidden: the deferred
+// tools, or tool_search if there are none. The list must not be modified.
 func (c *Catalog) Hidden() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +56,7 @@ func (c *Catalog) Hidden() []string {
 	return c.heldBack()
 }
 
-// Deferred returns how many tools are held back now.
+// Deferred returns the number of deferred tools.
 func (c *Catalog) Deferred() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +66,7 @@ func (c *Catalog) Deferred() int {
 	return len(c.heldBack())
 }
 
-// heldBack names the tools of the index that are not loaded; c.mu is held.
+// heldBack returns the names of the tools of the index that are not loaded; c.mu is held.
 func (c *Catalog) heldBack() []string {
 	if c.hidden == nil {
 		c.hidden = make([]string, 0, len(c.index.entries))
@@ -83,11 +79,9 @@ func (c *Catalog) heldBack() []string {
 	return c.hidden
 }
 
-// Listing returns what the system prompt says of the foreign tools while some are
-// held back, else "": names by server, the servers sorted and the names too, with
-// a short line of each where there is room, [MaxListing] bytes at most and marked
-// as what others say. It does not depend on what is loaded, so that it stays the
-// same as long as the tools do.
+// Listing returns the section of the system prompt about the foreign tools, or "" if none are deferred. It lists names
+// by server, both sorted, with a short line for each tool if there is room, within [MaxListing] bytes and marked as
+// untrusted. It does not depend on the loaded tools, so that it changes only with the tools themselves.
 func (c *Catalog) Listing() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,8 +92,8 @@ func (c *Catalog) Listing() string {
 	return x.listing
 }
 
-// Load has the model told of tools from the next request on, by their names.
-// Names of tools that there are not yet count once they come.
+// Load declares tools to the model from the next request on, by name. Names of tools that do not exist yet take effect
+// once those exist.
 func (c *Catalog) Load(names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,8 +108,7 @@ func (c *Catalog) Load(names ...string) {
 	}
 }
 
-// Called loads a tool that was called without having been searched for. A name
-// that no foreign tool has is of no effect.
+// Called loads a tool that was called without a search. It ignores a name that no foreign tool has.
 func (c *Catalog) Called(name string) {
 	c.mu.Lock()
 	known := c.current().byName[name] != nil
@@ -125,41 +118,40 @@ func (c *Catalog) Called(name string) {
 	}
 }
 
-// Reset forgets what was loaded, as a new conversation does.
+// Reset unloads all tools, for a new conversation.
 func (c *Catalog) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.loaded, c.hidden = nil, nil
 }
 
-// Restrict makes it the catalog of a conversation that has these tools alone, by
-// name, whatever others Options.Tools has.
+// Restrict limits the catalog to the tools with the given names.
 func (c *Catalog) Restrict(names map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.only, c.index, c.hidden = maps.Clone(names), nil, nil
 }
 
-// index is what is known of one list of tools.
+// index holds the searchable data of one list of tools.
 type index struct {
 	entries []*entry // foreign tools, in listing order
 	byName  map[string]*entry
 	defers  bool
-	listing string // "": none, or not made yet
+	listing string // "": none, or not built yet
 }
 
 // entry is a foreign tool.
 type entry struct {
-	name        string // as it is registered
-	own         string // at its server
+	name        string // the registered name
+	own         string // the name at its server
 	server      string // "" for a discovered tool
-	title       string // "": none of its own
+	title       string // "": none
 	description string
 	schema      json.RawMessage
-	bytes       int // of its declaration
+	bytes       int // size of its declaration
 }
 
-// current returns the index of the tools as they are now; c.mu is held.
+// current returns the index of the current tools; c.mu is held.
 func (c *Catalog) current() *index {
 	all := c.o.Tools()
 	if c.index != nil && sameList(all, c.listed) {
@@ -189,7 +181,7 @@ func (c *Catalog) current() *index {
 	return x
 }
 
-// sameList reports whether two lists are the same one in memory.
+// sameList reports whether two lists are identical in memory.
 func sameList(a, b []tools.DeclarativeTool) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

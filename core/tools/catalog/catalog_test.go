@@ -26,8 +26,7 @@ func names(list []foreign) []string {
 	return all
 }
 
-// Declarations are held back beyond the threshold, all of them or none, and only
-// where they can be found.
+// Declarations are deferred beyond the threshold, all or none, and only if the model can find them.
 func TestThreshold(t *testing.T) {
 	list := shop()
 	size := bytesOf(list...)
@@ -52,12 +51,11 @@ func TestThreshold(t *testing.T) {
 	require.Equal(t, []string{"long"}, many.Hidden())
 	alone := newWorld(t, 1, list...)
 	alone.all = alone.all[1:]
-	require.Equal(t, search, alone.Hidden(), "nobody could find them")
+	require.Equal(t, search, alone.Hidden(), "the model could not find them")
 	require.Equal(t, search, newWorld(t, 1).Hidden())
 }
 
-// What was found, loaded or called is declared from then on, until a new
-// conversation begins.
+// A tool that was found, loaded or called stays declared until a new conversation starts.
 func TestLoaded(t *testing.T) {
 	w := newWorld(t, 1, shop()...)
 	before := w.Listing()
@@ -76,7 +74,7 @@ func TestLoaded(t *testing.T) {
 	require.Equal(t, names(later), w.Hidden())
 }
 
-// Tools that come and go are taken into account.
+// Added and removed tools are taken into account.
 func TestChanges(t *testing.T) {
 	list := shop()
 	w := newWorld(t, bytesOf(list[:3]...), list...)
@@ -87,12 +85,12 @@ func TestChanges(t *testing.T) {
 	require.Equal(t, names(list[:3]), w.Hidden())
 	require.NotContains(t, w.Listing(), "weather")
 	w.set(list[:3]...)
-	require.Equal(t, []string{catalog.ToolSearch}, w.Hidden(), "few enough now")
+	require.Equal(t, []string{catalog.ToolSearch}, w.Hidden(), "few enough")
 	w.set(list...)
-	require.Equal(t, 6, w.Deferred(), "what was loaded stays so")
+	require.Equal(t, 6, w.Deferred(), "loaded tools stay loaded")
 }
 
-// A conversation that has some tools only is told of these, and they count alone.
+// A conversation that is restricted to some tools sees and counts only these.
 func TestRestrict(t *testing.T) {
 	list := shop()
 	w := newWorld(t, bytesOf(list[1:3]...), list...)
@@ -129,11 +127,10 @@ jira (2):
 	w.set(list[3], list[2], list[1], list[0], list[8], list[7], list[6], list[5], list[4])
 	again := w.Listing()
 	w.set(list...)
-	require.Equal(t, again, w.Listing(), "it does not depend on who came first")
+	require.Equal(t, again, w.Listing(), "the order of registration has no effect")
 }
 
-// Many tools are listed by name, more than that in part, and a server with many
-// leaves room for the others.
+// Many tools are listed by name, even more of them in part, and a server with many tools leaves room for the others.
 func TestLongListing(t *testing.T) {
 	fill := func(server string, n int) []foreign {
 		var list []foreign
@@ -172,8 +169,7 @@ func TestLongListing(t *testing.T) {
 	require.Regexp(t, `\nserver0000 \(2\): and 2 more not shown\n(.*\n)+[0-9]+ more servers with [0-9]+ tools, not shown\n`, text)
 }
 
-// BenchmarkHidden is what a request costs where 10,000 tools are held back and
-// nothing has changed.
+// BenchmarkHidden measures the cost for a request if 10,000 tools are deferred and nothing has changed.
 func BenchmarkHidden(b *testing.B) {
 	var list []foreign
 	for i := range 10_000 {

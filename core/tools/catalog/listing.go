@@ -10,27 +10,27 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// MaxListing is how many bytes [Catalog.Listing] has at most.
+// MaxListing is the maximum size of [Catalog.Listing] in bytes.
 const MaxListing = 8 << 10
 
 const (
-	maxLine   = 80 // runes of what is said of one tool
+	maxLine   = 80 // runes of the description of one tool
 	maxServer = 60 // runes of a server's name
 )
 
-// server is a server with its tools, by name.
+// server is a server and its tools, sorted by name.
 type server struct {
 	name    string
 	entries []*entry
 }
 
-// listing tells the names of tools: with a line of each if that fits, else
-// alone, else as many as fit, of each server alike.
+// listing formats the names of tools: with a line for each if that fits, else names only, else as many as fit,
+// distributed evenly over the servers.
 func listing(entries []*entry) string {
 	servers := byServer(entries)
 	const room = MaxListing - len("<untrusted_context>\n\n</untrusted_context>")
 	for _, render := range []func([]server) string{withLines, namesAlone} {
-		// What marks the text may have to be escaped in it.
+		// The marking may escape parts of the text.
 		if text := tools.Untrusted(render(servers)); len(text) <= MaxListing {
 			return text
 		}
@@ -38,7 +38,7 @@ func listing(entries []*entry) string {
 	return tools.Untrusted(someNames(servers, room))
 }
 
-// byServer sorts tools by server, discovered ones first, and by name.
+// byServer groups tools by server, discovered ones first, and sorts them by name.
 func byServer(entries []*entry) []server {
 	sorted := slices.SortedFunc(slices.Values(entries), func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.name, b.name))
@@ -54,8 +54,7 @@ func byServer(entries []*entry) []server {
 	return servers
 }
 
-// label is what a server is called in the listing. It opens no mark: its
-// brackets are others.
+// label returns the name of a server in the listing, with its brackets replaced so that it cannot contain a tag.
 func label(name string) string {
 	if name == "" {
 		return "discovered in the project"
@@ -102,8 +101,8 @@ func separator(i int) string {
 	return ", "
 }
 
-// someNames gives each server its line, as far as there is room, and then each
-// in turn its next name. What is not shown is counted.
+// someNames writes a line for each server, as far as there is room, and then adds one name to each in turn. It counts
+// the omitted names.
 func someNames(servers []server, room int) string {
 	const count = len(", and 100000 more not shown\n") // after the names of a server
 	const rest = len("100000 more servers with 1000000 tools, not shown\n")
@@ -152,11 +151,10 @@ func someNames(servers []server, room int) string {
 	return b.String()
 }
 
-// maxRead is how many characters of a text are read for a line.
+// maxRead is the number of characters of a description that are considered for its line.
 const maxRead = 2000
 
-// line is what is said of a tool on one short line: the first sentence of its
-// description, or its title.
+// line returns the line for a tool: the first sentence of its description, or its title.
 func (e *entry) line() string {
 	text := escape.Plain(e.description, maxRead)
 	if text == "" {

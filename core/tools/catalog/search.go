@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// maxTerms is how many words of a query count, the first ones.
+// maxTerms is the number of words of a query that are used, from its beginning.
 const maxTerms = 32
 
-// Where a word of a query is found, and how much that counts.
+// The places in which words of a query are searched, and their weights.
 const (
 	inName        = 8
 	inTitle       = 6
@@ -20,22 +20,20 @@ const (
 	inDescription = 1
 )
 
-// How well a word of a query fits a place.
+// How well a word of a query matches a place.
 const (
-	isWord    = 3 // it is one of its words
-	isAlike   = 2 // it begins such a word, or the word begins it
-	isSomehow = 1 // the place holds it anywhere
+	isWord    = 3 // a whole word
+	isAlike   = 2 // one is a prefix of the other
+	isSomehow = 1 // a substring
 )
 
-// shortest is the length, in bytes, below which a word only fits as a whole.
+// shortest is the length in bytes below which only whole words match.
 const shortest = 3
 
-// find returns the tools that fit a query, the best first. Letters count alike
-// in any case. A tool whose name, here or at its server, is the whole query goes
-// before all others. The rest goes by points: for each word of the query the best
-// of its places counts, weight times fit, and points of all words are added up.
-// Tools with equal points stand in listing order; those without points are left
-// out.
+// find returns the tools that match a query, best first, ignoring case. A tool whose name, here or at its server, is the
+// whole query comes first. Other tools are ranked by score: for each word of the query the best place counts, weight
+// times match, and the scores of the words are added up. Tools with equal scores are in listing order; tools without a
+// score are omitted.
 func (x *index) find(query string) []*entry {
 	type scored struct {
 		entry  *entry
@@ -64,8 +62,7 @@ func (x *index) find(query string) []*entry {
 	return entries
 }
 
-// named returns the tools of an exact name, here or at their servers, whatever
-// the case of its letters.
+// named returns the tools with an exact name, here or at their servers, ignoring case.
 func (x *index) named(name string) []*entry {
 	if e := x.byName[name]; e != nil {
 		return []*entry{e}
@@ -80,12 +77,12 @@ func (x *index) named(name string) []*entry {
 	return all
 }
 
-// isNamed reports whether the tool has a name, given in small letters.
+// isNamed reports whether the tool has a name, given in lower case.
 func (e *entry) isNamed(folded string) bool {
 	return folded != "" && (strings.ToLower(e.name) == folded || strings.ToLower(e.own) == folded)
 }
 
-// termsOf are the words of a query that count, each once.
+// termsOf returns the distinct words of a query that are used.
 func termsOf(query string) []string {
 	var terms []string
 	for _, w := range words(query) {
@@ -96,10 +93,10 @@ func termsOf(query string) []string {
 	return terms
 }
 
-// place is a text in which words are looked for.
+// place is a text to search.
 type place struct {
 	weight int
-	text   string // in small letters
+	text   string // in lower case
 	words  []string
 }
 
@@ -123,7 +120,7 @@ func (e *entry) points(terms []string) int {
 	return sum
 }
 
-// fit tells how well a word fits, 0 for not at all.
+// fit returns how well a word matches, 0 for no match.
 func (p place) fit(term string) int {
 	best := 0
 	for _, w := range p.words {
@@ -140,8 +137,8 @@ func (p place) fit(term string) int {
 	return best
 }
 
-// words takes a text apart at all that is no letter and no digit, and where a
-// capital follows a small letter, and returns the words in small letters.
+// words splits a text at characters other than letters and digits, and between a lower-case letter and a capital, and
+// returns the words in lower case.
 func words(text string) []string {
 	var all []string
 	var word strings.Builder
@@ -151,7 +148,7 @@ func words(text string) []string {
 			word.Reset()
 		}
 	}
-	small := false // the letter before
+	small := false // the previous letter is lower case
 	for _, r := range text {
 		switch {
 		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r):
@@ -168,8 +165,7 @@ func words(text string) []string {
 	return all
 }
 
-// parameters are the names of the parameters in a schema, sorted; none where it
-// cannot be read.
+// parameters returns the sorted names of the parameters in a schema; none if it is invalid.
 func parameters(schema json.RawMessage) []string {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -1,6 +1,5 @@
-// Package catalog keeps the declarations of foreign tools from filling a model's
-// context: beyond a size only their names are told, and the tool tool_search finds
-// the declarations.
+// Package catalog defers the declarations of foreign tools, so that they do not fill a model's context. Beyond a size
+// limit the system prompt lists only their names, and the tool tool_search declares the ones that the model needs.
 package catalog
 
 import (
@@ -10,23 +9,21 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools.
+// Services are the session services of these tools.
 type Services struct {
-	Catalog *Catalog // the conversation's own; required
-	// WhenShown calls shown once the conversation has received the result of the call
-	// that ctx belongs to. nil: at once.
+	Catalog *Catalog // of the conversation; required
+	// WhenShown calls shown once the conversation has received the result of the call of ctx. nil: at once.
 	WhenShown func(ctx context.Context, shown func())
 }
 
 // ToolSearch is the name of the tool.
 const ToolSearch = "tool_search"
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package, which all
-// belong to a session that names none (AR-10). They are immutable and shared by
-// every session of the process.
+// Factories returns the factories of all tools of this package, which all belong to the default set. They are immutable
+// and shared by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
 
 // factories builds the immutable factories once for the process.

@@ -18,25 +18,25 @@ type AskUserParams struct {
 	Questions []Question `json:"questions" jsonschema:"minItems=1,maxItems=4" jsonschema_description:"1 to 4 questions, shown together."`
 }
 
-// Report is what the model receives: every key of Answers is one of Headers.
+// Report is the result for the model: every key of Answers is also a key of Headers.
 type Report struct {
-	Answers map[string]string `json:"answers"`          // by the question's index: "0", "1", …; without those that were left out
-	Headers map[string]string `json:"headers"`          // of all questions, likewise
-	Notice  string            `json:"notice,omitempty"` // why answers are missing, and which are no yes or no
+	Answers map[string]string `json:"answers"`          // by the question's index: "0", "1", …; without unanswered ones
+	Headers map[string]string `json:"headers"`          // of all questions, by the same index
+	Notice  string            `json:"notice,omitempty"` // why answers are missing, and which yesno answers are neither yes nor no
 }
 
 // output is the JSON schema of a Report.
 const output = `{"type":"object","properties":{` +
 	`"answers":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^[0-3]$"},"description":"by the index of the question"},` +
-	`"headers":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^[0-3]$"},"description":"of all questions, likewise"},` +
+	`"headers":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^[0-3]$"},"description":"of all questions, by the same index"},` +
 	`"notice":{"type":"string"}},"required":["answers","headers"],"additionalProperties":false}`
 
 const askUserDescription = "Asks the user 1 to 4 questions and waits for the answers. " +
-	"Use it for what only the user can decide or knows, when going on without it would likely be wrong; not for what a look at the files tells, and not for leave to use a tool, which is asked for by itself. " +
-	"The result has answers by the index of the question, \"0\" for the first, and the headers by the same index; a question that the user left out has no answer. " +
-	"The answer to a choice is the label of the option, or what the user wrote instead; several labels are joined by commas; a yesno is answered yes or no, or in the user's own words, which the notice tells. " +
-	"The user may dismiss the questions: then go on as well as you can, and do not ask the same again. " +
-	"Where nobody can be asked the call fails at once with nobody_to_ask."
+	"Use it for decisions and facts that only the user has, if continuing without them would likely be wrong; not for information in the files, and not for permission to use a tool, which is requested automatically. " +
+	"The result has answers by the index of the question, \"0\" for the first, and the headers by the same index; a question that the user skipped has no answer. " +
+	"The answer to a choice is the label of the option, or what the user wrote instead; several labels are joined by commas; a yesno is answered yes or no, or in the user's own words, as the notice then reports. " +
+	"If the user dismisses the questions, continue as well as you can, and do not ask the same again. " +
+	"Without a front end the call fails at once with nobody_to_ask."
 
 func newAskUser() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, AskUserParams]{
@@ -58,7 +58,7 @@ func newAskUser() (*Factory, error) {
 	})
 }
 
-// problem says what is wrong with the question, or "".
+// problem returns the problem with the question, or "".
 func (q Question) problem() string {
 	switch {
 	case blank(q.Question):
@@ -77,7 +77,7 @@ func (q Question) problem() string {
 			return fmt.Sprintf("the label of options[%d] is blank.", i)
 		}
 		if slices.ContainsFunc(q.Options[:i], func(other Option) bool { return other.Label == o.Label }) {
-			return fmt.Sprintf("two options have the label %q, so that an answer could not be told from the other.", o.Label)
+			return fmt.Sprintf("two options have the label %q, so their answers could not be distinguished.", o.Label)
 		}
 	}
 	return ""
@@ -109,7 +109,7 @@ func (a *askUser) Description() string {
 
 func (a *askUser) Locations() []tools.Location { return nil }
 
-// Confirmation is the default one, for where a rule asks about the asking.
+// Confirmation returns nil for the default question, in case a rule requires approval.
 func (a *askUser) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
 
 func (a *askUser) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
@@ -123,8 +123,7 @@ func (a *askUser) Execute(ctx context.Context, _ tools.Output) (tools.Result, er
 	return a.report(answers)
 }
 
-// report matches the answers with the questions. What answers no question is
-// left out.
+// report matches the answers with the questions. It ignores answers without a question.
 func (a *askUser) report(answers Answers) (tools.Result, error) {
 	r := Report{Answers: map[string]string{}, Headers: map[string]string{}}
 	var shown, unclear []string
@@ -153,7 +152,7 @@ func (a *askUser) report(answers Answers) (tools.Result, error) {
 		r.Notice = fmt.Sprintf("The user left %d of the %d questions unanswered.", left, len(a.p.Questions))
 	}
 	if len(unclear) > 0 {
-		r.Notice = strings.TrimSpace(r.Notice + " Neither yes nor no but the user's own words: the answer to " + strings.Join(unclear, ", ") + ".")
+		r.Notice = strings.TrimSpace(r.Notice + " The user's own words instead of yes or no: the answer to " + strings.Join(unclear, ", ") + ".")
 	}
 	if r.Notice != "" {
 		shown = append(shown, r.Notice)
@@ -162,8 +161,8 @@ func (a *askUser) report(answers Answers) (tools.Result, error) {
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(strings.Join(shown, "\n"))}, err
 }
 
-// yesOrNo returns a short answer to a yesno as "yes" or "no", and any other as
-// it is. It reports which of these it has done.
+// yesOrNo normalizes a short answer to a yesno question to "yes" or "no", and returns any other unchanged. It reports
+// whether it normalized the answer.
 func yesOrNo(text string) (answer string, said bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes":
@@ -175,11 +174,11 @@ func yesOrNo(text string) (answer string, said bool) {
 }
 
 func nobody(cause error) *fault.Error {
-	return fault.Wrap(fault.NoApprover, "communicate.ask", "There is nobody to ask in this session; no question was shown.",
-		"Decide what can be decided without the user, say which assumption you made, and leave the rest.", cause)
+	return fault.Wrap(fault.NoApprover, "communicate.ask", "No user can be asked in this session; no question was shown.",
+		"Decide what you can without the user, state your assumptions, and leave the rest open.", cause)
 }
 
-// failed gives an error a class; an ended ctx is cancelled.
+// failed classifies an error; an ended ctx is a cancellation.
 func failed(ctx context.Context, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		if e.Code == fault.NoApprover {
@@ -191,5 +190,5 @@ func failed(ctx context.Context, err error) *fault.Error {
 		return fault.Wrap(fault.Cancelled, "communicate.ask", "The questions were withdrawn before they were answered.", "", err)
 	}
 	return fault.Wrap(fault.ExecutionFailed, "communicate.ask", "Asking the user failed: "+err.Error()+".",
-		"Go on without the answer, or ask in your reply.", err)
+		"Continue without the answer, or ask in your reply.", err)
 }

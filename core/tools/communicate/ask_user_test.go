@@ -208,7 +208,7 @@ func TestYesOrNo(t *testing.T) {
 	report := configtest.Decode[communicate.Report](t, ask(t,
 		says(communicate.Answers{ByIndex: map[string]string{"0": "banana", "1": "yes!", "2": "yes"}}), sure, sure, sure, sure))
 	require.Equal(t, map[string]string{"0": "banana", "1": "yes!", "2": "yes"}, report.Answers)
-	require.Equal(t, "The user left 1 of the 4 questions unanswered. Neither yes nor no but the user's own words: the answer to 0, 1.", report.Notice)
+	require.Equal(t, "The user left 1 of the 4 questions unanswered. The user's own words instead of yes or no: the answer to 0, 1.", report.Notice)
 }
 
 // Bytes that are no text do not reach the model.
@@ -229,8 +229,8 @@ func TestNobody(t *testing.T) {
 		code    fault.Code
 		message string
 	}{
-		"no person":   {nil, fault.NoApprover, "nobody to ask"},
-		"no listener": {fails(fault.Wrap(fault.NoApprover, "x.y", "None.", "", bus.ErrNoApprover)), fault.NoApprover, "nobody to ask"},
+		"no person":   {nil, fault.NoApprover, "No user can be asked"},
+		"no listener": {fails(fault.Wrap(fault.NoApprover, "x.y", "None.", "", bus.ErrNoApprover)), fault.NoApprover, "No user can be asked"},
 		"closed":      {fails(fault.New(fault.NotInitialized, "x.y", "Closed.", "")), fault.NotInitialized, "Closed."},
 		"another":     {fails(errors.New("the line is dead")), fault.ExecutionFailed, "the line is dead"},
 	} {

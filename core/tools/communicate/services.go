@@ -1,4 +1,4 @@
-// Package communicate holds the tool that asks the person at the front end.
+// Package communicate provides the tool ask_user, which asks the user questions.
 package communicate
 
 import (
@@ -8,33 +8,30 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools; they must be safe for
-// concurrent use.
+// Services are the session services of these tools; they must be safe for concurrent use.
 type Services struct {
-	Person Person // nil: there is nobody to ask
+	Person Person // nil: no user can be asked
 }
 
-// Person is whoever sits at the front end.
+// Person is the user at a front end.
 type Person interface {
-	// Ask puts the questions, all at once, and waits for the answers as long
-	// as somebody is there to give them and ctx lasts. Its error is a
-	// *fault.Error of code nobody_to_ask where nobody is, at once, or where
-	// whoever was asked has left; or ctx's.
+	// Ask shows all questions and waits for the answers until ctx ends or the front end disconnects. Its error is a
+	// *fault.Error with code nobody_to_ask if there is no front end, or if it has disconnected; or ctx's.
 	Ask(ctx context.Context, questions []Question) (Answers, error)
 }
 
-// Question is one question to a person. The caller of [Person] has checked it:
-// its texts are not blank, and only a choice has options.
+// Question is a question to the user. The caller of [Person] has validated it: its texts are not blank, and only a
+// choice has options.
 type Question struct {
-	Question    string       `json:"question" jsonschema:"minLength=1" jsonschema_description:"The whole question, as it is shown; a line break in it stays one."`
-	Header      string       `json:"header" jsonschema:"minLength=1" jsonschema_description:"A word or two that name the question, as the label of a tab: Database, Test runner."`
+	Question    string       `json:"question" jsonschema:"minLength=1" jsonschema_description:"The whole question, as shown to the user; line breaks are kept."`
+	Header      string       `json:"header" jsonschema:"minLength=1" jsonschema_description:"A label of one or two words for the question: Database, Test runner."`
 	Type        QuestionType `json:"type" jsonschema:"enum=choice,enum=text,enum=yesno" jsonschema_description:"How it is answered: choice among options, free text, or yesno."`
-	Options     []Option     `json:"options,omitempty" jsonschema:"maxItems=4" jsonschema_description:"Of a choice, which needs 2 to 4 of them, and of nothing else. Leave out an option for anything else: the person can always answer in other words."`
-	MultiSelect bool         `json:"multiSelect,omitempty" jsonschema_description:"Of a choice: more than one option may be chosen. Default: false."`
-	Placeholder string       `json:"placeholder,omitempty" jsonschema_description:"A hint that is shown where text is typed."`
+	Options     []Option     `json:"options,omitempty" jsonschema:"maxItems=4" jsonschema_description:"Only for a choice, which needs 2 to 4 options. Add no option for other answers: the user can always answer in other words."`
+	MultiSelect bool         `json:"multiSelect,omitempty" jsonschema_description:"For a choice: several options may be selected. Default: false."`
+	Placeholder string       `json:"placeholder,omitempty" jsonschema_description:"A hint shown in the empty text field."`
 }
 
-// QuestionType says how a question is answered.
+// QuestionType is the kind of answer that a question takes.
 type QuestionType string
 
 // The types of questions.
@@ -46,30 +43,27 @@ const (
 
 // Option is one option of a choice.
 type Option struct {
-	Label       string `json:"label" jsonschema:"minLength=1" jsonschema_description:"What the person chooses, in a few words; no two are the same."`
-	Description string `json:"description" jsonschema_description:"What choosing it means, in a sentence."`
+	Label       string `json:"label" jsonschema:"minLength=1" jsonschema_description:"The choice in a few words; labels must be unique."`
+	Description string `json:"description" jsonschema_description:"The effect of this choice, in a sentence."`
 }
 
-// Answers are what a person said.
+// Answers are the user's answers.
 type Answers struct {
-	// ByIndex holds the answers by the index of their question: "0", "1", …;
-	// what the person left out is missing or empty. The answer to a choice is
-	// the label of an option, or several of them joined by ", ", and to yesno it
-	// is yes or no, or y or n, in any case of letters; to both, anything else is
-	// an answer in the person's own words.
+	// ByIndex holds the answers by the index of their question: "0", "1", …; a skipped question is missing or empty. The
+	// answer to a choice is the label of an option, or several labels joined by ", ". The answer to yesno is yes or no,
+	// or y or n, in any case. For both, any other text is an answer in the user's own words.
 	ByIndex   map[string]string
-	Dismissed bool // the person did not want to answer
+	Dismissed bool // the user declined to answer
 }
 
 // AskUser is the name of the tool.
 const AskUser = "ask_user"
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package. They are
-// immutable and shared by every session of the process. A session without a
-// front end may leave them out.
+// Factories returns the factories of all tools of this package. They are immutable and shared by every session of the
+// process. A session without a front end may omit them.
 func Factories() ([]*Factory, error) { return factories() }
 
 // factories builds the immutable factories once for the process.

@@ -11,14 +11,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// How much of what a program printed is shown, in bytes: of a result, and of
-// each stream of a failure.
+// The number of bytes of a program's output that are shown: in a result, and of each stream in a failure.
 const (
 	maxResult  = 256 << 10
 	maxFailure = 32 << 10
 )
 
-// result is what a call gives back whose program has run.
+// result returns the result of a call whose program has run.
 func (t *tool) result(out process.Output) tools.Result {
 	e := t.failure(out)
 	if e == nil {
@@ -43,33 +42,33 @@ func (t *tool) result(out process.Output) tools.Result {
 	}
 }
 
-// failure returns why a call failed; nil where it did not.
+// failure returns why a call failed, or nil.
 func (t *tool) failure(out process.Output) *fault.Error {
 	fail := func(why, remedy string) *fault.Error {
 		return fault.New(fault.DiscoveredToolFailed, "discovered.call",
 			fmt.Sprintf("The program of the tool %s failed: %s.", t.spec.Name, why), remedy)
 	}
-	const look = "See what it printed."
+	const look = "Check its output."
 	switch {
 	case out.Ending == process.Cancelled:
 		return fault.New(fault.Cancelled, "discovered.call", "The call was cancelled, and its program ended.", "")
 	case out.Ending == process.Closed:
 		return fault.New(fault.Cancelled, "discovered.call", "The session ended, and the program with it.", "")
 	case out.Ending == process.TotalLimit:
-		return fail(fmt.Sprintf("it ran for more than %v and was ended", t.o.CallTotal), "Ask it for less at once.").Because(fault.TotalLimit)
+		return fail(fmt.Sprintf("it ran for more than %v and was ended", t.o.CallTotal), "Request less in one call.").Because(fault.TotalLimit)
 	case out.Ending == process.OutputLimit:
-		return fail(fmt.Sprintf("it printed more than %d bytes and was ended", t.o.MaxBytes), "Ask it for less at once.")
+		return fail(fmt.Sprintf("it printed more than %d bytes and was ended", t.o.MaxBytes), "Request less in one call.")
 	case out.Signal != "":
 		return fail("it was ended by "+out.Signal, look)
 	case out.Code != 0:
 		return fail(fmt.Sprintf("it exited with code %d", out.Code), look)
 	case len(out.Stderr) > 0:
-		return fail("it printed to stderr, which a call that succeeds does not", look)
+		return fail("it printed to stderr, which counts as failure", look)
 	}
 	return nil
 }
 
-// shown returns a stream as text, of a long one the beginning and the end.
+// shown returns a stream as text, with the middle of a long one omitted.
 func shown(b []byte, most int) string {
 	text := process.Plain(string(b))
 	head, tail, omitted := escape.Ends(text, most/2, most/2)
@@ -79,8 +78,7 @@ func shown(b []byte, most int) string {
 	return fmt.Sprintf("%s\n... [%d bytes omitted] ...\n%s", head, omitted, tail)
 }
 
-// labelled is a stream after its label, marked as what it is: text from
-// outside.
+// labelled returns a stream after its label, marked as untrusted.
 func labelled(label, text string) string {
 	if text == "" {
 		return label + ": (empty)"

@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// declaration is a tool as its program declares it.
+// declaration is a tool as declared by its program.
 type declaration struct {
 	name        string
 	description string
-	schema      json.RawMessage // nil: none is given
+	schema      json.RawMessage // nil: none
 }
 
-// read takes the printed declarations apart. A declaration that cannot be read
-// is a problem.
+// read decodes the printed declarations. An invalid declaration is a problem.
 func read(printed []byte) (all []declaration, problems []error, err error) {
 	var elements []json.RawMessage
 	if err := json.Unmarshal(printed, &elements); err != nil {
-		return nil, nil, fmt.Errorf("it printed no JSON array of declarations: %w", err)
+		return nil, nil, fmt.Errorf("its output is not a JSON array of declarations: %w", err)
 	}
 	add := func(raw json.RawMessage) {
 		d, err := readOne(raw)
@@ -46,12 +45,11 @@ func read(printed []byte) (all []declaration, problems []error, err error) {
 	return all, problems, nil
 }
 
-// group returns the declarations of an element that has a list of them, and
-// whether it has.
+// group returns the declarations of an element that contains a list of them, and whether it does.
 func group(raw json.RawMessage) (list []json.RawMessage, grouped bool, err error) {
 	var element map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &element); err != nil || element == nil {
-		return nil, false, fmt.Errorf("%.60q is no object", raw)
+		return nil, false, fmt.Errorf("%.60q is not an object", raw)
 	}
 	for _, key := range []string{"function_declarations", "functionDeclarations"} {
 		value, ok := element[key]
@@ -60,14 +58,14 @@ func group(raw json.RawMessage) (list []json.RawMessage, grouped bool, err error
 		}
 		var more []json.RawMessage
 		if err := json.Unmarshal(value, &more); err != nil {
-			return nil, true, fmt.Errorf("%s is no list", key)
+			return nil, true, fmt.Errorf("%s is not a list", key)
 		}
 		list, grouped = append(list, more...), true
 	}
 	return list, grouped, nil
 }
 
-// readOne reads a declaration. On failure it has what could be read.
+// readOne decodes a declaration. On failure it returns the valid part.
 func readOne(raw json.RawMessage) (declaration, error) {
 	var fields struct {
 		Name        any             `json:"name"`
@@ -76,7 +74,7 @@ func readOne(raw json.RawMessage) (declaration, error) {
 		Parameters  json.RawMessage `json:"parameters"`
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return declaration{}, fmt.Errorf("%.60q is no declaration", raw)
+		return declaration{}, fmt.Errorf("%.60q is not a declaration", raw)
 	}
 	var d declaration
 	var ok bool
@@ -84,10 +82,10 @@ func readOne(raw json.RawMessage) (declaration, error) {
 		return d, errors.New("it has no name")
 	}
 	if strings.ContainsRune(d.name, 0) {
-		return d, errors.New("its name has a NUL byte, which no argument can hold")
+		return d, errors.New("its name has a NUL byte, which an argument cannot contain")
 	}
 	if d.description, ok = fields.Description.(string); !ok && fields.Description != nil {
-		return d, errors.New("its description is no text")
+		return d, errors.New("its description is not a string")
 	}
 	switch {
 	case given(fields.JSONSchema):
@@ -98,21 +96,21 @@ func readOne(raw json.RawMessage) (declaration, error) {
 		return d, nil
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(d.schema), []byte("{")) {
-		return d, errors.New("its schema is no object")
+		return d, errors.New("its schema is not an object")
 	}
 	return d, nil
 }
 
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// lowerTypes returns a schema with the types in the spelling of JSON schema:
-// what stands in parameters may have them as OBJECT or STRING.
+// lowerTypes returns a schema with the types in the spelling of JSON Schema: parameters may have them as OBJECT or
+// STRING.
 func lowerTypes(raw json.RawMessage) json.RawMessage {
 	var schema map[string]any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&schema); err != nil {
-		return raw // refused later
+		return raw // rejected later
 	}
 	lowerIn(schema)
 	changed, err := json.Marshal(schema)

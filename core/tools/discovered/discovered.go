@@ -1,5 +1,5 @@
-// Package discovered holds the tools that a project's own programs bring: a
-// discovery command declares them, and a call command runs them (TO-16).
+// Package discovered provides tools that are programs of the project: a discovery command declares them, and a call
+// command runs them. Call [Discover] to obtain the tools.
 package discovered
 
 import (
@@ -15,28 +15,25 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Options say which programs to ask. Commands, Dir and Runner are required.
+// Options configures the discovery. Commands, Dir and Runner are required.
 type Options struct {
-	// DiscoveryCommand prints the declarations, CallCommand runs a tool. Each is
-	// a program and its arguments, split and unquoted as a shell would; no shell
-	// runs it, and what only a shell could do (operators, expansions) is refused.
+	// DiscoveryCommand prints the declarations; CallCommand runs a tool. Each is a program and its arguments, split and
+	// unquoted as a shell does. No shell runs it, and operators and expansions are rejected.
 	DiscoveryCommand, CallCommand string
-	Dir                           string // absolute directory that both run in
+	Dir                           string // absolute working directory of both
 	Runner                        Runner
 
-	// Prefix comes before every declared name. "": discovered_tool_.
+	// Prefix is prepended to every declared name. "": discovered_tool_.
 	Prefix string
-	// DiscoveryTotal and CallTotal end a program that runs longer. Zero: 10
-	// seconds and 10 minutes; negative: no limit.
+	// DiscoveryTotal and CallTotal limit the run time of a program. Zero: 10 seconds and 10 minutes; negative: no limit.
 	DiscoveryTotal, CallTotal time.Duration
-	// MaxBytes ends a program that prints more, to stdout or to stderr. Zero: 10
-	// MiB.
+	// MaxBytes limits the output of a program to stdout or stderr; a program that prints more is ended. Zero: 10 MiB.
 	MaxBytes int64
-	// MaxTools is how many tools are taken, the first. Zero: 1,000.
+	// MaxTools is the maximum number of tools; further ones are dropped. Zero: 1,000.
 	MaxTools int
 }
 
-// Runner runs a program; *process.Service has it.
+// Runner runs a program; *process.Service implements it.
 type Runner interface {
 	Program(ctx context.Context, p process.Program) (process.Output, error)
 }
@@ -52,28 +49,24 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// The settings, as remedies name them.
+// The settings, for remedies.
 const (
 	discoverySetting = "tools.discoveryCommand"
 	callSetting      = "tools.callCommand"
 )
 
-// Discover runs the discovery command and returns the tools that it declares,
-// in its order. It must exit with code 0 and print a JSON array to stdout; what
-// it prints to stderr is only quoted where it fails. An element of the array is
-// a declaration, or an object with a list of them as function_declarations or
-// functionDeclarations. A declaration has a name, and may have a description
-// and parametersJsonSchema, the JSON schema of the arguments; parameters is read
-// in its place where that is absent.
+// Discover runs the discovery command and returns the tools that it declares, in its order. The command must exit with
+// code 0 and print a JSON array to stdout; its stderr is only quoted if it fails. An element of the array is a
+// declaration, or an object with a list of declarations as function_declarations or functionDeclarations. A declaration
+// has a name, and may have a description and parametersJsonSchema, the JSON schema of the arguments; if that is absent,
+// parameters is used.
 //
-// What is wrong with one declaration drops that tool alone and is told by
-// problems, each of code invalid_config. The error is of code invalid_config
-// for a command line that cannot be used, cancelled, or execution_failed.
+// An invalid declaration drops only that tool and is reported in problems, each with code invalid_config. The error has
+// code invalid_config for an invalid command line, cancelled, or execution_failed.
 //
-// A call runs the call command with the declared name as one more argument and
-// the arguments as JSON on stdin. It succeeds if that exits with code 0 and
-// prints nothing to stderr. ctx of the call ends it. The tools may be called
-// from many goroutines, and keep calling the Runner.
+// A call runs the call command with the declared name as an additional argument and the arguments as JSON on stdin. It
+// succeeds if the command exits with code 0 and prints nothing to stderr. The ctx of the call ends the command. The
+// tools are safe for concurrent use, and keep using the Runner.
 func Discover(ctx context.Context, o Options) (found []tools.DeclarativeTool, problems []error, err error) {
 	o = o.withDefaults()
 	discovery, err := Words(discoverySetting, o.DiscoveryCommand)
@@ -94,7 +87,7 @@ func Discover(ctx context.Context, o Options) (found []tools.DeclarativeTool, pr
 	}
 	if over := len(declarations) - o.MaxTools; over > 0 {
 		problems = append(problems, fault.New(fault.InvalidConfig, "discovered.discover",
-			fmt.Sprintf("The last %d of %d discovered tools are dropped: there may be at most %d.", over, len(declarations), o.MaxTools),
+			fmt.Sprintf("The last %d of %d discovered tools are dropped: the limit is %d.", over, len(declarations), o.MaxTools),
 			"Declare fewer tools."))
 		declarations = declarations[:o.MaxTools]
 	}
@@ -103,7 +96,7 @@ func Discover(ctx context.Context, o Options) (found []tools.DeclarativeTool, pr
 		t, err := newTool(&o, call, d)
 		if err == nil {
 			if other, ok := taken[t.spec.Name]; ok {
-				err = fmt.Errorf("its name %s is that of %.100q already", t.spec.Name, other)
+				err = fmt.Errorf("its name %s is already used by %.100q", t.spec.Name, other)
 			}
 		}
 		if err != nil {
@@ -116,7 +109,7 @@ func Discover(ctx context.Context, o Options) (found []tools.DeclarativeTool, pr
 	return found, problems, nil
 }
 
-// run runs the discovery command and returns what it printed.
+// run runs the discovery command and returns its output.
 func (o *Options) run(ctx context.Context, command []string) ([]byte, error) {
 	out, err := o.Runner.Program(ctx, process.Program{
 		Path: command[0], Args: command[1:], Dir: o.Dir, MaxBytes: o.MaxBytes, Total: o.DiscoveryTotal,
@@ -151,7 +144,7 @@ func (o *Options) failed(why string) *fault.Error {
 		"Run it by hand in the project's directory, and correct it or the setting "+discoverySetting+".")
 }
 
-// firstLine quotes the first line of what a program printed, "" where it is empty.
+// firstLine quotes the first line of a program's output; "" if it is empty.
 func firstLine(b []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
 	if len(line) == 0 {
@@ -160,7 +153,7 @@ func firstLine(b []byte) string {
 	return fmt.Sprintf("%.200q", strings.ToValidUTF8(string(line), "\ufffd"))
 }
 
-// dropped says that a declared tool cannot be used.
+// dropped returns the problem of a declared tool that is dropped.
 func dropped(name string, why error) *fault.Error {
 	because := ": " + why.Error() + "."
 	if f := fault.As(why); f != nil {
@@ -168,5 +161,5 @@ func dropped(name string, why error) *fault.Error {
 	}
 	return fault.New(fault.InvalidConfig, "discovered.discover",
 		fmt.Sprintf("The discovered tool %.100q is dropped%s", name, because),
-		"Correct what the command of "+discoverySetting+" prints.")
+		"Correct the output of the command in "+discoverySetting+".")
 }

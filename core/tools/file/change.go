@@ -14,27 +14,26 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Report is what the model receives of a change on every exit (FS-27).
+// Report is the result of a change for the model, on every exit.
 type Report struct {
 	Success         bool               `json:"success"`
-	Message         string             `json:"message"` // of a refusal: what failed, then the remedy
+	Message         string             `json:"message"` // for an error: the failure, then the remedy
 	LatestFileState filestate.State    `json:"latest_file_state"`
-	Corrections     []patch.Correction `json:"corrections,omitempty"` // what was mended in the diff
-	KeptFiles       []string           `json:"kept_files,omitempty"`  // somebody else's bytes, kept beside the target
+	Corrections     []patch.Correction `json:"corrections,omitempty"` // repairs of the diff
+	KeptFiles       []string           `json:"kept_files,omitempty"`  // copies of concurrent changes by other programs, next to the target
 }
 
-// change is the invocation shared by the tools that change a file: plan once,
-// show the plan, commit the plan.
+// change is the invocation of the tools that change a file: it computes a plan once, shows it, and commits it.
 type change struct {
 	services Services
 	request  mutation.Request
 	params   json.RawMessage
-	action   string // for people: "Write", "Edit"
+	action   string // for the user: "Write", "Edit"
 	done     func(*mutation.Plan) string
 	amend    func(params json.RawMessage, a amendment) (json.RawMessage, error)
-	endings  textfile.Newline // that the call asks for; none: the file's
+	endings  textfile.Newline // requested by the call; empty: the file's own
 	plan     *mutation.Plan
-	proposal *proposal // what a person replaced; nil: the change is the model's own
+	proposal *proposal // the model's proposal that the user replaced; nil: the change is the model's own
 }
 
 var _ tools.Modifiable = (*change)(nil)
@@ -54,9 +53,8 @@ func (c *change) planned(ctx context.Context) *mutation.Plan {
 	return c.plan
 }
 
-// Confirmation shows the change that will be committed (FS-44, FS-56). A
-// plan that was refused is not asked about: the error answers
-// [tools.ErrWillRefuse] and is the refusal as well (FS-42, PR-15, PR-21).
+// Confirmation shows the change that will be committed. A plan that failed needs no approval: the error matches
+// [tools.ErrWillRefuse] and carries the result.
 func (c *change) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
 	plan := c.planned(ctx)
 	if plan.Refused() != nil {
@@ -77,17 +75,17 @@ func (c *change) Confirmation(ctx context.Context) (*tools.Confirmation, error) 
 	}, nil
 }
 
-// Execute commits the plan, made now if nobody had to confirm it.
+// Execute commits the plan, which it computes now if no approval was needed.
 func (c *change) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	return c.result(ctx, c.planned(ctx))
 }
 
-// result commits plan, which gives a refused one's refusal, and reports.
+// result commits plan, or returns the error of a failed one, and reports.
 func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result, error) {
 	out := c.services.Mutator.Commit(ctx, plan)
 	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.Kept}
 	result := tools.Result{Error: out.Err}
-	beside := 0 // bytes of the text with the error
+	beside := 0 // bytes of the text that accompanies the error
 	if out.Err != nil {
 		report.Message = out.Err.Text()
 		report.lead()
@@ -141,7 +139,7 @@ func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {
 	return d
 }
 
-// names are what a diff from base calls the file before and after.
+// names returns the names of the file before and after, for a diff from base.
 func (c *change) names(base mutation.Base) (before, after string) {
 	before, after = "/dev/null", "b/"+c.request.Path.Rel()
 	if base.Exists {
@@ -150,7 +148,7 @@ func (c *change) names(base mutation.Base) (before, after string) {
 	return before, after
 }
 
-// invalidDiff gives an error of package patch its class.
+// invalidDiff converts an error of package patch.
 func invalidDiff(err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e

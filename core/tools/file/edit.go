@@ -17,20 +17,19 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// anyCount as expected_replacements stands for any number of at least 1. It
-// comes from allow_multiple and is not declared.
+// anyCount as expected_replacements means any number of at least 1. It comes from allow_multiple and is not declared.
 const anyCount = math.MinInt32
 
-// EditParams are the parameters of edit (TO-07).
+// EditParams are the parameters of edit.
 type EditParams struct {
 	FilePath             string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target directory."`
-	OldString            string `json:"old_string" jsonschema_description:"The exact text to replace, white space included, with enough lines around it to be unique. Empty to create a file."`
-	NewString            string `json:"new_string" jsonschema_description:"The text to put in its place, taken literally."`
-	ExpectedReplacements *int   `json:"expected_replacements,omitempty" jsonschema_description:"How many places must match, 1 if left out."`
+	OldString            string `json:"old_string" jsonschema_description:"The exact text to replace, including white space, with enough surrounding lines to be unique. Empty to create a file."`
+	NewString            string `json:"new_string" jsonschema_description:"The replacement text, taken literally."`
+	ExpectedReplacements *int   `json:"expected_replacements,omitempty" jsonschema_description:"The exact number of matches, 1 if omitted."`
 }
 
 const editDescription = "Replaces literal text in one file. The file must have been read with read_file before, in full, and must not have changed since. " +
-	"old_string must match the file exactly, in exactly expected_replacements places (1 if left out), and all of them are replaced, or nothing is. " +
+	"old_string must match the file exactly, in exactly expected_replacements places (1 if omitted); either all of them are replaced or none. " +
 	"Line breaks match whether the file has LF or CRLF. An empty old_string creates a file that does not exist. " +
 	"The result has success, message and latest_file_state."
 
@@ -75,8 +74,8 @@ func newEdit() (*Factory, error) {
 	})
 }
 
-// rewriteEdit accepts upstream's arguments: instruction says nothing that
-// changes the edit, allow_multiple stands for any number of replacements.
+// rewriteEdit accepts gemini-cli's arguments: instruction is ignored, and allow_multiple means any number of
+// replacements.
 func rewriteEdit(args map[string]json.RawMessage) error {
 	delete(args, "instruction")
 	text, ok := take(args, "allow_multiple")
@@ -93,14 +92,14 @@ func rewriteEdit(args map[string]json.RawMessage) error {
 	return nil
 }
 
-// replace makes the new text, or the match error (PR-23). It is called only
-// once the file is proved to be known, so its errors may show content.
+// replace returns the new text, or the error of the match. It is called only after the prior read is verified, so its
+// errors may show content.
 func (p EditParams) replace(path string, base mutation.Base) (text string, count int, err *fault.Error) {
 	switch {
 	case p.OldString == "" && base.Exists:
 		return "", 0, fault.New(fault.AttemptToCreateExist, "file.edit",
 			path+" already exists, and an empty old_string only creates a file.",
-			"Give the text to replace as old_string, or replace the whole file with write_file and its sha256.")
+			"Pass the text to replace as old_string, or replace the whole file with write_file and its sha256.")
 	case p.OldString == "":
 		return p.NewString, 1, nil
 	case !base.Exists:
@@ -138,11 +137,10 @@ func (p EditParams) replace(path string, base mutation.Base) (text string, count
 	return b.String(), len(places), nil
 }
 
-// occurrences returns where old stands in text, as byte ranges that do not
-// overlap. A line break in either is LF or CR LF alike.
+// occurrences returns the positions of old in text, as byte ranges that do not overlap. LF and CR LF match each other.
 func occurrences(text, old string) [][2]int {
 	plain, old := strings.ReplaceAll(text, "\r\n", "\n"), strings.ReplaceAll(old, "\r\n", "\n")
-	// The carriage returns taken off lie between plain and text.
+	// Number of carriage returns removed so far.
 	removed, next := 0, strings.Index(text, "\r\n")
 	inText := func(at int) int {
 		for next >= 0 && next-removed < at {
@@ -167,7 +165,7 @@ func occurrences(text, old string) [][2]int {
 	}
 }
 
-// linesText names the lines at which places begin, the first few of many.
+// linesText lists the line numbers of places, limited to the first few.
 func linesText(text string, places [][2]int) string {
 	const most = 10
 	var b strings.Builder
@@ -193,22 +191,21 @@ func linesText(text string, places [][2]int) string {
 }
 
 func noChange(path, why string) *fault.Error {
-	return fault.New(fault.EditNoChange, "file.edit", "The edit would leave "+path+" as it is: "+why+".",
-		"If the change is there already, go on; else give another new_string.")
+	return fault.New(fault.EditNoChange, "file.edit", "The edit would leave "+path+" unchanged: "+why+".",
+		"If the file already has the change, continue; otherwise pass another new_string.")
 }
 
 func wrongCount(path, text string, want int, places [][2]int) *fault.Error {
 	remedy := "Add the lines around the text to old_string until it is unique"
 	if len(places) < want {
-		remedy = "Correct old_string so that it matches the other places too"
+		remedy = "Correct old_string so that it also matches the other places"
 	}
 	return fault.New(fault.EditOccurrenceMismatch, "file.edit",
 		fmt.Sprintf("Expected %d occurrence(s) of old_string in %s but found %d, at %s.", want, path, len(places), linesText(text, places)),
 		fmt.Sprintf("%s, or set expected_replacements to %d if these are what should change.", remedy, len(places)))
 }
 
-// noOccurrence says where old nearly matches, so that the next try need not
-// be a guess.
+// noOccurrence returns the error for a missing old, with the place that nearly matches.
 func noOccurrence(path, text, old string) *fault.Error {
 	remedy := "Copy old_string from the content as read, white space included."
 	if line, found, want, ok := nearest(text, old); ok {
@@ -217,16 +214,16 @@ func noOccurrence(path, text, old string) *fault.Error {
 	return fault.New(fault.EditNoOccurrenceFound, "file.edit", "old_string does not occur in "+path+".", remedy)
 }
 
-// nearest lays old over text where most of its lines agree, outer white space
-// aside, and returns the first line there (1-based) that differs.
+// nearest finds the place in text where most lines of old match, ignoring outer white space, and returns the first line
+// there (1-based) that differs.
 func nearest(text, old string) (line int, found, want string, ok bool) {
 	have, wanted := splitLines(text), splitLines(old)
-	at := make(map[string]int, len(wanted)) // the first place of each line in old
+	at := make(map[string]int, len(wanted)) // the first index of each line in old
 	for i, l := range slices.Backward(wanted) {
 		at[strings.TrimSpace(l)] = i
 	}
 	delete(at, "")
-	agree := make(map[int]int) // lines that agree, by where in text old would begin
+	agree := make(map[int]int) // number of matching lines by start of old in text
 	start, most := 0, 0
 	for k, l := range have {
 		i, known := at[strings.TrimSpace(l)]

@@ -85,11 +85,11 @@ func TestEditMatchErrors(t *testing.T) {
 		"too few": {
 			args{"file_path": "a.txt", "old_string": "one", "new_string": "1", "expected_replacements": 3}, fault.EditOccurrenceMismatch,
 			"Expected 3 occurrence(s) of old_string in {path} but found 1, at line 1.",
-			"Correct old_string so that it matches the other places too, or set expected_replacements to 1 if these are what should change.",
+			"Correct old_string so that it also matches the other places, or set expected_replacements to 1 if these are what should change.",
 		},
-		"equal": {editArgs("a.txt", "one", "one"), fault.EditNoChange, "are the same", "If the change is there already, go on"},
+		"equal": {editArgs("a.txt", "one", "one"), fault.EditNoChange, "are the same", "If the file already has the change, continue"},
 		"equal but for line endings": {
-			editArgs("a.txt", "one\n", "one\r\n"), fault.EditNoChange, "differ in their line endings only", "go on",
+			editArgs("a.txt", "one\n", "one\r\n"), fault.EditNoChange, "differ in their line endings only", "continue",
 		},
 		"create existing": {editArgs("a.txt", "", "x"), fault.AttemptToCreateExist, "already exists", "write_file"},
 		"absent":          {editArgs("b.txt", "one", "1"), fault.FileNotFound, "does not exist", "empty old_string"},

@@ -10,16 +10,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// elementList gathers the elements of a read_many_files result. It always has room
-// for one more that names the files which were left out.
+// elementList collects the elements of a read_many_files result. It reserves room for one element that names the omitted
+// files.
 type elementList struct {
 	made []json.RawMessage
-	room int  // bytes that are left
-	last int  // bytes of the element that leaves files out, without the names of others
+	room int  // remaining bytes
+	last int  // size of the element about omitted files, without further names
 	full bool // nothing more is to be added
 }
 
-// newElementList returns a list for targets whose JSON text has so many bytes.
+// newElementList returns a list for targets with a maximum size of its JSON text.
 func newElementList(targets []target, room int) *elementList {
 	l := &elementList{room: room}
 	longest := 0
@@ -30,8 +30,8 @@ func newElementList(targets []target, room int) *elementList {
 	return l
 }
 
-// roomBefore returns how much room a file has before the rest, so that what becomes
-// of these can still be said, of each where they are few.
+// roomBefore returns the room for a file before rest, with room reserved for the errors of rest, one each if they are
+// few.
 func (l *elementList) roomBefore(rest []target) int {
 	if len(rest) == 0 {
 		return l.room - len(",")
@@ -44,7 +44,7 @@ func (l *elementList) roomBefore(rest []target) int {
 	return l.room - max(min(each, l.room/2), l.last) - len(",")
 }
 
-// all returns the elements, [] where there are none.
+// all returns the elements, [] if there are none.
 func (l *elementList) all() []json.RawMessage {
 	if l.made == nil {
 		return []json.RawMessage{}
@@ -52,7 +52,7 @@ func (l *elementList) all() []json.RawMessage {
 	return l.made
 }
 
-// add adds an element, if there is room for it and for one about the rest.
+// add adds an element, if there is room for it and for one about rest.
 func (l *elementList) add(element any, rest []target) bool {
 	content, err := tools.JSON(element)
 	if err != nil {
@@ -67,15 +67,14 @@ func (l *elementList) add(element any, rest []target) bool {
 	return true
 }
 
-// addError adds the element of a file that was not read, or of all from it on.
+// addError adds the element of a file that was not read, or of that file and all later ones.
 func (l *elementList) addError(ctx context.Context, t target, err error, rest []target) {
 	if !l.add(unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, err)}, rest) {
 		l.leaveOut(t, rest)
 	}
 }
 
-// leaveOut adds the element of the files for which there is no room, which is the
-// last.
+// leaveOut adds the last element, for the files without room.
 func (l *elementList) leaveOut(t target, rest []target) {
 	l.full = true
 	content, err := tools.JSON(unread{t.name, tooMuch(t, rest, l.room)})
@@ -84,8 +83,7 @@ func (l *elementList) leaveOut(t target, rest []target) {
 	}
 }
 
-// tooMuch says that a file and the rest have no room. It names as many of them as
-// room bytes hold.
+// tooMuch returns the error for a file and rest without room. It lists as many of them as fit into room bytes.
 func tooMuch(t target, rest []target, room int) *fault.Error {
 	message := "The files before this one filled the result; it was not read."
 	if len(rest) > 0 {

@@ -2,8 +2,7 @@ package file
 
 import "sync"
 
-// factories builds the immutable factories once for the process: schemas are
-// reflected and compiled once, however many sessions are bound to them.
+// factories builds the immutable factories once for the process: schemas are derived and compiled once for all sessions.
 var factories = sync.OnceValues(func() ([]*Factory, error) {
 	var made []*Factory
 	for _, make := range []func() (*Factory, error){

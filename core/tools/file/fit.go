@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// hashWithin is the number of bytes of a refusal in which the hash of the
-	// state ends: clients that cut a long result keep its beginning.
+	// hashWithin is the number of bytes of an error result within which the hash of the state ends: clients that cut a
+	// long result keep its beginning.
 	hashWithin = 300
-	// fewKept is the number of kept files that are named before the message is cut.
+	// fewKept is the number of kept files that are listed before the message is cut.
 	fewKept = 3
-	// leastMessage is the number of bytes of a message that stay.
+	// leastMessage is the minimum number of bytes of a message.
 	leastMessage = 60
 
-	// codeBytes is more than the code and the reason of an error take.
+	// codeBytes is an upper bound for the size of an error's code and reason.
 	codeBytes = 80
 
 	mark = "…"
 )
 
-// lead clips the message of a refusal so that the hash of the state ends within the
-// first hashWithin bytes. The error of the result has the whole message.
+// lead clips the message of an error result so that the hash of the state ends within the first hashWithin bytes. The
+// error of the result has the whole message.
 func (r *Report) lead() {
 	if r.LatestFileState.SHA256 == nil {
 		return
@@ -42,11 +42,9 @@ func (r *Report) lead() {
 	}
 }
 
-// fit shortens what a report says beside the state of the file where its JSON text
-// has more than so many bytes: the corrections first, then the kept files but for a
-// few, then the message, then the other kept files. The message says how many of these
-// are left out. Of the state only a path is cut that alone leaves no room, as the
-// session counts the state as shown.
+// fit shortens a report whose JSON text exceeds most bytes: first the corrections, then the kept files except for a few,
+// then the message, then the other kept files. The message reports the number of omitted files. The state is not cut,
+// because the session counts it as shown, except for a path that alone exceeds the limit.
 func (r *Report) fit(most int) {
 	if tools.JSONBytes(r) <= most {
 		return
@@ -74,13 +72,12 @@ func (r *Report) fit(most int) {
 	}
 }
 
-// leftOut says that so many kept files are not named.
+// leftOut returns the note about omitted kept files.
 func leftOut(files int) string {
 	return fmt.Sprintf(" %d more kept files are named in the log.", files)
 }
 
-// fewer returns list without as many of its last elements as take so many bytes of
-// JSON, but with a few.
+// fewer returns list without as many of its last elements as take bytes of JSON, but with at least few elements.
 func fewer[T any](list []T, bytes, few int) []T {
 	for len(list) > few && bytes > 0 {
 		last := len(list) - 1
@@ -93,8 +90,8 @@ func fewer[T any](list []T, bytes, few int) []T {
 	return list
 }
 
-// clipped returns the longest beginning of text that has, with a mark behind it, so
-// many bytes inside a JSON string. It ends at a word if one is near.
+// clipped returns the longest prefix of text that, with an ellipsis, takes at most room bytes in a JSON string. It ends
+// at a word if one is near.
 func clipped(text string, room int) string {
 	head := within(text, room-len(mark))
 	if at := strings.LastIndexAny(head, " \n"); at > len(head)-30 && at > len(head)/2 {
@@ -103,8 +100,7 @@ func clipped(text string, room int) string {
 	return head + mark
 }
 
-// within returns the longest beginning of text that has so many bytes inside a JSON
-// string.
+// within returns the longest prefix of text that takes at most room bytes in a JSON string.
 func within(text string, room int) string {
 	for i := 0; i < len(text); {
 		_, n := utf8.DecodeRuneInString(text[i:])

@@ -17,14 +17,14 @@ import (
 // ListDirectoryParams are the parameters of list_directory.
 type ListDirectoryParams struct {
 	DirPath string   `json:"dir_path" jsonschema_description:"The directory to list: absolute, or relative to the target directory."`
-	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Shell patterns (* and ?) of names to leave out."`
+	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Shell patterns (* and ?) of names to omit."`
 }
 
-// maxListed caps the entries of one listing; what one result holds may be less.
+// maxListed is the maximum number of entries of a listing; the limit of a result may be lower.
 const maxListed = 2000
 
-const listDirectoryDescription = "Lists what a directory holds, not what its subfolders hold: directories first, then files with their size in bytes, each sorted by name. " +
-	"Names that ignore rules cover are left out and counted under ignored, with the lines that cover them under ignored_by; name such a path and it is shown all the same. Of a huge directory the first entries are listed, 2,000 at the most, and the others counted under left_out. " +
+const listDirectoryDescription = "Lists the entries of a directory, not recursively: directories first, then files with their size in bytes, each sorted by name. " +
+	"Entries that match ignore rules are omitted and counted under ignored, with the rules under ignored_by; an ignored directory is listed if you name it. Of a huge directory the first entries are listed, 2,000 at the most, and the others counted under left_out. " +
 	"It shows no content and no hash, so read a file with read_file before you change it."
 
 func newListDirectory() (*Factory, error) {
@@ -40,7 +40,7 @@ func newListDirectory() (*Factory, error) {
 		Validate: func(_ Services, p ListDirectoryParams) error {
 			for _, pattern := range p.Ignore {
 				if _, err := path.Match(pattern, ""); err != nil {
-					return fmt.Errorf("ignore holds %q, which is no shell pattern", pattern)
+					return fmt.Errorf("ignore contains %q, which is not a shell pattern", pattern)
 				}
 			}
 			return nonEmpty("dir_path", p.DirPath)
@@ -62,19 +62,19 @@ type listDirectory struct {
 	params   json.RawMessage
 }
 
-// listing is what the model sees of a directory.
+// listing is the result for the model.
 type listing struct {
 	DirPath string         `json:"dir_path"`
 	Entries []listingEntry `json:"entries"`
-	Ignored int            `json:"ignored,omitempty"`    // names that ignore rules cover
-	Reasons []string       `json:"ignored_by,omitempty"` // the first few lines that do
-	LeftOut int            `json:"left_out,omitempty"`   // entries beyond maxListed
+	Ignored int            `json:"ignored,omitempty"`    // number of ignored names
+	Reasons []string       `json:"ignored_by,omitempty"` // the first few rules
+	LeftOut int            `json:"left_out,omitempty"`   // number of entries beyond maxListed
 	Notice  string         `json:"notice,omitempty"`
 }
 
 type listingEntry struct {
 	Name  string `json:"name"`
-	Type  string `json:"type"` // of what the name leads to: directory, file or special; symlink for a link that leads nowhere
+	Type  string `json:"type"` // of the target of the name: directory, file or special; symlink for a broken link
 	Link  bool   `json:"link,omitempty"`
 	Size  *int64 `json:"size,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -124,10 +124,9 @@ func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
 }
 
-const noteOthers = "To see other entries, leave out the names that you do not need with ignore, or name what you look for as a pattern to read_many_files."
+const noteOthers = "To see other entries, omit names with ignore, or use a pattern with read_many_files."
 
-// fit leaves out the last entries beyond maxListed, and those for which the JSON text
-// of l, most bytes at the most, has no room.
+// fit omits the last entries beyond maxListed, and those that do not fit into most bytes of JSON.
 func (l *listing) fit(most int) {
 	all := len(l.Entries)
 	l.Entries = l.Entries[:min(all, maxListed)]
@@ -149,7 +148,7 @@ func (l *listing) fit(most int) {
 	l.LeftOut = all - len(l.Entries)
 }
 
-// because notes which line covers a name, each line once.
+// because records the rule that ignores a name, each rule once.
 func (l *listing) because(v discovery.Verdict) {
 	const most = 5
 	if reason := v.String(); reason != "" && len(l.Reasons) < most && !slices.Contains(l.Reasons, reason) {
@@ -190,7 +189,7 @@ func describe(e workspace.Entry) listingEntry {
 	if f := fault.As(e.Err); f != nil {
 		d.Error = f.Message
 	} else if !utf8.ValidString(e.Name) {
-		d.Error = "The name is not valid UTF-8, so no tool but the shell can name this entry."
+		d.Error = "The name is not valid UTF-8, so only the shell tool can name this entry."
 	}
 	return d
 }

@@ -11,27 +11,24 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// proposal is what the model wanted of a change that a person then replaced.
+// proposal is the model's proposed change that the user replaced.
 type proposal struct {
 	text  string
 	model patch.Stat // from the base to text
-	user  patch.Stat // from text to what will be written
+	user  patch.Stat // from text to the written content
 }
 
-// amendment is the outcome of a person's edit, for the parameters that stand
-// for it.
+// amendment is the result of a user's edit, for the parameters of the edited call.
 type amendment struct {
 	base mutation.Base
 	text string
 	diff string // from base to text, as a unified diff
 }
 
-// Modify returns the same change with newContent as the whole new text of the
-// file (AR-21). It is planned from scratch, from the base that the proposal was
-// made for and by the same proof, and is refused like any other: with code
-// edit_no_change where it would leave the file as it is. A file that
-// exists keeps its line endings, and a new one gets newContent as it is, unless
-// write_file was asked for line endings. It fails where the proposal itself was refused.
+// Modify returns the same change with newContent as the whole new text of the file. The change is planned again, from
+// the base of the proposal and with the same checks, and fails like any other: with code edit_no_change if it would
+// leave the file unchanged. An existing file keeps its line endings, and a new one gets those of newContent, unless
+// write_file was called with line endings. Modify fails if the proposal itself failed.
 func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvocation, error) {
 	plan := c.planned(ctx)
 	if refused := plan.Refused(); refused != nil {
@@ -44,7 +41,7 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 		p = &proposal{text: plan.NewText(), model: plan.Diff().Stat()}
 	}
 	shown, edited := base.Text, text
-	if bom := plan.BOM(); bom != nil { // the mark that the proposal adds stays added, and one that it removes goes
+	if bom := plan.BOM(); bom != nil { // a byte-order mark that the proposal adds or removes stays added or removed
 		shown, _ = plan.Texts()
 		text = strings.TrimPrefix(text, byteOrderMark)
 		if edited = text; *bom {
@@ -62,8 +59,8 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 	request.Compute = func(mutation.Base) (mutation.Change, *fault.Error) {
 		if base.Exists && edited == shown {
 			return mutation.Change{}, fault.New(fault.EditNoChange, "file.modify",
-				c.request.Path.String()+" is left as it is: the user changed the proposal back to what the file holds already.",
-				"Ask the user what should be done instead.")
+				c.request.Path.String()+" is unchanged: the user changed the proposal back to the current content of the file.",
+				"Ask the user what to do instead.")
 		}
 		return mutation.Change{Text: text, Diff: diff, BOM: plan.BOM()}, nil
 	}
@@ -73,7 +70,7 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 	}, nil
 }
 
-// editedMessage tells the model that what was written is not what it proposed.
+// editedMessage tells the model that the written content differs from its proposal.
 func editedMessage(created, shown bool) string {
 	message := "File changed"
 	if created {
@@ -81,9 +78,9 @@ func editedMessage(created, shown bool) string {
 	}
 	message += ", with changes that the user made to your proposal before it was applied."
 	if shown {
-		return message + " latest_file_state holds what was written."
+		return message + " latest_file_state has the written content."
 	}
-	return message + " What was written cannot be shown here: read the file before you change it again."
+	return message + " The written content cannot be shown here: read the file before you change it again."
 }
 
 func amendPatch(params json.RawMessage, a amendment) (json.RawMessage, error) {
@@ -94,7 +91,7 @@ func amendWrite(params json.RawMessage, a amendment) (json.RawMessage, error) {
 	return tools.Amend(params, map[string]string{"content": a.text})
 }
 
-// amendEdit replaces the whole file, which occurs in itself once.
+// amendEdit replaces the whole file, which occurs once in itself.
 func amendEdit(params json.RawMessage, a amendment) (json.RawMessage, error) {
 	return tools.Amend(params, map[string]string{"old_string": a.base.Text, "new_string": a.text}, "expected_replacements")
 }

@@ -79,7 +79,7 @@ func TestModify(t *testing.T) {
 		report, failed := carryOut(t, inv)
 		require.Nil(t, failed)
 		require.Equal(t, string(params), string(inv.Params()), "AR-12")
-		require.Equal(t, "File changed, with changes that the user made to your proposal before it was applied. latest_file_state holds what was written.", report.Message)
+		require.Equal(t, "File changed, with changes that the user made to your proposal before it was applied. latest_file_state has the written content.", report.Message)
 		require.Empty(t, report.Corrections)
 		requireShown(t, report.LatestFileState)
 		require.Equal(t, edited, s.Read("a.txt"))

@@ -9,16 +9,15 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// displayWidth is the length in characters beyond which a path is shortened.
+// displayWidth is the maximum length of a displayed path in characters.
 const displayWidth = 80
 
-// short returns the path relative to its workspace directory on one line, with
-// its middle left out where it is long (TO-02).
+// short returns the path relative to its workspace directory on one line, with the middle of a long one omitted.
 func short(p workspace.Path) string { return shorten(p.Rel()) }
 
 func shorten(path string) string { return escape.Middle(escape.Quoted(path), displayWidth, "/.../") }
 
-// rename moves the argument old to name unless name is given too.
+// rename moves the argument old to name unless name is present too.
 func rename(args map[string]json.RawMessage, old, name string) {
 	v, ok := args[old]
 	if !ok {
@@ -31,8 +30,8 @@ func rename(args map[string]json.RawMessage, old, name string) {
 	delete(args, old)
 }
 
-// take removes an argument that is not declared and returns its text, a JSON
-// string without its quotes; ok is false if it was not given, or was null.
+// take removes an undeclared argument and returns its text, a JSON string without its quotes; ok is false if it was
+// absent or null.
 func take(args map[string]json.RawMessage, name string) (text string, ok bool) {
 	text = strings.TrimSpace(string(args[name]))
 	delete(args, name)
@@ -46,16 +45,16 @@ func take(args map[string]json.RawMessage, name string) (text string, ok bool) {
 	return text, true
 }
 
-// nonEmpty refuses an empty or blank path parameter (TO-02).
+// nonEmpty rejects an empty or blank path parameter.
 func nonEmpty(parameter, value string) error {
 	if strings.TrimSpace(value) == "" {
 		return badParameter("The '"+parameter+"' parameter must be non-empty.",
-			"Give a path, absolute or relative to the target directory.")
+			"Pass a path, absolute or relative to the target directory.")
 	}
 	return nil
 }
 
-// badParameter refuses a parameter by a rule of the tool's own.
+// badParameter returns the error for a parameter that violates a rule of the tool.
 func badParameter(message, remedy string) *fault.Error {
 	e := fault.New(fault.InvalidToolParams, "file.validate", message, remedy)
 	e.Short = "Invalid arguments"

@@ -13,19 +13,19 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// ReadFileParams are the parameters of read_file (FS-13).
+// ReadFileParams are the parameters of read_file.
 type ReadFileParams struct {
 	FilePath string `json:"file_path" jsonschema_description:"The file to read: absolute, or relative to the target directory."`
-	Offset   *int   `json:"offset,omitempty" jsonschema_description:"First line to show, counted from 0. Give it together with limit to page through a long file."`
+	Offset   *int   `json:"offset,omitempty" jsonschema_description:"First line to show, 0-based. Use it with limit to page through a long file."`
 	Limit    *int   `json:"limit,omitempty" jsonschema_description:"Number of lines to show, at least 1."`
 }
 
-const readFileDescription = "Reads a file. Text comes back as one JSON object with version, sha256, file_path and content. " +
-	"The version rises with every object you are given, so of two objects for one file the higher version is the newer. " +
-	"The sha256 stands for the exact bytes on disk: safe_patch and write_file require it as base_content_sha256 to modify the file, so keep it. " +
-	"It is null until every line of the file has been shown to you; if the result is truncated, read on at next_offset until it appears. " +
-	"A file that has not changed since you saw all of it is answered with status file_unchanged and no content; give offset and limit to see it again. " +
-	"Images, audio, video and PDF come back as data without a hash and cannot be modified."
+const readFileDescription = "Reads a file. Text is returned as one JSON object with version, sha256, file_path and content. " +
+	"The version increases with every object you receive, so of two objects for one file the higher version is the newer. " +
+	"The sha256 identifies the exact bytes on disk: safe_patch and write_file require it as base_content_sha256 to modify the file, so keep it. " +
+	"It is null until every line of the file has been shown to you; if the result is truncated, continue at next_offset until it appears. " +
+	"For a file that has not changed since you saw all of it the result is status file_unchanged without content; pass offset and limit to see it again. " +
+	"Images, audio, video and PDF are returned as data without a hash and cannot be modified."
 
 func newReadFile() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadFileParams]{
@@ -52,8 +52,7 @@ func newReadFile() (*Factory, error) {
 	})
 }
 
-// rewriteReadFile accepts upstream's spellings: absolute_path, and start_line
-// with end_line, 1-based and inclusive.
+// rewriteReadFile accepts gemini-cli's spellings: absolute_path, and start_line with end_line, 1-based and inclusive.
 func rewriteReadFile(args map[string]json.RawMessage) error {
 	rename(args, "absolute_path", "file_path")
 	start, end, err := lineRange(args)
@@ -69,7 +68,7 @@ func rewriteReadFile(args map[string]json.RawMessage) error {
 	return nil
 }
 
-// lineRange takes start_line and end_line, 0 for absent.
+// lineRange takes start_line and end_line; 0 means absent.
 func lineRange(args map[string]json.RawMessage) (start, end int, err error) {
 	if start, err = lineNumber(args, "start_line"); err != nil {
 		return 0, 0, err
@@ -78,12 +77,12 @@ func lineRange(args map[string]json.RawMessage) (start, end int, err error) {
 		return 0, 0, err
 	}
 	if end > 0 && end < start {
-		return 0, 0, errors.New("end_line must not lie before start_line")
+		return 0, 0, errors.New("end_line must not be before start_line")
 	}
 	return start, end, nil
 }
 
-// lineNumber takes a 1-based line, 0 for absent.
+// lineNumber takes a 1-based line; 0 means absent.
 func lineNumber(args map[string]json.RawMessage, name string) (int, error) {
 	text, ok := take(args, name)
 	if !ok {
@@ -109,7 +108,7 @@ func validateReadFile(_ Services, p ReadFileParams) error {
 		return badParameter("Offset must be a non-negative number", "Count lines from 0.")
 	}
 	if p.Limit != nil && *p.Limit <= 0 {
-		return badParameter("Limit must be a positive number", "Ask for at least 1 line, or leave limit out.")
+		return badParameter("Limit must be a positive number", "Request at least 1 line, or omit limit.")
 	}
 	return nil
 }
@@ -132,7 +131,7 @@ func (c *readFile) Confirmation(context.Context) (*tools.Confirmation, error) { 
 
 func (c *readFile) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	var read *filestate.Read
-	err := ctx.Err() // an unchanged file is answered without a look at ctx
+	err := ctx.Err() // an unchanged file would be returned without a check of ctx
 	if err == nil {
 		read, err = c.services.Reader.Read(ctx, c.request)
 	}
@@ -145,14 +144,14 @@ func (c *readFile) Execute(ctx context.Context, _ tools.Output) (tools.Result, e
 	return readResult(c.request.Path, read)
 }
 
-// readResult gives a read its form for the model and for people.
+// readResult formats a read for the model and the user.
 func readResult(p workspace.Path, read *filestate.Read) (tools.Result, error) {
 	switch {
 	case read.Placeholder != nil:
 		content, err := tools.JSON(read.Placeholder)
 		return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay("Unchanged: " + short(p))}, err
 	case read.Payload != nil:
-		note := fmt.Sprintf("%s is %s, handed over as data; it has no sha256 and cannot be modified.", p.String(), read.Payload.MIMEType)
+		note := fmt.Sprintf("%s is %s, returned as data; it has no sha256 and cannot be modified.", p.String(), read.Payload.MIMEType)
 		structured, err := withheld(p, note)
 		return tools.Result{
 			LLMContent:    tools.Data(note, read.Payload.MIMEType, read.Payload.Data),
@@ -167,7 +166,7 @@ func readResult(p workspace.Path, read *filestate.Read) (tools.Result, error) {
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(readDisplay(p, read.State))}, err
 }
 
-// withheld is for programs what note says to a model of a file that has no state.
+// withheld returns the structured form of note for a file without a state.
 func withheld(p workspace.Path, note string) (json.RawMessage, error) {
 	state := filestate.Withheld(p.String())
 	state.Notice = note

@@ -21,16 +21,16 @@ import (
 // ReadManyFilesParams are the parameters of read_many_files.
 type ReadManyFilesParams struct {
 	Paths   []string `json:"paths" jsonschema:"minItems=1" jsonschema_description:"Files to read, as paths or glob patterns (** crosses directories), absolute or relative to the target directory."`
-	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace directory, of files that the patterns in paths should leave out."`
+	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace directory, of files to exclude from the patterns in paths."`
 }
 
-// maxResultBytes caps the result of one call, whatever the session's limit is.
+// maxResultBytes is the maximum size of the result of one call, in addition to the session's limit.
 const maxResultBytes = 4 << 20
 
-const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the order asked for: " +
-	"version, sha256, file_path and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
-	"the sha256 is null for a file that was cut, so read on with read_file. What one result has no room for has an error in place of content: call read_file for it. A file that cannot be read appears in its place with an error, and the others are still returned. " +
-	"Files that ignore rules cover are left out of patterns, but not where they are named by path, nor, with a notice, where a pattern begins with their directory."
+const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the requested order: " +
+	"version, sha256, file_path and content, as in read_file. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
+	"the sha256 is null for a truncated file, so continue with read_file. A file that does not fit into the result has an error instead of content: call read_file for it. A file that cannot be read appears in its place with an error, and the others are still returned. " +
+	"Patterns do not match ignored files, unless a pattern starts with their directory, which adds a notice. An ignored file named by path is read."
 
 func newReadManyFiles() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadManyFilesParams]{
@@ -50,7 +50,7 @@ func newReadManyFiles() (*Factory, error) {
 			}
 			for _, pattern := range p.Exclude {
 				if !doublestar.ValidatePattern(pattern) {
-					return fmt.Errorf("exclude holds %q, which is no glob pattern", pattern)
+					return fmt.Errorf("exclude contains %q, which is not a glob pattern", pattern)
 				}
 			}
 			return nil
@@ -67,7 +67,7 @@ type readManyFiles struct {
 	params   json.RawMessage
 }
 
-// unread is the element of a file that could not be read (FS-22).
+// unread is the element of a file that could not be read.
 type unread struct {
 	FilePath string       `json:"file_path"`
 	Error    *fault.Error `json:"error"`
@@ -75,7 +75,7 @@ type unread struct {
 
 func (c *readManyFiles) Params() json.RawMessage { return c.params }
 
-// Description names the first few of the paths.
+// Description lists the first few paths.
 func (c *readManyFiles) Description() string {
 	const most = 5
 	var names []string
@@ -88,8 +88,7 @@ func (c *readManyFiles) Description() string {
 	return strings.Join(names, ", ")
 }
 
-// Locations lists what is named by path; what a pattern matches is not known
-// before the call runs.
+// Locations lists the paths given by name; the matches of patterns are not known before the call runs.
 func (c *readManyFiles) Locations() []tools.Location {
 	var named []tools.Location
 	for _, name := range c.p.Paths {
@@ -118,14 +117,14 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 		}
 		rest := targets[i+1:]
 		if t.err == nil && !c.services.Reader.MayShow(t.path) {
-			t.err = fault.New(fault.PolicyViolation, "file.read_many_files", "This file is not shown, as read_file may not show it, or not without asking.",
-				"Call read_file for it, so that somebody can be asked; or go on without it.")
+			t.err = fault.New(fault.PolicyViolation, "file.read_many_files", "This file is not shown, because read_file may not show it, or needs approval for it.",
+				"Call read_file for it, which requests approval, or continue without it.")
 		}
 		if t.err != nil {
 			elements.addError(ctx, t, t.err, rest)
 			continue
 		}
-		const page = 1500 // less is no room for a part of a file
+		const page = 1500 // less is not enough for a part of a file
 		room := elements.roomBefore(rest)
 		element, err := c.readOne(ctx, t, room, read > 0 || len(rest) > 0 && room < page)
 		switch {
@@ -145,9 +144,8 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}, err
 }
 
-// readOne reads one file, never as a placeholder (FS-23), and of what is no
-// text only its kind. Its state has no more than room bytes; uncut refuses a text
-// that takes more.
+// readOne reads one file, never as file_unchanged; for a file that is not text it returns only its kind. The state takes
+// at most room bytes; uncut makes a larger text an error.
 func (c *readManyFiles) readOne(ctx context.Context, t target, room int, uncut bool) (element any, err error) {
 	p := t.path
 	if t.notice != "" {
@@ -163,7 +161,7 @@ func (c *readManyFiles) readOne(ctx context.Context, t target, room int, uncut b
 		return r.State, nil
 	}
 	if r.Payload != nil {
-		r.Refusal = "This is " + r.Payload.MIMEType + "; read_file hands it over as data."
+		r.Refusal = "This is " + r.Payload.MIMEType + "; read_file returns it as data."
 	}
 	st := filestate.Withheld(p.String())
 	st.Notice = joined(r.Refusal, t.notice)
@@ -173,18 +171,17 @@ func (c *readManyFiles) readOne(ctx context.Context, t target, room int, uncut b
 // joined returns two notices as one; either may be "".
 func joined(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
-// target is one file to read, or why it cannot be.
+// target is one file to read, or an error.
 type target struct {
 	name string
 	path workspace.Path
-	// notice says why an ignored file is read; "" if it is not ignored, or is
-	// named by path.
+	// notice explains why an ignored file is read; "" if it is not ignored, or is named by path.
 	notice string
 	err    error
 }
 
-// targets expands the patterns, in input order, each file once. A name that
-// exists is taken literally even if it looks like a pattern.
+// targets expands the patterns, in input order, without duplicates. The name of an existing file is taken literally even
+// if it looks like a pattern.
 func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
 	list := targetList{most: c.services.Finder.Options().MaxFileCount()}
 	for _, name := range c.p.Paths {
@@ -208,8 +205,7 @@ func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 
-// targetList holds each target once, at most so many files, and one that says
-// so if there were more.
+// targetList holds distinct targets up to a limit, and an error target if there were more.
 type targetList struct {
 	most    int
 	targets []target
@@ -223,7 +219,7 @@ func (l *targetList) add(t target) {
 	}
 	if len(l.targets) == l.most {
 		l.full = true
-		t.err = l.tooMany(t.name + " and those after it were left out")
+		t.err = l.tooMany(t.name + " and later ones were omitted")
 	}
 	if l.seen == nil {
 		l.seen = make(map[string]bool)
@@ -235,10 +231,10 @@ func (l *targetList) add(t target) {
 func (l *targetList) tooMany(consequence string) *fault.Error {
 	return fault.New(fault.ReadManyFilesSearch, "file.read_many_files",
 		fmt.Sprintf("There are more than the %d files of one call; %s.", l.most, consequence),
-		"Narrow the patterns, or use several calls.")
+		"Use narrower patterns, or several calls.")
 }
 
-// expand adds what a pattern matches and exclude does not.
+// expand adds the matches of a pattern that are not excluded.
 func (c *readManyFiles) expand(ctx context.Context, pattern string, list *targetList) error {
 	found, err := c.services.Finder.Find(ctx, discovery.Find{Pattern: pattern, Limit: list.most})
 	if err != nil {
@@ -246,7 +242,7 @@ func (c *readManyFiles) expand(ctx context.Context, pattern string, list *target
 	}
 	notice := ""
 	if folder := found.Tally.Start; folder.Ignored {
-		notice = "The file is ignored, as its directory is by " + folder.String() + "; it was read because the pattern names the directory."
+		notice = "The file is ignored, because " + folder.String() + " ignores its directory; it was read because the pattern names the directory."
 	}
 	kept := slices.DeleteFunc(slices.Clone(found.Files), c.excluded)
 	for _, p := range kept {
@@ -254,13 +250,13 @@ func (c *readManyFiles) expand(ctx context.Context, pattern string, list *target
 	}
 	switch {
 	case found.More > 0 || found.Tally.Partial:
-		list.add(target{name: pattern, err: list.tooMany("not all that match " + pattern + " were read")})
+		list.add(target{name: pattern, err: list.tooMany("some matches of " + pattern + " were not read")})
 	case len(found.Files) == 0:
 		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
 			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses directories, * does not, and ignored files never match.")})
 	case len(kept) == 0:
 		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
-			"Every file that matches the pattern "+pattern+" is excluded.", "Take it from exclude, or name the file itself in paths.")})
+			"Every file that matches the pattern "+pattern+" is excluded.", "Change exclude, or name the file itself in paths.")})
 	}
 	return nil
 }

@@ -234,7 +234,7 @@ func TestReadManyFilesNamesIgnoredFolders(t *testing.T) {
 	s.Write(".gitignore", "built/\n")
 	got := readMany(t, s, args{"paths": []string{"built/*", "src/*"}})
 	require.Equal(t, []string{"built/a.go", "built/b.bin", "src/c.go"}, names(s, got))
-	says := "The file is ignored, as its directory is by " + s.Path(".gitignore") + `:1: "built/"; it was read because the pattern names the directory.`
+	says := "The file is ignored, because " + s.Path(".gitignore") + `:1: "built/" ignores its directory; it was read because the pattern names the directory.`
 	require.Equal(t, says, got[0].Notice)
 	require.True(t, strings.HasSuffix(got[1].Notice, says) && got[1].Notice != says, got[1].Notice)
 	require.Empty(t, got[2].Notice)

@@ -6,13 +6,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// regionsDescription is what a model is told beforehand where results are shortened.
+// regionsDescription is added to the descriptions of tools whose results may be shortened.
 const regionsDescription = " For a longer file latest_file_state may have changed_regions instead of content: " +
 	"lines of the file now, each in place of its base_lines in the version that notice names."
 
-// TellOfRegions returns t, one of the tools that change files, with a description
-// that also says what changed_regions in its results are; any other tool as it is.
-// It is for sessions with the limit ChangedRegionsAbove of [filestate.Limits].
+// TellOfRegions returns t, one of the tools that change files, with a description that also explains changed_regions;
+// other tools are returned unchanged. It is for sessions with the limit ChangedRegionsAbove of [filestate.Limits].
 func TellOfRegions(t tools.DeclarativeTool) tools.DeclarativeTool {
 	spec := t.Spec()
 	for _, name := range append([]string{spec.Name}, spec.Aliases...) {

@@ -286,7 +286,7 @@ func TestRegionsHoldWhatWasWritten(t *testing.T) {
 	st = requireInRegions(t, r, text)
 	require.Len(t, st.ChangedRegions, 2)
 	require.Contains(t, st.ChangedRegions[1].Content, "by hand")
-	require.Contains(t, configtest.Decode[file.Report](t, r).Message, "latest_file_state holds what was written", "PR-30")
+	require.Contains(t, configtest.Decode[file.Report](t, r).Message, "latest_file_state has the written content", "PR-30")
 	succeedInAnyForm(t, s.Call(file.Edit, editArgs("a.txt", "by hand", "by machine")))
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// SafePatchParams are the parameters of safe_patch (FS-26).
+// SafePatchParams are the parameters of safe_patch.
 type SafePatchParams struct {
 	FilePath          string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target directory."`
 	UnifiedDiff       string `json:"unified_diff" jsonschema_description:"The change as a unified diff of this one file. Line numbers may be wrong; context and removed lines must be copied exactly."`
@@ -57,8 +57,7 @@ func newSafePatch() (*Factory, error) {
 	})
 }
 
-// applyDiff parses, corrects and applies a diff in memory: stages 2 and 3 of
-// safe_patch (FS-31, FS-38).
+// applyDiff parses, corrects and applies a diff in memory: stages 2 and 3 of safe_patch.
 func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string) (mutation.Change, *fault.Error) {
 	parsed, err := patch.Parse(diff)
 	if err != nil {
@@ -90,13 +89,12 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 
 const byteOrderMark = "\ufeff"
 
-// correct finds the places of a diff in the text of a file. from is that text, with
-// the file's byte-order mark if the diff removes it.
+// correct locates the hunks of a diff in the text of a file. from is that text, with the file's byte-order mark if the
+// diff removes it.
 //
-// Programs show the mark of a file in the first line of a diff, and decoded text is
-// without it. A mark that the diff has before and after the change is left out, as it
-// stays; one that it has before alone goes; one that it has after alone is text, and
-// becomes the mark of the file.
+// Programs show a byte-order mark in the first line of a diff, and decoded text has none. A mark on both sides of the
+// diff is dropped, because it stays; one only on the old side is removed from the file; one only on the new side is
+// text, and becomes the mark of the file.
 func correct(base mutation.Base, d *patch.Diff) (from string, c *patch.Change, err error) {
 	before, after := d.HasBOM()
 	if !before || strings.Contains(base.Text, byteOrderMark) {

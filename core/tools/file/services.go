@@ -1,6 +1,6 @@
-// Package file holds the tools that read, list and change files. Each hands
-// the work to the services of the session that it is bound to and gives the
-// answer its form.
+// Package file provides the tools that read, list and change files: read_file, read_many_files, list_directory,
+// write_file, safe_patch and edit. The services of the session do the work; the tools validate parameters and format the
+// results.
 package file
 
 import (
@@ -16,64 +16,59 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools. All but Access, Apply
-// and Results are required; every one must be safe for concurrent use.
+// Services are the session services of these tools. All but Access, Apply and Results are required; all must be safe for
+// concurrent use.
 type Services struct {
 	Paths   Paths
 	Reader  Reader
 	Mutator Mutator
 	Folders Folders
 	Finder  Finder
-	Access  Access        // told of each successful access; nil: nobody
+	Access  Access        // called for each successful access; nil: none
 	Apply   patch.Applier // nil: patch.ApplyStrict
 	Results Results       // nil: results have no limit of their own
 }
 
-// Results tells how many bytes the text of one result may have, as JSON;
-// *filestate.Service has it.
+// Results returns the maximum size of the text of one result, as JSON, in bytes; *filestate.Service implements it.
 type Results interface {
 	ResultBytes() int
 }
 
-// Paths turns a path parameter into a name inside the workspace (TO-01);
-// *workspace.Workspace has it.
+// Paths resolves a path parameter inside the workspace; *workspace.Workspace implements it.
 type Paths interface {
 	Resolve(path string) (workspace.Path, error)
 }
 
-// Reader builds state objects (FS-24); *filestate.Service has it.
+// Reader builds state objects; *filestate.Service implements it.
 type Reader interface {
 	Read(ctx context.Context, r filestate.ReadRequest) (*filestate.Read, error)
-	// MayShow reports whether read_file would show the file without asking
-	// anybody (PR-29).
+	// MayShow reports whether read_file would show the file without approval.
 	MayShow(p workspace.Path) bool
 }
 
-// Mutator changes files; *mutation.Service has it.
+// Mutator changes files; *mutation.Service implements it.
 type Mutator interface {
 	Plan(ctx context.Context, r mutation.Request) *mutation.Plan
 	Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome
 }
 
-// Folders lists a directory; *workspace.Workspace has it.
+// Folders lists a directory; *workspace.Workspace implements it.
 type Folders interface {
 	Stat(p workspace.Path) (workspace.Info, error)
 	ReadDir(ctx context.Context, p workspace.Path) ([]workspace.Entry, error)
 }
 
-// Finder finds files by glob and knows what is ignored; *discovery.Finder has
-// it.
+// Finder finds files by glob and applies ignore rules; *discovery.Finder implements it.
 type Finder interface {
-	// Find returns the files that match a pattern and are not ignored, unless
-	// the pattern names their directory.
+	// Find returns the files that match a pattern and are not ignored, unless the pattern names their directory.
 	Find(ctx context.Context, r discovery.Find) (discovery.Found, error)
-	// In returns what ignore rules say about the names in a directory.
+	// In returns the ignore rules for the names in a directory.
 	In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error)
-	// Options returns the caps of one answer.
+	// Options returns the limits of one result.
 	Options() discovery.Options
 }
 
-// Access is told when a tool has shown or changed a file (FT-16).
+// Access is notified when a tool has shown or changed a file.
 type Access interface {
 	Accessed(ctx context.Context, p workspace.Path)
 }
@@ -88,18 +83,17 @@ const (
 	Edit          = "edit"
 )
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package, with
-// InDefaultSet telling which belong to a session that names none (AR-10).
-// The factories are immutable and shared by every session of the process.
+// Factories returns the factories of all tools of this package; InDefaultSet reports which belong to the default set.
+// They are immutable and shared by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
 
-// InDefaultSet reports whether a tool is registered where coreTools is absent.
+// InDefaultSet reports whether a tool is registered if coreTools is absent.
 func InDefaultSet(name string) bool { return name != Edit }
 
-// resultBytes returns how many bytes the text of one result may have.
+// resultBytes returns the maximum size of the text of one result.
 func (s Services) resultBytes() int {
 	if s.Results == nil {
 		return math.MaxInt32
@@ -113,7 +107,7 @@ func (s Services) accessed(ctx context.Context, p workspace.Path) {
 	}
 }
 
-// asFault gives an error a class; an ended ctx is cancelled.
+// asFault classifies an error; an ended ctx is a cancellation.
 func asFault(ctx context.Context, op string, code fault.Code, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e

@@ -11,17 +11,17 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// WriteFileParams are the parameters of write_file (FS-48).
+// WriteFileParams are the parameters of write_file.
 type WriteFileParams struct {
 	FilePath          string `json:"file_path" jsonschema_description:"The file to write: absolute, or relative to the target directory."`
 	Content           string `json:"content" jsonschema_description:"The whole new content."`
-	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state that is to be replaced. Leave it out to create a file; it is required to replace one."`
+	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state to replace. Omit it to create a file; it is required to replace one."`
 	LineEndings       string `json:"line_endings,omitempty" jsonschema:"enum=keep,enum=lf,enum=crlf" jsonschema_description:"keep, the default: those of the replaced file; if it mixes them, unchanged lines keep theirs and others get the commoner one. lf, crlf: for all lines, of a new file too."`
 }
 
-const writeFileDescription = "Writes a whole file. Three cases: to create a file that does not exist, leave base_content_sha256 out, and missing directories are made too; " +
-	"to replace an existing file, base_content_sha256 is required and must be the sha256 of the state object that you last saw of it; " +
-	"anything else is refused and nothing is written, that is, an existing file without a hash, a hash that is not the file's any more, or a hash for a file that has disappeared. " +
+const writeFileDescription = "Writes a whole file. Three cases: to create a file that does not exist, omit base_content_sha256; missing directories are created too; " +
+	"to replace an existing file, base_content_sha256 is required and must be the sha256 of the newest state object of it; " +
+	"anything else fails and writes nothing: an existing file without a hash, a hash that is no longer the file's, or a hash for a file that has disappeared. " +
 	"The result has success, message and latest_file_state, whose sha256 is the base of your next change. " +
 	"Encoding, byte order mark and permissions of a replaced file are kept, and line endings unless line_endings says otherwise. To change a part of a file use safe_patch."
 
@@ -33,7 +33,7 @@ func newWriteFile() (*Factory, error) {
 		},
 		Rewrite: func(args map[string]json.RawMessage) error {
 			for _, optional := range []string{"base_content_sha256", "line_endings"} {
-				if string(args[optional]) == `""` { // models fill in what they leave out
+				if string(args[optional]) == `""` { // models pass an empty string for omitted arguments
 					delete(args, optional)
 				}
 			}
@@ -66,8 +66,7 @@ func newWriteFile() (*Factory, error) {
 	})
 }
 
-// withEndings returns text with these line endings; without any, with those of the base
-// where it exists.
+// withEndings returns text with the given line endings or, if endings is empty, with those of an existing base.
 func withEndings(text string, base mutation.Base, endings textfile.Newline) string {
 	switch {
 	case endings == textfile.NewlineLF:
@@ -80,8 +79,8 @@ func withEndings(text string, base mutation.Base, endings textfile.Newline) stri
 	return text
 }
 
-// writtenMessage says what became of the content given: whether the file is another by
-// it, and whether its line endings were kept against what was given.
+// writtenMessage describes the effect on the file: whether it changed, and whether its line endings were kept instead of
+// those of the given content.
 func writtenMessage(plan *mutation.Plan, given string, endings textfile.Newline) string {
 	base := plan.Base()
 	if !base.Exists {

@@ -15,12 +15,12 @@ import (
 
 // GetInternalDocsParams are the parameters of get_internal_docs.
 type GetInternalDocsParams struct {
-	Path string `json:"path,omitempty" jsonschema_description:"A document, by its path in the list: policy.md. Leave it out to get the list."`
+	Path string `json:"path,omitempty" jsonschema_description:"The path of a document in the list, such as policy.md. Omit it to get the list."`
 }
 
-const getInternalDocsDescription = "Gives the documentation of fettle itself, the program that you run in: its settings, policy, commands, tools and how it is built. " +
+const getInternalDocsDescription = "Returns the documentation of fettle itself, the program that you run in: its settings, policy, commands, tools and architecture. " +
 	"Use it for questions about fettle, not for those about the user's project. " +
-	"Without path the result is the list of all documents, each with its path and its heading; with a path of that list it is the whole document, as Markdown."
+	"Without path the result is the list of all documents, each with its path and heading; with a path from that list it is the whole document, as Markdown."
 
 func newGetInternalDocs() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, GetInternalDocsParams]{
@@ -31,7 +31,7 @@ func newGetInternalDocs() (*Factory, error) {
 		Validate: func(_ Services, p GetInternalDocsParams) error {
 			if p.Path != "" && (!fs.ValidPath(p.Path) || p.Path == "." || strings.ContainsAny(p.Path, "\\\x00")) {
 				e := fault.New(fault.InvalidToolParams, "internaldocs.validate",
-					fmt.Sprintf("%s is no path of a document: those are relative, with slashes, and have no .. in them.", quoted(p.Path)),
+					fmt.Sprintf("%s is not the path of a document: paths are relative, with slashes, and contain no ..", quoted(p.Path)),
 					"Call without a path for the list of documents.")
 				e.Short = "Invalid arguments"
 				return e
@@ -101,10 +101,10 @@ func (g *getInternalDocs) list(ctx context.Context) ([]document, error) {
 	return documents, err
 }
 
-// contents lists the documents.
+// contents returns the list of the documents.
 func (g *getInternalDocs) contents(documents []document) tools.Result {
 	var b strings.Builder
-	b.WriteString("The documents of fettle; read one by giving its path:\n")
+	b.WriteString("The documents of fettle; pass a path to read one:\n")
 	for _, d := range documents {
 		fmt.Fprintf(&b, "\n- %s", d.path)
 		if h := d.heading(); h != "" {
@@ -127,7 +127,7 @@ func (d document) heading() string {
 	return ""
 }
 
-// unknown refuses a path that no document has, and names those like it.
+// unknown returns the error for an unknown path, with similar paths.
 func (g *getInternalDocs) unknown(documents []document) *fault.Error {
 	const most = 5
 	var near []string
@@ -143,8 +143,8 @@ func (g *getInternalDocs) unknown(documents []document) *fault.Error {
 	return fault.New(fault.ExecutionFailed, "internaldocs.read", "There is no document "+quoted(g.path)+".", remedy)
 }
 
-// alike reports whether the name of one document is in that of the other, or
-// a word of it begins like one of the other's.
+// alike reports whether the name of one document contains that of the other, or two of their words have the same
+// beginning.
 func alike(a, b string) bool {
 	a, b = stem(a), stem(b)
 	if strings.Contains(a, b) || strings.Contains(b, a) {
@@ -169,13 +169,13 @@ func words(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == ' ' || r == '.' })
 }
 
-// quoted returns a path as a message may hold it.
+// quoted returns a path for a message.
 func quoted(name string) string { return escape.Quote(escape.Clip(name, 120)) }
 
 func failed(ctx context.Context, err error) tools.Result {
 	if ctx.Err() != nil {
 		return tools.Fail(fault.Wrap(fault.Cancelled, "internaldocs.read", "The call was cancelled.", "", err))
 	}
-	return tools.Fail(fault.Wrap(fault.ExecutionFailed, "internaldocs.read", "The documents cannot be read: "+err.Error()+".",
-		"Look at the documentation on the web.", err))
+	return tools.Fail(fault.Wrap(fault.ExecutionFailed, "internaldocs.read", "The documents could not be read: "+err.Error()+".",
+		"Use the documentation on the web.", err))
 }

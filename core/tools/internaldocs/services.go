@@ -1,4 +1,4 @@
-// Package internaldocs holds the tool that serves fettle's own documentation.
+// Package internaldocs provides the tool get_internal_docs, which returns fettle's own documentation.
 package internaldocs
 
 import (
@@ -8,22 +8,21 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools.
+// Services are the session services of these tools.
 type Services struct {
-	// Docs holds the documents, files named *.md at any depth, of which none
-	// changes; required, and safe for concurrent use.
+	// Docs holds the documents, files named *.md at any depth, which must not change; required, and safe for concurrent
+	// use.
 	Docs fs.FS
 }
 
 // GetInternalDocs is the name of the tool.
 const GetInternalDocs = "get_internal_docs"
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package, which all
-// belong to a session that names none (AR-10). They are immutable and shared by
-// every session of the process.
+// Factories returns the factories of all tools of this package, which all belong to the default set. They are immutable
+// and shared by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
 
 // factories builds the immutable factories once for the process.

@@ -13,14 +13,14 @@ import (
 
 // SaveMemoryParams are the parameters of save_memory.
 type SaveMemoryParams struct {
-	Fact string `json:"fact" jsonschema:"minLength=1" jsonschema_description:"The fact, in one sentence that can be understood by itself; at most 4 KiB. Line breaks in it become blanks."`
+	Fact string `json:"fact" jsonschema:"minLength=1" jsonschema_description:"The fact, in one sentence that can be understood by itself; at most 4 KiB. Line breaks become spaces."`
 }
 
-// Report is what the model receives of a call that succeeds.
+// Report is the result of a successful call, for the model.
 type Report struct {
 	Success   bool     `json:"success"`
 	Message   string   `json:"message"`
-	KeptFiles []string `json:"kept_files,omitempty"` // somebody else's bytes, kept beside the context file
+	KeptFiles []string `json:"kept_files,omitempty"` // copies of content that another program wrote meanwhile
 }
 
 // output is the JSON schema of a Report.
@@ -28,16 +28,15 @@ const output = `{"type":"object","oneOf":[{"type":"object","properties":{"succes
 	`"kept_files":{"type":"array","minItems":1,"items":{"type":"string"}}},"required":["success","message"],"additionalProperties":false},` +
 	tools.PreviewSchema + `]}`
 
-const saveMemoryDescription = "Remembers a fact about the user for every later session, of any project: it is added to the memory section of the user's own context file. " +
-	"Use it when the user asks you to remember something, or states a lasting preference or fact about himself or his tools. " +
-	"Do not use it for what holds for this conversation only, for what belongs to one project and so into a file of it, for long texts, or for secrets. " +
-	"If you are not sure that a fact is worth keeping, ask first. " +
-	"The file need not be read before, and the rest of it is kept; a fact that it has already is not added again. The user is asked before anything is written."
+const saveMemoryDescription = "Saves a fact about the user for later sessions in all projects: it is added to the memory section of the user's own context file. " +
+	"Use it when the user asks you to remember something, or states a lasting preference or fact about themselves or their tools. " +
+	"Do not use it for facts that matter only in this conversation, for facts about one project, which belong in a file of that project, for long texts, or for secrets. " +
+	"If you are unsure whether a fact is worth saving, ask first. " +
+	"You need not read the file first, and the rest of it is kept; an existing fact is not added again. The user is asked for approval before anything is written."
 
-// newSaveMemory makes the tool. Its kind is other, not edit: what it writes
-// steers every later session, so the approval mode that lets edits through
-// must not let a model write there without a person. Its effect still says that
-// a file is written.
+// newSaveMemory returns the factory of the tool. Its kind is other, not edit: the file affects every later session, so
+// an approval mode that allows edits must not let a model write there without approval. Its effect still declares that a
+// file is written.
 func newSaveMemory() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SaveMemoryParams]{
 		Spec: tools.Spec{
@@ -73,10 +72,9 @@ func (m *saveMemory) Locations() []tools.Location {
 	return nil
 }
 
-// Confirmation shows what the file would become. It names no base: the person
-// approves the fact, which is added to whatever the file holds when it is
-// written (TO-13). The diff is not for the model, as the file lies outside of
-// what it may read; it is told of its own fact.
+// Confirmation shows the resulting file. It names no base: the user approves the fact, which is added to the content of
+// the file at the time of writing. The model does not see the diff, because it may not read the file; it sees only its
+// own fact.
 func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
 	c, err := m.services.Facts.Preview(ctx, m.fact)
 	if err != nil {
@@ -114,7 +112,7 @@ func (m *saveMemory) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 	report := Report{Success: true, Message: "Remembered: " + m.fact, KeptFiles: c.Kept}
 	display := tools.TextDisplay("Remembered already: " + m.fact)
 	if c.Known() {
-		report.Message = "It is remembered already, so nothing was written: " + m.fact
+		report.Message = "The fact is already saved, so nothing was written: " + m.fact
 	} else {
 		diff := fileDiff(c)
 		display = tools.Display{Diff: &diff}

@@ -116,7 +116,7 @@ func TestSaveMemory(t *testing.T) {
 	require.NotContains(t, asked[1].Outcomes, bus.ModifyWithEditor)
 
 	r = s.Call(save.SaveMemory, args{"fact": "I use make."})
-	require.Contains(t, configtest.Decode[save.Report](t, r).Message, "remembered already")
+	require.Contains(t, configtest.Decode[save.Report](t, r).Message, "already saved")
 	require.Equal(t, 1, strings.Count(s.content(), "I use make."))
 }
 

@@ -1,4 +1,4 @@
-// Package memory holds the tool that remembers facts for later sessions.
+// Package memory provides the tool save_memory, which saves facts for later sessions.
 package memory
 
 import (
@@ -9,32 +9,30 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools; they must be safe for
-// concurrent use.
+// Services are the session services of these tools; they must be safe for concurrent use.
 type Services struct {
 	Facts Facts // required
 }
 
-// Facts keeps facts in the user's context file; *memory.Service of the
-// services has it. Its errors are *fault.Error.
+// Facts stores facts in the user's context file; *memory.Service of the services implements it. Its errors are
+// *fault.Error.
 type Facts interface {
-	// Path returns the absolute context file, "" if there is none.
+	// Path returns the absolute path of the context file, "" if there is none.
 	Path() string
-	// Preview returns what saving the fact would change now, and writes nothing.
+	// Preview returns the change that saving the fact would make now, and writes nothing.
 	Preview(ctx context.Context, fact string) (memory.Change, error)
-	// Save saves the fact on what the file holds then.
+	// Save adds the fact to the current content of the file.
 	Save(ctx context.Context, fact string) (memory.Change, error)
 }
 
 // SaveMemory is the name of the tool.
 const SaveMemory = "save_memory"
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package, which all
-// belong to a session that names none (AR-10). They are immutable and shared by
-// every session of the process.
+// Factories returns the factories of all tools of this package, which all belong to the default set. They are immutable
+// and shared by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
 
 // factories builds the immutable factories once for the process.

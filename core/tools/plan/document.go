@@ -17,18 +17,17 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// document is a plan as it was read.
+// document is a plan that was read.
 type document struct {
 	text   string
 	sha256 string // of its bytes
 }
 
-// maxPlan is the longest plan that is read, in bytes.
+// maxPlan is the maximum size of a plan in bytes.
 const maxPlan = 1 << 20
 
-// locate finds the place of a plan by its text alone: an absolute path, one
-// that counts from the target directory and leads into the directory of plans, or
-// one that counts from that directory.
+// locate resolves the path of a plan lexically: an absolute path, a path relative to the target directory that leads
+// into the directory of plans, or a path relative to that directory.
 func (s Services) locate(name string) (workspace.Path, error) {
 	given, err := s.Files.Resolve(name)
 	if err == nil && s.holds(given) {
@@ -43,7 +42,7 @@ func (s Services) locate(name string) (workspace.Path, error) {
 	return given, err
 }
 
-// holds reports whether a path lies below the directory of plans by its text.
+// holds reports whether a path is lexically below the directory of plans.
 func (s Services) holds(p workspace.Path) bool {
 	dir, err := s.Files.Resolve(s.Dir)
 	return err == nil && below(dir.String(), p.String())
@@ -56,11 +55,11 @@ func below(folder, path string) bool {
 
 func (s Services) outside(path string) *fault.Error {
 	return fault.New(fault.PathNotInWorkspace, "plan.locate",
-		"A plan must lie in the directory of plans: "+escape.Quoted(path)+" lies, or leads, outside of "+escape.Quoted(s.Dir)+".",
-		"Write the plan into a Markdown file in that directory, and give its name.")
+		"A plan must lie in the directory of plans: "+escape.Quoted(path)+" is, or links, outside of "+escape.Quoted(s.Dir)+".",
+		"Write the plan to a Markdown file in that directory, and pass its name.")
 }
 
-// read reads a plan. Links are followed, and must stay in the directory of plans.
+// read reads a plan. It follows links, which must stay in the directory of plans.
 func (s Services) read(ctx context.Context, p workspace.Path) (*document, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 	f, err := s.Files.OpenRead(real)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Wrap(fault.FileNotFound, "plan.read", "There is no plan "+escape.Quoted(p.String())+".",
-			"Write the plan into that file; plan mode lets you write Markdown files right in "+escape.Quoted(s.Dir)+". Then call "+ExitPlanMode+" again.", err)
+			"Write the plan to that file; plan mode allows Markdown files directly in "+escape.Quoted(s.Dir)+". Then call "+ExitPlanMode+" again.", err)
 	}
 	if err != nil {
 		return nil, err
@@ -86,34 +85,34 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 	case info.Mode.IsDir():
 		return nil, fault.New(fault.TargetIsDirectory, "plan.read", path+" is a directory, not a plan.", "Name a file in it.")
 	case !info.Mode.IsRegular():
-		return nil, fault.New(fault.NotARegularFile, "plan.read", path+" is no regular file and was not read.", "Write the plan into a regular file.")
+		return nil, fault.New(fault.NotARegularFile, "plan.read", path+" is not a regular file and was not read.", "Write the plan to a regular file.")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
 	if err != nil {
 		return nil, fault.Wrap(fault.ReadContentFailure, "plan.read", "The plan "+escape.Quoted(p.String())+" cannot be read: "+err.Error()+".",
-			"Try again, or write it anew.", err)
+			"Try again, or write it again.", err)
 	}
 	return newDocument(escape.Quoted(p.String()), data)
 }
 
-// newDocument checks what a plan holds.
+// newDocument checks the content of a plan.
 func newDocument(path string, data []byte) (*document, error) {
 	switch {
 	case len(data) > maxPlan:
 		return nil, fault.New(fault.FileTooLarge, "plan.read", fmt.Sprintf("The plan %s is longer than %d bytes.", path, maxPlan),
-			"Write a plan that a person can read.")
+			"Write a shorter plan.")
 	case !utf8.Valid(data):
-		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text in UTF-8.", "Write it anew as UTF-8.")
+		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text in UTF-8.", "Write it again as UTF-8.")
 	case bytes.IndexByte(data, 0) >= 0:
-		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text: it holds NUL characters.", "Write it anew as text.")
+		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text: it contains NUL characters.", "Write it again as text.")
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil, fault.New(fault.ExecutionFailed, "plan.read", "The plan "+path+" is blank.", "Write the plan into it first.")
+		return nil, fault.New(fault.ExecutionFailed, "plan.read", "The plan "+path+" is blank.", "Write the plan to it first.")
 	}
 	sum := sha256.Sum256(data)
 	return &document{text: string(data), sha256: hex.EncodeToString(sum[:])}, nil
 }
 
-// follow returns where a plan really lies.
+// follow resolves the symbolic links of a plan's path.
 func (s Services) follow(p workspace.Path) (workspace.Path, error) {
 	dir, err := workspace.RealPath(s.Dir)
 	if err != nil {
@@ -122,7 +121,7 @@ func (s Services) follow(p workspace.Path) (workspace.Path, error) {
 	real, err := workspace.RealPath(p.String())
 	if err != nil {
 		return p, fault.Wrap(fault.FileNotFound, "plan.read", "The plan "+escape.Quoted(p.String())+" cannot be found: a link leads nowhere.",
-			"Write the plan into a Markdown file in "+escape.Quoted(s.Dir)+", and give its name.", err)
+			"Write the plan to a Markdown file in "+escape.Quoted(s.Dir)+", and pass its name.", err)
 	}
 	if !below(dir, real) {
 		return p, s.outside(p.String())

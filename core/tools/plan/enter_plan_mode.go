@@ -13,13 +13,13 @@ import (
 
 // EnterPlanModeParams are the parameters of enter_plan_mode.
 type EnterPlanModeParams struct {
-	Reason string `json:"reason,omitempty" jsonschema_description:"Why planning first is better here, in a sentence for the user, who is asked."`
+	Reason string `json:"reason,omitempty" jsonschema_description:"Why this task needs a plan first, in a sentence for the user, who is asked for approval."`
 }
 
-const enterPlanModeDescription = "Asks the user to go into plan mode. There nothing is changed: a tool that would change something only shows what it would do. " +
-	"Files are read and searched as before, and Markdown files right in the directory of plans may be written. " +
-	"Use it before large or risky work, when the way should be agreed on first; not for what is clear and small. " +
-	"In plan mode look around, write the plan into a Markdown file of that directory, which the result names, and then call " + ExitPlanMode + "."
+const enterPlanModeDescription = "Asks the user to enter plan mode. In plan mode nothing is changed: a tool that would change something only previews the change. " +
+	"You can read and search files as before, and write Markdown files directly in the directory of plans. " +
+	"Use it before large or risky work, when the approach should be agreed on first; not for small and clear tasks. " +
+	"In plan mode explore the project, write the plan to a Markdown file in that directory, which the result names, and then call " + ExitPlanMode + "."
 
 func newEnterPlanMode() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, EnterPlanModeParams]{
@@ -49,12 +49,12 @@ func (e *enterPlanMode) Description() string {
 
 func (e *enterPlanMode) Locations() []tools.Location { return nil }
 
-// Confirmation asks for the person's consent (TO-18).
+// Confirmation asks for the user's consent.
 func (e *enterPlanMode) Confirmation(context.Context) (*tools.Confirmation, error) {
 	if refusal := e.refusal(); refusal != nil {
 		return nil, tools.WillRefuse(tools.Fail(refusal))
 	}
-	prompt := "Go into plan mode? Nothing is changed there until a plan is approved."
+	prompt := "Enter plan mode? Nothing is changed until a plan is approved."
 	if reason := strings.TrimSpace(e.p.Reason); reason != "" {
 		prompt += "\n\n" + reason
 	}
@@ -65,12 +65,11 @@ func (e *enterPlanMode) refusal() *fault.Error {
 	if e.services.Mode.Mode() != planMode {
 		return nil
 	}
-	return fault.New(fault.ExecutionFailed, "plan.enter", "Plan mode is in force already.",
-		"Write the plan into a Markdown file in "+e.services.Dir+", then call "+ExitPlanMode+" with its name.")
+	return fault.New(fault.ExecutionFailed, "plan.enter", "Plan mode is already in force.",
+		"Write the plan to a Markdown file in "+e.services.Dir+", then call "+ExitPlanMode+" with its name.")
 }
 
-// Execute makes the directory of plans and then goes into plan mode, or does
-// neither.
+// Execute creates the directory of plans and then enters plan mode, or does neither.
 func (e *enterPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	if refusal := e.refusal(); refusal != nil {
 		return tools.Fail(refusal), nil
@@ -84,8 +83,8 @@ func (e *enterPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 		return tools.Fail(failed(ctx, "plan.enter", err)), nil
 	}
 	return tools.Result{
-		LLMContent: tools.Text("Plan mode is in force now: what changes something only shows what it would do. " +
-			"Look around, then write the plan into a Markdown file (.md) right in " + e.services.Dir +
+		LLMContent: tools.Text("Plan mode is now in force: tools that change something only preview the change. " +
+			"Explore the project, then write the plan to a Markdown file (.md) directly in " + e.services.Dir +
 			", and call " + ExitPlanMode + " with its name when the plan is ready."),
 		ReturnDisplay: tools.TextDisplay("Plan mode is in force."),
 	}, nil

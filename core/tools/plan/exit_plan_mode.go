@@ -14,14 +14,14 @@ import (
 
 // ExitPlanModeParams are the parameters of exit_plan_mode.
 type ExitPlanModeParams struct {
-	PlanFilename string `json:"plan_filename" jsonschema_description:"The file that holds the plan: its name in the directory of plans, as feature.md, or its path, absolute or relative to the target directory. It must lie in that directory."`
+	PlanFilename string `json:"plan_filename" jsonschema_description:"The file of the plan: its name in the directory of plans, such as feature.md, or its path, absolute or relative to the target directory. It must lie in that directory."`
 }
 
-const exitPlanModeDescription = "Shows the user the plan that you have written and asks for leave to carry it out. " +
-	"If the user agrees, plan mode ends and the approval mode from before it is in force again; if not, plan mode stays, and you are told what the user said: change the plan and call again. " +
-	"Call it only in plan mode, when the plan is complete, and not to ask questions about it. " +
-	"The plan is a text file in UTF-8, not blank, at most 1 MiB, in the directory of plans; the user is shown its first 32 KiB. " +
-	"The result of " + EnterPlanMode + " names that directory. Where the session began in plan mode, call this with the name that the plan shall have: while there is no such file, the refusal names the path to write it to."
+const exitPlanModeDescription = "Shows your plan to the user and asks for approval to carry it out. " +
+	"If the user approves, plan mode ends and the previous approval mode is restored. If not, plan mode stays and the result has the user's feedback: change the plan and call again. " +
+	"Call it only in plan mode and when the plan is complete, not to ask questions about it. " +
+	"The plan is a non-blank UTF-8 text file of at most 1 MiB in the directory of plans; the user sees its first 32 KiB. " +
+	"The result of " + EnterPlanMode + " names that directory. If the session started in plan mode, call this with the intended name of the plan: while the file does not exist, the error names the path to write it to."
 
 func newExitPlanMode() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ExitPlanModeParams]{
@@ -37,7 +37,7 @@ func newExitPlanMode() (*Factory, error) {
 		},
 		Validate: func(_ Services, p ExitPlanModeParams) error {
 			if strings.TrimSpace(p.PlanFilename) == "" {
-				return badParameter("The 'plan_filename' parameter must be non-empty.", "Give the name of the file that holds the plan.")
+				return badParameter("The 'plan_filename' parameter must be non-empty.", "Pass the name of the plan's file.")
 			}
 			return nil
 		},
@@ -55,7 +55,7 @@ type exitPlanMode struct {
 	services Services
 	path     workspace.Path
 	params   json.RawMessage
-	shown    *document // what a person was shown; nil: nobody was asked
+	shown    *document // the plan that was approved; nil: no approval was needed
 }
 
 func (e *exitPlanMode) Params() json.RawMessage { return e.params }
@@ -68,10 +68,10 @@ func (e *exitPlanMode) Locations() []tools.Location {
 	return []tools.Location{{Path: e.path.String()}}
 }
 
-// maxShown is how much of a plan a person is shown, in bytes.
+// maxShown is the number of bytes of a plan that the user sees.
 const maxShown = 32 << 10
 
-// Confirmation shows the plan and asks for the person's consent (TO-18).
+// Confirmation shows the plan and asks for the user's consent.
 func (e *exitPlanMode) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
 	plan, refusal := e.read(ctx)
 	if refusal != nil {
@@ -90,12 +90,12 @@ func (e *exitPlanMode) Confirmation(ctx context.Context) (*tools.Confirmation, e
 	}, nil
 }
 
-// read returns the plan, or why plan mode cannot be left with it.
+// read returns the plan, or why plan mode cannot end with it.
 func (e *exitPlanMode) read(ctx context.Context) (*document, *fault.Error) {
 	if mode := e.services.Mode.Mode(); mode != planMode {
 		return nil, fault.New(fault.ExecutionFailed, "plan.exit",
 			fmt.Sprintf("Plan mode is not in force; the approval mode is %s.", mode),
-			"Go on with the work. Call "+EnterPlanMode+" first if a plan should be agreed on.")
+			"Continue with the work. Call "+EnterPlanMode+" first if a plan should be agreed on.")
 	}
 	plan, err := e.services.read(ctx, e.path)
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *exitPlanMode) read(ctx context.Context) (*document, *fault.Error) {
 	return plan, nil
 }
 
-// Execute leaves plan mode if the plan is still the one that was approved.
+// Execute ends plan mode if the plan is still the approved one.
 func (e *exitPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	plan, refusal := e.read(ctx)
 	if refusal != nil {
@@ -112,7 +112,7 @@ func (e *exitPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Resul
 	}
 	if e.shown != nil && e.shown.sha256 != plan.sha256 {
 		return tools.Fail(fault.New(fault.FileChangedSinceRead, "plan.exit",
-			e.path.String()+" was changed after the user had been shown it; plan mode stays.",
+			e.path.String()+" has changed since it was shown to the user; plan mode stays.",
 			"Read it again, and call "+ExitPlanMode+" again when it is complete.").Because(fault.Changed)), nil
 	}
 	mode, err := e.services.Mode.LeavePlan(ctx)
@@ -120,8 +120,8 @@ func (e *exitPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Resul
 		return tools.Fail(failed(ctx, "plan.exit", err)), nil
 	}
 	return tools.Result{
-		LLMContent: tools.Text(fmt.Sprintf("The plan in %s is approved and plan mode is left; the approval mode is %s. "+
-			"Carry the plan out step by step; where it turns out to be wrong, say so before you leave it.", escape.Quoted(e.path.String()), mode)),
+		LLMContent: tools.Text(fmt.Sprintf("The plan in %s is approved and plan mode has ended; the approval mode is %s. "+
+			"Carry out the plan step by step; if it turns out to be wrong, report that before you deviate from it.", escape.Quoted(e.path.String()), mode)),
 		ReturnDisplay: tools.TextDisplay("The plan is approved; the approval mode is " + mode + "."),
 	}, nil
 }

@@ -98,7 +98,7 @@ func (s session) tool(name string) tools.DeclarativeTool {
 	return tool
 }
 
-// refuses answers every question with a no.
+// refuses denies every question.
 func refuses(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 
 func succeed(t testing.TB, r scheduler.Response) string {
@@ -159,8 +159,7 @@ func TestToolsKeepTheContract(t *testing.T) {
 	}
 }
 
-// TO-15: what the package offers is what its factories make, and is what
-// policy knows of it.
+// TO-15: the factories match the tools that policy knows.
 func TestFactories(t *testing.T) {
 	factories, err := plan.Factories()
 	require.NoError(t, err)

@@ -19,8 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
-// TO-18: into plan mode and out of it, with the person's consent each time, and
-// back in the mode from before.
+// TO-18: enter and leave plan mode, with the user's consent each time, and return to the previous mode.
 func TestPlanMode(t *testing.T) {
 	for _, before := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit} {
 		t.Run(string(before), func(t *testing.T) {
@@ -32,7 +31,7 @@ func TestPlanMode(t *testing.T) {
 			require.Len(t, s.Asked(), 1)
 			require.Contains(t, s.Asked()[0].Details.Prompt, "\n\nIt is\nlarge.")
 
-			// Nothing but a plan is written now.
+			// Only a plan can be written now.
 			succeed(t, s.Call("write_file", args{"file_path": "code.go", "content": "package code\n"}))
 			require.NoFileExists(t, s.Path("code.go"))
 			succeed(t, s.Call("write_file", args{"file_path": ".fettle/plans/way.md", "content": "# The way\n"}))
@@ -50,8 +49,7 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
-// TO-18: without consent the mode stays, and what the person says reaches the
-// model.
+// TO-18: without consent the mode stays, and the user's feedback reaches the model.
 func TestWithoutConsent(t *testing.T) {
 	s := newSession(t)
 	s.Answer = refuses
@@ -61,8 +59,8 @@ func TestWithoutConsent(t *testing.T) {
 	require.NoDirExists(t, s.Path(".fettle"))
 
 	for name, answer := range map[string]bus.ToolConfirmationResponse{
-		"a no":                            {Outcome: bus.Cancel},
-		"a yes to a plan not approved of": {Outcome: bus.ProceedOnce, Confirmed: true, Payload: bus.Payload{Approved: new(bool)}},
+		"a no":                                  {Outcome: bus.Cancel},
+		"a confirmed plan that is not approved": {Outcome: bus.ProceedOnce, Confirmed: true, Payload: bus.Payload{Approved: new(bool)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, in(policy.ModePlan))
@@ -84,21 +82,20 @@ func TestWithoutConsent(t *testing.T) {
 	}
 }
 
-// A session that begins in plan mode learns where plans go from the refusal of
-// one that is not there yet, as the description says.
+// A session that starts in plan mode learns the directory of plans from the error for a missing plan, as the description
+// states.
 func TestPlaceOfPlans(t *testing.T) {
 	s := newSession(t, in(policy.ModePlan))
-	require.Contains(t, s.tool(plan.ExitPlanMode).Spec().Description, "the refusal names the path to write it to")
+	require.Contains(t, s.tool(plan.ExitPlanMode).Spec().Description, "the error names the path to write it to")
 	r := s.Call(plan.ExitPlanMode, args{"plan_filename": "way.md"})
 	require.Equal(t, fault.FileNotFound, r.Result.Error.Code)
 	require.Contains(t, r.Result.Error.Message, s.Path(".fettle/plans/way.md"))
-	require.Contains(t, r.Result.Error.Remedy, "right in "+s.Path(".fettle/plans")+".")
+	require.Contains(t, r.Result.Error.Remedy, "directly in "+s.Path(".fettle/plans")+".")
 	succeed(t, s.Call("write_file", args{"file_path": s.Path(".fettle/plans/way.md"), "content": "# The way\n"}))
 	succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "way.md"}))
 }
 
-// A rule may allow it; yolo is never what comes after a plan, nor is a mode
-// that nobody knows.
+// A rule may allow it; the mode after a plan is never yolo nor an unknown mode.
 func TestModeAfter(t *testing.T) {
 	for before, want := range map[string]string{
 		"default": "default", "autoEdit": "autoEdit", "yolo": "default", "plan": "default", "": "default",
@@ -109,7 +106,7 @@ func TestModeAfter(t *testing.T) {
 	s.Write(".fettle/plans/a.md", "# Plan\n")
 	succeed(t, s.Call(plan.EnterPlanMode, args{}))
 	require.Equal(t, policy.ModePlan, s.ApprovalMode())
-	require.Empty(t, s.Asked(), "yolo asks about nothing")
+	require.Empty(t, s.Asked(), "yolo needs no approval")
 	succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"}))
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 	require.Len(t, s.Asked(), 1)
@@ -122,7 +119,7 @@ func TestModeAfter(t *testing.T) {
 	require.Empty(t, s.Asked())
 }
 
-// Where the mode is the wanted one already nobody is asked.
+// In the wrong mode no approval is requested.
 func TestWrongMode(t *testing.T) {
 	s := newSession(t, in(policy.ModePlan))
 	r := s.Call(plan.EnterPlanMode, args{})
@@ -144,7 +141,7 @@ func TestWrongMode(t *testing.T) {
 	}
 }
 
-// A plan that is no plan does not end plan mode, and nobody is asked about it.
+// An invalid plan does not end plan mode, and no approval is requested.
 func TestExitRefuses(t *testing.T) {
 	s := newSession(t, in(policy.ModePlan))
 	dir := s.Path(".fettle/plans")
@@ -193,14 +190,14 @@ func TestExitRefuses(t *testing.T) {
 	}
 	require.Empty(t, s.Asked())
 
-	// All these name a plan.
+	// All these names refer to a plan.
 	for _, name := range []string{"a.md", "within.md", ".fettle/plans/a.md", "sub/../a.md", filepath.Join(dir, "a.md"), "../plans/a.md"} {
 		require.NoError(t, s.SetApprovalMode(policy.ModePlan))
 		succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": name}))
 	}
 }
 
-// What the person approved is the plan as it was shown.
+// The approved plan is the one that was shown.
 func TestPlanChangesWhileItIsRead(t *testing.T) {
 	s := newSession(t, in(policy.ModePlan))
 	s.Write(".fettle/plans/a.md", "# Plan\n")
@@ -213,7 +210,7 @@ func TestPlanChangesWhileItIsRead(t *testing.T) {
 	require.Equal(t, policy.ModePlan, s.ApprovalMode())
 }
 
-// A long plan is cut for the person, between characters, and said to be.
+// A long plan is cut between characters, with a note.
 func TestLongPlan(t *testing.T) {
 	s := newSession(t, in(policy.ModePlan))
 	text := "x" + strings.Repeat("ü", 20_000)
@@ -225,8 +222,7 @@ func TestLongPlan(t *testing.T) {
 	require.Equal(t, "[cut here: 32767 of 40001 bytes are shown; the rest is in the file]", note)
 }
 
-// Where the directory of plans cannot be made, or the mode cannot be changed,
-// nothing happens.
+// If the directory of plans cannot be created, or the mode cannot be changed, nothing happens.
 func TestEnterFails(t *testing.T) {
 	s := newSession(t)
 	s.Write(".fettle", "a file")
@@ -244,7 +240,7 @@ func TestEnterFails(t *testing.T) {
 	r = s.Call(plan.EnterPlanMode, args{})
 	require.Equal(t, fault.ExecutionFailed, r.Result.Error.Code)
 	require.Contains(t, r.Result.Error.Message, "not now")
-	require.NoDirExists(t, s.Path(".fettle"), "the directory that was made for nothing is gone")
+	require.NoDirExists(t, s.Path(".fettle"), "the created directory is removed")
 
 	s.modes.fail = nil
 	require.NoError(t, s.SetApprovalMode(policy.ModePlan))
@@ -255,7 +251,7 @@ func TestEnterFails(t *testing.T) {
 	require.Equal(t, policy.ModePlan, s.ApprovalMode())
 }
 
-// A call whose ctx has ended changes no mode.
+// A call whose ctx has ended does not change the mode.
 func TestCancelled(t *testing.T) {
 	s := newSession(t)
 	ctx, cancel := context.WithCancel(t.Context())

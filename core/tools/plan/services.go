@@ -1,5 +1,5 @@
-// Package plan holds the tools that keep a list of todos, and that enter and
-// leave plan mode with the person's consent.
+// Package plan provides the tools for planning: write_todos keeps a list of todos, enter_plan_mode and exit_plan_mode
+// enter and leave plan mode with the user's consent.
 package plan
 
 import (
@@ -12,53 +12,47 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools. All are required; every
-// one must be safe for concurrent use.
+// Services are the session services of these tools. All are required, and must be safe for concurrent use.
 type Services struct {
 	Todos Keeper
 	Mode  Mode
 	Files Files
-	// Dir is the absolute directory of plans, inside the workspace. It need not
-	// exist.
+	// Dir is the absolute directory of plans, inside the workspace. It need not exist.
 	Dir string
 }
 
-// Keeper keeps the list of todos of one conversation; [Todos] is one.
+// Keeper stores the list of todos of one conversation; [Todos] implements it.
 type Keeper interface {
-	// Set replaces the list, which it may not keep a hold of; an empty one
-	// clears it.
+	// Set replaces the list, which it must not retain; an empty one clears it.
 	Set(todos []tools.Todo)
 }
 
-// Mode is the approval mode of the session that the tools are bound to, and of
-// no other.
+// Mode is the approval mode of the session that the tools are bound to.
 type Mode interface {
-	// Mode returns the mode in force.
+	// Mode returns the current mode.
 	Mode() string
-	// EnterPlan puts plan mode in force.
+	// EnterPlan switches to plan mode.
 	EnterPlan(ctx context.Context) error
-	// LeavePlan puts the mode in force that was before plan mode, as
-	// [ModeAfter] says, and returns it.
+	// LeavePlan restores the mode from before plan mode, as given by [ModeAfter], and returns it.
 	LeavePlan(ctx context.Context) (string, error)
 }
 
-// Files finds and reads plans; *workspace.Workspace has it.
+// Files finds and reads plans; *workspace.Workspace implements it.
 type Files interface {
 	Resolve(path string) (workspace.Path, error)
 	OpenRead(p workspace.Path) (*os.File, error)
 	MakeParents(p workspace.Path) (undo func(), err error)
 }
 
-// The approval modes that this package knows by name.
+// The approval modes that this package refers to.
 const (
 	planMode    = "plan"
 	defaultMode = "default"
 	yoloMode    = "yolo"
 )
 
-// ModeAfter returns the mode to go on in once plan mode is left, given the one
-// that was in force before it, "" where that is not known. It is never yolo: a
-// person who approves a plan has not approved that nothing is asked any more.
+// ModeAfter returns the mode to use after plan mode, given the previous one, which is "" if unknown. It is never yolo:
+// approval of a plan is not approval of all later calls.
 func ModeAfter(before string) string {
 	switch before {
 	case "", planMode, yoloMode:
@@ -67,8 +61,8 @@ func ModeAfter(before string) string {
 	return before
 }
 
-// Hidden returns the names of the tools that are of no use in a mode: the way
-// into plan mode where it is in force, and the way out where it is not.
+// Hidden returns the names of the tools that are of no use in a mode: enter_plan_mode in plan mode, and exit_plan_mode
+// otherwise.
 func Hidden(mode string) []string {
 	if mode == planMode {
 		return []string{EnterPlanMode}
@@ -83,12 +77,11 @@ const (
 	ExitPlanMode  = "exit_plan_mode"
 )
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package, which all
-// belong to a session that names none (AR-10). They are immutable and shared by
-// every session of the process.
+// Factories returns the factories of all tools of this package, which all belong to the default set. They are immutable
+// and shared by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
 
 // factories builds the immutable factories once for the process.
@@ -104,7 +97,7 @@ var factories = sync.OnceValues(func() ([]*Factory, error) {
 	return made, nil
 })
 
-// failed gives an error a class; an ended ctx is cancelled.
+// failed classifies an error; an ended ctx is a cancellation.
 func failed(ctx context.Context, op string, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e

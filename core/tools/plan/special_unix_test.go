@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
-// A pipe that nobody writes to is refused and not waited for.
+// A pipe without a writer is rejected and not waited for.
 func TestPlanIsAPipe(t *testing.T) {
 	s := newSession(t, in(policy.ModePlan))
 	require.NoError(t, os.MkdirAll(s.Path(".fettle/plans"), 0o755))

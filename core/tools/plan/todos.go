@@ -7,8 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Todos is the list of todos of one conversation. The zero value is an empty
-// list; it is safe for concurrent use.
+// Todos is the list of todos of one conversation. The zero value is an empty list. It is safe for concurrent use.
 type Todos struct {
 	mu   sync.Mutex
 	list []tools.Todo
@@ -21,7 +20,7 @@ func (t *Todos) Set(list []tools.Todo) {
 	t.list = slices.Clone(list)
 }
 
-// List returns a copy of the list; nil where it is empty.
+// List returns a copy of the list; nil if it is empty.
 func (t *Todos) List() []tools.Todo {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,5 +30,5 @@ func (t *Todos) List() []tools.Todo {
 	return slices.Clone(t.list)
 }
 
-// Clear empties the list, as a new conversation begins with.
+// Clear empties the list, for a new conversation.
 func (t *Todos) Clear() { t.Set(nil) }

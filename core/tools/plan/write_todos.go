@@ -13,20 +13,20 @@ import (
 
 // WriteTodosParams are the parameters of write_todos.
 type WriteTodosParams struct {
-	Todos []TodoParams `json:"todos" jsonschema_description:"The whole list in the order of work; it takes the place of the list before. An empty list clears it."`
+	Todos []TodoParams `json:"todos" jsonschema_description:"The whole list in the order of work; it replaces the previous list. An empty list clears it."`
 }
 
-// TodoParams is one todo of the list (AR-18).
+// TodoParams is one todo of the list.
 type TodoParams struct {
-	Description string           `json:"description" jsonschema:"minLength=1" jsonschema_description:"What is to be done, in a few words that tell when it is done."`
-	Status      tools.TodoStatus `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=cancelled" jsonschema_description:"pending: not begun. in_progress: being worked on, at most one. completed: done and checked. cancelled: no longer needed."`
+	Description string           `json:"description" jsonschema:"minLength=1" jsonschema_description:"The task, in a few words that make clear when it is done."`
+	Status      tools.TodoStatus `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=cancelled" jsonschema_description:"pending: not started. in_progress: being worked on, at most one. completed: done and checked. cancelled: no longer needed."`
 }
 
-const writeTodosDescription = "Keeps the list of todos of this conversation, which the user sees. " +
+const writeTodosDescription = "Maintains the list of todos of this conversation, which the user sees. " +
 	"Use it for work of three or more steps, and for several requests at once; a simple task needs none. " +
-	"Each call replaces the whole list, so send every todo, those that are done too. " +
-	"Set one todo to in_progress before you begin it, never two at once, and to completed as soon as it is done and checked. " +
-	"Add what turns out to be needed, and set to cancelled what is not needed any more. " +
+	"Each call replaces the whole list, so send every todo, including completed ones. " +
+	"Set one todo to in_progress before you start it, never two at once, and to completed as soon as it is done and checked. " +
+	"Add todos that turn out to be needed, and set todos that are no longer needed to cancelled. " +
 	"Each todo has a description and a status, one of pending, in_progress, completed and cancelled. An empty list clears it."
 
 func newWriteTodos() (*Factory, error) {
@@ -38,14 +38,14 @@ func newWriteTodos() (*Factory, error) {
 			begun := -1
 			for i, t := range p.Todos {
 				if strings.TrimSpace(t.Description) == "" {
-					return badParameter(fmt.Sprintf("todos[%d]: the description is blank.", i), "Say what is to be done.")
+					return badParameter(fmt.Sprintf("todos[%d]: the description is blank.", i), "Describe the task.")
 				}
 				if t.Status != tools.TodoInProgress {
 					continue
 				}
 				if begun >= 0 {
-					return badParameter(fmt.Sprintf("todos[%d] and todos[%d] are both in_progress, and at most one may be.", begun, i),
-						"Leave the one in_progress that you work on now, and set the other to pending.")
+					return badParameter(fmt.Sprintf("todos[%d] and todos[%d] are both in_progress; at most one may be.", begun, i),
+						"Keep the current one in_progress, and set the other to pending.")
 				}
 				begun = i
 			}
@@ -84,14 +84,13 @@ func (w *writeTodos) Locations() []tools.Location { return nil }
 
 func (w *writeTodos) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
 
-// Execute replaces the list and says it back, so that the conversation holds
-// it as it is now.
+// Execute replaces the list and returns it, so that the conversation has the current list.
 func (w *writeTodos) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tools.Fail(failed(ctx, "plan.write_todos", err)), nil
 	}
 	w.services.Todos.Set(w.list)
-	text := "The list of todos is empty now."
+	text := "The list of todos is now empty."
 	if len(w.list) > 0 {
 		var b strings.Builder
 		b.WriteString("The list of todos is now:")
@@ -106,7 +105,7 @@ func (w *writeTodos) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 	}, nil
 }
 
-// badParameter refuses a parameter by a rule of the tool's own.
+// badParameter returns the error for a parameter that violates a rule of the tool.
 func badParameter(message, remedy string) *fault.Error {
 	e := fault.New(fault.InvalidToolParams, "plan.validate", message, remedy)
 	e.Short = "Invalid arguments"

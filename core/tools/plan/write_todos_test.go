@@ -33,7 +33,7 @@ func TestWriteTodos(t *testing.T) {
 	require.Equal(t, []tools.Todo{{Description: "Rest", Status: tools.TodoPending}}, s.todos.List())
 
 	r = s.Call(plan.WriteTodos, args{"todos": []args{}})
-	require.Equal(t, "The list of todos is empty now.", succeed(t, r))
+	require.Equal(t, "The list of todos is now empty.", succeed(t, r))
 	require.Empty(t, s.todos.List())
 	display, err := json.Marshal(r.Result.ReturnDisplay)
 	require.NoError(t, err)
@@ -41,9 +41,9 @@ func TestWriteTodos(t *testing.T) {
 	require.Empty(t, s.Asked())
 }
 
-// AR-18: a list that is refused leaves the one before as it is.
+// AR-18: a rejected list leaves the previous one unchanged.
 func TestWriteTodosRefuses(t *testing.T) {
-	s := newSession(t, in(policy.ModePlan)) // it changes nothing of the person's, so plan mode has it too
+	s := newSession(t, in(policy.ModePlan)) // it changes no files, so plan mode allows it
 	succeed(t, s.Call(plan.WriteTodos, args{"todos": []args{todo("Kept", "in_progress")}}))
 	for want, list := range map[string]any{
 		"blocked":                             []args{todo("a", "blocked")},
@@ -63,7 +63,7 @@ func TestWriteTodosRefuses(t *testing.T) {
 	}
 }
 
-// The list is the store's own, and may be used from anywhere.
+// The list is a copy, safe for concurrent use.
 func TestTodos(t *testing.T) {
 	var kept plan.Todos
 	require.Nil(t, kept.List())

@@ -2,8 +2,8 @@ package search
 
 import "github.com/fettle-dev/fettle/core/tools"
 
-// besides returns how many bytes the JSON text of r has without its files, with all
-// that explain may add but the reason why matches are missing.
+// besides returns the size of the JSON text of r without its files, including everything that explain may add except the
+// reason for missing matches.
 func (r *searchResult) besides() int {
 	bare := *r
 	bare.Files, bare.More = []fileResult{}, true
@@ -11,8 +11,8 @@ func (r *searchResult) besides() int {
 	return tools.JSONBytes(bare) + withheldNote
 }
 
-// trim leaves out the last lines, and files without any, until the JSON text of the
-// files has no more than room bytes. It reports whether anything was left out.
+// trim omits the last lines, and files without any, until the JSON text of the files takes at most room bytes. It
+// reports whether anything was omitted.
 func (r *searchResult) trim(room int) (cut bool) {
 	for i, file := range r.Files {
 		size := tools.JSONBytes(file) + len(",")
@@ -31,8 +31,7 @@ func (r *searchResult) trim(room int) (cut bool) {
 	return false
 }
 
-// within returns the file with as many of its first lines as have room, and whether
-// a match is among them.
+// within returns the file with as many of its first lines as fit, and whether a match is among them.
 func (f fileResult) within(room int) (part fileResult, some bool) {
 	part = fileResult{FilePath: f.FilePath, Lines: []lineResult{}, More: true}
 	room -= tools.JSONBytes(part) + len(`"lines":[],,`)

@@ -15,21 +15,21 @@ import (
 
 // GlobParams are the parameters of glob.
 type GlobParams struct {
-	Pattern       string `json:"pattern" jsonschema_description:"The glob that a file's path has to match: * ? [a-z] {a,b}, and ** for any number of directories. Relative to dir_path, or absolute. '*.go' matches in dir_path alone, '**/*.go' in all directories below it."`
+	Pattern       string `json:"pattern" jsonschema_description:"The glob that the path of a file must match: * ? [a-z] {a,b}, and ** for any number of directories. Relative to dir_path, or absolute. '*.go' matches in dir_path alone, '**/*.go' in all directories below it."`
 	DirPath       string `json:"dir_path,omitempty" jsonschema_description:"The directory to search, absolute or relative to the target directory. Default: every directory of the workspace."`
-	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema_description:"Mind the case of letters. Default: false."`
+	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema_description:"Match case. Default: false."`
 }
 
 const (
-	// recent is how young a file is that comes first.
+	// recent is the maximum age of files that come first.
 	recent = 24 * time.Hour
-	// maxGlobBytes caps the text of the paths of one answer.
+	// maxGlobBytes is the maximum size of the paths of one result.
 	maxGlobBytes = 256 << 10
 )
 
-const globDescription = "Finds files by name and returns their absolute paths: first those changed within the last 24 hours, the newest first, then the others by path. " +
-	"Hidden files are found too; directories are not. Files that ignore rules cover are left out, with the lines that cover them under ignored_by, unless the pattern or dir_path names them or their directory. " +
-	"It shows no content, so read a file with read_file before you change it. It looks at names alone: text in files is found by the tool that searches their content."
+const globDescription = "Finds files by name and returns their absolute paths: first those changed within the last 24 hours, newest first, then the others by path. " +
+	"Hidden files are found too; directories are not. Ignored files are omitted, with the ignore rules under ignored_by, unless the pattern or dir_path names them or their directory. " +
+	"It shows no content, so read a file with read_file before you change it. It searches names only: use the search tool for the content of files."
 
 func newGlob() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, GlobParams]{
@@ -64,7 +64,7 @@ type glob struct {
 	params   json.RawMessage
 }
 
-// globResult is what the model sees.
+// globResult is the result for the model.
 type globResult struct {
 	Searched []string `json:"searched"` // the directories
 	Files    []string `json:"files"`    // absolute paths
@@ -111,7 +111,7 @@ func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error
 	case out.LeftOut > 0:
 		out.note(noteNarrower)
 	case len(out.Files) == 0 && out.Ignored > 0:
-		out.note("No file matches. Ignored directories were not looked into: name one with dir_path to search it.")
+		out.note("No file matches. Ignored directories were not searched: name one with dir_path to search it.")
 	case len(out.Files) == 0:
 		out.note("No file matches. * does not cross directories, ** does.")
 	}
@@ -121,9 +121,9 @@ func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
 }
 
-const noteNarrower = "Not all files fit into one answer: use a narrower pattern, or name a directory further down with dir_path."
+const noteNarrower = "Not all files fit into one result: use a narrower pattern, or name a subdirectory with dir_path."
 
-// fit leaves out the last files where the JSON text of r has more than so many bytes.
+// fit omits the last files if the JSON text of r exceeds most bytes.
 func (r *globResult) fit(most int) {
 	size := tools.JSONBytes(r)
 	if size <= most {
@@ -131,11 +131,11 @@ func (r *globResult) fit(most int) {
 	}
 	if r.LeftOut == 0 {
 		r.note(noteNarrower)
-		r.LeftOut = len(r.Files) // as many digits as it may get
+		r.LeftOut = len(r.Files) // the maximum number of digits
 		size = tools.JSONBytes(r)
 		r.LeftOut = 0
 	}
-	for size++; size > most && len(r.Files) > 0; r.LeftOut++ { // LeftOut may get a digit more
+	for size++; size > most && len(r.Files) > 0; r.LeftOut++ { // LeftOut may need a digit more
 		last := len(r.Files) - 1
 		size -= tools.JSONBytes(r.Files[last]) + len(",")
 		r.Files = r.Files[:last]

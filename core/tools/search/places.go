@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// places returns where to search: what dirPath names, or if it is empty each
-// directory of the workspace that does not lie in another.
+// places returns the places to search: dirPath or, if it is empty, each directory of the workspace that is not below
+// another.
 func (s Services) places(dirPath string) ([]workspace.Path, error) {
 	names := []string{dirPath}
 	if dirPath == "" {
@@ -46,7 +46,7 @@ func liesInAnother(folder string, folders []string) bool {
 	return false
 }
 
-// describe says in one line what is looked for and where.
+// describe describes the search in one line.
 func describe(pattern string, places []workspace.Path, dirPath string) string {
 	text := "'" + oneLine(pattern) + "'"
 	if dirPath != "" && len(places) == 1 && places[0].Rel() != "." {
@@ -63,11 +63,10 @@ func locations(places []workspace.Path) []tools.Location {
 	return all
 }
 
-// oneLine returns text that fits in a line, its middle left out where it is
-// long.
+// oneLine returns text for a line, with the middle of a long one omitted.
 func oneLine(text string) string { return escape.Middle(escape.Quoted(text), 80, "[...]") }
 
-// rename moves the argument old to name unless name is given too.
+// rename moves the argument old to name unless name is present too.
 func rename(args map[string]json.RawMessage, old, name string) {
 	v, ok := args[old]
 	if _, both := args[name]; !ok || both {
@@ -77,15 +76,15 @@ func rename(args map[string]json.RawMessage, old, name string) {
 	delete(args, old)
 }
 
-// blank refuses a parameter that is given and holds nothing.
+// blank rejects a parameter that is present and blank.
 func blank(name, value string) error {
 	if strings.TrimSpace(value) != "" {
 		return nil
 	}
-	return fault.New(fault.InvalidToolParams, "search.validate", "The '"+name+"' parameter must be non-empty.", "Give it a value, or leave it out if it is optional.")
+	return fault.New(fault.InvalidToolParams, "search.validate", "The '"+name+"' parameter must be non-empty.", "Pass a value, or omit the parameter if it is optional.")
 }
 
-// asFault gives an error a class; an ended ctx is cancelled.
+// asFault classifies an error; an ended ctx is a cancellation.
 func asFault(ctx context.Context, op string, code fault.Code, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e
@@ -96,15 +95,15 @@ func asFault(ctx context.Context, op string, code fault.Code, err error) *fault.
 	return fault.Wrap(code, op, err.Error(), "", err)
 }
 
-// left is what a result says of what was left out.
+// left is the part of a result about omitted names.
 type left struct {
-	Ignored    int      `json:"ignored,omitempty"`    // names that ignore rules cover; an ignored directory counts once
-	IgnoredBy  []string `json:"ignored_by,omitempty"` // the first few lines that do
+	Ignored    int      `json:"ignored,omitempty"`    // number of ignored names; an ignored directory counts once
+	IgnoredBy  []string `json:"ignored_by,omitempty"` // the first few ignore rules
 	Unreadable []string `json:"unreadable,omitempty"` // the first few directories that cannot be listed
 	Notice     string   `json:"notice,omitempty"`
 }
 
-// add adds what a walk tells.
+// add adds the tally of a walk.
 func (l *left) add(t discovery.Tally) {
 	const most = 5
 	l.Ignored += t.Ignored
@@ -124,24 +123,23 @@ func (l *left) add(t discovery.Tally) {
 	switch {
 	case !t.Start.Ignored:
 	case t.Start.Source == "":
-		l.note("The directory is git's own, or lies in it, and such directories are never searched.")
+		l.note("The directory is a git directory or inside one; these are never searched.")
 	default:
-		l.note("The directory is ignored by " + t.Start.String() + ", and was searched because it is named.")
+		l.note("The directory is ignored by " + t.Start.String() + "; it was searched because it is named.")
 	}
 	if t.Partial {
-		l.note("There are too many files to look at all of them: name a directory further down with dir_path.")
+		l.note("There are too many files to search all of them: name a subdirectory with dir_path.")
 	}
 }
 
-// fit leaves out details where a result that has size bytes may have no more than
-// most.
+// fit omits details if a result of size bytes exceeds most.
 func (l *left) fit(size, most int) {
 	if size > most {
 		l.IgnoredBy, l.Unreadable = nil, nil
 	}
 }
 
-// note adds a sentence.
+// note adds a sentence to the notice.
 func (l *left) note(sentence string) {
 	if l.Notice != "" {
 		l.Notice += " "
@@ -149,7 +147,7 @@ func (l *left) note(sentence string) {
 	l.Notice += sentence
 }
 
-const noteNames = "Some names are not valid UTF-8 and are shown with U+FFFD for each byte that is not; no tool but the shell can name them."
+const noteNames = "Some names are not valid UTF-8 and are shown with U+FFFD for each byte that is not; only the shell tool can name them."
 
 // counted returns a number with its noun.
 func counted(n int, one, many string) string {

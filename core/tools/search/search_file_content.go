@@ -18,33 +18,32 @@ import (
 
 // SearchFileContentParams are the parameters of search_file_content.
 type SearchFileContentParams struct {
-	Pattern           string `json:"pattern" jsonschema_description:"The regular expression to look for in each line, in RE2 syntax: no look-around, no back-references."`
+	Pattern           string `json:"pattern" jsonschema_description:"The regular expression to match against each line, in RE2 syntax: no look-around, no back-references."`
 	DirPath           string `json:"dir_path,omitempty" jsonschema_description:"The directory or file to search, absolute or relative to the target directory. Default: every directory of the workspace."`
-	IncludePattern    string `json:"include_pattern,omitempty" jsonschema_description:"Search only files that match this glob: their name if it holds no slash, as '*.{ts,tsx}', else their path below dir_path, as 'src/**'."`
-	ExcludePattern    string `json:"exclude_pattern,omitempty" jsonschema_description:"Leave out files that match this glob, which is read as include_pattern is."`
+	IncludePattern    string `json:"include_pattern,omitempty" jsonschema_description:"Search only files that match this glob: by name if it contains no slash, such as '*.{ts,tsx}', else by path below dir_path, such as 'src/**'."`
+	ExcludePattern    string `json:"exclude_pattern,omitempty" jsonschema_description:"Omit files that match this glob, which has the form of include_pattern."`
 	NamesOnly         bool   `json:"names_only,omitempty" jsonschema_description:"Return only the paths of the files with a match. Default: false."`
-	CaseSensitive     bool   `json:"case_sensitive,omitempty" jsonschema_description:"Mind the case of letters. Default: false."`
-	FixedStrings      bool   `json:"fixed_strings,omitempty" jsonschema_description:"Take pattern as plain text. Default: false."`
-	Context           *int   `json:"context,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"How many lines to show before and after each match. Default: 50 if there is one match, 15 if there are two or three, else 0."`
-	MaxMatchesPerFile int    `json:"max_matches_per_file,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many matches to show of one file. Default: no limit of its own."`
-	TotalMaxMatches   int    `json:"total_max_matches,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many matches to show in all. Default: 100."`
+	CaseSensitive     bool   `json:"case_sensitive,omitempty" jsonschema_description:"Match case. Default: false."`
+	FixedStrings      bool   `json:"fixed_strings,omitempty" jsonschema_description:"Treat pattern as plain text. Default: false."`
+	Context           *int   `json:"context,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"Number of lines to show before and after each match. Default: 50 if there is one match, 15 if there are two or three, else 0."`
+	MaxMatchesPerFile int    `json:"max_matches_per_file,omitempty" jsonschema:"minimum=1" jsonschema_description:"Maximum number of matches per file. Default: no separate limit."`
+	TotalMaxMatches   int    `json:"total_max_matches,omitempty" jsonschema:"minimum=1" jsonschema_description:"Maximum number of matches in total. Default: 100."`
 }
 
 const (
 	defaultMatches = 100
-	// So many lines are shown around a single match, and around each of two or
-	// three, where none were asked for.
+	// Number of context lines around a single match and around each of two or three, if the call does not set it.
 	aroundOne, aroundFew, few = 50, 15, 3
-	// aroundBytes is how much text of a file that may be.
+	// aroundBytes is the maximum size of this context per file.
 	aroundBytes = 16 << 10
-	// maxBytes caps the text of one answer.
+	// maxBytes is the maximum size of the text of one result.
 	maxBytes = 256 << 10
 )
 
-const searchDescription = "Searches the text of files for lines that match a regular expression and returns them with their line numbers, by file, sorted by path. " +
-	"Long lines are shown around the match. Text is taken for UTF-8, or for UTF-16 where it begins with a byte order mark; of a file in an older encoding, as Latin-1, only the ASCII is found, though read_file shows all of it. Binary files, and files that ignore rules cover, are left out; name an ignored file or directory with dir_path to search it. " +
-	"Files that read_file may not show, or not without asking, are left out too, and counted under withheld. " +
-	"What it shows does not count as having read a file, so read it with read_file before you change it."
+const searchDescription = "Searches the text of files for lines that match a regular expression and returns them with line numbers, by file, sorted by path. " +
+	"Long lines are shown around the match. Text is read as UTF-8, or as UTF-16 if it starts with a byte order mark; in older encodings, such as Latin-1, only ASCII is found, though read_file shows all of the text. Binary files, and files that ignore rules cover, are left out; name an ignored file or directory with dir_path to search it. " +
+	"Files that read_file may not show, or only with approval, are omitted too, and counted under withheld. " +
+	"Its results do not count as a read of the file, so call read_file before you change it."
 
 func newSearchFileContent() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SearchFileContentParams]{
@@ -90,30 +89,30 @@ type searchFileContent struct {
 	params   json.RawMessage
 }
 
-// searchResult is what the model sees.
+// searchResult is the result for the model.
 type searchResult struct {
 	Searched []string     `json:"searched"` // directories, or the one file
-	Matches  int          `json:"matches"`  // lines, or files if only names are asked for
+	Matches  int          `json:"matches"`  // number of lines, or of files with names_only
 	Files    []fileResult `json:"files"`
-	More     bool         `json:"more,omitempty"` // a limit left matches out
+	More     bool         `json:"more,omitempty"` // a limit omitted matches
 	Binary   int          `json:"binary,omitempty"`
 	Failed   int          `json:"failed,omitempty"`   // files that could not be read
-	Withheld int          `json:"withheld,omitempty"` // files left out as read_file may not show them (PR-29)
+	Withheld int          `json:"withheld,omitempty"` // number of files omitted because read_file may not show them
 	left
 	odd   bool            // a name is not valid UTF-8
-	limit discovery.Limit // what left matches out, if More
+	limit discovery.Limit // the limit that omitted matches, if More
 }
 
 type fileResult struct {
 	FilePath string       `json:"file_path"`
 	Lines    []lineResult `json:"lines,omitempty"`
-	More     bool         `json:"more,omitempty"` // there are other matches in it
+	More     bool         `json:"more,omitempty"` // the file has further matches
 }
 
 type lineResult struct {
-	Line    int    `json:"line"` // counted from 1
+	Line    int    `json:"line"` // 1-based
 	Text    string `json:"text"`
-	Context bool   `json:"context,omitempty"` // it does not match, but is beside a line that does
+	Context bool   `json:"context,omitempty"` // a context line, not a match
 }
 
 func (c *searchFileContent) Params() json.RawMessage { return c.params }
@@ -189,7 +188,7 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
 }
 
-// search returns what to look for in a place.
+// search returns the query for a place.
 func (c *searchFileContent) search(place workspace.Path) discovery.Search {
 	s := discovery.Search{
 		Pattern: c.pattern, Start: place, Include: c.p.IncludePattern, Exclude: c.p.ExcludePattern,
@@ -201,9 +200,8 @@ func (c *searchFileContent) search(place workspace.Path) discovery.Search {
 	return s
 }
 
-// surround shows more of a few matches, for which nobody has said how much to
-// show, by searching their files once more. What has changed meanwhile, or has
-// very long lines around it, stays as it was found.
+// surround adds context to a few matches, if the call does not set it, by searching their files again. A file that has
+// changed meanwhile, or has very long lines around a match, stays as it was found.
 func (c *searchFileContent) surround(ctx context.Context, out *searchResult, files []discovery.FileMatches) error {
 	cut := func(f discovery.FileMatches) bool { return f.More }
 	if c.p.Context != nil || c.p.NamesOnly || out.More || out.Matches > few || slices.ContainsFunc(files, cut) {
@@ -233,7 +231,7 @@ func size(lines []discovery.Line) (bytes int) {
 	return bytes
 }
 
-// show adds what was found in a file.
+// show adds the matches of a file.
 func (r *searchResult) show(file discovery.FileMatches, nameOnly bool) {
 	name := file.Path.String()
 	r.odd = r.odd || !utf8.ValidString(name)
@@ -244,11 +242,11 @@ func (r *searchResult) show(file discovery.FileMatches, nameOnly bool) {
 	r.Files = append(r.Files, f)
 }
 
-// explain says what a model should know of what it does not see.
+// explain adds notices about omitted results.
 func (c *searchFileContent) explain(out *searchResult) {
 	if out.Withheld > 0 {
 		out.note(counted(out.Withheld, "file is", "files are") +
-			" left out, as read_file may not show them, or not without asking: call it for such a file, so that somebody can be asked.")
+			" omitted, because read_file may not show them, or needs approval: call it for such a file to request approval.")
 	}
 	if out.odd {
 		out.note(noteNames)
@@ -265,11 +263,11 @@ func (c *searchFileContent) explain(out *searchResult) {
 		out.note("No line matches.")
 	}
 	if out.Matches == 0 && strings.ContainsFunc(c.p.Pattern, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		out.note("In files that are neither UTF-8 nor UTF-16 only ASCII is found: search for the ASCII beside the other characters.")
+		out.note("In files that are neither UTF-8 nor UTF-16 only ASCII is found: search for the ASCII part of the text.")
 	}
 }
 
-// room is how much one answer holds, for a sentence.
+// room returns the maximum size of one result, for a sentence.
 func (c *searchFileContent) room() string {
 	if most := c.services.resultBytes(); most < maxBytes {
 		return fmt.Sprintf("%d bytes", most)
@@ -277,19 +275,19 @@ func (c *searchFileContent) room() string {
 	return fmt.Sprintf("%d KiB", maxBytes>>10)
 }
 
-// more says which limit left matches out, and what helps against that one.
+// more returns a notice about the limit that omitted matches, with a remedy.
 func (c *searchFileContent) more(limit discovery.Limit) string {
 	const narrow = "narrow the pattern, dir_path or include_pattern"
 	switch limit {
 	case discovery.LimitFiles:
-		return fmt.Sprintf("There are more matches, in other files than the %d that one answer holds: "+narrow+".", c.services.Finder.Options().MaxFileCount())
+		return fmt.Sprintf("There are more matches, in more files than the %d of one result: "+narrow+".", c.services.Finder.Options().MaxFileCount())
 	case discovery.LimitBytes:
-		return fmt.Sprintf("There are more matches than fit into the %s of one answer: "+narrow+", lower context or max_matches_per_file, or ask for names_only.", c.room())
+		return fmt.Sprintf("There are more matches than fit into the %s of one result: "+narrow+", lower context or max_matches_per_file, or set names_only.", c.room())
 	case discovery.LimitPerFile:
 		return "There are more matches in the file: narrow the pattern, or raise max_matches_per_file."
 	}
 	if c.p.NamesOnly {
 		return "There are more matches: " + narrow + ", or raise total_max_matches."
 	}
-	return "There are more matches: " + narrow + ", ask for names_only, or raise total_max_matches."
+	return "There are more matches: " + narrow + ", set names_only, or raise total_max_matches."
 }

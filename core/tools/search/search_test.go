@@ -519,10 +519,10 @@ func TestLimitNotices(t *testing.T) {
 	}{
 		"matches":        {0, args{"total_max_matches": 2}, "total_max_matches", "max_matches_per_file"},
 		"names":          {0, args{"total_max_matches": 2, "names_only": true}, "raise total_max_matches", "names_only"},
-		"files":          {2, args{"total_max_matches": 100_000, "max_matches_per_file": 1}, "the 2 that one answer holds", "raise"},
-		"files by name":  {2, args{"total_max_matches": 100_000, "names_only": true}, "the 2 that one answer holds", "raise"},
-		"size":           {0, args{"total_max_matches": 100_000}, "the 256 KiB of one answer", "raise"},
-		"size of a file": {0, args{"total_max_matches": 100_000, "dir_path": "a"}, "the 256 KiB of one answer", "raise"},
+		"files":          {2, args{"total_max_matches": 100_000, "max_matches_per_file": 1}, "the 2 of one result", "raise"},
+		"files by name":  {2, args{"total_max_matches": 100_000, "names_only": true}, "the 2 of one result", "raise"},
+		"size":           {0, args{"total_max_matches": 100_000}, "the 256 KiB of one result", "raise"},
+		"size of a file": {0, args{"total_max_matches": 100_000, "dir_path": "a"}, "the 256 KiB of one result", "raise"},
 		"of a file":      {0, args{"max_matches_per_file": 1, "dir_path": "b"}, "raise max_matches_per_file", "total_max_matches"},
 		"all of a file":  {0, args{"total_max_matches": 1, "dir_path": "b"}, "raise total_max_matches", "max_matches_per_file"},
 	} {
@@ -557,6 +557,6 @@ func TestGitFolder(t *testing.T) {
 	for tool, a := range map[string]args{search.Glob: {"pattern": ".git/*"}, search.SearchFileContent: {"pattern": "x", "dir_path": ".git"}} {
 		got, answer := w.shown(tool, a)
 		require.Empty(t, got)
-		require.Contains(t, answer.Notice, "The directory is git's own, or lies in it, and such directories are never searched.")
+		require.Contains(t, answer.Notice, "The directory is a git directory or inside one; these are never searched.")
 	}
 }

@@ -1,5 +1,4 @@
-// Package search holds the tools that find files by name and by what is in
-// them.
+// Package search provides the tools that find files by name (glob) and by content (search_file_content).
 package search
 
 import (
@@ -11,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools. All but Now and Results are required;
-// every one must be safe for concurrent use.
+// Services are the session services of these tools. All but Now and Results are required; all must be safe for
+// concurrent use.
 type Services struct {
 	Paths   Paths
 	Finder  Finder
@@ -21,29 +20,27 @@ type Services struct {
 	Results Results          // nil: results have 256 KiB of text
 }
 
-// Results tells how many bytes the text of one result may have; *filestate.Service
-// has it.
+// Results returns the maximum size of the text of one result in bytes; *filestate.Service implements it.
 type Results interface {
 	ResultBytes() int
 }
 
-// Paths knows the directories of the workspace and turns a path parameter into a
-// name inside one (TO-01); *workspace.Workspace has it.
+// Paths returns the directories of the workspace and resolves a path parameter inside one; *workspace.Workspace
+// implements it.
 type Paths interface {
 	Folders() []string
 	Resolve(path string) (workspace.Path, error)
 	Stat(p workspace.Path) (workspace.Info, error)
 }
 
-// Finder finds what is not ignored; *discovery.Finder has it.
+// Finder finds files that are not ignored; *discovery.Finder implements it.
 type Finder interface {
 	Find(ctx context.Context, r discovery.Find) (discovery.Found, error)
 	Search(ctx context.Context, s discovery.Search) (discovery.Results, error)
 	Options() discovery.Options
 }
 
-// Visibility knows of which files the model may see anything without somebody
-// being asked (PR-29); *filestate.Service has it.
+// Visibility reports which files the model may see without approval; *filestate.Service implements it.
 type Visibility interface {
 	MayShow(p workspace.Path) bool
 }
@@ -52,18 +49,17 @@ type Visibility interface {
 const (
 	Glob              = "glob"
 	SearchFileContent = "search_file_content"
-	GrepSearch        = "grep_search" // another name of SearchFileContent
+	GrepSearch        = "grep_search" // alias of SearchFileContent
 )
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package, which all
-// belong to a session that names none (AR-10). They are immutable and shared
-// by every session of the process.
+// Factories returns the factories of all tools of this package, which all belong to the default set. They are immutable
+// and shared by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
 
-// resultBytes returns how many bytes the text of one result may have.
+// resultBytes returns the maximum size of the text of one result.
 func (s Services) resultBytes() int {
 	if s.Results == nil {
 		return noLimit
@@ -71,7 +67,7 @@ func (s Services) resultBytes() int {
 	return s.Results.ResultBytes()
 }
 
-// noLimit is more than any result has.
+// noLimit exceeds the size of any result.
 const noLimit = 1 << 30
 
 func (s Services) now() time.Time {

@@ -13,16 +13,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// answer is what the model is told of a command: lines of what is known of it,
-// and the output last, so that no output can pass for such a line.
+// answer is the result of a command for the model: lines about the command, followed by its output, so that the output
+// cannot contain such a line.
 type answer struct{ b strings.Builder }
 
 func (a *answer) line(name, text string) {
 	a.b.WriteString(name + ": " + strings.ReplaceAll(text, "\n", " ") + "\n")
 }
 
-// exit tells how the command ended, where there is something to tell. expected
-// is false for a command that was ended, whose code says nothing.
+// exit writes how the command ended, if that is of interest. expected is false for a command that was ended, because its
+// exit code has no meaning.
 func (a *answer) exit(e process.Exit, expected bool) {
 	if e.Signal != "" {
 		a.line("Signal", e.Signal)
@@ -31,7 +31,7 @@ func (a *answer) exit(e process.Exit, expected bool) {
 	}
 }
 
-// confined tells why a command may have failed that is confined.
+// confined writes the limits of a confined command, which may be the cause of a failure.
 func (a *answer) confined(by *process.Confinement, e process.Exit) {
 	if by == nil || by.Kind == process.Unconfined || e.Code == 0 && e.Signal == "" {
 		return
@@ -50,7 +50,7 @@ func (a *answer) confined(by *process.Confinement, e process.Exit) {
 	a.line("Note", text+".")
 }
 
-// saved tells where the whole of a cut output is.
+// saved writes where the complete output is saved.
 func (a *answer) saved(r process.Result) {
 	switch {
 	case r.SavedPath != "" && r.SavedBytes < r.Bytes:
@@ -62,7 +62,7 @@ func (a *answer) saved(r process.Result) {
 	}
 }
 
-// files lists paths in one line, the first of very many.
+// files writes paths on one line, limited to the first ones.
 func (a *answer) files(name string, paths []string, note string) {
 	const most = 20
 	if len(paths) == 0 {
@@ -79,7 +79,7 @@ func (a *answer) files(name string, paths []string, note string) {
 	a.line(name, text+" ("+note+")")
 }
 
-// process tells of a background process and of output that it lost.
+// process writes the state of a background process and the amount of dropped output.
 func (a *answer) process(u process.Unread) {
 	a.line("Background Process", state(u.Info))
 	if u.Dropped > 0 {
@@ -90,8 +90,7 @@ func (a *answer) process(u process.Unread) {
 	}
 }
 
-// content returns the lines, and after them the output as what it is: text
-// from outside.
+// content returns the lines followed by the output, marked as untrusted.
 func (a *answer) content(output string) tools.Content {
 	if strings.TrimSuffix(output, "\n") == "" {
 		return tools.Text(a.b.String() + "Output: (empty)")
@@ -113,10 +112,10 @@ func state(i process.Info) string {
 	return fmt.Sprintf("%s, PID %d, %s: %s", i.ID, i.PID, how, printable(i.Command))
 }
 
-// printable returns text that fits into a line, quoted where it would not.
+// printable returns text for a line, quoted if needed.
 func printable(s string) string { return escape.Clip(escape.Quoted(s), 200) }
 
-// display is what a person sees of a command that has run.
+// display returns the result of a command for the user.
 func display(r process.Result) tools.Display {
 	note := ""
 	switch {
@@ -146,7 +145,7 @@ func join(pids []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// rename moves the argument old to name unless name is given too.
+// rename moves the argument old to name unless name is present too.
 func rename(args map[string]json.RawMessage, old, name string) {
 	v, ok := args[old]
 	if !ok {
@@ -159,7 +158,7 @@ func rename(args map[string]json.RawMessage, old, name string) {
 	delete(args, old)
 }
 
-// badParameter refuses a parameter by a rule of the tool's own.
+// badParameter returns the error for a parameter that violates a rule of the tool.
 func badParameter(message, remedy string) *fault.Error {
 	e := fault.New(fault.InvalidToolParams, "shell.validate", message, remedy)
 	e.Short = "Invalid arguments"

@@ -90,7 +90,7 @@ func TestCloseInput(t *testing.T) {
 
 	s = session{processes: process.New(process.Options{}), terminal: true}.open(t)
 	s.background("p1", `echo ready; exec sleep 1000`)
-	require.Regexp(t, `^Wrote 2 bytes to p1 and offered the end of input \(\^D\) at its terminal; it still runs\. .*stop_background_process\.$`, closing(s, "x\n"))
+	require.Regexp(t, `^Wrote 2 bytes to p1 and sent end of file \(\^D\) at its terminal; it still runs\. .*stop_background_process\.$`, closing(s, "x\n"))
 }
 
 // A Python that reads keys at its terminal ends when its input is closed.
@@ -102,7 +102,7 @@ func TestCloseInputOfPython(t *testing.T) {
 	s := session{processes: process.New(process.Options{}), terminal: true}.open(t)
 	text(t, s.Call(shell.RunShellCommand, args{"command": "exec python3 -i", "is_background": true}))
 	told := text(t, s.Call(shell.WriteBackground, args{"id": "p1", "input": "print(10+1)\n", "close_input": true}))
-	require.Contains(t, told, "Wrote 12 bytes to p1 and offered the end of input (^D) at its terminal; it ")
+	require.Contains(t, told, "Wrote 12 bytes to p1 and sent end of file (^D) at its terminal; it ")
 	got := text(t, s.Call(shell.ReadBackground, args{"id": "p1", "until_end": true, "wait_ms": 60_000}))
 	require.Contains(t, got, "EXITED with code 0")
 	require.Contains(t, got, "\n11\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// rewriteHandle accepts a process's number in the place of its handle.
+// rewriteHandle accepts the PID of a process instead of its id.
 func rewriteHandle(args map[string]json.RawMessage) error {
 	rename(args, "pid", "id")
 	if number := strings.TrimSpace(string(args["id"])); number != "" && strings.Trim(number, "0123456789") == "" {
@@ -19,13 +19,12 @@ func rewriteHandle(args map[string]json.RawMessage) error {
 
 func validHandle(id string) error {
 	if strings.TrimSpace(id) == "" {
-		return badParameter("The 'id' parameter must be non-empty.", "Give the id of a background process, as p1; "+ListBackground+" lists them.")
+		return badParameter("The 'id' parameter must be non-empty.", "Pass the id of a background process, such as p1; "+ListBackground+" lists them.")
 	}
 	return nil
 }
 
-// handle returns the id of a process that is named by its id or its number:
-// of several that have had that number the last.
+// handle returns the id of a process given by its id or PID. If several processes have had that PID, it is the latest.
 func handle(r Reader, id string) string {
 	pid, err := strconv.Atoi(id)
 	if err != nil {
@@ -39,8 +38,7 @@ func handle(r Reader, id string) string {
 	return id
 }
 
-// known describes a background process for a person; of an unknown one it
-// gives the id.
+// known describes a background process for the user, or returns the id of an unknown one.
 func known(r Reader, id string) string {
 	id = handle(r, id)
 	for _, i := range r.List() {
@@ -51,7 +49,7 @@ func known(r Reader, id string) string {
 	return printable(id)
 }
 
-// question asks a person about an action on a background process.
+// question asks for approval of an action on a background process.
 func question(title, prompt string) *tools.Confirmation {
 	return &tools.Confirmation{Type: tools.ConfirmInfo, Title: title, InfoDetails: &tools.InfoDetails{Prompt: prompt}}
 }

@@ -79,7 +79,7 @@ func TestNothingLasts(t *testing.T) {
 	require.NoError(t, err)
 	description := tool.Spec().Description
 	require.Contains(t, description, "Each call is a new shell")
-	require.Contains(t, description, "too long in all (1 hour)")
+	require.Contains(t, description, "too long in total (by default 1 hour)")
 }
 
 // What the command did is told, and what it printed comes last, so that it

@@ -1,6 +1,6 @@
-// Package shell holds the tools that run commands and keep background
-// processes. The session's process service does the work; a tool gives the
-// answer its form.
+// Package shell provides the tools that run commands and manage background processes: run_shell_command and the tools to
+// list, read, write to and stop background processes. The process service of the session does the work; the tools format
+// the results.
 package shell
 
 import (
@@ -13,42 +13,37 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools. The first five are
-// required; every one must be safe for concurrent use.
+// Services are the session services of these tools. The first five are required; all must be safe for concurrent use.
 type Services struct {
 	Paths   Paths
 	Folders Folders
 	Runner  Runner
 	Reader  Reader
 	Control Control
-	Seen    Seen // nil: nobody has read files
+	Seen    Seen // nil: no record of read files
 
-	// Terminal runs every command at a terminal of its own, so that programs show
-	// what they would show a person. It needs process.TerminalsExist.
+	// Terminal runs every command at a terminal of its own, so that programs behave as for an interactive user. It
+	// requires process.TerminalsExist.
 	Terminal bool
 
-	// Confinement is what holds for the Runner's commands, so that the model is
-	// told of it where a command fails; its Writable are the directories beside those
-	// of the workspace. nil: nothing.
+	// Confinement describes the confinement of the Runner's commands, for the model's diagnosis of failures; its
+	// Writable are the directories in addition to those of the workspace. nil: none.
 	Confinement *process.Confinement
 
-	// Settle is how long a new background process is watched before its call
-	// returns, so that one that fails at once is seen to. Zero: 200 ms.
+	// Settle is how long a new background process is watched before its call returns, so that an immediate failure is
+	// reported. Zero: 200 ms.
 	Settle time.Duration
 
-	// Results bounds how much output one result has. nil: the Runner's and the
-	// Reader's own limits alone.
+	// Results limits the output in one result. nil: only the limits of Runner and Reader apply.
 	Results Results
 }
 
-// Results tells how many bytes the text of one result may have; *filestate.Service
-// has it.
+// Results returns the maximum size of the text of one result in bytes; *filestate.Service implements it.
 type Results interface {
 	ResultBytes() int
 }
 
-// outputBytes returns how much output a result has room for beside what is said of
-// the command; 0 for no limit.
+// outputBytes returns the maximum size of the output in one result, without the lines about the command; 0 for no limit.
 func (s Services) outputBytes() int {
 	if s.Results == nil {
 		return 0
@@ -57,8 +52,7 @@ func (s Services) outputBytes() int {
 	return max(s.Results.ResultBytes()-beside, least)
 }
 
-// readBytes returns the limit of one read of a background process's output; 0 for
-// the Reader's own.
+// readBytes returns the limit of one read of a background process's output; 0 for the Reader's own.
 func (s Services) readBytes() int {
 	const usual = 32_000
 	if n := s.outputBytes(); n < usual {
@@ -74,37 +68,36 @@ func (s Services) settle() time.Duration {
 	return s.Settle
 }
 
-// Paths turns a path parameter into a name inside the workspace (TO-01);
-// *workspace.Workspace has it.
+// Paths resolves a path parameter inside the workspace; *workspace.Workspace implements it.
 type Paths interface {
 	Resolve(path string) (workspace.Path, error)
 }
 
-// Folders tells what lies at a path; *workspace.Workspace has it.
+// Folders inspects a path; *workspace.Workspace implements it.
 type Folders interface {
 	Stat(p workspace.Path) (workspace.Info, error)
 }
 
-// Runner runs commands; *process.Service has it.
+// Runner runs commands; *process.Service implements it.
 type Runner interface {
 	Run(ctx context.Context, c process.Command) (process.Result, error)
 	Start(ctx context.Context, c process.Command) (process.Info, error)
 }
 
-// Reader tells of background processes; *process.Service has it.
+// Reader reads the state and output of background processes; *process.Service implements it.
 type Reader interface {
 	List() []process.Info
 	Read(ctx context.Context, id string, o process.ReadOptions) (process.Unread, error)
 }
 
-// Control acts on background processes; *process.Service has it.
+// Control controls background processes; *process.Service implements it.
 type Control interface {
 	Write(ctx context.Context, id, data string, end bool) error
 	Kill(ctx context.Context, id string) (process.Info, error)
 }
 
-// Seen finds the files that the session has read and that have changed since,
-// and forgets them (RC-35); *filestate.Service has it.
+// Seen returns the files that the session has read and that have changed since, and forgets them; *filestate.Service
+// implements it.
 type Seen interface {
 	Touched(ctx context.Context, resolve func(path string) (workspace.Path, error)) (changed, gone []string)
 }
@@ -121,15 +114,14 @@ const (
 	backgroundAdvice = "Read its output with " + ReadBackground + ", write to it with " + WriteBackground + ", end it with " + StopBackground + "; it ends with the session."
 )
 
-// Factory makes one of these tools for a session.
+// Factory builds one of these tools for a session.
 type Factory = tools.Factory[Services]
 
-// Factories returns the factories of all tools of this package, which all
-// belong to a session that names none (AR-10). The factories are immutable and
-// shared by every session of the process.
+// Factories returns the factories of all tools of this package, which all belong to the default set. They are immutable
+// and shared by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
 
-// failed gives an error a class; an ended ctx is cancelled.
+// failed classifies an error; an ended ctx is a cancellation.
 func failed(ctx context.Context, op string, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e

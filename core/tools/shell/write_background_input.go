@@ -13,13 +13,13 @@ import (
 
 // WriteBackgroundParams are the parameters of write_background_input.
 type WriteBackgroundParams struct {
-	ID         string `json:"id" jsonschema_description:"The id of the background process, as p1."`
-	Input      string `json:"input" jsonschema_description:"The text to write, as it is: end a line with a line break."`
-	CloseInput bool   `json:"close_input,omitempty" jsonschema_description:"Close the input after that, so that the process reads its end. At a terminal that is ^D, which a program that reads keys may take for one."`
+	ID         string `json:"id" jsonschema_description:"The id of the background process, such as p1."`
+	Input      string `json:"input" jsonschema_description:"The text to write, unchanged: end a line with a line break."`
+	CloseInput bool   `json:"close_input,omitempty" jsonschema_description:"Close the input afterwards, so that the process reads end of file. At a terminal this is ^D, which a program that reads keys receives as a key."`
 }
 
 const writeBackgroundDescription = "Writes text to the standard input of a background process. " +
-	"What it answers is read with " + ReadBackground + ". A process that does not take the text within 10 seconds loses the rest, and the error tells how much it has. A process at a terminal takes it as typed: \\u0003 interrupts, and the text shows up in its output."
+	"Read its response with " + ReadBackground + ". If the process does not accept the text within 10 seconds, the rest is dropped, and the error reports how much was written. At a terminal the text counts as typed: \\u0003 interrupts, and the text shows up in its output."
 
 func newWriteBackground() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteBackgroundParams]{
@@ -54,7 +54,7 @@ func (c *writeBackground) Description() string {
 
 func (c *writeBackground) Locations() []tools.Location { return nil }
 
-// Confirmation shows all that would be written: to a shell it is a command.
+// Confirmation shows the whole input, because a shell may run it as a command.
 func (c *writeBackground) Confirmation(context.Context) (*tools.Confirmation, error) {
 	return question("Confirm Background Input", fmt.Sprintf("%s\nThe process: %s", c.Description(), known(c.services.Reader, c.p.ID))), nil
 }
@@ -72,17 +72,17 @@ func (c *writeBackground) Execute(ctx context.Context, _ tools.Output) (tools.Re
 	return tools.Result{LLMContent: tools.Text(done + "." + more), ReturnDisplay: tools.TextDisplay(done)}, nil
 }
 
-// closed tells of the closing of the input: what was done, and what follows for
-// the model. At a terminal it is for the program to end of it.
+// closed describes the result of closing the input for the user and, in more, for the model. At a terminal the program
+// decides whether to end.
 func (c *writeBackground) closed(wrote, id string) (done, more string) {
 	if !c.services.Terminal {
 		return wrote + " and closed its input", ""
 	}
-	done = wrote + " and offered the end of input (^D) at its terminal"
+	done = wrote + " and sent end of file (^D) at its terminal"
 	i := slices.IndexFunc(c.services.Reader.List(), func(i process.Info) bool { return i.ID == id && !i.Running })
 	if i >= 0 {
 		return done + "; it has ended", ""
 	}
-	return done + "; it still runs", " It may be busy, or read keys, to which ^D is one like any other. Nothing more can be written to it: see with " +
+	return done + "; it still runs", " It may be busy, or may read ^D as a key. Nothing more can be written to it: check with " +
 		ReadBackground + " whether it ends, or end it with " + StopBackground + "."
 }

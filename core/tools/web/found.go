@@ -11,40 +11,38 @@ import (
 	"github.com/fettle-dev/fettle/core/services/websearch"
 )
 
-// How much is shown of what a search found, in characters but for maxSources. A
-// service may send megabytes.
+// The limits of the shown search results, in characters except for maxSources. A service may return megabytes.
 const (
-	maxFound   = 50_000 // in all
+	maxFound   = 50_000 // in total
 	maxSources = 50
 	maxTitle   = 300
 	maxURL     = 2000
 	maxSnippet = 1000
 )
 
-// shown returns an answer as text, with its sources numbered and listed at the
-// end, and lines about what was left out, to stand before it. Where not all has
-// room, prose and sources have half of it each, and what the other leaves.
+// shown returns an answer as text with a numbered list of its sources at the end, and notices about omitted parts. If
+// not all fits, text and sources get half of the room each, plus the room that the other does not need.
 func shown(a websearch.Answer) (text, notice string) {
 	const between = "\n\n"
 	prose := min(utf8.RuneCountInString(a.Text)+len(between), maxFound/2)
 	sources, listed := list(a.Sources, maxFound-prose)
 	text, whole := cited(a, listed, maxFound-len(between)-utf8.RuneCountInString(sources))
 	if !whole {
-		notice = "The answer is too long to be shown; this is its beginning.\n"
+		notice = "The answer is too long; this is its beginning.\n"
 	}
 	if listed < len(a.Sources) {
-		notice += fmt.Sprintf("Of its %d sources the first %d are listed.\n", len(a.Sources), listed)
+		notice += fmt.Sprintf("It has %[1]d sources; the first %[2]d are listed.\n", len(a.Sources), listed)
 	}
 	return strings.TrimSpace(strings.TrimSpace(text) + between + sources), notice
 }
 
-// cited returns the text of an answer with the numbers of those sources in it
-// that are listed, at most so many characters of both, and whether that is all.
+// cited returns the text of an answer with the numbers of the listed sources inserted, at most most characters, and
+// whether it is complete.
 func cited(a websearch.Answer, listed, most int) (text string, whole bool) {
 	citations := slices.Clone(a.Citations)
 	slices.SortStableFunc(citations, func(x, y websearch.Citation) int { return cmp.Compare(x.End, y.End) })
 	out := limited{most: most}
-	at := 0 // up to here a.Text is in out
+	at := 0 // end of the part of a.Text that is in out
 	for i := 0; i < len(citations) && !out.full; {
 		end := citations[i].End
 		var sources []int
@@ -71,11 +69,11 @@ func cited(a websearch.Answer, listed, most int) (text string, whole bool) {
 	return out.b.String(), !out.full
 }
 
-// limited is text of at most so many characters. What comes after is left out.
+// limited is a text with a maximum number of characters. Later text is dropped.
 type limited struct {
 	b    strings.Builder
 	most int
-	full bool // something was left out
+	full bool // something was dropped
 }
 
 func (l *limited) write(text string) {
@@ -89,7 +87,7 @@ func (l *limited) write(text string) {
 	l.full = len(start) < len(text)
 }
 
-// beginning returns at most so many characters of a text.
+// beginning returns at most the first most characters of a text.
 func beginning(text string, most int) string {
 	n := 0
 	for i := range text {
@@ -101,9 +99,8 @@ func beginning(text string, most int) string {
 	return text
 }
 
-// list numbers sources under a heading, one a line, with what the service shows
-// of each: as many of them as fit into so many characters. "" where there is
-// none.
+// list formats sources as a numbered list under a heading, one a line, with their excerpts, as many as fit into most
+// characters. It returns "" if there are none.
 func list(sources []websearch.Source, most int) (text string, listed int) {
 	const heading = "Sources:\n"
 	var b strings.Builder
@@ -123,7 +120,7 @@ func list(sources []websearch.Source, most int) (text string, listed int) {
 	return b.String(), listed
 }
 
-// entry describes a source in the list.
+// entry formats a source of the list.
 func entry(n int, s websearch.Source) string {
 	title := cmp.Or(oneLine(s.Title, maxTitle), "Untitled")
 	text := fmt.Sprintf("[%d] %s", n, title)
@@ -136,7 +133,7 @@ func entry(n int, s websearch.Source) string {
 	return text + "\n"
 }
 
-// oneLine returns text without line breaks, at most so many characters of it.
+// oneLine returns text as one line of at most most characters.
 func oneLine(text string, most int) string {
 	return escape.Clip(escape.OneLine(strings.ToValidUTF8(text, "\ufffd")), most)
 }

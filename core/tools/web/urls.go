@@ -13,18 +13,17 @@ import (
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
-// maxURLs is how many URLs one call may name.
+// maxURLs is the maximum number of URLs of one call.
 const maxURLs = 20
 
-// urlsOf returns the URLs that the parameters name, each once, in their order.
-// The error is of code invalid_tool_params.
+// urlsOf returns the distinct URLs of the parameters, in their order. The error has code invalid_tool_params.
 func urlsOf(p WebFetchParams) ([]string, error) {
 	one, prompt := strings.TrimSpace(p.URL), strings.TrimSpace(p.Prompt)
 	switch {
 	case one == "" && prompt == "":
-		return nil, badParameter("Neither 'url' nor 'prompt' is given.", "Give one of them: 'url' with one URL, or 'prompt' with a text that names 1 to 20.")
+		return nil, badParameter("Neither 'url' nor 'prompt' is given.", "Pass one of them: 'url' with one URL, or 'prompt' with a text that contains 1 to 20.")
 	case one != "" && prompt != "":
-		return nil, badParameter("Both 'url' and 'prompt' are given.", "Give only one of them: 'url' with one URL, or 'prompt' with a text that names 1 to 20.")
+		return nil, badParameter("Both 'url' and 'prompt' are given.", "Pass only one of them: 'url' with one URL, or 'prompt' with a text that contains 1 to 20.")
 	case one != "":
 		u, err := webfetch.ParseURL(one)
 		if err != nil {
@@ -40,23 +39,22 @@ func urlsOf(p WebFetchParams) ([]string, error) {
 		}
 		if text := u.String(); !slices.Contains(urls, text) {
 			if len(urls) == maxURLs {
-				return nil, badParameter(fmt.Sprintf("The prompt names more than %d URLs.", maxURLs), "Fetch them in several calls.")
+				return nil, badParameter(fmt.Sprintf("The prompt contains more than %d URLs.", maxURLs), "Fetch them in several calls.")
 			}
 			urls = append(urls, text)
 		}
 	}
 	if len(urls) == 0 {
-		return nil, badParameter("The prompt names no URL.", "Write each URL in full, beginning with http:// or https://.")
+		return nil, badParameter("The prompt contains no URL.", "Write each URL in full, beginning with http:// or https://.")
 	}
 	return urls, nil
 }
 
-// address is a URL: what may be meant as its scheme, "://", and all up to white
-// space, a quote or an angle bracket.
+// address matches a URL: a possible scheme, "://", and everything up to white space, a quote or an angle bracket.
 var address = regexp.MustCompile("[A-Za-z0-9+.!$%/?@^\\\\-]*://[^\\s\"`<>]*")
 
-// tokens finds what is meant as a URL in a text: all that holds "://", without
-// the brackets around it and the punctuation behind it.
+// tokens returns the possible URLs in a text: everything with "://", without enclosing brackets and trailing
+// punctuation.
 func tokens(text string) []string {
 	found := address.FindAllString(text, -1)
 	for i, token := range found {
@@ -83,10 +81,10 @@ func trimEnd(token string) string {
 	return token
 }
 
-// shorten returns a URL that fits in a line, its middle left out.
+// shorten returns a URL for a line, with its middle omitted.
 func shorten(rawURL string) string { return escape.Middle(rawURL, 100, "[...]") }
 
-// hosts returns the hosts of URLs, each once.
+// hosts returns the distinct hosts of URLs.
 func hosts(urls []string) []string {
 	var all []string
 	for _, text := range urls {
@@ -97,7 +95,7 @@ func hosts(urls []string) []string {
 	return all
 }
 
-// badParameter refuses a parameter by a rule of the tool's own.
+// badParameter returns the error for a parameter that violates a rule of the tool.
 func badParameter(message, remedy string) *fault.Error {
 	e := fault.New(fault.InvalidToolParams, "web.validate", message, remedy)
 	e.Short = "Invalid arguments"

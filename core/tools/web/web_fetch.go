@@ -12,28 +12,27 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// WebFetchParams are the parameters of web_fetch. One of them is given.
+// WebFetchParams are the parameters of web_fetch. Exactly one of them is set.
 type WebFetchParams struct {
-	URL    string `json:"url,omitempty" jsonschema_description:"One http or https URL to fetch. Give either url or prompt, not both."`
-	Prompt string `json:"prompt,omitempty" jsonschema_description:"A text that names 1 to 20 http or https URLs, each in full. All of them are fetched; the rest of the text is not used. Give either url or prompt, not both."`
+	URL    string `json:"url,omitempty" jsonschema_description:"One http or https URL to fetch. Pass either url or prompt, not both."`
+	Prompt string `json:"prompt,omitempty" jsonschema_description:"A text that contains 1 to 20 complete http or https URLs. All of them are fetched; the rest of the text is ignored. Pass either url or prompt, not both."`
 }
 
-// fetchOutput is the JSON schema of a result for programs: the pages that a model
-// is given as a list.
+// fetchOutput is the JSON schema of the structured result; the model receives its pages as a list.
 const fetchOutput = `{"type":"object","properties":{"pages":{"type":"array","items":{"type":"object","properties":{` +
-	`"url":{"type":"string"},"final_url":{"type":"string","description":"where a redirect led elsewhere"},"status":{"type":"integer"},` +
+	`"url":{"type":"string"},"final_url":{"type":"string","description":"the final address, after a redirect"},"status":{"type":"integer"},` +
 	`"content_type":{"type":"string"},"notice":{"type":"string"},"truncated":{"type":"boolean"},` +
 	`"content":{"type":"string","description":"between the lines <untrusted_context> and </untrusted_context>"},` +
 	`"error":{"type":"object","properties":{"type":{"type":"string"},"message":{"type":"string"},"remedy":{"type":"string"},"reason":{"type":"string"}},` +
 	`"required":["type","message"],"additionalProperties":false}},"required":["url"],"additionalProperties":false}}},` +
 	`"required":["pages"],"additionalProperties":false}`
 
-const webFetchDescription = "Fetches web pages and returns their text: HTML as Markdown, other text as it is. Give either url, or prompt with a text that names up to 20 URLs. " +
-	"The result is a JSON array with one object for each URL: url, final_url where a redirect led elsewhere, status, content_type, content, truncated if content is only the beginning, " +
+const webFetchDescription = "Fetches web pages and returns their text: HTML as Markdown, other text unchanged. Pass either url, or prompt with a text that contains up to 20 URLs. " +
+	"The result is a JSON array with one object for each URL: url, final_url after a redirect, status, content_type, content, truncated if content is only the beginning, " +
 	"and an error instead of content for a page that could not be fetched; the others are still returned. " + untrustedAdvice +
-	"No model reads the pages, so what you want to know of them you find in content yourself. " +
-	"Images, PDF and other files that are not text are refused, as are addresses of this machine and of private networks unless the user's settings allow them. " +
-	"GitHub's page about a file (/blob/) is replaced by the file."
+	"The pages are not summarized: find the information that you need in content. " +
+	"Images, PDF and other files that are not text are rejected, as are addresses of this machine and of private networks unless the user's settings allow them. " +
+	"A GitHub page of a file (/blob/) is replaced by the file."
 
 func newWebFetch() (*FetchFactory, error) {
 	return tools.NewFactory(tools.Definition[Fetcher, WebFetchParams]{
@@ -59,7 +58,7 @@ type webFetch struct {
 
 func (c *webFetch) Params() json.RawMessage { return c.params }
 
-// Description names the first few of the URLs.
+// Description lists the first few URLs.
 func (c *webFetch) Description() string {
 	const most = 3
 	var names []string
@@ -74,8 +73,7 @@ func (c *webFetch) Description() string {
 
 func (c *webFetch) Locations() []tools.Location { return nil }
 
-// Confirmation shows every URL (TO-12). Where all of them will be refused there
-// is nothing to ask.
+// Confirmation shows every URL. If all of them will be rejected, no approval is needed.
 func (c *webFetch) Confirmation(context.Context) (*tools.Confirmation, error) {
 	refused := make([]webfetch.Page, len(c.urls))
 	for i, u := range c.urls {
@@ -106,10 +104,10 @@ func (c *webFetch) Execute(ctx context.Context, _ tools.Output) (tools.Result, e
 	return answer(c.fetcher.Fetch(ctx, c.urls))
 }
 
-// fetched is what the model is told of one page.
+// fetched is the result of one page for the model.
 type fetched struct {
 	URL         string       `json:"url"`
-	FinalURL    string       `json:"final_url,omitempty"` // where it is not URL
+	FinalURL    string       `json:"final_url,omitempty"` // if it differs from URL
 	Status      int          `json:"status,omitempty"`
 	ContentType string       `json:"content_type,omitempty"`
 	Notice      string       `json:"notice,omitempty"`
@@ -118,7 +116,7 @@ type fetched struct {
 	Content     string       `json:"content,omitempty"`
 }
 
-// answer gives pages their form. The call has failed if each of them has.
+// answer formats pages. The call has failed if all of them have.
 func answer(pages []webfetch.Page) (tools.Result, error) {
 	all := make([]fetched, len(pages))
 	var failures []*fault.Error
@@ -154,7 +152,7 @@ func answer(pages []webfetch.Page) (tools.Result, error) {
 	return result, nil
 }
 
-// together is the failure of a call whose pages have all failed.
+// together returns the failure of a call whose pages have all failed.
 func together(failures []*fault.Error) *fault.Error {
 	first := failures[0]
 	if len(failures) == 1 {
@@ -174,7 +172,7 @@ func together(failures []*fault.Error) *fault.Error {
 	return all.Because(reason)
 }
 
-// failed gives an error a class.
+// failed classifies an error.
 func failed(err error, code fault.Code, op string) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f

@@ -13,10 +13,10 @@ import (
 
 // WebSearchParams are the parameters of web_search.
 type WebSearchParams struct {
-	Query string `json:"query" jsonschema_description:"What to search for: a question or key words."`
+	Query string `json:"query" jsonschema_description:"The query: a question or keywords."`
 }
 
-const webSearchDescription = "Searches the web and returns what was found, with its sources. Numbers in brackets, as [1], say which of the sources at the end a statement rests on. " +
+const webSearchDescription = "Searches the web and returns the findings with their sources. Numbers in brackets, such as [1], refer to the list of sources at the end. " +
 	untrustedAdvice + "To read a source, fetch it with " + WebFetch + "."
 
 func newWebSearch() (*SearchFactory, error) {
@@ -27,7 +27,7 @@ func newWebSearch() (*SearchFactory, error) {
 		},
 		Validate: func(_ Searcher, p WebSearchParams) error {
 			if strings.TrimSpace(p.Query) == "" {
-				return badParameter("The 'query' parameter must be non-empty.", "Say what to search for.")
+				return badParameter("The 'query' parameter must be non-empty.", "Pass a query.")
 			}
 			return nil
 		},
@@ -51,7 +51,7 @@ func (c *webSearch) Description() string {
 
 func (c *webSearch) Locations() []tools.Location { return nil }
 
-// Confirmation shows the whole query, as it leaves the machine.
+// Confirmation shows the whole query, because it leaves the machine.
 func (c *webSearch) Confirmation(context.Context) (*tools.Confirmation, error) {
 	return &tools.Confirmation{
 		Type: tools.ConfirmInfo, Title: "Confirm Web Search",
