@@ -317,7 +317,7 @@ func TestReadFileArguments(t *testing.T) {
 		{args{"file_path": "a.txt", "limit": 0}, "Limit must be a positive number"},
 		{args{"file_path": "a.txt", "limit": -3}, "Limit must be a positive number"},
 		{args{"file_path": "a.txt", "start_line": 0}, "start_line must be a line number of at least 1"},
-		{args{"file_path": "a.txt", "start_line": 3, "end_line": 2}, "end_line must not lie before start_line"},
+		{args{"file_path": "a.txt", "start_line": 3, "end_line": 2}, "end_line must not be before start_line"},
 		{args{"file_path": "a.txt", "start_line": 3, "limit": 2}, "start_line and limit exclude each other"},
 	} {
 		r := s.Call(file.ReadFile, tt.args)
@@ -357,7 +357,7 @@ func TestDescriptionsTeachTheProtocol(t *testing.T) {
 		file.ReadFile:      {"version", "sha256", "safe_patch", "write_file", "modify", "file_unchanged", "next_offset"},
 		file.ReadManyFiles: {"version", "sha256", "safe_patch", "write_file", "modify"},
 		file.SafePatch:     {"highest version", "has a sha256", "read_file first", "10 unchanged lines", "lock", "State Mismatch", "Invalid Diff"},
-		file.WriteFile:     {"to create", "leave base_content_sha256 out", "to replace", "required", "refused"},
+		file.WriteFile:     {"to create", "omit base_content_sha256", "to replace", "required", "refused"},
 		file.Edit:          {"read_file before", "exactly", "empty old_string", "expected_replacements"},
 	} {
 		for _, m := range mentions {

@@ -248,7 +248,7 @@ func TestPrompt(t *testing.T) {
 	for words, a := range map[string]args{
 		"Neither 'url' nor 'prompt'":  {},
 		"Both 'url' and 'prompt'":     {"url": "https://a.test", "prompt": "https://b.test"},
-		"contains no URL":                {"prompt": "read example.com"},
+		"contains no URL":             {"prompt": "read example.com"},
 		"more than 20":                {"prompt": many(21)},
 		`"ftp://x.test/"`:             {"prompt": "https://a.test and ftp://x.test/, please"},
 		`"https://"`:                  {"prompt": "https://"},
