@@ -11,13 +11,12 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// attempts makes a request until it is answered, or not worth it any more. What
-// an attempt gave is only taken once its stream has ended well, so that no call
-// of a broken one is ever run.
+// attempts repeats a request until it is answered or a retry is not worthwhile. An answer is used only after its stream
+// has ended successfully, so that a call of a broken answer never runs.
 func (p *prompting) attempts(ctx context.Context, r *model.Request, tokens int) (*answered, *Event) {
 	afterCalls := len(r.Contents[len(r.Contents)-1].Responses()) > 0
 	patience := backoff{retry: p.c.o.Retry}
-	var reason fault.Reason // why the last answer could not be used
+	var reason fault.Reason // why the last answer was invalid
 	for n := 1; ; n++ {
 		now := *r
 		now.System = nudged(r.System, reason)
@@ -58,7 +57,7 @@ func (p *prompting) spend(u model.Usage) {
 	p.c.spend(u)
 }
 
-// said says to people why an attempt failed.
+// said describes a failed attempt for the user.
 func said(failure *model.Error, reason fault.Reason, n int) *fault.Error {
 	if failure != nil {
 		return failure.Fault()
@@ -66,7 +65,7 @@ func said(failure *model.Error, reason fault.Reason, n int) *fault.Error {
 	return unusable(reason, n)
 }
 
-// giveUp is the event that ends a prompt whose request stays unanswered.
+// giveUp returns the event that ends a prompt whose request remains unanswered.
 func (p *prompting) giveUp(failure *model.Error, reason fault.Reason, n, tokens int) *Event {
 	switch {
 	case failure == nil:
@@ -77,13 +76,13 @@ func (p *prompting) giveUp(failure *model.Error, reason fault.Reason, n, tokens 
 	return &Event{Type: EventError, Err: failure.Fault()}
 }
 
-// attempted is what became of one attempt.
+// attempted is the result of one attempt.
 type attempted struct {
-	response *model.Response // as far as it came; never nil
+	response *model.Response // the received part; never nil
 	began    bool
 	looped   *fault.Error
 	failure  *model.Error
-	end      *Event // the prompt ends with this
+	end      *Event // set if the prompt ends
 }
 
 // attempt makes a request once.
@@ -124,7 +123,7 @@ func (p *prompting) stream(ctx context.Context, a *attempted, answer *model.Coll
 		ended(end)
 	}()
 	defer func() {
-		if p.yielding { // the panic is the caller's, and goes on
+		if p.yielding { // a panic of the caller is passed on
 			return
 		}
 		if cause := recover(); cause != nil {
@@ -147,8 +146,8 @@ func (p *prompting) stream(ctx context.Context, a *attempted, answer *model.Coll
 	}
 }
 
-// sort says what an error of the Generator means. A provider that gives up by
-// itself has lost its connection; a fault that is no provider's ends the prompt.
+// sort classifies an error of the Generator. A provider that cancels on its own has lost its connection; a fault that is
+// not the provider's ends the prompt.
 func (p *prompting) sort(ctx context.Context, a *attempted, err error) {
 	var e *model.Error
 	if !errors.As(err, &e) && fault.As(err) != nil {
@@ -166,8 +165,7 @@ func (p *prompting) sort(ctx context.Context, a *attempted, err error) {
 	a.failure = e
 }
 
-// take adds a chunk to the answer and tells what people see of it. It reports
-// whether there is to be more.
+// take adds a chunk to the answer and emits its events. It reports whether to continue.
 func (p *prompting) take(ctx context.Context, a *attempted, answer *model.Collector, chunk *model.Chunk) bool {
 	own := *chunk
 	own.Parts = slices.Clone(chunk.Parts)
@@ -186,8 +184,8 @@ func (p *prompting) take(ctx context.Context, a *attempted, answer *model.Collec
 		default:
 			p.emit(Event{Type: EventText, Text: part.Text})
 			if !p.c.o.NoLoopDetection && p.loops.text.add(part.Text) {
-				a.looped = fault.New(fault.LoopDetected, "agent.loop", "The answer said the same again and again, and was cut.",
-					"Do not say it again: go on with the next step, or say what is in the way.").Because(RepeatedText)
+				a.looped = fault.New(fault.LoopDetected, "agent.loop", "The answer repeated the same text and was cut.",
+					"Do not repeat it: continue with the next step, or describe the obstacle.").Because(RepeatedText)
 				return false
 			}
 		}
@@ -195,8 +193,8 @@ func (p *prompting) take(ctx context.Context, a *attempted, answer *model.Collec
 	return ctx.Err() == nil
 }
 
-// complete returns the answer as it goes into the history: parts of one kind,
-// calls with names and IDs of their own. One that was cut has no calls.
+// complete returns the answer for the history: adjacent parts of one kind are merged, and calls get names and unique
+// IDs. A truncated answer has no calls.
 func (p *prompting) complete(answer *model.Collector, cut bool) *model.Response {
 	r := answer.Response()
 	var parts []model.Part
@@ -212,7 +210,7 @@ func (p *prompting) complete(answer *model.Collector, cut bool) *model.Response 
 	return r
 }
 
-// thoughtOf takes a thought apart.
+// thoughtOf splits a thought into subject and description.
 func thoughtOf(text string) *Thought {
 	before, rest, found := strings.Cut(text, "**")
 	subject, after, closed := strings.Cut(rest, "**")
@@ -222,7 +220,7 @@ func thoughtOf(text string) *Thought {
 	return &Thought{Subject: strings.TrimSpace(subject), Description: strings.TrimSpace(before + after)}
 }
 
-// citations lists sources, each once and a line each.
+// citations lists the distinct sources, one a line.
 func citations(sources []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(sources))), "\n")
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// mostCalls are run of one answer.
+// mostCalls is the maximum number of calls of one answer that are run.
 const mostCalls = 200
 
-// ProcessTurn runs calls through the scheduler and returns the parts that answer
-// them, in their order, for SendStream: exactly one for each, whatever becomes of
-// it. Not run are those of an answer that was cut at its limit, as they may not be
-// whole, and of one answer those after the 200th.
+// ProcessTurn runs calls through the scheduler and returns the response parts for SendStream in their order, exactly one
+// for each call. It does not run calls of an answer that was cut at its limit, because they may be incomplete, and calls
+// after the 200th of one answer.
 func (c *Client) ProcessTurn(ctx context.Context, calls []model.FunctionCall) ([]model.Part, []scheduler.Response) {
 	responses := c.runCalls(ctx, calls)
 	return responseParts(calls, responses), responses
 }
 
-// refusals returns why calls of an answer are not to be run, by their IDs.
+// refusals returns the errors of calls of an answer that must not run, by ID.
 func refusals(answer *model.Response) map[string]*fault.Error {
 	calls := answer.Content.Calls()
 	var because *fault.Error
@@ -31,12 +30,12 @@ func refusals(answer *model.Response) map[string]*fault.Error {
 		return nil
 	case answer.Finish == model.FinishMaxTokens:
 		because = fault.New(fault.InvalidStream, "agent.calls",
-			"This call was not run: the answer was cut at the limit on its length, so the call may not be whole.",
-			"Make fewer calls at once, with shorter arguments: write a long file in several steps.").Because(MaxTokens)
+			"This call was not run: the answer was cut at its length limit, so the call may be incomplete.",
+			"Make fewer calls per turn, with shorter arguments: write a long file in several steps.").Because(MaxTokens)
 	case len(calls) > mostCalls:
 		because = fault.New(fault.InvalidStream, "agent.calls",
-			fmt.Sprintf("This call was not run: there were %d calls at once, and only the first %d are run.", len(calls), mostCalls),
-			"Look at the answers to the first ones, and make this call again if it is still needed.").Because(TooManyCalls)
+			fmt.Sprintf("This call was not run: the turn has %d calls, and only the first %d are run.", len(calls), mostCalls),
+			"Check the responses to the first ones, and repeat this call if it is still needed.").Because(TooManyCalls)
 		calls = calls[mostCalls:]
 	default:
 		return nil
@@ -54,7 +53,7 @@ func (c *Client) refuse(calls map[string]*fault.Error) {
 	c.refused = calls
 }
 
-// runCalls returns one response for each call; those that are refused are not run.
+// runCalls returns one response for each call; refused ones are not run.
 func (c *Client) runCalls(ctx context.Context, calls []model.FunctionCall) []scheduler.Response {
 	c.mu.Lock()
 	refused := c.refused
@@ -80,7 +79,7 @@ func (c *Client) runCalls(ctx context.Context, calls []model.FunctionCall) []sch
 	return responses
 }
 
-// schedule has the scheduler run calls, and returns one response for each.
+// schedule runs calls through the scheduler, and returns one response for each.
 func (c *Client) schedule(ctx context.Context, calls []model.FunctionCall) []scheduler.Response {
 	requests := make([]scheduler.Request, len(calls))
 	for i, call := range calls {
@@ -89,7 +88,7 @@ func (c *Client) schedule(ctx context.Context, calls []model.FunctionCall) []sch
 	var responses []scheduler.Response
 	var failed *fault.Error
 	if c.o.Scheduler == nil {
-		failed = fault.New(fault.ToolNotRegistered, "agent.calls", "There are no tools in this conversation.", "Answer without calling one.")
+		failed = fault.New(fault.ToolNotRegistered, "agent.calls", "This conversation has no tools.", "Answer without a tool call.")
 	} else if err := c.guard("the running of calls", func() error {
 		responses = c.o.Scheduler.RunAll(ctx, requests)
 		return nil
@@ -97,7 +96,7 @@ func (c *Client) schedule(ctx context.Context, calls []model.FunctionCall) []sch
 		failed = fault.As(err)
 	} else if len(responses) != len(calls) {
 		failed = fault.New(fault.UnhandledException, "agent.calls",
-			fmt.Sprintf("The calls were answered %d times, and there are %d.", len(responses), len(calls)), "Tell the user.")
+			fmt.Sprintf("The scheduler returned %d responses to %d calls.", len(responses), len(calls)), "Tell the user.")
 	}
 	if failed != nil {
 		return c.failAll(calls, failed)
@@ -105,7 +104,7 @@ func (c *Client) schedule(ctx context.Context, calls []model.FunctionCall) []sch
 	return responses
 }
 
-// failAll answers calls that were not run.
+// failAll returns the responses to calls that were not run.
 func (c *Client) failAll(calls []model.FunctionCall, because *fault.Error) []scheduler.Response {
 	responses := make([]scheduler.Response, len(calls))
 	for i, call := range calls {
@@ -114,12 +113,12 @@ func (c *Client) failAll(calls []model.FunctionCall, because *fault.Error) []sch
 	return responses
 }
 
-// failure answers a call that was not run.
+// failure returns the response to a call that was not run.
 func failure(call model.FunctionCall, because *fault.Error) scheduler.Response {
 	return scheduler.Response{CallID: call.ID, Tool: call.Name, Status: scheduler.StatusError, Result: tools.Fail(because)}
 }
 
-// responseParts returns what the model receives of each response.
+// responseParts returns the response parts for the model.
 func responseParts(calls []model.FunctionCall, responses []scheduler.Response) []model.Part {
 	parts := make([]model.Part, len(calls))
 	for i, call := range calls {
@@ -129,8 +128,8 @@ func responseParts(calls []model.FunctionCall, responses []scheduler.Response) [
 	return parts
 }
 
-// Answer returns what the model receives of the response to its call: the response's
-// FunctionResponse, and beside it what of the result is no text.
+// Answer returns the response to a call for the model: its FunctionResponse, and the parts of the result that are not
+// text.
 func Answer(call model.FunctionCall, r scheduler.Response) model.FunctionResponse {
 	a := model.FunctionResponse{ID: call.ID, Name: call.Name, Response: r.FunctionResponse()}
 	for _, p := range r.Result.LLMContent.Parts {
@@ -141,8 +140,7 @@ func Answer(call model.FunctionCall, r scheduler.Response) model.FunctionRespons
 	return a
 }
 
-// stoppedBy returns why a response ends the prompt, or "": a step before the
-// call has stopped it.
+// stoppedBy returns the reason if a response ends the prompt, or "": a middleware has stopped the call.
 func stoppedBy(responses []scheduler.Response) string {
 	for _, r := range responses {
 		if r.Result.Error != nil && r.Result.Error.Code == fault.StopExecution {
@@ -152,10 +150,9 @@ func stoppedBy(responses []scheduler.Response) string {
 	return ""
 }
 
-// nameCalls gives the calls of an answer names, and IDs that no other call of
-// the history has. parts are the answer's own.
+// nameCalls gives the calls of an answer names, and IDs that are unique in the history. parts belong to the answer.
 func nameCalls(history []model.Content, parts []model.Part) {
-	used := make(map[string]bool) // of the answer's IDs, those that another call has
+	used := make(map[string]bool) // IDs of the answer that another call has
 	for _, p := range parts {
 		if p.Call != nil {
 			used[p.Call.ID] = p.Call.ID == ""
@@ -169,7 +166,7 @@ func nameCalls(history []model.Content, parts []model.Part) {
 			used[id] = true
 		}
 	})
-	var taken map[string]bool // made where it is needed, which is seldom
+	var taken map[string]bool // built on demand, which is rare
 	for i, p := range parts {
 		if p.Call == nil {
 			continue
@@ -189,7 +186,7 @@ func nameCalls(history []model.Content, parts []model.Part) {
 	}
 }
 
-// eachCall hands over the ID of each call of a history.
+// eachCall calls a function with the ID of each call of a history.
 func eachCall(history []model.Content, take func(id string)) {
 	for _, turn := range history {
 		for _, p := range turn.Parts {

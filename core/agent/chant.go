@@ -6,32 +6,31 @@ import (
 	"unicode"
 )
 
-// Text repeats where one stretch of chantLength characters has come
-// chantRepeats times close to each other, with little else between them.
+// Text repeats if a stretch of chantLength characters occurs chantRepeats times at short distances, with few different
+// texts between.
 const (
 	chantLength   = 50
 	chantRepeats  = 10
-	chantDistance = 5 * chantLength // at most, on average
-	chantBetween  = 5               // different texts between, at most
-	chantMemory   = 5000            // characters that are looked at
+	chantDistance = 5 * chantLength // maximum average distance
+	chantBetween  = 5               // maximum number of different texts between
+	chantMemory   = 5000            // number of characters that are kept
 )
 
-// chant watches streamed text for a model that says the same over and over.
-// Code, tables, lists, headings, quotes and dividers repeat by nature: code is
-// not looked at, and each of the others begins anew. The zero value is ready.
+// chant detects repetition in streamed text. Code, tables, lists, headings, quotes and dividers repeat by nature: code
+// is ignored, and each of the others resets the detection. The zero value is ready to use.
 type chant struct {
 	text  []rune           // the last characters
-	start int              // how many came before them
-	seen  map[uint64][]int // where a stretch of a hash begins, counted from the very first character
+	start int              // number of characters before them
+	seen  map[uint64][]int // positions of a stretch by hash, counted from the first character
 
-	line   []rune // the beginning of the current line
+	line   []rune // the start of the current line
 	inCode bool
 }
 
-// lineStart is how much of a line tells what it is.
+// lineStart is the length of the prefix that determines the kind of a line.
 const lineStart = 12
 
-// add takes the next piece of text, and reports whether it completes a loop.
+// add adds text, and reports whether it completes a loop.
 func (c *chant) add(piece string) bool {
 	for _, r := range piece {
 		if c.structured(r) || c.inCode {
@@ -51,8 +50,7 @@ func (c *chant) reset() {
 	c.text, c.seen = c.text[:0], nil
 }
 
-// structured takes the next character of a line, and reports whether it shows
-// the line to be no plain text. A fence begins and ends code.
+// structured adds a character of a line, and reports whether the line is not plain text. A fence starts and ends code.
 func (c *chant) structured(r rune) bool {
 	if r == '\n' {
 		c.line = c.line[:0]

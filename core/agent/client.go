@@ -11,40 +11,38 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Client is a conversation with a model (AR-30; the rows' model client). Its
-// methods are safe for concurrent use; of Initialize, Run, SendStream, Compress,
-// ResetChat and SetHistory one works at a time, and the next waits for it under
-// its ctx. So none of them is called from a function of [Options], nor from the
-// loop over Run's events before its last one. A Client starts no goroutine that
-// outlives such a call.
+// Client is a conversation with a model. Its methods are safe for concurrent use. Initialize, Run, SendStream, Compress,
+// ResetChat and SetHistory run one at a time; the next one waits until its ctx ends. They must therefore not be called
+// from a function of [Options], nor from the loop over Run's events before the last event. A Client starts no goroutine
+// that outlives such a call.
 type Client struct {
 	o    Options
-	turn chan struct{} // holds one while somebody works on the conversation
+	turn chan struct{} // capacity 1: held while a method works on the conversation
 
-	// Of whoever works on the conversation.
-	requests    int          // made so far
+	// Guarded by turn.
+	requests    int          // number of requests so far
 	covered     int          // turns of the history whose length in tokens is known
-	tokens      int          // their length with what goes before them, as the provider has told, or estimated; 0: not known
-	compactable bool         // an automatic compaction has not failed since somebody last forced one
-	owed        []model.Part // reminders that did not reach the model
+	tokens      int          // length of these turns and the preceding parts, reported by the provider or estimated; 0: unknown
+	compactable bool         // no automatic compaction has failed since the last forced one
+	owed        []model.Part // reminders that were not delivered to the model
 	recording   bool
-	unrecorded  bool    // the recorder does not hold the history and is to be told all of it
-	warnings    []Event // to be told with the next event
+	unrecorded  bool    // the recorder does not have the history, and must receive all of it
+	warnings    []Event // to be emitted with the next event
 
-	mu        sync.Mutex // guards what is below; written by who works on the conversation, but for tools
+	mu        sync.Mutex // guards the fields below; written under turn, except for tools
 	generator model.Generator
-	asked     string // the name by which generator was found
-	name      string // generator's, as far as it tells
+	asked     string // the name that found generator
+	name      string // generator's name, if known
 	tools     func() []model.Tool
-	history   []model.Content         // what is in it is never changed
-	refused   map[string]*fault.Error // calls of the last answer that are not to be run, by ID, and why
+	history   []model.Content         // its elements are never modified
+	refused   map[string]*fault.Error // errors of calls of the last answer that must not run, by ID
 	usage     model.Usage
 }
 
-// New returns a client. The error is of code invalid_config.
+// New returns a client. The error has code invalid_config.
 func New(o Options) (*Client, error) {
 	if o.Source == nil || o.Model == nil {
-		return nil, fault.New(fault.InvalidConfig, "agent.new", "A client needs a source of models and the name of one.",
+		return nil, fault.New(fault.InvalidConfig, "agent.new", "A client requires a source of models and a model name.",
 			"Set Options.Source and Options.Model.")
 	}
 	if o.Now == nil {
@@ -64,7 +62,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// acquire waits until nobody else works on the conversation.
+// acquire waits until the conversation is free.
 func (c *Client) acquire(ctx context.Context) error {
 	if ctx.Err() == nil {
 		select {
@@ -73,13 +71,13 @@ func (c *Client) acquire(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	return fault.Wrap(fault.Cancelled, "agent.acquire", "The wait for the conversation was cancelled.", "", context.Cause(ctx))
+	return fault.Wrap(fault.Cancelled, "agent.acquire", "Waiting for the conversation was cancelled.", "", context.Cause(ctx))
 }
 
 func (c *Client) release() { <-c.turn }
 
-// Initialize finds the Generator of the model in force. It is optional: the
-// first prompt does it. The error is that of Options.Source.
+// Initialize finds the Generator of the current model. It is optional: the first prompt does it. The error is that of
+// Options.Source.
 func (c *Client) Initialize(ctx context.Context) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
@@ -89,7 +87,7 @@ func (c *Client) Initialize(ctx context.Context) error {
 	return err
 }
 
-// find returns the model in force and its Generator.
+// find returns the current model and its Generator.
 func (c *Client) find(ctx context.Context) (g model.Generator, name string, err error) {
 	err = c.guard("the choice of the model", func() error {
 		name = c.o.Model()
@@ -99,7 +97,7 @@ func (c *Client) find(ctx context.Context) (g model.Generator, name string, err 
 		}
 		g, err = c.o.Source(ctx, name)
 		if err == nil && g == nil {
-			err = fault.New(fault.InvalidConfig, "agent.find", "There is no model of the name \""+name+"\".", "Choose another model.")
+			err = fault.New(fault.InvalidConfig, "agent.find", "There is no model named \""+name+"\".", "Choose another model.")
 		}
 		return err
 	})
@@ -113,16 +111,15 @@ func (c *Client) find(ctx context.Context) (g model.Generator, name string, err 
 		name = told.String()
 	}
 	if name != c.name {
-		c.tokens = 0 // another model counts otherwise
+		c.tokens = 0 // another model counts differently
 	}
 	c.name = name
 	return g, name, nil
 }
 
-// Limit returns how many tokens a request may have: Options.Limits.Tokens, else
-// what the model in force is known to take, as its Generator tells, or by its
-// name. It asks Options.Model and not Options.Source: a Generator that no prompt
-// has needed yet is not asked.
+// Limit returns the maximum length of a request in tokens: Options.Limits.Tokens, else the limit of the current model,
+// from its Generator or by its name. It calls Options.Model but not Options.Source, so a Generator that no prompt has
+// used yet is not consulted.
 func (c *Client) Limit() int {
 	name := ""
 	if c.guard("the choice of the model", func() error {
@@ -146,17 +143,15 @@ func (c *Client) Initialized() bool {
 	return c.generator != nil
 }
 
-// SetTools puts another source of declarations in the place of Options.Tools,
-// from the next request on.
+// SetTools replaces Options.Tools, from the next request on.
 func (c *Client) SetTools(tools func() []model.Tool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tools = tools
 }
 
-// ResetChat empties the history (CM-11), and forgets that compaction did not
-// help. The Recorder is told with the next turn, so that a session which ends
-// here, or is followed by a new one, can still be resumed.
+// ResetChat empties the history and the state of compaction. The Recorder is notified with the next turn, so that the
+// previous session can still be resumed if no new one follows.
 func (c *Client) ResetChat(ctx context.Context) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
@@ -178,16 +173,15 @@ func (c *Client) clear() {
 	}
 }
 
-// History returns the turns so far; they must not be changed.
+// History returns the turns so far; they must not be modified.
 func (c *Client) History() []model.Content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clip(c.history)
 }
 
-// SetHistory puts a history in the place of this one, mended where it is not
-// valid: roles alternate, each call has its one answer, empty turns are gone;
-// see [MendHistory]. The Recorder is told. history must not be changed any more.
+// SetHistory replaces the history. An invalid history is repaired: roles alternate, each call has exactly one response,
+// empty turns are removed; see [MendHistory]. The Recorder is notified. history must not be modified afterwards.
 func (c *Client) SetHistory(ctx context.Context, history []model.Content) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
@@ -199,15 +193,14 @@ func (c *Client) SetHistory(ctx context.Context, history []model.Content) error 
 	return nil
 }
 
-// Usage returns the tokens of all requests so far, those included whose answers
-// could not be used.
+// Usage returns the tokens of all requests so far, including those with invalid answers.
 func (c *Client) Usage() model.Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.usage
 }
 
-// spend adds to the tokens.
+// spend adds to the token usage.
 func (c *Client) spend(u model.Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

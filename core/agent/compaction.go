@@ -9,10 +9,9 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Compress has the Compactor shorten the history; force tries even where it is
-// short, or where it did not help before. While calls wait for their answers
-// there is nothing to shorten. The error is the Compactor's, or of code
-// cancelled; the history is then what it was.
+// Compress shortens the history with the Compactor; force tries even if the history is short or the previous attempt
+// failed. It does nothing while calls are unanswered. The error is the Compactor's, or has code cancelled; the history
+// is then unchanged.
 func (c *Client) Compress(ctx context.Context, force bool) (Compaction, error) {
 	if err := c.acquire(ctx); err != nil {
 		return Compaction{}, err
@@ -28,8 +27,8 @@ func (c *Client) Compress(ctx context.Context, force bool) (Compaction, error) {
 	return c.compact(ctx, g, name, force, true)
 }
 
-// length estimates how many tokens a request has that adds parts to the
-// history: those that are known of its beginning, and those of the rest.
+// length estimates the tokens of a request that adds parts to the history, from the known length of its start and the
+// rest.
 func (c *Client) length(parts []model.Part) int {
 	known, fresh := c.tokens, c.history
 	if known > 0 {
@@ -39,21 +38,19 @@ func (c *Client) length(parts []model.Part) int {
 		model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
 }
 
-// compactionDue reports whether the history is to be compacted before a request
-// that adds parts to it.
+// compactionDue reports whether the history must be compacted before a request that adds parts.
 func (c *Client) compactionDue(parts []model.Part, limit int) bool {
 	return c.compactsItself() && c.compactable && float64(c.length(parts)) >= c.compactAt()*float64(limit)
 }
 
 func (c *Client) compactAt() float64 { return cmp.Or(c.o.Limits.CompactAt, defaultCompactAt) }
 
-// compactsItself reports whether the history is ever compacted without anybody
-// asking for it.
+// compactsItself reports whether automatic compaction is enabled.
 func (c *Client) compactsItself() bool {
 	return c.o.Compactor != nil && c.compactAt() > 0 && c.compactAt() <= 1
 }
 
-// compact shortens the history, which must have no open call to be shortened.
+// compact shortens the history, which must have no open call.
 func (c *Client) compact(ctx context.Context, g model.Generator, name string, force, asked bool) (Compaction, error) {
 	if c.o.Compactor == nil || len(c.history) == 0 || len(openCalls(c.history)) > 0 {
 		return Compaction{Status: CompactionNoop}, nil
@@ -86,8 +83,7 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 	return result, nil
 }
 
-// askCompactor has the Compactor work, and takes nothing from it for a history
-// that is none.
+// askCompactor calls the Compactor, and rejects an invalid history.
 func (c *Client) askCompactor(ctx context.Context, r CompactRequest) (result Compaction, err error) {
 	err = c.guard("the compaction of the history", func() error {
 		result, err = c.o.Compactor.Compact(ctx, r)
@@ -105,8 +101,7 @@ func (c *Client) askCompactor(ctx context.Context, r CompactRequest) (result Com
 	return result, nil
 }
 
-// restate returns the state of files in work, for the new history, which is in
-// force already (RC-22).
+// restate returns the state of files in use for the new history, which is already in force.
 func (c *Client) restate(ctx context.Context, old []model.Content) []model.Part {
 	if c.o.Restate == nil {
 		return nil
@@ -117,14 +112,13 @@ func (c *Client) restate(ctx context.Context, old []model.Content) []model.Part 
 		return err
 	})
 	if err != nil {
-		c.warn(fault.Wrap(fault.AgentFailed, "agent.restate", "The state of files in work was not said again after compaction: "+
+		c.warn(fault.Wrap(fault.AgentFailed, "agent.restate", "The state of files in use was not restated after compaction: "+
 			asFault("its reading", err).Message, "Files have to be read again.", err))
 	}
 	return userParts(parts)
 }
 
-// withState returns a history with the state of files at the end of its first
-// turn.
+// withState returns a history with the state of files at the end of its first turn.
 func withState(history []model.Content, parts []model.Part) []model.Content {
 	if len(parts) == 0 {
 		return history

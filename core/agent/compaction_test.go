@@ -190,7 +190,7 @@ func TestCompactionOfEverything(t *testing.T) {
 	})
 	require.Equal(t, agent.EventDone, last(run(t.Context(), c, "a")).Type)
 	// FT-17: in message mode instructions become due again.
-	require.Equal(t, []string{"user: Summary.", "model: Good.", "user: Go on with the task. Rules.", "model: Done."}, outline(c.History()))
+	require.Equal(t, []string{"user: Summary.", "model: Good.", "user: Continue with the task. Rules.", "model: Done."}, outline(c.History()))
 }
 
 // One that keeps the responses gets the reminders with them.

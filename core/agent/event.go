@@ -8,31 +8,31 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// EventType says what an [Event] is about.
+// EventType is the type of an [Event].
 type EventType string
 
-// The types of events, and which fields of an Event each fills.
+// The types of events, with the fields of an Event that each sets.
 const (
 	EventModel        EventType = "model_info"         // Text: the model that answers; once for each prompt
 	EventText         EventType = "text"               // Text: the next piece of the answer
 	EventThought      EventType = "thought"            // Thought
-	EventToolCall     EventType = "tool_call"          // Call; before the calls of the turn are run
+	EventToolCall     EventType = "tool_call"          // Call; before the calls of the turn run
 	EventToolResponse EventType = "tool_call_response" // Call and Response
 	EventCitation     EventType = "citation"           // Text: the sources, sorted, a line each
-	EventFinished     EventType = "finished"           // Finish and Usage; the end of one answer of the model's
-	EventRetry        EventType = "retry"              // Retry; what came of this answer so far is void
-	EventCompaction   EventType = "chat_compressed"    // Compaction, one that changed the history or was of no use
-	EventWarning      EventType = "warning"            // Text and Err; the work goes on
+	EventFinished     EventType = "finished"           // Finish and Usage; the end of one answer of the model
+	EventRetry        EventType = "retry"              // Retry; discard the answer so far
+	EventCompaction   EventType = "chat_compressed"    // Compaction that changed the history or failed
+	EventWarning      EventType = "warning"            // Text and Err; the prompt continues
 
-	// The types below end the prompt; each is followed by nothing.
-	EventDone          EventType = "done"                         // the model has answered without calling a tool
+	// The types below end the prompt; no event follows.
+	EventDone          EventType = "done"                         // the model has answered without a tool call
 	EventError         EventType = "error"                        // Err
 	EventCancelled     EventType = "user_cancelled"               // ctx ended
-	EventLimit         EventType = "max_session_turns"            // Err: a limit on turns or time, whose reason says which
+	EventLimit         EventType = "max_session_turns"            // Err: a limit on turns or time, see its reason
 	EventLoop          EventType = "loop_detected"                // Err
 	EventOverflow      EventType = "context_window_will_overflow" // Tokens, Limit and Err
-	EventInvalidStream EventType = "invalid_stream"               // Err, whose reason says what was wrong
-	EventStopped       EventType = "agent_execution_stopped"      // Text: the reason that a step or a tool gave
+	EventInvalidStream EventType = "invalid_stream"               // Err; its reason is the defect of the answer
+	EventStopped       EventType = "agent_execution_stopped"      // Text: the reason given by a step or a tool
 	EventBlocked       EventType = "agent_execution_blocked"      // Text: the reason; the prompt is not in the history
 )
 
@@ -45,8 +45,7 @@ func (t EventType) Ends() bool {
 	return false
 }
 
-// Event is something that happens while a prompt is worked on. The fields that
-// its type does not name are zero.
+// Event is an event of a prompt. Fields that its type does not name are zero.
 type Event struct {
 	Type       EventType
 	Text       string
@@ -62,15 +61,15 @@ type Event struct {
 	Err        *fault.Error
 }
 
-// Thought is a piece of thinking, taken apart as people are shown it.
+// Thought is a piece of thinking, split for display.
 type Thought struct {
 	Subject     string `json:"subject"`     // the first text in **bold**; may be empty
 	Description string `json:"description"` // the rest
 }
 
-// RetryInfo says why and when a request is made again.
+// RetryInfo is the cause and the time of a retry.
 type RetryInfo struct {
-	Attempt int // the one that failed, 1-based
+	Attempt int // the failed attempt, 1-based
 	Wait    time.Duration
 	Reason  *fault.Error
 }

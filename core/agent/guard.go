@@ -7,8 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// guard runs a function of the program that embeds the client. A panic ends
-// there: it is logged with its stack and becomes an error of code
+// guard calls a function of the embedding program. A panic is logged with its stack and becomes an error with code
 // unhandled_exception.
 func (c *Client) guard(what string, run func() error) (err error) {
 	defer func() {
@@ -19,16 +18,16 @@ func (c *Client) guard(what string, run func() error) (err error) {
 	return run()
 }
 
-// defect logs a panic and says to people what happened.
+// defect logs a panic and returns its error for the user.
 func (c *Client) defect(what string, cause any) *fault.Error {
 	if c.o.Logger != nil {
 		c.o.Logger.Error("panic in "+what, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 	}
 	return fault.New(fault.UnhandledException, "agent.guard", fmt.Sprintf("%s failed unexpectedly: %.500s.", capital(what), fmt.Sprint(cause)),
-		"This is a defect in the program; report it.")
+		"This is a bug in the program; report it.")
 }
 
-// asFault returns err as one for people; what says who has failed.
+// asFault converts err to a fault for the user; what names the failed part.
 func asFault(what string, err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f

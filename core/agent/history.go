@@ -9,19 +9,17 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// ValidHistory reports what is wrong with a history, as an error of code
-// session_unreadable; nil is one that every provider takes: it begins with the
-// user and roles alternate; each turn has parts, each of one kind; calls are the
-// model's, responses the user's; and the turn after one with calls begins with
-// one response for each, in their order, with its ID and name. IDs and names are
-// not empty, and IDs differ within a turn. No turn at all is valid too.
+// ValidHistory returns an error with code session_unreadable if a history is invalid, and nil if every provider accepts
+// it. In a valid history the first turn is the user's and roles alternate; each turn has parts, each of one kind; calls
+// are the model's and responses the user's; the turn after one with calls starts with one response for each, in their
+// order and with its ID and name. IDs and names are not empty, and IDs are unique within a turn. An empty history is
+// valid.
 func ValidHistory(history []model.Content) error { return validHistory(history, false) }
 
-// validHistory is ValidHistory; with open, the calls of the last turn need not
-// be answered.
+// validHistory is ValidHistory; with open set, the calls of the last turn may be unanswered.
 func validHistory(history []model.Content, open bool) error {
 	role := model.RoleUser
-	var calls []model.FunctionCall // of the turn before
+	var calls []model.FunctionCall // of the previous turn
 	for i, turn := range history {
 		if turn.Role != role {
 			return badHistory(i, "is not the "+string(role)+"'s")
@@ -35,17 +33,17 @@ func validHistory(history []model.Content, open bool) error {
 		}
 	}
 	if len(calls) > 0 && !open {
-		return badHistory(len(history)-1, "has calls that are not answered")
+		return badHistory(len(history)-1, "has unanswered calls")
 	}
 	return nil
 }
 
 func badHistory(i int, problem string) error {
 	return fault.New(fault.SessionUnreadable, "agent.history",
-		fmt.Sprintf("The history cannot be used: turn %d %s.", i+1, problem), "Mend it, or begin a new conversation.")
+		fmt.Sprintf("The history is invalid: turn %d %s.", i+1, problem), "Repair it, or start a new conversation.")
 }
 
-// validTurn returns what is wrong with a turn that follows calls, or "".
+// validTurn returns the problem of a turn that follows calls, or "".
 func validTurn(turn model.Content, calls []model.FunctionCall) string {
 	if len(turn.Parts) == 0 {
 		return "is empty"
@@ -57,11 +55,11 @@ func validTurn(turn model.Content, calls []model.FunctionCall) string {
 	for i, p := range turn.Parts {
 		switch n := payloads(p); {
 		case n > 1, n == 0 && (len(p.Signature) == 0 || turn.Role == model.RoleUser), p.Thought && (turn.Role == model.RoleUser || n == 1 && p.Text == ""):
-			return fmt.Sprintf("has a part %d that is not of one kind", i+1)
+			return fmt.Sprintf("has a part %d that is not of exactly one kind", i+1)
 		case p.Call != nil && (turn.Role == model.RoleUser || p.Call.ID == "" || p.Call.Name == "" || ids[p.Call.ID]):
-			return "has a call that cannot be told from others"
+			return "has a call without a name or a unique ID"
 		case p.Response != nil && (i >= len(calls) || p.Response.ID != calls[i].ID || p.Response.Name != calls[i].Name || !isObject(p.Response.Response)):
-			return "has a response that answers no call"
+			return "has a response without a call"
 		case p.Response == nil && i < len(calls):
 			return "does not answer every call"
 		case p.Call != nil:
@@ -71,7 +69,7 @@ func validTurn(turn model.Content, calls []model.FunctionCall) string {
 	return ""
 }
 
-// payloads counts what a part holds.
+// payloads counts the payloads of a part.
 func payloads(p model.Part) int {
 	n := 0
 	for _, there := range []bool{p.Text != "", p.Data != nil, p.Call != nil, p.Response != nil} {
@@ -82,7 +80,7 @@ func payloads(p model.Part) int {
 	return n
 }
 
-// openCalls returns the calls of the last turn where they are not answered.
+// openCalls returns the unanswered calls of the last turn.
 func openCalls(history []model.Content) []model.FunctionCall {
 	if len(history) == 0 {
 		return nil
@@ -90,10 +88,8 @@ func openCalls(history []model.Content) []model.FunctionCall {
 	return history[len(history)-1].Calls()
 }
 
-// answers returns the parts of a user's turn after calls: the response to each,
-// in their order, and then what else there is in parts. A call without a
-// response in parts is answered as one that was cancelled; a response without a
-// call is dropped.
+// answers returns the parts of a user turn after calls: the response to each, in their order, then the other parts. A
+// call without a response is answered as cancelled; a response without a call is dropped.
 func answers(calls []model.FunctionCall, parts []model.Part) []model.Part {
 	var turn []model.Part
 	given := make(map[string]*model.FunctionResponse)
@@ -108,8 +104,7 @@ func answers(calls []model.FunctionCall, parts []model.Part) []model.Part {
 	return append(turn, slices.DeleteFunc(slices.Clone(parts), func(p model.Part) bool { return p.Response != nil })...)
 }
 
-// responsePart is a response, made to fit its call; nil stands for one that
-// never came.
+// responsePart returns a response adapted to its call; nil stands for a missing one.
 func responsePart(call model.FunctionCall, r *model.FunctionResponse) model.Part {
 	if r == nil {
 		r = &model.FunctionResponse{Response: unanswered(call).FunctionResponse()}
@@ -121,14 +116,14 @@ func responsePart(call model.FunctionCall, r *model.FunctionResponse) model.Part
 	return model.Part{Response: &fitting}
 }
 
-// unanswered is the result of a call that was interrupted.
+// unanswered returns the result of an interrupted call.
 func unanswered(call model.FunctionCall) tools.Result {
 	return tools.Fail(fault.New(fault.Cancelled, "agent.history",
-		fmt.Sprintf("The conversation was interrupted before this call of %s was answered. It may have run, or not.", call.Name),
-		"Look at what it was about before calling it again."))
+		fmt.Sprintf("The conversation was interrupted before this call of %s was answered. It may or may not have run.", call.Name),
+		"Check its effects before you repeat it."))
 }
 
-// userParts returns what a person may say: texts and data.
+// userParts returns the parts that a user may send: texts and data.
 func userParts(parts []model.Part) []model.Part {
 	var said []model.Part
 	for _, p := range parts {

@@ -152,7 +152,7 @@ func hostile() map[string]hostileCase {
 			model: &fake{answer: func(int, *model.Request) stream {
 				return says(slices.Repeat([]string{"I will now look at the file and then I will change it. "}, 1000)...)
 			}},
-			want: agent.EventLoop, reason: agent.RepeatedText, text: "said the same again and again",
+			want: agent.EventLoop, reason: agent.RepeatedText, text: "repeated the same text",
 		},
 		"returns nothing": {
 			model: &fake{answer: func(int, *model.Request) stream { return stream{} }},

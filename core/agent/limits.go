@@ -13,12 +13,12 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// The reasons of an error of code limit_reached.
+// The reasons of an error with code limit_reached.
 const (
 	PromptTurnsReached  fault.Reason = "prompt_turns"  // requests to the model for one prompt
 	SessionTurnsReached fault.Reason = "session_turns" // requests to the model of the whole session
-	TimeReached         fault.Reason = "time"          // the time of the prompt
-	TokensReached       fault.Reason = "tokens"        // the conversation is longer than the model takes
+	TimeReached         fault.Reason = "time"          // the duration of the prompt
+	TokensReached       fault.Reason = "tokens"        // the conversation exceeds the model's limit
 )
 
 const (
@@ -26,43 +26,42 @@ const (
 	defaultCompactAt   = 0.5
 )
 
-// turnLimit returns the error of the limit that the next request would exceed,
-// or nil. made is how many this prompt has made, where that is limited.
+// turnLimit returns the error of the limit that the next request would exceed, or nil. made is the number of requests of
+// this prompt, if limited.
 func (c *Client) turnLimit(made int) *fault.Error {
 	limit := cmp.Or(c.o.Limits.PromptTurns, defaultPromptTurns)
 	if limit > 0 && made >= limit {
 		return fault.New(fault.LimitReached, "agent.run",
-			fmt.Sprintf("The prompt was ended after %d requests to the model, which is the limit for one prompt.", limit),
-			"Say how to go on, or raise the limit of turns.").Because(PromptTurnsReached)
+			fmt.Sprintf("The prompt ended after %d requests to the model, the limit for one prompt.", limit),
+			"Send a new prompt to continue, or raise the limit of turns.").Because(PromptTurnsReached)
 	}
 	if limit := c.o.Limits.SessionTurns; limit > 0 && c.requests >= limit {
 		return fault.New(fault.LimitReached, "agent.run",
 			fmt.Sprintf("The session has made %d requests to the model, which is its limit.", limit),
-			"Begin a new session, or raise the limit of turns.").Because(SessionTurnsReached)
+			"Start a new session, or raise the limit of turns.").Because(SessionTurnsReached)
 	}
 	return nil
 }
 
 func timeReached(limit time.Duration) *fault.Error {
 	return fault.New(fault.LimitReached, "agent.run",
-		fmt.Sprintf("The prompt was ended after %s, which is the limit for one prompt.", limit),
-		"Say how to go on, or raise the limit of time.").Because(TimeReached)
+		fmt.Sprintf("The prompt ended after %s, the limit for one prompt.", limit),
+		"Send a new prompt to continue, or raise the time limit.").Because(TimeReached)
 }
 
 func tokensReached(tokens, limit int, cause error) *fault.Error {
-	message := fmt.Sprintf("The request would have about %d tokens, and the model takes %d.", tokens, limit)
+	message := fmt.Sprintf("The request would have about %d tokens; the model accepts %d.", tokens, limit)
 	if tokens <= limit {
-		message = "The conversation is longer than the model takes."
+		message = "The conversation exceeds the model's limit."
 		if failure := new(model.Error); errors.As(cause, &failure) {
 			message += " " + failure.Fault().Message
 		}
 	}
 	return fault.Wrap(fault.LimitReached, "agent.run", message,
-		"Compact the conversation, as /compress does in a session, or begin a new one.", cause).Because(TokensReached)
+		"Compact the conversation, for example with /compress, or start a new one.", cause).Because(TokensReached)
 }
 
-// tokenLimit returns how long a request to the named model may be; g is its
-// Generator, or nil.
+// tokenLimit returns the maximum length of a request to the named model; g is its Generator, or nil.
 func (c *Client) tokenLimit(g model.Generator, name string) int {
 	if c.o.Limits.Tokens > 0 {
 		return c.o.Limits.Tokens
@@ -73,19 +72,17 @@ func (c *Client) tokenLimit(g model.Generator, name string) int {
 	return model.TokenLimit(bareName(name))
 }
 
-// stopwatch calls a function once time is up. It stands while a person is
-// asked. It goes by the clock of the machine.
+// stopwatch calls a function when time is up. It is paused during approval questions. It uses the system clock.
 type stopwatch struct {
 	mu    sync.Mutex
 	timer *time.Timer
-	left  time.Duration // when it last began to run
-	since time.Time     // when that was
+	left  time.Duration // at the last start
+	since time.Time     // time of the last start
 	open  map[string]string
 }
 
-// watch starts a stopwatch over a limit, and returns it with a function that
-// ends it and waits for what it has started. With no limit there is nothing to
-// end. ctx is given to the subscription alone.
+// watch starts a stopwatch for a limit, and returns it with a function that ends it and waits for its goroutines.
+// Without a limit it does nothing. ctx is only for the subscription.
 func watch(ctx context.Context, limit time.Duration, b *bus.MessageBus, up func()) (*stopwatch, func()) {
 	if limit <= 0 {
 		return nil, func() {}
@@ -103,8 +100,8 @@ func watch(ctx context.Context, limit time.Duration, b *bus.MessageBus, up func(
 	}
 }
 
-// see takes a message of the bus. A question is open until it is answered, or
-// its call is no longer where it waits for the answer.
+// see handles a message of the bus. A question is open until it is answered, or until its call no longer awaits
+// approval.
 func (w *stopwatch) see(_ context.Context, m bus.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +121,7 @@ func (w *stopwatch) see(_ context.Context, m bus.Message) {
 	w.turn(was)
 }
 
-// seeCalls closes the questions of calls that go on without an answer.
+// seeCalls closes the questions of calls that continue without an answer.
 func (w *stopwatch) seeCalls(calls []bus.ToolCallState) {
 	for id, callID := range w.open {
 		for _, call := range calls {
@@ -135,7 +132,7 @@ func (w *stopwatch) seeCalls(calls []bus.ToolCallState) {
 	}
 }
 
-// reset closes all questions: those of calls that have ended.
+// reset closes all questions, because their calls have ended.
 func (w *stopwatch) reset() {
 	if w == nil {
 		return
@@ -147,8 +144,7 @@ func (w *stopwatch) reset() {
 	w.turn(was)
 }
 
-// turn stops or starts the clock if the first question has been opened, or the
-// last one closed. w.mu is held.
+// turn pauses the clock for the first open question, and resumes it after the last. w.mu is held.
 func (w *stopwatch) turn(was int) {
 	switch is := len(w.open); {
 	case was == 0 && is > 0:

@@ -63,7 +63,7 @@ func TestRepeatedCalls(t *testing.T) {
 			}
 			require.Equal(t, agent.RepeatedCalls, events[warned].Err.Reason)
 			require.Equal(t, tt.at, len(s.ran)+1)
-			require.Contains(t, fmt.Sprint(outline(cl.History())), "[The same tool calls were made again and again")
+			require.Contains(t, fmt.Sprint(outline(cl.History())), "[The same tool calls were repeated")
 		})
 	}
 }
@@ -171,7 +171,7 @@ func TestRepeatedText(t *testing.T) {
 			if tt.loops {
 				require.Len(t, c.History(), 4)
 				require.Less(t, len(c.History()[1].Text()), len(strings.Join(tt.pieces, ""))+1)
-				require.Contains(t, c.History()[2].Text(), "said the same again")
+				require.Contains(t, c.History()[2].Text(), "repeated the same text")
 			}
 		})
 	}

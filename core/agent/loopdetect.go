@@ -9,29 +9,27 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// The reasons of an error of code loop_detected.
+// The reasons of an error with code loop_detected.
 const (
-	RepeatedCalls fault.Reason = "consecutive_identical_tool_calls" // it makes the same calls again and again
-	RepeatedText  fault.Reason = "chanting_identical_sentences"     // it says the same again and again
+	RepeatedCalls fault.Reason = "consecutive_identical_tool_calls" // the model repeats the same calls
+	RepeatedText  fault.Reason = "chanting_identical_sentences"     // the model repeats the same text
 )
 
-// Calls repeat where the last ones are a cycle of one to longestCycle calls,
-// cycleRepeats times in a row. Of equal calls in one answer, which a model makes
-// at once and before it has seen what they give, the first alone counts.
+// Calls repeat if the last ones are a cycle of one to longestCycle calls that occurs cycleRepeats times in a row. Of
+// equal calls in one answer, which the model makes before it sees the results, only the first counts.
 const (
 	longestCycle = 5
 	cycleRepeats = 5
 )
 
-// loopDetector watches one prompt for a model that repeats itself.
+// loopDetector detects a model that repeats itself within a prompt.
 type loopDetector struct {
 	calls [][sha256.Size]byte // the last longestCycle × cycleRepeats
 	text  chant
 }
 
-// answer takes the calls of the next answer, and reports whether they complete a
-// loop. Calls are equal if their names and arguments are; how their JSON is set
-// out does not matter.
+// answer adds the calls of an answer, and reports whether they complete a loop. Calls are equal if their names and
+// arguments are, regardless of JSON formatting.
 func (d *loopDetector) answer(calls []model.FunctionCall) bool {
 	seen := make(map[[sha256.Size]byte]bool, len(calls))
 	for _, c := range calls {
@@ -44,7 +42,7 @@ func (d *loopDetector) answer(calls []model.FunctionCall) bool {
 	return false
 }
 
-// callKey is the same for equal calls.
+// callKey returns the same key for equal calls.
 func callKey(c model.FunctionCall) [sha256.Size]byte {
 	key := sha256.New()
 	key.Write([]byte(c.Name + ":"))
@@ -52,7 +50,7 @@ func callKey(c model.FunctionCall) [sha256.Size]byte {
 	return [sha256.Size]byte(key.Sum(nil))
 }
 
-// add takes the next call, and reports whether it completes a loop.
+// add adds a call, and reports whether it completes a loop.
 func (d *loopDetector) add(key [sha256.Size]byte) bool {
 	d.calls = append(d.calls, key)
 	if n := len(d.calls) - longestCycle*cycleRepeats; n > 0 {
@@ -66,7 +64,7 @@ func (d *loopDetector) add(key [sha256.Size]byte) bool {
 	return false
 }
 
-// repeats reports whether the last calls are a cycle of a length.
+// repeats reports whether the last calls are a cycle of the given length.
 func (d *loopDetector) repeats(cycle int) bool {
 	first := len(d.calls) - cycle*cycleRepeats
 	if first < 0 {

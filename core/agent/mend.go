@@ -9,11 +9,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// MendHistory returns a history that is valid by [ValidHistory], and history
-// itself if it is already. Neighbours of one role become one turn; empty parts
-// and turns go, and so do responses without a call; a response that stands too
-// late goes to its call; a call without a response is answered as one that was
-// cancelled. No call that has a response loses it. What is given is not changed.
+// MendHistory repairs a history so that it is valid by [ValidHistory], and returns a valid history unchanged. Adjacent
+// turns of one role are merged; empty parts and turns and responses without a call are removed; a late response moves to
+// its call; a call without a response is answered as cancelled. No call with a response loses it. The argument is not
+// modified.
 func MendHistory(history []model.Content) []model.Content {
 	if ValidHistory(history) == nil {
 		return history
@@ -27,16 +26,16 @@ func MendHistory(history []model.Content) []model.Content {
 	return assemble(turns)
 }
 
-// piece is a part of one kind, on its way to a new turn.
+// piece is a part of one kind, for a new turn.
 type piece struct {
 	role model.Role
 	part model.Part
-	run  int                     // pieces of one role in a row have the same
-	resp *model.FunctionResponse // of a call; nil: none came
-	gone bool                    // a response, which goes where its call is
+	run  int                     // equal for adjacent pieces of one role
+	resp *model.FunctionResponse // response to the call; nil: none
+	gone bool                    // a response that moves to its call
 }
 
-// flatten takes a history apart.
+// flatten splits a history into pieces.
 func flatten(history []model.Content) []*piece {
 	var pieces []*piece
 	run := 0
@@ -60,8 +59,7 @@ func flatten(history []model.Content) []*piece {
 	return pieces
 }
 
-// split takes a part apart that holds more than one thing; one that holds
-// nothing is gone.
+// split splits a part that holds several payloads; an empty part is dropped.
 func split(p model.Part) []model.Part {
 	if n := payloads(p); n == 1 && (!p.Thought || p.Text != "") || n == 0 && len(p.Signature) > 0 {
 		return []model.Part{p}
@@ -85,9 +83,8 @@ func split(p model.Part) []model.Part {
 	return parts
 }
 
-// assign gives each response to its call: of those with its ID that are not
-// answered, the first of the latest turn. Where neither has an ID, the name
-// tells.
+// assign gives each response to its call: the first unanswered one of the latest turn with its ID. If neither has an ID,
+// the name decides.
 func assign(pieces []*piece) []*piece {
 	waiting := make(map[string][]*piece)
 	key := func(id, name string) string {
@@ -118,14 +115,13 @@ func assign(pieces []*piece) []*piece {
 	return pieces
 }
 
-// mended is a turn on its way to a new history.
+// mended is a turn for a new history.
 type mended struct {
 	role   model.Role
 	pieces []*piece
 }
 
-// inTurns groups pieces by role, so that a turn with calls is followed by one
-// of the user's.
+// inTurns groups pieces by role, so that a user turn follows each turn with calls.
 func inTurns(pieces []*piece) []*mended {
 	var turns []*mended
 	for _, p := range pieces {
@@ -141,8 +137,7 @@ func inTurns(pieces []*piece) []*mended {
 	return turns
 }
 
-// name gives each call of a turn a name, and an ID of its own. Each new ID is
-// added to those that are taken.
+// name gives each call of a turn a name and a unique ID. New IDs are added to the used ones.
 func (t *mended) name(taken map[string]bool) {
 	used := make(map[string]bool)
 	for _, p := range t.pieces {
@@ -159,7 +154,7 @@ func (t *mended) name(taken map[string]bool) {
 	}
 }
 
-// nameOr returns the name of a call, which no provider takes if it is empty.
+// nameOr returns the name of a call, which no provider accepts if it is empty.
 func nameOr(name string) string {
 	if name == "" {
 		return "unnamed"
@@ -167,7 +162,7 @@ func nameOr(name string) string {
 	return name
 }
 
-// newID returns an ID like id that is not taken, and takes it.
+// newID returns an unused ID derived from id, and marks it as used.
 func newID(id string, taken map[string]bool) string {
 	id = cmp.Or(id, "call")
 	for n := 2; ; n++ {
@@ -178,8 +173,8 @@ func newID(id string, taken map[string]bool) string {
 	}
 }
 
-// assemble makes a history of turns: responses go behind their calls, turns
-// that are empty then are gone, and their neighbours become one.
+// assemble builds a history from turns: responses follow their calls, turns that are then empty are removed, and their
+// neighbours are merged.
 func assemble(turns []*mended) []model.Content {
 	var history []model.Content
 	var responses []model.Part

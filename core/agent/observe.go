@@ -4,9 +4,8 @@ import (
 	"context"
 )
 
-// observe tells the observer that something begins, and returns the context
-// that it goes on with and what to call once it has ended. An observer that
-// panics is logged, and otherwise without effect.
+// observe notifies the observer of a start, and returns the context to continue with and the function for the end. A
+// panic of an observer is logged and otherwise ignored.
 func observe[E any](ctx context.Context, c *Client, what string, begin func(ctx context.Context) (context.Context, func(E))) (context.Context, func(E)) {
 	if c.o.Observer == nil {
 		return ctx, func(E) {}
@@ -38,7 +37,7 @@ func (c *Client) observeRequest(ctx context.Context, r RequestInfo) (context.Con
 	})
 }
 
-// compacted is how a compaction ended.
+// compacted returns the end of a compaction for the observer.
 type compacted struct {
 	result Compaction
 	err    error

@@ -2,10 +2,9 @@ package agent
 
 import "context"
 
-// Observers joins several observers into one; nil ones are left out. Each is told
-// of what begins in this order, with the context of the one before it, and of
-// what ends in the other. One that panics keeps nothing from the others; the
-// panic goes on once all were told of the end, to the client, which logs it.
+// Observers combines several observers; nil ones are skipped. Starts are reported in this order, each with the context
+// of the previous one, and ends in reverse order. A panic of one does not affect the others; it is passed on after all
+// were notified of the end, to the client, which logs it.
 func Observers(list ...Observer) Observer {
 	var kept observers
 	for _, o := range list {
@@ -24,17 +23,17 @@ func Observers(list ...Observer) Observer {
 
 type observers []Observer
 
-// Prompt tells all of a prompt.
+// Prompt notifies all observers of a prompt.
 func (all observers) Prompt(ctx context.Context, p PromptInfo) (context.Context, func(PromptEnd)) {
 	return each(ctx, all, func(ctx context.Context, o Observer) (context.Context, func(PromptEnd)) { return o.Prompt(ctx, p) })
 }
 
-// Request tells all of a request.
+// Request notifies all observers of a request.
 func (all observers) Request(ctx context.Context, r RequestInfo) (context.Context, func(RequestEnd)) {
 	return each(ctx, all, func(ctx context.Context, o Observer) (context.Context, func(RequestEnd)) { return o.Request(ctx, r) })
 }
 
-// Compaction tells all of a compaction.
+// Compaction notifies all observers of a compaction.
 func (all observers) Compaction(ctx context.Context, forced bool) (context.Context, func(Compaction, error)) {
 	ctx, end := each(ctx, all, func(ctx context.Context, o Observer) (context.Context, func(compacted)) {
 		ctx, end := o.Compaction(ctx, forced)
@@ -46,8 +45,7 @@ func (all observers) Compaction(ctx context.Context, forced bool) (context.Conte
 	return ctx, func(c Compaction, err error) { end(compacted{c, err}) }
 }
 
-// each tells observers that something begins, and returns what tells them that
-// it has ended.
+// each notifies observers of a start, and returns the function that notifies them of the end.
 func each[E any](ctx context.Context, all observers, begin func(context.Context, Observer) (context.Context, func(E))) (context.Context, func(E)) {
 	var ends []func(E)
 	var broken any // the first panic

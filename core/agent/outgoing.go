@@ -6,9 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// outgoing returns the history as the named model is to receive it: thoughts
-// that nobody has signed are left out, and so are signatures of other providers
-// and the thoughts that they sign. It shares what needs no change.
+// outgoing returns the history to send to the named model: unsigned thoughts are removed, and so are signatures of other
+// providers and the thoughts that they sign. Unchanged parts are shared.
 func outgoing(history []model.Content, name string) []model.Content {
 	owns := owner(name)
 	first := 0
@@ -25,7 +24,7 @@ func outgoing(history []model.Content, name string) []model.Content {
 		}
 		switch last := len(sent) - 1; {
 		case len(turn.Parts) == 0:
-		case last >= 0 && sent[last].Role == turn.Role: // nothing is left of the turn between
+		case last >= 0 && sent[last].Role == turn.Role: // the turn between is empty
 			sent[last].Parts = append(sent[last].Parts[:len(sent[last].Parts):len(sent[last].Parts)], turn.Parts...)
 		default:
 			sent = append(sent, turn)
@@ -57,9 +56,8 @@ func stripped(parts []model.Part, owns func(model.Part) bool) []model.Part {
 	return kept
 }
 
-// owner returns a function that reports whether a part may go to the named
-// model: it is not signed, or by its provider. Where the name does not tell the
-// provider, that is left to the Generator.
+// owner returns a function that reports whether a part may be sent to the named model: it is unsigned, or signed by the
+// model's provider. If the name does not identify the provider, the Generator decides.
 func owner(name string) func(model.Part) bool {
 	var provider string
 	var own bool

@@ -8,8 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Parts is content of the tools, as an expanded prompt is, in the model's words.
-// What cannot be shown to a model but as text is a text of its own.
+// Parts converts content of tools, such as an expanded prompt, to parts for a model. Content that models accept only as
+// text becomes a text part.
 func Parts(c tools.Content) []model.Part {
 	parts := make([]model.Part, 0, len(c.Parts))
 	for _, p := range c.Parts {
@@ -23,9 +23,8 @@ func Parts(c tools.Content) []model.Part {
 	return parts
 }
 
-// dataOf is what of a part is data, in the model's words, or nil. A resource's has
-// its URI as its name; it is nil where no model is shown data of its type, since one
-// that is refused would stay in the conversation, and the part's text tells of it.
+// dataOf returns the data of a part for a model, or nil. Data of a resource has its URI as name. It is nil for types
+// that no model accepts, because a rejected part would stay in the conversation; the text of the part then describes it.
 func dataOf(p tools.Part) *model.Data {
 	data := p.Data()
 	if data == nil {
@@ -40,7 +39,7 @@ func dataOf(p tools.Part) *model.Data {
 	return d
 }
 
-// shown reports whether there are models that take data of a type.
+// shown reports whether any model accepts data of a type.
 func shown(mimeType string) bool {
 	kind, _, err := mime.ParseMediaType(mimeType)
 	if err != nil {

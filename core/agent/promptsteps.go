@@ -7,8 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// before runs the steps before a prompt. It returns the prompt with what they
-// add, or the event that ends it.
+// before runs the steps before a prompt. It returns the prompt with their additions, or the event that ends it.
 func (p *prompting) before(ctx context.Context, prompt []model.Part) ([]model.Part, *Event) {
 	parts := slices.Clip(prompt)
 	for _, step := range p.c.o.Steps.BeforePrompt {
@@ -29,8 +28,8 @@ func (p *prompting) before(ctx context.Context, prompt []model.Part) ([]model.Pa
 	return parts, nil
 }
 
-// after runs the steps after a prompt that is done. It returns the user's next
-// words if one makes it go on, or the event that ends it.
+// after runs the steps after a completed prompt. It returns the next user turn if a step continues the prompt, or the
+// event that ends it.
 func (p *prompting) after(ctx context.Context, prompt []model.Part, again bool) ([]model.Part, *Event) {
 	for _, step := range p.c.o.Steps.AfterPrompt {
 		text := p.texts()

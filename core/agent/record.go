@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// The functions of this file are all that change the history, and tell the
-// recorder each time. What has happened is recorded even if ctx has ended.
+// Only the functions of this file change the history; each notifies the recorder. Past events are recorded even if ctx
+// has ended.
 
 // append adds a turn.
 func (c *Client) append(ctx context.Context, e Entry) {
@@ -19,16 +19,16 @@ func (c *Client) append(ctx context.Context, e Entry) {
 	c.setHistory(append(c.history, e.Content))
 }
 
-// rewind leaves the first keep turns.
+// rewind keeps only the first keep turns.
 func (c *Client) rewind(ctx context.Context, keep int) {
 	if keep == len(c.history) {
 		return
 	}
 	c.record(ctx, func(ctx context.Context) error { return c.o.Recorder.Rewind(ctx, keep) })
-	c.setHistory(slices.Clip(c.history[:keep])) // the next turn does not overwrite one that somebody holds
+	c.setHistory(slices.Clip(c.history[:keep])) // the next turn must not overwrite a shared one
 }
 
-// replace puts another history in the place of this one.
+// replace replaces the history.
 func (c *Client) replace(ctx context.Context, history []model.Content) {
 	c.unrecorded = false
 	c.record(ctx, func(ctx context.Context) error { return c.o.Recorder.Replace(ctx, history) })
@@ -45,8 +45,7 @@ func (c *Client) setHistory(history []model.Content) {
 	}
 }
 
-// record tells the recorder, unless recording has ended. Its first error ends
-// it.
+// record notifies the recorder, unless recording has ended. Its first error ends the recording.
 func (c *Client) record(ctx context.Context, tell func(ctx context.Context) error) {
 	if !c.recording {
 		return
@@ -66,11 +65,11 @@ func (c *Client) record(ctx context.Context, tell func(ctx context.Context) erro
 	}
 	c.recording = false
 	c.warn(fault.Wrap(fault.SessionUnreadable, "agent.record",
-		"The session is not recorded any more: "+asFault("its recording", err).Line(),
-		"The conversation goes on; what is said from here on cannot be resumed.", err))
+		"The session is no longer recorded: "+asFault("its recording", err).Line(),
+		"The conversation continues, but later turns cannot be resumed.", err))
 }
 
-// warn keeps a warning until the next event.
+// warn keeps a warning for the next event.
 func (c *Client) warn(err *fault.Error) {
 	c.warnings = append(c.warnings, Event{Type: EventWarning, Text: err.Line(), Err: err})
 	if c.o.Logger != nil {
@@ -78,19 +77,17 @@ func (c *Client) warn(err *fault.Error) {
 	}
 }
 
-// spoken is what say did to the history, for unsay.
+// spoken records the change that say made to the history, for unsay.
 type spoken struct {
-	keep int            // turns that it left as they were
-	back *model.Content // the turn that it replaced, or what stays of its own; nil: none
+	keep int            // number of unchanged turns
+	back *model.Content // the turn that it replaced, or the part of its own that stays; nil: none
 }
 
-// InterruptedText stands in a history for an answer that never came, before a turn of
-// the user's that follows another. It is not the model's.
+// InterruptedText replaces a missing answer in a history, between two user turns. The model did not write it.
 const InterruptedText = "(This answer was interrupted.)"
 
-// say adds a turn of the user's, so that the history stays valid: calls that are
-// open are answered, an answer that never came to responses is put in, and words
-// that follow words become one turn with them.
+// say adds a user turn and keeps the history valid: it answers open calls, inserts a placeholder for a missing answer to
+// responses, and merges adjacent user texts into one turn.
 func (c *Client) say(ctx context.Context, parts []model.Part, responses []scheduler.Response) spoken {
 	n := len(c.history)
 	done := spoken{keep: n}
@@ -111,7 +108,7 @@ func (c *Client) say(ctx context.Context, parts []model.Part, responses []schedu
 	return done
 }
 
-// withdraw tells that words, with what is shown in them, are not in the history.
+// withdraw reports that parts, with the files shown in them, are not in the history.
 func (c *Client) withdraw(parts []model.Part) {
 	parts = userParts(parts) // responses stay
 	if c.o.Withdrawn == nil || len(parts) == 0 {
@@ -123,7 +120,7 @@ func (c *Client) withdraw(parts []model.Part) {
 	})
 }
 
-// unsay takes back what say added, but for responses.
+// unsay undoes say, except for responses.
 func (c *Client) unsay(ctx context.Context, s spoken) {
 	c.rewind(ctx, s.keep)
 	if s.back != nil {

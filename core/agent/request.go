@@ -10,16 +10,14 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// answered is an answer that has become part of the history.
+// answered is an answer that is part of the history.
 type answered struct {
 	*model.Response
-	looped *fault.Error // it was cut, as it repeated itself
+	looped *fault.Error // it was cut because it repeated itself
 }
 
-// request says parts, or nothing where the history already ends with what is to
-// be answered, and puts the answer into the history. Without an answer it returns
-// the event that ends the prompt. A conversation that turns out too long is
-// compacted once.
+// request sends parts, or nothing if the history already ends with a user turn, and adds the answer to the history.
+// Without an answer it returns the event that ends the prompt. A conversation that is too long is compacted once.
 func (p *prompting) request(ctx context.Context, parts []model.Part) (answer *answered, end *Event) {
 	ended := false
 	defer func() {
@@ -32,7 +30,7 @@ func (p *prompting) request(ctx context.Context, parts []model.Part) (answer *an
 	return answer, end
 }
 
-// inRoom is request without its end.
+// inRoom is request without the compaction and retry.
 func (p *prompting) inRoom(ctx context.Context, parts []model.Part) (*answered, *Event) {
 	if _, end := p.makeRoom(ctx, parts, false); end != nil {
 		return nil, end
@@ -50,8 +48,7 @@ func (p *prompting) inRoom(ctx context.Context, parts []model.Part) (*answered, 
 	return p.ask(ctx, parts)
 }
 
-// makeRoom compacts the history where that is due, or in any case, and reports
-// whether there is a new one.
+// makeRoom compacts the history if needed or forced, and reports whether there is a new one.
 func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool) (bool, *Event) {
 	if !force && !p.c.compactionDue(parts, p.limit) {
 		return false, nil
@@ -64,7 +61,7 @@ func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool
 		}
 		f := asFault("the compaction of the history", err)
 		p.c.warn(fault.Wrap(f.Code, "agent.compact", "The conversation could not be shortened: "+f.Message,
-			"It goes on as it is; begin a new one if it becomes too long.", err).Because(f.Reason))
+			"It continues unchanged; start a new one if it becomes too long.", err).Because(f.Reason))
 	}
 	p.tellWarnings()
 	if result.Status == 0 || result.Status == CompactionNoop {
@@ -77,8 +74,7 @@ func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool
 	return true, p.goOn(ctx)
 }
 
-// goOn has a new history end with a turn of the user's, with the reminders that
-// became due with it.
+// goOn makes a new history end with a user turn, including new reminders.
 func (p *prompting) goOn(ctx context.Context) *Event {
 	parts, end := p.remind(ctx)
 	if end != nil {
@@ -87,7 +83,7 @@ func (p *prompting) goOn(ctx context.Context) *Event {
 	last := len(p.c.history) - 1
 	switch {
 	case p.c.history[last].Role == model.RoleModel:
-		p.c.say(ctx, slices.Concat([]model.Part{model.TextPart("Go on with the task.")}, parts), nil)
+		p.c.say(ctx, slices.Concat([]model.Part{model.TextPart("Continue with the task.")}, parts), nil)
 	case len(parts) > 0:
 		parts = slices.Concat(p.c.history[last].Parts, parts)
 		p.c.rewind(ctx, last)
@@ -97,8 +93,7 @@ func (p *prompting) goOn(ctx context.Context) *Event {
 	return nil
 }
 
-// remind returns the reminders that are due, those first that a request which
-// failed would have brought. They are owed until they are said.
+// remind returns the pending reminders, first those of failed requests. They stay pending until they are sent.
 func (p *prompting) remind(ctx context.Context) ([]model.Part, *Event) {
 	if p.c.o.Reminders != nil {
 		var due []model.Part
@@ -115,8 +110,8 @@ func (p *prompting) remind(ctx context.Context) ([]model.Part, *Event) {
 	return p.c.owed, nil
 }
 
-// joined returns the reminders that are owed and those that are due. A text that
-// another holds, as where compaction has made it due again, is said once (FT-17).
+// joined returns the undelivered and the new reminders. A text that another one contains, for example after compaction,
+// is sent once.
 func joined(owed, due []model.Part) []model.Part {
 	holds := func(all []model.Part, text string) bool {
 		return text != "" && slices.ContainsFunc(all, func(p model.Part) bool { return strings.Contains(p.Text, text) })
@@ -125,8 +120,8 @@ func joined(owed, due []model.Part) []model.Part {
 	return append(owed, slices.DeleteFunc(slices.Clone(due), func(p model.Part) bool { return holds(owed, p.Text) })...)
 }
 
-// ask says parts, if there are any, and has the model answer. What was said is
-// taken back if there is no answer, unless a step wanted the prompt to end so.
+// ask sends parts, if any, and requests an answer. Without an answer the parts are removed again, unless a step ended
+// the prompt on purpose.
 func (p *prompting) ask(ctx context.Context, parts []model.Part) (*answered, *Event) {
 	if parts == nil {
 		return p.askAsItIs(ctx)
@@ -146,7 +141,7 @@ func (p *prompting) ask(ctx context.Context, parts []model.Part) (*answered, *Ev
 	return answer, end
 }
 
-// askAsItIs makes the request for the history as it is.
+// askAsItIs makes the request for the current history.
 func (p *prompting) askAsItIs(ctx context.Context) (*answered, *Event) {
 	p.tellWarnings()
 	r, end := p.build(ctx)
@@ -172,8 +167,7 @@ func (p *prompting) askAsItIs(ctx context.Context) (*answered, *Event) {
 	return answer, nil
 }
 
-// requestLength estimates how many tokens a request has: by those that are known
-// of its beginning, or else by its text.
+// requestLength estimates the tokens of a request, from the known length of its start, or else from its text.
 func (c *Client) requestLength(r *model.Request) int {
 	if c.tokens > 0 {
 		return c.length(nil)
@@ -185,7 +179,7 @@ func (p *prompting) overflow(tokens int, cause error) *Event {
 	return &Event{Type: EventOverflow, Tokens: tokens, Limit: p.limit, Err: tokensReached(tokens, p.limit, cause)}
 }
 
-// build makes the request for the history as it is.
+// build returns the request for the current history.
 func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
 	c := p.c
 	if end := p.interrupted(ctx); end != nil {
@@ -222,9 +216,8 @@ func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
 	return r, nil
 }
 
-// keep puts an answer into the history and tells of its calls, its sources and
-// its end. One that says nothing, after calls, leaves no turn. tokens is our own
-// estimate of the request.
+// keep adds an answer to the history and emits its calls, sources and end. An empty answer after responses adds no turn.
+// tokens is the client's estimate of the request.
 func (p *prompting) keep(ctx context.Context, answer *answered, tokens int) {
 	c := p.c
 	c.refuse(refusals(answer.Response))

@@ -7,9 +7,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// beforeRequest runs the steps before an attempt on a copy of its request. It
-// returns what to send, or an answer to take instead, or the event that ends the
-// prompt.
+// beforeRequest runs the steps before an attempt on a copy of its request. It returns the request to send, a replacement
+// answer, or the event that ends the prompt.
 func (p *prompting) beforeRequest(ctx context.Context, r *model.Request) (*model.Request, *model.Response, *Event) {
 	const what = "a step before the request"
 	if len(p.c.o.Steps.BeforeRequest) == 0 {
@@ -39,9 +38,8 @@ func (p *prompting) beforeRequest(ctx context.Context, r *model.Request) (*model
 	return r, nil, nil
 }
 
-// copyOf copies all of a request that a step may change in place, but for bytes:
-// those of data, signatures, arguments, responses and schemas, which a step that
-// wants others replaces.
+// copyOf copies the parts of a request that a step may modify in place. Bytes of data, signatures, arguments, responses
+// and schemas are shared; a step replaces them instead.
 func copyOf(r *model.Request) *model.Request {
 	c := *r
 	c.Contents = slices.Clone(r.Contents)
@@ -61,7 +59,7 @@ func copyOf(r *model.Request) *model.Request {
 	return &c
 }
 
-// copied returns a copy of what v points to; nil if v is.
+// copied returns a copy of *v, or nil.
 func copied[T any](v *T) *T {
 	if v == nil {
 		return nil
@@ -70,8 +68,8 @@ func copied[T any](v *T) *T {
 	return &c
 }
 
-// afterChunk runs the steps on a piece of the answer. It returns the event that
-// ends the prompt, if one wants that.
+// afterChunk runs the steps on a piece of the answer. It returns the event that ends the prompt, if a step requests
+// that.
 func (p *prompting) afterChunk(ctx context.Context, c *model.Chunk) *Event {
 	const what = "a step on a piece of the answer"
 	for _, step := range p.c.o.Steps.AfterChunk {

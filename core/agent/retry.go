@@ -16,19 +16,18 @@ const (
 	defaultStreamAttempts = 4
 	defaultStreamFirst    = time.Second
 
-	longestAsked = 5 * time.Minute // that a provider may ask to wait
+	longestAsked = 5 * time.Minute // maximum wait that a provider may request
 )
 
-// backoff decides whether and when one request is made again.
+// backoff decides whether and when a request is retried.
 type backoff struct {
 	retry   Retry
-	refused int // attempts in a row without the beginning of an answer
-	broken  int // answers that broke off or could not be used
+	refused int // consecutive attempts without the start of an answer
+	broken  int // answers that broke off or were invalid
 }
 
-// again reports how long to wait before the next attempt, and whether there is
-// one. began says that the answer had begun; err is nil for one that came whole
-// and cannot be used.
+// again returns the wait before the next attempt, and whether there is one. began is whether the answer had started; err
+// is nil for a complete but invalid answer.
 func (b *backoff) again(began bool, err *model.Error) (time.Duration, bool) {
 	if err != nil && !b.worthwhile(err) {
 		return 0, false
@@ -62,7 +61,7 @@ func (b *backoff) worthwhile(err *model.Error) bool {
 	return err.Kind.Retryable() && err.RetryAfter <= longestAsked
 }
 
-// doubled returns first, doubled n times, but not more than longest.
+// doubled returns first, doubled n times, but at most longest.
 func doubled(first time.Duration, n int, longest time.Duration) time.Duration {
 	for ; n > 0 && first < longest; n-- {
 		first *= 2
@@ -70,12 +69,12 @@ func doubled(first time.Duration, n int, longest time.Duration) time.Duration {
 	return min(first, longest)
 }
 
-// spread adds a random share of wait, from least to most of it.
+// spread adds a random share of wait, between least and most.
 func spread(wait time.Duration, least, most float64) time.Duration {
 	return wait + time.Duration(float64(wait)*(least+(most-least)*rand.Float64())) //nolint:gosec // jitter is no secret
 }
 
-// pause waits, or until ctx ends.
+// pause waits until the time has passed or ctx ends.
 func pause(ctx context.Context, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -13,15 +13,12 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// Run works on a prompt until the model answers without calling a tool, or
-// something ends it: request, calls, their answers, next request. It begins with
-// the ranging, and the last event is of a type that Ends. Leaving the loop early
-// cancels what runs; the history is valid afterwards, with an answer to each
-// call.
+// Run works on a prompt until the model answers without a tool call, or an error or limit ends it: request, calls,
+// responses, next request. It starts when the caller ranges over the events; the type of the last event Ends. Leaving
+// the loop early cancels the work; the history is then valid, with a response to each call.
 //
-// A prompt that gets no answer is taken back from the history, so that the next
-// one stands alone; what calls have done stays in it with their responses. Only
-// the prompt of an EventStopped stays. Of prompt, texts and data are taken.
+// A prompt without an answer is removed from the history, so that the next one stands alone; executed calls stay in it
+// with their responses. After EventStopped the prompt stays. Only texts and data of prompt are used.
 func (c *Client) Run(ctx context.Context, prompt ...model.Part) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c.converse(ctx, yield, prompt, func(ctx context.Context, p *prompting) Event {
@@ -31,15 +28,12 @@ func (c *Client) Run(ctx context.Context, prompt ...model.Part) iter.Seq[Event] 
 	}
 }
 
-// SendStream makes one request with these parts as the user's turn and ends with
-// its answer; its calls are the caller's to run, with ProcessTurn. A call that
-// is not answered until the next request is answered as cancelled, and a response
-// to no call is dropped. Responses stay in the history even if the request fails,
-// and what was said and not answered is asked again if there is nothing more to
-// say. An answer without calls ends with an event of type done,
-// one with calls with that of type finished; whatever else Ends may come instead.
-// Of Steps, those of requests take part; Limits.PromptTurns does not apply, and a
-// model that repeats itself is stopped the first time.
+// SendStream makes one request with parts as the user turn and ends with its answer; the caller runs its calls with
+// ProcessTurn. A call that is unanswered at the next request is answered as cancelled, and a response without a call is
+// dropped. Responses stay in the history even if the request fails. If parts is empty, an unanswered user turn is sent
+// again. An answer without calls ends with an event of type done, one with calls with type finished, unless another
+// event that Ends comes first. Only the steps of requests run. Limits.PromptTurns does not apply, and a model that
+// repeats itself is stopped the first time.
 func (c *Client) SendStream(ctx context.Context, parts ...model.Part) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c.converse(ctx, yield, parts, func(ctx context.Context, p *prompting) Event {
@@ -52,34 +46,33 @@ func (c *Client) SendStream(ctx context.Context, parts ...model.Part) iter.Seq[E
 type prompting struct {
 	c         *Client
 	generator model.Generator
-	model     string // its name, as far as generator tells it
-	limit     int    // tokens of a request
+	model     string // its name, if generator knows it
+	limit     int    // maximum tokens of a request
 	clock     *stopwatch
 
 	yield    func(Event) bool
-	yielding bool // yield runs: what panics is the caller's
-	left     bool // nobody ranges over the events any more
-	finished bool // the work came to its end
+	yielding bool // yield runs: a panic is the caller's
+	left     bool // the caller has left the loop
+	finished bool // the work has completed
 	cancel   context.CancelCauseFunc
 
-	told     bool // which model answers
-	turns    int  // requests
+	told     bool // the answering model was reported
+	turns    int  // number of requests
 	calls    int
 	usage    model.Usage
 	answers  []string // texts
-	repeated int      // how often the model was found to repeat itself
+	repeated int      // number of detected repetitions
 	loops    loopDetector
 }
 
-// Why the work on a prompt is ended, apart from the caller's own ctx.
+// The causes of the end of a prompt, other than the caller's ctx.
 var (
-	errLeft   = errors.New("nobody listens any more")
+	errLeft   = errors.New("the caller left the loop")
 	errTimeUp = errors.New("the time for the prompt is up")
 )
 
-// converse has work done on the conversation while nobody else does, and tells
-// how it ended once the conversation is free again. An Event that is zero is not
-// told.
+// converse runs work while it holds the conversation, and emits the returned event after it has released it. A zero
+// Event is not emitted.
 func (c *Client) converse(ctx context.Context, yield func(Event) bool, parts []model.Part, work func(context.Context, *prompting) Event) {
 	p := &prompting{c: c, yield: yield}
 	if last := p.hold(ctx, parts, work); last.Type != "" {
@@ -87,7 +80,7 @@ func (c *Client) converse(ctx context.Context, yield func(Event) bool, parts []m
 	}
 }
 
-// hold is converse up to its last event.
+// hold is converse up to the last event.
 func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(context.Context, *prompting) Event) (last Event) {
 	if p.c.acquire(ctx) != nil {
 		p.c.withdraw(parts)
@@ -116,7 +109,7 @@ func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(cont
 	return last
 }
 
-// ended is what the observer is told at the end.
+// ended returns the end of the prompt for the observer.
 func (p *prompting) ended(last Event) PromptEnd {
 	end := PromptEnd{Turns: p.turns, Calls: p.calls, Usage: p.usage, Left: p.left}
 	if len(p.answers) > 0 {
@@ -133,8 +126,7 @@ func (p *prompting) ended(last Event) PromptEnd {
 	return end
 }
 
-// emit hands an event to who ranges over them. Once that is nobody, all that
-// follows is cancelled.
+// emit passes an event to the caller. If the caller has left the loop, it cancels the rest.
 func (p *prompting) emit(e Event) {
 	if p.left {
 		return
@@ -166,7 +158,7 @@ func (p *prompting) interrupted(ctx context.Context) *Event {
 	return &Event{Type: EventCancelled}
 }
 
-// failed is the event for an error of something that the client was given.
+// failed returns the event for an error of a part of Options.
 func (p *prompting) failed(ctx context.Context, what string, err error) Event {
 	if e := p.interrupted(ctx); e != nil {
 		return *e
@@ -174,18 +166,17 @@ func (p *prompting) failed(ctx context.Context, what string, err error) Event {
 	return Event{Type: EventError, Err: asFault(what, err)}
 }
 
-// settle answers calls that are open although the work has ended, as where who
-// listens panics.
+// settle answers calls that are still open when the work has ended, for example after a panic of the caller.
 func (p *prompting) settle(ctx context.Context) {
 	if calls := openCalls(p.c.history); len(calls) > 0 {
 		p.c.append(ctx, Entry{Content: model.Content{Role: model.RoleUser, Parts: answers(calls, nil)}})
 	}
 }
 
-// work runs a prompt with its steps before and after.
+// work runs a prompt with the steps before and after it.
 func (p *prompting) work(ctx context.Context, prompt []model.Part) Event {
 	if len(prompt) == 0 {
-		return Event{Type: EventError, Err: fault.New(fault.AgentFailed, "agent.run", "The prompt is empty.", "Say what is to be done.")}
+		return Event{Type: EventError, Err: fault.New(fault.AgentFailed, "agent.run", "The prompt is empty.", "Describe the task.")}
 	}
 	parts, end := p.before(ctx, prompt)
 	if end != nil {
@@ -219,8 +210,8 @@ func (p *prompting) answer(ctx context.Context, parts []model.Part) Event {
 	}
 }
 
-// respond does what an answer asks for, and returns what the user's next turn is
-// to say; nil if that is in the history. Else the prompt ends with an event.
+// respond handles an answer, and returns the parts of the next user turn; nil if they are in the history. Otherwise it
+// returns the event that ends the prompt.
 func (p *prompting) respond(ctx context.Context, answer *answered) ([]model.Part, *Event) {
 	calls := answer.Content.Calls()
 	if answer.looped == nil {
@@ -254,7 +245,7 @@ func (p *prompting) respond(ctx context.Context, answer *answered) ([]model.Part
 	return nil, end
 }
 
-// reply adds the turn that answers calls, and tells it.
+// reply adds the turn with the responses to calls, and records it.
 func (p *prompting) reply(ctx context.Context, parts []model.Part, calls []model.FunctionCall, responses []scheduler.Response) {
 	p.c.say(ctx, parts, responses)
 	p.tellWarnings()
@@ -269,12 +260,12 @@ func (p *prompting) repeats(calls []model.FunctionCall) *fault.Error {
 		return nil
 	}
 	return fault.New(fault.LoopDetected, "agent.loop",
-		"The same tool calls were made again and again; the last ones were not run.",
-		"Do not repeat them: look at what they have given, and go another way, or say what is in the way.").Because(RepeatedCalls)
+		"The same tool calls were repeated; the last ones were not run.",
+		"Do not repeat them: check their results and use another approach, or describe the obstacle.").Because(RepeatedCalls)
 }
 
-// breakLoop tells a model once that it repeats itself, and ends the prompt if it
-// does again. Calls are answered and not run.
+// breakLoop warns the model once that it repeats itself, and ends the prompt the second time. Calls are answered and not
+// run.
 func (p *prompting) breakLoop(ctx context.Context, calls []model.FunctionCall, loop *fault.Error) ([]model.Part, *Event) {
 	p.repeated++
 	p.loops = loopDetector{}
@@ -296,8 +287,8 @@ func (p *prompting) breakLoop(ctx context.Context, calls []model.FunctionCall, l
 		return nil, end
 	}
 	told := *loop
-	told.Remedy = "" // which is for the model
-	p.emit(Event{Type: EventWarning, Text: loop.Message + " The model was told to go another way.", Err: &told})
+	told.Remedy = "" // the remedy is for the model
+	p.emit(Event{Type: EventWarning, Text: loop.Message + " The model was asked to use another approach.", Err: &told})
 	return feedback, nil
 }
 
@@ -315,10 +306,10 @@ func (p *prompting) send(ctx context.Context, parts []model.Part) Event {
 	}
 	switch n := len(p.c.history); {
 	case len(said) == 0 && n > 0 && p.c.history[n-1].Role == model.RoleUser:
-		said = nil // what was said is still unanswered
+		said = nil // the user turn is still unanswered
 	case len(said) == 0:
-		return Event{Type: EventError, Err: fault.New(fault.AgentFailed, "agent.send", "There is nothing to send.", "Say what is to be done.")}
-	case len(open) > 0 && len(said) == len(open): // responses alone: they stay whatever becomes of the request
+		return Event{Type: EventError, Err: fault.New(fault.AgentFailed, "agent.send", "There is nothing to send.", "Describe the task.")}
+	case len(open) > 0 && len(said) == len(open): // responses only: they stay, whatever the outcome of the request
 		reminders, end := p.remind(ctx)
 		p.c.say(ctx, slices.Concat(said, reminders), nil)
 		if end != nil {

@@ -9,30 +9,27 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// The reasons of an error of code invalid_stream: why an answer, or a call in it,
-// cannot be used.
+// The reasons of an error with code invalid_stream: the defect of an answer or of a call in it.
 const (
-	NoFinishReason  fault.Reason = "no_finish_reason"        // it ended without saying why
-	MalformedCall   fault.Reason = "malformed_function_call" // it holds a call that cannot be read
-	UnexpectedCall  fault.Reason = "unexpected_tool_call"    // it calls a tool where none was offered
-	MaxTokens       fault.Reason = "max_tokens_exceeded"     // it was cut before it said anything, or within its calls
-	SafetyBlocked   fault.Reason = "safety_blocked"          // the provider withheld it
-	RecitationBlock fault.Reason = "recitation_blocked"      // it repeated a protected text
-	OtherBlocked    fault.Reason = "other_blocked"           // the provider stopped it for another reason
-	ThinkingOnly    fault.Reason = "thinking_only_response"  // it holds nothing but thoughts
-	NoText          fault.Reason = "no_response_text"        // it is empty
-	TooManyCalls    fault.Reason = "too_many_calls"          // of a call: there were others enough before it
+	NoFinishReason  fault.Reason = "no_finish_reason"        // no finish reason
+	MalformedCall   fault.Reason = "malformed_function_call" // a call that cannot be decoded
+	UnexpectedCall  fault.Reason = "unexpected_tool_call"    // a tool call although no tools were declared
+	MaxTokens       fault.Reason = "max_tokens_exceeded"     // cut before any output, or within its calls
+	SafetyBlocked   fault.Reason = "safety_blocked"          // blocked by the provider for safety
+	RecitationBlock fault.Reason = "recitation_blocked"      // blocked because it repeats protected text
+	OtherBlocked    fault.Reason = "other_blocked"           // stopped by the provider for another reason
+	ThinkingOnly    fault.Reason = "thinking_only_response"  // only thoughts
+	NoText          fault.Reason = "no_response_text"        // no content
+	TooManyCalls    fault.Reason = "too_many_calls"          // of a call: beyond the maximum number of calls
 
 	nothingWrong fault.Reason = ""
 )
 
-// emptyAnswerNudge goes into the system prompt for one attempt.
-const emptyAnswerNudge = "[Your last answer held no text and no tool call. Answer in words now, or call a tool.]"
+// emptyAnswerNudge is added to the system prompt for one attempt.
+const emptyAnswerNudge = "[Your last answer had no text and no tool call. Answer with text now, or call a tool.]"
 
-// wrong returns why an answer cannot be used, or "". After the responses to
-// calls the model may have nothing to add, and need not say why it stopped. Calls
-// of an answer that the provider withheld are none; for those of one that was cut
-// see refusals.
+// wrong returns why an answer is invalid, or "". After responses to calls the model may return an empty answer without a
+// finish reason. Calls of a blocked answer are ignored; for calls of a truncated one see refusals.
 func wrong(answer *model.Response, afterCalls bool) fault.Reason {
 	if len(answer.Content.Calls()) > 0 {
 		return map[model.FinishReason]fault.Reason{
@@ -72,8 +69,7 @@ func wrong(answer *model.Response, afterCalls bool) fault.Reason {
 	return nothingWrong
 }
 
-// visible reports whether a person would see anything of text: neither blanks,
-// characters without width nor comments.
+// visible reports whether text has visible content: anything except white space, zero-width characters and comments.
 func visible(text string) bool {
 	for {
 		plain, rest, comment := strings.Cut(text, "<!--")
@@ -82,13 +78,13 @@ func visible(text string) bool {
 		}
 		_, after, closed := strings.Cut(rest, "-->")
 		if !comment || !closed {
-			return comment // one that is not closed is shown as it is
+			return comment // an unclosed comment is shown
 		}
 		text = after
 	}
 }
 
-// nudged returns a system prompt for the attempt after an answer that was empty.
+// nudged returns a system prompt for the attempt after an empty answer.
 func nudged(system string, reason fault.Reason) string {
 	if reason != ThinkingOnly && reason != NoText {
 		return system
@@ -96,27 +92,27 @@ func nudged(system string, reason fault.Reason) string {
 	return strings.TrimSpace(system + "\n\n" + emptyAnswerNudge)
 }
 
-// unusable says to people that no attempt gave an answer that can be used.
+// unusable returns the error for the user after all attempts gave invalid answers.
 func unusable(reason fault.Reason, attempts int) *fault.Error {
 	what := map[fault.Reason]string{
 		NoFinishReason:  "it ended before it was complete",
-		MalformedCall:   "it holds a tool call that cannot be read",
-		UnexpectedCall:  "it calls a tool where none was offered",
-		MaxTokens:       "the limit on its length was reached before it said anything",
-		SafetyBlocked:   "the provider withheld it for safety",
-		RecitationBlock: "the provider withheld it, as it repeats a protected text",
+		MalformedCall:   "it has a malformed tool call",
+		UnexpectedCall:  "it calls a tool although no tools were declared",
+		MaxTokens:       "it reached the length limit without any output",
+		SafetyBlocked:   "the provider blocked it for safety",
+		RecitationBlock: "the provider blocked it, because it repeats protected text",
 		OtherBlocked:    "the provider stopped it",
-		ThinkingOnly:    "it holds nothing but thoughts",
+		ThinkingOnly:    "it has only thoughts",
 		NoText:          "it is empty",
 	}[reason]
 	times := "once"
 	if attempts > 1 {
 		times = fmt.Sprintf("%d times", attempts)
 	}
-	remedy := "Try again, say it in other words, or use another model."
+	remedy := "Try again, rephrase the prompt, or use another model."
 	if reason == MaxTokens {
-		remedy = "Raise the limit on the length of an answer, or use another model."
+		remedy = "Raise the limit of output tokens, or use another model."
 	}
 	return fault.New(fault.InvalidStream, "agent.validate",
-		fmt.Sprintf("The model's answer cannot be used: %s. It was asked for %s.", what, times), remedy).Because(reason)
+		fmt.Sprintf("The model's answer is invalid: %s. It was requested %s.", what, times), remedy).Because(reason)
 }
