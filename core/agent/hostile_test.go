@@ -118,7 +118,7 @@ func hostile() map[string]hostileCase {
 		},
 		"the same failing call for ever": {
 			model: &fake{answer: func(n int, _ *model.Request) stream { return asks(call(fmt.Sprint(n), "look", `{"text":"fail"}`)) }},
-			want:  agent.EventLoop, reason: agent.RepeatedCalls, text: "again and again", ran: slices.Repeat([]string{"look fail"}, 8),
+			want:  agent.EventLoop, reason: agent.RepeatedCalls, text: "repeated", ran: slices.Repeat([]string{"look fail"}, 8),
 		},
 		"two calls in turn for ever": {
 			model: &fake{answer: func(n int, _ *model.Request) stream {
