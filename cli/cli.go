@@ -1,5 +1,5 @@
-// Package cli is the fettle program: it turns a command line into calls of
-// the core, and their answers into text, JSON and exit codes.
+// Package cli implements the fettle program. It parses the command line, calls the
+// core packages, and prints results as text or JSON with an exit code.
 package cli
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// Main runs the program with the process's arguments, streams and signals,
-// and returns its exit code.
+// Main runs the program with the arguments, streams and signals of the process and
+// returns its exit code.
 func Main() int {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // half the garbage of the default, at a cost that does not show
+		debug.SetGCPercent(50) // half the default garbage, at no measurable cost
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -40,10 +40,10 @@ func Main() int {
 	return execute(ctx, p, os.Args[1:])
 }
 
-// execute runs a command line, and prints what no command has reported yet.
+// execute runs a command line and prints an error that no command has reported yet.
 func execute(ctx context.Context, p *program.Program, args []string) int {
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") && printVersion(p) == nil {
-		return int(program.ExitDone) // asked often by scripts, and needs no command
+		return int(program.ExitDone) // frequent in scripts; skips building the command tree
 	}
 	root := rootCommand(p)
 	root.SetArgs(settings.NegativeValues(args))
@@ -60,7 +60,7 @@ func execute(ctx context.Context, p *program.Program, args []string) int {
 	}
 	errors.As(err, &failed)
 	if failed.Err != nil {
-		p.Complain(failed.Err)
+		p.PrintError(failed.Err)
 	}
 	return int(failed.Code)
 }
@@ -72,11 +72,11 @@ func rootCommand(p *program.Program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fettle",
 		Short: "The tool layer of a coding agent: verified reads and writes of files",
-		Long: `fettle runs the tools of a coding agent. Every read hands out a version and a
-hash, every write proves what it was based on, and a write that would lose
-somebody's bytes does not happen.
+		Long: `fettle runs the tools of a coding agent. Every read returns a version and a hash,
+every write states the hash it was based on, and a write that would overwrite the
+changes of another process is refused.
 
-With -p it has a model work on a prompt with these tools.`,
+With -p a model works on a prompt with these tools.`,
 		Example: `  fettle -p 'Why does the build fail? @Makefile'
   git diff | fettle -p 'Review this change.' -o json
   fettle --resume -p 'And the tests?'`,
@@ -100,8 +100,9 @@ With -p it has a model work on a prompt with these tools.`,
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { p.Parsed = true },
 	}
-	// A flag of our own, as cobra's prints by a template: a program that has
-	// text/template keeps each method of each of its types.
+	// The version flag is defined here because cobra prints its own with
+	// text/template, and a program that links text/template keeps every method of
+	// every type.
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version")
 	root.SuggestionsMinimumDistance = 2
 	g.Register(root)
@@ -116,7 +117,7 @@ With -p it has a model work on a prompt with these tools.`,
 	return root
 }
 
-// knownCommand refuses what stands where a command should, and names the near ones.
+// knownCommand rejects an unknown command and suggests similar ones.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

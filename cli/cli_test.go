@@ -21,16 +21,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// fakeSession answers each call by its tool's name.
+// fakeSession answers each call by the name of its tool.
 type fakeSession struct {
 	run       func(context.Context, scheduler.Request) scheduler.Response
 	notices   []string
 	recovered int
 	closed    int
-	bus       *bus.MessageBus // nil: one of its own
+	bus       *bus.MessageBus // nil: a new bus
 }
 
-// Config is one that is never initialized.
+// Config returns a Config that is never initialized.
 func (*fakeSession) Config() *config.Config {
 	c, err := config.New(config.Parameters{TargetDir: "."})
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *fakeSession) Run(ctx context.Context, r scheduler.Request) scheduler.Re
 	return f.run(ctx, r)
 }
 
-// byName ends a call as its tool's name says: ok, error, denied, cancelled.
+// byName ends a call as the name of its tool says: ok, error, denied or cancelled.
 func byName(_ context.Context, r scheduler.Request) scheduler.Response {
 	resp := scheduler.Response{CallID: r.CallID, Tool: r.Tool, Params: r.Args,
 		Decision: policy.Decision{Decision: policy.Allow, Reason: "test"}}
@@ -88,7 +88,7 @@ func byName(_ context.Context, r scheduler.Request) scheduler.Response {
 	return resp
 }
 
-// fettle runs a command line against a session and returns what it printed.
+// fettle runs a command line against a session and returns its output.
 func fettle(t *testing.T, s *fakeSession, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -97,7 +97,7 @@ func fettle(t *testing.T, s *fakeSession, stdin io.Reader, args ...string) (code
 	return code, out.String(), err.String()
 }
 
-// The exit code of a batch is the highest of its calls', 130 > 3 > 1 > 0.
+// The exit code of a batch is the highest exit code of its calls: 130 > 3 > 1 > 0.
 func TestBatchExitCode(t *testing.T) {
 	for calls, want := range map[string]int{
 		"":                    0,
@@ -180,8 +180,8 @@ func (endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What is too long for a tool is not kept in memory first; a batch goes on
-// behind such a line.
+// Input that exceeds the limit of a tool is not buffered; a batch continues after
+// such a line.
 func TestInputIsLimited(t *testing.T) {
 	code, _, stderr := fettle(t, &fakeSession{run: byName}, endless{}, "call", "ok", "-")
 	require.Equal(t, 2, code)
@@ -217,13 +217,13 @@ func TestBatchStreams(t *testing.T) {
 		_, err := io.WriteString(feed, `{"tool":"ok"}`+"\n")
 		require.NoError(t, err)
 		var a map[string]any
-		require.NoError(t, decoder.Decode(&a)) // would wait for ever if the answer waited for more input
+		require.NoError(t, decoder.Decode(&a)) // would block forever if the result waited for more input
 	}
 	require.NoError(t, feed.Close())
 	require.Zero(t, <-done)
 }
 
-// Ctrl-C while a line is awaited, and while a call runs.
+// Ctrl-C while the program waits for a line, and while a call runs.
 func TestInterrupt(t *testing.T) {
 	t.Run("waiting for input", func(t *testing.T) {
 		for _, args := range [][]string{{"call", "--batch"}, {"call", "ok", "-"}} {
@@ -277,8 +277,8 @@ func TestOpenFails(t *testing.T) {
 	require.Equal(t, "fettle: There is no such directory. Make it.\n", stderr.String())
 }
 
-// FS-64: what a killed run left is dealt with before calls, and never by a
-// command that only looks.
+// FS-64: leftovers of a killed run are recovered before calls, and never by a
+// read-only command.
 func TestOnlyCallsRecover(t *testing.T) {
 	for line, want := range map[string]int{
 		"call ok": 1, "call --batch": 1, "tools": 0, "tools --json": 0, "__complete call ": 0, "completion bash": 0, "version": 0,

@@ -8,11 +8,11 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// CommandTree returns the program's commands, for what is written from them:
-// pages, manuals, completion scripts. They are to be read, not to be run.
+// CommandTree returns the commands of the program for generators of pages, manuals
+// and completion scripts. The commands must not be run: running one panics.
 func CommandTree() *cobra.Command {
 	p := &program.Program{Open: func(context.Context, program.SessionOptions) (program.Session, error) {
-		panic("cli: a command of CommandTree is run")
+		panic("cli: a command of CommandTree must not be run")
 	}}
 	root := rootCommand(p)
 	root.InitDefaultHelpFlag()

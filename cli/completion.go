@@ -9,7 +9,7 @@ import (
 func completionCommand(p *program.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print a shell's completion script",
+		Short: "Print a shell completion script",
 		Long: `Prints a script that completes fettle's commands, flags and tool names.
 
   bash:        source <(fettle completion bash)

@@ -16,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// configPlace is a home directory with a project in it, which is the current
-// directory. In what run returns the home directory is ~.
+// configPlace creates a home directory that contains a project and makes the project
+// the current directory. The output of run shows the home directory as ~.
 func configPlace(t *testing.T) (home string, run func(args ...string) (code program.ExitCode, stdout, stderr string)) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -48,7 +48,7 @@ func configPlace(t *testing.T) (home string, run func(args ...string) (code prog
 			failed = &program.ExitError{Code: program.ExitToolError, Err: err}
 		}
 		if failed.Err != nil {
-			p.Complain(failed.Err)
+			p.PrintError(failed.Err)
 		}
 		return failed.Code, strings.ReplaceAll(out.String(), home, "~"), strings.ReplaceAll(errs.String(), home, "~")
 	}
@@ -60,7 +60,7 @@ func writeFile(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// CF-01, issue of origins: a key that all layers give.
+// CF-01: the origins of a key that every layer sets.
 func TestConfigShow(t *testing.T) {
 	home, run := configPlace(t)
 	for file, name := range map[string]string{
@@ -93,7 +93,7 @@ func TestConfigShow(t *testing.T) {
 
 	code, _, stderr = run("show", "tools.cor")
 	require.Equal(t, program.ExitUsage, code)
-	require.Equal(t, "fettle: There is no setting tools.cor. Perhaps tools.core is meant.\n", stderr)
+	require.Equal(t, "fettle: Unknown setting tools.cor. Did you mean tools.core?\n", stderr)
 }
 
 // CF-08: no secret is printed.
@@ -126,26 +126,27 @@ func TestConfigSet(t *testing.T) {
 	require.JSONEq(t, `{"key": "tools.exclude", "path": "~/p/.fettle/settings.json", "value": ["edit"]}`, stdout)
 	require.Equal(t, "{\n  \"tools\": {\n    \"exclude\": [\"edit\"]\n  }\n}\n", readText(t, project))
 
-	// What has no effect, as the directory is not trusted, or as another layer is stronger.
+	// The command warns of a setting without effect: the directory is untrusted, or
+	// another layer takes precedence.
 	_, _, stderr = run("set", "--scope", "project", "tools.allowed", `["edit"]`)
 	require.Contains(t, stderr, "As the directory is not trusted")
 	_, _, stderr = run("set", "--scope", "project", "tools.allowed", "--unset")
 	require.Empty(t, stderr)
 	t.Setenv("FETTLE_APPROVAL_MODE", "plan")
 	_, _, stderr = run("set", "general.defaultApprovalMode", "auto_edit")
-	require.Equal(t, "fettle: What the variable FETTLE_APPROVAL_MODE says of general.defaultApprovalMode is stronger: \"plan\".\n", stderr)
+	require.Equal(t, "fettle: the variable FETTLE_APPROVAL_MODE takes precedence for general.defaultApprovalMode: \"plan\".\n", stderr)
 
 	for _, tt := range []struct {
 		args []string
 		code program.ExitCode
 		says string
 	}{
-		{[]string{"set", "tools.shell.inactivityTimeout"}, program.ExitUsage, "A key and a value are needed"},
-		{[]string{"set", "a", "--unset", "b"}, program.ExitUsage, "A key and a value are needed"},
+		{[]string{"set", "tools.shell.inactivityTimeout"}, program.ExitUsage, "A key and a value are required"},
+		{[]string{"set", "a", "--unset", "b"}, program.ExitUsage, "A key and a value are required"},
 		{[]string{"set", "tools.shell.inactivityTimeout", "soon"}, program.ExitConfig, "is not a whole number"},
-		{[]string{"set", "toolz.core", "x"}, program.ExitUsage, "Perhaps tools.core is meant."},
-		{[]string{"set", "tools.shel", "x"}, program.ExitUsage, "Perhaps tools.shell is meant."},
-		{[]string{"show", "tools.shel"}, program.ExitUsage, "Perhaps tools.shell is meant."},
+		{[]string{"set", "toolz.core", "x"}, program.ExitUsage, "Did you mean tools.core?"},
+		{[]string{"set", "tools.shel", "x"}, program.ExitUsage, "Did you mean tools.shell?"},
+		{[]string{"show", "tools.shel"}, program.ExitUsage, "Did you mean tools.shell?"},
 	} {
 		code, stdout, stderr := run(tt.args...)
 		require.Equal(t, tt.code, code, tt.args)
@@ -155,7 +156,7 @@ func TestConfigSet(t *testing.T) {
 	t.Chdir(home)
 	code, _, stderr = run("set", "useWriteTodos", "true", "--scope", "project")
 	require.Equal(t, program.ExitUsage, code)
-	require.Contains(t, stderr, "There is no settings file of the project here.")
+	require.Contains(t, stderr, "There is no project settings file here.")
 }
 
 func readText(t *testing.T, path string) string {
@@ -165,7 +166,7 @@ func readText(t *testing.T, path string) string {
 	return string(data)
 }
 
-// The examples of the help do what they say.
+// The examples of the help text work.
 func TestConfigSetExamples(t *testing.T) {
 	home, run := configPlace(t)
 	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"model": "m"}`)
@@ -185,16 +186,16 @@ func TestConfigSetExamples(t *testing.T) {
 	require.Contains(t, readText(t, filepath.Join(home, "p/.fettle/settings.json")), `"write_file"`)
 }
 
-// CF-05: mistakes with their places; 4 where one is an error.
+// CF-05: problems with their positions; exit code 4 if one is an error.
 func TestConfigValidate(t *testing.T) {
 	home, run := configPlace(t)
 	code, stdout, _ := run("validate")
 	require.Zero(t, code)
-	require.Equal(t, "There is no mistake in 0 settings files.\n", stdout)
+	require.Equal(t, "No problems in 0 settings files.\n", stdout)
 	user := filepath.Join(home, ".fettle/settings.json")
 	writeFile(t, user, `{"tools": {}}`)
 	_, stdout, _ = run("validate")
-	require.Equal(t, "There is no mistake in 1 settings file.\n", stdout)
+	require.Equal(t, "No problems in 1 settings file.\n", stdout)
 
 	writeFile(t, user, "{\n  \"toolz\": 1\n}")
 	code, stdout, _ = run("validate")
@@ -218,7 +219,7 @@ func TestConfigValidate(t *testing.T) {
 	require.Contains(t, stdout, "It is no settings file")
 }
 
-// CF-02: each file in its place, under both layouts.
+// CF-02: every file in its place, under both layouts.
 func TestConfigPath(t *testing.T) {
 	home, run := configPlace(t)
 	writeFile(t, filepath.Join(home, ".fettle/settings.json"), "{}")
@@ -236,7 +237,8 @@ system           ~/system.json  (absent)
 	require.Contains(t, stdout, "/etc/gemini-cli/settings.json")
 }
 
-// A project's settings file may be anybody's: what it leads to is not written.
+// The settings file of a project may be a symbolic link to any file: its target is
+// not written.
 func TestConfigSetKeepsToTheProject(t *testing.T) {
 	home, run := configPlace(t)
 	user := filepath.Join(home, ".fettle/settings.json")
@@ -249,8 +251,8 @@ func TestConfigSetKeepsToTheProject(t *testing.T) {
 	require.Equal(t, "{}", readText(t, user))
 }
 
-// What is printed is what is in force: with variables filled in, and the layer
-// that gives it.
+// The printed values are the effective ones: variables are expanded, and the layer is
+// named.
 func TestConfigShowIsWhatHolds(t *testing.T) {
 	home, run := configPlace(t)
 	t.Setenv("PLACE", "here")
@@ -272,8 +274,8 @@ func TestConfigShowIsWhatHolds(t *testing.T) {
 	require.Contains(t, stdout, `"origins":[]`)
 }
 
-// A name is the same in show and set: flat ones of older files, parts of maps, and
-// those of the other layout.
+// show and set accept the same names: flat names of older files, parts of maps, and
+// names of the other layout.
 func TestConfigNames(t *testing.T) {
 	home, run := configPlace(t)
 	user := filepath.Join(home, ".fettle/settings.json")
@@ -321,7 +323,7 @@ func TestConfigNames(t *testing.T) {
 	}
 }
 
-// What leaves no session is told when it is set.
+// Setting a value that prevents every session is reported.
 func TestConfigSetTellsOfNoSession(t *testing.T) {
 	_, run := configPlace(t)
 	code, _, stderr := run("set", "sandbox", "docker")

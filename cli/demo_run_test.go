@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Ctrl-C in the middle: 130, and the scratch directory is gone.
+// Ctrl-C in the middle: exit code 130, and the scratch directory is removed.
 func TestDemoInterrupted(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -38,7 +38,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(data []byte) (int, error) { return f(data) }
 
-// The demo cannot end well unless the tools do what they must.
+// The demo fails unless the tools work.
 func TestDemoTellsTheTruth(t *testing.T) {
 	for name, tamper := range map[string]func(program.Session, scheduler.Request, scheduler.Response) scheduler.Response{
 		"a refusal that does not come": func(_ program.Session, r scheduler.Request, resp scheduler.Response) scheduler.Response {
@@ -80,7 +80,7 @@ func TestDemoTellsTheTruth(t *testing.T) {
 			}}
 			require.Equal(t, 1, execute(t.Context(), p, []string{"demo"}), out.String())
 			require.Contains(t, out.String(), "NO ")
-			require.Contains(t, stderr.String(), "did not end as it must")
+			require.Contains(t, stderr.String(), "did not end as expected")
 		})
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// impatient opens sessions that wait for nothing before they ask again.
+// impatient opens sessions that do not wait before they retry a request.
 func impatient(ctx context.Context, o program.SessionOptions) (program.Session, error) {
 	adjust := o.Adjust
 	o.Adjust = func(p *config.Parameters) {
@@ -34,8 +34,8 @@ func impatient(ctx context.Context, o program.SessionOptions) (program.Session, 
 	return program.Open(ctx, o)
 }
 
-// talk runs a command line in a project of its own, against a server that speaks
-// as OpenAI's does.
+// chatWith runs a command line in a temporary project against a server that speaks
+// the OpenAI protocol.
 func chatWith(t *testing.T, stdout io.Writer, serve http.HandlerFunc, args ...string) (code int, stderr string) {
 	t.Helper()
 	server := httptest.NewServer(serve)
@@ -58,8 +58,8 @@ func delta(text string) string {
 
 const done = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
-// A key that a provider repeats in its error is masked on stderr and in the JSON forms,
-// also where it does not look like one.
+// A key that a provider repeats in an error message is masked on stderr and in the
+// JSON formats, also if it does not look like a key.
 func TestErrorsHoldNoKeys(t *testing.T) {
 	require.Equal(t, "sk-of-the-test", redact.Text("sk-of-the-test"), "the test shows nothing")
 	for _, format := range []string{conversation.FormatText, conversation.FormatJSON, conversation.FormatStream} {
@@ -76,7 +76,7 @@ func TestErrorsHoldNoKeys(t *testing.T) {
 	}
 }
 
-// Without a session it is the environment's keys that errors do not hold.
+// Without a session, errors mask the keys of the environment.
 func TestErrorsWithoutSession(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-test")
 	var errs bytes.Buffer
@@ -86,8 +86,8 @@ func TestErrorsWithoutSession(t *testing.T) {
 	require.NotContains(t, errs.String(), "sk-of-the-test")
 }
 
-// A provider that is busy, then fails, then breaks off, then answers well: the
-// answer shows once, and stderr tells what happened.
+// A provider is busy, then fails, then drops the connection, then answers: the answer
+// is printed once, and stderr reports the attempts.
 func TestHeadlessRetries(t *testing.T) {
 	for _, format := range []string{conversation.FormatText, conversation.FormatJSON, conversation.FormatStream} {
 		t.Run(format, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestHeadlessRetries(t *testing.T) {
 			var out bytes.Buffer
 			code, stderr := chatWith(t, &out, serve, "-o", format, "-p", "Hi")
 			require.Zero(t, code, stderr)
-			require.Equal(t, 3, strings.Count(stderr, "The model is asked again in"), stderr)
+			require.Equal(t, 3, strings.Count(stderr, "Retrying the model in"), stderr)
 			switch format {
 			case conversation.FormatText:
 				require.Equal(t, "A whole answer.\n", out.String())
@@ -148,7 +148,7 @@ func TestHeadlessRetries(t *testing.T) {
 	}
 }
 
-// A model that says nothing, as often as it is asked: 1.
+// A model that returns no output on every attempt: exit code 1.
 func TestHeadlessSaysNothing(t *testing.T) {
 	n := 0
 	var out bytes.Buffer
@@ -163,12 +163,12 @@ func TestHeadlessSaysNothing(t *testing.T) {
 	require.Contains(t, out.String(), `"response": ""`)
 }
 
-// brokenPipe is stdout whose reader has gone.
+// brokenPipe is an output whose reader is gone.
 type brokenPipe struct{ err error }
 
 func (b brokenPipe) Write([]byte) (int, error) { return 0, fmt.Errorf("write stdout: %w", b.err) }
 
-// A reader that leaves ends the run well; a disk that is full does not.
+// A reader that closes the pipe ends the run successfully; a full disk does not.
 func TestHeadlessWriteFails(t *testing.T) {
 	serve := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

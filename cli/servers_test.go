@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// EX-15: a call connects the servers that may have its tool, and no other.
+// EX-15: a call connects the servers that may provide its tool, and no other.
 func TestConnectFor(t *testing.T) {
 	home, _ := configPlace(t)
 	writeFile(t, filepath.Join(home, ".fettle", "settings.json"), `{"mcpServers": {"ab": {"command": "/none/ab"}, "ab_c": {"command": "/none/c"}, "z": {"command": "/none/z"}}}`)
@@ -49,8 +49,8 @@ func TestConnectFor(t *testing.T) {
 	}
 }
 
-// EX-15: where a person sits at the terminal, a server whose settings enable that
-// opens the page to sign in at; elsewhere it says which command does.
+// EX-15: with a user at the terminal, a server whose settings enable sign-in opens
+// the sign-in page; otherwise the error names the command.
 func TestSignInWhereAPersonIs(t *testing.T) {
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)
@@ -70,7 +70,7 @@ func TestSignInWhereAPersonIs(t *testing.T) {
 		"response_types_supported":["code"],"code_challenge_methods_supported":["S256"]}`))
 	for _, tt := range []struct {
 		enabled string
-		person  bool
+		user    bool
 		shown   bool
 	}{{"true", true, true}, {"false", true, false}, {"true", false, false}} {
 		home, _ := configPlace(t)
@@ -78,7 +78,7 @@ func TestSignInWhereAPersonIs(t *testing.T) {
 			`{"mcpServers": {"web": {"httpUrl": "`+web.URL+`/mcp", "oauth": {"enabled": `+tt.enabled+`, "clientId": "me"}}}}`)
 		var page string
 		var at *program.SignIn
-		if tt.person {
+		if tt.user {
 			at = &program.SignIn{Open: func(_ context.Context, url string) error {
 				page = url
 				return errors.New("no page today")
@@ -96,5 +96,5 @@ func TestSignInWhereAPersonIs(t *testing.T) {
 		require.Empty(t, page)
 		require.Contains(t, fault.As(missing[0]).Remedy, "fettle mcp auth web")
 	}
-	require.Nil(t, (&program.Program{In: strings.NewReader(""), Err: io.Discard}).SignIn(), "a pipe is nobody")
+	require.Nil(t, (&program.Program{In: strings.NewReader(""), Err: io.Discard}).SignIn(), "a pipe is not a user")
 }

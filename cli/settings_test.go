@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// toolNames are the tools of a session.
+// toolNames returns the names of a session's tools.
 func toolNames(s program.Session) []string {
 	var names []string
 	for _, t := range s.Tools() {
@@ -25,7 +25,7 @@ func toolNames(s program.Session) []string {
 	return names
 }
 
-// open opens a session as a command with flags would.
+// open opens a session as a command with these flags would.
 func open(t *testing.T, flags *program.Flags) (program.Session, error) {
 	t.Helper()
 	s, err := program.Open(t.Context(), program.SessionOptions{Flags: flags, Log: slog.New(slog.DiscardHandler)})
@@ -37,8 +37,8 @@ func open(t *testing.T, flags *program.Flags) (program.Session, error) {
 
 func fettleFlags() *program.Flags { return &program.Flags{Layout: "fettle"} }
 
-// Only a session that lasts watches the settings files: a command that does one
-// thing and ends has read them once.
+// Only a long-running session watches the settings files: a command that does one
+// thing reads them once.
 func TestOnlyBatchesWatch(t *testing.T) {
 	configPlace(t)
 	for want, commands := range map[bool][][]string{
@@ -62,8 +62,8 @@ func TestOnlyBatchesWatch(t *testing.T) {
 	}
 }
 
-// CF-05: what only shows when settings are used is told with its key and place.
-// It is left out alone, except where it protects somebody.
+// CF-05: a problem that shows only when the settings are used is reported with its
+// key and position. Only that setting is ignored, unless it protects the user.
 func TestSettingsThatCannotBeUsed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		user  string
@@ -132,7 +132,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// What a flag says is told, too, and stops at once where a directory is not there.
+// An invalid flag is reported too; a missing directory ends the command at once.
 func TestFlagsThatCannotBeUsed(t *testing.T) {
 	configPlace(t)
 	flags := fettleFlags()
@@ -148,7 +148,7 @@ func TestFlagsThatCannotBeUsed(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.Contains(t, fault.As(err).Line(), "the command line: context.includeDirectories: ")
 
-	// --policy goes in the place of a setting that cannot be used.
+	// --policy replaces an invalid setting.
 	home, _ := configPlace(t)
 	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"policyPaths": ["/nope"]}`)
 	flags = fettleFlags()
@@ -157,7 +157,7 @@ func TestFlagsThatCannotBeUsed(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Every built-in tool is known as an entry of tools.core, with all services.
+// Every built-in tool is a known entry of tools.core, with all services.
 func TestBuiltInToolsAreKnown(t *testing.T) {
 	for _, layout := range []string{"fettle", "gemini"} {
 		configPlace(t)
@@ -178,7 +178,7 @@ func TestBuiltInToolsAreKnown(t *testing.T) {
 	}
 }
 
-// Where commands can write the person's settings, that is told.
+// A workspace whose commands can write the user's settings is reported.
 func TestSettingsFolderInTheWorkspace(t *testing.T) {
 	home, run := configPlace(t)
 	writeFile(t, filepath.Join(home, "bin/podman"), "#!/bin/sh\n")
@@ -187,7 +187,7 @@ func TestSettingsFolderInTheWorkspace(t *testing.T) {
 	file := filepath.Join(home, ".fettle/settings.json")
 	writeFile(t, file, `{"sandbox": {"command": "podman", "image": "i"}}`)
 	_, stdout, _ := run("validate")
-	require.Contains(t, stdout, "There is no mistake")
+	require.Contains(t, stdout, "No problems")
 	writeFile(t, file, `{"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["~/.fettle"]}}`)
 	_, stdout, _ = run("validate")
 	require.Contains(t, stdout, "Confined commands can write your settings directory ~/.fettle")

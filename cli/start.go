@@ -14,24 +14,24 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// start begins a session where a person sits at the terminal and no prompt is
-// given, and else runs the prompt of the command line or stdin. Without any of it,
-// and without a flag that belongs to it, as --model does, it prints the help.
+// start runs an interactive session if the user is at a terminal and gave no prompt;
+// otherwise it runs the prompt of the command line or stdin. Without a prompt and
+// without a flag that needs one, such as --model, it prints the help.
 func start(p *program.Program, cmd *cobra.Command, g *program.Flags, f *conversation.Flags) error {
 	if err := f.CheckSession(cmd.Flags()); err != nil {
 		return err
 	}
 	if f.Resume != "" && f.SessionID != "" {
-		return program.UsageError("A session that is gone on with has its id already.", "Leave out --session-id or --resume.")
+		return program.UsageError("A resumed session already has an id.", "Leave out --session-id or --resume.")
 	}
 	given := cmd.Flags().Changed
 	switch {
 	case !given(conversation.PromptFlag) && !given(conversation.FormatFlag) && isInteractive(p):
 		return chat.Run(cmd.Context(), p, g, f)
 	case given(conversation.PromptFlag) && (given(conversation.FirstFlag) || given(conversation.PlainFlag)):
-		return program.UsageError("-p runs one prompt and ends; --"+conversation.FirstFlag+" and --"+conversation.PlainFlag+" are for a session at the terminal.", "Leave out one or the other.")
+		return program.UsageError("-p runs one prompt and exits; --"+conversation.FirstFlag+" and --"+conversation.PlainFlag+" need an interactive session.", "Omit one of them.")
 	case given(conversation.FirstFlag) || given(conversation.PlainFlag):
-		return program.UsageError("There is no terminal for a session.", "Run it at one, or give a prompt with -p TEXT.")
+		return program.UsageError("An interactive session needs a terminal.", "Run fettle in a terminal, or give a prompt with -p TEXT.")
 	}
 	asked := given(program.ModelFlag)
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })
@@ -45,8 +45,7 @@ func start(p *program.Program, cmd *cobra.Command, g *program.Flags, f *conversa
 	return err
 }
 
-// isPiped reports whether stdin is a pipe or a file, from which a prompt may come
-// without a flag that says so.
+// isPiped reports whether stdin is a pipe or a file, which can hold a prompt.
 func isPiped(p *program.Program) bool {
 	f, ok := p.In.(*os.File)
 	if !ok {
@@ -56,7 +55,7 @@ func isPiped(p *program.Program) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice == 0 && !info.IsDir()
 }
 
-// isInteractive reports whether a person sits at stdin and stdout.
+// isInteractive reports whether stdin and stdout are a terminal.
 func isInteractive(p *program.Program) bool {
 	return display.IsTerminal(p.In) && display.IsTerminal(p.Out)
 }

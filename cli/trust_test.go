@@ -14,8 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// trustPlace is a home directory with projects in it, of which p1 is the current
-// directory.
+// trustPlace creates a home directory with projects; p1 is the current directory.
 func trustPlace(t *testing.T) (home string, run func(args ...string) (code int, stdout, stderr string)) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -45,42 +44,42 @@ func trustText(t *testing.T, home, dir string) string {
 	return strings.ReplaceAll(string(data), home, "~")
 }
 
-// CF-09: what is recorded, what decides and what it means.
+// CF-09: the recorded entry, the deciding entry and its effect.
 func TestTrustRecords(t *testing.T) {
 	home, run := trustPlace(t)
 	const file = "~/.fettle/trustedFolders.json"
 
 	code, stdout, stderr := run("trust")
 	require.Zero(t, code, stderr)
-	require.Equal(t, "~/p1 is trusted, by the entry ~/p1 of "+file+", line 2.\n"+
-		"Its own policies, hooks and servers may allow things, its settings and .env files hold, and the approval mode yolo may be used.\n", stdout)
+	require.Equal(t, "~/p1 is trusted, by entry ~/p1 of "+file+", line 2.\n"+
+		"Its policies, hooks and servers apply, its settings and .env files are used, and approval mode yolo is available.\n", stdout)
 	require.Empty(t, stderr)
 	require.Equal(t, "{\n  \"~/p1\": \"TRUST_FOLDER\"\n}\n", trustText(t, home, ".fettle"))
 
 	code, stdout, _ = run("untrust", "sub")
 	require.Zero(t, code)
-	require.Contains(t, stdout, "~/p1/sub is untrusted, by the entry ~/p1/sub of "+file+", line 3.")
+	require.Contains(t, stdout, "~/p1/sub is untrusted, by entry ~/p1/sub of "+file+", line 3.")
 	require.Contains(t, stdout, "yolo is refused")
 	require.Contains(t, stdout, "instruction files are not given") // FT-20
-	require.Contains(t, stdout, "git is asked about")
+	require.Contains(t, stdout, "git commands need approval")
 
 	code, stdout, _ = run("trust", "list")
 	require.Zero(t, code)
-	require.Equal(t, "* trusted    ~/p1\n  untrusted  ~/p1/sub\n~/p1 is trusted, by the entry ~/p1 of "+file+", line 2.\n", stdout)
+	require.Equal(t, "* trusted    ~/p1\n  untrusted  ~/p1/sub\n~/p1 is trusted, by entry ~/p1 of "+file+", line 2.\n", stdout)
 	_, stdout, _ = run("--cwd", "sub", "trust", "list")
 	require.Contains(t, stdout, "* untrusted  ~/p1/sub\n")
 	require.Contains(t, stdout, "  trusted    ~/p1\n")
 
-	// What is forgotten leaves the directory to the entry above.
+	// Removing an entry makes the entry of the parent directory apply.
 	code, stdout, _ = run("trust", "--forget", "./sub")
 	require.Zero(t, code)
-	require.Contains(t, stdout, "~/p1/sub is trusted, by the entry ~/p1 of")
+	require.Contains(t, stdout, "~/p1/sub is trusted, by entry ~/p1 of")
 	code, stdout, _ = run("trust", "--forget")
 	require.Zero(t, code)
-	require.Contains(t, stdout, "~/p1 is undecided: nothing is recorded of it in "+file+".")
-	require.Contains(t, stdout, "never allow")
+	require.Contains(t, stdout, "~/p1 is undecided: no entry in "+file+".")
+	require.Contains(t, stdout, "not allow")
 	_, stdout, _ = run("trust", "list")
-	require.Equal(t, "~/p1 is undecided: nothing is recorded of it in "+file+".\n", stdout)
+	require.Equal(t, "~/p1 is undecided: no entry in "+file+".\n", stdout)
 }
 
 func TestTrustPaths(t *testing.T) {
@@ -123,7 +122,7 @@ func TestTrustListJSON(t *testing.T) {
 	require.Contains(t, stdout, "* trusted    ~/p1  (recorded as TRUST_PARENT of ~/p1/sub)\n")
 }
 
-// CR-27: --layout gemini keeps the record in that program's directory.
+// CR-27: --layout gemini keeps the record in the directory of gemini-cli.
 func TestTrustLayout(t *testing.T) {
 	home, run := trustPlace(t)
 	code, _, stderr := run("--layout", "gemini", "trust")
@@ -132,7 +131,7 @@ func TestTrustLayout(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(home, ".fettle"))
 }
 
-// Whoever trusts all that is his is told so.
+// Trusting the whole home directory prints a warning.
 func TestTrustHomeWarns(t *testing.T) {
 	home, run := trustPlace(t)
 	for _, folder := range []string{home, filepath.Dir(home), "/"} {
@@ -152,24 +151,24 @@ func TestTrustVariableIsTold(t *testing.T) {
 	for _, args := range [][]string{{"trust"}, {"trust", "list"}} {
 		code, _, stderr := run(args...)
 		require.Zero(t, code)
-		require.Contains(t, stderr, "FETTLE_TRUST_WORKSPACE outweighs what is recorded: the directory that the tools work in is untrusted.")
+		require.Contains(t, stderr, "FETTLE_TRUST_WORKSPACE overrides the recorded trust: the target directory is untrusted.")
 	}
 	t.Setenv("FETTLE_TRUST_WORKSPACE", " ")
 	_, _, stderr := run("trust")
 	require.Empty(t, stderr)
 	t.Setenv("FETTLE_TRUST_WORKSPACE", "no")
 	_, _, stderr = run("trust")
-	require.Contains(t, stderr, `The variable FETTLE_TRUST_WORKSPACE cannot be used: The value "no" does not say`)
+	require.Contains(t, stderr, `The variable FETTLE_TRUST_WORKSPACE is invalid: The value "no" does not say`)
 
-	// CR-27: each layout has its own, of which the first that is given counts.
+	// CR-27: each layout has its own variable; the first that is set wins.
 	_, _, stderr = run("--layout", "gemini", "trust")
 	require.Empty(t, stderr)
 	t.Setenv("GEMINI_CLI_TRUST_WORKSPACE", "true")
 	_, _, stderr = run("--layout", "gemini", "trust", "list")
-	require.Contains(t, stderr, "The variable GEMINI_CLI_TRUST_WORKSPACE outweighs what is recorded: the directory that the tools work in is trusted.")
+	require.Contains(t, stderr, "The variable GEMINI_CLI_TRUST_WORKSPACE overrides the recorded trust: the target directory is trusted.")
 	t.Setenv("GEMINI_TRUST_WORKSPACE", "false")
 	_, _, stderr = run("--layout", "gemini", "trust", "list")
-	require.Contains(t, stderr, "The variable GEMINI_TRUST_WORKSPACE outweighs what is recorded: the directory that the tools work in is untrusted.")
+	require.Contains(t, stderr, "The variable GEMINI_TRUST_WORKSPACE overrides the recorded trust: the target directory is untrusted.")
 	require.Equal(t, 1, strings.Count(stderr, "\n"))
 }
 
@@ -196,7 +195,7 @@ func TestTrustFails(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.NoDirExists(t, filepath.Join(home, ".fettle"))
 
-	// A broken file is a configuration error, and stays as it is.
+	// An invalid file is a configuration error and is not changed.
 	const broken = "{\n  \"~/p1\": \"MAYBE\"\n}"
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "trustedFolders.json"), []byte(strings.ReplaceAll(broken, "~", home)), 0o600))

@@ -15,12 +15,12 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// lastHash is the newest hash of a file that a conversation holds.
+// lastHash returns the newest hash of a file in a conversation.
 func lastHash(t *testing.T, r *model.Request, name string) string {
 	found := ""
 	look := func(text string) {
 		if at := strings.LastIndex(text, name); at >= 0 {
-			if all := shaPattern.FindAllStringSubmatch(text[:at], -1); all != nil { // a state has it before the path
+			if all := shaPattern.FindAllStringSubmatch(text[:at], -1); all != nil { // a state object has it before the path
 				found = all[len(all)-1][1]
 			}
 		}
@@ -42,10 +42,11 @@ func lastHash(t *testing.T, r *model.Request, name string) string {
 	return found
 }
 
-// RC-22, CR-19, AR-30: a long conversation is compacted by itself, once, and
-// goes on: the file in work is patched without a read, by the hash that stands
-// beside the summary, under a version above all before; a file that was not said
-// again needs a read. What is recorded is resumed as it was, with its counter.
+// RC-22, CR-19, AR-30: a long conversation is compacted automatically, once, and
+// continues: the file in work is patched without a read, by the hash next to the
+// summary and with a version above all earlier ones; a file that the summary does not
+// repeat must be read again. The recorded session is resumed in the same state, with
+// its counter.
 func TestCompactionOfASession(t *testing.T) {
 	t.Parallel()
 	const hidden = "old-content-that-only-the-first-read-showed"
@@ -81,7 +82,7 @@ func TestCompactionOfASession(t *testing.T) {
 		p.Conversation.Limits.Tokens = 8_000
 	})
 	s.Write("work.txt", "one\ntwo\nthree\n")
-	s.Write("other.txt", hidden+"\n"+strings.Repeat("filler\n", 1_000)) // too long to be said again
+	s.Write("other.txt", hidden+"\n"+strings.Repeat("filler\n", 1_000)) // too long to be repeated
 	transcripts, err := config.NewTranscripts(s.Config, nil)
 	require.NoError(t, err)
 	recording, err := transcripts.Record(t.Context(), s.Config)
@@ -116,7 +117,7 @@ func TestCompactionOfASession(t *testing.T) {
 	require.Contains(t, s.Read("other.txt"), hidden)
 	require.Equal(t, agent.EventDone, loud.last.Type)
 
-	// Two reads, one restated, one after the patch.
+	// Two reads, one repeated by the summary, one after the patch.
 	state, err := s.SessionStateService()
 	require.NoError(t, err)
 	highest := state.Current()
@@ -140,16 +141,16 @@ func TestCompactionOfASession(t *testing.T) {
 	require.Equal(t, mustJSON(want), mustJSON(kept), "the same history")
 	_, err = again.Converse(config.Opening{Recorder: resumed, History: kept})
 	require.NoError(t, err)
-	// AR-04: what was read in the other process is not in this one's cache, and
-	// versions go on above.
+	// AR-04: the cache of the new process does not contain the reads of the earlier
+	// one, and versions continue above.
 	read := configtest.Call(t.Context(), t, again, "read_file", map[string]string{"file_path": "work.txt"})
 	require.Contains(t, read.Result.LLMContent.String(), fmt.Sprintf(`"version":%d`, highest+1))
 	on := prompt(t, again, "Talk on.")
 	require.Equal(t, agent.EventDone, on.last.Type, "%v", on.last.Err)
 }
 
-// RC-22: a compaction that comes to nothing changes nothing: what was read
-// still counts, and the conversation goes on.
+// RC-22: a failed compaction changes nothing: earlier reads still count, and the
+// conversation continues.
 func TestCompactionThatFails(t *testing.T) {
 	t.Parallel()
 	for name, summary := range map[string]*model.Response{

@@ -54,7 +54,7 @@ func work(ctx context.Context, p config.Parameters, prompt string, out io.Writer
 
 // code: end
 
-// GO-07, AR-30: the whole loop, with a script in the place of a model.
+// GO-07, AR-30: the complete loop, with a script as the model.
 func Example_agent() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
@@ -107,7 +107,7 @@ func (g echo) CountTokens(_ context.Context, r *model.Request) (int, error) {
 
 // code: end
 
-// Own tool and own generator: no key, no network, and no provider linked in.
+// An embedder's tool and generator: no key, no network, and no provider linked in.
 func Example_ownGenerator() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
@@ -125,9 +125,9 @@ func Example_ownGenerator() {
 	// {"output":"{\"words\":6}"}
 }
 
-// GO-07: two agents of an embedder's at once, each with tools, a model, a
-// subagent, a front end and a clock of its own. Neither sees anything of the
-// other's, and nothing of the process is shared but the process (GO-04).
+// GO-07: two agents of an embedder at once, each with its own tools, model, subagent,
+// front end and clock. Neither sees the other's state, and they share nothing but the
+// process (GO-04).
 func TestAgentsSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, name := range []string{"alder", "birch"} {

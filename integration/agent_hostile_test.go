@@ -22,8 +22,8 @@ import (
 
 const untouched = "one\ntwo\n"
 
-// misbehaving is a session over one file, whose model does as told for the
-// first prompt, and is well in the next.
+// misbehaving returns a session with one file whose model misbehaves for the first
+// prompt and behaves well for the next.
 func misbehaving(t *testing.T, bad func(r *model.Request) (*model.Response, error), change ...func(*config.Parameters)) *configtest.Session {
 	t.Helper()
 	answer := func(_ context.Context, r *model.Request) (*model.Response, error) {
@@ -41,7 +41,7 @@ func misbehaving(t *testing.T, bad func(r *model.Request) (*model.Response, erro
 	return s
 }
 
-// requireWell checks that the next prompt works and that the file is as it was.
+// requireWell checks that the next prompt works and that the file is unchanged.
 func requireWell(t *testing.T, s *configtest.Session) {
 	t.Helper()
 	next := prompt(t, s.Config, "Are you well?")
@@ -50,8 +50,8 @@ func requireWell(t *testing.T, s *configtest.Session) {
 	require.Equal(t, untouched, s.Read("f.txt"))
 }
 
-// AR-30: whatever a model does, its prompt ends, for a reason that is told; the
-// history stays valid, files are as they were, and the next prompt works.
+// AR-30: whatever a model does, its prompt ends with a reported reason; the history
+// stays valid, files are unchanged, and the next prompt works.
 func TestHostileModels(t *testing.T) {
 	t.Parallel()
 	always := func(r *model.Response) func(*model.Request) (*model.Response, error) {
@@ -144,8 +144,8 @@ func TestHostileModels(t *testing.T) {
 	}
 }
 
-// A conversation that the provider finds too long is compacted and asked again;
-// one that cannot be made shorter ends with an overflow.
+// A conversation that exceeds the provider's limit is compacted and sent again; one
+// that cannot be compacted ends with an overflow.
 func TestContextExceeded(t *testing.T) {
 	t.Parallel()
 	tooLong := &model.Error{Provider: "test", Kind: model.ContextExceeded, Status: 400, Message: "too long"}
@@ -184,8 +184,8 @@ func TestContextExceeded(t *testing.T) {
 	requireWell(t, s)
 }
 
-// EX-12: an agent that never reports ends at its limit, or when it stops, and
-// its caller is told; what it left open harms nobody.
+// EX-12: an agent that never reports ends at its limit, or when it stops, and its
+// caller receives the reason; work that it leaves open has no effect.
 func TestAgentThatNeverCompletes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -226,8 +226,8 @@ func TestAgentThatNeverCompletes(t *testing.T) {
 	}
 }
 
-// A provider that answers 429, then 500, then well is asked again, through
-// each wire format; the key is in no event.
+// A provider that answers 429, then 500, then success is retried, through each wire
+// format; the key is in no event.
 func TestProviderThatRecovers(t *testing.T) {
 	t.Parallel()
 	for _, format := range wireFormats {
@@ -262,8 +262,8 @@ func TestProviderThatRecovers(t *testing.T) {
 	}
 }
 
-// A stream that is cut at any byte, with FETTLE_FULL=1 at each, is asked for again; what it called is run
-// once and never by half, and what it said is said once.
+// A stream that is cut at any byte (with FETTLE_FULL=1 at each byte) is retried; its
+// calls run once and only when complete, and its text is reported once.
 func TestStreamCutAtEachByte(t *testing.T) {
 	t.Parallel()
 	for _, format := range wireFormats {
@@ -285,7 +285,7 @@ func TestStreamCutAtEachByte(t *testing.T) {
 			})
 			s := configtest.New(t, server.talkingTo)
 			s.Write("f.txt", untouched)
-			step := 41 // of the last bytes each is tried
+			step := 41 // each of the last bytes
 			if os.Getenv("FETTLE_FULL") == "1" {
 				step = 1
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// prompted is what became of a prompt.
+// prompted is the result of a prompt.
 type prompted struct {
 	text   string   // of all answers
 	calls  []string // tool, status and code of each call
@@ -21,8 +21,8 @@ type prompted struct {
 	events []agent.Event
 }
 
-// prompt runs a prompt to its end, as the program does, and checks that the
-// history is one that every provider takes.
+// prompt runs a prompt to its end, as the program does, and checks that the history
+// is valid for every provider.
 func prompt(t *testing.T, c *config.Config, text string) prompted {
 	t.Helper()
 	return promptIn(t.Context(), t, c, text)
@@ -54,7 +54,7 @@ func promptIn(ctx context.Context, t *testing.T, c *config.Config, text string) 
 	return p
 }
 
-// count returns how many events of a type there were.
+// count returns the number of events of a type.
 func (p prompted) count(kind agent.EventType) (n int) {
 	for _, e := range p.events {
 		if e.Type == kind {
@@ -64,8 +64,8 @@ func (p prompted) count(kind agent.EventType) (n int) {
 	return n
 }
 
-// acting is a model that decides by the request. It is safe for concurrent use
-// if the function is.
+// acting is a model whose responses depend on the request. It is safe for concurrent
+// use if the function is.
 type acting struct {
 	answer func(ctx context.Context, r *model.Request) (*model.Response, error)
 }
@@ -89,12 +89,12 @@ func (a acting) CountTokens(_ context.Context, r *model.Request) (int, error) {
 	return model.EstimateTokens(r), nil
 }
 
-// says is an answer in words.
+// says returns a text response.
 func says(text string) *model.Response {
 	return &model.Response{Content: model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart(text)}}, Finish: model.FinishStop}
 }
 
-// calling is an answer that calls tools: name, arguments, name, arguments …
+// calling returns a response with tool calls: name, arguments, name, arguments …
 func calling(pairs ...any) *model.Response {
 	r := &model.Response{Content: model.Content{Role: model.RoleModel}, Finish: model.FinishStop}
 	for i := 0; i < len(pairs); i += 2 {
@@ -107,7 +107,7 @@ func calling(pairs ...any) *model.Response {
 	return r
 }
 
-// answeredLast returns the responses in the request's last turn.
+// answeredLast returns the function responses in the request's last turn.
 func answeredLast(r *model.Request) []model.FunctionResponse {
 	return r.Contents[len(r.Contents)-1].Responses()
 }

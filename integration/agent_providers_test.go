@@ -17,10 +17,9 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 )
 
-// TE-05, CM-13, FS-28, FS-29, AR-30, CR-32: through each provider's own wire format, a
-// file that is named with @ is patched without a read; the patch is refused, as
-// somebody else has saved the file; and the refusal alone is enough for the
-// next patch.
+// TE-05, CM-13, FS-28, FS-29, AR-30, CR-32: through each provider's wire format, a file
+// that is mentioned with @ is patched without a read; the patch is refused because another
+// program has saved the file; and the refusal is sufficient for the next patch.
 func TestMentionPatchRefusalRecovery(t *testing.T) {
 	t.Parallel()
 	const before, outside, after = "one\ntwo\nthree\n", "zero\none\ntwo\nthree\n", "zero\none\nTWO\nthree\n"
@@ -35,7 +34,7 @@ func TestMentionPatchRefusalRecovery(t *testing.T) {
 			server := serveModel(t, format, func(n int, h heard, w http.ResponseWriter) *spoken {
 				switch last := h.last(); n {
 				case 0:
-					s.Write("f.txt", outside) // somebody saves it while the model thinks
+					s.Write("f.txt", outside) // another program saves it before the model answers
 					return &spoken{thought: "I must not tell.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text), {"call_2", "glob", `{"pattern":"*.txt"}`}}}
 				case 1:
 					require.Contains(t, last.answers[0].failure, "file_changed_since_read")
@@ -69,15 +68,15 @@ func TestMentionPatchRefusalRecovery(t *testing.T) {
 
 var shaPattern = regexp.MustCompile(`"sha256":\s?"([0-9a-f]{64})"`)
 
-// shaIn returns the last hash in a text, which must hold one.
+// shaIn returns the last hash in a text, which must contain one.
 func shaIn(t *testing.T, text string) string {
 	all := shaPattern.FindAllStringSubmatch(text, -1)
 	require.NotEmpty(t, all, "no hash in %s", text)
 	return all[len(all)-1][1]
 }
 
-// requirePaired checks that each call has its answer in the turn that follows,
-// in the same order.
+// requirePaired checks that each call has its response in the next turn, in the same
+// order.
 func requirePaired(t *testing.T, turns []heardTurn) {
 	t.Helper()
 	var open []wireCall
@@ -101,9 +100,8 @@ func callIDs(turns []heardTurn) (ids []string) {
 	return ids
 }
 
-// requireThoughts checks what becomes of thoughts in the next request: each
-// provider gets back its own proofs, unchanged, and those that sign nothing get
-// nothing.
+// requireThoughts checks the thoughts in the next request: each provider receives its
+// own signatures unchanged, and providers without signatures receive none.
 func requireThoughts(t *testing.T, provider string, h heard) {
 	t.Helper()
 	for _, turn := range h.turns {
@@ -121,18 +119,18 @@ func requireThoughts(t *testing.T, provider string, h heard) {
 	}
 }
 
-// maxDescription is how many characters of a tool's description OpenAI takes, by
-// its own error messages, and Azure by its documentation.
+// maxDescription is the maximum length of a tool description in characters, by
+// OpenAI's error messages and Azure's documentation.
 const maxDescription = 1024
 
-// What providers document about a tool's schema.
+// The documented limits of providers for tool schemas.
 var (
 	toolName       = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	geminiKeywords = []string{"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems",
 		"minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering"}
 )
 
-// requireDeclared checks that the provider would take the tools.
+// requireDeclared checks that the provider would accept the tools.
 func requireDeclared(t *testing.T, provider string, tools []heardTool) {
 	t.Helper()
 	var names []string
@@ -158,7 +156,7 @@ func requireDeclared(t *testing.T, provider string, tools []heardTool) {
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(names))), len(names), "no name twice")
 }
 
-// requireKeywords checks a schema and all in it for keywords that Gemini refuses.
+// requireKeywords checks a schema recursively for keywords that Gemini rejects.
 func requireKeywords(t *testing.T, where string, schema map[string]any) {
 	t.Helper()
 	for key, value := range schema {
@@ -182,7 +180,7 @@ func requireKeywords(t *testing.T, where string, schema map[string]any) {
 	}
 }
 
-// transcriptOf is a conversation for people.
+// transcriptOf formats a conversation as text.
 func transcriptOf(turns []heardTurn, answer string) string {
 	var b strings.Builder
 	for _, turn := range turns {

@@ -19,16 +19,15 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// edit is a patch that puts a line of its author's behind another line.
+// edit returns a patch that inserts the author's line after another line.
 func edit(behind, line, sha string) map[string]string {
 	return map[string]string{
 		"file_path": "shared.txt", "unified_diff": "@@\n " + behind + "\n+" + line + "\n", "base_content_sha256": sha,
 	}
 }
 
-// crowd is the model of a parent and of its agents, which all edit one file. Of
-// the agents, none patches before all have read, so that they get in each other's
-// way for certain.
+// crowd is the model of a parent and of its agents, which all edit one file. No agent
+// patches before all have read, so that conflicts are certain.
 type crowd struct {
 	t     *testing.T
 	read  sync.WaitGroup
@@ -37,7 +36,7 @@ type crowd struct {
 	codes map[string]int // of refusals
 }
 
-// report is what a change of a file is answered with.
+// report parses the response to a file change.
 func report(t *testing.T, r model.FunctionResponse) (ok bool, code, sha string) {
 	var keys struct {
 		Output json.RawMessage
@@ -55,7 +54,7 @@ func report(t *testing.T, r model.FunctionResponse) (ok bool, code, sha string) 
 	return state.Success, keys.Error.Type, state.Latest.SHA256 + state.SHA256
 }
 
-// asAgent reads, then patches until the patch is in.
+// asAgent reads, then patches until the patch is applied.
 func (c *crowd) asAgent(r *model.Request) *model.Response {
 	name, _, _ := strings.Cut(r.Contents[0].Text(), ":")
 	answers := answeredLast(r)
@@ -79,10 +78,11 @@ func (c *crowd) asAgent(r *model.Request) *model.Response {
 	return calling("safe_patch", edit("line for "+name, name+" was here", sha))
 }
 
-// RC-27, EX-14, AR-28: two agents and their parent edit one file by ten calls
-// of one turn. Each edit is in the file, or refused because the file had moved on;
-// nobody's line is lost. The parent is told which files its agents have changed,
-// and recovers by what the refusal tells; each question says who asks.
+// RC-27, EX-14, AR-28: two agents and their parent edit one file with ten calls in
+// one turn. Each edit is either in the file or refused because the file had changed;
+// no line is lost. The parent receives the names of the files that its agents have
+// changed, and recovers with the content of the refusal; each approval request names
+// the agent.
 func TestAgentsAndParentPatchOneFile(t *testing.T) {
 	t.Parallel()
 	const agents = 2
@@ -110,7 +110,7 @@ func TestAgentsAndParentPatchOneFile(t *testing.T) {
 		case 3:
 			_, _, sha := report(t, answers[0])
 			var pairs []any
-			for i := range 8 { // one goes in; then the agents; then those that are stale
+			for i := range 8 { // one succeeds; then the agents; then the stale ones
 				if i == 4 {
 					for _, name := range names {
 						pairs = append(pairs, "helper", map[string]string{"query": name + ": say so in shared.txt"})
@@ -185,9 +185,8 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// RC-27: agents beside whole other sessions over one directory: the file system is
-// the only thing they share, and it is enough. Every line that somebody was told
-// to have written is there.
+// RC-27: agents in concurrent sessions on one directory share only the file system,
+// and that is sufficient: every line whose write was acknowledged is in the file.
 func TestSessionsPatchOneFile(t *testing.T) {
 	t.Parallel()
 	const sessions, rounds = 3, 4
@@ -241,8 +240,8 @@ func TestSessionsPatchOneFile(t *testing.T) {
 	require.Equal(t, strings.Count(lines, "\n")+2*sessions*rounds, strings.Count(got, "\n"))
 }
 
-// patient is a model that writes its line several times, then has its agent do
-// the same, and tries each again until it is in.
+// patient returns a model that writes its line several times, then lets its agent do
+// the same, and retries each write until it succeeds.
 func patient(t *testing.T, i, rounds int) func(context.Context, *model.Request) (*model.Response, error) {
 	return func(_ context.Context, r *model.Request) (*model.Response, error) {
 		who := "self"

@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// put writes a file below a directory.
+// put writes a file in a directory.
 func put(t *testing.T, folder, name, text string) {
 	t.Helper()
 	path := filepath.Join(folder, filepath.FromSlash(name))
@@ -28,9 +28,9 @@ func put(t *testing.T, folder, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// FT-20, CF-09, KH-22: what an untrusted directory says to the model is said by
-// nobody: neither its instruction files, those included that a read would bring
-// up, nor its agents. The person's own count everywhere. Imports stay inside.
+// FT-20, CF-09, KH-22: nothing of an untrusted directory reaches the model: neither
+// its instruction files, including those that a read would load, nor its agents. The
+// user's own always apply. Imports stay inside the directory.
 func TestUntrustedFolderSaysNothing(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[trust.State]struct{ instructions, agents bool }{
@@ -81,9 +81,9 @@ func TestUntrustedFolderSaysNothing(t *testing.T) {
 	}
 }
 
-// CF-09: whatever a project writes into its .env file, the person's key goes to
-// the address that the person gave, or to the provider's own; it goes to the
-// project's address only if the key is the project's too.
+// CF-09: whatever a project's .env file contains, the user's key is sent only to the
+// address that the user configured, or to the provider's default address; the
+// project's address receives only the project's key.
 func TestProjectNeverGetsThePersonsKey(t *testing.T) {
 	t.Parallel()
 	const mine, theirs = "sk-mine-0123456789", "sk-theirs-0123456789"
@@ -91,8 +91,8 @@ func TestProjectNeverGetsThePersonsKey(t *testing.T) {
 		dotenv  func(evil string) string
 		trust   trust.State
 		environ func(good string) []string
-		good    string // the key that the person's server gets
-		evil    string // the key that the project's server gets
+		good    string // the key that the user's server receives
+		evil    string // the key that the project's server receives
 	}{
 		"the person's own": {
 			dotenv: func(string) string { return "" }, trust: trust.Trusted,
@@ -153,7 +153,7 @@ func TestProjectNeverGetsThePersonsKey(t *testing.T) {
 	}
 }
 
-// leaving is a transport that lets requests to this machine pass, and notes and
+// leaving is a transport that allows requests to this machine, and records and
 // refuses others.
 type leaving struct{ went []string }
 

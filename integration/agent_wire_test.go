@@ -19,16 +19,15 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// heard is a request as a provider's server understands it, in words that are
-// no provider's.
+// heard is a request as decoded by a provider's server, in a neutral form.
 type heard struct {
 	path    string
 	header  http.Header
 	system  string
 	turns   []heardTurn
 	tools   []heardTool
-	signed  []string // thoughts' signatures that came back
-	thought []string // thoughts that came back as text
+	signed  []string // signatures of thoughts that were returned
+	thought []string // thoughts that were returned as text
 }
 
 type heardTurn struct {
@@ -45,37 +44,36 @@ type heardTool struct {
 
 type wireCall struct{ id, name, args string }
 
-// wireAnswer is what a tool has answered: its output and, where it failed, its
-// error as JSON.
+// wireAnswer is a tool response: its output and, if it failed, its error as JSON.
 type wireAnswer struct{ id, output, failure string }
 
-// last is the user's newest turn.
+// last returns the user's newest turn.
 func (h heard) last() heardTurn { return h.turns[len(h.turns)-1] }
 
-// spoken is what a model says.
+// spoken is a model response.
 type spoken struct {
 	thought, text string
 	calls         []wireCall
 }
 
-// wireFormat is one provider's way to say it.
+// wireFormat is the encoding of one provider.
 type wireFormat struct {
 	name  string                                     // of the provider
-	env   func(url string) map[string]string         // variables that lead to the server
+	env   func(url string) map[string]string         // variables with the address of the server
 	hear  func(t *testing.T, raw []byte) heard       // decodes a request
-	speak func(s spoken) string                      // encodes an answer as a stream
+	speak func(s spoken) string                      // encodes a response as a stream
 	fail  func(status int, kind, text string) string // encodes a failure
 }
 
-// signature proves thoughts to the provider that made them.
+// signature is a thought signature of the provider.
 const signature = "c2lnbmF0dXJl"
 
-// speaker is a server that decides by each request what its model says.
+// speaker is a server that chooses the model's response by the request.
 type speaker struct {
 	t      *testing.T
 	format wireFormat
-	// answer returns the answer to the n-th request, from 0 on, or writes it
-	// itself and returns nil.
+	// answer returns the response to request n, 0-based, or writes it and returns
+	// nil.
 	answer func(n int, h heard, w http.ResponseWriter) *spoken
 
 	mu    sync.Mutex
@@ -109,17 +107,17 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// requests returns what has come so far.
+// requests returns the requests so far.
 func (s *speaker) requests() []heard {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]heard(nil), s.heard...)
 }
 
-// soon retries without waiting long.
+// soon retries without long waits.
 var soon = agent.Retry{First: time.Millisecond, StreamFirst: time.Millisecond}
 
-// talkingTo has a session speak to the server as the program does.
+// talkingTo connects a session to the server as the program does.
 func (s *speaker) talkingTo(p *config.Parameters) {
 	p.Conversation.Retry = soon
 	vars := s.format.env(s.url)
@@ -138,7 +136,8 @@ func mustJSON(v any) string {
 	return string(raw)
 }
 
-// outputOf takes a tool's answer apart, as all providers but Anthropic get it.
+// outputOf decodes a tool response in the form that all providers but Anthropic
+// receive.
 func outputOf(t *testing.T, id, response string) wireAnswer {
 	var keys struct{ Output, Error json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(response), &keys), response)
@@ -150,7 +149,7 @@ func outputOf(t *testing.T, id, response string) wireAnswer {
 	return a
 }
 
-// events are server-sent events of data alone.
+// events encodes server-sent events with data only.
 func events(data ...string) string {
 	var b strings.Builder
 	for _, d := range data {
@@ -159,7 +158,7 @@ func events(data ...string) string {
 	return b.String()
 }
 
-// halves parts a text in two, so that it comes in pieces.
+// halves splits a text in two, to send it in pieces.
 func halves(text string) [2]string { return [2]string{text[:len(text)/2], text[len(text)/2:]} }
 
 var geminiFormat = wireFormat{
@@ -395,7 +394,7 @@ var anthropicFormat = wireFormat{
 	},
 }
 
-// topType finds the type of an event, whose key may stand behind others.
+// topType finds the type of an event; other keys may precede it.
 var topType = regexp.MustCompile(`"type":"((?:message|content_block)_[a-z]+)"`)
 
 func hearAnthropic(t *testing.T, raw []byte) heard {

@@ -23,8 +23,8 @@ const (
 	apiCommand = "go test ./integration -run TestAPI -update"
 )
 
-// HO-05: what an embedder can name stands in a file, a line for each thing, so that a
-// change of it is seen where the change is judged. With -update it is written.
+// HO-05: the public API is listed in a file, one line per declaration, so that a change is
+// visible in a review. -update rewrites the file.
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	got := api(t)
@@ -46,7 +46,7 @@ func TestAPI(t *testing.T) {
 	require.Greater(t, len(got), 1_000, "the packages were not found")
 }
 
-// What the file lists of a declaration.
+// The lines of a declaration.
 func TestAPILines(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
@@ -76,7 +76,7 @@ func helper() {}
 	}, exportedBy(file))
 }
 
-// missingFrom returns the lines that are not among the others.
+// missingFrom returns the lines that are not in others.
 func missingFrom(others, lines []string) []string {
 	known := map[string]bool{}
 	for _, line := range others {
@@ -85,7 +85,7 @@ func missingFrom(others, lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return known[line] })
 }
 
-// api lists what the packages below core declare on Linux, sorted.
+// api lists the public declarations of the packages below core on Linux, sorted.
 func api(t *testing.T) []string {
 	t.Helper()
 	context := build.Default
@@ -116,7 +116,7 @@ func api(t *testing.T) []string {
 	return slices.Compact(lines)
 }
 
-// exportedBy lists what a file declares for others.
+// exportedBy lists the exported declarations of a file.
 func exportedBy(file *ast.File) []string {
 	var lines []string
 	for _, d := range file.Decls {
@@ -124,7 +124,7 @@ func exportedBy(file *ast.File) []string {
 		case *ast.FuncDecl:
 			lines = append(lines, function(d)...)
 		case *ast.GenDecl:
-			var typ ast.Expr // of constants that say none, as the one before
+			var typ ast.Expr // a constant without a type has the type of the previous one
 			for _, spec := range d.Specs {
 				switch spec := spec.(type) {
 				case *ast.TypeSpec:
@@ -239,18 +239,18 @@ func typeParameters(list *ast.FieldList) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// signatureOf is a func's type without the word and without type parameters.
+// signatureOf returns a func's type without the keyword and without type parameters.
 func signatureOf(typ *ast.FuncType) string {
 	plain := *typ
 	plain.TypeParams = nil
 	return strings.TrimPrefix(printed(&plain), "func")
 }
 
-// printed is an expression in one line.
+// printed formats an expression on one line.
 func printed(e ast.Expr) string {
 	var b strings.Builder
 	if err := format.Node(&b, token.NewFileSet(), e); err != nil {
-		panic(err) // the parser has just read it
+		panic(err) // the parser has just accepted it
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
 }

@@ -27,9 +27,9 @@ var (
 )
 
 // Each page of docs/changes has a patch that follows it: the patch applies to the
-// checkout and touches no more hand-written files than the page says. With
+// checkout and changes no more hand-written files than the page says. With
 // FETTLE_FULL=1 it is applied to a copy, and the commands of the page succeed there.
-// With -update each patch is written anew for the checkout as it is now.
+// -update rewrites each patch for the current checkout.
 func TestChanges(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git, which applies the patches")
@@ -141,7 +141,7 @@ func unnamed(page string, paths []string) []string {
 	})
 }
 
-// HO-07: another directory's file of the same name does not count as named.
+// HO-07: a file of the same name in another directory does not count.
 func TestChangesUnnamed(t *testing.T) {
 	t.Parallel()
 	const page = "`core/a/NAME.go`, `builtin.go` and `core/b/builtin.go`"
@@ -151,7 +151,7 @@ func TestChangesUnnamed(t *testing.T) {
 	require.Equal(t, []string{"core/a/deep/version.go"}, unnamed(page, []string{"core/a/deep/version.go"}))
 }
 
-// changedPackages are the directories of the Go files that a patch touches.
+// changedPackages returns the directories of the Go files that a patch changes.
 func changedPackages(patch string) []string {
 	var dirs []string
 	for _, m := range changeTouches.FindAllStringSubmatch(patch, -1) {
@@ -163,10 +163,10 @@ func changedPackages(patch string) []string {
 	return slices.Compact(dirs)
 }
 
-// redoChange writes a patch for the checkout as it is now. It applies the patch to
-// the last commit that takes it, and carries the change over what the checkout has
-// changed since then, moved files included. Where no commit takes the patch it is
-// applied by one line of context. It fails with the hunks to redo by hand.
+// redoChange rewrites a patch for the current checkout. It applies the patch to the
+// latest commit that accepts it, and rebases the change onto the checkout, including
+// moved files. If no commit accepts the patch, it is applied with one line of
+// context. It fails with the hunks that must be redone by hand.
 func redoChange(t *testing.T, repository, file string) {
 	if _, err := gitIn(t, repository, "apply", "--check", file); err == nil {
 		return
@@ -217,7 +217,7 @@ func redoChange(t *testing.T, repository, file string) {
 	require.NoError(t, os.WriteFile(file, blobLine.ReplaceAll(fresh, nil), 0o644))
 }
 
-// copyCheckout copies what git knows of a checkout, and what it could know.
+// copyCheckout copies the tracked and the untracked, not ignored files of a checkout.
 func copyCheckout(t *testing.T, from, to string) {
 	names, err := gitIn(t, from, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if err != nil { // an unpacked archive
@@ -228,7 +228,7 @@ func copyCheckout(t *testing.T, from, to string) {
 		source, target := filepath.Join(from, string(name)), filepath.Join(to, string(name))
 		info, err := os.Lstat(source)
 		if err != nil {
-			continue // removed, and not yet committed
+			continue // removed, but not committed
 		}
 		require.NoError(t, os.MkdirAll(filepath.Dir(target), 0o755))
 		if info.Mode()&os.ModeSymlink != 0 {

@@ -16,10 +16,10 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// What docs/comparison.md says of a change that somebody saves between read and
-// write, with as many bytes and the same times, is what happens: with fettle
-// always, with a peer where FETTLE_BENCH_NODE names a directory with its npm package,
-// or integration/dev/bench/node has it.
+// docs/comparison.md describes a change that another program saves between read and
+// write, with the same size and times. The test checks the statement for fettle, and
+// for a peer if its npm package is in the directory FETTLE_BENCH_NODE or in
+// integration/dev/bench/node.
 func TestComparisonStaleWrite(t *testing.T) {
 	t.Parallel()
 	page := textOf(t, "docs/comparison.md")
@@ -55,8 +55,8 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// staleWrite reads a file, has it saved by somebody else, and changes it by a
-// tool, as comparison/stale.mjs has peers do it.
+// staleWrite reads a file, lets another program save it, and changes it with a tool,
+// as comparison/stale.mjs does with peers.
 func staleWrite(t *testing.T, tool string) string {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "prices.txt")

@@ -25,7 +25,7 @@ type conversation struct {
 	answers *json.Decoder
 }
 
-// reply is what these tests need of an answer.
+// reply holds the fields of a result that these tests use.
 type reply struct {
 	Status string
 	Result struct {
@@ -52,7 +52,7 @@ func converse(t *testing.T, dir string) *conversation {
 	return &conversation{t, cmd, in, json.NewDecoder(bufio.NewReader(out))}
 }
 
-// call sends one call and waits for its answer.
+// call sends one call and waits for its result.
 func (c *conversation) call(tool string, args map[string]any) reply {
 	c.t.Helper()
 	require.NoError(c.t, json.NewEncoder(c.in).Encode(map[string]any{"tool": tool, "args": args}))
@@ -86,8 +86,8 @@ func hashOfFile(t *testing.T, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// FS-28, FS-29: a read, an edit from outside, the refusal, and the recovery
-// from the refusal's own state, by the program and through pipes.
+// FS-28, FS-29: a read, an edit by another program, the refusal, and the recovery
+// with the state in the refusal, by the program and through pipes.
 func TestPatchRefusalRecovery(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -128,19 +128,19 @@ func TestPatchRefusalRecovery(t *testing.T) {
 	require.Len(t, entries, 1, "FS-09: nothing else is left in the project")
 }
 
-// AR-29: Ctrl-C ends the program with 130, here while it waits for a call.
+// AR-29: Ctrl-C ends the program with exit code 130, here while it waits for a call.
 func TestInterruptedProgram(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be sent an interrupt there")
 	}
 	c := converse(t, t.TempDir())
-	c.call("list_directory", map[string]any{"dir_path": "."}) // it is up
+	c.call("list_directory", map[string]any{"dir_path": "."}) // it is running
 	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 130, exitCode(t, c.cmd.Wait()))
 }
 
-// A demo whose reader has gone away still removes its scratch directory.
+// A demo whose reader closes the pipe still removes its scratch directory.
 func TestDemoWithoutReader(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()

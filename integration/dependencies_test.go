@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// theCard lists the packages that the design fixes (GO-02).
+// theCard lists the packages that the design prescribes (GO-02).
 var theCard = []string{
 	"github.com/invopop/jsonschema",
 	"github.com/santhosh-tekuri/jsonschema/v5",
@@ -21,8 +21,8 @@ var theCard = []string{
 	"github.com/spf13/viper",
 }
 
-// requirements returns the direct requirements of the go.mod in a directory of
-// the repository, with their versions.
+// requirements returns the direct requirements of the go.mod in a directory of the
+// repository, with their versions.
 func requirements(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
@@ -49,8 +49,8 @@ func requirements(t *testing.T, dir string) map[string]string {
 	return direct
 }
 
-// released requires that a row's day is that of the version, as far as the module
-// cache knows it, and in any case a day.
+// released checks that the date of a row is the release date of the version, if the
+// module cache contains it, and otherwise that it is a date.
 func released(t *testing.T, dir, module, version, day string) {
 	t.Helper()
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
@@ -64,8 +64,7 @@ func released(t *testing.T, dir, module, version, day string) {
 	}
 }
 
-// HO-08: what stands in docs/dependencies.md of nested modules is what their
-// go.mod requires.
+// HO-08: docs/dependencies.md lists the requirements of nested modules as in their go.mod.
 func TestDependenciesOfNestedModules(t *testing.T) {
 	t.Parallel()
 	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "nested module") {
@@ -88,9 +87,8 @@ func TestDependenciesOfNestedModules(t *testing.T) {
 	}
 }
 
-// GO-02: each direct dependency has a row that says what it does, why it was
-// chosen over which alternative, its licence, its version and the day of that;
-// and no row is left over.
+// GO-02: each direct dependency has a row with its purpose, the rejected alternative,
+// its licence, its version and the release date; no other rows exist.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	documented, direct := map[string]bool{}, requirements(t, ".")
@@ -117,8 +115,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// GO-02: the library or the program imports each direct requirement of go.mod; what
-// only tests import says so in its row.
+// GO-02: the library or the program imports each direct requirement of go.mod; the
+// row of a test-only requirement says so.
 func TestDependenciesAreImported(t *testing.T) {
 	t.Parallel()
 	code, tests := map[string]bool{}, map[string]bool{}

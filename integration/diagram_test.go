@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layers are the boxes of the diagram in docs/architecture.md: each package is in
-// the first one of which a pattern fits its path. What only tests and their
-// helpers need is in none.
+// layers are the boxes of the diagram in docs/architecture.md: each package belongs
+// to the first one with a matching pattern. Packages that only tests use belong to
+// none.
 var layers = []struct{ name, title, patterns string }{
 	{"program", "cli: the program", "cli cli/* cli/*/*"},
 	{"standard", "standard: every provider and protocol wired in", "core/standard"},
@@ -42,8 +42,8 @@ const (
 	diagramEnd   = "```\n"
 )
 
-// GO-06: the diagram of the layers is the graph of imports, by layers, without the
-// edges that follow from others. With -update it is written.
+// GO-06: the diagram of the layers is the transitive reduction of the imports between
+// layers. -update rewrites it.
 func TestDiagram(t *testing.T) {
 	t.Parallel()
 	edges := layerEdges(t)
@@ -74,8 +74,8 @@ func TestDiagram(t *testing.T) {
 	require.Equal(t, want.String(), have, "the diagram is not what go list says; go test ./integration -run TestDiagram -update writes it anew")
 }
 
-// layerEdges are the imports between layers on Linux; a package in no layer, or a
-// circle of layers, fails.
+// layerEdges returns the imports between layers on Linux; a package in no layer and a
+// cycle of layers fail the test.
 func layerEdges(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./core/...", "./cli/...")
@@ -119,7 +119,7 @@ func layerOf(t *testing.T, pkg string) string {
 	return ""
 }
 
-// leads reports whether one can go from a layer to another.
+// leads reports whether a path leads from one layer to another.
 func leads(edges map[string]map[string]bool, from, to string) bool {
 	for next := range edges[from] {
 		if next == to || leads(edges, next, to) {
@@ -129,7 +129,7 @@ func leads(edges map[string]map[string]bool, from, to string) bool {
 	return false
 }
 
-// impliedEdge reports whether there is another way than the edge itself.
+// impliedEdge reports whether a path other than the edge itself exists.
 func impliedEdge(edges map[string]map[string]bool, from, to string) bool {
 	for next := range edges[from] {
 		if next != to && leads(edges, next, to) {

@@ -1,3 +1,3 @@
-// Package integration tests fettle as a whole: the rules that hold the
-// repository together, and the program as people run it.
+// Package integration tests fettle as a whole: the rules of the repository, and the
+// program from the outside.
 package integration

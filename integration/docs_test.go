@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// GO-11: Go code on a page is code that is compiled and run. Each ```go block
-// is preceded by a comment <!-- code: FILE NAME -->, and equals what stands
-// in that file between the lines "// code: NAME" and "// code: end".
+// GO-11: Go code on a page is compiled and run. A comment <!-- code: FILE NAME -->
+// precedes each ```go block, which equals the part of that file between the lines "//
+// code: NAME" and "// code: end".
 func TestDocsCodeIsCompiled(t *testing.T) {
 	t.Parallel()
 	for _, b := range allBlocks(t) {
 		file, name, _ := strings.Cut(b.rest, " ")
 		if b.how != "code" || name == "" {
-			continue // TestDocsBlocksAreChecked says what is missing
+			continue // TestDocsBlocksAreChecked reports it
 		}
 		if want := region(t, file, name) + "\n"; b.text != want {
 			t.Errorf("%s differs from %s, %s; the page should have\n%s", b, file, name, want)
@@ -25,11 +25,10 @@ func TestDocsCodeIsCompiled(t *testing.T) {
 	}
 }
 
-// Links between the pages lead somewhere: to a file that is there, and to a
-// heading that is on it.
+// Links between the pages are valid: the file exists, and so does the heading.
 func TestDocsLinksLead(t *testing.T) {
 	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^):\s]+)\)`) // what has a colon leads out of the repository
+	link := regexp.MustCompile(`\]\(([^):\s]+)\)`) // a colon marks an external link
 	found := 0
 	headings := map[string]map[string]bool{} // by page
 	for _, page := range pages(t) {
@@ -60,8 +59,8 @@ func TestDocsLinksLead(t *testing.T) {
 	}
 }
 
-// anchors are the names of a page's headings, as web pages of repositories make
-// them of the text.
+// anchors returns the anchors of a page's headings, in the form that repository hosts
+// generate.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
 	dropped := regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
@@ -78,7 +77,7 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
-// region returns the named part of a file, its common indentation taken off.
+// region returns a named part of a file, without its common indentation.
 func region(t *testing.T, file, name string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(readFile(t, file), "// code: "+name+"\n")
@@ -97,8 +96,8 @@ func region(t *testing.T, file, name string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A newcomer is led from page to page: each of the path ends with a link to the
-// next, and the index and README.md have them all in order.
+// The reading path: each page ends with a link to the next, and the index and
+// README.md list all of them in order.
 func TestDocsPath(t *testing.T) {
 	t.Parallel()
 	way := []string{"adding-a-tool.md", "embedding.md", "policy.md", "safety-model.md", "architecture.md"}
@@ -119,7 +118,7 @@ func TestDocsPath(t *testing.T) {
 	}
 }
 
-// The index has every page.
+// The index lists every page.
 func TestDocsIndex(t *testing.T) {
 	t.Parallel()
 	index := readFile(t, "docs/README.md")

@@ -97,11 +97,11 @@ func main() {
 `},
 }
 
-// unreachable matches what Go says where a module cannot be had.
+// unreachable matches the errors of Go for a module that cannot be downloaded.
 var unreachable = regexp.MustCompile(`module lookup disabled|dial tcp|i/o timeout|connection refused|server response|no such host`)
 
-// A module that requires fettle alone or with a kit builds with the versions that
-// both require: it replaces nothing but the place of fettle.
+// A module that requires fettle, alone or with a kit, builds with the versions that
+// both require: its only replacement is the location of fettle.
 func TestEmbeddersModules(t *testing.T) {
 	for name, tt := range embedders {
 		t.Run(name, func(t *testing.T) {
@@ -137,8 +137,8 @@ func TestEmbeddersModules(t *testing.T) {
 	}
 }
 
-// An adapter resolves as an embedder's module does, so that building the adapter
-// shows that fettle and the kit fit together: its go.mod replaces fettle only.
+// An adapter resolves versions as an embedder's module does, so that building it
+// shows that fettle and the kit are compatible: its go.mod replaces fettle only.
 func TestAdaptersReplaceNothing(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "integration", "adapters", "*", "go.mod"))
 	require.NoError(t, err)

@@ -68,7 +68,7 @@ func configWith(dir string) (*config.Config, error) {
 
 // code: end
 
-// TO-15: a tool from outside the core runs through the whole pipeline.
+// TO-15: a tool from outside the core runs through the complete scheduler.
 func Example_ownTool() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
@@ -111,7 +111,7 @@ func sayYes(ctx context.Context, b *bus.MessageBus, asked func(bus.ToolConfirmat
 
 // code: end
 
-// A front end is a subscriber; what it is asked is plain data.
+// A front end is a subscriber; requests to it are plain data.
 func Example_asking() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
@@ -151,7 +151,7 @@ func TestNewFileNeedsApproval(t *testing.T) {
 
 // code: end
 
-// exampleDir makes a directory with one file.
+// exampleDir creates a directory with one file.
 func exampleDir() string {
 	dir, err := os.MkdirTemp("", "fettle-example-")
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TE-10: what a test changes of the environment or of the current directory ends
-// with it: that is done with t.Setenv and t.Chdir, which put back what was and
-// refuse to be used side by side. Nothing else in the repository changes either,
-// the program itself included.
+// TE-10: a test's changes to the environment or the current directory end with it:
+// tests use t.Setenv and t.Chdir, which restore the values and fail in parallel
+// tests. No other code in the repository changes either, including the program.
 func TestEnvironmentIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	files, own := 0, 0
@@ -43,7 +42,7 @@ func TestEnvironmentIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What changes the environment is found, under any name of the package.
+// Changes of the environment are found under any import name of the package.
 func TestEnvironmentChangesAreFound(t *testing.T) {
 	t.Parallel()
 	source := `package p
@@ -70,8 +69,8 @@ func f(t *testing.T) {
 	}
 }
 
-// environmentChanges lists where a file changes the environment or the current
-// directory of the process, and counts the changes that end with a test.
+// environmentChanges lists the places where a file changes the environment or the
+// current directory of the process, and counts the changes that end with a test.
 func environmentChanges(t *testing.T, path string, source any) (changes []string, confined int) {
 	t.Helper()
 	files := token.NewFileSet()

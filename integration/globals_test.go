@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// GO-07, FT-02: sessions share no state, so a package keeps none. A variable
-// at package level is written once, where it is declared; nothing happens in
-// init; the shared viper instance is never touched (GO-04).
+// GO-07, FT-02: sessions share no state, so packages have none. A package-level
+// variable is written only in its declaration; init functions do nothing; the global
+// viper instance is never used (GO-04).
 func TestGlobals(t *testing.T) {
 	t.Parallel()
 	for _, p := range goList(t, "linux", "./core/...", "./cli/...") {
@@ -21,8 +21,8 @@ func TestGlobals(t *testing.T) {
 	}
 }
 
-// globalState lists what a package does with state of its own. It resolves
-// names without the packages that p imports, so it needs no build.
+// globalState lists the uses of global state in a package. It resolves names without
+// the packages that p imports, so it needs no build.
 func globalState(t *testing.T, p listed) []string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -43,7 +43,7 @@ func globalState(t *testing.T, p listed) []string {
 		pos := fset.Position(n.Pos())
 		problems = append(problems, filepath.Base(pos.Filename)+" "+what)
 	}
-	// written reports e if it is, or lies in, a variable of the package.
+	// written reports e if it is a variable of the package, or lies in one.
 	written := func(e ast.Expr) {
 		for {
 			switch x := e.(type) {
@@ -108,8 +108,8 @@ func globalState(t *testing.T, p listed) []string {
 	return problems
 }
 
-// holdsState reports whether a variable is made to be changed: a lock, a
-// once, a pool, an atomic, a channel.
+// holdsState reports whether a variable is made to be changed: a lock, a once, a
+// pool, an atomic, a channel.
 func holdsState(v *ast.ValueSpec) bool {
 	state := false
 	look := func(n ast.Node) bool {
@@ -134,14 +134,14 @@ func holdsState(v *ast.ValueSpec) bool {
 	return state
 }
 
-// noPackages is an importer that has none.
+// noPackages is an importer that fails for every path.
 type noPackages struct{}
 
 func (noPackages) Import(path string) (*types.Package, error) {
 	return nil, &types.Error{Msg: "not loaded: " + path}
 }
 
-// The scan itself finds what it is for.
+// The scan finds the violations that it is for.
 func TestGlobalsAreFound(t *testing.T) {
 	t.Parallel()
 	found := globalState(t, listed{ImportPath: "example", Dir: "testdata/globals", GoFiles: []string{"globals.go"}})

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// headless is fettle in a directory of its own, with a home of its own and no
-// variables but those given.
+// headless runs fettle in a temporary directory with its own home and only the given
+// variables.
 type headless struct {
 	t    *testing.T
 	dir  string
@@ -44,7 +44,7 @@ func (h *headless) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run returns what a run printed, and its exit code.
+// run returns the output and the exit code of a run.
 func (h *headless) run(args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	var out, err bytes.Buffer
@@ -66,7 +66,7 @@ func (h *headless) read(name string) string {
 	return string(data)
 }
 
-// streamed is a line of stream-json, as far as these tests look.
+// streamed holds the fields of a stream-json line that these tests use.
 type streamed struct {
 	Type, Role, Content, Status string
 	SessionID                   string `json:"session_id"`
@@ -95,9 +95,10 @@ func lines(t *testing.T, stdout string) (all []streamed) {
 	return all
 }
 
-// TE-05, CM-13, FS-28, FS-29, GO-08: the program, at each provider's wire format.
-// A file that is named with @ is patched without a read; the patch is refused, as
-// somebody has saved the file meanwhile; the refusal is enough for the next one.
+// TE-05, CM-13, FS-28, FS-29, GO-08: the program, with each provider's wire format. A
+// file that is mentioned with @ is patched without a read; the patch is refused
+// because another program has saved the file; the refusal is sufficient for the next
+// patch.
 func TestHeadlessAtEachProvider(t *testing.T) {
 	t.Parallel()
 	const before, outside, after = "one\ntwo\nthree\n", "zero\none\ntwo\nthree\n", "zero\none\nTWO\nthree\n"
@@ -113,7 +114,7 @@ func TestHeadlessAtEachProvider(t *testing.T) {
 			server := serveModel(t, format, func(n int, r heard, w http.ResponseWriter) *spoken {
 				switch last := r.last(); n {
 				case 0:
-					h.write("f.txt", outside) // somebody saves it while the model thinks
+					h.write("f.txt", outside) // another program saves it before the model answers
 					return &spoken{thought: "Hm.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text)}}
 				case 1:
 					require.Contains(t, last.answers[0].failure, "file_changed_since_read")
@@ -168,7 +169,7 @@ func TestHeadlessAtEachProvider(t *testing.T) {
 	}
 }
 
-// requireNowhere fails if a file below a directory holds a text.
+// requireNowhere fails if a file below a directory contains a text.
 func requireNowhere(t *testing.T, dir, text string) {
 	t.Helper()
 	files := 0
@@ -184,7 +185,7 @@ func requireNowhere(t *testing.T, dir, text string) {
 	require.NotZero(t, files)
 }
 
-// A provider's refusal is told with its own words, without the key: exit code 1.
+// An error of a provider is reported verbatim, without the key: exit code 1.
 func TestHeadlessProviderFails(t *testing.T) {
 	t.Parallel()
 	const key = "sk-0123456789-very-secret"
@@ -216,8 +217,8 @@ func TestHeadlessProviderFails(t *testing.T) {
 	}
 }
 
-// Ctrl-C while the model thinks ends at once and well: the exit code is 130, the
-// output whole, and what was done is recorded.
+// Ctrl-C during a request ends the run immediately and cleanly: the exit code is 130,
+// the output is complete, and the finished work is recorded.
 func TestHeadlessInterrupted(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -283,7 +284,7 @@ func TestHeadlessInterrupted(t *testing.T) {
 }
 
 // A session whose only prompt was interrupted before the first answer is listed,
-// shown and gone on with, by its id, its index and as the latest.
+// shown and resumed by its id, its index and as the latest.
 func TestHeadlessInterruptedAtOnce(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -312,7 +313,7 @@ func TestHeadlessInterruptedAtOnce(t *testing.T) {
 	for _, ref := range []string{"cut", "1", "latest"} {
 		shown, _, code := h.run("sessions", "show", ref)
 		require.Zero(t, code)
-		require.Contains(t, shown, "\n> Think long.\n[interrupted before an answer, and taken back]\n")
+		require.Contains(t, shown, "\n> Think long.\n[interrupted before an answer]\n")
 	}
 	asJSON, _, code := h.run("sessions", "show", "cut", "--json")
 	require.Zero(t, code)
@@ -340,7 +341,7 @@ func TestHeadlessInterruptedAtOnce(t *testing.T) {
 	require.NotContains(t, listed, "2.")
 }
 
-// Ctrl-C while a command runs ends it; its call is answered, and recorded so.
+// Ctrl-C during a command ends the command; its call has a result, which is recorded.
 func TestHeadlessInterruptsCommand(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -373,7 +374,7 @@ func TestHeadlessInterruptsCommand(t *testing.T) {
 	require.Equal(t, "Here.\n", stdout)
 }
 
-// A reader who has seen enough ends the run quietly, and it is recorded.
+// A reader that closes the pipe ends the run quietly, and the run is recorded.
 func TestHeadlessReaderLeaves(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -394,7 +395,7 @@ func TestHeadlessReaderLeaves(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewReader(out)
-	for line := ""; !strings.Contains(line, `"tool_result"`); { // a turn is done, and recorded
+	for line := ""; !strings.Contains(line, `"tool_result"`); { // a turn has ended and is recorded
 		line, err = lines.ReadString('\n')
 		require.NoError(t, err)
 	}
@@ -406,8 +407,8 @@ func TestHeadlessReaderLeaves(t *testing.T) {
 	require.Zero(t, code)
 }
 
-// GO-08, KH-13: killed at any moment, a session can be gone on with: what was
-// acknowledged is there, its history is valid, and no file is torn.
+// GO-08, KH-13: a session killed at any moment can be resumed: acknowledged data is
+// present, its history is valid, and no file is torn.
 func TestHeadlessKilled(t *testing.T) {
 	t.Parallel()
 	rounds := 8
@@ -463,7 +464,7 @@ func TestHeadlessKilled(t *testing.T) {
 	t.Logf("%d killed, %d of them resumed; a whole run took %s", rounds, resumed, whole)
 }
 
-// patchingScript counts in f.txt from 0 to n, a patch a turn.
+// patchingScript counts in f.txt from 0 to n, one patch per turn.
 func patchingScript(n int) string {
 	turns := []string{`{"calls": [{"tool": "read_file", "args": {"file_path": "f.txt"}}]}`}
 	for i := range n {

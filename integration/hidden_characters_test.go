@@ -17,12 +17,12 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// steering are characters that a terminal obeys, or shows nothing of, and that may
-// stand in names, texts and arguments.
+// steering contains terminal control characters and invisible characters that may
+// occur in names, texts and arguments.
 const steering = "\x07\x1b[2J\x7f\u0080\u0085\u009b31m\u009d0;x\u009c\u00ad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a\u202e\u2060\u2066\u2069\u3164\ufeff\U000e0041x\u200dy\ufe0f"
 
-// Nothing that the program prints steers a terminal, or hides from its reader,
-// whatever names, contents, commands and messages hold; and JSON keeps its values.
+// No output of the program controls a terminal or hides text from the reader,
+// whatever names, contents, commands and messages contain; JSON keeps its values.
 func TestNothingSteersTheTerminal(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -59,7 +59,7 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		cmd.Dir, cmd.Env, cmd.Stdin = dir, append(append(os.Environ(), "HOME="+home), brief...), strings.NewReader(stdin)
 		var out, bad bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &bad
-		_ = cmd.Run() // many of them are refused
+		_ = cmd.Run() // many of them are rejected
 		for stream, text := range map[string]string{"stdout": out.String(), "stderr": bad.String()} {
 			require.True(t, utf8.ValidString(text), "%q: %s %q", args, stream, text)
 			if i := strings.IndexFunc(text, escape.Obeyed); i >= 0 {

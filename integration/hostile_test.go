@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hostile answers as nobody should: see testdata/script/web_hostile.txtar.
+// hostile sends malicious responses: see testdata/script/web_hostile.txtar.
 func hostile(w http.ResponseWriter, r *http.Request) {
 	h, gone := w.Header(), r.Context().Done()
 	h.Set("Content-Type", "text/plain")
@@ -30,7 +30,7 @@ func hostile(w http.ResponseWriter, r *http.Request) {
 	case "huge": // 10 GB, announced
 		h.Set("Content-Length", strconv.Itoa(10<<30))
 		flood(w)
-	case "endless": // the same, without a word
+	case "endless": // the same without a Content-Length
 		flood(w)
 	case "cut":
 		h.Set("Content-Length", "100")
@@ -38,7 +38,7 @@ func hostile(w http.ResponseWriter, r *http.Request) {
 	case "gzip":
 		h.Set("Content-Encoding", "gzip")
 		_, _ = io.WriteString(w, "\x1f\x8b\x08 not what it is called")
-	case "brotli": // which nobody asked for
+	case "brotli": // not an accepted encoding
 		h.Set("Content-Encoding", "br")
 		_, _ = io.WriteString(w, "x")
 	case "liar":
@@ -54,7 +54,7 @@ func hostile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// flood writes for as long as anybody reads, at most 10 GB.
+// flood writes until the reader stops, at most 10 GB.
 func flood(w io.Writer) {
 	block := make([]byte, 1<<20)
 	for i := range block {

@@ -14,8 +14,8 @@ import (
 
 var platforms = []string{"linux", "darwin", "windows"}
 
-// importTable is the table of docs/architecture.md: for each package what it
-// may import inside the module.
+// importTable returns the table of docs/architecture.md: the allowed imports of each
+// package inside the module.
 func importTable(t *testing.T) map[string][]string {
 	t.Helper()
 	may := map[string][]string{}
@@ -36,8 +36,8 @@ func importTable(t *testing.T) map[string][]string {
 	return may
 }
 
-// GO-06: imports only point to plainer packages, as the import table says;
-// a package that is not in it has no layer yet and fails.
+// GO-06: imports point only to lower layers, as the import table says; a package
+// without a row fails.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	may := importTable(t)
@@ -71,15 +71,15 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// covers reports whether an entry of the table allows an import: a package,
-// dir/* for the packages right below dir, or "anything".
+// covers reports whether an entry of the table allows an import: a package, dir/* for
+// the packages directly below dir, or "anything".
 func covers(entry, imported string) bool {
 	ok, err := path.Match(entry, imported)
 	return entry == "anything" || err == nil && ok
 }
 
-// GO-06: the table itself may not let core depend on cli, nor a plain package
-// on core/config.
+// GO-06: the table itself may not let core depend on cli, or a lower package on
+// core/config.
 func TestImportsTableIsLayered(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range importTable(t) {
@@ -97,9 +97,8 @@ func TestImportsTableIsLayered(t *testing.T) {
 	}
 }
 
-// HO-03: a package below the internal directory of core/config imports nothing of
-// core/config, its tests included. The import table names the packages there that it may
-// import one by one.
+// HO-03: a package below the internal directory of core/config does not import
+// core/config, tests included. The import table lists its allowed imports one by one.
 func TestRooms(t *testing.T) {
 	const house = "core/config"
 	may, packages := importTable(t), 0
@@ -119,8 +118,8 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// GO-06: tests too may not turn the layers round: nothing in core, its tests
-// included, needs the program; the pages in docs import nothing.
+// GO-06: tests respect the layers, too: nothing in core, tests included, needs the
+// program; the pages in docs import nothing.
 func TestImportsOfTests(t *testing.T) {
 	t.Parallel()
 	for _, p := range goList(t, "linux", "./core/...") {
@@ -132,8 +131,7 @@ func TestImportsOfTests(t *testing.T) {
 	}
 }
 
-// HO-06: what bash would read is read in one place: no other package, and no test, takes
-// command lines apart by the parser.
+// HO-06: bash is parsed in one package: no other package, and no test, uses the parser.
 func TestOneReaderOfBash(t *testing.T) {
 	for _, p := range goList(t, "linux", "./...") {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
@@ -144,9 +142,8 @@ func TestOneReaderOfBash(t *testing.T) {
 	}
 }
 
-// HO-06: what is wrong in a file is one type everywhere, whatever it is called: no package
-// declares another struct with a path, a line and a message to show, but for decisions
-// of rules.
+// HO-06: there is one type for a problem in a file: no package declares another struct with
+// a path, a line and a message, except for decisions of rules.
 func TestOneProblem(t *testing.T) {
 	for _, p := range goList(t, "linux", "./core/...") {
 		for _, name := range p.GoFiles {
@@ -176,7 +173,7 @@ func TestOneProblem(t *testing.T) {
 	}
 }
 
-// HO-04: a package of the program is small enough to be read at once.
+// HO-04: a package of the program is small enough to be read in one sitting.
 func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 	const maxFiles, maxLines = 30, 4000 // without tests
 	for _, p := range goList(t, "linux", "./cli/...") {
@@ -197,11 +194,10 @@ func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 	}
 }
 
-// Whoever imports a package pays for all that it links. These stay light: none
-// links a model SDK, a protocol's SDK or a library that front ends are built of.
-// The pseudo terminals of creack/pty, which core/config links through
-// services/process, are none: commands run in them, and nobody looks at one.
-// Nor is spf13/pflag, which viper brings.
+// An importer pays for everything that a package links. These stay light: none links
+// a model SDK, a protocol SDK or a front-end library. The pseudo-terminals of
+// creack/pty, which core/config links through services/process, are not part of a
+// front end, because commands run in them. spf13/pflag, which viper imports, is not either.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	models := []string{
@@ -213,8 +209,8 @@ func TestLinks(t *testing.T) {
 		"github.com/spf13/cobra", "golang.org/x/term",
 	}
 	tests := []string{"testing", "github.com/stretchr/testify", "github.com/rogpeppe/go-internal"}
-	// What tools do is linked by whoever does it. The plain forms of letters, of
-	// golang.org/x/text, are for the marks around what strangers say.
+	// Tool implementations link these. The normal forms of golang.org/x/text are for
+	// the marks around foreign text.
 	services := []string{
 		module + "/core/services", module + "/core/config", module + "/core/policy", module + "/core/bus",
 		"github.com/JohannesKaufmann/", "github.com/creack/pty", "github.com/fsnotify/fsnotify", "github.com/spf13/", "github.com/tailscale/hujson",
@@ -243,9 +239,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutSDK returns those of deps that the last one, which go list gives with
-// all that it needs, would link without the SDK of Google's models: the sign-in
-// of that SDK links parts of gRPC that nobody uses.
+// withoutSDK returns the packages of deps that the last one, which go list prints
+// with all its dependencies, would link without the SDK of Google's models: the
+// sign-in of that SDK links unused parts of gRPC.
 func withoutSDK(deps []listed) []listed {
 	byPath := map[string]listed{}
 	for _, d := range deps {
@@ -269,8 +265,8 @@ func withoutSDK(deps []listed) []listed {
 	return kept
 }
 
-// What docs/dependencies.md says of the weight of an import is what go list
-// -deps counts for Linux.
+// The import weights in docs/dependencies.md equal the counts of go list -deps for
+// Linux.
 func TestLinksAreCounted(t *testing.T) {
 	t.Parallel()
 	rows := table(t, readFile(t, "docs/dependencies.md"), "import")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// GO-01: the top level and the parts of core that the design fixes. A directory
-// that a later part of the design brings joins the list when it holds something.
+// GO-01: the top level and the parts of core that the design prescribes. A directory
+// for a later part of the design is added to the list when it has content.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
@@ -35,8 +35,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// The program is three lines: all that it does is in package cli, where it
-// can be called and tested.
+// The program has three lines: its code is in package cli, where it can be called and
+// tested.
 func TestLayoutProgramIsThreeLines(t *testing.T) {
 	t.Parallel()
 	_, body, ok := strings.Cut(readFile(t, "cli/fettle/main.go"), "func main() {\n")

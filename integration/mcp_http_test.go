@@ -20,17 +20,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// httpServer is fettle mcp serve --http as a process.
+// httpServer is a running fettle mcp serve --http.
 type httpServer struct {
 	t   *testing.T
 	url string
 	dir string
 	cmd *exec.Cmd
-	end func() error // asks the process to end, and waits for it
+	end func() error // terminates the process and waits for it
 	ids atomic.Int64 // of requests
 }
 
-// serveHTTP starts it in a directory of its own, at a free port.
+// serveHTTP starts a server in a temporary directory, on a free port.
 func serveHTTP(t *testing.T, env []string, args ...string) *httpServer {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -58,8 +58,8 @@ func serveHTTP(t *testing.T, env []string, args ...string) *httpServer {
 	return s
 }
 
-// post sends a message and returns the answer's status and body, and the result
-// of a call in it. header may name more headers, as a session.
+// post sends a message and returns the status and the body of the response, and the
+// result of a call in it. header adds headers, such as the session.
 func (s *httpServer) post(message string, header map[string]string) (*http.Response, map[string]any, error) {
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url, bytes.NewReader([]byte(message)))
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *httpServer) post(message string, header map[string]string) (*http.Respo
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
-// connect begins a session and returns the headers that belong to it.
+// connect starts a session and returns its headers.
 func (s *httpServer) connect(header map[string]string) (map[string]string, error) {
 	resp, m, err := s.post(hello, header)
 	if err != nil || m["result"] == nil {
@@ -107,7 +107,7 @@ func (s *httpServer) connect(header map[string]string) (map[string]string, error
 	return of, err
 }
 
-// call calls a tool and returns its text and whether that is an error's.
+// call calls a tool and returns its text and whether it is an error.
 func (s *httpServer) call(header map[string]string, tool, args string) (text string, failed bool, err error) {
 	_, m, err := s.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, s.ids.Add(1), tool, args), header)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *httpServer) call(header map[string]string, tool, args string) (text str
 	return text, failed, nil
 }
 
-// many is a number of clients or calls: small, or all of them where there is time.
+// many returns a number of clients or calls: few, or all in the full run.
 func many(few, all int) int {
 	if os.Getenv("FETTLE_FULL") != "" {
 		return all
@@ -133,8 +133,8 @@ func many(few, all int) int {
 	return few
 }
 
-// EX-20: each client has its own file state: a file that one has read is unread
-// for all others.
+// EX-20: each client has its own file state: a file that one client has read is
+// unread for the others.
 func TestHTTPClientsAreApart(t *testing.T) {
 	t.Parallel()
 	s := serveHTTP(t, nil, "--layout", "gemini", "--approval-mode", "auto_edit", "mcp", "serve")
@@ -169,7 +169,7 @@ func TestHTTPClientsAreApart(t *testing.T) {
 		}
 		return err
 	}
-	// Every other client reads the file; to the others it stays unread.
+	// Every second client reads the file; for the others it stays unread.
 	each(func(i int) error {
 		if i%2 == 0 {
 			return wants(i, "read_file", `{"file_path":"all.txt"}`, false, `"version":1,`)
@@ -191,7 +191,7 @@ func TestHTTPClientsAreApart(t *testing.T) {
 	})
 }
 
-// EX-20: a thousand calls at once are all answered.
+// EX-20: a thousand concurrent calls are all answered.
 func TestHTTPManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := serveHTTP(t, nil, "mcp", "serve")
@@ -216,7 +216,8 @@ func TestHTTPManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-// EX-20: without sessions a hash proves, and what has none is refused.
+// EX-20: without sessions a hash shows what was read, and a change without a hash is
+// refused.
 func TestHTTPStateless(t *testing.T) {
 	t.Parallel()
 	s := serveHTTP(t, nil, "--approval-mode", "auto_edit", "--core-tools", "read_file,write_file,safe_patch,edit", "mcp", "serve", "--stateless")
@@ -239,9 +240,9 @@ func TestHTTPStateless(t *testing.T) {
 	require.False(t, failed, text)
 }
 
-// EX-20: an approval of revision 2026-07-28 is for the question that it was given
-// to: sent again, with the call and without the state of what was asked, it approves
-// nothing.
+// EX-20: an approval of protocol revision 2026-07-28 is valid only for the request
+// that it answers: sent again with the call but without the request state, it
+// approves nothing.
 func TestHTTPApprovalsAreNotReplayed(t *testing.T) {
 	t.Parallel()
 	s := serveHTTP(t, nil, "mcp", "serve", "--stateless")
@@ -272,7 +273,7 @@ func TestHTTPApprovalsAreNotReplayed(t *testing.T) {
 	require.Equal(t, "x\n", string(made))
 }
 
-// EX-20: who may speak to the server at all.
+// EX-20: which clients may use the server.
 func TestHTTPAccess(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

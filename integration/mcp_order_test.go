@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ST-07: over MCP the hash stands in the first block of a result, near its start, of a
-// refusal as well; the error with its code is behind it.
+// ST-07: over MCP the hash is in the first block of a result, near its start, also in
+// a refusal; the error with its code follows.
 func TestMCPResultsLeadWithTheHash(t *testing.T) {
 	t.Parallel()
 	s := serveHTTP(t, nil, "--approval-mode", "auto_edit", "mcp", "serve")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cutter is what a client does to a long result before its model sees it.
+// cutter describes how a client truncates a long result before its model sees it.
 type cutter struct {
 	name string
 	pass func(text string) string
@@ -37,8 +37,8 @@ var cutters = []cutter{
 	}},
 }
 
-// ST-08: what a client cuts it never gets, so that its model sees all that counts as
-// read, and a change of it succeeds.
+// ST-08: a client never receives text that it would truncate, so that its model sees
+// everything that counts as read, and a change succeeds.
 func TestClientsCutNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range cutters {
@@ -100,7 +100,7 @@ func TestClientsCutNothing(t *testing.T) {
 			text, failed = call("write_file", map[string]any{"file_path": path, "content": "x", "base_content_sha256": hash})
 			require.True(t, failed)
 			require.Contains(t, text, "file_changed_since_read")
-			got, hash = read(path, true) // by the refusal, which shows what has changed
+			got, hash = read(path, true) // by the refusal, which shows the change
 			require.Equal(t, foreign, got)
 			text, failed = call("safe_patch", map[string]any{"file_path": path, "unified_diff": "@@ -1,1 +1,1 @@\n-foreign\n+ours\n", "base_content_sha256": hash})
 			require.False(t, failed, text)

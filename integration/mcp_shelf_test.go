@@ -15,9 +15,10 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// bookshelf is an MCP server over stdio for the scripts. Its argument says how it
-// behaves: "" well, hangs, dies (at once), garbage (what it says is no protocol), floods (stderr),
-// mid (it dies in a call), many (1,000 tools), hostile (tools that cannot be used among good ones).
+// bookshelf is an MCP server over stdio for the scripts. Its argument selects the
+// behaviour: "" normal, hangs, dies (immediately), garbage (invalid messages), floods
+// (stderr), mid (dies during a call), many (1,000 tools), hostile (invalid tools
+// among valid ones).
 func bookshelf() {
 	how := ""
 	if len(os.Args) > 1 {
@@ -92,7 +93,7 @@ func shelfService(offered []tools.DeclarativeTool) *mcp.Service {
 	}
 }
 
-// shelfTools are the tools of a shelf.
+// shelfTools returns the tools of a shelf.
 func shelfTools(how string) ([]tools.DeclarativeTool, error) {
 	type book struct {
 		Title string `json:"title"`

@@ -15,12 +15,12 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// The pages in docs name Go identifiers, as `pkg.Name` or `pkg.Type.Member`.
-// A name that is not, or no longer, there misleads whoever looks for it.
+// The pages in docs name Go identifiers, as `pkg.Name` or `pkg.Type.Member`. Every
+// name must exist.
 func TestDocsNameWhatExists(t *testing.T) {
 	t.Parallel()
 	packages, exported := declared(t)
-	for name := range fuzzTargets(t, "cli/commands/calls") { // the one package whose targets a page names so
+	for name := range fuzzTargets(t, "cli/commands/calls") { // the one package whose fuzz targets a page names in this form
 		exported["calls."+name] = true
 	}
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -38,8 +38,8 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
-// Each row of docs/names.md maps names to Go identifiers, directories and
-// settings that exist, or gives the reason why fettle has none.
+// Each row of docs/names.md maps names to existing Go identifiers, directories and
+// settings, or gives the reason why fettle has none.
 func TestNamesPage(t *testing.T) {
 	t.Parallel()
 	rows := 0
@@ -168,7 +168,7 @@ func declared(t *testing.T) (packages, names map[string]bool) {
 	return packages, names
 }
 
-// fuzzTargets are the fuzz targets in a directory.
+// fuzzTargets returns the fuzz targets in a directory.
 func fuzzTargets(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
@@ -190,8 +190,8 @@ func fuzzTargets(t *testing.T, folder string) map[string]bool {
 	return found
 }
 
-// identifiers lists what a declaration declares: Name, and Type.Member for
-// methods and fields.
+// identifiers lists the names of a declaration: Name, and Type.Member for methods and
+// fields.
 func identifiers(d ast.Decl) []string {
 	var ids []string
 	switch d := d.(type) {
@@ -229,7 +229,7 @@ func identifiers(d ast.Decl) []string {
 	return ids
 }
 
-// typeName is the name in a receiver's type: T of *T[P].
+// typeName returns the name in a receiver's type: T of *T[P].
 func typeName(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.StarExpr:

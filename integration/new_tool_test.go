@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trimmed makes what is compiled in a temporary directory found in the build's cache
-// by the next run, in a directory of another name.
+// trimmed makes the build cache of a temporary directory usable for the next run, in
+// a directory of another name.
 const trimmed = "GOFLAGS=-mod=mod -trimpath"
 
-// What fettle new tool writes compiles and passes its test, in a module that
-// embeds fettle; a second tool goes beside the first.
+// The files of fettle new tool compile and pass their test in a module that embeds
+// fettle; a second tool can be added.
 func TestNewTool(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -52,8 +52,8 @@ func TestNewTool(t *testing.T) {
 	run("go", "test", "./...")
 }
 
-// In fettle's own repository it is a built-in tool, beside the others, which passes
-// its test there: in a copy of what such a tool is made with.
+// In fettle's own repository a new tool is a built-in tool, which passes its test in
+// a copy of the files that such a tool needs.
 func TestNewBuiltInTool(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {

@@ -13,16 +13,15 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// testFlags are the flags of go test that pages use, and whether each takes a
-// value.
+// testFlags are the flags of go test that pages use, and whether each takes a value.
 var testFlags = map[string]bool{
 	"run": true, "bench": true, "benchtime": true, "count": true, "timeout": true, "fuzz": true, "fuzztime": true, "parallel": true, "shuffle": true,
 	"tags": true, "cpuprofile": true, "memprofile": true, "list": true, "ldflags": true, "o": true, "C": true,
 	"benchmem": false, "race": false, "v": false, "short": false, "cover": false, "trimpath": false,
 }
 
-// GO-11: what takes too long to be run with every change names what exists:
-// packages, tests, benchmarks, flags and files.
+// GO-11: commands that take too long to run in every test refer to existing packages,
+// tests, benchmarks, flags and files.
 func TestDocsBlocksNameWhatExists(t *testing.T) {
 	t.Parallel()
 	for _, b := range allBlocks(t) {
@@ -32,7 +31,7 @@ func TestDocsBlocksNameWhatExists(t *testing.T) {
 	}
 }
 
-// checkNames checks each command of a block; if only is not empty, those of that
+// checkNames checks each command of a block; if only is not empty, only those of that
 // program.
 func checkNames(t *testing.T, b block, only string) {
 	t.Helper()
@@ -150,8 +149,8 @@ func checkGo(t *testing.T, b block, args []string) {
 	}
 }
 
-// alternatives are the parts of a pattern of go test that | separates, each up
-// to its first slash.
+// alternatives returns the parts of a go test pattern separated by |, each up to its
+// first slash.
 func alternatives(pattern string) []string {
 	pattern, _, _ = strings.Cut(pattern, "/")
 	if m := regexp.MustCompile(`^(\^?\w*)\(([\w|]+)\)(\$?)$`).FindStringSubmatch(pattern); m != nil { // ^Test(A|B)$
@@ -164,8 +163,8 @@ func alternatives(pattern string) []string {
 	return strings.Split(pattern, "|")
 }
 
-// sourceOf returns the Go files of a package, those of tests among them, or of
-// all packages below ./… .
+// sourceOf returns the Go files of a package, including tests, or of all packages
+// below ./… .
 func sourceOf(t *testing.T, folder, pkg string) (string, bool) {
 	t.Helper()
 	dir, all := strings.CutSuffix(pkg, "/...")

@@ -80,7 +80,7 @@ type pageCase struct {
 	work string
 	env  []string
 
-	stdout, both string // of the script that was run last
+	stdout, both string // of the last script
 }
 
 func runCase(t *testing.T, name string, blocks []block) {
@@ -93,7 +93,7 @@ func runCase(t *testing.T, name string, blocks []block) {
 	t.Cleanup(model.Close)
 	repositories := httptest.NewServer(gitServer(filepath.Join(c.work, "remote")))
 	t.Cleanup(repositories.Close)
-	const nowhere = "http://127.0.0.1:1" // refuses, as that port is nobody's
+	const nowhere = "http://127.0.0.1:1" // refuses connections, because no server uses that port
 	c.env = []string{
 		"PATH=" + filepath.Join(c.work, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"), "WORK=" + c.work,
 		"HOME=" + filepath.Join(c.work, "home"), "TMPDIR=" + filepath.Join(c.work, "tmp"), "LANG=C.UTF-8", "TERM=dumb",
@@ -127,7 +127,7 @@ func runCase(t *testing.T, name string, blocks []block) {
 	if scripts["before"] != "" {
 		c.bash(t, name+": before", scripts["before"])
 	}
-	used := true // whether something has looked at the last file
+	used := true // whether a block has used the last file
 	for _, b := range blocks {
 		switch b.how {
 		case "file":
@@ -152,8 +152,8 @@ func runCase(t *testing.T, name string, blocks []block) {
 	}
 }
 
-// standInForGo runs the program that has been built already, where a block would
-// build it, and no tests: that those exist is checked by [checkNames].
+// standInForGo runs the prebuilt program where a block would build it, and runs no
+// tests: [checkNames] checks that they exist.
 const standInForGo = `case "$1 ${2-}" in
 "run ./cli/fettle") shift 2; exec fettle "$@" ;;
 "test "*) exit 0 ;;
@@ -182,7 +182,7 @@ func (c *pageCase) write(t *testing.T, name, text string) {
 	}
 }
 
-// bash runs a script in the project; if one of its commands fails, the test does.
+// bash runs a script in the project; the test fails if one of its commands fails.
 func (c *pageCase) bash(t *testing.T, where, script string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", "set -eu -o pipefail\n"+script)
@@ -225,7 +225,7 @@ func (c *pageCase) compare(t *testing.T, b block) {
 	}
 }
 
-// fitsText reports whether a text is what a page shows of it.
+// fitsText reports whether a text matches the text on a page.
 func fitsText(shown, text string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)
@@ -242,7 +242,7 @@ func fitsText(shown, text string) bool {
 	return regexp.MustCompile(pattern.String() + `\n*\z`).MatchString(text)
 }
 
-// jsonValues are the values of a text that holds one or several.
+// jsonValues returns the values of a text that contains one or more.
 func jsonValues(text string) ([]any, error) {
 	var all []any
 	for d := json.NewDecoder(strings.NewReader(text)); ; {
@@ -256,7 +256,7 @@ func jsonValues(text string) ([]any, error) {
 	}
 }
 
-// fitsJSON compares a value with what a page shows of it.
+// fitsJSON compares a value with the value on a page.
 func fitsJSON(shown, got any, at string) error {
 	switch shown := shown.(type) {
 	case string:
@@ -300,8 +300,8 @@ func fitsJSON(shown, got any, at string) error {
 	return nil
 }
 
-// answerAsGemini is a model that has nothing to do, unless it is asked to make
-// f.txt loud, in which there is one line: one.
+// answerAsGemini is a model that has nothing to do, unless the prompt asks for f.txt
+// in capitals, whose only line is "one".
 func answerAsGemini(w http.ResponseWriter, r *http.Request) {
 	const patch = `{"functionCall":{"name":"safe_patch","args":{"file_path":"f.txt",` +
 		`"base_content_sha256":"2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806","unified_diff":"@@ -1 +1 @@\n-one\n+ONE\n"}}}`
@@ -333,7 +333,7 @@ func gitServer(folder string) http.Handler {
 	return &cgi.Handler{Path: path, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}
 }
 
-// What is shown and is not what is printed is found.
+// A difference between a page and the output is found.
 func TestDocsBlocksRunCompare(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

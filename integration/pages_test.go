@@ -11,39 +11,38 @@ import (
 	"testing"
 )
 
-// block is one fenced block of a page, with the comment before it that says how
-// it is held to the truth; CONTRIBUTING.md lists those comments for writers.
+// block is one fenced block of a page, with the preceding comment that says how it is
+// checked; CONTRIBUTING.md lists those comments for writers.
 type block struct {
 	page string // below the root of the repository
 	line int    // of the fence, 1-based
-	lang string // as the fence names it
-	text string // with the last line's end
+	lang string // the language of the fence
+	text string // with the final line feed
 	how  string // how it is checked: one of the keys of conventions, "" for none
-	rest string // what the comment says besides
+	rest string // the argument of the comment
 }
 
 func (b block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 
-// conventions are the comments that may stand before a block, and the form of
-// what each says besides its name.
+// conventions are the comments that may precede a block, and the form of their
+// arguments.
 var conventions = map[string]*regexp.Regexp{
-	"code":      regexp.MustCompile(`^\S+ \S+$`),        // FILE NAME: Go that stands in a file that is compiled
+	"code":      regexp.MustCompile(`^\S+ \S+$`),        // FILE NAME: Go code in a file that is compiled
 	"run":       regexp.MustCompile(`^[a-z0-9-]+$`),     // CASE: bash runs it
-	"output":    regexp.MustCompile(`^[a-z0-9-]+$`),     // CASE: what the block of the case that was run last prints
+	"output":    regexp.MustCompile(`^[a-z0-9-]+$`),     // CASE: the output of the previous block of the case
 	"file":      regexp.MustCompile(`^[a-z0-9-]+ \S+$`), // CASE PATH: a file in the directory of the case
-	"names":     regexp.MustCompile(`^$`),               // too long to run: all that it names exists
-	"generated": regexp.MustCompile(`^.+$`),             // COMMAND: a test compares it with what that command writes
+	"names":     regexp.MustCompile(`^$`),               // too long to run: all names in it exist
+	"generated": regexp.MustCompile(`^.+$`),             // COMMAND: a test compares it with the output of that command
 	"not run":   regexp.MustCompile(`^[^.]{10,}\.?$`),   // REASON: it cannot be run here
 }
 
-// conventionsSay is what a test says to whoever wrote a block without one.
+// conventionsSay is the message for a block without a comment.
 const conventionsSay = "put one of <!-- run: CASE -->, <!-- output: CASE -->, <!-- file: CASE PATH -->, <!-- names -->, <!-- code: FILE NAME --> or " +
 	"<!-- not run: REASON --> on the line before it; CONTRIBUTING.md says what each means"
 
 var directive = regexp.MustCompile(`^<!-- (code|run|output|file|names|generated|not run)(?:: (.*?))? -->$`)
 
-// blocksOf takes a page apart. A fence that is not closed, or is indented, fails
-// the test.
+// blocksOf parses a page. A fence that is not closed, or is indented, fails the test.
 func blocksOf(t *testing.T, page string) []block {
 	t.Helper()
 	var found []block
@@ -75,7 +74,7 @@ func blocksOf(t *testing.T, page string) []block {
 	return found
 }
 
-// allBlocks are those of every page.
+// allBlocks returns the blocks of every page.
 func allBlocks(t *testing.T) []block {
 	t.Helper()
 	var all []block
@@ -85,8 +84,7 @@ func allBlocks(t *testing.T) []block {
 	return all
 }
 
-// GO-11: nothing that a page shows as a command, a file, an output or code
-// stands there unchecked.
+// GO-11: every command, file, output and code block of a page is checked.
 func TestDocsBlocksAreChecked(t *testing.T) {
 	t.Parallel()
 	count := map[string]int{}
@@ -115,8 +113,8 @@ func TestDocsBlocksAreChecked(t *testing.T) {
 	}
 }
 
-// checkDiagram finds what no renderer would draw: an unknown kind of diagram,
-// brackets that do not match, and links that do not end.
+// checkDiagram finds errors that prevent rendering: an unknown kind of diagram,
+// unbalanced brackets, and links without an end.
 func checkDiagram(t *testing.T, b block) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(b.text), "\n")
@@ -147,8 +145,8 @@ func checkDiagram(t *testing.T, b block) {
 	}
 }
 
-// pages lists every page of the repository's documentation, by its path below
-// the root: those at the top, and all of docs.
+// pages lists every page of the documentation by its path below the root: those at
+// the top, and all of docs.
 func pages(t *testing.T) []string {
 	t.Helper()
 	var all []string

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// GO-11: the rules that the manual shows are rules, and its tests pass.
+// GO-11: the rules in the manual are valid, and its tests pass.
 func TestPolicyExample(t *testing.T) {
 	t.Parallel()
 	_, rest, found := strings.Cut(readFile(t, "docs/policy.md"), "```toml\n")

@@ -40,13 +40,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf})
 }
 
-// brief are variables for programs that end soon. The race detector pauses for a
-// second at the end of each otherwise, and collecting garbage takes a quarter of
-// the time of a short session.
+// brief are variables for short-lived programs. Otherwise the race detector pauses
+// for a second at the end of each, and garbage collection takes a quarter of the time
+// of a short session.
 var brief = []string{"GORACE=atexit_sleep_ms=0", "GOGC=400"}
 
-// fettle is the program, which the scripts run under the layout of the test; a
-// flag of their own comes behind it and so goes before it.
+// fettle runs the program under the layout of the test; a flag in the script follows
+// and so takes precedence.
 func fettle() {
 	if name := os.Getenv(layoutVariable); name != "" {
 		os.Args = slices.Insert(os.Args, 1, "--layout", name)
@@ -54,7 +54,7 @@ func fettle() {
 	os.Exit(cli.Main())
 }
 
-// layoutVariable holds the layout that the scripts run under.
+// layoutVariable holds the layout of the scripts.
 const layoutVariable = "TEST_LAYOUT"
 
 // The program, driven as people drive it, once under each layout (CR-27); a script
@@ -127,7 +127,7 @@ func aboutLayouts(t *testing.T, dir string) []string {
 	return some
 }
 
-// scripts says how the scripts of a directory run under a layout.
+// scripts returns the parameters to run the scripts of a directory under a layout.
 func scripts(dir string, names layout.Layout) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
@@ -139,7 +139,7 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 				return process.Confinement{Kind: process.Landlock}.Check(context.Background()) == nil, nil
 			case layout.Fettle().Name, layout.Gemini().Name:
 				return cond == names.Name, nil
-			case "full": // there is time
+			case "full": // the full run
 				return os.Getenv("FETTLE_FULL") != "", nil
 			}
 			return false, fmt.Errorf("no condition %q", cond)
@@ -170,7 +170,7 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 	}
 }
 
-// layoutNames are the variables that tell scripts the names of a layout.
+// layoutNames returns the variables with the names of a layout for scripts.
 func layoutNames(names layout.Layout) map[string]string {
 	return map[string]string{
 		layoutVariable: names.Name,
@@ -185,7 +185,7 @@ func layoutNames(names layout.Layout) map[string]string {
 	}
 }
 
-// fill leaves alone what is none of the layout's variables.
+// fill changes only the variables of the layout.
 func fill(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: fill FILE…")
@@ -257,7 +257,7 @@ func unfold(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // serve serves a directory; below /away it redirects to the rest of the path, and
-// below /hostile it does harm.
+// below /hostile it sends malicious responses.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve FOLDER")
@@ -283,8 +283,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SERVER", server.URL)
 }
 
-// valueAt returns a value of a line of stdout: strings bare with line feeds
-// as \n, others as JSON.
+// valueAt returns a value of a line of stdout: strings unquoted with line feeds as
+// \n, others as JSON.
 func valueAt(ts *testscript.TestScript, line, path string) (string, bool) {
 	n, err := strconv.Atoi(line)
 	ts.Check(err)

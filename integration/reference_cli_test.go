@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/cli"
 )
 
-// commandReference is the page of all commands and flags, from the program's own
-// tree of commands.
+// commandReference returns the page of all commands and flags, generated from the
+// program's command tree.
 func commandReference(t *testing.T) string {
 	b := referencePage("Commands", "Every command of `fettle` with its flags, as `--help` says them. [cli.md](../cli.md) is the guide: what each does and prints.")
 	root := cli.CommandTree()
@@ -31,7 +31,7 @@ func commandReference(t *testing.T) string {
 	return b.String()
 }
 
-// allCommands are a command and those below it that people are shown.
+// allCommands returns a command and all visible commands below it.
 func allCommands(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -99,8 +99,8 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 	})
 }
 
-// exitCodes are those of the table in docs/cli.md, which has the codes that the
-// program can end with and no others, as README.md has.
+// exitCodes returns the table in docs/cli.md, which lists exactly the exit codes of
+// the program, as README.md does.
 func exitCodes(t *testing.T) [][2]string {
 	program := textOf(t, "cli/internal/program/exit.go")
 	_, block, found := strings.Cut(program, "ExitDone ")
@@ -126,7 +126,7 @@ func exitCodes(t *testing.T) [][2]string {
 	return all
 }
 
-// What pages call commands and flags of fettle in their text is what there is.
+// Commands and flags of fettle in the text of pages exist.
 func TestReferenceOfCommandsInText(t *testing.T) {
 	t.Parallel()
 	root := cli.CommandTree()
@@ -144,8 +144,8 @@ func TestReferenceOfCommandsInText(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
-// names looks for the commands and flags that words name; what is written in
-// capitals, in brackets or behind a flag is a value.
+// names checks the commands and flags in words; words in capitals, in brackets or
+// after a flag are values.
 func names(root *cobra.Command, words []string) error {
 	c := root
 	known := func(name string, shorthand bool) bool {

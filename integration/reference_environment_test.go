@@ -15,11 +15,12 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// variable is an environment variable that fettle reads or gives, and is no
-// setting's.
+// variable is an environment variable that fettle reads or sets and that is not a
+// setting.
 type variable struct{ name, meaning string }
 
-// variables are those that the program or a session reads, those of providers first.
+// variables returns the variables that the program or a session reads, those of
+// providers first.
 func variables() []variable {
 	var all []variable
 	for _, p := range standard.Providers() {
@@ -45,14 +46,14 @@ var otherVariables = []variable{
 	{"WAYLAND_DISPLAY", "see `DISPLAY`"},
 }
 
-// given are those that fettle sets for the programs that it starts.
+// given are the variables that fettle sets for the programs that it starts.
 var given = []variable{
 	{"FETTLE", "set in commands that the model runs, so that scripts can tell"},
 	{"FETTLE_MCP_SERVER", "set in an MCP server that fettle has started, so that a fettle in it starts no servers of its own"},
 	{"CLAUDE_PROJECT_DIR", "in hooks: the project's directory, under the name that existing hooks know"},
 }
 
-// environmentReference is the page of environment variables.
+// environmentReference returns the page of environment variables.
 func environmentReference(t *testing.T) string {
 	b := referencePage("Environment variables", "[configuration.md](../configuration.md) says where they stand among the layers of settings, and what a `.env` file may give. With `--layout gemini` the\n"+
 		"prefix is `GEMINI_` or `GEMINI_CLI_` instead of `FETTLE_`.\n\n## That fettle reads\n\n| variable | what it does |\n|---|---|")
@@ -72,8 +73,8 @@ func environmentReference(t *testing.T) string {
 	return b.String()
 }
 
-// Each variable of the page is one that the code names, and each that the code
-// looks up by its name stands on the page.
+// Each variable of the page is used in the code, and each variable that the code
+// looks up by name is on the page.
 func TestReferenceOfVariables(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -97,7 +98,7 @@ func TestReferenceOfVariables(t *testing.T) {
 	}
 }
 
-// The table of providers in docs/configuration.md is that of the code.
+// The table of providers in docs/configuration.md equals that of the code.
 func TestReferenceOfProviders(t *testing.T) {
 	const begin, end = "<!-- generated: go test ./integration -run TestReferenceOfProviders -update -->\n\n", "\n\n"
 	var want strings.Builder

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// errorReference is the page of codes and reasons, from the comments of their
-// constants. Each code says what happened and what helps; each reason, what it
-// narrows it to.
+// errorReference returns the page of codes and reasons, generated from the comments
+// of their constants. Each code describes the error and its remedy; each reason
+// narrows a code.
 func errorReference(t *testing.T) string {
 	b := referencePage("Error codes", "Every failure has a code, the `type` of the error wherever one is shown: to the model, in `fettle call`, in `fettle -p -o json`, over MCP, on\n"+
 		"the bus, and to a Go program as `fault.Error.Code`. Beside it stand `message`, what happened to what, and `remedy`, the next step in this very\n"+
@@ -53,15 +53,15 @@ func errorReference(t *testing.T) string {
 	return b.String()
 }
 
-// reasonsOf are the reasons that a package gives: its constants, and the classes
-// that it makes reasons of.
+// reasonsOf returns the reasons of a package: its constants, and the classes that it
+// converts to reasons.
 func reasonsOf(t *testing.T, folder, typ string) []constant {
 	s := parsePackage(t, folder)
 	found := s.ofType(typ)
 	switch folder {
 	case "core/model":
 		found = append(found, slices.DeleteFunc(s.ofType("ErrorKind"), func(c constant) bool { return c.value == "cancelled" })...)
-	case "core/agent/subagent": // as failure in outcome.go makes them
+	case "core/agent/subagent": // as failure in outcome.go creates them
 		for _, c := range s.ofType("Reason") {
 			switch c.value {
 			case "GOAL":
@@ -76,8 +76,7 @@ func reasonsOf(t *testing.T, folder, typ string) []constant {
 	return found
 }
 
-// upper makes a sentence of a remedy; one that begins with a command stays as it
-// is typed.
+// upper capitalizes a remedy, unless it begins with a command.
 func upper(s string) string {
 	if strings.HasPrefix(s, "fettle ") {
 		return s
@@ -85,7 +84,7 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// A reason is a constant with a comment, so that the page has it.
+// A reason is a constant with a comment, so that the page can list it.
 func TestReasonsAreConstants(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"core", "cli"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// eventReference is the page of all that a session tells while it runs.
+// eventReference returns the page of the events of a session.
 func eventReference(t *testing.T) string {
 	b := referencePage("Events", "What a session tells while it runs, and in which form: messages on the bus, events of a prompt, lines of `stream-json`, what hooks are given and\n"+
 		"say, and the names of telemetry.")
@@ -68,7 +68,7 @@ func eventReference(t *testing.T) string {
 	return b.String()
 }
 
-// writeParts writes the structs that others lead to, each once.
+// writeParts writes the structs that others refer to, each once.
 func writeParts(b *strings.Builder, s *source, names []string) {
 	done := []string{}
 	for len(names) > 0 {
@@ -86,8 +86,8 @@ func writeParts(b *strings.Builder, s *source, names []string) {
 	}
 }
 
-// summary is a comment as a paragraph, without the name that it begins with and
-// without the brackets of links.
+// summary returns a comment as a paragraph, without its leading name and without the
+// brackets of links.
 func summary(doc, name string) string {
 	text := strings.Join(strings.Fields(strings.TrimPrefix(doc, name+" ")), " ")
 	return strings.NewReplacer("[", "", "]", "").Replace(text)

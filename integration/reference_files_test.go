@@ -18,7 +18,7 @@ func textOf(t *testing.T, name string) string {
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
 }
 
-// filesOf are the Go files of a package that are no tests, by their path.
+// filesOf returns the Go files of a package without tests, by path.
 func filesOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
@@ -34,8 +34,8 @@ func filesOf(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// markdownPages are the pages at the top and in docs, by their paths below the
-// root, those written from the code aside.
+// markdownPages lists the pages at the top and in docs by path below the root,
+// without generated pages.
 func markdownPages(t *testing.T) []string {
 	t.Helper()
 	all := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md"}

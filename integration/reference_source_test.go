@@ -15,20 +15,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// source is what the Go files of a package declare.
+// source holds the declarations of a package's Go files.
 type source struct {
-	name      string // of the package, before the names of its structs on pages
+	name      string // of the package, which precedes the names of its structs on pages
 	structs   map[string]structure
 	constants []constant
 }
 
-// structure is a struct as JSON has it.
+// structure is a struct in its JSON form.
 type structure struct {
 	doc    string
 	fields []structField
 }
 
-// structField is a field that is encoded. An embedded struct has no name.
+// structField is an encoded field. An embedded struct has no name.
 type structField struct {
 	name     string
 	typ      ast.Expr
@@ -36,14 +36,14 @@ type structField struct {
 	doc      string
 }
 
-// constant is a typed text.
+// constant is a typed string constant.
 type constant struct {
 	name, typ, value string
-	doc              string // what stands above it, or behind it
-	about            string // what stands above its group
+	doc              string // its own comment
+	about            string // the comment of its group
 }
 
-// parsePackage reads the files of a directory below the root, tests aside.
+// parsePackage parses the files of a directory below the root, without tests.
 func parsePackage(t *testing.T, folder string) *source {
 	t.Helper()
 	s := &source{name: path.Base(folder), structs: map[string]structure{}}
@@ -128,7 +128,7 @@ func (s *source) ofType(name string) []constant {
 	return found
 }
 
-// commentOf is the text of the first comment that there is.
+// commentOf returns the text of the first non-empty comment.
 func commentOf(groups ...*ast.CommentGroup) string {
 	for _, g := range groups {
 		if text := strings.TrimSpace(g.Text()); text != "" {
@@ -150,8 +150,8 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// jsonKind says what JSON a field holds, and which struct of the package it leads
-// to, if one.
+// jsonKind returns the JSON type of a field, and the struct of the package that it
+// refers to, if any.
 func (s *source) jsonKind(e ast.Expr) (kind, leads string) {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -181,8 +181,8 @@ func (s *source) jsonKind(e ast.Expr) (kind, leads string) {
 	return cmp.Or(known[name], "text"), ""
 }
 
-// writeStruct writes the table of a struct's fields, those of embedded ones
-// included, and returns the structs that they lead to.
+// writeStruct writes the table of a struct's fields, including those of embedded
+// structs, and returns the structs that they refer to.
 func (s *source) writeStruct(b *strings.Builder, name string) (leads []string) {
 	b.WriteString("\n| key | holds | |\n|---|---|---|\n")
 	var write func(name string)
@@ -207,7 +207,7 @@ func (s *source) writeStruct(b *strings.Builder, name string) (leads []string) {
 	return leads
 }
 
-// packagesBelow lists the directories below the root that hold Go files which are no
+// packagesBelow lists the directories below the root that contain Go files other than
 // tests.
 func packagesBelow(t *testing.T, dir string) []string {
 	t.Helper()

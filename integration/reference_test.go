@@ -15,8 +15,8 @@ const (
 	referenceCommand = "go test ./integration -run TestReference -update"
 )
 
-// The pages in docs/reference say what the code says, and there are no others.
-// With -update they are written.
+// The pages in docs/reference match the code, and there are no others. -update
+// rewrites them.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
@@ -50,23 +50,23 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// requirements are the numbers in comments of the code that say which requirement
-// something is for; they tell a reader of the pages nothing.
+// requirements matches requirement numbers in comments, which mean nothing to readers
+// of the pages.
 var requirements = regexp.MustCompile(` \([A-Z]{2}-[0-9]{2}(, [A-Z]{2}-[0-9]{2})*\)`)
 
-// page begins a page.
+// referencePage starts a page.
 func referencePage(title, intro string) *strings.Builder {
 	var b strings.Builder
 	b.WriteString("# " + title + "\n\n<!-- Written by a test from the code: " + referenceCommand + " -->\n\n" + intro + "\n")
 	return &b
 }
 
-// inCell makes a text fit into a cell of a table.
+// inCell escapes a text for a table cell.
 func inCell(s string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "|", `\|`)
 }
 
-// marked is a text as code, in a cell; nothing stays nothing.
+// marked returns a text as code in a table cell; "" stays "".
 func marked(s string) string {
 	if s == "" {
 		return ""

@@ -14,10 +14,10 @@ import (
 
 const (
 	module = "github.com/fettle-dev/fettle"
-	root   = ".." // of the repository, seen from this package
+	root   = ".." // of the repository, relative to this package
 )
 
-// listed is what these tests need of a package in `go list -json`.
+// listed holds the fields of a package in `go list -json` that these tests use.
 type listed struct {
 	ImportPath   string
 	Dir          string
@@ -32,7 +32,7 @@ type listed struct {
 	}
 }
 
-// name is the import path below the module's, "" for the module itself.
+// name returns the import path below the module's, "" for the module itself.
 func (p listed) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
@@ -70,9 +70,8 @@ func readFile(t *testing.T, name string) string {
 	return string(data)
 }
 
-// table returns the rows of the first Markdown table in text whose header
-// begins with the given cell, without header and ruler; code marks are taken
-// off the cells.
+// table returns the rows of the first Markdown table whose header begins with the
+// given cell, without header and ruler and without code marks.
 func table(t *testing.T, text, first string) [][]string {
 	t.Helper()
 	var rows [][]string

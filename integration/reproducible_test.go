@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Equal sources give equal programs, wherever they lie.
+// Equal sources build equal programs in any directory.
 func TestReproducible(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("FETTLE_FULL") == "" {

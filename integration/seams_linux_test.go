@@ -17,10 +17,10 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// GO-07: a session that is given its directories opens no file of the person who
-// runs it: neither the settings, rules, context and .env files of the home
-// directory, nor those of the current directory, nor those of a system directory. With
-// settings .env files are looked for above the target directory as well.
+// GO-07: a session with given directories opens no file of the user: neither the
+// settings, rules, context and .env files of the home directory, nor those of the
+// current directory, nor those of a system directory. With settings, .env files are
+// also looked up above the target directory.
 func TestOwnRoot(t *testing.T) {
 	person := t.TempDir()
 	home, here := filepath.Join(person, "home"), filepath.Join(person, "here")
@@ -50,7 +50,7 @@ func TestOwnRoot(t *testing.T) {
 		dir, own := filepath.Join(top, "project"), filepath.Join(top, "own")
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		writeSettings(t, own, `{"useWriteTodos": true}`)
-		touched() // making directories of the test's own may have looked around
+		touched() // drop the accesses of the set-up
 		p := confined(dir, own)
 		p.Settings, p.WatchSettings = o, o != nil
 		p.ApprovalMode = policy.ModeYolo
@@ -90,9 +90,8 @@ func TestOwnRoot(t *testing.T) {
 	}
 }
 
-// opened watches a directory and all below it. The function that it returns lists
-// what has been opened, read, written, made or removed there since it was last
-// called.
+// opened watches a directory and everything below it. The returned function lists the
+// files opened, read, written, created or removed there since its last call.
 func opened(t *testing.T, top string) func() []string {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -128,6 +127,6 @@ func opened(t *testing.T, top string) func() []string {
 			}
 		}
 	}
-	list() // the walk itself
+	list() // drop the walk itself
 	return list
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/fettle-dev/fettle/core/services/websearch"
 )
 
-// GO-07: each seam of a Config as a program outside the module uses it. Own
-// tools and the answers to confirmations are in embedding_test.go, a model of
-// one's own and whole agents in agent_embedding_test.go.
+// GO-07: each extension point of a Config, as a program outside the module uses it.
+// Tools and approvals are in embedding_test.go, models and complete agents in
+// agent_embedding_test.go.
 
-// within makes a Config and lends its scheduler to use.
+// within creates a Config and calls use with its scheduler.
 func within(p config.Parameters, use func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler)) {
 	ctx := context.Background()
 	c, err := config.New(p)
@@ -69,8 +69,7 @@ func answerQuestions(ctx context.Context, b *bus.MessageBus, words string) {
 
 // code: end
 
-// Own front end: questions of the model's own. Without a subscriber the tool is
-// not declared.
+// A front end: questions of the model. Without a subscriber the tool is not declared.
 func Example_ownFrontEnd() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
@@ -93,7 +92,7 @@ func Example_ownFrontEnd() {
 	// success map[0:notes 1:Disk]
 }
 
-// declared reports whether a model is told of a tool.
+// declared reports whether a tool is declared to the model.
 func declared(c *config.Config, name string) bool {
 	registry, err := c.ToolRegistry()
 	if err != nil {
@@ -120,7 +119,7 @@ func confined(dir, home string, more ...string) config.Parameters {
 
 // code: end
 
-// Own file system root; TestOwnRoot shows that nothing else is opened.
+// A file system root; TestOwnRoot shows that nothing else is opened.
 func Example_ownRoot() {
 	dir, more, home := exampleDir(), exampleDir(), exampleDir()
 	for _, d := range []string{dir, more, home} {
@@ -151,7 +150,7 @@ func Example_ownRoot() {
 	// remembered in its home: true
 }
 
-// Own clock: glob lists what has changed within the last day first.
+// A clock: glob lists the files changed within the last day first.
 func Example_ownClock() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
@@ -190,8 +189,7 @@ func withSettings(dir, home string, environ []string, flags map[string]any) conf
 
 // code: end
 
-// Own settings: the layers of one session, each value with where it comes from
-// (CF-01).
+// Settings: the layers of one session, each value with its origin (CF-01).
 func Example_ownSettings() {
 	dir, home := exampleDir(), exampleDir()
 	for _, d := range []string{dir, home} {
@@ -232,7 +230,7 @@ func houseRules() []policy.Rule {
 
 // code: end
 
-// Own policy rules.
+// Policy rules.
 func Example_ownRules() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
@@ -266,7 +264,7 @@ func (s shelf) Search(_ context.Context, query string) (websearch.Answer, error)
 
 // code: end
 
-// Own search service, which brings web_search with it.
+// A search service, which enables web_search.
 func Example_ownSearch() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)

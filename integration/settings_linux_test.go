@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// CF-05: in the place of a settings file there may be anything. It is told,
-// nobody waits for it, and the other files hold.
+// CF-05: a settings file may be anything else than a file. It is reported without
+// blocking, and the other files apply.
 func TestSettingsThatAreNoFile(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T, file string){
 		"a pipe":      func(t *testing.T, file string) { require.NoError(t, syscall.Mkfifo(file, 0o644)) },
@@ -38,7 +38,7 @@ func TestSettingsThatAreNoFile(t *testing.T) {
 			writeSettings(t, other, `{"tools": {"exclude": ["glob"]}}`)
 			require.NoError(t, os.Mkdir(filepath.Join(top, "plain"), 0o755))
 
-			// The project's, then the person's, then a flag's.
+			// The project's, then the user's, then a flag's.
 			checked := runIn(t, other, project, "config", "validate")
 			require.Equal(t, 4, checked.code, "%+v", checked)
 			require.Contains(t, checked.stdout, filepath.Join(project, ".fettle", "settings.json")+": It cannot be read (")
@@ -59,9 +59,9 @@ func TestSettingsThatAreNoFile(t *testing.T) {
 	}
 }
 
-// CF-05, CF-09: a settings file that may not be read is told, and the others
-// hold. Where the whole settings directory may not be read, nobody can tell whether
-// this directory is trusted, so nothing starts.
+// CF-05, CF-09: an unreadable settings file is reported, and the others apply. If the
+// whole settings directory is unreadable, trust in this directory is unknown, so the
+// program does not start.
 func TestSettingsThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -75,7 +75,7 @@ func TestSettingsThatMayNotBeRead(t *testing.T) {
 	user := writeSettings(t, home, `{"tools": {"exclude": ["glob"]}}`)
 	writeSettings(t, project, `{"tools": {"exclude": ["write_file"]}}`)
 	asNobody := func(args ...string) run {
-		// The link stays executable where the name of the binary is out of reach.
+		// The link stays executable if the path of the binary is inaccessible.
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", args...)
 		cmd.Args[0] = "fettle"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

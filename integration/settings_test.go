@@ -15,14 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// run is what one run of the program gave.
+// run is the result of one run of the program.
 type run struct {
 	code           int
 	stdout, stderr string
 }
 
-// runIn runs the program in a directory, with a home directory and no other variable
-// than where programs are.
+// runIn runs the program in a directory, with a home directory and PATH only.
 func runIn(t *testing.T, home, dir string, args ...string) run {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "fettle", args...)
@@ -45,15 +44,15 @@ func runCommand(t *testing.T, cmd *exec.Cmd, home, dir string) run {
 	return run{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// settingsMistake is a text of a settings file.
+// settingsMistake is the text of a settings file with its expected problem.
 type settingsMistake struct {
 	text string
 	code int    // of fettle config validate
-	at   string // line and column of what it tells first; "": it tells nothing
+	at   string // line and column of the first problem; "": none
 }
 
-// fileMistakes returns those that leave out the whole file. They are many
-// megabytes: as a variable they would be made at each start of the program, which
+// fileMistakes returns the files that are rejected as a whole. They are many
+// megabytes: as a variable they would be created at every start of the program, which
 // is this binary.
 func fileMistakes() map[string]settingsMistake {
 	return map[string]settingsMistake{
@@ -96,7 +95,7 @@ func fileMistakes() map[string]settingsMistake {
 	}
 }
 
-// valueMistakes leave out one value or nothing.
+// valueMistakes are files in which at most one value is rejected.
 var valueMistakes = map[string]settingsMistake{
 	"nothing":                 {"", 0, ""},
 	"blanks":                  {" \r\n\t", 0, ""},
@@ -116,13 +115,13 @@ var valueMistakes = map[string]settingsMistake{
 	"a key twice":             {"{\"useWriteTodos\": true, \"useWriteTodos\": false}", 0, "1:42"},
 	"a key nearly right":      {"{\"tool\": {}}", 0, "1:2"},
 	"a key in capitals":       {"{\"Tools\": {}}", 0, "1:2"},
-	"half a surrogate":        {"{\"model\": \"\\ud800\"}", 0, ""}, // JSON allows it
+	"half a surrogate":        {"{\"model\": \"\\ud800\"}", 0, ""}, // valid JSON
 	"a variable in brackets":  {"{\"policyPaths\": [], \"tools\": {\"allowed\": [\"${NOWHERE\"]}}", 0, ""},
 }
 
-// CF-05: each mistake that a settings file can hold is told with its file and
-// place, ends config validate with 4 where something is not in force, and
-// keeps nobody from working.
+// CF-05: each problem of a settings file is reported with its file and position,
+// makes config validate exit with 4 if a value is ignored, and does not prevent a
+// session.
 func TestSettingsMistakes(t *testing.T) {
 	t.Parallel()
 	for where, mistakes := range map[string]map[string]settingsMistake{"file": fileMistakes(), "value": valueMistakes} {
@@ -153,7 +152,7 @@ func TestSettingsMistakes(t *testing.T) {
 	}
 }
 
-// CF-05: a project's file that is broken takes nothing away from the person's.
+// CF-05: an invalid project file does not affect the user's settings.
 func TestSettingsOfABrokenProject(t *testing.T) {
 	t.Parallel()
 	top := realTemp(t)
@@ -170,7 +169,7 @@ func TestSettingsOfABrokenProject(t *testing.T) {
 	}
 }
 
-// A file that is named with --settings must be readable: nothing starts.
+// A file given with --settings must be readable, or the program does not start.
 func TestSettingsOfAFlagMustBeReadable(t *testing.T) {
 	t.Parallel()
 	top := realTemp(t)
@@ -195,7 +194,7 @@ func writeSettings(t *testing.T, top, text string) string {
 	return file
 }
 
-// CF-05: what is large and not too large holds, to its last entry.
+// CF-05: a large file within the limits applies to its last entry.
 func TestSettingsOfManyEntries(t *testing.T) {
 	t.Parallel()
 	top := realTemp(t)

@@ -27,10 +27,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// GO-07: two sessions of an embedder's, in one process and at once, with
-// different directories, homes, layouts, settings, variables, flags, clocks, rules,
-// modes, trust, search services, tools, buses and limits: each sees its own
-// alone (GO-04).
+// GO-07: two concurrent sessions of an embedder in one process, with different
+// directories, homes, layouts, settings, variables, flags, clocks, rules, modes,
+// trust, search services, tools, buses and limits: each sees only its own (GO-04).
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -75,7 +74,7 @@ func TestSideBySide(t *testing.T) {
 		search := []string{"web_search", "google_web_search"}[i]
 		wg.Go(func() {
 			within(p, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
-				if i == 0 { // the other is asked nothing, and nobody listens there
+				if i == 0 { // the other receives no request and has no listener
 					sayYes(ctx, c.MessageBus(), func(bus.ToolConfirmationRequest) { asked[i]++ })
 				}
 				status := func(tool, args string) scheduler.Response {
@@ -140,7 +139,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// realTemp is a directory of the test's own, links resolved.
+// realTemp returns a temporary directory with links resolved.
 func realTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

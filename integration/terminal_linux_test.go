@@ -58,7 +58,7 @@ func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	prompt := regexp.MustCompile(`(\[n\](\x1b\[0m)?o|your own words|your answer.*) > `)
+	prompt := regexp.MustCompile(`(\[n\](\x1b\[0m)?o|your own answer|your answer.*) > `)
 	var unanswered []byte
 	chunk := make([]byte, 4096)
 	for {

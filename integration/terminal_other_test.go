@@ -2,5 +2,5 @@
 
 package integration_test
 
-// terminal is there on Linux only.
+// terminal is available on Linux only.
 func terminal() { panic("no terminal to open on this platform") }

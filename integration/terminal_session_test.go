@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asks is shown where a question waits for a key.
+// asks is displayed when a request waits for a key.
 const asks = "[n]o\n"
 
-// A person's session at a terminal (GO-08): a prompt, a diff that is approved, one
-// that is refused with words, one that is edited, an answer; what was changed is
-// undone; the session is left, and gone on with.
+// An interactive session (GO-08): a prompt, a diff that is approved, one that is
+// denied with a comment, one that is edited, an answer; the changes are undone; the
+// session is left and resumed.
 func TestTerminalSession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -27,7 +27,7 @@ func TestTerminalSession(t *testing.T) {
 		{"text": "**Done.** The file has:\n\n- `+"`ONE`"+`\n- two, as it was\n- a third line of yours\n"}
 	]}`)
 	p := d.run("fettle", "--model", "script:../turns.json")
-	p.shows("ask for something")
+	p.shows("type a prompt")
 	p.types("Make it loud: f.txt")
 	p.press("Enter")
 	p.shows("+ONE")
@@ -60,13 +60,13 @@ func TestTerminalSession(t *testing.T) {
 	p.golden("restore")
 	p.press("y")
 	p.until("the end of the restoring", func(string) bool { return d.read("f.txt") == "one\ntwo\nthree\n" })
-	p.shows("ask for something")
+	p.shows("type a prompt")
 	p.golden("restored")
 	p.types("/help")
 	p.press("Enter")
 	p.shows("/export")
 	p.press("Escape")
-	p.shows("ask for something")
+	p.shows("type a prompt")
 	p.types("/quit")
 	p.press("Enter")
 	require.Equal(t, "0", p.exitCode())
@@ -83,9 +83,8 @@ func TestTerminalSession(t *testing.T) {
 	require.Equal(t, "0", again.exitCode())
 }
 
-// A terminal that changes its size in the middle of a question, Ctrl-C in the
-// middle of a turn, a terminal that is closed in the middle of one: the session
-// stands all of it, and can be gone on with.
+// A terminal that is resized during a request, Ctrl-C during a turn, a terminal that
+// is closed during a turn: the session survives and can be resumed.
 func TestTerminalDisturbed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -96,7 +95,7 @@ func TestTerminalDisturbed(t *testing.T) {
 		{"text": "I wait again.", "calls": [{"tool": "run_shell_command", "args": {"command": "echo again; sleep 600"}}]}
 	]}`)
 	p := d.run("fettle", "--model", "script:../turns.json", "--allowed-tools", "run_shell_command")
-	p.shows("ask for something")
+	p.shows("type a prompt")
 	p.types("Write, and wait.")
 	p.press("Enter")
 	p.shows(asks)
@@ -104,11 +103,11 @@ func TestTerminalDisturbed(t *testing.T) {
 	p.resize("40", "16")
 	p.golden("narrow")
 	p.resize("80", "24")
-	p.golden("wide") // as it was
+	p.golden("wide") // unchanged
 	p.press("y")
 	p.shows("begun\n")
 	p.press("C-c")
-	p.shows("ask for something")
+	p.shows("type a prompt")
 	p.golden("called-off")
 	require.Contains(t, d.read("new.txt"), "short\n")
 	p.types("Wait again.")
@@ -123,13 +122,12 @@ func TestTerminalDisturbed(t *testing.T) {
 	again.types("Go on.")
 	again.press("Enter")
 	again.shows("Where were we?")
-	again.shows("ask for something")
+	again.shows("type a prompt")
 	again.press("C-d")
 	require.Equal(t, "0", again.exitCode())
 }
 
-// Lines alone, where the terminal shows nothing else: the same session, without an
-// escape sequence.
+// Line mode: the same session, without an escape sequence.
 func TestTerminalLines(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

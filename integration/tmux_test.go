@@ -17,12 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// desk is where a person works: a terminal of tmux with 80 columns and 24 lines, a
-// home, a project in it and no variables but those given. All of it is gone
-// with the test.
+// desk is a tmux terminal of 80 columns and 24 lines, with a home, a project in it
+// and only the given variables. It is removed with the test.
 type desk struct {
 	t       *testing.T
-	root    string // with a name as long as any other's, as it is seen on the screen
+	root    string // of constant length, because it appears on the screen
 	home    string
 	project string
 	socket  string
@@ -30,10 +29,10 @@ type desk struct {
 	panes   int // so far
 }
 
-// screenWait is how long something may take to be seen.
+// screenWait is the maximum time for a text to appear.
 const screenWait = 30 * time.Second
 
-// newDesk skips the test where there is no tmux.
+// newDesk skips the test if tmux is not installed.
 func newDesk(t *testing.T, vars ...string) *desk {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -69,7 +68,7 @@ func (d *desk) read(name string) string {
 	return string(data)
 }
 
-// tmux runs a command of tmux's at this desk.
+// tmux runs a tmux command at this desk.
 func (d *desk) tmux(args ...string) (string, error) {
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", d.socket, "-f", "/dev/null"}, args...)...)
 	cmd.Env = d.env
@@ -84,11 +83,12 @@ func (d *desk) mustTmux(args ...string) string {
 	return out
 }
 
-// run starts a program in a terminal of its own, in the project. The terminal
-// stays when the program has ended.
+// run starts a program in a new terminal, in the project. The terminal remains when
+// the program has ended.
 func (d *desk) run(program ...string) *pane {
 	d.t.Helper()
-	// The shell keeps the program's number, its exit code and then the terminal.
+	// The shell stores the program's process id, then its exit code, and keeps the
+	// terminal open.
 	const keep = `trap : INT; sh -c 'echo $$ > "$0.pid"; exec "$@"' "$0" "$@"; echo $? > "$0.new"; mv "$0.new" "$0"; cat > /dev/null`
 	d.panes++
 	code := fmt.Sprintf("%s/code-%d", d.root, d.panes)
@@ -105,22 +105,22 @@ func (d *desk) run(program ...string) *pane {
 type pane struct {
 	*desk
 	id   string
-	code string // file that holds the exit code once there is one
+	code string // file with the exit code once the program has ended
 }
 
-// types types text as it stands.
+// types types text literally.
 func (p *pane) types(text string) {
 	p.t.Helper()
 	p.mustTmux("send-keys", "-t", p.id, "-l", "--", text)
 }
 
-// press presses keys, by tmux's names: Enter, C-c, Up.
+// press presses keys by their tmux names: Enter, C-c, Up.
 func (p *pane) press(keys ...string) {
 	p.t.Helper()
 	p.mustTmux(append([]string{"send-keys", "-t", p.id}, keys...)...)
 }
 
-// screen is what the terminal shows, without blanks at the ends.
+// screen returns the content of the terminal, without trailing blanks.
 func (p *pane) screen() string {
 	p.t.Helper()
 	var b strings.Builder
@@ -130,7 +130,7 @@ func (p *pane) screen() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// until waits until the screen is as wanted, and returns it.
+// until waits until the screen meets a condition, and returns it.
 func (p *pane) until(what string, wanted func(screen string) bool) string {
 	p.t.Helper()
 	var shown string
@@ -147,14 +147,14 @@ func (p *pane) shows(text string) string {
 	return p.until(text, func(screen string) bool { return strings.Contains(screen, text) })
 }
 
-// resize gives the terminal another size.
+// resize resizes the terminal.
 func (p *pane) resize(columns, lines string) {
 	p.t.Helper()
 	p.mustTmux("resize-window", "-t", p.id, "-x", columns, "-y", lines)
 }
 
-// close closes the terminal, as a person closes a window, and waits for the
-// program to end.
+// close closes the terminal, as closing a window does, and waits for the program to
+// end.
 func (p *pane) close() {
 	p.t.Helper()
 	number, err := os.ReadFile(p.code + ".pid")
@@ -179,7 +179,7 @@ func (p *pane) exitCode() (code string) {
 	return code
 }
 
-// poll waits until something is so.
+// poll waits until a condition is true.
 func (p *pane) poll(what string, so func() bool) {
 	p.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -191,11 +191,11 @@ func (p *pane) poll(what string, so func() bool) {
 	}
 }
 
-// masked is a screen without what differs from run to run, or with every tool
-// that is added.
+// masked replaces the parts of a screen that differ between runs, or with every added
+// tool.
 func masked(screen string) string {
 	for _, mask := range []struct{ pattern, shown string }{
-		{`/tmp/fettle-[0-9a-f]{8}`, "/tmp/fettle-00000000"}, // as long, so that lines break alike
+		{`/tmp/fettle-[0-9a-f]{8}`, "/tmp/fettle-00000000"}, // of equal length, so that lines wrap alike
 		{`\b[0-9a-f]{32}\b`, strings.Repeat("0", 32)},
 		{`\b[0-9]+(\.[0-9]+)?m?s\b`, "0s"},
 		{`\b[0-9,]+ tokens`, "0 tokens"},
@@ -206,13 +206,13 @@ func masked(screen string) string {
 	return screen
 }
 
-// golden waits until the screen is that of a file of testdata/terminal, but for
-// what differs from run to run.
+// golden waits until the screen equals a file of testdata/terminal, except for masked
+// parts.
 func (p *pane) golden(name string) {
 	p.t.Helper()
 	file := filepath.Join("testdata", "terminal", name+".screen")
 	if *update {
-		last, times := "", 0 // a screen that stays so
+		last, times := "", 0 // a screen that no longer changes
 		p.until("a still screen", func(screen string) bool {
 			if times++; screen != last {
 				last, times = screen, 0
@@ -227,7 +227,7 @@ func (p *pane) golden(name string) {
 	p.until(file+",\n"+string(want), func(screen string) bool { return masked(screen) == string(want) })
 }
 
-// The helpers here see, type, resize and close.
+// The helpers here read, type, resize and close.
 func TestTmux(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

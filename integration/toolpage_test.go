@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// toolPage returns the page of a tool for docs/tools, in Markdown: all that its
-// Spec says. The error is that of a schema that is no JSON.
+// toolPage returns the page of a tool for docs/tools, in Markdown: all fields of its
+// Spec. It fails if a schema is not valid JSON.
 func toolPage(s tools.Spec) (string, error) {
 	parameters, err := calls.ParametersIn(s.Schema)
 	if err != nil {
@@ -42,7 +42,7 @@ func toolPage(s tools.Spec) (string, error) {
 	return b.String(), nil
 }
 
-// toolIndex returns the page that lists the pages of tools, in Markdown.
+// toolIndex returns the index page of the tools, in Markdown.
 func toolIndex(all []tools.Spec) string {
 	var b strings.Builder
 	b.WriteString("# Tools\n\n" + toolPageNote + "\n\nThe built-in tools, a page for each. `fettle tools` lists those that are registered, and `fettle tools NAME` prints one.\n\n" +
@@ -59,12 +59,12 @@ func toolIndex(all []tools.Spec) string {
 
 const toolPageNote = "<!-- Written by a test from what the tool says of itself: go test ./integration -run TestToolPages -update -->"
 
-// cell returns text that fits into the cell of a table in Markdown.
+// cell escapes text for a Markdown table cell.
 func cell(s string) string {
 	return strings.ReplaceAll(asIs(strings.Join(strings.Fields(s), " ")), "|", `\|`)
 }
 
-// asIs keeps Markdown from taking the signs of globs and placeholders as markup.
+// asIs escapes the special characters of globs and placeholders in Markdown.
 func asIs(s string) string { return strings.NewReplacer("*", `\*`, "<", `\<`).Replace(s) }
 
 var pageSpec = tools.Spec{
@@ -95,8 +95,8 @@ And | more.
 | kind | other |
 | without a rule | asked about |
 | effects | network, ask_person |
-| governed by | edit: what denies or asks about that holds for this tool too |
-| side by side | calls may run at once |
+| governed by | edit: rules that deny or ask for that tool apply to this tool too |
+| concurrency | concurrent calls allowed |
 | live output | shown while the call runs |
 | display | Markdown |
 
@@ -120,7 +120,7 @@ func TestToolPage(t *testing.T) {
 
 	page, err = toolPage(tools.Spec{Name: "x", Kind: tools.KindEdit, Schema: json.RawMessage(`{"type":"object"}`)})
 	require.NoError(t, err)
-	require.Contains(t, page, "| without a rule | asked about; not run in plan mode |\n| side by side | one call at a time |\n\n## Parameters\n\nNone.\n")
+	require.Contains(t, page, "| without a rule | needs approval; denied in plan mode |\n| concurrency | one call at a time |\n\n## Parameters\n\nNone.\n")
 
 	page, err = toolPage(tools.Spec{Name: "exit_plan_mode", Kind: tools.KindOther, Schema: json.RawMessage(`{}`)})
 	require.NoError(t, err)

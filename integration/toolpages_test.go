@@ -26,7 +26,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
-// toolFamily is tools of one package.
+// toolFamily is the tools of one package.
 type toolFamily struct {
 	name  string // of the package, below core/tools
 	specs func() ([]tools.Spec, error)
@@ -47,7 +47,7 @@ var toolFamilies = []toolFamily{
 	{"skills", specsOf(skills.Factories)},
 }
 
-// specsOf returns what the factories of a package say of their tools.
+// specsOf returns the specs of a package's factories.
 func specsOf[S any](factories func() ([]*tools.Factory[S], error)) func() ([]tools.Spec, error) {
 	return func() ([]tools.Spec, error) {
 		made, err := factories()
@@ -59,8 +59,8 @@ func specsOf[S any](factories func() ([]*tools.Factory[S], error)) func() ([]too
 	}
 }
 
-// Every built-in tool has a page in docs/tools that says what the tool says of
-// itself, and there are no other pages. With -update they are written.
+// Every built-in tool has a page in docs/tools that matches its Spec, and there are
+// no other pages. -update rewrites them.
 func TestToolPages(t *testing.T) {
 	t.Parallel()
 	const folder = "../docs/tools"
@@ -108,8 +108,7 @@ func TestToolPages(t *testing.T) {
 	}
 }
 
-// The pages say of every tool that some session lacks, or does not declare, when
-// it is there.
+// The page of every conditional tool says when the tool is registered and declared.
 func TestToolPagesSayWhatDepends(t *testing.T) {
 	t.Parallel()
 	names := func(mode policy.ApprovalMode, person bool) (registered, declared []string) {
@@ -135,7 +134,7 @@ func TestToolPagesSayWhatDepends(t *testing.T) {
 		require.NoError(t, err)
 		for _, s := range specs {
 			lacking := !slices.Contains(registered, s.Name)
-			switched := s.Name == "write_todos" || s.Name == skills.ActivateSkill // settings leave it out
+			switched := s.Name == "write_todos" || s.Name == skills.ActivateSkill // settings disable it
 			require.Equal(t, lacking || switched, tools.RegisteredWhen(s.Name) != "", "%s: RegisteredWhen in core/tools", s.Name)
 			hidden := !lacking && !(slices.Contains(alone, s.Name) && slices.Contains(watched, s.Name) && slices.Contains(planning, s.Name))
 			require.Equal(t, hidden, tools.DeclaredWhen(s.Name) != "", "%s: DeclaredWhen in core/tools", s.Name)
@@ -143,10 +142,10 @@ func TestToolPagesSayWhatDepends(t *testing.T) {
 	}
 }
 
-// No package of built-in tools is left out of the pages.
+// Every package of built-in tools has pages.
 func TestToolPagesAreOfAllPackages(t *testing.T) {
 	t.Parallel()
-	others := []string{"tooltest", "discovered", "testdata"} // the kit, tools that are a project's own, what fuzzing kept
+	others := []string{"tooltest", "discovered", "testdata"} // the test kit, discovered tools, fuzzing corpora
 	entries, err := os.ReadDir("../core/tools")
 	require.NoError(t, err)
 	found := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// AR-21: every outcome has a key of its own, and no is always there.
+// AR-21: every outcome has its own key, and no is always offered.
 func TestReplies(t *testing.T) {
 	every := []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysServer, bus.ProceedAlwaysTool, bus.ModifyWithEditor, bus.Cancel}
 	keys := map[string]bus.Outcome{}
@@ -25,8 +25,8 @@ func TestReplies(t *testing.T) {
 	require.Equal(t, "n", approval.Replies(nil)[0].Key)
 }
 
-// AR-20: what an answer would put in force is shown rule by rule, for answers that
-// differ in how long they last alone together.
+// AR-20: the rules that an answer would add are shown one by one; answers that differ
+// only in duration are grouped.
 func TestLasts(t *testing.T) {
 	both := []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ModifyWithEditor, bus.Cancel}
 	q := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: "run_shell_command"}, Remembers: []bus.Remembered{
@@ -40,16 +40,16 @@ func TestLasts(t *testing.T) {
 	require.Len(t, lasts[0].Replies, 2)
 	require.Equal(t, []string{"any call of x"}, lasts[1].Lines)
 
-	q.Remembers[1].Rules = q.Remembers[1].Rules[:1] // they do not mean the same
+	q.Remembers[1].Rules = q.Remembers[1].Rules[:1] // they are not equal
 	require.Len(t, approval.Lasts(q, approval.Replies(both)), 3)
 	q.Remembers = nil
 	for _, l := range approval.Lasts(q, approval.Replies(both)) {
-		require.Equal(t, []string{"what the question does not say"}, l.Lines)
+		require.Equal(t, []string{"unknown rules"}, l.Lines)
 	}
 	plan := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: "exit_plan_mode"}}
 	lasts = approval.Lasts(plan, approval.Replies([]bus.Outcome{bus.ProceedOnce, bus.Cancel}))
 	require.Len(t, lasts, 1)
-	require.Equal(t, []string{"with what to change, if you like"}, lasts[0].Lines)
+	require.Equal(t, []string{"optionally with a reason"}, lasts[0].Lines)
 }
 
 func TestWhy(t *testing.T) {
@@ -59,8 +59,8 @@ func TestWhy(t *testing.T) {
 	q := bus.ToolConfirmationRequest{Decision: bus.Explanation{Decision: "ask_user", Source: "built-in", Parts: []bus.Part{part("a", "allow", "x"), part("b", "ask_user", "built-in")}}}
 	require.Equal(t, "No rule allows it.", approval.Why(q))
 	q.Decision.Parts = append(q.Decision.Parts, part("c", "ask_user", "built-in"))
-	require.Equal(t, "2 of its 3 parts ask.", approval.Why(q))
-	require.Equal(t, "no rule speaks of it", approval.Why(bus.ToolConfirmationRequest{}))
+	require.Equal(t, "2 of its 3 parts need approval.", approval.Why(q))
+	require.Equal(t, "no rule matches", approval.Why(bus.ToolConfirmationRequest{}))
 	q = bus.ToolConfirmationRequest{Decision: bus.Explanation{Reason: "It asks.", Rule: "r", Tier: "user", Source: "p.toml", Line: 3}}
 	require.Equal(t, "It asks. (rule r, user tier, p.toml:3)", approval.Why(q))
 	require.Equal(t, []string{"allowed", "denied", "asks", "asks"}, []string{approval.Verdict("allow"), approval.Verdict("deny"), approval.Verdict("ask_user"), approval.Verdict("")})
@@ -76,7 +76,7 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// Words of others are safe to show.
+// Foreign text is safe for the terminal.
 func TestHostileWords(t *testing.T) {
 	const h = "\x1b[2J\n\u202e"
 	q := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: h}, Decision: bus.Explanation{Reason: h, Rule: h, Source: h}, Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{h}}}}

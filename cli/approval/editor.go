@@ -16,12 +16,11 @@ import (
 	"golang.org/x/term"
 )
 
-// editorGrace is how long an editor has to end by itself once its question has.
+// editorGrace is the time that an editor has to exit once its request has ended.
 const editorGrace = 2 * time.Second
 
-// InEditor lets the person edit content in an editor and returns what it is
-// then. The editor gets a file of that name in a directory that is the person's
-// alone; both go again.
+// InEditor opens content in the user's editor and returns the saved text. The editor
+// gets a file with the given name in a private temporary directory; both are removed.
 func (t *Terminal) InEditor(ctx context.Context, name, content string) (edited string, err error) {
 	command, err := editorCommand(os.Getenv, exec.LookPath)
 	if err != nil {
@@ -29,32 +28,32 @@ func (t *Terminal) InEditor(ctx context.Context, name, content string) (edited s
 	}
 	dir, err := os.MkdirTemp("", "fettle-edit-") // mode 0700
 	if err != nil {
-		return "", fmt.Errorf("there is no place for the text to edit: %w", err)
+		return "", fmt.Errorf("create a file to edit: %w", err)
 	}
 	defer func() {
 		if gone := os.RemoveAll(dir); err == nil && gone != nil {
-			err = fmt.Errorf("the edited text was not taken over, as its copy in %s cannot be removed: %w", dir, gone)
+			err = fmt.Errorf("the edited text was discarded because its copy in %s cannot be removed: %w", dir, gone)
 		}
 	}()
 	path := filepath.Join(dir, editedName(name))
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		return "", fmt.Errorf("there is no place for the text to edit: %w", err)
+		return "", fmt.Errorf("create a file to edit: %w", err)
 	}
 	if err := t.runEditor(ctx, append(command, path)); err != nil {
-		return "", fmt.Errorf("the editor failed (%w), so nothing was taken over from it", err)
+		return "", fmt.Errorf("the editor failed (%w); its text was discarded", err)
 	}
 	data, err := os.ReadFile(path)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("what the editor has saved cannot be read: %w", err)
+		return "", fmt.Errorf("read the edited text: %w", err)
 	case !utf8.Valid(data):
-		return "", errors.New("the edited text is not valid UTF-8, so nothing was taken over from it")
+		return "", errors.New("the edited text is not valid UTF-8 and was discarded")
 	}
 	return string(data), nil
 }
 
-// editedName is the name of the file in the editor: the original's, so that
-// its extension is there to go by.
+// editedName returns the name of the file to edit: the original name, so that the
+// editor sees its extension.
 func editedName(name string) string {
 	name = filepath.Base(filepath.Clean("/" + name))
 	if name == "" || name == "." || strings.ContainsRune(name, filepath.Separator) {
@@ -63,16 +62,15 @@ func editedName(name string) string {
 	return name
 }
 
-// editorCommand returns how to start the person's editor, up to the name of
-// the file.
+// editorCommand returns the command of the user's editor, without the file name.
 func editorCommand(getenv func(string) string, look func(string) (string, error)) ([]string, error) {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		editor := strings.TrimSpace(getenv(name))
 		switch {
 		case editor == "":
-		case runtime.GOOS == "windows": // where no shell reads it, and backslashes stand in paths
+		case runtime.GOOS == "windows": // no shell parses it, and paths contain backslashes
 			return strings.Fields(editor), nil
-		default: // may have arguments, quotes and variables; the shell makes room for it, so that it can be told to end
+		default: // it may have arguments, quotes and variables; exec replaces the shell, so that the editor receives signals
 			return []string{"sh", "-c", "exec env " + editor + ` "$@"`, editor}, nil
 		}
 	}
@@ -85,13 +83,13 @@ func editorCommand(getenv func(string) string, look func(string) (string, error)
 			return []string{path}, nil
 		}
 	}
-	return nil, errors.New("there is no editor: set VISUAL or EDITOR to one")
+	return nil, errors.New("no editor: set VISUAL or EDITOR")
 }
 
-// runEditor runs an editor on the terminal and leaves that in the state that
-// it was in. Once ctx ends the editor is told to end.
+// runEditor runs an editor on the terminal and restores the terminal. Once ctx ends
+// the editor is terminated.
 func (t *Terminal) runEditor(ctx context.Context, command []string) error {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the person's own editor
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // the user's own editor
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err == nil || errors.Is(err, os.ErrProcessDone) {
 			return err
@@ -107,7 +105,7 @@ func (t *Terminal) runEditor(ctx context.Context, command []string) error {
 			defer screen.Close()
 		}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
-		if runtime.GOOS == "windows" { // where reading and writing are two files
+		if runtime.GOOS == "windows" { // reading and writing use different files
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = t.Tty, t.Screen.W, t.Screen.W
 		}
 		fd := int(screen.Fd())
@@ -116,7 +114,7 @@ func (t *Terminal) runEditor(ctx context.Context, command []string) error {
 		}
 	}
 	err := cmd.Run()
-	if endedByCtrlC(err) { // which goes to all programs at the terminal, and may reach this one a moment later
+	if endedByCtrlC(err) { // sent to all programs at the terminal; it may arrive here a moment later
 		select {
 		case <-ctx.Done():
 		case <-time.After(editorGrace):

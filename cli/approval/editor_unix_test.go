@@ -17,8 +17,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 )
 
-// editorScript writes a shell script that stands for an editor, and makes it the
-// person's. It gets the file's name as $1.
+// editorScript writes a shell script and sets it as the user's editor. The script
+// receives the file name as $1.
 func editorScript(t *testing.T, text string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "my editor")
@@ -27,7 +27,7 @@ func editorScript(t *testing.T, text string) {
 	t.Setenv("TMPDIR", t.TempDir())
 }
 
-// left are the names below the directory for temporary files.
+// left returns the names in the directory for temporary files.
 func left(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*"))
@@ -35,8 +35,8 @@ func left(t *testing.T) []string {
 	return names
 }
 
-// AR-21: the editor gets the proposed content in a place of the person's own,
-// under a name that tells what it is, and nothing of it stays.
+// AR-21: the editor gets the proposed content in a private directory, under a
+// meaningful name, and no file remains.
 func TestInEditor(t *testing.T) {
 	editorScript(t, `[ "$1" = --wait ] || exit 1
 ls -ld "$(dirname "$2")" "$2" | cut -c1-10 >`+"$LOG"+`
@@ -58,8 +58,8 @@ printf 'mine\r\n' >"$2"
 
 func TestEditorFails(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
-		"exit code":      {`echo mine >"$2"; exit 3`, "the editor failed (exit status 3), so nothing was taken over from it"},
-		"no file":        {`rm "$2"`, "what the editor has saved cannot be read"},
+		"exit code":      {`echo mine >"$2"; exit 3`, "the editor failed (exit status 3)"},
+		"no file":        {`rm "$2"`, "read the edited text"},
 		"not text":       {`printf 'a\377b' >"$2"`, "the edited text is not valid UTF-8"},
 		"not found":      {`exec /no/such/program`, "the editor failed (exit status 127)"},
 		"ends by itself": {`kill -9 $$`, "the editor failed (signal: killed)"},
@@ -73,7 +73,7 @@ func TestEditorFails(t *testing.T) {
 	}
 }
 
-// AR-29: the editor ends with its question.
+// AR-29: the editor ends with its request.
 func TestEditorEndsWithItsQuestion(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	require.NoError(t, syscall.Mkfifo(started, 0o600))

@@ -7,8 +7,8 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// replyFor returns the reply that a line stands for, and what is said behind a
-// no of what to do instead. Enter alone is a no; the end of input is not Enter.
+// replyFor returns the reply for a line, and the comment after a no. Enter alone is a
+// no; the end of input is not.
 func replyFor(offered []bus.OutcomeInfo, line string) (c bus.OutcomeInfo, feedback string, known bool) {
 	typed := strings.TrimSpace(line)
 	for _, c := range offered {
@@ -29,7 +29,7 @@ func replyFor(offered []bus.OutcomeInfo, line string) (c bus.OutcomeInfo, feedba
 	return bus.OutcomeInfo{}, "", false
 }
 
-// whichKeys tells who has typed something else what is taken.
+// whichKeys lists the valid answers after an invalid one.
 func whichKeys(offered []bus.OutcomeInfo) string {
 	keys := make([]string, len(offered))
 	for i, c := range offered {
@@ -40,10 +40,10 @@ func whichKeys(offered []bus.OutcomeInfo) string {
 	if others := keys[:len(keys)-1]; len(others) > 0 {
 		text = "Type " + strings.Join(others, ", ") + " or " + no
 	}
-	return text + ", or " + no + " and what should be done instead."
+	return text + ", or " + no + " and a comment."
 }
 
-// renderKeys is the line that ends a question.
+// renderKeys returns the line with the possible answers.
 func renderKeys(offered []bus.OutcomeInfo, colour bool) string {
 	labels := make([]string, len(offered))
 	for i, c := range offered {

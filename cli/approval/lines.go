@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// lineReader reads lines whose wait can be given up. It is not for concurrent
-// use.
+// lineReader reads lines with reads that can be abandoned. It is not safe for
+// concurrent use.
 type lineReader struct {
 	in      *bufio.Reader
-	waiting chan readResult // a read that was begun and not taken yet; nil: none
+	waiting chan readResult // a pending read; nil: none
 }
 
 type readResult struct {
@@ -21,10 +21,10 @@ type readResult struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{in: bufio.NewReader(in)} }
 
-// Read returns the next line, with its end, or returns early when ctx ends. No
-// context stops a read of a terminal, so one that was given up goes on, and
-// what it brings is for the next call. The goroutine that waits for it ends
-// with the line or when the input is closed.
+// Read returns the next line with its line ending, or returns early when ctx ends. A
+// read of a terminal cannot be cancelled, so an abandoned read continues and its line
+// goes to the next call. Its goroutine ends with the line or when the input is
+// closed.
 func (r *lineReader) Read(ctx context.Context) (string, error) {
 	if r.waiting == nil {
 		done := make(chan readResult, 1)
@@ -43,8 +43,7 @@ func (r *lineReader) Read(ctx context.Context) (string, error) {
 	}
 }
 
-// discard drops what was typed at a terminal and not read yet; nil is none,
-// whose lines stay.
+// discard drops unread input of a terminal; with a nil terminal it keeps the lines.
 func (r *lineReader) discard(terminal *os.File) {
 	if terminal == nil {
 		return
@@ -55,7 +54,7 @@ func (r *lineReader) discard(terminal *os.File) {
 		return
 	}
 	select {
-	case <-r.waiting: // a whole line, typed when nothing was asked
+	case <-r.waiting: // a whole line, typed while no request was shown
 		r.waiting = nil
 	default:
 	}

@@ -14,15 +14,16 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Prompter asks the person at the terminal in passing, if there is a terminal.
+// Prompter asks the user at the terminal, if there is one, outside of a session.
 type Prompter struct {
 	w     io.Writer
-	tty   *os.File    // nil: there is none
+	tty   *os.File    // nil: none
 	lines *lineReader // of tty
 }
 
-// NewPrompter returns one that shows on w what it asks, if w is a terminal, and
-// reads the answers from the terminal itself, else from in; and what ends it.
+// NewPrompter returns a Prompter that writes questions to w, if w is a terminal, and
+// reads the answers from the controlling terminal, otherwise from in; and a function
+// that closes it.
 func NewPrompter(in io.Reader, w io.Writer) (*Prompter, func()) {
 	i := &Prompter{w: w}
 	done := func() {}
@@ -39,24 +40,23 @@ func NewPrompter(in io.Reader, w io.Writer) (*Prompter, func()) {
 	return i, done
 }
 
-// IsThere reports whether there is somebody to ask.
+// IsThere reports whether a user can be asked.
 func (i *Prompter) IsThere() bool { return i.tty != nil }
 
-// Say shows a piece of text.
-func (i *Prompter) Say(format string, args ...any) {
-	_, _ = fmt.Fprintf(i.w, format, args...) // a stderr that is gone shows nothing
+// Printf prints formatted text.
+func (i *Prompter) Printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(i.w, format, args...) // a closed stderr shows nothing
 }
 
-// Agrees asks a question at the terminal until it is answered with yes or no. The
-// end of input is no.
+// Agrees asks a question until the answer is yes or no. The end of input is no.
 func (i *Prompter) Agrees(ctx context.Context, question string) (bool, error) {
 	for {
 		i.lines.discard(i.tty)
-		i.Say("%s [y]es  [n]o > ", question)
+		i.Printf("%s [y]es  [n]o > ", question)
 		line, err := i.lines.Read(ctx)
 		switch answer := strings.ToLower(strings.TrimSpace(line)); {
 		case ctx.Err() != nil:
-			i.Say("\n")
+			i.Printf("\n")
 			return false, ctx.Err()
 		case answer == "y" || answer == "yes":
 			return true, nil
@@ -66,11 +66,11 @@ func (i *Prompter) Agrees(ctx context.Context, question string) (bool, error) {
 	}
 }
 
-// Read reads a line of the terminal, without showing it if it is sensitive.
+// Read reads a line from the terminal, without echo if it is sensitive.
 func (i *Prompter) Read(ctx context.Context, sensitive bool) (string, error) {
 	i.lines.discard(i.tty)
 	if !sensitive {
-		i.Say("your answer > ")
+		i.Printf("your answer > ")
 		line, err := i.lines.Read(ctx)
 		if ctx.Err() != nil {
 			return "", ctx.Err()
@@ -80,19 +80,18 @@ func (i *Prompter) Read(ctx context.Context, sensitive bool) (string, error) {
 		}
 		return strings.TrimSpace(line), nil
 	}
-	i.Say("your answer, which is not shown > ")
+	i.Printf("your answer (hidden) > ")
 	text, err := readHidden(ctx, i.tty)
-	i.Say("\n")
+	i.Printf("\n")
 	return strings.TrimSpace(text), err
 }
 
-// readHidden reads a line of a terminal that does not show it meanwhile. One that
-// is given up lets the terminal show what is typed again.
+// readHidden reads a line without echo. An abandoned read restores the echo.
 func readHidden(ctx context.Context, tty *os.File) (string, error) {
 	fd := int(tty.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fault.Wrap(fault.NoApprover, "cli.extensions", "The terminal cannot be read without showing what is typed.", "Give the value on stdin to fettle extensions config.", err)
+		return "", fault.Wrap(fault.NoApprover, "cli.extensions", "The terminal cannot read without echo.", "Give the value on stdin to fettle extensions config.", err)
 	}
 	type result struct {
 		text []byte
@@ -110,12 +109,12 @@ func readHidden(ctx context.Context, tty *os.File) (string, error) {
 		}
 		return string(r.text), nil
 	case <-ctx.Done():
-		_ = term.Restore(fd, before) // what the terminal was before cannot be had otherwise
+		_ = term.Restore(fd, before) // the earlier state cannot be restored otherwise
 		return "", ctx.Err()
 	}
 }
 
-// TerminalName is the path of the terminal that a process is attached to.
+// TerminalName returns the path of the controlling terminal.
 func TerminalName() string {
 	if runtime.GOOS == "windows" {
 		return "CONIN$"

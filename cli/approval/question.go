@@ -9,14 +9,14 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// renderQuestion is what a person needs to know to decide, as text: what would
-// be done, why it is asked, and what an always would stand for. Prose is broken
-// at so many columns; commands, diffs and arguments are as they are.
+// renderQuestion returns the text of an approval request: the effect of the call, why
+// it needs approval, and the scope of answers that add rules. Prose is wrapped at
+// columns; commands, diffs and arguments are verbatim.
 func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) string {
 	var b strings.Builder
 	b.WriteString("\n" + display.Paint(display.StyleBold, display.Fold(display.Printable(q.Details.Title), "", columns), colour) + "\n")
 	if q.Subagent != "" {
-		b.WriteString(display.Fold("asked for by the subagent "+display.Line(q.Subagent)+"\n", "", columns))
+		b.WriteString(display.Fold("requested by the subagent "+display.Line(q.Subagent)+"\n", "", columns))
 	}
 	if q.Details.SystemMessage != "" {
 		b.WriteString(display.Fold(display.Paint(display.StyleBold, "note: ", colour)+display.Printable(q.Details.SystemMessage)+"\n", "", columns))
@@ -29,8 +29,8 @@ func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) str
 	return b.String()
 }
 
-// renderLasting shows what answers stand for that last: one rule beside the answer,
-// several below it, a line each.
+// renderLasting shows the rules that answers add: one rule next to the answer,
+// several below it, one per line.
 func renderLasting(b *strings.Builder, l Lasting, columns int, colour bool) {
 	line := func(text, hang string) {
 		b.WriteString(display.Paint(display.StyleDim, display.Fold(text, hang, columns), colour) + "\n")
@@ -89,8 +89,8 @@ func renderParts(b *strings.Builder, parts []bus.Part, colour bool) {
 	}
 }
 
-// renderOthers lists the arguments of a command beside the command: where it
-// runs, how, and what the model says of it.
+// renderOthers lists the other arguments of a command: its directory, its mode and
+// the model's description.
 func renderOthers(b *strings.Builder, args json.RawMessage, colour bool) {
 	names, values, err := display.Members(args)
 	if err != nil {
@@ -112,7 +112,7 @@ func renderOthers(b *strings.Builder, args json.RawMessage, colour bool) {
 	}
 }
 
-// verdictStyle is how the word for a decision looks.
+// verdictStyle returns the style of a decision.
 func verdictStyle(decision string) display.Style {
 	switch decision {
 	case "allow":

@@ -12,13 +12,13 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// question is one of the questions of a tool to the person, as number n of all.
+// question is question number n of the questions of a tool.
 type question struct {
 	bus.UserQuestion
 	n, all int
 }
 
-// render is what the person reads before the prompt.
+// render returns the text above the prompt.
 func (q question) render(columns int, colour bool) string {
 	var b strings.Builder
 	b.WriteByte('\n')
@@ -43,7 +43,7 @@ func (q question) render(columns int, colour bool) string {
 	return b.String()
 }
 
-// prompt is the line that the answer is typed behind.
+// prompt returns the text before the answer.
 func (q question) prompt(colour bool) string {
 	if q.Default != "" {
 		return display.Paint(display.StyleDim, "(Enter: "+display.Line(escape.Clip(q.Default, 40))+") ", colour) + q.bare(colour)
@@ -58,17 +58,17 @@ func (q question) bare(colour bool) string {
 	case q.Type == bus.QuestionChoice && len(q.Options) > 0:
 		numbers := fmt.Sprintf("[1-%d]", len(q.Options))
 		if q.MultiSelect {
-			return display.Paint(display.StyleBold, numbers, colour) + " several as 1,2, or your own words > "
+			return display.Paint(display.StyleBold, numbers, colour) + " several as 1,2, or your own answer > "
 		}
-		return display.Paint(display.StyleBold, numbers, colour) + " or your own words > "
+		return display.Paint(display.StyleBold, numbers, colour) + " or your own answer > "
 	case q.Placeholder != "":
 		return "your answer " + display.Paint(display.StyleDim, "(for example "+display.Line(q.Placeholder)+")", colour) + " > "
 	}
 	return "your answer > "
 }
 
-// answer returns what a typed line, which is not blank, says. The error is for
-// who typed it.
+// answer converts a typed line, which is not blank, to an answer. The error is for
+// the user.
 func (q question) answer(line string) (string, error) {
 	line = strings.ToValidUTF8(strings.TrimSpace(line), "\ufffd")
 	switch q.Type {
@@ -86,8 +86,8 @@ func (q question) answer(line string) (string, error) {
 	return line, nil
 }
 
-// choice returns the labels of the options that a line names by number or by
-// label, or the line itself where it names none.
+// choice returns the labels of the options that a line names by number or by label,
+// otherwise the line itself.
 func (q question) choice(line string) (string, error) {
 	for _, o := range q.Options {
 		if strings.EqualFold(line, strings.TrimSpace(o.Label)) {
@@ -99,7 +99,7 @@ func (q question) choice(line string) (string, error) {
 		return line, nil
 	}
 	if len(numbers) > 1 && !q.MultiSelect {
-		return "", errors.New("choose one of them")
+		return "", errors.New("choose one of the options")
 	}
 	var labels []string
 	for i, o := range q.Options { // in the order of the options
@@ -115,8 +115,8 @@ func (q question) choice(line string) (string, error) {
 	return strings.Join(labels, ", "), nil
 }
 
-// numbersIn returns the numbers that a line consists of, with commas or blanks
-// between them, if it does.
+// numbersIn returns the numbers in a line that consists of numbers separated by
+// commas or blanks.
 func numbersIn(line string) (numbers []int, ok bool) {
 	for _, field := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		n, err := strconv.Atoi(field)

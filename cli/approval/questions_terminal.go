@@ -9,12 +9,11 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// answerAll puts the questions of a tool to the person, one after the other, and
-// publishes the answers. Nothing typed leaves out a question that is
-// optional; where an answer is needed it is asked again, so that no slip throws
-// away the answers before. [giveUp] leaves all of them without an answer, as the end
-// of input does. Questions that end meanwhile get none. It reports whether they
-// could be shown.
+// answerAll asks the user the questions of a tool one after another and publishes the
+// answers. An empty line skips an optional question; a required answer is asked for
+// again, so that a slip does not discard the earlier answers. [giveUp] and the end of
+// input cancel all questions. Questions that end meanwhile get no answer. It reports
+// whether the questions could be shown.
 func (t *Terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.AskUserRequest) (shown bool) {
 	response := bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}}
 	intro := "The model"
@@ -29,15 +28,15 @@ func (t *Terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 	if len(asked.Questions) > 1 {
 		intro += " asks you " + strconv.Itoa(len(asked.Questions)) + " questions."
 	} else {
-		intro += " asks you something."
+		intro += " asks for input."
 	}
 	intro = display.Paint(display.StyleBold, intro, t.colour) + display.Paint(display.StyleDim, enterAlone(asked.Questions), t.colour)
-	if !t.Screen.Say("\n%s\n", display.Fold(intro, "", t.Room())) {
+	if !t.Screen.Printf("\n%s\n", display.Fold(intro, "", t.Room())) {
 		return false
 	}
 	for i, one := range asked.Questions {
 		q := question{one, i + 1, len(asked.Questions)}
-		if !t.Screen.Say("%s", q.render(t.Columns(), t.colour)) {
+		if !t.Screen.Printf("%s", q.render(t.Columns(), t.colour)) {
 			return false
 		}
 		answer, given := t.answerOne(ctx, q)
@@ -46,7 +45,7 @@ func (t *Terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 			return true
 		}
 		if given && answer == "" {
-			continue // it is left out
+			continue // skipped
 		}
 		if !given {
 			response.Answers, response.Cancelled = map[string]string{}, true
@@ -58,27 +57,25 @@ func (t *Terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 	return true
 }
 
-// giveUp is what is typed to give no answer at all.
+// giveUp is the line that cancels all questions.
 const giveUp = "/cancel"
 
-// enterAlone says what typing nothing means, and how to give no answer.
+// enterAlone explains the empty line and how to cancel.
 func enterAlone(questions []bus.UserQuestion) string {
 	for _, q := range questions {
 		if q.Optional || q.Default != "" {
-			return " Enter alone leaves out what is optional; " + giveUp + " gives it no answer."
+			return " Enter alone skips an optional question; " + giveUp + " cancels."
 		}
 	}
-	return " " + giveUp + " gives it no answer."
+	return " " + giveUp + " cancels."
 }
 
-// answerOne reads lines until one is an answer, "" for an optional question that is
-// left out. What was typed before all of the
-// question was shown, or before the person was told what is wrong, does not
-// count.
+// answerOne reads lines until one is a valid answer, "" for a skipped optional
+// question. Text typed before the question or a correction was shown does not count.
 func (t *Terminal) answerOne(ctx context.Context, q question) (answer string, given bool) {
 	t.Lines.discard(t.Tty)
 	for {
-		t.Screen.Say("%s", display.Fold(q.prompt(t.colour), "", t.Room()))
+		t.Screen.Printf("%s", display.Fold(q.prompt(t.colour), "", t.Room()))
 		line, err := t.Lines.Read(ctx)
 		if ctx.Err() != nil {
 			return "", false
@@ -88,13 +85,13 @@ func (t *Terminal) answerOne(ctx context.Context, q question) (answer string, gi
 			return "", false
 		case "":
 			if err != nil {
-				t.Screen.Say("\n") // no Enter has ended the line
+				t.Screen.Printf("\n") // no Enter has ended the line
 				return "", false
 			}
 			if q.Optional || q.Default != "" {
 				return "", true
 			}
-			t.Screen.Say("An answer is needed; %s gives none to any question.\n", giveUp)
+			t.Screen.Printf("An answer is required; %s cancels all questions.\n", giveUp)
 			continue
 		}
 		answer, wrong := q.answer(line)
@@ -104,7 +101,7 @@ func (t *Terminal) answerOne(ctx context.Context, q question) (answer string, gi
 		case err != nil:
 			return "", false
 		}
-		t.Screen.Say("%s\n", display.Printable(display.Sentence(wrong.Error())))
+		t.Screen.Printf("%s\n", display.Printable(display.Sentence(wrong.Error())))
 		t.Lines.discard(t.Tty)
 	}
 }

@@ -1,11 +1,11 @@
-// Package approval words what a user is asked to approve, and the ways to answer,
-// alike for every front end at a terminal.
+// Package approval formats approval requests and the possible answers, in the same
+// words for every front end at a terminal.
 package approval
 
 import "github.com/fettle-dev/fettle/core/bus"
 
-// Replies returns what there is to offer for outcomes, in their order; no is always
-// the last of them. What is no outcome is left out.
+// Replies returns the answers to offer for outcomes, in their order with no last.
+// Unknown outcomes are omitted.
 func Replies(offered []bus.Outcome) []bus.OutcomeInfo {
 	var replies []bus.OutcomeInfo
 	for _, o := range offered {

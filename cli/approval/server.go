@@ -11,15 +11,15 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// How much of a call of a server's tool is shown.
+// Limits on the displayed call of an MCP tool.
 const (
 	maxShownName  = 100 // characters
 	maxShownLine  = 600 // bytes of a line of the arguments
 	maxShownLines = 80  // of the arguments
 )
 
-// renderServerTool shows a call of a server's tool: whose it is, and what it is
-// called with. A name that could be read for more than a name is quoted.
+// renderServerTool shows a call of an MCP tool: its server and its arguments. A name
+// is quoted if it contains more than name characters.
 func renderServerTool(b *strings.Builder, q bus.ToolConfirmationRequest, columns int) {
 	c := q.Details
 	name := nameOf(c.ToolName)
@@ -30,7 +30,7 @@ func renderServerTool(b *strings.Builder, q bus.ToolConfirmationRequest, columns
 		name += " (" + cutName(display.Line(shown)) + ")"
 	}
 	b.WriteString(display.Fold(fmt.Sprintf("tool %s of server %s\n", name, nameOf(c.ServerName)), "  ", columns))
-	args := q.ToolCall.Args // what would be executed
+	args := q.ToolCall.Args // the arguments that would be executed
 	if len(args) == 0 {
 		args = c.ToolArgs
 	}
@@ -44,7 +44,7 @@ func nameOf(name string) string {
 	return cutName(display.Line(name))
 }
 
-// cutName cuts a name that is longer than any that is meant to be read.
+// cutName cuts a name that is too long to read.
 func cutName(name string) string {
 	if r := []rune(name); len(r) > maxShownName {
 		return fmt.Sprintf("%s… (%d more characters)", string(r[:maxShownName]), len(r)-maxShownName)
@@ -52,9 +52,9 @@ func cutName(name string) string {
 	return name
 }
 
-// renderArguments shows the arguments of a call as indented JSON: of long lines
-// both ends, and of many lines the first and the last. Lines are broken here and
-// not by the terminal, so that nothing of them can look like a line of fettle's.
+// renderArguments shows arguments as indented JSON. Long lines are cut in the middle,
+// and of many lines the first and last are shown. Lines are wrapped here and not by
+// the terminal, so that no part can look like program output.
 func renderArguments(b *strings.Builder, args json.RawMessage, columns int) {
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, args, "  ", "  "); err != nil || len(args) == 0 {
@@ -68,7 +68,7 @@ func renderArguments(b *strings.Builder, args json.RawMessage, columns int) {
 	for i, line := range lines {
 		switch {
 		case i == first:
-			fmt.Fprintf(b, "  … %d lines are not shown …\n", last-first)
+			fmt.Fprintf(b, "  … %d lines omitted …\n", last-first)
 		case i < first || i >= last:
 			writeBroken(b, display.Printable(cutLine(line)), columns)
 		}
@@ -81,11 +81,11 @@ func cutLine(line string) string {
 	if omitted == 0 {
 		return line
 	}
-	return fmt.Sprintf("%s … %d bytes are not shown … %s", head, omitted, tail)
+	return fmt.Sprintf("%s … %d bytes omitted … %s", head, omitted, tail)
 }
 
-// writeBroken writes a line in pieces that fit into so many columns, each but the
-// first indented by more than the line is.
+// writeBroken writes a line in pieces of at most columns, with the continuation lines
+// indented further.
 func writeBroken(b *strings.Builder, line string, columns int) {
 	hang := line[:len(line)-len(strings.TrimLeft(line, " "))] + "    "
 	if len(hang) > columns/2 {
@@ -95,7 +95,7 @@ func writeBroken(b *strings.Builder, line string, columns int) {
 	used := 0
 	for _, r := range line {
 		wide := 1
-		if r >= 0x1100 { // of which many take two columns
+		if r >= 0x1100 { // many of these take two columns
 			wide = 2
 		}
 		if used+wide > room {

@@ -20,8 +20,8 @@ func ofServer(args string, details bus.MCPDetails) bus.ToolConfirmationRequest {
 	}
 }
 
-// EX-16: the question names server and tool and shows the arguments, and nothing of
-// them can be taken for what fettle says.
+// EX-16: the request names the server and the tool and shows the arguments, and none
+// of them can be mistaken for program output.
 func TestQuestionAboutAServersTool(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args    string
@@ -44,8 +44,8 @@ func TestQuestionAboutAServersTool(t *testing.T) {
 	}
 }
 
-// However much a call brings, the question stays one that can be read, and tells
-// that there is more.
+// However large a call is, the request stays readable and states that more was
+// omitted.
 func TestArgumentsAreBounded(t *testing.T) {
 	many := make(map[string]int)
 	for i := range 5000 {
@@ -58,12 +58,12 @@ func TestArgumentsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, strings.Count(shown, "\n"), 110)
 	require.Contains(t, shown, "begin")
 	require.Contains(t, shown, "end\"")
-	require.Regexp(t, `… 209\d{4} bytes are not shown …`, strings.ReplaceAll(shown, "\n        ", ""))
-	require.Contains(t, shown, "  … 4925 lines are not shown …\n")
+	require.Regexp(t, `… 209\d{4} bytes omitted …`, strings.ReplaceAll(shown, "\n        ", ""))
+	require.Contains(t, shown, "  … 4925 lines omitted …\n")
 	require.Contains(t, shown, `"k4999": 4999`)
 }
 
-// A value that is as long as the terminal is wide does not begin a line.
+// A value as long as the terminal is wide does not start a line.
 func TestArgumentsForgeNoLine(t *testing.T) {
 	for _, columns := range []int{10, 20, 40, 80} {
 		for _, fill := range []string{"x", " ", "\u3000", "é"} {

@@ -11,20 +11,20 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// Terminal is a person at a terminal who is asked.
+// Terminal asks the user at a terminal for approvals and answers.
 type Terminal struct {
 	Lines   *lineReader
-	Tty     *os.File // the terminal that lines come from; nil: it is none
+	Tty     *os.File // the terminal that lines are read from; nil: not a terminal
 	Screen  *display.Screen
 	colour  bool
-	Columns func() int // how many characters of prose go into a line
-	Room    func() int // the same where the terminal tells its size, else any number
+	Columns func() int // characters per line of prose
+	Room    func() int // the same if the terminal reports its size, otherwise unlimited
 	edit    func(ctx context.Context, name, content string) (string, error)
 
-	Asking chan struct{} // holds one: a question is being asked
+	Asking chan struct{} // capacity 1: a request is being shown
 }
 
-// NewTerminal returns a user who answers on in what is asked on a screen.
+// NewTerminal returns a Terminal that reads from in and writes to a screen.
 func NewTerminal(in io.Reader, on *display.Screen, colour bool) *Terminal {
 	t := &Terminal{Lines: newLineReader(in), Screen: on, colour: colour, Asking: make(chan struct{}, 1)}
 	t.Columns = func() int { return display.UsualColumns }
@@ -33,14 +33,14 @@ func NewTerminal(in io.Reader, on *display.Screen, colour bool) *Terminal {
 	return t
 }
 
-// Attach subscribes the person to the questions of a bus; they come one at a
-// time. The function that ends it returns once nobody is asked any more.
+// Attach subscribes to the requests of a bus and shows them one at a time. detach
+// returns once no request is shown.
 func (t *Terminal) Attach(ctx context.Context, b *bus.MessageBus) (detach func()) {
 	subscriptions := []*bus.Subscription{
 		hear(ctx, t, b, t.answer),
 		hear(ctx, t, b, t.answerAll),
 		bus.Subscribe(ctx, b, func(_ context.Context, u bus.UpdatePolicy) {
-			t.Screen.Say("Remembered: %s\n", Remembered(u))
+			t.Screen.Printf("Remembered: %s\n", Remembered(u))
 		}),
 	}
 	return func() {
@@ -51,14 +51,14 @@ func (t *Terminal) Attach(ctx context.Context, b *bus.MessageBus) (detach func()
 	}
 }
 
-// asked is a question on a bus.
+// asked is a request on a bus.
 type asked interface {
 	bus.Message
 	Correlation() string
 }
 
-// hear subscribes a person to the questions of one type. ask puts one to the
-// person, when no other is, and reports whether it could be shown.
+// hear subscribes to the requests of one type. ask shows one request while no other
+// is shown, and reports whether it could be shown.
 func hear[Q asked](ctx context.Context, t *Terminal, b *bus.MessageBus, ask func(context.Context, *bus.MessageBus, Q) bool) *bus.Subscription {
 	var s *bus.Subscription
 	subscribed := make(chan struct{})
@@ -78,11 +78,11 @@ func hear[Q asked](ctx context.Context, t *Terminal, b *bus.MessageBus, ask func
 	return s
 }
 
-// answer puts a question to the person and publishes what the person says. A
-// question that ends meanwhile gets none. It reports whether the question could
-// be shown; if not, there is no answer either.
+// answer shows an approval request and publishes the answer. A request that ends
+// meanwhile gets none. It reports whether the request could be shown; if not, there
+// is no answer either.
 func (t *Terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) (shown bool) {
-	if !t.Screen.Say("%s", renderQuestion(q, t.Room(), t.colour)) {
+	if !t.Screen.Printf("%s", renderQuestion(q, t.Room(), t.colour)) {
 		return false
 	}
 	response, ok := t.choose(ctx, q)
@@ -94,36 +94,36 @@ func (t *Terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConf
 	return true
 }
 
-// ended leaves a question that has ended without the person's answer.
+// ended closes a request that ended without an answer of this user.
 func (t *Terminal) ended(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), bus.ErrAnswered) {
-		t.Screen.Say("\nAnswered elsewhere.\n")
+		t.Screen.Printf("\nAnother approver has answered.\n")
 		return
 	}
-	t.Screen.Say("\n") // what follows begins on a line of its own
+	t.Screen.Printf("\n") // the next text starts a new line
 }
 
-// publish hands an answer over, and tells the person where it comes too late.
+// publish publishes an answer, and reports if it is too late.
 func (t *Terminal) publish(b *bus.MessageBus, answer bus.Answer) {
 	switch err := b.Publish(answer); {
 	case errors.Is(err, bus.ErrAnswered):
-		t.Screen.Say("This was answered elsewhere before; your answer does not count.\n")
+		t.Screen.Printf("Another approver has already answered; your answer has no effect.\n")
 	case errors.Is(err, bus.ErrWithdrawn), errors.Is(err, bus.ErrUnknownQuestion):
-		t.Screen.Say("The call has ended meanwhile; your answer does not count.\n")
+		t.Screen.Printf("The call has ended; your answer has no effect.\n")
 	case err != nil:
-		t.Screen.Say("Your answer did not arrive: %s\n", display.Line(err.Error()))
+		t.Screen.Printf("Your answer was not delivered: %s\n", display.Line(err.Error()))
 	}
 }
 
-// choose reads keys until one stands for an answer. What was typed before all
-// of the question was shown does not count. Enter alone, and the end of input,
-// are a no. Words behind a no go along.
+// choose reads lines until one is an answer. Text typed before the request was shown
+// completely does not count. Enter alone and the end of input are a no. A no may
+// carry a comment.
 func (t *Terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (bus.ToolConfirmationResponse, bool) {
 	offered := Replies(q.Outcomes)
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 	t.Lines.discard(t.Tty)
 	for {
-		t.Screen.Say("%s", display.Fold(renderKeys(offered, t.colour), "", t.Room()))
+		t.Screen.Printf("%s", display.Fold(renderKeys(offered, t.colour), "", t.Room()))
 		line, err := t.Lines.Read(ctx)
 		if ctx.Err() != nil {
 			return r, false
@@ -133,7 +133,7 @@ func (t *Terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 		case !known && err != nil:
 			return r, true
 		case !known:
-			t.Screen.Say("%s\n", whichKeys(offered))
+			t.Screen.Printf("%s\n", whichKeys(offered))
 			t.Lines.discard(t.Tty)
 			continue
 		}
@@ -144,7 +144,7 @@ func (t *Terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 				return r, false
 			}
 			if err != nil {
-				t.Screen.Say("%s\n", display.Printable(display.Sentence(err.Error())))
+				t.Screen.Printf("%s\n", display.Printable(display.Sentence(err.Error())))
 				t.Lines.discard(t.Tty)
 				continue
 			}
@@ -155,15 +155,15 @@ func (t *Terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 	}
 }
 
-// modified lets the person edit the proposed content.
+// modified opens the proposed content in the user's editor.
 func (t *Terminal) modified(ctx context.Context, q bus.ToolConfirmationRequest) (string, error) {
 	details := q.Details.EditDetails
 	if details == nil {
-		return "", errors.New("there is no content to edit")
+		return "", errors.New("no content to edit")
 	}
 	content, err := t.edit(ctx, details.FileName, details.NewContent)
 	if err == nil && content == details.NewContent {
-		err = errors.New("nothing was changed in the editor")
+		err = errors.New("no change was made in the editor")
 	}
 	return content, err
 }

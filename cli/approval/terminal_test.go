@@ -23,7 +23,7 @@ var everyOutcome = []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.Proceed
 
 const everyKey = "[y]es once  [a]lways this session  [s]ave always  [t]ool always  ser[v]er always  [e]dit  [n]o > "
 
-// editQuestion asks about a change of one line.
+// editQuestion returns a request for a change of one line.
 func editQuestion(outcomes ...bus.Outcome) bus.ToolConfirmationRequest {
 	before := "one\ntwo\nthree\n"
 	return bus.ToolConfirmationRequest{
@@ -41,16 +41,16 @@ func editQuestion(outcomes ...bus.Outcome) bus.ToolConfirmationRequest {
 	}
 }
 
-// session of a person who types.
-type person struct {
+// testUser is a session with a user who types.
+type testUser struct {
 	*Terminal
 	bus   *bus.MessageBus
 	shown *lockedBuffer
 }
 
-func newPerson(t *testing.T, in io.Reader) *person {
+func newTestUser(t *testing.T, in io.Reader) *testUser {
 	t.Helper()
-	p := &person{bus: bus.New(bus.Options{}), shown: new(lockedBuffer)}
+	p := &testUser{bus: bus.New(bus.Options{}), shown: new(lockedBuffer)}
 	p.Terminal = NewTerminal(in, display.NewScreen(p.shown), false)
 	p.edit = func(context.Context, string, string) (string, error) {
 		return "", errors.New("there is no editor here")
@@ -63,7 +63,7 @@ func newPerson(t *testing.T, in io.Reader) *person {
 	return p
 }
 
-func (p *person) sees() string { return p.shown.String() }
+func (p *testUser) sees() string { return p.shown.String() }
 
 // lockedBuffer is safe for concurrent use.
 type lockedBuffer struct {
@@ -83,7 +83,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// AR-20, AR-24: each key, and nothing but what is offered.
+// AR-20, AR-24: each key; only offered outcomes are accepted.
 func TestKeys(t *testing.T) {
 	once := []bus.Outcome{bus.ProceedOnce, bus.Cancel}
 	for name, c := range map[string]struct {
@@ -109,7 +109,7 @@ func TestKeys(t *testing.T) {
 		"an outcome without a key": {"x\ny\n", []bus.Outcome{"proceed_twice", bus.ProceedOnce}, bus.ProceedOnce},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPerson(t, strings.NewReader(c.typed))
+			p := newTestUser(t, strings.NewReader(c.typed))
 			r, err := bus.Ask(t.Context(), p.bus, editQuestion(c.offered...))
 			require.NoError(t, err)
 			require.Equal(t, c.want, r.Outcome)
@@ -119,8 +119,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Words behind a no are for the model. Who types something else is told what
-// is taken.
+// The comment after a no is for the model. An invalid line is answered with the valid
+// keys.
 func TestFeedback(t *testing.T) {
 	for name, c := range map[string]struct {
 		typed    string
@@ -132,10 +132,10 @@ func TestFeedback(t *testing.T) {
 		"a whole no and words":      {" No, \tuse  make \r\n", "use  make", ""},
 		"words and the end":         {"n use make", "use make", ""},
 		"words that are no text":    {"n a\xff\n", "a\ufffd", ""},
-		"a word that begins with n": {"nothing more\n", "", "Type y or n, or n and what should be done instead.\n[y]es once  [n]o > "},
+		"a word that begins with n": {"nothing more\n", "", "Type y or n, or n and a comment.\n[y]es once  [n]o > "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPerson(t, strings.NewReader(c.typed))
+			p := newTestUser(t, strings.NewReader(c.typed))
 			r, err := bus.Ask(t.Context(), p.bus, editQuestion(bus.ProceedOnce, bus.Cancel))
 			require.NoError(t, err)
 			require.Equal(t, bus.Cancel, r.Outcome)
@@ -145,7 +145,7 @@ func TestFeedback(t *testing.T) {
 			require.Equal(t, c.sees, sees)
 		})
 	}
-	require.Equal(t, "Type n, or n and what should be done instead.", whichKeys(Replies(nil)))
+	require.Equal(t, "Type n, or n and a comment.", whichKeys(Replies(nil)))
 }
 
 func TestKeyLine(t *testing.T) {
@@ -154,10 +154,10 @@ func TestKeyLine(t *testing.T) {
 	require.Equal(t, "\x1b[1m[n]\x1b[0mo > ", renderKeys(Replies(nil), true))
 }
 
-// AR-21: what comes out of the editor goes along; where nothing does, the
-// question stands.
+// AR-21: edited content is sent with the answer; without a change the request stays
+// open.
 func TestEditKey(t *testing.T) {
-	p := newPerson(t, strings.NewReader("e\ne\ne\n"))
+	p := newTestUser(t, strings.NewReader("e\ne\ne\n"))
 	tries := 0
 	p.edit = func(_ context.Context, name, content string) (string, error) {
 		tries++
@@ -175,21 +175,21 @@ func TestEditKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, bus.ModifyWithEditor, r.Outcome)
 	require.Equal(t, "mine\n", *r.Payload.NewContent)
-	require.Contains(t, p.sees(), everyKey+"The editor failed.\n"+everyKey+"Nothing was changed in the editor.\n"+everyKey)
+	require.Contains(t, p.sees(), everyKey+"The editor failed.\n"+everyKey+"No change was made in the editor.\n"+everyKey)
 }
 
 func TestEditKeyWithoutContent(t *testing.T) {
-	p := newPerson(t, strings.NewReader("e\nn\n"))
+	p := newTestUser(t, strings.NewReader("e\nn\n"))
 	r, err := bus.Ask(t.Context(), p.bus, bus.ToolConfirmationRequest{Outcomes: everyOutcome, Details: bus.Confirmation{InfoDetails: &bus.InfoDetails{Prompt: "p"}}})
 	require.NoError(t, err)
 	require.Equal(t, bus.Cancel, r.Outcome)
-	require.Contains(t, p.sees(), "There is no content to edit.\n")
+	require.Contains(t, p.sees(), "No content to edit.\n")
 }
 
-// Two calls may ask at once; the person is asked one after the other.
+// Of two simultaneous requests, one is shown after the other.
 func TestQuestionsComeOneAtATime(t *testing.T) {
 	in, keys := io.Pipe()
-	p := newPerson(t, in)
+	p := newTestUser(t, in)
 	answers := make(chan bus.Outcome)
 	for range 2 {
 		go func() {
@@ -207,12 +207,12 @@ func TestQuestionsComeOneAtATime(t *testing.T) {
 	require.NoError(t, keys.Close())
 }
 
-// AR-24: another front end may be faster. The person is told, and the key that
-// comes too late is nobody's answer but the next question's.
+// AR-24: another front end may answer first. That is reported, and a late key does
+// not answer the next request.
 func TestAnsweredElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
-		p := newPerson(t, in)
+		p := newTestUser(t, in)
 		q := editQuestion(everyOutcome...)
 		q.CorrelationID = "q1"
 		first := make(chan bus.Outcome, 1)
@@ -220,12 +220,12 @@ func TestAnsweredElsewhere(t *testing.T) {
 			r, _ := bus.Ask(t.Context(), p.bus, q)
 			first <- r.Outcome
 		}()
-		synctest.Wait() // the person is looking at it
+		synctest.Wait() // the request is on the screen
 		require.True(t, strings.HasSuffix(p.sees(), everyKey))
 		require.NoError(t, p.bus.Publish(bus.ToolConfirmationResponse{CorrelationID: "q1", Confirmed: true, Outcome: bus.ProceedOnce}))
 		synctest.Wait()
 		require.Equal(t, bus.ProceedOnce, <-first)
-		require.True(t, strings.HasSuffix(p.sees(), everyKey+"\nAnswered elsewhere.\n"))
+		require.True(t, strings.HasSuffix(p.sees(), everyKey+"\nAnother approver has answered.\n"))
 
 		second := make(chan bus.Outcome, 1)
 		go func() {
@@ -240,14 +240,14 @@ func TestAnsweredElsewhere(t *testing.T) {
 	})
 }
 
-// The answer may cross another one's, or the call's end: that is told as well.
+// An answer may cross another answer or the end of the call; that is reported, too.
 func TestAnswerComesTooLate(t *testing.T) {
 	for want, end := range map[string]func(b *bus.MessageBus, cancel context.CancelFunc){
-		"This was answered elsewhere before; your answer does not count.\n": func(b *bus.MessageBus, _ context.CancelFunc) {
+		"Another approver has already answered; your answer has no effect.\n": func(b *bus.MessageBus, _ context.CancelFunc) {
 			_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: "q1", Confirmed: true})
 		},
-		"The call has ended meanwhile; your answer does not count.\n": func(_ *bus.MessageBus, cancel context.CancelFunc) { cancel() },
-		"Your answer did not arrive: bus: closed\n":                   func(b *bus.MessageBus, _ context.CancelFunc) { _ = b.Close() },
+		"The call has ended; your answer has no effect.\n": func(_ *bus.MessageBus, cancel context.CancelFunc) { cancel() },
+		"Your answer was not delivered: bus: closed\n":     func(b *bus.MessageBus, _ context.CancelFunc) { _ = b.Close() },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := bus.New(bus.Options{})
@@ -269,11 +269,11 @@ func TestAnswerComesTooLate(t *testing.T) {
 	}
 }
 
-// AR-29: a call that ends takes its question along.
+// AR-29: the end of a call closes its request.
 func TestQuestionEndsWithItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
-		p := newPerson(t, in)
+		p := newTestUser(t, in)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
@@ -289,7 +289,7 @@ func TestQuestionEndsWithItsCall(t *testing.T) {
 	})
 }
 
-// A front end that leaves in the middle of a question ends it (AR-24).
+// Detaching a front end during a request closes the request (AR-24).
 func TestDetachEndsTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
@@ -309,7 +309,7 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 	})
 }
 
-// What could not be shown is not approved, whatever is typed (AR-24).
+// A request that could not be shown is not approved, whatever is typed (AR-24).
 func TestQuestionThatCannotBeShown(t *testing.T) {
 	b := bus.New(bus.Options{})
 	detach := NewTerminal(strings.NewReader("y\n"), display.NewScreen(brokenWriter{}), false).Attach(t.Context(), b)
@@ -318,7 +318,7 @@ func TestQuestionThatCannotBeShown(t *testing.T) {
 	detach()
 }
 
-// A terminal that cannot ask leaves the question to other front ends.
+// A terminal that cannot show a request leaves it to other front ends.
 func TestQuestionIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
@@ -344,7 +344,7 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
-// AR-21: what has been remembered is said in words.
+// AR-21: a stored approval is printed in words.
 func TestRememberedIsTold(t *testing.T) {
 	for want, u := range map[string]bus.UpdatePolicy{
 		"commands that begin with git push; until this session ends.": {ToolName: "run_shell_command", Words: "commands that begin with git push"},
@@ -353,14 +353,14 @@ func TestRememberedIsTold(t *testing.T) {
 		require.Equal(t, want, Remembered(u))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := newPerson(t, strings.NewReader(""))
+		p := newTestUser(t, strings.NewReader(""))
 		require.NoError(t, p.bus.Publish(bus.UpdatePolicy{ToolName: "a", Words: "a\x1bb"}))
 		synctest.Wait()
 		require.Equal(t, "Remembered: a<U+001B>b; until this session ends.\n", p.sees())
 	})
 }
 
-// AR-19, FS-56: what each kind of question looks like.
+// AR-19, FS-56: the text of each kind of request.
 func TestRenderQuestion(t *testing.T) {
 	edit := editQuestion(everyOutcome...)
 	created := editQuestion(bus.ProceedOnce, bus.Cancel)
@@ -399,10 +399,10 @@ why: Tools of kind edit are asked about. (default tier, built-in)
 `},
 		"modified": {modified, `
 Confirm Write: a.txt
-asked for by the subagent helper
+requested by the subagent helper
 note: A hook says: mind the gap.
 /w/a.txt  +1 −1
-with your changes: +3 −2, to the proposal's +1 −1
+with your changes: +3 −2, proposed +1 −1
 1 1  one
 2   -two
   2 +TWO
@@ -471,7 +471,7 @@ a; b
   asks     a  No rule allows it.
   asks     b  No rule allows it.
   allowed  c  x
-why: 2 of its 3 parts ask.
+why: 2 of its 3 parts need approval.
 `},
 		"mcp": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "mcp_hub_search", Args: json.RawMessage(`{"q":"a<b","n":1}`)}, ServerName: "hub",
@@ -505,8 +505,8 @@ why: Tools of servers are asked about.
 		}, `
 Confirm Plan: a.md
 Carry out this plan?
-why: no rule speaks of it
-  [n] with what to change, if you like: n write tests first
+why: no rule matches
+  [n] optionally with a reason: n write tests first
 `},
 		"a page": {bus.ToolConfirmationRequest{
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
@@ -517,7 +517,7 @@ why: no rule speaks of it
 Confirm Web Fetch
 Fetch?
   https://a.example:81/x?y
-why: no rule speaks of it
+why: no rule matches
   [a] until this session ends: web_fetch of any page of https://a.example:81
   [t] until this session ends: any call of web_fetch
 `},
@@ -532,7 +532,7 @@ fetch two
 pages
   https://a.example/ x
   https://b.example
-why: no rule speaks of it
+why: no rule matches
   [a] until this session ends: calls of web_fetch like this one
 `},
 	} {
@@ -552,8 +552,8 @@ func withoutColour(s string) string {
 	return s
 }
 
-// What is shown cannot act on the terminal, whatever a file, a path, a rule or
-// a server's word holds.
+// Displayed text cannot act on the terminal, whatever a file, a path, a rule or a
+// server contains.
 func TestQuestionIsSafeToShow(t *testing.T) {
 	hostile := "\x1b[2J\x1b]0;title\x07\rAllow\u202e\x9b1m\xff\u0085\u009b\u200e\u2028\u2066\u061c\u3164a\u200db"
 	name := "a\x1b[1A\nb" + hostile
@@ -575,7 +575,7 @@ func TestQuestionIsSafeToShow(t *testing.T) {
 	}
 }
 
-// On a narrow terminal prose is broken at blanks, and a command is not.
+// On a narrow terminal prose is wrapped at blanks; a command is not wrapped.
 func TestQuestionOnNarrowTerminal(t *testing.T) {
 	command := "printf " + strings.Repeat("word ", 20) + "end"
 	q := bus.ToolConfirmationRequest{

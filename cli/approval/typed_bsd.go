@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardTyped drops what was typed at a terminal and not read yet.
+// discardTyped drops unread input of a terminal.
 func discardTyped(terminal *os.File) {
-	conn, err := terminal.SyscallConn() // Fd would make reads of it impossible to give up
+	conn, err := terminal.SyscallConn() // Fd would set blocking mode, and a read could no longer be abandoned
 	if err != nil {
 		return
 	}

@@ -4,5 +4,5 @@ package approval
 
 import "os"
 
-// discardTyped does nothing, as there is no way to empty a terminal's queue.
+// discardTyped does nothing: the input queue of this terminal cannot be emptied.
 func discardTyped(*os.File) {}

@@ -11,13 +11,13 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// builtIn is the source of the rules that are there without any.
+// builtIn is the source of the built-in rules.
 const builtIn = "built-in"
 
-// exitPlanMode is the tool whose refusal says little without words.
+// exitPlanMode is the tool whose denial should carry a reason.
 const exitPlanMode = "exit_plan_mode"
 
-// Parts lists everything that a command line runs or writes.
+// Parts lists the commands and the output files of a command line.
 func Parts(q bus.ToolConfirmationRequest) []bus.Part {
 	if c := q.Details.ExecDetails; c != nil && len(c.Parts) > 0 {
 		return c.Parts
@@ -25,8 +25,8 @@ func Parts(q bus.ToolConfirmationRequest) []bus.Part {
 	return q.Decision.Parts
 }
 
-// WhyPart explains the verdict on a part, in few words where it is always so: a
-// line that is safe to show.
+// WhyPart explains the decision on a part in one line that is safe for the terminal;
+// frequent explanations are short.
 func WhyPart(part bus.Part) string {
 	if part.Source == builtIn {
 		return display.Line(strings.ReplaceAll(part.Reason, escape.Quote(part.Text), "it"))
@@ -34,7 +34,7 @@ func WhyPart(part bus.Part) string {
 	return explain(part.Reason, part.Rule, part.Tier, part.Source, part.Line)
 }
 
-// Verdict is the word for a decision on a part.
+// Verdict returns the word for the decision on a part.
 func Verdict(decision string) string {
 	switch decision {
 	case "allow":
@@ -45,11 +45,11 @@ func Verdict(decision string) string {
 	return "asks"
 }
 
-// Why says in a line that is safe to show why the call is asked about.
+// Why explains in one line that is safe for the terminal why the call needs approval.
 func Why(q bus.ToolConfirmationRequest) string {
 	d := q.Decision
-	why := cmp.Or(explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line), "no rule speaks of it")
-	var same []bus.Part // the parts that have been explained above
+	why := cmp.Or(explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line), "no rule matches")
+	var same []bus.Part // the parts explained above
 	for _, part := range Parts(q) {
 		if part.Source == d.Source && part.Decision == d.Decision {
 			same = append(same, part)
@@ -60,12 +60,12 @@ func Why(q bus.ToolConfirmationRequest) string {
 	case len(same) == 1 && same[0].Reason != "":
 		why = WhyPart(same[0])
 	case len(same) > 1:
-		why = fmt.Sprintf("%d of its %d parts ask.", len(same), len(Parts(q)))
+		why = fmt.Sprintf("%d of its %d parts need approval.", len(same), len(Parts(q)))
 	}
 	return why
 }
 
-// explain joins a reason and where it comes from.
+// explain joins a reason and its origin.
 func explain(reason, rule, tier, source string, line int) string {
 	var origin []string
 	if rule != "" {
@@ -88,24 +88,23 @@ func explain(reason, rule, tier, source string, line int) string {
 	return display.Line(text)
 }
 
-// Lasting is what one or more answers let run from then on.
+// Lasting is the lasting effect of one or more answers.
 type Lasting struct {
 	Replies []bus.OutcomeInfo
-	// Lines are the rules that these answers put in force, in words, one each; of an
-	// answer that puts none in force what is to be said of it. Each is a line that
-	// is safe to show.
+	// Lines describe the rules that these answers add, one per line. For an answer
+	// that adds none, the line describes its use. Each line is safe for the terminal.
 	Lines []string
 }
 
-// Lasts lists what the answers say that last, or that take words: neighbours that
-// put the same rules in force together.
+// Lasts returns the answers that add rules or accept a comment; adjacent answers that
+// add the same rules are grouped.
 func Lasts(q bus.ToolConfirmationRequest, replies []bus.OutcomeInfo) []Lasting {
 	var all []Lasting
 	for _, r := range replies {
 		var lines []string
 		switch {
 		case r.Outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode:
-			lines = []string{"with what to change, if you like"}
+			lines = []string{"optionally with a reason"}
 		case r.Until != "":
 			lines = rulesOf(q, r.Outcome)
 		}
@@ -121,11 +120,11 @@ func Lasts(q bus.ToolConfirmationRequest, replies []bus.OutcomeInfo) []Lasting {
 	return all
 }
 
-// rulesOf lists the rules that an outcome puts in force, in words.
+// rulesOf describes the rules that an outcome adds.
 func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) []string {
 	rules := q.Stores(o)
 	if len(rules) == 0 {
-		return []string{"what the question does not say"}
+		return []string{"unknown rules"}
 	}
 	lines := make([]string, len(rules))
 	for i, words := range rules {
@@ -134,7 +133,7 @@ func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) []string {
 	return lines
 }
 
-// Remembered says in a line that is safe to show what has been remembered.
+// Remembered describes a stored approval in one line that is safe for the terminal.
 func Remembered(u bus.UpdatePolicy) string {
 	return display.Line(cmp.Or(u.Words, "calls of "+u.ToolName)) + "; " + u.Lasting() + "."
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/fettle-dev/fettle/core/commands/builtin"
 )
 
-// chatAbout is what /about works with.
+// chatAbout serves /about.
 type chatAbout struct{ *chat }
 
 // About implements [builtin.About].
 func (c chatAbout) About() []builtin.Fact {
 	facts := []builtin.Fact{
 		{Name: "Version", Value: program.VersionOf().String()},
-		{Name: "Model", Value: c.Traffic.Shown(c.config.Model())},
+		{Name: "Model", Value: c.Traffic.DisplayName(c.config.Model())},
 		{Name: "Approval mode", Value: string(c.config.ApprovalMode())},
 		{Name: "Session", Value: c.config.SessionID()},
-		{Name: "Directory", Value: fmt.Sprintf("%s (%s)", display.Printable(c.folder()), c.config.Trust())},
+		{Name: "Directory", Value: fmt.Sprintf("%s (%s)", display.Printable(c.targetDir()), c.config.Trust())},
 	}
 	if storage, err := c.config.Storage(); err == nil && storage.GlobalDir != "" {
 		facts = append(facts, builtin.Fact{Name: "Settings", Value: display.Printable(storage.GlobalDir)})
@@ -31,7 +31,7 @@ func (c chatAbout) About() []builtin.Fact {
 	return facts
 }
 
-// chatStats is what /stats works with.
+// chatStats serves /stats.
 type chatStats struct{ *chat }
 
 // Stats implements [builtin.Stats].
@@ -44,7 +44,7 @@ func (c chatStats) Stats() builtin.Numbers {
 	return n
 }
 
-// addNumbers adds what was counted.
+// addNumbers adds statistics.
 func addNumbers(n *builtin.Numbers, s *conversation.RunStatistics) {
 	for name, m := range s.Models {
 		n.Models = append(n.Models, builtin.ModelNumbers{
@@ -63,15 +63,15 @@ func addNumbers(n *builtin.Numbers, s *conversation.RunStatistics) {
 	n.Added, n.Removed = s.Files.LinesAdded, s.Files.LinesRemoved
 }
 
-// whyNotCompacted says why a conversation is as long as before.
+// whyNotCompacted returns the reason why a conversation was not compacted.
 func whyNotCompacted(s agent.CompactionStatus) string {
 	switch s {
 	case agent.CompactionInflated:
-		return "the summary would have been no shorter"
+		return "the summary would not have been shorter"
 	case agent.CompactionEmpty:
-		return "the model has given no summary"
+		return "the model returned no summary"
 	case agent.CompactionNoop:
-		return "there is too little to shorten"
+		return "the conversation is too short"
 	}
-	return "it could not be counted"
+	return "its tokens could not be counted"
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// branchOf returns the branch of git that a directory is on, or the beginning of the
-// commit where it is on none; "" outside of a repository. It reads git's files and
-// runs nothing.
-func branchOf(folder string) string {
-	for at := folder; ; at = filepath.Dir(at) {
+// branchOf returns the Git branch of a directory, or the abbreviated commit of a
+// detached HEAD; "" outside of a repository. It reads the files of Git and runs no
+// command.
+func branchOf(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
 		if dir := gitDir(at); dir != "" {
 			head, err := os.ReadFile(filepath.Join(dir, "HEAD"))
 			if err != nil {
@@ -28,10 +28,10 @@ func branchOf(folder string) string {
 	}
 }
 
-// gitDir returns where git keeps the repository whose top is a directory, "" where it
-// is none. In a worktree .git is a file that names it.
-func gitDir(folder string) string {
-	path := filepath.Join(folder, ".git")
+// gitDir returns the Git directory of the working tree with the given top directory,
+// "" if there is none. In a linked worktree, .git is a file with its path.
+func gitDir(dir string) string {
+	path := filepath.Join(dir, ".git")
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -48,7 +48,7 @@ func gitDir(folder string) string {
 		return ""
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(folder, dir)
+		dir = filepath.Join(dir, dir)
 	}
 	return dir
 }

@@ -1,5 +1,5 @@
-// Package chat is a session with the user at the terminal: prompts, shell lines and
-// slash commands, shown line by line or by [tui].
+// Package chat implements the interactive session: prompts, shell lines and slash
+// commands, displayed line by line or by [tui].
 package chat
 
 import (
@@ -26,29 +26,28 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// chat is a session at the terminal: the [interactive.Session] that front ends
-// show.
+// chat is an interactive session. It implements [interactive.Session].
 type chat struct {
-	conversation.Talk
+	conversation.Setup
 	global  *program.Flags
 	log     *slog.Logger
 	session program.Session
 	config  *config.Config
-	notices notices // what is told while nothing is worked on
+	notices notices // notices that occur while nothing runs
 	inputs  inputs
-	now     *work // what is worked on; of the goroutine that does
+	now     *work // the running input; owned by its goroutine
 
 	mu      sync.Mutex
-	started time.Time // when the session began, /clear being the beginning of another
+	started time.Time // start of the session; /clear starts a new one
 	client  *agent.Client
 	kept    *conversation.Record
 	set     *commands.Set
 	tokens  int    // of the last request
-	prompts int    // that were worked on
-	answer  string // the model's last one
+	prompts int    // prompts sent to the model
+	answer  string // the last answer of the model
 	branch  string
-	said    []model.Part // for the model, with the next prompt
-	left    string       // why the session ends, for hooks; "": the person has left it
+	pending []model.Part // content for the model, sent with the next prompt
+	left    string       // reason for the end of the session, for hooks; "": the user left
 }
 
 var _ interactive.Session = (*chat)(nil)
@@ -83,7 +82,7 @@ func (c *chat) Inputs() []string { return c.inputs.all() }
 // CycleMode implements [interactive.Session].
 func (c *chat) CycleMode() (string, error) {
 	order := []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModePlan}
-	next := order[(slices.Index(order, c.config.ApprovalMode())+1)%len(order)] // yolo, which is none of them: the first
+	next := order[(slices.Index(order, c.config.ApprovalMode())+1)%len(order)] // from yolo, which is not in the order: the first
 	if err := c.config.SetApprovalMode(next); err != nil {
 		return string(c.config.ApprovalMode()), err
 	}
@@ -97,7 +96,7 @@ func (c *chat) Status() interactive.Status {
 	c.mu.Unlock()
 	s := interactive.Status{
 		Product: c.config.Layout().Name, Version: program.VersionOf().Version, SessionID: c.config.SessionID(),
-		Model: c.Traffic.Shown(c.config.Model()), Mode: string(c.config.ApprovalMode()), Folder: homeAbbreviated(c.folder()), Branch: branch,
+		Model: c.Traffic.DisplayName(c.config.Model()), Mode: string(c.config.ApprovalMode()), Dir: homeAbbreviated(c.targetDir()), Branch: branch,
 		Tokens: tokens, Limit: client.Limit(), Trust: c.config.Trust().String(), Started: started,
 	}
 	if manager, err := c.config.MCP(); err == nil && manager != nil {
@@ -110,8 +109,8 @@ func (c *chat) Status() interactive.Status {
 	return s
 }
 
-// directory is the target directory.
-func (c *chat) folder() string {
+// targetDir returns the target directory.
+func (c *chat) targetDir() string {
 	ws, err := c.config.Workspace()
 	if err != nil { // the session is closed
 		return c.config.TargetDir()
@@ -119,7 +118,7 @@ func (c *chat) folder() string {
 	return ws.Target()
 }
 
-// homeAbbreviated puts ~ in the place of the home directory.
+// homeAbbreviated replaces the home directory by ~.
 func homeAbbreviated(path string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" {
@@ -131,36 +130,36 @@ func homeAbbreviated(path string) string {
 	return path
 }
 
-// noteBranch looks which branch of git the target directory is on.
+// noteBranch updates the Git branch of the target directory.
 func (c *chat) noteBranch() {
-	branch := branchOf(c.folder())
+	branch := branchOf(c.targetDir())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.branch = branch
 }
 
-// tell keeps something that the model is to know, for the next prompt.
-func (c *chat) tell(parts ...model.Part) {
+// addContext queues content for the model, sent with the next prompt.
+func (c *chat) addContext(parts ...model.Part) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.said = append(c.said, parts...)
+	c.pending = append(c.pending, parts...)
 }
 
-// conversation returns the client that is in use.
+// conversation returns the current client.
 func (c *chat) conversation() *agent.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.client
 }
 
-// ending is why the session ends, in the words of hooks.
+// ending returns the reason for the end of the session, as hooks receive it.
 func (c *chat) ending() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return cmp.Or(c.left, "prompt_input_exit")
 }
 
-// SetTokens shows another length of the conversation.
+// SetTokens sets the displayed length of the conversation.
 func (c *chat) SetTokens(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// chatting runs a session on a scripted model, whose turns are a file's text, in a
-// project of its own, and has use drive it.
+// chatting runs a session in a temporary project on a scripted model whose turns are
+// the text of a file, and calls use to drive it.
 func chatting(t *testing.T, turns string, use func(ctx context.Context, c *chat, project string), prepare ...func(home string)) {
 	t.Helper()
 	home, project := t.TempDir(), t.TempDir()
@@ -50,7 +50,7 @@ func chatting(t *testing.T, turns string, use func(ctx context.Context, c *chat,
 	require.True(t, used)
 }
 
-// submit submits a line and returns what happened, by kind.
+// submit submits a line and returns the events by kind.
 func submit(ctx context.Context, c *chat, line string) (all []interactive.Event) {
 	for e := range c.Submit(ctx, line) {
 		all = append(all, e)
@@ -58,8 +58,8 @@ func submit(ctx context.Context, c *chat, line string) (all []interactive.Event)
 	return all
 }
 
-// said joins the texts of events of a kind.
-func said(all []interactive.Event, kind interactive.EventKind) string {
+// textsOf joins the texts of the events of a kind.
+func textsOf(all []interactive.Event, kind interactive.EventKind) string {
 	var b strings.Builder
 	for _, e := range all {
 		if e.Kind == kind {
@@ -69,7 +69,7 @@ func said(all []interactive.Event, kind interactive.EventKind) string {
 	return b.String()
 }
 
-// answered is what the model has said.
+// answered returns the output of the model.
 func answered(all []interactive.Event) string {
 	var b strings.Builder
 	for _, e := range all {
@@ -82,25 +82,24 @@ func answered(all []interactive.Event) string {
 
 const threeAnswers = `{"turns": [{"text": "First."}, {"text": "Second."}, {"text": "Third."}]}`
 
-// CM-02: prompts reach the model and commands do not, also those that there are
-// not.
+// CM-02: prompts reach the model; commands do not, not even unknown ones.
 func TestChatPromptsAndCommands(t *testing.T) {
 	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
 		all := submit(ctx, c, "Say something.")
-		require.Equal(t, "Say something.\n", said(all, interactive.EventPrompt))
+		require.Equal(t, "Say something.\n", textsOf(all, interactive.EventPrompt))
 		require.Equal(t, "First.", answered(all))
 		all = submit(ctx, c, "/nope")
-		require.Contains(t, said(all, interactive.EventMessage), "There is no command /nope.")
+		require.Contains(t, textsOf(all, interactive.EventMessage), "There is no command /nope.")
 		require.Empty(t, answered(all))
-		require.Contains(t, said(submit(ctx, c, "/help"), interactive.EventMessage)+said(submit(ctx, c, "/?"), interactive.EventDialog), "/clear")
+		require.Contains(t, textsOf(submit(ctx, c, "/help"), interactive.EventMessage)+textsOf(submit(ctx, c, "/?"), interactive.EventDialog), "/clear")
 		require.Equal(t, "Second.", answered(submit(ctx, c, "// not a command")))
 		require.Len(t, c.conversation().History(), 4)
 		require.Equal(t, []string{"Say something.", "/nope", "/help", "/?", "// not a command"}, c.Inputs())
 	})
 }
 
-// CM-11: after /clear the conversation is empty, has another id and a recording of
-// its own, and the old one can be gone on with.
+// CM-11: after /clear the conversation is empty and has a new id and its own
+// recording; the old session can be resumed.
 func TestChatClear(t *testing.T) {
 	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
 		submit(ctx, c, "Say something.")
@@ -123,22 +122,21 @@ func TestChatClear(t *testing.T) {
 	})
 }
 
-// A command of the person's own runs, and the model is told of it with the next
-// prompt.
+// A shell line of the user runs, and the model receives it with the next prompt.
 func TestChatShellLine(t *testing.T) {
 	chatting(t, threeAnswers, func(ctx context.Context, c *chat, project string) {
 		all := submit(ctx, c, "!echo hello; exit 3")
-		require.Equal(t, "hello\n[exit code 3]\n", said(all, interactive.EventShell))
+		require.Equal(t, "hello\n[exit code 3]\n", textsOf(all, interactive.EventShell))
 		submit(ctx, c, "What was that?")
 		first := c.conversation().History()[0]
 		require.Contains(t, first.Parts[0].Text, "<command>echo hello; exit 3</command>")
 		require.Contains(t, first.Parts[0].Text, "hello\n\n[exit code 3]")
 		require.Equal(t, "What was that?", first.Parts[len(first.Parts)-1].Text)
-		require.Contains(t, said(submit(ctx, c, "!pwd"), interactive.EventShell), filepath.Base(project))
+		require.Contains(t, textsOf(submit(ctx, c, "!pwd"), interactive.EventShell), filepath.Base(project))
 	})
 }
 
-// A person's answer is asked for over the bus, by whatever front end there is.
+// Approval requests go over the bus, whatever the front end is.
 func TestChatConfirmation(t *testing.T) {
 	chatting(t, threeAnswers, func(ctx context.Context, c *chat, project string) {
 		submit(ctx, c, "Say something.")
@@ -148,7 +146,7 @@ func TestChatConfirmation(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte("mine"), 0o600))
 
 		all := submit(ctx, c, "/export talk.md")
-		require.Contains(t, said(all, interactive.EventMessage), "Nobody could be asked", "and nobody listens")
+		require.Contains(t, textsOf(all, interactive.EventMessage), "No approver is available")
 		for _, answer := range []string{"no", "yes"} {
 			s := bus.Subscribe(ctx, c.Bus(), func(_ context.Context, q bus.AskUserRequest) {
 				_ = c.Bus().Publish(bus.AskUserResponse{CorrelationID: q.CorrelationID, Answers: map[string]string{"0": answer}})
@@ -201,8 +199,8 @@ func TestChatStatus(t *testing.T) {
 	})
 }
 
-// What was typed is offered again in the next session of the project, and secrets
-// of nobody else can be read there.
+// Inputs are available in the next session of the project, in a file that only the
+// user can read.
 func TestInputsAreKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	var one inputs
@@ -233,14 +231,14 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
-// CM-12: what was saved under a tag comes back as a session of its own; without a
-// tag there is an error, and tags are offered.
+// CM-12: a chat saved under a tag is resumed as a session of its own; without a tag
+// there is an error, and tags are completed.
 func TestChatSaveAndResume(t *testing.T) {
 	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
 		submit(ctx, c, "Say something.")
 		require.Empty(t, levels(submit(ctx, c, "/chat save one"), interactive.LevelError))
 		submit(ctx, c, "/clear")
-		require.Contains(t, said(submit(ctx, c, "/chat resume"), interactive.EventMessage), "Missing tag")
+		require.Contains(t, textsOf(submit(ctx, c, "/chat resume"), interactive.EventMessage), "Missing tag")
 		done := c.Complete(ctx, "/chat resume o", len("/chat resume o"))
 		require.Len(t, done.Items, 1)
 		require.Equal(t, "one", strings.TrimSpace(done.Items[0].Text))
@@ -258,7 +256,7 @@ func TestChatSaveAndResume(t *testing.T) {
 	})
 }
 
-// levels are the messages of a level.
+// levels returns the messages of a level.
 func levels(all []interactive.Event, level interactive.Level) (texts []string) {
 	for _, e := range all {
 		if e.Kind == interactive.EventMessage && e.Level == level {
@@ -268,13 +266,13 @@ func levels(all []interactive.Event, level interactive.Level) (texts []string) {
 	return texts
 }
 
-// CM-11: the hooks of both ends run, and the start's message comes after the screen
-// was cleared.
+// CM-11: the hooks for session end and session start run, and the start message
+// follows the clearing of the screen.
 func TestChatClearRunsHooks(t *testing.T) {
 	chatting(t, threeAnswers, func(ctx context.Context, c *chat, project string) {
 		all := submit(ctx, c, "/clear")
 		require.Equal(t, interactive.EventClear, all[0].Kind)
-		require.Contains(t, said(all, interactive.EventMessage), "begun by clear")
+		require.Contains(t, textsOf(all, interactive.EventMessage), "begun by clear")
 		text, err := os.ReadFile(filepath.Join(project, "ends"))
 		require.NoError(t, err)
 		require.Equal(t, "clear\n", string(text))

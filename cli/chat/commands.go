@@ -10,13 +10,13 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// agreed is what the person has agreed to of a line that asked before.
+// agreed holds the user's consent to a command line that asked before.
 type agreed struct {
 	overwrite bool
 	commands  []string
 }
 
-// command runs what a line means.
+// command runs a slash command.
 func (w *work) command(ctx context.Context, line string, to agreed) {
 	c := w.commandContext(w)
 	c.OverwriteConfirmed, c.ApprovedCommands = to.overwrite, to.commands
@@ -28,14 +28,15 @@ func (w *work) command(ctx context.Context, line string, to agreed) {
 	w.effect(ctx, result, line, to)
 }
 
-// commandSet is the session's commands.
+// commandSet returns the commands of the session.
 func (c *chat) commandSet() *commands.Set {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.set
 }
 
-// loadCommands loads those of the program, of files, servers, skills and agents.
+// loadCommands loads the commands of the program, command files, MCP servers, skills
+// and agents.
 func (c *chat) loadCommands(ctx context.Context) ([]fault.Problem, error) {
 	set, problems, err := c.config.SlashCommands(ctx, builtin.Loader(c.services()))
 	if err != nil {
@@ -47,7 +48,7 @@ func (c *chat) loadCommands(ctx context.Context) ([]fault.Problem, error) {
 	return problems, nil
 }
 
-// commandContext is what commands work with.
+// commandContext returns the context of a command.
 func (c *chat) commandContext(ui commands.UI) *commands.Context {
 	c.mu.Lock()
 	prompts, started := c.prompts, c.started
@@ -60,13 +61,13 @@ func (c *chat) commandContext(ui commands.UI) *commands.Context {
 	}
 }
 
-// quiet is a UI that shows nothing.
+// quiet is a UI without output.
 type quiet struct{}
 
 func (quiet) Say(commands.Message) {}
 func (quiet) Progress(string)      {}
 
-// commandFacts are what commands may know of a session.
+// commandFacts exposes the session to commands.
 type commandFacts struct{ *config.Config }
 
 // Folders implements [commands.Config].

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 )
 
-// mostCandidates is how many are offered at once.
+// mostCandidates is the maximum number of candidates.
 const mostCandidates = 100
 
 // Complete implements [interactive.Session].
@@ -23,7 +23,7 @@ func (c *chat) Complete(ctx context.Context, text string, cursor int) interactiv
 	return c.completeCommand(ctx, text, cursor)
 }
 
-// mentionAt finds the name after @ that the cursor stands in or behind.
+// mentionAt returns the name after @ at the cursor.
 func mentionAt(text string, cursor int) (from int, typed string, ok bool) {
 	for at := cursor; at > 0; {
 		r, n := utf8.DecodeLastRuneInString(text[:at])
@@ -47,7 +47,7 @@ func startsWord(before string) bool {
 	return unicode.IsSpace(r) || strings.ContainsRune(",;!?()[]{}", r)
 }
 
-// mentions are the agents, and what lies in the directory that was typed.
+// mentions returns the agents and the entries of the typed directory.
 func (c *chat) mentions(ctx context.Context, typed string) []interactive.Candidate {
 	var all []interactive.Candidate
 	if agents, err := c.config.Agents(); err == nil && !strings.Contains(typed, "/") {
@@ -91,7 +91,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// special are the characters that end a name after @ and are escaped in one.
+// special holds the characters that end a name after @ and are escaped in one.
 const special = " \t,;!?()[]{}\\\"'"
 
 func escapeMention(name string) string {
@@ -119,7 +119,7 @@ func unescapeMention(typed string) string {
 	return b.String()
 }
 
-// completeCommand offers commands and their arguments.
+// completeCommand completes commands and their arguments.
 func (c *chat) completeCommand(ctx context.Context, text string, cursor int) interactive.Completions {
 	if !strings.HasPrefix(text, "/") {
 		return interactive.Completions{}

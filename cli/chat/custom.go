@@ -14,44 +14,44 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// chatHooks is what /clear and /hooks work with.
+// chatHooks serves /clear and /hooks.
 type chatHooks struct{ *chat }
 
 // SessionEnd implements [builtin.SessionHooks].
 func (c chatHooks) SessionEnd(ctx context.Context, reason string) {
-	for _, text := range c.endHeard(ctx, reason) {
+	for _, text := range c.endMessages(ctx, reason) {
 		c.say(text)
 	}
 }
 
-// endHeard runs the hooks of a session's end, and returns what they say, which
-// nobody else listens to any more.
-func (c *chat) endHeard(ctx context.Context, reason string) []string {
+// endMessages runs the session end hooks and returns their messages, for which no
+// other listener remains.
+func (c *chat) endMessages(ctx context.Context, reason string) []string {
 	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	heard := program.HearHooks(listening, c.session.MessageBus())
+	heard := program.ListenHooks(listening, c.session.MessageBus())
 	program.EndSession(ctx, c.config, reason)
-	var said []string
-	add := func(text string) { said = append(said, text) }
-	heard.Tell(listening, add, add)
-	return said
+	var messages []string
+	add := func(text string) { messages = append(messages, text) }
+	heard.Report(listening, add, add)
+	return messages
 }
 
-// SessionStart implements [builtin.SessionHooks]. What hooks have to tell the model
-// goes with the next prompt.
+// SessionStart implements [builtin.SessionHooks]. The context that hooks add for the
+// model is sent with the next prompt.
 func (c chatHooks) SessionStart(ctx context.Context, source string) string {
 	started, err := c.config.SessionStarted(ctx, source)
 	if err != nil { // the session is closed
 		return ""
 	}
 	if started.Context != "" {
-		c.tell(model.TextPart(started.Context))
+		c.addContext(model.TextPart(started.Context))
 	}
-	said := make([]string, len(started.Messages))
+	messages := make([]string, len(started.Messages))
 	for i, m := range started.Messages {
-		said[i] = program.HookLine(m)
+		messages[i] = program.HookLine(m)
 	}
-	return strings.Join(said, "\n\n")
+	return strings.Join(messages, "\n\n")
 }
 
 // List implements [builtin.Hooks].
@@ -87,12 +87,12 @@ func (c chatHooks) Trust(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case len(names) == 0:
-		return "The project has no hooks that run here.", nil
+		return "The project has no hooks for this system.", nil
 	}
-	return "These hooks of the project run as they are now: " + strings.Join(names, ", ") + ".", nil
+	return "These hooks of the project are approved as they are now: " + strings.Join(names, ", ") + ".", nil
 }
 
-// chatSkills is what /skill and /skills work with.
+// chatSkills serves /skill and /skills.
 type chatSkills struct{ *chat }
 
 // List implements [builtin.Skills].
@@ -146,7 +146,7 @@ func (c chatSkills) Reload(ctx context.Context) ([]string, error) {
 	return problems, nil
 }
 
-// chatExtensions is what /extensions works with.
+// chatExtensions serves /extensions.
 type chatExtensions struct{ *chat }
 
 // List implements [builtin.Extensions].

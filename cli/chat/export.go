@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// chatTranscript is what /copy and /export work with.
+// chatTranscript serves /copy and /export.
 type chatTranscript struct{ *chat }
 
 // LastAnswer implements [builtin.Transcript].
@@ -37,7 +37,7 @@ func (c chatTranscript) LastAnswer() string {
 	return ""
 }
 
-// exported is a conversation as /export writes it in JSON.
+// exported is a conversation in the JSON format of /export.
 type exported struct {
 	SessionID string          `json:"sessionId"`
 	Folder    string          `json:"folder"`
@@ -46,27 +46,26 @@ type exported struct {
 	History   []model.Content `json:"history"`
 }
 
-// Export implements [builtin.Transcript]. The person chooses the file, wherever it
-// lies.
+// Export implements [builtin.Transcript]. The user may choose any file.
 func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (string, error) {
 	if file == "" {
 		file = fmt.Sprintf("%s-%s.md", c.config.Layout().Name, time.Now().Format("2006-01-02T15-04-05"))
 	}
 	path := file
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.folder(), path)
+		path = filepath.Join(c.targetDir(), path)
 	}
 	history := c.conversation().History()
 	if len(history) == 0 {
-		return "", fault.New(fault.InvalidToolParams, "cli.export", "There is nothing to export yet.", "")
+		return "", fault.New(fault.InvalidToolParams, "cli.export", "The conversation is empty.", "")
 	}
 	text := c.markdownOf(history)
 	if !strings.EqualFold(filepath.Ext(path), ".md") {
-		data, err := json.MarshalIndent(exported{c.config.SessionID(), c.folder(), c.config.Model(), time.Now(), history}, "", "  ")
+		data, err := json.MarshalIndent(exported{c.config.SessionID(), c.targetDir(), c.config.Model(), time.Now(), history}, "", "  ")
 		if err != nil {
 			return "", err
 		}
-		text = program.EscapeObeyed(string(data)) + "\n"
+		text = program.EscapeControls(string(data)) + "\n"
 	}
 	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
 	if overwrite {
@@ -74,19 +73,19 @@ func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (
 	}
 	f, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return path, fault.Wrap(fault.AttemptToCreateExist, "cli.export", path+" is there already.", "Name another file.", err)
+		return path, fault.Wrap(fault.AttemptToCreateExist, "cli.export", path+" already exists.", "Name another file.", err)
 	}
 	if err == nil {
 		_, err = f.WriteString(c.Hide.Text(text))
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return path, fault.Wrap(fault.FileWriteFailure, "cli.export", fmt.Sprintf("The conversation could not be written: %s.", err), "Name a file in a directory that you may write to.", err)
+		return path, fault.Wrap(fault.FileWriteFailure, "cli.export", fmt.Sprintf("Cannot write the conversation: %s.", err), "Name a file in a writable directory.", err)
 	}
 	return path, nil
 }
 
-// markdownOf is a conversation for people.
+// markdownOf returns a conversation as Markdown.
 func (c *chat) markdownOf(history []model.Content) string {
 	var b strings.Builder
 	for _, item := range c.itemsOf(history) {

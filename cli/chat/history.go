@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// itemsOf is a conversation as the person has seen it: of a prompt its own words,
-// which come first, of a call what it was said to do.
+// itemsOf converts a conversation to the items that the user has seen: the text of a
+// prompt, which comes first, and the description of a call.
 func (c *chat) itemsOf(history []model.Content) []interactive.Item {
 	became := map[string]bus.CallStatus{}
 	for _, turn := range history {
@@ -26,7 +26,7 @@ func (c *chat) itemsOf(history []model.Content) []interactive.Item {
 	for _, turn := range history {
 		if turn.Role == model.RoleUser {
 			if text := firstText(turn); text != "" && len(turn.Responses()) == 0 {
-				items = append(items, interactive.Item{Role: "user", Text: asTyped(text, c.folder())})
+				items = append(items, interactive.Item{Role: "user", Text: asTyped(text, c.targetDir())})
 			}
 			continue
 		}
@@ -50,8 +50,8 @@ func (c *chat) itemsOf(history []model.Content) []interactive.Item {
 	return items
 }
 
-// describe says what a call of an earlier conversation was to do, as its tool does;
-// "" where there is no such tool any more, or it does not take such arguments.
+// describe returns the description of a call of an earlier conversation by its tool,
+// "" if the tool no longer exists or rejects the arguments.
 func (c *chat) describe(call *model.FunctionCall) string {
 	description := ""
 	_ = tools.Protect(call.Name, "describe", func() error {
@@ -68,10 +68,10 @@ func (c *chat) describe(call *model.FunctionCall) string {
 	return description
 }
 
-// asTyped shows the files that a prompt names relative to the directory that they lie
-// in, as they are typed, and not by the paths that the model was told.
-func asTyped(prompt, folder string) string {
-	for _, dir := range []string{folder, escapeMention(folder)} {
+// asTyped shows the files of a prompt relative to the directory, as typed, instead of
+// the paths that the model received.
+func asTyped(prompt, dir string) string {
+	for _, dir := range []string{dir, escapeMention(dir)} {
 		prompt = strings.ReplaceAll(prompt, "@"+strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator), "@")
 	}
 	return prompt
@@ -86,7 +86,7 @@ func firstText(turn model.Content) string {
 	return ""
 }
 
-// statusOf is how a call has ended, by the response that the model was given.
+// statusOf returns the status of a call from the response that the model received.
 func statusOf(response json.RawMessage) bus.CallStatus {
 	var r struct{ Error *struct{ Type fault.Code } }
 	if json.Unmarshal(response, &r) != nil || r.Error == nil {

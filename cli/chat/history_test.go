@@ -13,11 +13,11 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// An earlier conversation is shown as it was: calls by what they did and how they
-// ended, prompts as they were typed, and no words that nobody has said.
+// An earlier conversation is displayed as it was: calls with their description and
+// status, prompts as typed, and no text that was not displayed then.
 func TestItemsOfHistory(t *testing.T) {
 	chatting(t, threeAnswers, func(_ context.Context, c *chat, _ string) {
-		project := c.folder()
+		project := c.targetDir()
 		call := func(id, name, args string) model.Part {
 			return model.Part{Call: &model.FunctionCall{ID: id, Name: name, Args: json.RawMessage(args)}}
 		}

@@ -9,23 +9,23 @@ import (
 	"sync"
 )
 
-// inputs are what a person has typed in sessions of a project. The zero value
-// keeps them for this session alone. It is safe for concurrent use.
+// inputs is the input history of a project. The zero value keeps inputs for this
+// session only. It is safe for concurrent use.
 type inputs struct {
-	path string // file of JSON strings, a line each; "": none
+	path string // file with one JSON string per line; "": none
 
 	mu   sync.Mutex
-	list []string // the oldest first
+	list []string // oldest first
 }
 
 const (
 	inputsFile     = "inputs.jsonl"
-	mostInputs     = 1000    // that are kept
-	mostInputBytes = 1 << 20 // of one that is kept in the file
+	mostInputs     = 1000    // entries kept
+	mostInputBytes = 1 << 20 // of an input that is saved to the file
 )
 
-// open reads what was typed in earlier sessions, and from then on keeps more. What
-// cannot be read is forgotten.
+// open loads the inputs of earlier sessions and saves new ones from then on. An
+// unreadable entry is skipped.
 func (i *inputs) open(dir string) {
 	if dir == "" {
 		return
@@ -53,7 +53,7 @@ func (i *inputs) open(dir string) {
 	}
 }
 
-// append adds an input that is not the last one already.
+// append adds an input unless it repeats the previous one.
 func (i *inputs) append(text string) {
 	if n := len(i.list); n > 0 && i.list[n-1] == text {
 		return
@@ -63,7 +63,7 @@ func (i *inputs) append(text string) {
 	}
 }
 
-// shorten writes the file anew with what is kept. i.mu is held.
+// shorten rewrites the file with the kept inputs. i.mu is held.
 func (i *inputs) shorten() {
 	var data []byte
 	for _, text := range i.list {
@@ -73,12 +73,12 @@ func (i *inputs) shorten() {
 	}
 	next := i.path + ".new"
 	if os.WriteFile(next, data, 0o600) == nil {
-		_ = os.Rename(next, i.path) // if it fails the file stays long
+		_ = os.Rename(next, i.path) // if it fails, the file stays long
 	}
 }
 
-// add keeps an input. That it cannot be written costs nothing but later sessions'
-// sight of it.
+// add appends an input to the history and to the file. A write error only hides the
+// input from later sessions.
 func (i *inputs) add(text string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// runLines has a person lead a session line by line: for terminals that show lines
-// and nothing else, and for people to whom a screen is read. Nothing of
-// what it prints is an escape sequence. first is submitted at once, unless it is "".
+// runLines runs an interactive session line by line, for terminals without cursor
+// movement and for screen readers. It prints no escape sequences. first is submitted
+// at the start, unless it is "".
 //
-// A line that ends with a backslash goes on with the next one. Ctrl-C calls off
-// what is worked on, and leaves the session where it is pressed twice at the
-// prompt; Ctrl-D leaves it, and so does the end of ctx, which Ctrl-C must not bring
-// about; see [untilHungUp].
+// A line that ends with a backslash continues on the next line. Ctrl-C cancels the
+// running turn; at the prompt, pressing it twice leaves the session. Ctrl-D leaves
+// the session, and so does the end of ctx. Ctrl-C must not end ctx; see
+// [untilHungUp].
 func runLines(ctx context.Context, p *program.Program, s interactive.Session, first string) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -33,11 +33,11 @@ func runLines(ctx context.Context, p *program.Program, s interactive.Session, fi
 	return nil
 }
 
-// untilHungUp returns a context that ends when the terminal goes or the program is
-// told to end, and not by Ctrl-C, which in a session is a key like others.
+// untilHungUp returns a context that ends when the terminal closes or the program is
+// terminated, but not with Ctrl-C, which is an ordinary key in a session.
 func untilHungUp(ctx context.Context) (context.Context, context.CancelFunc) {
 	pressed := make(chan os.Signal, 1)
-	signal.Notify(pressed, os.Interrupt) // else a second one would end the process
+	signal.Notify(pressed, os.Interrupt) // otherwise a second one would end the process
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	return ctx, func() {
 		stop()
@@ -45,21 +45,21 @@ func untilHungUp(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// showsLinesOnly reports whether the terminal of a name, as in TERM, cannot move
-// its cursor. That of Windows needs no name.
+// showsLinesOnly reports whether a terminal type, as in TERM, cannot move its cursor.
+// The Windows terminal needs no name.
 func showsLinesOnly(term string) bool {
 	return term == "dumb" || term == "unknown" || term == "" && runtime.GOOS != "windows"
 }
 
-// lines leads a session line by line.
+// lines runs a session line by line.
 type lines struct {
-	*approval.Terminal // where is asked, and where lines come from
+	*approval.Terminal // the approver, and the source of input lines
 	session            interactive.Session
 	interrupt          <-chan os.Signal
 	live               *display.Live
 
-	typed   string            // what was submitted last
-	awaited map[string]func() // by the id of a call that runs: waits for what it prints
+	typed   string            // the last submitted input
+	awaited map[string]func() // by call id: waits for the output of a running call
 }
 
 func newLines(p *program.Program, s interactive.Session, interrupt <-chan os.Signal) *lines {
@@ -72,7 +72,7 @@ func newLines(p *program.Program, s interactive.Session, interrupt <-chan os.Sig
 	return l
 }
 
-// attach shows what calls print, and has the person asked, until detach is called.
+// attach shows the output of calls and the approval requests until detach is called.
 func (l *lines) attach(ctx context.Context) (detach func()) {
 	var stop func()
 	l.live, stop = display.AttachLive(context.WithoutCancel(ctx), l.session.Bus(), l.Screen, false, l.subagentCall)
@@ -83,7 +83,7 @@ func (l *lines) attach(ctx context.Context) (detach func()) {
 	}
 }
 
-// lead takes one input after the other.
+// lead processes one input after another.
 func (l *lines) lead(ctx context.Context, first string) {
 	if l.work(ctx, func(ctx context.Context) bool { return l.show(l.session.Start(ctx)) }) {
 		return
@@ -100,26 +100,26 @@ func (l *lines) lead(ctx context.Context, first string) {
 	}
 }
 
-// greet says where the person is.
+// greet prints the model, mode and directory.
 func (l *lines) greet() {
 	s := l.session.Status()
-	place := s.Folder
+	place := s.Dir
 	if s.Branch != "" {
 		place += " (" + s.Branch + ")"
 	}
-	l.Screen.Say("%s\n", display.Line(strings.TrimSpace(s.Product+" "+s.Version)+", "+s.Model+", mode "+s.Mode+", in "+place))
-	l.Screen.Say("/help lists the commands; Ctrl-D leaves.\n")
+	l.Screen.Printf("%s\n", display.Line(strings.TrimSpace(s.Product+" "+s.Version)+", "+s.Model+", mode "+s.Mode+", in "+place))
+	l.Screen.Printf("/help lists the commands; Ctrl-D ends the session.\n")
 }
 
-// work does something that Ctrl-C calls off. It reports what do does.
+// work runs do, which Ctrl-C cancels, and returns its result.
 func (l *lines) work(ctx context.Context, do func(context.Context) bool) bool {
 	ctx, stop := l.interruptible(ctx)
 	defer stop()
 	return do(ctx)
 }
 
-// interruptible returns a context that Ctrl-C ends. What ends the watch reports
-// whether that has happened.
+// interruptible returns a context that Ctrl-C ends. stop ends the watch and reports
+// whether Ctrl-C was pressed.
 func (l *lines) interruptible(ctx context.Context) (work context.Context, stop func() (interrupted bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	watched := make(chan bool)
@@ -139,16 +139,16 @@ func (l *lines) interruptible(ctx context.Context) (work context.Context, stop f
 	}
 }
 
-// Before what is typed.
+// Input prompts.
 const (
 	linePrompt = "> "
 	lineGoesOn = "... "
 )
 
-// input reads what the person types next; more is false once the person leaves.
+// input reads the next input; more is false once the user leaves.
 func (l *lines) input(ctx context.Context) (text string, more bool) {
 	select {
-	case l.Asking <- struct{}{}: // a question that comes now waits for the input
+	case l.Asking <- struct{}{}: // a request that arrives now waits for the input
 		defer func() { <-l.Asking }()
 	case <-ctx.Done():
 		return "", false
@@ -161,7 +161,7 @@ func (l *lines) input(ctx context.Context) (text string, more bool) {
 		case interrupted && warned:
 			return "", false
 		case interrupted:
-			l.Screen.Say("Press Ctrl-C once more, or Ctrl-D, to leave.\n")
+			l.Screen.Printf("Press Ctrl-C again, or Ctrl-D, to leave.\n")
 			parts, prompt, warned = nil, linePrompt, true
 			continue
 		case ended && line == "" && len(parts) == 0, ctx.Err() != nil:
@@ -185,7 +185,7 @@ func (l *lines) line(ctx context.Context, prompt string) (line string, ended, in
 	interrupted = stop() && err != nil
 	line = strings.TrimRight(line, "\r\n")
 	switch {
-	case l.Tty == nil && !interrupted: // nothing has shown what was read
+	case l.Tty == nil && !interrupted: // the input was not echoed
 		l.Screen.Live(display.Printable(line)+"\n", false)
 	case err == nil:
 		l.Screen.Live("", false) // Enter has ended the line

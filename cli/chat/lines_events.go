@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// show prints events as they come, and reports whether one of them ends the
+// show prints events as they arrive, and reports whether one of them ends the
 // session.
 func (l *lines) show(events iter.Seq[interactive.Event]) (quit bool) {
 	for e := range events {
@@ -47,22 +47,22 @@ func (l *lines) event(e interactive.Event) {
 		f := display.ANSIFilter{}
 		l.paragraph(f.Filter(e.Text))
 	case interactive.EventClear:
-		l.paragraph("[a new conversation]")
+		l.paragraph("[new conversation]")
 	case interactive.EventHistory:
 		l.history(e.History)
 	case interactive.EventDialog:
 		l.paragraph(strings.TrimSpace(e.Title + "\n\n" + e.Text))
 	case interactive.EventCopy:
-		l.paragraph("[to be copied]\n" + e.Text)
+		l.paragraph("[copy this text]\n" + e.Text)
 	case interactive.EventQuit:
 		l.paragraph(e.Text)
 	}
 }
 
-// paragraph prints text on lines of its own, "" not at all.
+// paragraph prints text on separate lines; "" prints nothing.
 func (l *lines) paragraph(text string) {
 	if text = strings.Trim(text, "\n"); text != "" {
-		l.Screen.Say("%s\n", display.Printable(text))
+		l.Screen.Printf("%s\n", display.Printable(text))
 	}
 }
 
@@ -92,7 +92,7 @@ func (l *lines) history(items []interactive.Item) {
 	}
 }
 
-// historyCall is a call of an earlier conversation in a line.
+// historyCall formats a call of an earlier conversation as one line.
 func historyCall(item interactive.Item) string {
 	became := statusWord(scheduler.Status(item.Status))
 	if item.Text != "" {
@@ -101,26 +101,26 @@ func historyCall(item interactive.Item) string {
 	return display.Line("[" + item.Name + "] " + became)
 }
 
-// statusWord says how a call has ended.
+// statusWord returns the word for a call status.
 func statusWord(s scheduler.Status) string {
 	return map[scheduler.Status]string{
 		scheduler.StatusSuccess: "done", scheduler.StatusError: "failed", scheduler.StatusDenied: "denied", scheduler.StatusCancelled: "called off",
 	}[s]
 }
 
-// subagentCall prints a call of a subagent's that has ended, which no event tells.
+// subagentCall prints a finished call of a subagent, for which there is no event.
 func (l *lines) subagentCall(call bus.ToolCallState) {
 	became := statusWord(scheduler.Status(call.Status))
 	switch {
 	case call.Preview:
-		became = "plan: not done"
+		became = "plan: not run"
 	case call.Error != nil && call.Status != bus.StatusSuccess:
 		became += ": " + call.Error.Message
 	}
 	if call.Description != "" {
 		became = escape.Clip(call.Description, display.ListingWidth) + ": " + became
 	}
-	l.Screen.Say("  %s\n", escape.Clip(display.Line(fmt.Sprintf("[%s: %s] %s", call.Subagent, call.Name, became)), 2*display.ListingWidth))
+	l.Screen.Printf("  %s\n", escape.Clip(display.Line(fmt.Sprintf("[%s: %s] %s", call.Subagent, call.Name, became)), 2*display.ListingWidth))
 }
 
 func (l *lines) agentEvent(e agent.Event) {
@@ -142,15 +142,15 @@ func (l *lines) agentEvent(e agent.Event) {
 	case agent.EventWarning:
 		l.message(interactive.LevelWarning, e.Text)
 	case agent.EventRetry:
-		l.message(interactive.LevelWarning, fmt.Sprintf("The model is asked again in %s, and what came of this answer is void: %s",
+		l.message(interactive.LevelWarning, fmt.Sprintf("Retrying the model in %s, the previous output is discarded: %s",
 			e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
 	case agent.EventCompaction:
 		if e.Compaction.Status.Changed() {
-			l.paragraph(fmt.Sprintf("[compressed] The conversation has %d tokens, of %d before.", e.Compaction.After, e.Compaction.Before))
+			l.paragraph(fmt.Sprintf("[compressed] The conversation has %d tokens, %d before.", e.Compaction.After, e.Compaction.Before))
 		}
 	case agent.EventFinished:
 		if e.Finish != model.FinishStop && e.Finish != "" {
-			l.message(interactive.LevelWarning, fmt.Sprintf("The model ended its answer before it was done (%s).", e.Finish))
+			l.message(interactive.LevelWarning, fmt.Sprintf("The model stopped early (%s).", e.Finish))
 		}
 	default:
 		if e.Type.Ends() {
@@ -159,11 +159,11 @@ func (l *lines) agentEvent(e agent.Event) {
 	}
 }
 
-// end says how the work on a prompt has ended, if not with an answer.
+// end prints how a prompt ended, unless it ended with an answer.
 func (l *lines) end(e agent.Event) {
 	switch e.Type {
 	case agent.EventDone:
-		l.Screen.Say("") // the next line is one of its own
+		l.Screen.Printf("") // the next text starts a new line
 	case agent.EventCancelled:
 		l.paragraph("[called off]")
 	case agent.EventStopped:
@@ -179,7 +179,7 @@ func (l *lines) end(e agent.Event) {
 	}
 }
 
-// call prints what a call is about to do, in one line.
+// call prints the start of a call in one line.
 func (l *lines) call(c *model.FunctionCall) {
 	if c == nil {
 		return
@@ -188,31 +188,31 @@ func (l *lines) call(c *model.FunctionCall) {
 	l.paragraph(escape.Clip(display.Line(fmt.Sprintf("[%s] %s", c.Name, c.Object())), 2*display.ListingWidth))
 }
 
-// response prints what has become of a call, behind all that the call printed.
+// response prints the result of a call, after its live output.
 func (l *lines) response(c *model.FunctionCall, r *scheduler.Response) {
 	if c == nil || r == nil {
 		return
 	}
 	shown := l.awaited[c.ID]
 	delete(l.awaited, c.ID)
-	if shown != nil && r.Params != nil { // else it never ran
+	if shown != nil && r.Params != nil { // otherwise it never ran
 		shown()
 	}
 	if r.Preview {
-		l.Screen.Say("%s", display.RenderPreview(r.Tool, r.Result.ReturnDisplay, false))
-		l.paragraph(fmt.Sprintf("[%s] plan: not done", display.Line(c.Name)))
+		l.Screen.Printf("%s", display.RenderPreview(r.Tool, r.Result.ReturnDisplay, false))
+		l.paragraph(fmt.Sprintf("[%s] plan: not run", display.Line(c.Name)))
 		return
 	}
-	l.paragraph(fmt.Sprintf("[%s] %s", display.Line(c.Name), becameOf(*r)))
+	l.paragraph(fmt.Sprintf("[%s] %s", display.Line(c.Name), outcomeOf(*r)))
 	if todo := r.Result.ReturnDisplay.Todo; todo != nil && r.Status == scheduler.StatusSuccess {
 		var b strings.Builder
 		display.RenderDisplay(&b, tools.Display{Todo: todo}, false)
-		l.Screen.Say("%s", b.String())
+		l.Screen.Printf("%s", b.String())
 	}
 }
 
-// becameOf says in a line what has become of a call.
-func becameOf(r scheduler.Response) string {
+// outcomeOf describes the result of a call in one line.
+func outcomeOf(r scheduler.Response) string {
 	word := statusWord(r.Status)
 	more := ""
 	switch d := r.Result.ReturnDisplay; {

@@ -24,11 +24,11 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// spoken is a session whose answers a test gives.
+// spoken is a session whose answers the test supplies.
 type spoken struct {
 	bus    *bus.MessageBus
 	submit func(ctx context.Context, text string, send func(interactive.Event))
-	got    []string // what was submitted
+	got    []string // the submitted inputs
 }
 
 func (s *spoken) Start(context.Context) iter.Seq[interactive.Event] {
@@ -51,17 +51,17 @@ func (s *spoken) Complete(context.Context, string, int) interactive.Completions 
 }
 
 func (s *spoken) Status() interactive.Status {
-	return interactive.Status{Product: "fettle", Version: "1.2.3", Model: "script", Mode: "default", Folder: "~/w", Branch: "main"}
+	return interactive.Status{Product: "fettle", Version: "1.2.3", Model: "script", Mode: "default", Dir: "~/w", Branch: "main"}
 }
 func (s *spoken) CycleMode() (string, error) { return "", nil }
 func (s *spoken) Inputs() []string           { return nil }
 func (s *spoken) Bus() *bus.MessageBus       { return s.bus }
 
-// shownTo is a screen that a test waits for.
+// shownTo is an output that a test waits for.
 type shownTo struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	more chan struct{} // holds one: something was written since
+	more chan struct{} // capacity 1: something was written since
 }
 
 func (s *shownTo) Write(p []byte) (int, error) {
@@ -80,7 +80,7 @@ func (s *shownTo) String() string {
 	return s.text.String()
 }
 
-// until waits for a text to be shown, so many times.
+// until waits until a text was printed the given number of times.
 func (s *shownTo) until(t *testing.T, text string, times int) {
 	t.Helper()
 	for deadline := time.After(30 * time.Second); strings.Count(s.String(), text) < times; {
@@ -92,7 +92,7 @@ func (s *shownTo) until(t *testing.T, text string, times int) {
 	}
 }
 
-// byLines leads a session by lines, while a test types and presses Ctrl-C.
+// byLines runs a session line by line while a test types and presses Ctrl-C.
 type byLines struct {
 	*spoken
 	out       *shownTo
@@ -142,8 +142,7 @@ func agentEvent(e agent.Event) interactive.Event {
 	return interactive.Event{Kind: interactive.EventAgent, Agent: &e}
 }
 
-// GO-08: inputs one after the other, over several lines too, until the end of what
-// is typed.
+// GO-08: several inputs, also over several lines, until the end of input.
 func TestLines(t *testing.T) {
 	s := &spoken{submit: func(_ context.Context, text string, send func(interactive.Event)) {
 		send(interactive.Event{Kind: interactive.EventPrompt, Text: text})
@@ -160,7 +159,7 @@ func TestLines(t *testing.T) {
 	require.NoError(t, b.in.Close())
 	require.Equal(t, `warning: a notice
 fettle 1.2.3, script, mode default, in ~/w (main)
-/help lists the commands; Ctrl-D leaves.
+/help lists the commands; Ctrl-D ends the session.
 **Hi**, zero
 > one
 **Hi**, one
@@ -179,7 +178,7 @@ four
 	require.Equal(t, []string{"zero", "one", "two \n three\nfour", "last"}, s.got)
 }
 
-// Every kind of event is lines of plain text, whatever it holds.
+// Every kind of event is printed as lines of plain text, whatever its content.
 func TestLinesEvents(t *testing.T) {
 	bad := "x\x1b[2J\x1b]0;t\ay\u202e\u009bz"
 	events := []interactive.Event{
@@ -215,14 +214,14 @@ func TestLinesEvents(t *testing.T) {
 	shown := leadLines(t, s, "go").ends(t)
 	for _, want := range []string{
 		"[prompt] another x<U+001B>[2J", "[thinking] Thinking", "text x<U+001B>", "sources:\n", "warning: x<", "error: Broken x<U+001B>[2J<U+001B>]0;t<U+0007>y<U+202E><U+009B>z",
-		"Mend it.", "[called off]", "error: The prompt was refused", "error: max_session_turns", "info x<", "error: grave", "[working] reading", "red x", "[a new conversation]",
-		"> x<U+001B>", "[read_file] x<", "[edit] failed", "[glob] called off\n", "[Interrupted.]\n", "Title\n\nx<", "[to be copied]\n", "Bye x<",
+		"Mend it.", "[called off]", "error: The prompt was refused", "error: max_session_turns", "info x<", "error: grave", "[working] reading", "red x", "[new conversation]",
+		"> x<U+001B>", "[read_file] x<", "[edit] failed", "[glob] called off\n", "[Interrupted.]\n", "Title\n\nx<", "[copy this text]\n", "Bye x<",
 	} {
 		require.Contains(t, shown, want)
 	}
 }
 
-// A call is a line before and a line after what it prints.
+// A call prints a line before and a line after its output.
 func TestLinesCalls(t *testing.T) {
 	call := &model.FunctionCall{ID: "1", Name: "run_shell_command", Args: json.RawMessage(`{"command": "make \u001b[2J"}`)}
 	s := &spoken{}
@@ -254,8 +253,8 @@ func TestLinesCalls(t *testing.T) {
 		begin+printed+"[run_shell_command] done: /w/f +2 \u22121\n")
 }
 
-// The calls of a subagent are told as its own, each once, and one that plan mode has
-// only shown as not done.
+// The calls of a subagent are printed once each with its name, and a call that plan
+// mode only previewed as not run.
 func TestLinesSubagentCalls(t *testing.T) {
 	call := &model.FunctionCall{ID: "1", Name: "reviewer", Args: json.RawMessage(`{}`)}
 	s := &spoken{}
@@ -271,11 +270,10 @@ func TestLinesSubagentCalls(t *testing.T) {
 		send(interactive.Event{Kind: interactive.EventQuit})
 	}
 	shown := leadLines(t, s, "go").ends(t)
-	require.Contains(t, shown, "[reviewer] {}\n  [reviewer: read_file] a<U+001B>.go: done\n  [reviewer: write_file] b.go: plan: not done\n[reviewer] done\n")
+	require.Contains(t, shown, "[reviewer] {}\n  [reviewer: read_file] a<U+001B>.go: done\n  [reviewer: write_file] b.go: plan: not run\n[reviewer] done\n")
 }
 
-// A question in the middle of the work is answered with a line; what is typed next
-// is the next input.
+// A request during a turn is answered with a line; the next line is the next input.
 func TestLinesQuestion(t *testing.T) {
 	s := &spoken{}
 	s.submit = func(ctx context.Context, text string, send func(interactive.Event)) {
@@ -300,8 +298,8 @@ func TestLinesQuestion(t *testing.T) {
 	require.Equal(t, []string{"go", "thanks"}, s.got)
 }
 
-// Ctrl-C calls off what is worked on, and nothing else; at the prompt two of them
-// leave, and what was begun to be typed is dropped by one.
+// Ctrl-C cancels only the running turn; at the prompt, two of them leave, and one
+// drops the text typed so far.
 func TestLinesInterrupted(t *testing.T) {
 	s := &spoken{submit: func(ctx context.Context, text string, send func(interactive.Event)) {
 		if text == "wait" {
@@ -317,7 +315,7 @@ func TestLinesInterrupted(t *testing.T) {
 	b.types(t, "on\n")
 	b.out.until(t, "> on\n> ", 1)
 	b.interrupt <- os.Interrupt
-	b.out.until(t, "Press Ctrl-C once more, or Ctrl-D, to leave.\n> ", 1)
+	b.out.until(t, "Press Ctrl-C again, or Ctrl-D, to leave.\n> ", 1)
 	b.types(t, "stay \\\n")
 	b.out.until(t, "... ", 1)
 	b.interrupt <- os.Interrupt

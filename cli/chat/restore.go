@@ -16,13 +16,13 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// chatCheckpoints is what /restore works with.
+// chatCheckpoints serves /restore.
 type chatCheckpoints struct {
 	*chat
 	kept *config.Checkpoints
 }
 
-// checkpoints are those of the session, nil where it keeps none.
+// checkpoints returns the checkpoints of the session, nil if it keeps none.
 func (c *chat) checkpoints() builtin.Checkpoints {
 	kept, err := c.config.Checkpoints()
 	if err != nil || kept == nil || !kept.Keeps() {
@@ -31,8 +31,8 @@ func (c *chat) checkpoints() builtin.Checkpoints {
 	return chatCheckpoints{c, kept}
 }
 
-// List implements [builtin.Checkpoints]: of the session as it is now, which has
-// changed nothing yet where it has just begun.
+// List implements [builtin.Checkpoints] for the current session; a session that has
+// just started has no changes.
 func (c chatCheckpoints) List(ctx context.Context) ([]builtin.Checkpoint, error) {
 	history, err := c.kept.History(ctx, c.config.SessionID())
 	if fault.CodeOf(err) == fault.CheckpointNotFound {
@@ -58,7 +58,7 @@ func checkpointCall(e *checkpoint.Entry) builtin.CheckpointCall {
 	call := builtin.CheckpointCall{ID: e.ID(), Tool: e.Tool}
 	switch e.Kind {
 	case checkpoint.KindBetween:
-		call.Tool = "(somebody else)"
+		call.Tool = "(another program)"
 	case checkpoint.KindRestore:
 		call.Tool = "(restore)"
 	case checkpoint.KindCall:
@@ -69,7 +69,7 @@ func checkpointCall(e *checkpoint.Entry) builtin.CheckpointCall {
 	return call
 }
 
-// plan says what restoring would do.
+// plan returns the changes that restoring a checkpoint would make.
 func (c chatCheckpoints) plan(ctx context.Context, id string, partial bool) (*checkpoint.Plan, error) {
 	what, err := checkpoint.ParseSelection(id)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c chatCheckpoints) Preview(ctx context.Context, id string, partial bool) (
 		preview.Refused = fault.Line(refused)
 	}
 	for _, r := range plan.Refused {
-		preview.Notes = append(preview.Notes, program.LeftText(r))
+		preview.Notes = append(preview.Notes, program.RefusalText(r))
 	}
 	var b strings.Builder
 	for _, step := range plan.Steps {
@@ -100,7 +100,8 @@ func (c chatCheckpoints) Preview(ctx context.Context, id string, partial bool) (
 	return preview, nil
 }
 
-// Restore implements [builtin.Checkpoints]. The model is told with the next prompt.
+// Restore implements [builtin.Checkpoints]. The model receives a note with the next
+// prompt.
 func (c chatCheckpoints) Restore(ctx context.Context, id string, partial bool) (string, error) {
 	plan, err := c.plan(ctx, id, partial)
 	if err != nil {
@@ -108,10 +109,10 @@ func (c chatCheckpoints) Restore(ctx context.Context, id string, partial bool) (
 	}
 	report, err := c.kept.Restore(ctx, plan)
 	if note := report.Note(); note != "" {
-		c.tell(model.TextPart(note))
+		c.addContext(model.TextPart(note))
 	}
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(append([]string{fmt.Sprintf("%s is taken back; files changed: %d.", strings.TrimSuffix(display.Sentence(report.What), "."), len(report.Steps))}, report.Notes...), "\n"), nil
+	return strings.Join(append([]string{fmt.Sprintf("Restored: %s. Files changed: %d.", strings.TrimSuffix(display.Sentence(report.What), "."), len(report.Steps))}, report.Notes...), "\n"), nil
 }

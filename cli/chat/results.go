@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// effect does what a command wants done. line is what was typed.
+// effect performs the result of a command. line is the typed line.
 func (w *work) effect(ctx context.Context, result commands.Result, line string, to agreed) {
 	switch r := result.(type) {
 	case nil:
@@ -35,24 +35,24 @@ func (w *work) effect(ctx context.Context, result commands.Result, line string, 
 	case commands.Quit:
 		w.quit(ctx, r)
 	case commands.Logout:
-		w.message(interactive.LevelInfo, "Keys of models are not kept by %s: take them out of the environment or the .env file that gives them. "+
+		w.message(interactive.LevelInfo, "%s does not store model keys: remove them from the environment or the .env file. "+
 			"fettle mcp auth NAME --forget signs out of an MCP server.", w.config.Layout().Name)
 	case commands.Dialog:
-		w.message(interactive.LevelInfo, "There is no dialog %s here; fettle config set changes settings.", r.Name)
+		w.message(interactive.LevelInfo, "There is no %s dialog here; fettle config set changes settings.", r.Name)
 	case commands.ConfirmAction:
 		if w.confirmed(ctx, "Confirm", r.Prompt) {
 			to.overwrite = true
 			w.command(ctx, line, to)
 		} else {
-			w.message(interactive.LevelInfo, "Nothing was done.")
+			w.message(interactive.LevelInfo, "Cancelled; nothing was done.")
 		}
 	case commands.ConfirmShellCommands:
-		question := "Run for the rest of the session, whenever the command asks for it:\n" + strings.Join(r.Commands, "\n")
+		question := "Run for the rest of the session, whenever the command uses them:\n" + strings.Join(r.Commands, "\n")
 		if w.confirmed(ctx, "Commands", question) {
 			to.commands = slices.Concat(to.commands, r.Commands)
 			w.command(ctx, line, to)
 		} else {
-			w.message(interactive.LevelInfo, "Nothing was run.")
+			w.message(interactive.LevelInfo, "Cancelled; nothing was run.")
 		}
 	case commands.CustomDialog:
 		w.send(interactive.Event{Kind: interactive.EventDialog, Title: r.Title, Text: r.Text})
@@ -67,11 +67,11 @@ func (w *work) effect(ctx context.Context, result commands.Result, line string, 
 			w.Say(*r.Message)
 		}
 	default:
-		w.message(interactive.LevelError, "The command wants what this program does not know: %T.", result)
+		w.message(interactive.LevelError, "Internal error: unknown command result %T.", result)
 	}
 }
 
-// submitted says to the model what a command has made of a line.
+// submitted sends the prompt of a command to the model.
 func (w *work) submitted(ctx context.Context, p commands.SubmitPrompt, line string) {
 	if p.Expanded {
 		w.run(ctx, line, agent.Parts(p.Content))
@@ -96,7 +96,7 @@ func (w *work) submitted(ctx context.Context, p commands.SubmitPrompt, line stri
 	w.run(ctx, line, parts)
 }
 
-// runTool makes a call for the person, under the session's policy.
+// runTool makes a tool call for the user, under the session's policy.
 func (w *work) runTool(ctx context.Context, r commands.RunTool, line string) {
 	s, err := w.config.Scheduler()
 	if err != nil {
@@ -112,14 +112,14 @@ func (w *work) runTool(ctx context.Context, r commands.RunTool, line string) {
 		w.message(interactive.LevelInfo, "%s", shownResult(resp.Result))
 		return
 	}
-	w.tell(agent.Parts(resp.Result.LLMContent)...) // what others say names no files
+	w.addContext(agent.Parts(resp.Result.LLMContent)...) // file mentions in foreign text are not expanded
 	if context := resp.Result.Context; context != "" {
-		w.tell(model.TextPart(context))
+		w.addContext(model.TextPart(context))
 	}
 	w.submitted(ctx, *r.Then, line)
 }
 
-// shownResult is what a person sees of a result, as Markdown.
+// shownResult formats a result for the user, as Markdown.
 func shownResult(r tools.Result) string {
 	switch d := r.ReturnDisplay; {
 	case d.Diff != nil:
@@ -130,14 +130,13 @@ func shownResult(r tools.Result) string {
 	return r.LLMContent.String()
 }
 
-// loadHistory puts another conversation in the place of this one, as a session of
-// its own.
+// loadHistory replaces the conversation; it becomes a new session.
 func (w *work) loadHistory(ctx context.Context, r commands.LoadHistory) error {
 	history := make([]model.Content, 0, len(r.History))
 	for i, raw := range r.History {
 		var turn model.Content
 		if err := json.Unmarshal(raw, &turn); err != nil {
-			return fault.Wrap(fault.SessionUnreadable, "cli", fmt.Sprintf("Turn %d of what was saved cannot be used.", i+1), "", err)
+			return fault.Wrap(fault.SessionUnreadable, "cli", fmt.Sprintf("Turn %d of the saved chat is invalid.", i+1), "", err)
 		}
 		history = append(history, turn)
 	}
@@ -151,8 +150,8 @@ func (w *work) loadHistory(ctx context.Context, r commands.LoadHistory) error {
 	return nil
 }
 
-// renew begins another session in this program, with a recording of its own, and
-// returns its id.
+// renew starts a new session in this program, with its own recording, and returns its
+// id.
 func (c *chat) renew(ctx context.Context, history []model.Content, highest int64) (string, error) {
 	id, err := c.config.StartNewSession("", highest)
 	if err != nil {
@@ -181,7 +180,7 @@ func (c *chat) renew(ctx context.Context, history []model.Content, highest int64
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept, c.client, c.tokens, c.answer, c.said = kept, client, 0, "", nil
+	c.kept, c.client, c.tokens, c.answer, c.pending = kept, client, 0, "", nil
 	c.started, c.prompts = time.Now(), 0
 	c.Numbers.Restart()
 	return id, nil
@@ -194,7 +193,7 @@ func (w *work) quit(ctx context.Context, q commands.Quit) {
 		kept := w.kept
 		w.mu.Unlock()
 		if kept.Recording != nil {
-			_ = kept.Recording.Close() // it goes
+			_ = kept.Recording.Close() // it is deleted next
 			if err := kept.Store.Delete(ctx, w.config.SessionID()); err != nil {
 				w.fail(ctx, err)
 				return

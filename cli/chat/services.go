@@ -26,23 +26,23 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// services are what the built-in commands work with.
+// services returns the services of the built-in commands.
 func (c *chat) services() builtin.Services {
 	s := builtin.Services{
 		Product: c.config.Layout().Name,
 		Catalog: chatCatalog{c}, Clear: &builtin.Clear{Hooks: chatHooks{c}, Chat: chatReset{c}, Session: chatReset{c}, Tokens: c},
 		Tools: chatTools{c}, Models: chatModels{c}, Transcript: chatTranscript{c}, Compressor: chatCompressor{c},
 		Servers: chatServers{c}, Trust: chatTrust{c}, Policy: chatPolicy{c}, Memory: chatMemory{c}, Stats: chatStats{c},
-		About: chatAbout{c}, Agents: chatAgents{c}, Folders: chatFolders{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
+		About: chatAbout{c}, Agents: chatAgents{c}, Folders: chatDirectories{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
 		Hooks: chatHooks{c}, Skills: chatSkills{c}, Extensions: chatExtensions{c}, Checkpoints: c.checkpoints(),
 	}
-	if chats, err := config.NewSavedChats(c.config, c.Hide.Values()); err == nil { // else there is no home directory
+	if chats, err := config.NewSavedChats(c.config, c.Hide.Values()); err == nil { // otherwise there is no home directory
 		s.Chats = chats
 	}
 	return s
 }
 
-// chatCatalog is what /help and /commands work with.
+// chatCatalog serves /help and /commands.
 type chatCatalog struct{ *chat }
 
 // List implements [builtin.Catalog].
@@ -53,7 +53,7 @@ func (c chatCatalog) Reload(ctx context.Context) ([]fault.Problem, error) {
 	return c.loadCommands(ctx)
 }
 
-// chatReset is what /clear works with.
+// chatReset serves /clear.
 type chatReset struct{ *chat }
 
 // Reset implements [builtin.Chat].
@@ -64,7 +64,7 @@ func (c chatReset) StartNewSession(ctx context.Context) (string, error) {
 	return c.renew(ctx, nil, 0)
 }
 
-// chatTools is what /tools works with.
+// chatTools serves /tools.
 type chatTools struct{ *chat }
 
 // List implements [builtin.Tools].
@@ -82,11 +82,11 @@ func builtinTool(t tools.DeclarativeTool) builtin.Tool {
 	return builtin.Tool{Name: spec.Name, Display: spec.DisplayName, Description: spec.Description, Server: spec.Origin.Server, Schema: spec.Schema}
 }
 
-// chatModels is what /model works with.
+// chatModels serves /model.
 type chatModels struct{ *chat }
 
 // Model implements [builtin.Models].
-func (c chatModels) Model() string { return c.Traffic.Shown(c.config.Model()) }
+func (c chatModels) Model() string { return c.Traffic.DisplayName(c.config.Model()) }
 
 // Known implements [builtin.Models].
 func (c chatModels) Known() []string { return c.Traffic.Models.Defaults() }
@@ -105,7 +105,7 @@ func (c chatModels) SetModel(ctx context.Context, name string, save bool) error 
 	return nil
 }
 
-// chatCompressor is what /compress works with.
+// chatCompressor serves /compress.
 type chatCompressor struct{ *chat }
 
 // Compress implements [builtin.Compressor].
@@ -123,7 +123,7 @@ func (c chatCompressor) Compress(ctx context.Context) (builtin.Compressed, error
 	return r, nil
 }
 
-// chatServers is what /mcp works with.
+// chatServers serves /mcp.
 type chatServers struct{ *chat }
 
 func (c chatServers) manager() *mcp.Manager {
@@ -157,8 +157,8 @@ func (c chatServers) List() []builtin.Server {
 	return list
 }
 
-// SignIn implements [builtin.Servers]. The page to sign in at is shown from the
-// goroutine that runs the command, as all that a command says.
+// SignIn implements [builtin.Servers]. The sign-in page is shown from the goroutine
+// that runs the command, like all its output.
 func (c chatServers) SignIn(ctx context.Context, server string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -182,7 +182,7 @@ func (c chatServers) SignIn(ctx context.Context, server string) (string, error) 
 				return "", err
 			}
 			if m := c.manager(); m != nil {
-				_ = m.Restart(ctx, server) // its status tells what comes of it
+				_ = m.Restart(ctx, server) // its status shows the result
 			}
 			return fmt.Sprintf("You are signed in to %s.", display.Line(server)), nil
 		}
@@ -200,7 +200,7 @@ func (c chatServers) Reload(ctx context.Context) error {
 			continue
 		}
 		if err := m.Restart(ctx, s.Name); ctx.Err() != nil {
-			return err // that of one server alone is in its status
+			return err // the error of a single server is in its status
 		}
 	}
 	return nil
@@ -218,22 +218,22 @@ func (c chatServers) SetEnabled(ctx context.Context, server string, on bool) err
 	return m.Disable(server)
 }
 
-// chatTrust is what /permissions works with.
+// chatTrust serves /permissions.
 type chatTrust struct{ *chat }
 
 // State implements [builtin.Trust].
-func (c chatTrust) State() (folder, state string) { return c.folder(), c.config.Trust().String() }
+func (c chatTrust) State() (dir, state string) { return c.targetDir(), c.config.Trust().String() }
 
 // SetTrust implements [builtin.Trust].
-func (c chatTrust) SetTrust(ctx context.Context, folder string, trusted bool) (string, error) {
+func (c chatTrust) SetTrust(ctx context.Context, dir string, trusted bool) (string, error) {
 	store, _, err := program.OpenTrust(c.global)
 	if err != nil {
 		return "", err
 	}
-	if folder == "" {
-		folder = c.folder()
-	} else if !filepath.IsAbs(folder) {
-		folder = filepath.Join(c.folder(), folder)
+	if dir == "" {
+		dir = c.targetDir()
+	} else if !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.targetDir(), dir)
 	}
 	state := trust.Trusted
 	if !trusted {
@@ -241,26 +241,26 @@ func (c chatTrust) SetTrust(ctx context.Context, folder string, trusted bool) (s
 	}
 	gives := ""
 	if trusted {
-		powers, err := userfiles.PowersOf(ctx, c.global, folder)
+		powers, err := userfiles.PowersOf(ctx, c.global, dir)
 		if err != nil {
 			return "", err
 		}
 		if len(powers) > 0 {
-			gives = "\nIts project then\n" + strings.TrimSuffix(userfiles.ListPowers(powers), "\n")
+			gives = "\nIts project can then:\n" + strings.TrimSuffix(userfiles.ListPowers(powers), "\n")
 		}
 		if outside := userfiles.OutsideOf(powers); len(outside) > 0 {
-			gives += "\nThe directories outside of it are left out until you run fettle trust --outside."
+			gives += "\nDirectories outside of the project are ignored until fettle trust --outside."
 		}
-	} else if err := userfiles.ApproveOutside(ctx, c.global, folder, nil); err != nil {
+	} else if err := userfiles.ApproveOutside(ctx, c.global, dir, nil); err != nil {
 		return "", err
 	}
-	if err := store.Set(ctx, folder, state); err != nil {
+	if err := store.Set(ctx, dir, state); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s is recorded as %s. This session goes on as it began; the next one follows it.%s", display.Printable(folder), state, gives), nil
+	return fmt.Sprintf("%s is recorded as %s. This takes effect with the next session.%s", display.Printable(dir), state, gives), nil
 }
 
-// chatPolicy is what /policy works with.
+// chatPolicy serves /policy.
 type chatPolicy struct{ *chat }
 
 // Rules implements [builtin.Policy].
@@ -277,7 +277,7 @@ func (c chatPolicy) Rules() []builtin.Rule {
 	return list
 }
 
-// chatMemory is what /memory works with.
+// chatMemory serves /memory.
 type chatMemory struct{ *chat }
 
 // Files implements [builtin.Memory].
@@ -302,7 +302,7 @@ func (c chatMemory) CanAdd() bool {
 	return err == nil
 }
 
-// chatAgents is what /agents works with.
+// chatAgents serves /agents.
 type chatAgents struct{ *chat }
 
 // List implements [builtin.Agents].
@@ -323,7 +323,7 @@ func (c chatAgents) List() []builtin.Agent {
 	return list
 }
 
-// Reload implements [builtin.Agents]. Agents come with all that files contribute.
+// Reload implements [builtin.Agents]. It reloads everything that files contribute.
 func (c chatAgents) Reload(ctx context.Context) ([]string, error) {
 	if err := c.config.ReloadExtensions(ctx); err != nil {
 		return nil, err
@@ -334,18 +334,18 @@ func (c chatAgents) Reload(ctx context.Context) ([]string, error) {
 	return program.AgentNotices(c.config), nil
 }
 
-// chatFolders is what /directory works with.
-type chatFolders struct{ *chat }
+// chatDirectories serves /directory.
+type chatDirectories struct{ *chat }
 
 // List implements [builtin.Folders].
-func (c chatFolders) List() []string { return commandFacts{c.config}.Folders() }
+func (c chatDirectories) List() []string { return commandFacts{c.config}.Folders() }
 
 // Add implements [builtin.Folders].
-func (c chatFolders) Add(ctx context.Context, path string) error {
+func (c chatDirectories) Add(ctx context.Context, path string) error {
 	return c.config.AddFolder(ctx, path)
 }
 
-// chatMode is what /mode and /plan work with.
+// chatMode serves /mode and /plan.
 type chatMode struct{ *chat }
 
 // Mode implements [builtin.Mode].
@@ -356,12 +356,12 @@ func (c chatMode) SetMode(_ context.Context, mode string) error {
 	return c.config.SetApprovalMode(policy.ApprovalMode(mode))
 }
 
-// chatContextFile is what /init works with.
+// chatContextFile serves /init.
 type chatContextFile struct{ *chat }
 
 // Find implements [builtin.ContextFile].
 func (c chatContextFile) Find(context.Context) (path string, exists bool, err error) {
-	path = filepath.Join(c.folder(), c.config.Layout().ContextFile)
+	path = filepath.Join(c.targetDir(), c.config.Layout().ContextFile)
 	_, err = os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return path, false, nil
@@ -369,7 +369,7 @@ func (c chatContextFile) Find(context.Context) (path string, exists bool, err er
 	return path, err == nil, err
 }
 
-// saveSetting gives a value in the person's own settings file.
+// saveSetting writes a setting to the user's settings file.
 func (c *chat) saveSetting(ctx context.Context, key string, value any) error {
 	o, err := program.SettingsOptions(ctx, c.global)
 	if err != nil {
@@ -380,5 +380,5 @@ func (c *chat) saveSetting(ctx context.Context, key string, value any) error {
 			return settings.Set(ctx, f.Path, key, value)
 		}
 	}
-	return fault.New(fault.InvalidConfig, "cli", "There is no home directory, so nothing can be kept.", "Set the variable HOME.")
+	return fault.New(fault.InvalidConfig, "cli", "There is no home directory, so the setting cannot be saved.", "Set the variable HOME.")
 }

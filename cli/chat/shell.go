@@ -13,15 +13,15 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// mostTold is how much of what a command of the person's printed the model is
-// told, in bytes.
-const mostTold = 16 << 10
+// maxShellContext is the maximum number of output bytes of a shell line that the
+// model receives.
+const maxShellContext = 16 << 10
 
-// shell runs a command line of the person's own. The model is told of it with the
+// shell runs a shell line of the user. The model receives it and its output with the
 // next prompt.
 func (w *work) shell(ctx context.Context, line string) {
 	if line == "" {
-		w.message(interactive.LevelInfo, "A line that begins with ! runs a command, as !git status.")
+		w.message(interactive.LevelInfo, "A line that begins with ! runs a shell command, such as !git status.")
 		return
 	}
 	w.send(interactive.Event{Kind: interactive.EventWorking, Text: "Running " + display.Line(line)})
@@ -31,18 +31,18 @@ func (w *work) shell(ctx context.Context, line string) {
 		w.fail(ctx, err)
 		return
 	}
-	ending := howItEnded(result)
+	ending := endingNote(result)
 	w.send(interactive.Event{Kind: interactive.EventShell, Title: line, Text: strings.TrimRight(result.Text, "\n") + ending})
 	printed := result.Text
-	if len(printed) > mostTold {
-		printed = escape.Head(printed, mostTold) + "\n[the rest is left out]"
+	if len(printed) > maxShellContext {
+		printed = escape.Head(printed, maxShellContext) + "\n[output truncated]"
 	}
-	w.tell(model.TextPart(fmt.Sprintf("The person has run a command:\n<command>%s</command>\n<output>\n%s%s\n</output>",
+	w.addContext(model.TextPart(fmt.Sprintf("The user ran a command:\n<command>%s</command>\n<output>\n%s%s\n</output>",
 		tools.EscapeTag(line, "command"), tools.EscapeTag(printed, "output"), ending)))
 }
 
-// howItEnded says how a command ended that did not end well, on a line of its own.
-func howItEnded(r process.Result) string {
+// endingNote describes an unsuccessful end of a command, on a separate line.
+func endingNote(r process.Result) string {
 	switch {
 	case r.Ending != "":
 		return fmt.Sprintf("\n[ended by: %s]", r.Ending)

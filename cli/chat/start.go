@@ -20,28 +20,28 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// frontEnd shows a session until the person leaves it.
+// frontEnd displays a session until the user leaves it.
 type frontEnd func(ctx context.Context, c *chat, set settings.Settings) error
 
-// Run is a session with the person at the terminal, shown as fits it.
+// Run runs an interactive session with the front end that fits the terminal.
 func Run(ctx context.Context, p *program.Program, g *program.Flags, f *conversation.Flags) error {
 	return runInteractive(ctx, p, g, f, atTerminal)
 }
 
-// runInteractive is a session with the person at the terminal.
+// runInteractive runs an interactive session with the given front end.
 func runInteractive(ctx context.Context, p *program.Program, g *program.Flags, f *conversation.Flags, show frontEnd) error {
 	ctx, stop := untilHungUp(ctx)
 	defer stop()
-	c := &chat{Talk: conversation.New(p, f), global: g, started: time.Now()}
+	c := &chat{Setup: conversation.New(p, f), global: g, started: time.Now()}
 	silent := *p
-	silent.Err = &c.notices // the screen is the front end's
+	silent.Err = &c.notices // the screen belongs to the front end
 	c.Program, c.Warn = &silent, c.notices.add
 	if err := c.Check(); err != nil {
 		return err
 	}
 	err := c.WithModels(ctx, g, func(s program.Session) error { return c.show(ctx, s, show) })
 	for _, text := range c.notices.take() {
-		p.Complain(errors.New(text))
+		p.PrintError(errors.New(text))
 	}
 	if err == nil && ctx.Err() != nil {
 		return program.Interrupted()
@@ -49,7 +49,7 @@ func runInteractive(ctx context.Context, p *program.Program, g *program.Flags, f
 	return err
 }
 
-// show has a front end show the session.
+// show runs the front end on the session.
 func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err error) {
 	c.session, c.config = s, s.Config()
 	c.log = slog.New(slog.DiscardHandler)
@@ -60,31 +60,31 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	if err != nil {
 		return err
 	}
-	if err := c.Records.Begin(c.config, c.Hide, c.Complain); err != nil {
+	if err := c.Records.Begin(c.config, c.Hide, c.PrintError); err != nil {
 		return &program.ExitError{Code: program.ExitConfig, Err: err}
 	}
 	defer c.Records.End(context.WithoutCancel(ctx))
 	if c.kept, c.client, err = c.Converse(ctx, c.config); err != nil {
 		return err
 	}
-	defer func() { c.kept.Close(ctx) }() // which may be another one by then
+	defer func() { c.kept.Close(ctx) }() // the recording may have changed by then
 	c.kept.CleanUp(ctx, set.General.SessionRetention)
 	if storage, err := c.config.Storage(); err == nil {
 		c.inputs.open(storage.ProjectTempDir)
 	}
-	if _, err := c.loadCommands(ctx); err != nil { // what is wrong with some is told at the start
+	if _, err := c.loadCommands(ctx); err != nil { // their problems are reported at the start
 		return err
 	}
 	c.noteBranch()
 	defer func() {
-		for _, text := range c.endHeard(ctx, c.ending()) {
-			c.notices.add(text) // which are told once the screen is down
+		for _, text := range c.endMessages(ctx, c.ending()) {
+			c.notices.add(text) // printed once the screen is closed
 		}
 	}()
 	return front(ctx, c, set)
 }
 
-// atTerminal is the front end that fits the terminal.
+// atTerminal selects and runs the front end that fits the terminal.
 func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
 	if err := theme.Check(set.UI.Theme); err != nil {
 		c.notices.add(fault.Line(err))
@@ -112,16 +112,16 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 			w.send(interactive.Event{Kind: interactive.EventHistory, History: c.itemsOf(c.conversation().History())})
 		}
 		w.Progress("Starting")
-		c.TellProblems(c.session)
+		c.ReportProblems(c.session)
 		for _, notice := range slices.Concat(conversation.ProjectNotices(c.config), program.AgentNotices(c.config), program.HookNotices(c.config), c.session.Recover(ctx)) {
 			c.notices.add(notice)
 		}
-		w.tellNotices()
+		w.printNotices()
 		w.Progress("Connecting to MCP servers")
 		for _, missing := range c.session.ConnectServers(ctx, program.ServersForPrompt) {
 			c.notices.add(fault.Line(missing))
 		}
-		if problems, err := c.loadCommands(ctx); err == nil { // with the prompts of servers
+		if problems, err := c.loadCommands(ctx); err == nil { // includes the prompts of servers
 			for _, problem := range problems {
 				c.notices.add(problem.String())
 			}

@@ -17,16 +17,16 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// work is what is done with one input. It is a [commands.UI]. It is of one
-// goroutine: that which ranges over the events.
+// work is the processing of one input. It implements [commands.UI] and is used by one
+// goroutine only, which ranges over the events.
 type work struct {
 	*chat
 	yield  func(interactive.Event) bool
 	cancel context.CancelFunc
-	left   bool // nobody takes events any more
+	left   bool // the consumer stopped reading events
 }
 
-// working makes events of what do sends.
+// working runs do and yields the events that it sends.
 func (c *chat) working(ctx context.Context, do func(context.Context, *work)) iter.Seq[interactive.Event] {
 	return func(yield func(interactive.Event) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -34,13 +34,13 @@ func (c *chat) working(ctx context.Context, do func(context.Context, *work)) ite
 		w := &work{chat: c, yield: yield, cancel: cancel}
 		c.now = w
 		defer func() { c.now = nil }()
-		w.tellNotices()
+		w.printNotices()
 		do(ctx, w)
-		w.tellNotices()
+		w.printNotices()
 	}
 }
 
-// send hands an event over, and reports whether more are wanted.
+// send yields an event, and reports whether the consumer wants more.
 func (w *work) send(e interactive.Event) bool {
 	if !w.left && !w.yield(e) {
 		w.left = true
@@ -53,7 +53,7 @@ func (w *work) message(level interactive.Level, format string, args ...any) {
 	w.send(interactive.Event{Kind: interactive.EventMessage, Level: level, Text: fmt.Sprintf(format, args...)})
 }
 
-// fail tells an error, with its remedy.
+// fail sends an error with its remedy.
 func (w *work) fail(ctx context.Context, err error) {
 	switch {
 	case err == nil:
@@ -75,8 +75,8 @@ func (w *work) Progress(now string) {
 	w.send(interactive.Event{Kind: interactive.EventWorking, Text: now})
 }
 
-// say tells something from within what is worked on now. It is for the goroutine of
-// that work alone.
+// say sends a message from within the running input. Only the goroutine of that input
+// may call it.
 func (c *chat) say(text string) {
 	if c.now != nil {
 		c.now.message(interactive.LevelInfo, "%s", text)
@@ -85,21 +85,21 @@ func (c *chat) say(text string) {
 	c.notices.add(text)
 }
 
-// tellNotices tells what has come up meanwhile.
-func (w *work) tellNotices() {
+// printNotices sends the notices that occurred meanwhile.
+func (w *work) printNotices() {
 	for _, text := range w.notices.take() {
 		w.message(interactive.LevelWarning, "%s", text)
 	}
 }
 
-// notices are what a person should know, kept until it can be told. Its zero value
-// has none. It is safe for concurrent use.
+// notices collects notices for the user until they can be shown. The zero value is
+// empty. It is safe for concurrent use.
 type notices struct {
 	mu   sync.Mutex
 	list []string
 }
 
-const mostNotices = 1000 // more than anybody reads
+const mostNotices = 1000 // more than a user would read
 
 func (n *notices) add(text string) {
 	n.mu.Lock()
@@ -109,7 +109,7 @@ func (n *notices) add(text string) {
 	}
 }
 
-// Write takes lines as the program prints them on stderr.
+// Write accepts the lines that the program prints on stderr.
 func (n *notices) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
 		n.add(strings.TrimPrefix(strings.TrimSpace(line), "fettle: "))
@@ -125,7 +125,7 @@ func (n *notices) take() []string {
 	return list
 }
 
-// prompt has the model work on what a person has typed.
+// prompt sends the user's prompt to the model.
 func (w *work) prompt(ctx context.Context, text string) {
 	expanded, err := w.config.Expand(ctx, text)
 	if err != nil {
@@ -138,14 +138,14 @@ func (w *work) prompt(ctx context.Context, text string) {
 	w.run(ctx, text, agent.Parts(expanded.Content))
 }
 
-// run has the model work on a prompt, which is shown as text.
+// run sends a prompt to the model; text is its displayed form.
 func (w *work) run(ctx context.Context, text string, parts []model.Part) {
 	if !w.send(interactive.Event{Kind: interactive.EventPrompt, Text: text}) {
 		return
 	}
 	w.mu.Lock()
-	parts = append(w.said, parts...)
-	w.said = nil
+	parts = append(w.pending, parts...)
+	w.pending = nil
 	w.prompts++
 	client := w.client
 	w.mu.Unlock()
@@ -157,7 +157,7 @@ func (w *work) run(ctx context.Context, text string, parts []model.Part) {
 	}
 }
 
-// note keeps of an event what is asked for later.
+// note records data of an event that is needed later.
 func (c *chat) note(e agent.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,19 +177,19 @@ func (c *chat) note(e agent.Event) {
 	}
 }
 
-// confirmed asks the person a question, and reports whether the answer is yes.
+// confirmed asks the user a question, and reports whether the answer is yes.
 func (w *work) confirmed(ctx context.Context, header, question string) bool {
 	answer, err := bus.Ask(ctx, w.Bus(), bus.AskUserRequest{Program: true, Questions: []bus.UserQuestion{{
 		Question: question, Header: header, Type: bus.QuestionYesNo,
 	}}})
 	switch {
 	case errors.Is(err, bus.ErrNoApprover):
-		w.message(interactive.LevelError, "Nobody could be asked: %s", question)
+		w.message(interactive.LevelError, "No approver is available for: %s", question)
 		return false
 	case err != nil:
 		w.fail(ctx, fault.Wrap(fault.Cancelled, "cli", "The question was not answered.", "", err))
 		return false
 	}
-	said := strings.ToLower(strings.TrimSpace(answer.Answers["0"]))
-	return !answer.Cancelled && (said == "y" || said == "yes")
+	reply := strings.ToLower(strings.TrimSpace(answer.Answers["0"]))
+	return !answer.Cancelled && (reply == "y" || reply == "yes")
 }

@@ -7,38 +7,36 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// ANSIFilter lets through what a terminal shows of a program's output: text,
-// line feeds, carriage returns, tabs and, with Colour, the sequences that set
-// colours and styles. What a terminal would obey beside that is dropped: other
-// sequences (of the cursor, the screen, the title, the clipboard, modes),
-// control characters and marks that turn the direction of writing. A sequence
-// may be split over several pieces. The zero value is ready for the first piece,
-// without colour. It is not for concurrent use.
+// ANSIFilter filters the output of a program: it keeps text, line feeds, carriage
+// returns, tabs and, with Colour, the sequences that set colours and styles. It drops
+// other sequences (cursor, screen, title, clipboard, modes), control characters and
+// bidirectional marks. A sequence may be split over several pieces. The zero value is
+// ready for use, without colour. It is not safe for concurrent use.
 type ANSIFilter struct {
 	Colour bool
 
 	state  ansiState
 	params []byte // of a control sequence
-	other  bool   // the control sequence is none that sets a style
-	styled bool   // a style is on
+	other  bool   // the control sequence does not set a style
+	styled bool   // a style is active
 	open   bool   // the last line is not ended
-	rest   string // the begin of a character
+	rest   string // the beginning of a character
 }
 
-// ansiState is where in a sequence an [ANSIFilter] stands.
+// ansiState is the position of an [ANSIFilter] in a sequence.
 type ansiState int
 
 const (
 	ansiText    ansiState = iota
 	ansiEscape            // after ESC
 	ansiControl           // in a control sequence, ESC [
-	ansiString            // in a string, as that of a title or for the clipboard
+	ansiString            // in a string, such as a title or clipboard content
 )
 
-// maxStyle is the length of the longest sequence that sets styles.
+// maxStyle is the maximum length of a style sequence.
 const maxStyle = 64
 
-// Filter returns what is shown of the next piece of output.
+// Filter returns the displayable part of the next piece of output.
 func (f *ANSIFilter) Filter(piece string) string {
 	piece = f.rest + piece
 	f.rest = ""
@@ -56,8 +54,8 @@ func (f *ANSIFilter) Filter(piece string) string {
 	return b.String()
 }
 
-// End returns what has to follow the last piece: an end of the styles that are
-// on, and of the last line.
+// End returns the text that completes the output: it resets active styles and ends
+// the last line.
 func (f *ANSIFilter) End() string {
 	text := ""
 	if f.styled {
@@ -70,12 +68,12 @@ func (f *ANSIFilter) End() string {
 	return text
 }
 
-// Open reports whether what was shown so far ends within a line.
+// Open reports whether the output so far ends within a line.
 func (f *ANSIFilter) Open() bool { return f.open }
 
-// step takes the next character.
+// step handles the next character.
 func (f *ANSIFilter) step(b *strings.Builder, r rune) {
-	switch { // what ends any sequence
+	switch { // these end any sequence
 	case r == '\x1b':
 		f.state = ansiEscape
 		return
@@ -86,7 +84,7 @@ func (f *ANSIFilter) step(b *strings.Builder, r rune) {
 		f.state = ansiString
 		return
 	case f.state != ansiText && (r == '\n' || r == '\x18' || r == '\x1a' || r == '\u009c'):
-		f.state = ansiText // a line feed too, so that no more than a line is lost to what never ends
+		f.state = ansiText // also a line feed, so that an unterminated sequence hides at most one line
 	}
 	switch f.state {
 	case ansiText:
@@ -115,7 +113,7 @@ func (f *ANSIFilter) text(b *strings.Builder, r rune) {
 	b.WriteRune(r)
 }
 
-// escape takes what follows ESC.
+// escape handles the character after ESC.
 func (f *ANSIFilter) escape(r rune) {
 	switch {
 	case r == '[':
@@ -128,7 +126,7 @@ func (f *ANSIFilter) escape(r rune) {
 	}
 }
 
-// control begins a control sequence.
+// control starts a control sequence.
 func (f *ANSIFilter) control() {
 	f.state, f.params, f.other = ansiControl, f.params[:0], false
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Colours and text stay; what else a terminal would obey goes.
+// Colours and text are kept; other control sequences are dropped.
 func TestANSIFilter(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"text":                  {"plain\ttext\r\nnext\n", "plain\ttext\r\nnext\n"},
@@ -50,7 +50,7 @@ func TestANSIFilter(t *testing.T) {
 	}
 }
 
-// bytewise filters a text that comes byte by byte.
+// bytewise filters a text byte by byte.
 func bytewise(colour bool, s string) string {
 	f := ANSIFilter{Colour: colour}
 	var b strings.Builder
@@ -60,7 +60,7 @@ func bytewise(colour bool, s string) string {
 	return b.String()
 }
 
-// What is left on at the end is switched off, and the last line is ended.
+// Active styles are reset at the end, and the last line is ended.
 func TestANSIFilterEnd(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                         "",
@@ -84,8 +84,8 @@ func TestANSIFilterEnd(t *testing.T) {
 	}
 }
 
-// Whatever a program prints, a terminal gets text, line ends, tabs and styles;
-// where the pieces are cut changes nothing, nor does a second time.
+// For any program output, the result is text, line endings, tabs and styles; neither
+// splitting the input nor filtering twice changes it.
 func FuzzANSIFilter(f *testing.F) {
 	for _, s := range []string{"", "a\x1b[1;31mb\n", "\x1b]52;c;x\a", "\x1b[31", "\u009b2J", "\xff\xe2\x82", "\x1b[>4;2m", "\x1bP\x1b\\", "\u202ea\r", "\x1b[38:2::1:2:3m"} {
 		f.Add(s, uint(len(s)/2))

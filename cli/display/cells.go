@@ -6,16 +6,16 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// TabStop is how far the stops of tabs are apart.
+// TabStop is the distance between tab stops.
 const TabStop = 8
 
-// Width returns how many columns a line takes: two for a wide character, none
-// for one that combines with the one before, and none for sequences that set
-// styles. A tab takes none either; see [Untab].
+// Width returns the number of columns of a line: two for a wide character, none for a
+// combining character and for style sequences. A tab has no width either; see
+// [Untab].
 func Width(line string) int { return ansi.StringWidth(line) }
 
-// Untab puts blanks in place of tabs, so that what follows stands at the next
-// stop. column is where text begins in its line, 0-based.
+// Untab replaces tabs by blanks up to the next tab stop. column is the 0-based column
+// where text starts.
 func Untab(text string, column int) string {
 	if !strings.Contains(text, "\t") {
 		return text
@@ -39,9 +39,8 @@ func Untab(text string, column int) string {
 	return b.String()
 }
 
-// Cut returns a line that is no wider than so many columns: what does not fit is
-// cut off, and mark stands in its place. Styles that are on at the cut are
-// switched off behind it. Without room even for the mark it is "".
+// Cut shortens a line to at most columns and puts mark in place of the removed end.
+// Active styles are reset after the cut. If not even the mark fits, the result is "".
 func Cut(line string, columns int, mark string) string {
 	if Width(line) <= columns {
 		return line
@@ -52,8 +51,8 @@ func Cut(line string, columns int, mark string) string {
 	return ansi.Truncate(line, columns, mark)
 }
 
-// Break cuts a line into pieces that are no wider than so many columns, as
-// [Split] does. A line that is empty is one empty piece.
+// Break splits a line into pieces of at most columns, as [Split] does. An empty line
+// is one empty piece.
 func Break(line string, columns int) []string {
 	var pieces []string
 	for {
@@ -66,9 +65,9 @@ func Break(line string, columns int) []string {
 	}
 }
 
-// Split cuts off as much of the begin of a line as fits into so many columns,
-// wherever that falls, but never within a character. The first character is cut
-// off in any case, be it too wide. It is for text without styles.
+// Split splits the longest prefix of at most columns from a line, but never within a
+// character. The prefix contains at least one character, even if it is too wide. The
+// text must not contain styles.
 func Split(line string, columns int) (head, rest string) {
 	if len(line) <= columns {
 		return line, ""

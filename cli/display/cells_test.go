@@ -56,7 +56,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// AR-18: whatever a terminal would obey is spelled out, and nothing else.
+// AR-18: all terminal control characters are escaped, and nothing else.
 func TestPrintable(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\n漢字 👩\u200d👧": "plain\ttext\n漢字 👩\u200d👧", "\x1b[2J": "<U+001B>[2J", "a\rb\x00\x7f": "a<U+000D>b<U+0000><U+007F>",

@@ -8,8 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// Diff is a unified diff for a terminal: safe to print, coloured as the theme
-// says, nothing left out. A carriage return at the end of a line shows as one sign.
+// Diff formats a complete unified diff for a terminal: safe to print, in the colours
+// of the theme. A carriage return at the end of a line is shown as a symbol.
 func Diff(diff string, t theme.Theme) string {
 	var b strings.Builder
 	inHunk := false
@@ -22,11 +22,10 @@ func Diff(diff string, t theme.Theme) string {
 	return b.String()
 }
 
-// NumberedDiff is a unified diff of one file for a terminal: without the file's
-// names, each line with its number before and after the change, and a mark
-// between hunks. A line that is wider than so many columns goes on below itself,
-// with its sign again; columns below 1 leave lines as long as they are. It also
-// counts the lines added and removed.
+// NumberedDiff formats a unified diff of one file for a terminal: without the file
+// names, each line with its number before and after the change, and a separator
+// between hunks. A line wider than columns is wrapped with its sign repeated; columns
+// below 1 disable wrapping. It also counts the lines added and removed.
 func NumberedDiff(diff string, columns int, t theme.Theme) (text string, added, removed int) {
 	var b strings.Builder
 	width := numberWidth(diff)
@@ -71,7 +70,7 @@ func NumberedDiff(diff string, columns int, t theme.Theme) (text string, added, 
 	return b.String(), added, removed
 }
 
-// diffPieces cuts a line of a diff into pieces that fit, each with its sign.
+// diffPieces splits a line of a diff into pieces that fit, each with its sign.
 func diffPieces(line string, columns int) []string {
 	text := diffText(line)
 	if columns < 2 {
@@ -88,7 +87,7 @@ func diffPieces(line string, columns int) []string {
 	return pieces
 }
 
-// diffText is a line of a diff that is safe to print.
+// diffText returns a line of a diff that is safe to print.
 func diffText(line string) string {
 	text, cr := strings.CutSuffix(line, "\r")
 	if cr {
@@ -97,8 +96,8 @@ func diffText(line string) string {
 	return Printable(text)
 }
 
-// hunkStart returns where a hunk begins before and after the change, 0 where
-// its header does not say.
+// hunkStart returns the first line of a hunk before and after the change, 0 if its
+// header has none.
 func hunkStart(header string) (oldLine, newLine int) {
 	fields := strings.Fields(header)
 	if len(fields) < 3 {
@@ -112,9 +111,9 @@ func hunkStart(header string) (oldLine, newLine int) {
 	return number(fields[1], "-"), number(fields[2], "+")
 }
 
-// numberWidth is how wide the line numbers of a diff become.
+// numberWidth returns the width of the line numbers of a diff.
 func numberWidth(diff string) int {
-	most, length := 0, 0 // of the last hunk, which has the highest ones
+	most, length := 0, 0 // of the last hunk, which has the highest numbers
 	for line := range strings.Lines(diff) {
 		length++
 		if strings.HasPrefix(line, "@@") {
@@ -125,8 +124,8 @@ func numberWidth(diff string) int {
 	return len(strconv.Itoa(most + length))
 }
 
-// DiffStyle is how a line of a unified diff looks, which tells the names of the
-// files before the first hunk by inHunk alone.
+// DiffStyle returns the style of a line of a unified diff. inHunk distinguishes the
+// file names before the first hunk.
 func DiffStyle(line string, inHunk bool, t theme.Theme) theme.Style {
 	switch {
 	case !inHunk:

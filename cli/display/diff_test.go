@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// sixteen is a theme whose colours tests can name.
+// sixteen is a theme with known colours.
 var sixteen = theme.New(theme.Options{Name: theme.ANSI, Profile: colorprofile.ANSI})
 
 func TestDiffColours(t *testing.T) {
@@ -23,7 +23,8 @@ func TestDiffColours(t *testing.T) {
 	require.Contains(t, Diff(diff, sixteen), "\x1b[31m--- not a header\x1b[0m\n\x1b[32m+++ nor this\x1b[0m\n")
 }
 
-// FS-44: every line of the diff is there, with its number before and after.
+// FS-44: the output contains every line of the diff, with its number before and
+// after.
 func TestNumberedDiff(t *testing.T) {
 	diff := "--- a/f\n+++ b/f\n@@ -9,2 +9,3 @@ func f() -1 +1\n nine\n+new\r\n ten\n@@ -99 +100 @@\n--- no header\n+++ nor this\n\\ No newline at end of file\n"
 	text, added, removed := NumberedDiff(diff, 0, theme.Theme{})
@@ -50,7 +51,7 @@ func TestNumberedDiff(t *testing.T) {
 	require.Equal(t, 1, added)
 }
 
-// A line that does not fit goes on below itself: nothing is hidden from who decides.
+// A long line is wrapped: nothing is hidden from the approver.
 func TestNumberedDiffFolds(t *testing.T) {
 	diff := "@@ -1,2 +1,2 @@\n-\tshort\n+漢字漢字漢字\n \n\x1b[2Jx\n"
 	text, _, _ := NumberedDiff(diff, 15, theme.Theme{})

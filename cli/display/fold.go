@@ -2,10 +2,10 @@ package display
 
 import "strings"
 
-// Fold breaks the lines of text that are wider than so many columns, at blanks
-// as far as there are any. What follows a break begins as its line does, and
-// behind hang. Blanks are not changed elsewhere, and styles take no room. It is
-// for prose: a line feed in a command means something.
+// Fold wraps the lines of text that are wider than columns, at blanks where possible.
+// A continuation line starts with the indentation of its line, followed by hang.
+// Other blanks are unchanged, and styles have no width. It is for prose only, because
+// a line feed in a command has a meaning.
 func Fold(text, hang string, columns int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -8,26 +8,25 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// Live shows a person what calls print while they run. Its zero value is not
-// usable; see [AttachLive].
+// Live shows the live output of calls to the user. Create one with [AttachLive].
 type Live struct {
 	screen       *Screen
 	subscription *bus.Subscription
 
-	// Of the handler's goroutine alone.
+	// Used by the handler's goroutine only.
 	filter ANSIFilter
 	shown  string // id of the call whose output was shown last
 	missed int64  // messages that were dropped before that call ended
 
-	subagentCall func(bus.ToolCallState) // is told of each call of a subagent's that has ended; nil: nobody
-	told         map[string]bool         // of which calls of batches that go on it was, by ids
+	subagentCall func(bus.ToolCallState) // called for each finished call of a subagent; nil: none
+	told         map[string]bool         // ids of the calls that were passed to subagentCall and whose batches go on
 
 	mu     sync.Mutex
-	ending map[string]chan struct{} // closed when all output of the call with that id was shown
+	ending map[string]chan struct{} // by call id: closed when all output of the call was shown
 }
 
-// AttachLive shows the live output on a bus until detach is called, and tells
-// subagentCall, if there is one, of each call of a subagent's that has ended.
+// AttachLive shows the live output on a bus until detach is called, and calls
+// subagentCall, if it is not nil, for each finished call of a subagent.
 func AttachLive(ctx context.Context, b *bus.MessageBus, s *Screen, colour bool, subagentCall func(bus.ToolCallState)) (l *Live, detach func()) {
 	l = &Live{screen: s, filter: ANSIFilter{Colour: colour}, ending: map[string]chan struct{}{}, subagentCall: subagentCall, told: map[string]bool{}}
 	ready := make(chan struct{})
@@ -42,8 +41,8 @@ func AttachLive(ctx context.Context, b *bus.MessageBus, s *Screen, colour bool, 
 	}
 }
 
-// Expect has a call's end noted, and returns what waits for it: until all that the
-// call printed was shown.
+// Expect registers a call, and returns a function that waits until all its output was
+// shown.
 func (l *Live) Expect(callID string) (shown func()) {
 	ended := make(chan struct{})
 	l.mu.Lock()
@@ -77,7 +76,7 @@ func (l *Live) handle(m bus.Message) {
 	}
 }
 
-// subagentCalls tells of the calls of a subagent's that have ended since the last
+// subagentCalls reports the calls of a subagent that have finished since the previous
 // snapshot of their batch.
 func (l *Live) subagentCalls(m bus.ToolCallsUpdate) {
 	if l.subagentCall == nil {
@@ -109,7 +108,7 @@ func (l *Live) close() {
 	l.shown = ""
 }
 
-// end tells who waits for a call's output that it has ended.
+// end wakes the goroutine that waits for the output of a call.
 func (l *Live) end(call bus.ToolCallState) {
 	l.mu.Lock()
 	ended := l.ending[call.CallID]
@@ -123,10 +122,10 @@ func (l *Live) end(call bus.ToolCallState) {
 	}
 	if missed := l.subscription.Dropped(); missed > l.missed {
 		l.missed = missed
-		l.screen.Say("[Some of the output came too fast to be shown here.]\n")
+		l.screen.Printf("[Some output was dropped because it came too fast.]\n")
 	}
 	if call.Status == bus.StatusCancelled && !call.StartTime.IsZero() {
-		l.screen.Say("\n") // the terminal has shown the keys that ended it
+		l.screen.Printf("\n") // the terminal has echoed the keys that ended it
 	}
 	close(ended)
 }

@@ -1,5 +1,5 @@
-// Package display makes the text of others safe to show in a terminal, and fits
-// it into the columns that are there.
+// Package display makes foreign text safe for a terminal and fits it to the
+// terminal's width.
 package display
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Printable is [escape.Text]: text that shows what it holds.
+// Printable is [escape.Text]: it escapes control characters.
 func Printable(s string) string { return escape.Text(s) }
 
-// Line is [escape.Line]: Printable in one line.
+// Line is [escape.Line]: Printable on one line.
 func Line(s string) string { return escape.Line(s) }
 
-// SpellOut spells out the characters that are meant, and bytes that are none.
+// SpellOut escapes the characters for which meant returns true, and invalid bytes.
 func SpellOut(s string, meant func(rune) bool) string {
 	if !strings.ContainsFunc(s, meant) && utf8.ValidString(s) {
 		return s
@@ -38,8 +38,8 @@ func SpellOut(s string, meant func(rune) bool) string {
 	return b.String()
 }
 
-// Obeyed reports whether a terminal acts on r, or shows nothing of it.
+// Obeyed reports whether r is a terminal control character or is invisible.
 func Obeyed(r rune) bool { return escape.Obeyed(r) }
 
-// Control reports whether r is a control character, but for those of layout.
+// Control reports whether r is a control character other than a line feed or a tab.
 func Control(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }

@@ -16,18 +16,18 @@ func RenderEdit(b *strings.Builder, e *bus.EditDetails, modified, colour bool) {
 	diff, added, removed := TerminalNumberedDiff(e.FileDiff, colour)
 	fmt.Fprintf(b, "%s  %s\n", Line(e.FilePath), RenderStat(added, removed, colour))
 	if s := e.DiffStat; modified && s != nil {
-		fmt.Fprintf(b, "with your changes: %s, to the proposal's %s\n",
+		fmt.Fprintf(b, "with your changes: %s, proposed %s\n",
 			RenderStat(s.UserAddedLines, s.UserRemovedLines, colour), RenderStat(s.ModelAddedLines, s.ModelRemovedLines, colour))
 	}
 	b.WriteString(diff)
 }
 
-// RenderStat counts lines, as +3 −1.
+// RenderStat formats line counts, such as +3 −1.
 func RenderStat(added, removed int, colour bool) string {
 	return Paint(StyleGreen, fmt.Sprintf("+%d", added), colour) + " " + Paint(StyleRed, fmt.Sprintf("\u2212%d", removed), colour)
 }
 
-// RenderDisplay shows what a result holds for people, safe to print.
+// RenderDisplay formats the display of a result, safe to print.
 func RenderDisplay(b *strings.Builder, d tools.Display, colour bool) {
 	switch {
 	case d.Diff != nil:
@@ -46,10 +46,10 @@ func RenderDisplay(b *strings.Builder, d tools.Display, colour bool) {
 	}
 }
 
-// RenderPreview shows what a call of plan mode would have done, safe to print.
+// RenderPreview formats the preview of a plan mode call, safe to print.
 func RenderPreview(tool string, d tools.Display, colour bool) string {
 	var b strings.Builder
-	b.WriteString("\n" + Paint(StyleBold, "Plan mode: what "+Line(tool)+" would do. Nothing was changed.", colour) + "\n")
+	b.WriteString("\n" + Paint(StyleBold, "Plan mode: preview of "+Line(tool)+"; no changes were made.", colour) + "\n")
 	RenderDisplay(&b, d, colour)
 	return b.String()
 }

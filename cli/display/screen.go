@@ -9,20 +9,20 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is the stream that a person looks at, in pieces that are written
-// whole. It is safe for concurrent use.
+// Screen is the user's output stream; each write is atomic. It is safe for concurrent
+// use.
 type Screen struct {
 	mu   sync.Mutex
 	W    io.Writer
 	open bool // live output has not ended its line
 }
 
-// NewScreen returns one that writes to w.
+// NewScreen returns a Screen that writes to w.
 func NewScreen(w io.Writer) *Screen { return &Screen{W: w} }
 
-// Say prints a line or more, on lines of its own. It reports whether that was
-// shown.
-func (s *Screen) Say(format string, args ...any) bool {
+// Printf prints formatted text, starting on a new line. It reports whether the write
+// succeeded.
+func (s *Screen) Printf(format string, args ...any) bool {
 	text := fmt.Sprintf(format, args...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,22 +34,21 @@ func (s *Screen) Say(format string, args ...any) bool {
 	return err == nil
 }
 
-// Live prints a piece of live output where the last one ended; open says that
-// its last line is not ended.
+// Live prints a piece of live output after the previous one; open means that its last
+// line is not ended.
 func (s *Screen) Live(text string, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = open
-	_, _ = io.WriteString(s.W, text) // who cannot see it has the result
+	_, _ = io.WriteString(s.W, text) // without a screen, the result remains
 }
 
 const (
-	UsualColumns = 80  // of a terminal that does not tell
+	UsualColumns = 80  // if a terminal does not report its width
 	mostColumns  = 100 // longer lines of prose are hard to read
 )
 
-// ColumnsOf returns how many characters go into a line of a stream, if it is a
-// terminal.
+// ColumnsOf returns the width of a stream, if it is a terminal.
 func ColumnsOf(stream any) (columns int, ok bool) {
 	if f, isFile := stream.(*os.File); isFile {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
@@ -59,8 +58,8 @@ func ColumnsOf(stream any) (columns int, ok bool) {
 	return 0, false
 }
 
-// ProseColumns returns how many characters of prose go into a line of a stream,
-// or other where it is no terminal.
+// ProseColumns returns the line width for prose on a stream, or other if it is not a
+// terminal.
 func ProseColumns(stream any, other int) int {
 	if columns, ok := ColumnsOf(stream); ok {
 		return min(columns, mostColumns)
@@ -74,8 +73,8 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// WantsColour reports whether to colour what goes to a stream: it is a
-// terminal, and NO_COLOR and TERM do not object.
+// WantsColour reports whether output to a stream is coloured: it is a terminal, and
+// NO_COLOR and TERM allow it.
 func WantsColour(stream any) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(stream)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// Style is a terminal's escape sequence.
+// Style is an escape sequence of a terminal.
 type Style string
 
-// The styles of what is printed in lines.
+// The styles of line output.
 const (
 	StyleBold  Style = "\x1b[1m"
 	StyleDim   Style = "\x1b[2m"
@@ -19,7 +19,7 @@ const (
 	StyleReset Style = theme.Reset
 )
 
-// Paint returns s in a style, or s alone without colour.
+// Paint returns s in a style, or s unchanged without colour.
 func Paint(st Style, s string, colour bool) string {
 	if !colour || s == "" || st == "" {
 		return s
@@ -27,7 +27,7 @@ func Paint(st Style, s string, colour bool) string {
 	return string(st) + s + string(StyleReset)
 }
 
-// diffTheme is the terminal's own colours, or none.
+// diffTheme returns a theme with the terminal's own colours, or without colours.
 func diffTheme(colour bool) theme.Theme {
 	if !colour {
 		return theme.Theme{}
@@ -35,10 +35,10 @@ func diffTheme(colour bool) theme.Theme {
 	return theme.New(theme.Options{Name: theme.ANSI, Profile: colorprofile.ANSI})
 }
 
-// TerminalDiff is a unified diff for a terminal.
+// TerminalDiff formats a unified diff for a terminal.
 func TerminalDiff(diff string, colour bool) string { return Diff(diff, diffTheme(colour)) }
 
-// TerminalNumberedDiff is a unified diff of one file for a terminal, with line
+// TerminalNumberedDiff formats a unified diff of one file for a terminal, with line
 // numbers. It also counts the lines added and removed.
 func TerminalNumberedDiff(diff string, colour bool) (text string, added, removed int) {
 	return NumberedDiff(diff, 0, diffTheme(colour))

@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Sentence gives s a capital letter and a full stop.
+// Sentence capitalizes s and adds a full stop.
 func Sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -26,8 +26,8 @@ func Sentence(s string) string {
 // FirstSentence returns the first sentence of a description, on one line.
 func FirstSentence(s string) string { return Printable(escape.FirstSentence(s)) }
 
-// Wrap breaks text at blanks into lines of at most so many characters, if no
-// word is longer, each behind an indent and with a line feed.
+// Wrap wraps text at blanks into lines of at most columns characters, unless a word
+// is longer. Each line gets an indent and a line feed.
 func Wrap(text, indent string, columns int) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
@@ -52,11 +52,11 @@ func Wrap(text, indent string, columns int) string {
 	return b.String()
 }
 
-// ListingWidth is how many characters of a description a listing shows where no
-// terminal has less room, or more.
+// ListingWidth is the maximum number of characters of a description in a listing; a
+// narrower terminal reduces it.
 const ListingWidth = 100
 
-// Thousands writes n with commas.
+// Thousands formats n with commas.
 func Thousands(n int) string {
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -1,4 +1,4 @@
-// Command fettle is the tool layer of a coding agent as a program.
+// Command fettle runs the tool layer of a coding agent.
 package main
 
 import (

@@ -19,12 +19,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// command runs the command that the prompt's text names: of a file, of a server's
-// prompts, of a skill or an agent. ok is false for text that names none, which is for
-// the model as it stands. A command that wants something else done than to say
-// something to the model is an error, and so are those of a session at the terminal.
+// command runs the slash command in the prompt's text: of a command file, an MCP
+// prompt, a skill or an agent. ok is false if the text names no command and is sent
+// to the model as it is. A command with another result than a prompt is an error, and
+// so is a command of interactive sessions.
 func (h *headlessRun) command(ctx context.Context, c *config.Config, in promptInput) (parts []model.Part, ok bool, err error) {
-	if !new(commands.Set).Parse(in.text).IsCommand { // so that nothing is loaded
+	if !new(commands.Set).Parse(in.text).IsCommand { // so that no commands are loaded
 		return nil, false, nil
 	}
 	set, problems, err := c.SlashCommands(ctx)
@@ -37,7 +37,7 @@ func (h *headlessRun) command(ctx context.Context, c *config.Config, in promptIn
 	m := set.Parse(in.text)
 	if m.Command == nil {
 		if slices.Contains(builtin.Names(), m.Name) {
-			return nil, true, program.UsageError(fmt.Sprintf("The command /%s is for a session at the terminal.", m.Name), "Say in words what is to be done, or start the program without -p.")
+			return nil, true, program.UsageError(fmt.Sprintf("The command /%s requires an interactive session.", m.Name), "Write the request as a prompt, or start the program without -p.")
 		}
 		return nil, false, nil
 	}
@@ -53,12 +53,12 @@ func (h *headlessRun) command(ctx context.Context, c *config.Config, in promptIn
 	case fault.CodeOf(err) == fault.PolicyViolation:
 		err = &program.ExitError{Code: program.ExitDenied, Err: err}
 	case err == nil:
-		err = program.UsageError(fmt.Sprintf("The command /%s says nothing to the model, and so is for a session at the terminal.", m.Name), "Start the program without -p for it.")
+		err = program.UsageError(fmt.Sprintf("The command /%s sends no prompt to the model and requires an interactive session.", m.Name), "Start the program without -p.")
 	}
 	return nil, true, err
 }
 
-// submitted is what a command says to the model.
+// submitted returns the prompt of a command.
 func (h *headlessRun) submitted(ctx context.Context, c *config.Config, p commands.SubmitPrompt) ([]model.Part, error) {
 	if p.Expanded || p.Content.HasData() {
 		return agent.Parts(p.Content), nil
@@ -66,10 +66,10 @@ func (h *headlessRun) submitted(ctx context.Context, c *config.Config, p command
 	return h.named(ctx, c, p.Content.String())
 }
 
-// unasked is the error of a command that runs what a person would have to approve.
+// unasked returns the error for a command with shell lines that need approval.
 func (h *headlessRun) unasked(ctx context.Context, c *config.Config, name string, lines []string) error {
-	refused := fault.New(fault.NoApprover, "cli", fmt.Sprintf("The command /%s runs !{%s}, which needs a person's approval, and there is nobody to ask; nothing was run.",
-		name, strings.Join(lines, "}, !{")), "Allow it with a rule, or run the command in a session at the terminal.")
+	refused := fault.New(fault.NoApprover, "cli", fmt.Sprintf("The command /%s runs !{%s}, which needs approval, and no approver is available; nothing was run.",
+		name, strings.Join(lines, "}, !{")), "Allow it with a rule, or use the command in an interactive session.")
 	s, err := c.Scheduler()
 	if err != nil {
 		return err
@@ -80,8 +80,8 @@ func (h *headlessRun) unasked(ctx context.Context, c *config.Config, name string
 	return &program.ExitError{Code: program.ExitDenied, Err: refused}
 }
 
-// remedyOf is what would allow a line without a person: what a call of it is told,
-// which is refused as nobody can be asked.
+// remedyOf returns the remedy of the denied call: the flag or rule that would allow
+// it without an approver.
 func remedyOf(ctx context.Context, s *scheduler.Scheduler, line string) string {
 	args, err := json.Marshal(shell.RunShellCommandParams{Command: line})
 	if err != nil {
@@ -94,11 +94,11 @@ func remedyOf(ctx context.Context, s *scheduler.Scheduler, line string) string {
 	return r.Result.Error.Remedy
 }
 
-// headlessUI tells on stderr what a command has to tell.
+// headlessUI prints the messages of a command on stderr.
 type headlessUI struct{ *headlessRun }
 
 // Say implements [commands.UI].
 func (u headlessUI) Say(m commands.Message) { u.Warn(m.Text) }
 
-// Progress implements [commands.UI]: nobody watches.
+// Progress implements [commands.UI]. It does nothing.
 func (headlessUI) Progress(string) {}

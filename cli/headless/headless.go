@@ -1,5 +1,5 @@
-// Package headless works on one prompt without a user, and prints the answer as text,
-// as JSON or as a stream of JSON.
+// Package headless runs one prompt without an approver and prints the answer as text,
+// JSON or a stream of JSON.
 package headless
 
 import (
@@ -21,35 +21,35 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 )
 
-// Run works on one prompt, and prints what comes of it. Nobody is asked.
+// Run runs one prompt and prints the result. Calls that need approval are denied.
 func Run(ctx context.Context, p *program.Program, g *program.Flags, f *conversation.Flags) error {
-	// Without this a write to a pipe that nobody reads would kill the process.
+	// Otherwise a write to a closed pipe would kill the process.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
 
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h := &headlessRun{Talk: conversation.New(p, f), out: &answerWriter{w: p.Out, callOff: cancel}}
+	h := &headlessRun{Setup: conversation.New(p, f), out: &answerWriter{w: p.Out, callOff: cancel}}
 	h.report = h.reporter(f.Format)
 	h.Warn = func(message string) {
-		h.Complain(errors.New(message))
+		h.PrintError(errors.New(message))
 		h.report.warn(display.Line(h.Masked(message)))
 	}
 	err := h.run(work, g)
 	h.report.end(err)
 	switch lost := h.out.failure(); {
-	case nobodyReads(lost):
+	case isClosedPipe(lost):
 		return nil
-	case lost != nil && ctx.Err() == nil: // what err says comes from that
-		return fmt.Errorf("the answer could not be written: %w", lost)
+	case lost != nil && ctx.Err() == nil: // err is a consequence of it
+		return fmt.Errorf("write answer: %w", lost)
 	}
 	return err
 }
 
-// headlessRun is the work on one prompt.
+// headlessRun is the run of one prompt.
 type headlessRun struct {
-	conversation.Talk
+	conversation.Setup
 	out    *answerWriter
 	report reporter
 }
@@ -62,7 +62,7 @@ func (h *headlessRun) run(ctx context.Context, g *program.Flags) error {
 	if err := h.Check(); err != nil {
 		return err
 	}
-	in, err := readPrompt(ctx, h.Talk.Program, h.Flags.Prompt)
+	in, err := readPrompt(ctx, h.Setup.Program, h.Flags.Prompt)
 	if err != nil {
 		return err
 	}
@@ -86,15 +86,15 @@ func (h *headlessRun) inSession(ctx context.Context, s program.Session, in promp
 	if err != nil {
 		return err
 	}
-	registry.Unregister(communicate.AskUser) // there is nobody
+	registry.Unregister(communicate.AskUser) // there is no user
 
 	kept, client, err := h.Converse(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer kept.Close(ctx)
-	heard := program.HearHooks(context.WithoutCancel(ctx), c.MessageBus())
-	tellHooks := func() { heard.Tell(context.WithoutCancel(ctx), h.Say, h.Warn) }
+	heard := program.ListenHooks(context.WithoutCancel(ctx), c.MessageBus())
+	tellHooks := func() { heard.Report(context.WithoutCancel(ctx), h.PrintNotice, h.Warn) }
 	defer tellHooks()
 	defer program.EndSession(ctx, c, "exit")
 	started, err := h.startSession(ctx, c, kept.Resumed)
@@ -110,7 +110,7 @@ func (h *headlessRun) inSession(ctx context.Context, s program.Session, in promp
 		return conversation.Ended(agent.Event{Type: agent.EventError, Err: fault.As(err)}, err)
 	}
 	parts = append(started, parts...)
-	h.report.begin(beginning{session: c.SessionID(), model: h.Traffic.Shown(c.Model()), prompt: in.whole()})
+	h.report.begin(beginning{session: c.SessionID(), model: h.Traffic.DisplayName(c.Model()), prompt: in.whole()})
 	var last agent.Event
 	for e := range client.Run(ctx, parts...) {
 		h.report.event(e)
@@ -119,12 +119,12 @@ func (h *headlessRun) inSession(ctx context.Context, s program.Session, in promp
 		last = e
 	}
 	if in.piped != "" && kept.Recording != nil && !kept.Resumed && len(client.History()) > 0 {
-		_ = kept.Recording.SetTitle(ctx, in.text) // in place of the first words of what was piped in
+		_ = kept.Recording.SetTitle(ctx, in.text) // instead of the beginning of the piped input
 	}
 	return conversation.Ended(last, nil)
 }
 
-// startSession runs the hooks of the session's start, and returns what they put
+// startSession runs the session start hooks, and returns the context that they add
 // before the prompt.
 func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resumed bool) ([]model.Part, error) {
 	source := "startup"
@@ -136,7 +136,7 @@ func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resume
 		return nil, err
 	}
 	for _, message := range started.Messages {
-		h.Say(program.HookLine(message))
+		h.PrintNotice(program.HookLine(message))
 	}
 	if started.Context == "" {
 		return nil, nil
@@ -144,9 +144,9 @@ func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resume
 	return []model.Part{model.TextPart(started.Context + "\n\n")}, nil
 }
 
-// expand puts the files that the prompt's text names into it, or takes what a
-// command says that the text names. What is piped in is somebody else's text, and
-// names none.
+// expand returns the parts of the prompt: its text with mentioned files, or the
+// prompt of its command. Piped input is foreign text, whose mentions are not
+// expanded.
 func (h *headlessRun) expand(ctx context.Context, c *config.Config, in promptInput) ([]model.Part, error) {
 	conversation.BeginTurn(c, in.whole())
 	parts, isCommand, err := h.command(ctx, c, in)
@@ -159,7 +159,7 @@ func (h *headlessRun) expand(ctx context.Context, c *config.Config, in promptInp
 	return in.behind(parts), nil
 }
 
-// named is text with the files that it names.
+// named expands the files that a text mentions.
 func (h *headlessRun) named(ctx context.Context, c *config.Config, text string) ([]model.Part, error) {
 	expanded, err := c.Expand(ctx, text)
 	if err != nil {
@@ -171,7 +171,7 @@ func (h *headlessRun) named(ctx context.Context, c *config.Config, text string) 
 	return agent.Parts(expanded.Content), nil
 }
 
-// behind puts what is piped in before the rest of the prompt.
+// behind puts the piped input before the rest of the prompt.
 func (in promptInput) behind(parts []model.Part) []model.Part {
 	if in.piped == "" {
 		return parts
@@ -179,22 +179,22 @@ func (in promptInput) behind(parts []model.Part) []model.Part {
 	return append([]model.Part{model.TextPart(in.piped + "\n\n")}, parts...)
 }
 
-// tell tells a person on stderr what is no part of the answer.
+// tell prints on stderr the events that are not part of the answer.
 func (h *headlessRun) tell(e agent.Event) {
 	switch e.Type {
 	case agent.EventToolResponse:
 		for _, notice := range e.Response.Notices { // the report has them with the call
-			h.Complain(errors.New(notice))
+			h.PrintError(errors.New(notice))
 		}
 	case agent.EventWarning:
 		h.Warn(e.Text)
 	case agent.EventRetry:
-		h.Warn(fmt.Sprintf("The model is asked again in %s, and what came of this answer is void: %s", e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
+		h.Warn(fmt.Sprintf("Retrying the model in %s, the previous output is discarded: %s", e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
 	case agent.EventStopped:
 		h.Warn("The run was stopped: " + e.Text)
 	case agent.EventFinished:
 		if e.Finish != model.FinishStop && e.Finish != "" {
-			h.Warn(fmt.Sprintf("The model ended its answer before it was done (%s).", e.Finish))
+			h.Warn(fmt.Sprintf("The model stopped early (%s).", e.Finish))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/docs"
 )
 
-// docs/headless.md has every key that the formats print.
+// docs/headless.md lists every key of the formats.
 func TestHeadlessPage(t *testing.T) {
 	page, err := fs.ReadFile(docs.Files(), "headless.md")
 	require.NoError(t, err)

@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// stdinWait is how long stdin may take until its first byte.
+	// stdinWait is the time that stdin has for its first byte.
 	stdinWait = 500 * time.Millisecond
-	// stdinMost is how much of it is taken.
-	stdinMost = 8 << 20
+	// maxStdin is the maximum length of piped input, in bytes.
+	maxStdin = 8 << 20
 )
 
-// ErrNoPrompt is returned where neither the command line nor stdin has one.
+// ErrNoPrompt is returned if neither the command line nor stdin has a prompt.
 var ErrNoPrompt = program.UsageError("There is no prompt.", "Give one with -p TEXT, or on stdin.")
 
-// promptInput is what a headless run is asked.
+// promptInput is the prompt of a headless run.
 type promptInput struct {
 	piped   string // from stdin
-	text    string // of the flag, or stdin's where the flag gives none; @ in it names files
+	text    string // of the flag, otherwise of stdin; @ in it mentions files
 	notices []string
 }
 
-// whole is the prompt as it was given: what was piped, a blank line, the text.
+// whole returns the complete prompt: the piped input, a blank line, the text.
 func (in promptInput) whole() string {
 	if in.piped == "" {
 		return in.text
@@ -39,7 +39,7 @@ func (in promptInput) whole() string {
 	return in.piped + "\n\n" + in.text
 }
 
-// readPrompt joins the flag's text and stdin, and refuses a prompt of nothing.
+// readPrompt combines the flag's text and stdin, and rejects an empty prompt.
 func readPrompt(ctx context.Context, p *program.Program, text string) (promptInput, error) {
 	in, err := readPiped(ctx, p)
 	if err != nil {
@@ -54,8 +54,8 @@ func readPrompt(ctx context.Context, p *program.Program, text string) (promptInp
 	return in, nil
 }
 
-// readPiped returns what is piped into the program: nothing from a terminal, and
-// nothing from a pipe that stays silent.
+// readPiped returns the piped input: nothing from a terminal or from a pipe without
+// data.
 func readPiped(ctx context.Context, p *program.Program) (promptInput, error) {
 	var in promptInput
 	if p.In == nil || display.IsTerminal(p.In) {
@@ -73,7 +73,7 @@ func readPiped(ctx context.Context, p *program.Program) (promptInput, error) {
 			if _, err := r.Peek(1); err == nil {
 				close(began)
 			}
-			data, err := io.ReadAll(io.LimitReader(r, stdinMost+1))
+			data, err := io.ReadAll(io.LimitReader(r, maxStdin+1))
 			done <- outcome{data, err}
 		}()
 		silence := time.NewTimer(stdinWait)
@@ -92,16 +92,16 @@ func readPiped(ctx context.Context, p *program.Program) (promptInput, error) {
 		if ctx.Err() != nil {
 			return in, err
 		}
-		if len(data) > 0 { // else stdin is none, as where it is closed
-			in.notices = append(in.notices, "What is piped in could not be read to its end: "+display.Line(err.Error())+".")
+		if len(data) > 0 { // otherwise stdin is empty or closed
+			in.notices = append(in.notices, "Cannot read all of stdin: "+display.Line(err.Error())+".")
 		}
 	}
-	if len(data) > stdinMost {
-		data = []byte(escape.Head(string(data), stdinMost))
-		in.notices = append(in.notices, fmt.Sprintf("What is piped in is longer than %d MiB; the rest was left out.", stdinMost>>20))
+	if len(data) > maxStdin {
+		data = []byte(escape.Head(string(data), maxStdin))
+		in.notices = append(in.notices, fmt.Sprintf("The input on stdin exceeds %d MiB and was truncated.", maxStdin>>20))
 	}
 	if !utf8.Valid(data) {
-		in.notices = append(in.notices, "What is piped in is not all UTF-8; the rest of it was replaced.")
+		in.notices = append(in.notices, "The input on stdin is not valid UTF-8; invalid bytes were replaced.")
 	}
 	in.piped = strings.TrimRight(strings.ToValidUTF8(string(data), "\uFFFD"), "\r\n")
 	return in, nil

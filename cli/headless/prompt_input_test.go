@@ -13,13 +13,13 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// Stdin has half a second for its first byte, and as long as it likes for the
-// rest; what is too long or no text is told.
+// Stdin has half a second for its first byte and unlimited time for the rest; input
+// that is too long or not text is reported.
 func TestReadPrompt(t *testing.T) {
 	slow := func() io.Reader {
 		r, w := io.Pipe()
 		go func() {
-			time.Sleep(stdinWait / 2) // a writer that takes its time; nothing waits for it to be over
+			time.Sleep(stdinWait / 2) // a slow writer; no test waits for its end
 			_, _ = w.Write([]byte("a"))
 			time.Sleep(time.Hour)
 			_, _ = w.Write([]byte("b\n"))
@@ -39,8 +39,8 @@ func TestReadPrompt(t *testing.T) {
 		"stdin":     {stdin: strings.NewReader("Do it.\n"), want: "Do it."},
 		"nothing":   {stdin: strings.NewReader(" \n"), err: true},
 		"no text":   {stdin: strings.NewReader("a\xffb"), want: "a\uFFFDb", notices: 1},
-		"too long":  {stdin: strings.NewReader(strings.Repeat("é", stdinMost/2) + "é"), text: "x", piped: strings.Repeat("é", stdinMost/2), want: strings.Repeat("é", stdinMost/2) + "\n\nx", notices: 1},
-		"cut right": {stdin: strings.NewReader("a" + strings.Repeat("é", stdinMost/2)), text: "x", piped: "a" + strings.Repeat("é", stdinMost/2-1), want: "a" + strings.Repeat("é", stdinMost/2-1) + "\n\nx", notices: 1},
+		"too long":  {stdin: strings.NewReader(strings.Repeat("é", maxStdin/2) + "é"), text: "x", piped: strings.Repeat("é", maxStdin/2), want: strings.Repeat("é", maxStdin/2) + "\n\nx", notices: 1},
+		"cut right": {stdin: strings.NewReader("a" + strings.Repeat("é", maxStdin/2)), text: "x", piped: "a" + strings.Repeat("é", maxStdin/2-1), want: "a" + strings.Repeat("é", maxStdin/2-1) + "\n\nx", notices: 1},
 		"closed":    {stdin: closedStdin{}, text: "x", want: "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestReadPrompt(t *testing.T) {
 	})
 }
 
-// silent is stdin on which nothing comes until the test ends.
+// silent is a stdin without data until the test ends.
 type silent struct{ end <-chan struct{} }
 
 func (s silent) Read([]byte) (int, error) { <-s.end; return 0, io.EOF }

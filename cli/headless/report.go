@@ -12,27 +12,27 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 )
 
-// reporter prints a headless run in one of the formats. Its methods are called
-// by one goroutine: first begin, unless the run does not get that far, then the
-// rest in any order, and end as the last, once.
+// reporter prints a headless run in one of the formats. One goroutine calls its
+// methods: begin first, unless the run ends earlier, then the others in any order,
+// and end last, once.
 type reporter interface {
 	begin(b beginning)
 	event(e agent.Event)
-	// warn tells something that does not end the run, which stderr has been told.
+	// warn adds a warning that was also printed on stderr and does not end the run.
 	warn(message string)
-	// end tells how the run has ended; nil: well.
+	// end reports the end of the run; a nil failure is success.
 	end(failure error)
 }
 
-// beginning is a headless run that begins.
+// beginning describes a headless run at its start.
 type beginning struct {
-	session string // its id
+	session string // session id
 	model   string
-	prompt  string // as it was given
+	prompt  string // as given
 }
 
-// newReporter returns the reporter of a format that prints to w. mask takes secrets out
-// of errors.
+// newReporter returns the reporter of a format that prints to w. mask masks secrets
+// in errors.
 func newReporter(format string, w io.Writer, terminal bool, s *conversation.Statistics, mask func(string) string) reporter {
 	switch format {
 	case conversation.FormatJSON:
@@ -43,8 +43,8 @@ func newReporter(format string, w io.Writer, terminal bool, s *conversation.Stat
 	return &textReporter{w: w, terminal: terminal}
 }
 
-// textReporter prints what the model says, each answer once it is whole, so that
-// one which is made again does not show twice.
+// textReporter prints the answers of the model, each once it is complete, so that a
+// retried answer is not printed twice.
 type textReporter struct {
 	w        io.Writer
 	terminal bool
@@ -79,9 +79,8 @@ func (t *textReporter) flush() {
 	_, _ = io.WriteString(t.w, harmless(text, t.terminal)) // the writer keeps its error
 }
 
-// harmless returns an answer in which no control character is obeyed by a
-// terminal that is shown it, now or later. For one that is there the marks that
-// turn the direction of writing are spelled out too.
+// harmless returns an answer without control characters that could act on a terminal
+// now or later. For a terminal, bidirectional marks are escaped, too.
 func harmless(text string, terminal bool) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if terminal {
@@ -90,8 +89,8 @@ func harmless(text string, terminal bool) string {
 	return display.SpellOut(text, display.Control)
 }
 
-// answerWriter writes the answer, and keeps the first error: then it calls off
-// the run, and drops the rest.
+// answerWriter writes the answer and keeps the first error: it then cancels the run
+// and drops the rest.
 type answerWriter struct {
 	w       io.Writer
 	callOff func()
@@ -113,14 +112,14 @@ func (a *answerWriter) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// failure returns why the answer could not be written; nil: it was.
+// failure returns the first write error; nil: none.
 func (a *answerWriter) failure() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.err
 }
 
-// nobodyReads reports whether an error of writing means that who read has gone.
-func nobodyReads(err error) bool {
+// isClosedPipe reports whether a write error means that the reader is gone.
+func isClosedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

@@ -20,31 +20,31 @@ import (
 type jsonReporter struct {
 	w          io.Writer
 	statistics *conversation.Statistics
-	mask       func(string) string // takes secrets out of errors
+	mask       func(string) string // masks secrets in errors
 
 	answer jsonAnswer
-	said   strings.Builder // of the answer that is under way
-	last   string          // the last answer that came whole
+	said   strings.Builder // the answer in progress
+	last   string          // the last complete answer
 	begun  bool
 }
 
-// jsonAnswer is what --output-format json prints; docs/headless.md has it.
+// jsonAnswer is the output of --output-format json; docs/headless.md describes it.
 type jsonAnswer struct {
 	SessionID string                      `json:"session_id,omitempty"`
-	Response  *string                     `json:"response,omitempty"` // the last answer of the model's
+	Response  *string                     `json:"response,omitempty"` // the last answer of the model
 	Stats     *conversation.RunStatistics `json:"stats,omitempty"`
 	Error     *jsonFailure                `json:"error,omitempty"`
 	Warnings  []string                    `json:"warnings,omitempty"`
 }
 
-// jsonFailure is why a run ended badly.
+// jsonFailure is the error of a run.
 type jsonFailure struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 	Code    int    `json:"code,omitempty"` // the exit code; not in stream-json
 }
 
-// failureOf returns what a run ended with, and its exit code.
+// failureOf returns the error of a run and its exit code.
 func failureOf(err error) (f jsonFailure, code program.ExitCode) {
 	code = program.ExitToolError
 	exit := new(program.ExitError)
@@ -89,20 +89,20 @@ func (j *jsonReporter) end(failure error) {
 		f.Code, f.Message = int(code), j.mask(f.Message)
 		j.answer.Error = &f
 	}
-	_ = program.WriteJSON(j.w, j.answer, "  ") // plain data, and the writer keeps its error
+	_ = program.WriteJSON(j.w, j.answer, "  ") // plain data; the writer keeps its error
 }
 
-// streamReporter prints an object a line, as things happen.
+// streamReporter prints one object per line as events occur.
 type streamReporter struct {
 	w          io.Writer
 	statistics *conversation.Statistics
-	mask       func(string) string // takes secrets out of errors
+	mask       func(string) string // masks secrets in errors
 
 	begun   bool
-	pending []string // warnings of before it began
+	pending []string // warnings from before the start
 }
 
-// The objects of --output-format stream-json; docs/headless.md has them.
+// The objects of --output-format stream-json; docs/headless.md describes them.
 type (
 	streamHead struct {
 		Type      string `json:"type"`
@@ -129,11 +129,11 @@ type (
 		streamHead
 		ID      string       `json:"tool_id"`
 		Status  string       `json:"status"`
-		Preview bool         `json:"preview,omitempty"` // plan mode has shown what the call would do
+		Preview bool         `json:"preview,omitempty"` // preview of a call in plan mode
 		Output  string       `json:"output,omitempty"`
 		Error   *jsonFailure `json:"error,omitempty"`
-		Context string       `json:"context,omitempty"` // what hooks add for the model
-		Notices []string     `json:"notices,omitempty"` // what else is to be known, as that a change cannot be undone
+		Context string       `json:"context,omitempty"` // context that hooks add for the model
+		Notices []string     `json:"notices,omitempty"` // other facts, such as a change that cannot be undone
 	}
 	streamError struct {
 		streamHead
@@ -185,8 +185,8 @@ func toolResultOf(id string, r *scheduler.Response) streamToolResult {
 	return result
 }
 
-// textOf returns what a person is shown, where that is a text: of a terminal's
-// output without what the terminal would obey.
+// textOf returns the displayed text of a result, "" if it is not text. Terminal
+// output is returned without control sequences.
 func textOf(d tools.Display) string {
 	if d.ANSI == nil {
 		return d.Text
@@ -215,7 +215,7 @@ func (s *streamReporter) end(failure error) {
 	s.print(result)
 }
 
-// streamStatistics are what the last event of stream-json shows under "stats".
+// streamStatistics is the value of "stats" in the last event of stream-json.
 type streamStatistics struct {
 	streamTokens
 	DurationMS int64                   `json:"duration_ms"`
@@ -233,7 +233,7 @@ type streamTokens struct {
 	Input  int `json:"input"`
 }
 
-// streamOf sums up the run so far.
+// streamOf summarizes the statistics.
 func streamOf(s *conversation.Statistics) (sum streamStatistics) {
 	s.Read(func(run *conversation.RunStatistics, took time.Duration) {
 		sum = streamStatistics{DurationMS: took.Milliseconds(), ToolCalls: run.Tools.Calls, Models: map[string]streamTokens{},

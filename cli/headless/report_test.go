@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// Of several answers JSON has the last, and of one that ended in the middle
-// nothing; text has each that came whole.
+// Of several answers JSON has the last one, unless it is incomplete; text has every
+// complete one.
 func TestReportersKeepWholeAnswers(t *testing.T) {
 	said := []agent.Event{
 		{Type: agent.EventText, Text: "First."}, {Type: agent.EventFinished},
@@ -37,7 +37,7 @@ func TestReportersKeepWholeAnswers(t *testing.T) {
 	}
 }
 
-// How a prompt ends decides the exit code.
+// The end of a prompt determines the exit code.
 func TestEnded(t *testing.T) {
 	failed := func(code fault.Code) *fault.Error { return fault.New(code, "test", "It failed.", "") }
 	for name, tt := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Tokens of a cache are part of the prompt's and not of the input's; roles add up
-// to their model.
+// Cached tokens count as prompt tokens and not as input tokens; the roles add up to
+// their model.
 func TestStatistics(t *testing.T) {
 	s := conversation.NewStatistics()
 	for _, purpose := range []model.Purpose{"", model.PurposeSubagent} {
@@ -29,7 +29,7 @@ func TestStatistics(t *testing.T) {
 	require.Equal(t, streamTokens{Total: 30, Prompt: 20, Output: 6, Cached: 8, Input: 12}, streamOf(s).streamTokens)
 }
 
-// What requests told of tools: the most of one, and the bytes of all.
+// Tool declarations of requests: the maximum of one request, and the bytes of all.
 func TestDeclarationStatistics(t *testing.T) {
 	s := conversation.NewStatistics()
 	one := model.Tool{Name: "a", Description: "bc", Parameters: []byte("{}")} // 5 bytes

@@ -1,5 +1,6 @@
-// Package interactive is what a front end is given of a person's session with the
-// agent: it hands over what is typed, and is told what happens.
+// Package interactive defines the interface between a front end and an interactive
+// session with the agent. The front end submits the user's input and receives events
+// to display.
 package interactive
 
 import (
@@ -11,48 +12,49 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// Session is what a front end needs. Questions and live output of calls come over
-// the bus, all else as events. It is safe for concurrent use, but for Submit, of
-// which one runs at a time.
+// Session is an interactive session. Approval requests and the live output of calls
+// arrive on the message bus, everything else as events. It is safe for concurrent
+// use, except that only one Submit may run at a time.
 type Session interface {
-	// Start does what belongs before the first input, as hooks of the session's
-	// start, and tells what a person should know of it.
+	// Start runs the work that precedes the first input, such as session start hooks,
+	// and yields notices for the user.
 	Start(ctx context.Context) iter.Seq[Event]
-	// Submit works on what a person has typed: a command after "/", a shell line
-	// after "!", else a prompt. It has ended when the events have; leaving the loop,
-	// or the end of ctx, calls it off.
+	// Submit processes an input: a command after "/", a shell line after "!",
+	// otherwise a prompt. It has finished when the iteration ends. Breaking out of
+	// the loop or cancelling ctx cancels it.
 	Submit(ctx context.Context, text string) iter.Seq[Event]
-	// Complete offers what could stand at the cursor, a byte offset in text: names
-	// of commands, arguments, paths after "@".
+	// Complete returns candidates for the cursor position, a byte offset in text:
+	// command names, arguments, and paths after "@".
 	Complete(ctx context.Context, text string, cursor int) Completions
 	Status() Status
-	// CycleMode chooses the next approval mode, of default, autoEdit and plan; yolo
-	// is left for the first, and chosen by name alone. The error says why not.
+	// CycleMode switches to the next approval mode of default, autoEdit and plan. It
+	// leaves yolo for default; yolo can only be selected by name. The error gives the
+	// reason for a refusal.
 	CycleMode() (mode string, err error)
-	// Inputs are what was typed in earlier sessions of this project and in this one,
-	// the oldest first.
+	// Inputs returns the inputs of this session and of earlier sessions in this
+	// project, oldest first.
 	Inputs() []string
 	Bus() *bus.MessageBus
 }
 
-// EventKind says what an Event is about, and which of its fields are set.
+// EventKind is the type of an Event and determines which of its fields are set.
 type EventKind string
 
 // The kinds of events.
 const (
-	EventPrompt  EventKind = "prompt"  // Text: what is said to the model now
+	EventPrompt  EventKind = "prompt"  // Text: the prompt sent to the model
 	EventAgent   EventKind = "agent"   // Agent
-	EventMessage EventKind = "message" // Level, Text: something for the person, in Markdown
-	EventWorking EventKind = "working" // Text: what is being done; "" is the end of it
-	EventShell   EventKind = "shell"   // Text: what a shell line of the person's printed
-	EventClear   EventKind = "clear"   // the screen begins anew
-	EventHistory EventKind = "history" // History: the screen begins anew with these
-	EventDialog  EventKind = "dialog"  // Title, Text: something to read and to close, in Markdown
-	EventCopy    EventKind = "copy"    // Text: for the clipboard
-	EventQuit    EventKind = "quit"    // Text: last words; the session ends
+	EventMessage EventKind = "message" // Level, Text: a message for the user, in Markdown
+	EventWorking EventKind = "working" // Text: the current activity; "" ends it
+	EventShell   EventKind = "shell"   // Text: the output of a shell line of the user
+	EventClear   EventKind = "clear"   // clears the screen
+	EventHistory EventKind = "history" // History: clears the screen and shows these items
+	EventDialog  EventKind = "dialog"  // Title, Text: a page to read and close, in Markdown
+	EventCopy    EventKind = "copy"    // Text: to copy to the clipboard
+	EventQuit    EventKind = "quit"    // Text: the final message; the session ends
 )
 
-// Level is how grave a message is.
+// Level is the severity of a message.
 type Level string
 
 // The levels.
@@ -62,7 +64,7 @@ const (
 	LevelError   Level = "error"
 )
 
-// Event is something to show.
+// Event is something to display.
 type Event struct {
 	Kind    EventKind
 	Level   Level
@@ -72,44 +74,44 @@ type Event struct {
 	History []Item
 }
 
-// Item is a piece of an earlier conversation.
+// Item is an entry of an earlier conversation.
 type Item struct {
-	Role string // user, assistant, tool; notice: of the program
-	Name string // of a tool
-	Text string // for a tool: how its call was described
-	OK   bool   // of a tool: the call was a success
-	// Status is how a call has ended: success, error, denied or cancelled, which is
-	// also that of one that was never answered.
+	Role string // user, assistant, tool, or notice for a message of the program
+	Name string // tool: its name
+	Text string // tool: the description of the call
+	OK   bool   // tool: the call succeeded
+	// Status is the outcome of a call: success, error, denied or cancelled. A call
+	// that was never answered is cancelled.
 	Status string
 }
 
-// Completions are ways to complete an input.
+// Completions are the candidates for an input.
 type Completions struct {
-	From, To int // the bytes of the input that a candidate replaces
+	From, To int // the byte range that a candidate replaces
 	Items    []Candidate
 }
 
-// Candidate is one of them.
+// Candidate is one completion.
 type Candidate struct {
-	Text        string // what is put in
-	Label       string // what is shown; "": Text
+	Text        string // the inserted text
+	Label       string // the displayed text; "": Text
 	Description string // may be empty
-	Run         bool   // choosing it also submits, as nothing could follow
+	Run         bool   // selecting it also submits, because no argument can follow
 }
 
-// Status is what a front end shows all the time.
+// Status is the state that a front end displays permanently.
 type Status struct {
 	Product   string // the program's name
 	Version   string
 	SessionID string
 	Model     string
 	Mode      string // approval mode: default, autoEdit, yolo, plan
-	Folder    string // the target, with ~ for the home directory
-	Branch    string // of git; "": none
-	Tokens    int    // of the last request; 0: none yet
-	Limit     int    // of the model; 0: not known
-	Trust     string // trusted, untrusted, undecided
-	Confined  string // what confines commands; "": nothing
-	Servers   int    // MCP servers that are connected
+	Dir       string // the target directory, with ~ for the home directory
+	Branch    string // Git branch; "": none
+	Tokens    int    // tokens of the last request; 0: none yet
+	Limit     int    // context limit of the model; 0: unknown
+	Trust     string // trusted, untrusted or undecided
+	Confined  string // the sandbox of commands; "": none
+	Servers   int    // connected MCP servers
 	Started   time.Time
 }

@@ -9,11 +9,11 @@ import (
 
 const (
 	codeIndent = "  "
-	codeGoesOn = "↪ " // before what did not fit into the line of code above
+	codeGoesOn = "↪ " // starts a continuation line of code
 )
 
-// codeLabel is the line above a block of code: what is said behind its fence. The
-// lines of a diff are coloured as one.
+// codeLabel returns the line above a code block, with its info string. The lines of a
+// diff are coloured.
 func (r *renderer) codeLabel(label string, columns int) []string {
 	language, _, _ := strings.Cut(strings.TrimSpace(label), " ")
 	r.diff, r.hunk = language == "diff" || language == "patch", false
@@ -23,7 +23,8 @@ func (r *renderer) codeLabel(label string, columns int) []string {
 	return []string{codeIndent + r.theme.Dim.Render(display.Cut(display.Line(label), columns-len(codeIndent), "…"))}
 }
 
-// codeLine is a line of code, as it is; what does not fit goes on below.
+// codeLine returns a line of code unchanged; the part that does not fit continues
+// below.
 func (r *renderer) codeLine(line string, columns int) []string {
 	text := display.Untab(display.Printable(strings.TrimSuffix(line, "\r")), 0)
 	if strings.TrimSpace(text) == "" {
@@ -47,8 +48,8 @@ func (r *renderer) codeLine(line string, columns int) []string {
 	return pieces
 }
 
-// isFileName reports whether a line of a diff names one of its files. People and
-// models write hunks without them too.
+// isFileName reports whether a line of a diff is a file header. Hunks may also come
+// without one.
 func isFileName(line string) bool {
 	for _, prefix := range []string{"--- ", "+++ ", "diff ", "index "} {
 		if strings.HasPrefix(line, prefix) {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A block of code that says it is a diff is coloured as one, with and without the
-// names of its files, also where it comes piece by piece; the next block is not.
+// A code block marked as a diff is coloured, with and without file headers and also
+// when it arrives in pieces; the next block is not.
 func TestDiffBlock(t *testing.T) {
 	const names, hunk = "--- a/f\n+++ b/f\n", "@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
 	coloured := func(diff string) string { return Render("```diff\n"+diff+"```\n\n```\n-two\n```\n", 40, sixteen) }

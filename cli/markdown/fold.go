@@ -7,11 +7,10 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// fold breaks text into lines that are no wider than so many columns, at blanks;
-// words that are wider than a line are broken anywhere. Blanks side by side count
-// as one, except in code.
+// fold wraps text at blanks into lines of at most columns; words that are wider than
+// a line are split. Consecutive blanks count as one, except in code.
 func fold(text []span, columns int) []string {
-	f := folder{columns: max(columns, 1)}
+	f := wrapper{columns: max(columns, 1)}
 	for _, s := range text {
 		for i, line := range strings.Split(s.text, "\n") {
 			if i > 0 {
@@ -27,22 +26,22 @@ func fold(text []span, columns int) []string {
 	return f.lines
 }
 
-// directory folds.
-type folder struct {
+// wrapper wraps spans.
+type wrapper struct {
 	columns int
 	lines   []string
 
-	current []span // of the line that is open
-	used    int    // columns of it
+	current []span // the open line
+	used    int    // its columns
 
-	pending      []span // the word that is open
+	pending      []span // the open word
 	pendingWidth int
-	blank        bool        // a blank stands before it
-	blankStyle   theme.Style // and looks so
+	blank        bool        // a blank precedes it
+	blankStyle   theme.Style // the style of the blank
 }
 
-// words takes a piece of text without line feeds.
-func (f *folder) words(text string, style theme.Style) {
+// words adds a piece of text without line feeds.
+func (f *wrapper) words(text string, style theme.Style) {
 	for text != "" {
 		i := strings.IndexAny(text, " \t")
 		if i != 0 {
@@ -61,8 +60,8 @@ func (f *folder) words(text string, style theme.Style) {
 	}
 }
 
-// word ends the open word, and puts it into the line or the next one.
-func (f *folder) word() {
+// word ends the open word and adds it to the line or the next one.
+func (f *wrapper) word() {
 	if len(f.pending) == 0 {
 		return
 	}
@@ -85,8 +84,8 @@ func (f *folder) word() {
 	f.pending, f.pendingWidth, f.blank = f.pending[:0], 0, false
 }
 
-// piece puts a piece of a word into the line, and breaks it where it does not fit.
-func (f *folder) piece(s span) {
+// piece adds a piece of a word to the line and splits it if it does not fit.
+func (f *wrapper) piece(s span) {
 	for s.text != "" {
 		head, rest := display.Split(s.text, f.columns-f.used)
 		width := display.Width(head)
@@ -102,7 +101,7 @@ func (f *folder) piece(s span) {
 	}
 }
 
-func (f *folder) put(text string, style theme.Style, width int) {
+func (f *wrapper) put(text string, style theme.Style, width int) {
 	f.used += width
 	if n := len(f.current); n > 0 && f.current[n-1].style == style {
 		f.current[n-1].text += text
@@ -111,14 +110,14 @@ func (f *folder) put(text string, style theme.Style, width int) {
 	f.current = append(f.current, span{text, style})
 }
 
-// breakLine ends the line as the source does.
-func (f *folder) breakLine() {
+// breakLine ends the line at a line break of the source.
+func (f *wrapper) breakLine() {
 	f.word()
 	f.endLine()
 	f.blank = false
 }
 
-func (f *folder) endLine() {
+func (f *wrapper) endLine() {
 	var b strings.Builder
 	for _, s := range f.current {
 		b.WriteString(s.style.Render(s.text))

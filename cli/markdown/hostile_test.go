@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sources that only want to take time or room get little of either.
+// Sources designed to consume time or memory consume little of either.
 func TestHostile(t *testing.T) {
 	part := 5
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -62,7 +62,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Nothing of what is shown as it is gets lost.
+// Verbatim text is complete.
 func TestCostlyIsShown(t *testing.T) {
 	deep := strings.Repeat("> ", 200) + "bottom"
 	require.Equal(t, deep, strings.ReplaceAll(Render(deep, 40, sixteen), "\n", ""))
@@ -75,8 +75,8 @@ func TestCostlyIsShown(t *testing.T) {
 	}
 }
 
-// BenchmarkStream renders an answer of 1 MB that comes in 10,000 pieces, with a
-// look at each.
+// BenchmarkStream renders an answer of 1 MB that arrives in 10,000 pieces, and reads
+// the open part after each.
 func BenchmarkStream(b *testing.B) {
 	block := "## A heading\n\nA paragraph with **strong** words, `code` and a [link](http://example.com),\nthat goes on for a line or two more.\n\n" +
 		"1. one\n2. two\n   - three\n\n```go\nfunc main() {\n\tprintln(1)\n}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"

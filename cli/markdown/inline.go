@@ -13,14 +13,14 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// span is a piece of text in one style. It is safe to show, and a line feed in it
-// is a break of the line.
+// span is a piece of text in one style. It is safe for the terminal, and a line feed
+// in it is a line break.
 type span struct {
 	text  string
 	style theme.Style
 }
 
-// spans returns the text of a block, inline marks turned to styles.
+// spans returns the text of a block, with inline markup converted to styles.
 func (r *renderer) spans(block ast.Node, source []byte, base theme.Style) []span {
 	c := &collector{renderer: r, source: source}
 	c.children(block, base)
@@ -34,10 +34,10 @@ type collector struct {
 	source []byte
 	spans  []span
 	open   strings.Builder // the text of the last span
-	style  theme.Style     // of it
+	style  theme.Style     // its style
 }
 
-// add adds text of the source's.
+// add adds text of the source.
 func (c *collector) add(text string, style theme.Style) {
 	if style != c.style {
 		c.end()
@@ -111,7 +111,7 @@ func (c *collector) node(n ast.Node, style theme.Style) {
 	}
 }
 
-// code adds a span of code, with its marks where nothing else sets it off.
+// code adds a code span, with its backticks if no style marks it.
 func (c *collector) code(n *ast.CodeSpan, style theme.Style) {
 	var text strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
@@ -135,7 +135,7 @@ func (c *collector) strikethrough(n ast.Node, style theme.Style) {
 	c.children(n, style)
 }
 
-// link adds the text of a link and its address, unless that is the text.
+// link adds the text of a link and its address, unless they are equal.
 func (c *collector) link(n ast.Node, address string, style theme.Style) {
 	c.end()
 	from := len(c.spans)
@@ -151,7 +151,7 @@ func (c *collector) link(n ast.Node, address string, style theme.Style) {
 	}
 }
 
-// address adds where a link leads to.
+// address adds the address of a link.
 func (c *collector) address(address string, style theme.Style) {
 	if address == "" {
 		return
@@ -161,12 +161,11 @@ func (c *collector) address(address string, style theme.Style) {
 	c.add(")", style)
 }
 
-// unescaped returns the characters that a piece of source stands for: without
-// backslashes before marks, and with entities resolved.
+// unescaped resolves backslash escapes and entities.
 func unescaped(source []byte) string {
 	var b strings.Builder
 	w := bufio.NewWriter(&b)
 	renderhtml.DefaultWriter.Write(w, source)
-	_ = w.Flush() // a Builder takes all
+	_ = w.Flush() // a Builder does not fail
 	return html.UnescapeString(b.String())
 }

@@ -5,10 +5,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// references are the links that a source has defined so far, by their labels. An
-// earlier definition goes before a later one.
+// references are the link definitions of the source so far, by label. The first
+// definition of a label wins.
 type references struct {
-	earlier *references // that are not changed; nil: none
+	earlier *references // unchanged earlier ones; nil: none
 	own     map[string]parser.Reference
 }
 
@@ -21,7 +21,7 @@ func (r *references) lookup(label string) (parser.Reference, bool) {
 	return nil, false
 }
 
-// add keeps the definitions of a block.
+// add stores the definitions of a block.
 func (r *references) add(defined []parser.Reference) {
 	for _, reference := range defined {
 		label := util.ToLinkReference(reference.Label())
@@ -35,13 +35,13 @@ func (r *references) add(defined []parser.Reference) {
 	}
 }
 
-// blockContext is what the parser of a block knows.
+// blockContext is the parser context of a block.
 type blockContext struct {
 	parser.Context
 	references *references
 }
 
-// Reference returns what a label stands for.
+// Reference returns the definition of a label.
 func (c blockContext) Reference(label string) (parser.Reference, bool) {
 	if found, ok := c.references.lookup(label); ok {
 		return found, true

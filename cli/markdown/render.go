@@ -16,15 +16,15 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// renderer renders blocks of one source.
+// renderer renders the blocks of one source.
 type renderer struct {
 	columns    int
 	theme      theme.Theme
-	plain      bool // the theme has no styles at all
+	plain      bool // the theme has no styles
 	parser     parser.Parser
 	references *references // defined so far
-	diff       bool        // the block of code that is open is a diff
-	hunk       bool        // and has begun a hunk
+	diff       bool        // the open code block is a diff
+	hunk       bool        // and a hunk has started
 }
 
 func newRenderer(columns int, t theme.Theme) *renderer {
@@ -35,7 +35,7 @@ func newRenderer(columns int, t theme.Theme) *renderer {
 	}
 }
 
-// ahead returns a renderer that knows what r does, and does not change it.
+// ahead returns a copy of r that can be changed independently.
 func (r *renderer) ahead() *renderer {
 	c := *r
 	c.references = &references{earlier: r.references}
@@ -53,8 +53,8 @@ func (r *renderer) block(source []byte) []string {
 	return r.blocks(document, source, r.columns, true)
 }
 
-// costly reports whether a part would take the parser much longer than text of its
-// length does: it is nested as nobody nests, or consists of begun links.
+// costly reports whether parsing a part would take much longer than ordinary text of
+// its length: it is nested excessively, or consists of unclosed links.
 func costly(source []byte) bool {
 	const manyLevels, manySteps = 100, 64 << 20
 	if len(source)*bytes.Count(source, []byte("](")) > manySteps {
@@ -77,13 +77,13 @@ func costly(source []byte) bool {
 	return false
 }
 
-// isRule reports whether a line is a rule, as *** is.
+// isRule reports whether a line is a thematic break, such as ***.
 func isRule(line []byte) bool {
 	marks := bytes.Join(bytes.Fields(line), nil)
 	return len(marks) > 0 && strings.IndexByte("-*", marks[0]) >= 0 && len(bytes.Trim(marks, string(marks[0]))) == 0
 }
 
-// verbatim shows a part as it is.
+// verbatim renders a part unchanged.
 func (r *renderer) verbatim(source []byte) []string {
 	var lines []string
 	for line := range strings.Lines(strings.Trim(string(source), "\n")) {
@@ -93,7 +93,7 @@ func (r *renderer) verbatim(source []byte) []string {
 	return lines
 }
 
-// blocks renders the blocks in a container, apart from each other or not.
+// blocks renders the blocks in a container, with or without blank lines between them.
 func (r *renderer) blocks(container ast.Node, source []byte, columns int, apart bool) []string {
 	var lines []string
 	for n := container.FirstChild(); n != nil; n = n.NextSibling() {
@@ -163,8 +163,8 @@ func (r *renderer) html(n *ast.HTMLBlock, source []byte, columns int) []string {
 	return fold([]span{{display.Printable(strings.TrimRight(b.String(), "\n")), r.theme.Text}}, columns)
 }
 
-// minNested are the fewest columns that are left to what stands in a container;
-// with fewer it is not indented any more.
+// minNested is the minimum width of nested content; with less, it is not indented
+// further.
 const minNested = 8
 
 func (r *renderer) quote(n ast.Node, source []byte, columns int) []string {

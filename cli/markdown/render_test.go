@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite what renderings are compared wi
 
 var sixteen = theme.New(theme.Options{Name: theme.ANSI, Profile: colorprofile.ANSI})
 
-// Each file of testdata as it looks in terminals of three widths.
+// Each file of testdata at three terminal widths.
 func TestRender(t *testing.T) {
 	sources, err := filepath.Glob("testdata/*.md")
 	require.NoError(t, err)

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// splitter cuts a source into parts that can be rendered each on its own, from
-// its lines alone: a cut is made only where no block of Markdown can go on.
-// Blocks of code that stand alone come line by line.
+// splitter splits a source into parts that can be rendered independently, looking at
+// its lines only: it splits only where no Markdown block can continue. Top-level code
+// blocks are split into lines.
 type splitter struct {
-	block []byte // lines of the block that is open
+	block []byte // lines of the open block
 	blank bool   // its last line is blank
 
-	list   bool // an item of a list may be open
-	offset int  // the column where what belongs to that item begins
+	list   bool // a list item may be open
+	offset int  // the column of the item's content
 
-	until string // what ends the HTML that is open, in small letters; "" is none
+	until string // the text that ends the open HTML block, in lower case; "": none
 
-	fence       byte // of the code that is open: ` or ~, 0 for none
+	fence       byte // of the open code block: ` or ~, 0 for none
 	fenceLength int
 	fenceIndent int
 }
@@ -32,7 +32,7 @@ type partKind int
 
 const (
 	partBlock partKind = iota // one or more blocks
-	partFence                 // the begin of a block of code: what is said behind the fence
+	partFence                 // the start of a code block with its info string
 	partCode                  // a line of that code
 )
 
@@ -42,14 +42,14 @@ func (s *splitter) clone() splitter {
 	return c
 }
 
-// end returns the block that is open.
+// end returns the open block.
 func (s *splitter) end() part {
 	block := s.block
 	*s = splitter{}
 	return part{partBlock, block}
 }
 
-// line takes a line, and returns the parts that it completes.
+// line adds a line, and returns the parts that it completes.
 func (s *splitter) line(line []byte) (parts []part) {
 	if s.fence != 0 {
 		return s.codeLine(line)
@@ -90,7 +90,7 @@ func (s *splitter) line(line []byte) (parts []part) {
 	return parts
 }
 
-// flush ends the block that is open.
+// flush ends the open block.
 func (s *splitter) flush() []part {
 	block := s.block
 	s.block, s.blank, s.list, s.offset = nil, false, false, 0
@@ -100,7 +100,7 @@ func (s *splitter) flush() []part {
 	return []part{{partBlock, block}}
 }
 
-// codeLine takes a line of the code that is open.
+// codeLine adds a line of the open code block.
 func (s *splitter) codeLine(line []byte) []part {
 	text := strings.TrimSuffix(string(line), "\n")
 	indent, body := indentation(text)
@@ -115,7 +115,7 @@ func (s *splitter) codeLine(line []byte) []part {
 	return []part{{partCode, []byte(text)}}
 }
 
-// openFence reports whether a line begins a block of code.
+// openFence reports whether a line starts a code block.
 func (s *splitter) openFence(body string, indent int) bool {
 	c := body[0]
 	if c != '`' && c != '~' {
@@ -129,10 +129,10 @@ func (s *splitter) openFence(body string, indent int) bool {
 	return true
 }
 
-// fenceLabel is what is said behind a fence.
+// fenceLabel returns the info string of a fence.
 func fenceLabel(body string) string { return strings.TrimSpace(strings.TrimLeft(body, "`~")) }
 
-// beginHTML notes HTML that blank lines do not end.
+// beginHTML detects HTML that blank lines do not end.
 func (s *splitter) beginHTML(body string) {
 	if body[0] != '<' {
 		return
@@ -150,15 +150,15 @@ func (s *splitter) beginHTML(body string) {
 	}
 }
 
-// endHTML ends the HTML that is open if a line does.
+// endHTML ends the open HTML block if the line contains its end.
 func (s *splitter) endHTML(body string) {
 	if strings.Contains(strings.ToLower(body), s.until) {
 		s.until = ""
 	}
 }
 
-// indentation returns the columns of blanks and tabs that a line begins with, and
-// the rest of it, "" for a blank line.
+// indentation returns the columns of leading blanks and tabs, and the rest of the
+// line, "" for a blank line.
 func indentation(line string) (columns int, body string) {
 	body = strings.TrimLeft(line, " \t")
 	for _, c := range line[:len(line)-len(body)] {
@@ -170,15 +170,15 @@ func indentation(line string) (columns int, body string) {
 	return columns, strings.TrimRight(body, " \t\r\n")
 }
 
-// isHeading reports whether a line is a heading, as # is.
+// isHeading reports whether a line is a heading with #.
 func isHeading(body string) bool {
 	rest := strings.TrimLeft(body, "#")
 	n := len(body) - len(rest)
 	return n >= 1 && n <= 6 && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
 }
 
-// listMarker reports whether a line begins an item of a list, and how far behind
-// the marker's begin the item's text stands.
+// listMarker reports whether a line starts a list item, and the offset of the item's
+// content from its marker.
 func listMarker(body string) (offset int, ok bool) {
 	n := 0
 	for n < len(body) && n < 9 && body[n] >= '0' && body[n] <= '9' {

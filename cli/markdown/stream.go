@@ -8,31 +8,31 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// Stream renders a source that grows. What has become final is handed out once;
-// what Add and End have returned, joined, is what [Render] returns for the whole
-// source, however it was cut. It is not for concurrent use.
+// Stream renders a growing source. Each final part is returned once; the results of
+// Add and End, joined, equal the result of [Render] for the whole source, however it
+// was split. It is not safe for concurrent use.
 type Stream struct {
 	renderer *renderer
 	splitter splitter
-	rest     []byte // of a line that is not ended
-	printed  bool   // something was handed out
-	inCode   bool   // a block of code has been begun
+	rest     []byte // of an unfinished line
+	printed  bool   // some output was returned
+	inCode   bool   // a code block is open
 }
 
-// NewStream returns the rendering of an empty source; columns and theme are those
-// of [Render].
+// NewStream returns a Stream with an empty source; columns and theme are those of
+// [Render].
 func NewStream(columns int, t theme.Theme) *Stream {
 	return &Stream{renderer: newRenderer(max(columns, minColumns), t)}
 }
 
-// minColumns are the fewest columns that text is folded to.
+// minColumns is the minimum wrapping width.
 const minColumns = 10
 
-// maxBlock is how many bytes of source one block has at most.
+// maxBlock is the maximum length of one block, in bytes of source.
 const maxBlock = 64 << 10
 
-// Add takes the next piece of the source, which may end anywhere, within a
-// character too, and returns the lines that have become final by it, "" for none.
+// Add adds the next piece of the source, which may end anywhere, even within a
+// character, and returns the lines that have become final, "" for none.
 func (s *Stream) Add(piece string) (final string) {
 	var b strings.Builder
 	for piece != "" {
@@ -53,9 +53,9 @@ func (s *Stream) Add(piece string) (final string) {
 	return b.String()
 }
 
-// Open renders what is not final yet, as if the source ended here. It changes
-// nothing, and costs about what is open, of which there are 64 KiB at most: call
-// it once for each frame.
+// Open renders the part that is not final yet, as if the source ended here. It does
+// not change the stream. Its cost is proportional to the open part, at most 64 KiB:
+// call it once per frame.
 func (s *Stream) Open() string {
 	rest := s.rest[:wholeCharacters(s.rest)]
 	if len(rest) == 0 && len(s.splitter.block) == 0 {
@@ -68,8 +68,8 @@ func (s *Stream) Open() string {
 	return ahead.End()
 }
 
-// End ends the source, and returns the rest. The stream is empty then, and can be
-// used again.
+// End ends the source and returns the rest. The stream is empty then and can be
+// reused.
 func (s *Stream) End() (final string) {
 	var b strings.Builder
 	if len(s.rest) > 0 {
@@ -80,8 +80,8 @@ func (s *Stream) End() (final string) {
 	return b.String()
 }
 
-// longLine takes what there is of a line that is too long as one, but for a
-// character that is not whole.
+// longLine treats the available part of a line that is too long as a line, without an
+// incomplete character at its end.
 func (s *Stream) longLine(b *strings.Builder) {
 	n := wholeCharacters(s.rest)
 	begun := bytes.Clone(s.rest[n:])
@@ -90,8 +90,8 @@ func (s *Stream) longLine(b *strings.Builder) {
 	s.rest = append(s.rest, begun...)
 }
 
-// wholeCharacters returns the length of text without a character at its end that
-// is only begun.
+// wholeCharacters returns the length of text without an incomplete character at its
+// end.
 func wholeCharacters(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if at := len(text) - n; utf8.RuneStart(text[at]) {
@@ -104,7 +104,7 @@ func wholeCharacters(text []byte) int {
 	return len(text)
 }
 
-// line takes a whole line.
+// line adds a complete line.
 func (s *Stream) line(b *strings.Builder) {
 	for _, p := range s.splitter.line(s.rest) {
 		s.show(b, p)
@@ -112,10 +112,10 @@ func (s *Stream) line(b *strings.Builder) {
 	s.rest = s.rest[:0]
 }
 
-// show renders a part of the source, which is final.
+// show renders a final part of the source.
 func (s *Stream) show(b *strings.Builder, p part) {
 	var lines []string
-	within := false // of a block that something was printed of
+	within := false // a block that was printed in part
 	switch p.kind {
 	case partBlock:
 		lines = s.renderer.block(p.text)

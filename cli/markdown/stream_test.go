@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// streamed renders a source that comes in pieces, cut where cuts say.
+// streamed renders a source in pieces, cut at the positions that cut returns.
 func streamed(t *testing.T, source string, columns int, cut func(rest string) int) string {
 	s := NewStream(columns, sixteen)
 	var b strings.Builder
@@ -32,10 +32,10 @@ func streamed(t *testing.T, source string, columns int, cut func(rest string) in
 	return b.String() + s.End()
 }
 
-// validPrefix is text without a character that is only begun.
+// validPrefix returns text without an incomplete character at its end.
 func validPrefix(text string) string { return text[:wholeCharacters([]byte(text))] }
 
-// However a source is cut into pieces, the rendering is the same.
+// The rendering does not depend on how a source is split into pieces.
 func TestStream(t *testing.T) {
 	sources, err := filepath.Glob("testdata/*.md")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A block that is done is final before the next one ends, and code line by line.
+// A complete block is final before the next one ends; code is final line by line.
 func TestStreamIsEarly(t *testing.T) {
 	s := NewStream(40, theme.Theme{})
 	require.Equal(t, "", s.Add("one\ntwo\n\n"))
@@ -84,7 +84,7 @@ func TestStreamIsEarly(t *testing.T) {
 
 var styles = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// safe fails unless a terminal shows all of a rendering, within its columns.
+// safe checks that a rendering is safe for a terminal and within its width.
 func safe(t *testing.T, rendered string, columns int) {
 	t.Helper()
 	require.True(t, utf8.ValidString(rendered))
@@ -95,8 +95,8 @@ func safe(t *testing.T, rendered string, columns int) {
 	}
 }
 
-// Whatever the source: text and styles, no wider than there is room, and the same
-// in any pieces.
+// For any source: text and styles only, within the width, and the same for any
+// pieces.
 func FuzzStream(f *testing.F) {
 	sources, _ := filepath.Glob("testdata/*.md")
 	for _, file := range sources {

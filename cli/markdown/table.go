@@ -15,11 +15,11 @@ const (
 	cellBorder = " │ "
 	cellCross  = "─┼─"
 	rowBorder  = "─"
-	minCell    = 8 // columns of a cell whose text is folded
+	minCell    = 8 // columns of a wrapped cell
 )
 
-// table renders a table; where its columns do not fit, their cells are folded,
-// and where there are too many of them, each row becomes a list of its cells.
+// table renders a table. If it is too wide, its cells are wrapped; if there are too
+// many columns, each row becomes a list of its cells.
 func (r *renderer) table(n *extast.Table, source []byte, columns int) []string {
 	var rows [][][]span
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
@@ -58,8 +58,8 @@ func (r *renderer) cells(row ast.Node, source []byte, style theme.Style) [][]spa
 	return cells
 }
 
-// cellWidths returns how wide the cells of each column become, if they fit: as
-// wide as their text, or else the widest ones narrower.
+// cellWidths returns the width of each column, if they fit: the width of their text,
+// or narrower for the widest ones.
 func cellWidths(rows [][][]span, room int) (widths []int, ok bool) {
 	widths = make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -69,7 +69,7 @@ func cellWidths(rows [][][]span, room int) (widths []int, ok bool) {
 	}
 	left, share := room, room
 	open := slices.Sorted(slices.Values(widths))
-	for i, width := range open { // the narrow ones keep their width, what they leave is shared
+	for i, width := range open { // narrow columns keep their width; the others share the rest
 		share = left / (len(open) - i)
 		if width > share {
 			break
@@ -87,7 +87,7 @@ func cellWidths(rows [][][]span, room int) (widths []int, ok bool) {
 	return widths, true
 }
 
-// widthOf is the width of text on one line.
+// widthOf returns the width of text on one line.
 func widthOf(text []span) int {
 	n := 0
 	for _, s := range text {
@@ -137,8 +137,7 @@ func aligned(text string, width int, alignment extast.Alignment) string {
 	return strings.Repeat(" ", before) + text + strings.Repeat(" ", blanks-before)
 }
 
-// records renders each row as a list of its cells, behind the names of their
-// columns.
+// records renders each row as a list of its cells, each with its column name.
 func (r *renderer) records(rows [][][]span, columns int) []string {
 	var lines []string
 	names, rows := rows[0], rows[1:]

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// colourless tells things apart without colours.
+// colourless returns a theme that uses bold, faint and the like instead of colours.
 func colourless() Theme {
 	return Theme{
 		Strong:    Style{Bold: true},
@@ -32,7 +32,7 @@ func colourless() Theme {
 	}
 }
 
-// palette is what the coloured themes differ in.
+// palette holds the colours that differ between the coloured themes.
 type palette struct {
 	accent, user, assistant, tool, heading, code, link, added, removed, hunk, success, warning, failure color.Color
 	dim                                                                                                 color.Color // nil: faint
@@ -61,7 +61,8 @@ func (p palette) theme() Theme {
 	return t
 }
 
-// sixteen is in the terminal's own colours, which fit its background.
+// sixteen returns the theme with the terminal's own colours, which fit its
+// background.
 func sixteen() Theme {
 	return palette{
 		accent: lipgloss.Cyan, user: lipgloss.Blue, assistant: lipgloss.Magenta, tool: lipgloss.Cyan, heading: lipgloss.Blue,
@@ -88,7 +89,7 @@ func light() Theme {
 	}.theme()
 }
 
-// shown returns the theme in colours that a terminal has.
+// shown converts the colours of a theme to those of a terminal.
 func (t Theme) shown(p colorprofile.Profile) Theme {
 	for _, s := range []*Style{
 		&t.Text, &t.Strong, &t.Emphasis, &t.Dim, &t.Accent, &t.User, &t.Assistant, &t.Thought, &t.Tool, &t.Heading, &t.Code,

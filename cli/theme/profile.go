@@ -7,10 +7,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Profile returns what a stream can show, from its environment ("NAME=value"
-// each, the last of a name counts) and whether it is a terminal: NoTTY where it is
-// none or a dumb one, ASCII (no colours) where NO_COLOR is set to anything, else
-// its colours. It asks the environment alone and starts no process.
+// Profile returns the capabilities of a stream, from its environment ("NAME=value"
+// strings, the last of a name counts) and whether it is a terminal: NoTTY if it is
+// not one or is dumb, ASCII (no colours) if NO_COLOR is set, otherwise its colours.
+// It reads only the environment and starts no process.
 func Profile(environ []string, terminal bool) colorprofile.Profile {
 	if !terminal {
 		return colorprofile.NoTTY
@@ -22,9 +22,9 @@ func Profile(environ []string, terminal bool) colorprofile.Profile {
 	return p
 }
 
-// Light reports whether the terminal's background is light, as far as the
-// environment tells: COLORFGBG, which some terminals set, ends with the number of
-// its colour. Without it the background counts as dark.
+// Light reports whether the terminal's background is light. COLORFGBG, which some
+// terminals set, ends with the number of the background colour. Without it the
+// background counts as dark.
 func Light(environ []string) bool {
 	value := lookup(environ, "COLORFGBG")
 	switch value[strings.LastIndex(value, ";")+1:] {
@@ -34,7 +34,7 @@ func Light(environ []string) bool {
 	return false
 }
 
-// lookup returns a variable of an environment, "" if it is not there.
+// lookup returns a variable of an environment, "" if it is not set.
 func lookup(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if n, value, ok := strings.Cut(entry, "="); ok && n == name {

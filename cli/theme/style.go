@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Style is how a piece of text looks. The zero value leaves it as it is. Styles
-// are values that can be compared, and changed for a use of one's own.
+// Style is the appearance of text. The zero value leaves text unchanged. Styles are
+// comparable values; callers may modify copies.
 type Style struct {
 	Foreground, Background                                 color.Color // nil: the terminal's own
 	Bold, Faint, Italic, Underline, Strikethrough, Reverse bool
@@ -18,9 +18,9 @@ type Style struct {
 // Reset ends a style in a terminal.
 const Reset = "\x1b[0m"
 
-// Render returns text in the style: each line begins and ends it anew, so that
-// lines can be taken apart. It neither pads nor changes the text, which has to be
-// safe to show; see package display.
+// Render returns text in the style. Each line starts and ends the style, so that
+// lines can be separated. It does not pad or change the text, which must be safe for
+// the terminal; see package display.
 func (s Style) Render(text string) string {
 	begin := s.begin()
 	if begin == "" || text == "" {
@@ -40,7 +40,7 @@ func (s Style) Render(text string) string {
 	return b.String()
 }
 
-// On returns the style of a piece inside text that has the style base.
+// On returns the style of a span inside text with the style base.
 func (s Style) On(base Style) Style {
 	if s.Foreground == nil {
 		s.Foreground = base.Foreground
@@ -57,7 +57,7 @@ func (s Style) On(base Style) Style {
 	return s
 }
 
-// Lipgloss returns the style for layouts: with borders, padding and the like.
+// Lipgloss returns the style for layouts with borders and padding.
 func (s Style) Lipgloss() lipgloss.Style {
 	l := lipgloss.NewStyle()
 	if s.Foreground != nil {
@@ -80,7 +80,7 @@ func (s Style) Lipgloss() lipgloss.Style {
 	return l
 }
 
-// begin is the sequence that switches the style on; "" for none.
+// begin returns the sequence that starts the style; "" for none.
 func (s Style) begin() string {
 	if s == (Style{}) {
 		return ""

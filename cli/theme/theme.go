@@ -1,4 +1,4 @@
-// Package theme says how what is shown in a terminal looks, by what it means.
+// Package theme defines the styles of terminal output by their meaning.
 package theme
 
 import (
@@ -10,53 +10,53 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Theme is a set of styles, each named after what it is for. The zero value
-// shows all text as it is, without a single escape sequence.
+// Theme is a set of styles, each named after its use. The zero value renders all text
+// unchanged, without escape sequences.
 type Theme struct {
-	Text      Style // what has no other meaning
-	Strong    Style // what stands out of text
-	Emphasis  Style // what is stressed in text
-	Dim       Style // what is less important than text
-	Accent    Style // what the eye is led to
-	User      Style // what the person has said
-	Assistant Style // the mark of what the model says
-	Thought   Style // what the model thinks
-	Tool      Style // the name of a tool
+	Text      Style // default text
+	Strong    Style // strong text
+	Emphasis  Style // emphasized text
+	Dim       Style // less important text
+	Accent    Style // highlights
+	User      Style // input of the user
+	Assistant Style // the marker of model output
+	Thought   Style // thoughts of the model
+	Tool      Style // tool names
 	Heading   Style
-	Code      Style // code in text and in blocks
-	Link      Style // the address of a link
-	Quote     Style // the mark of a quotation
-	Added     Style // lines of a diff, and counts of them
+	Code      Style // inline code and code blocks
+	Link      Style // link addresses
+	Quote     Style // the marker of a quotation
+	Added     Style // lines of a diff, and their counts
 	Removed   Style
-	Hunk      Style // what separates the hunks of a diff
+	Hunk      Style // the separator of diff hunks
 	Success   Style
 	Warning   Style
 	Error     Style
-	Border    Style // lines around things, rules
-	Selected  Style // the chosen one of several
+	Border    Style // borders and rules
+	Selected  Style // the selected item
 }
 
-// The names of themes, for the setting ui.theme.
+// Theme names, for the setting ui.theme.
 const (
-	Default = "default" // light or dark, as the terminal is
+	Default = "default" // light or dark, from the terminal
 	OnLight = "light"   // for a light background
 	OnDark  = "dark"    // for a dark background
 	ANSI    = "ansi"    // the terminal's own sixteen colours
-	None    = "none"    // no colours; bold, faint and the like stay
+	None    = "none"    // no colours; bold and faint remain
 )
 
 // Names returns the names of the themes, the default first.
 func Names() []string { return []string{Default, OnLight, OnDark, ANSI, None} }
 
-// Options choose a [Theme].
+// Options select a [Theme].
 type Options struct {
-	Name    string               // one of [Names]; "" and others are [Default], see [Check]
-	Profile colorprofile.Profile // what the terminal can do; see [Profile]
-	Light   bool                 // its background is light, which [Default] asks about; see [Light]
+	Name    string               // one of [Names]; "" and unknown names are [Default], see [Check]
+	Profile colorprofile.Profile // the capabilities of the terminal; see [Profile]
+	Light   bool                 // its background is light, used by [Default]; see [Light]
 }
 
-// New returns a theme. Without a terminal, and for a dumb one, it is the zero
-// Theme, whatever its name.
+// New returns a theme. For a stream that is no terminal, and for a dumb terminal, it
+// is the zero Theme.
 func New(o Options) Theme {
 	switch {
 	case o.Profile <= colorprofile.NoTTY:
@@ -71,8 +71,8 @@ func New(o Options) Theme {
 	return dark().shown(o.Profile)
 }
 
-// Check returns an error that says which themes there are, unless name is one of
-// them or "". Themes that extensions bring are not supported.
+// Check returns an error that lists the themes, unless name is one of them or "".
+// Themes of extensions are not supported.
 func Check(name string) error {
 	if name == "" {
 		return nil
@@ -83,6 +83,6 @@ func Check(name string) error {
 		}
 	}
 	return fault.New(fault.InvalidConfig, "cli.theme",
-		fmt.Sprintf("There is no theme %q; the default is shown. Themes of extensions and of your own are not supported.", name),
+		fmt.Sprintf("Unknown theme %q; the default theme is used. Themes of extensions and custom themes are not supported.", name),
 		"Set ui.theme to one of "+strings.Join(Names(), ", ")+".")
 }

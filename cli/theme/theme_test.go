@@ -35,7 +35,7 @@ func TestLight(t *testing.T) {
 	require.False(t, Light(nil))
 }
 
-// styles returns the styles of a theme by their names.
+// styles returns the styles of a theme by name.
 func styles(theme Theme) map[string]Style {
 	all := map[string]Style{}
 	v := reflect.ValueOf(theme)
@@ -45,7 +45,7 @@ func styles(theme Theme) map[string]Style {
 	return all
 }
 
-// Whatever the name, a theme holds no more colours than the terminal has.
+// A theme of any name uses only the colours of the terminal.
 func TestNew(t *testing.T) {
 	for _, name := range append(Names(), "", "unheard-of") {
 		for _, light := range []bool{false, true} {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Keys that come together are one text, in their order with those that are not text.
+// Keys that arrive together form one text, in order with the keys that are not text.
 func TestKeysTogether(t *testing.T) {
 	r := newRig(t, newFake())
 	var batch batchMsg
@@ -22,14 +22,14 @@ func TestKeysTogether(t *testing.T) {
 	require.Contains(t, r.text(), "> up and yzdoXxwn")
 }
 
-// Rows that are taken over from before are those that breaking the whole text gives.
+// Reused rows equal those of wrapping the whole text.
 func TestRowsTakenOver(t *testing.T) {
 	pieces := []string{"a", "word ", "\n", "日本", "e\u0301", "\t", strings.Repeat("long", 9), "👩‍👩‍👧", "\u0301", "\u200d"}
 	random := rand.New(rand.NewPCG(1, 2))
 	var e editor
 	for range 800 {
 		at := len(e.text)
-		if random.IntN(3) == 0 { // where a cursor may stand
+		if random.IntN(3) == 0 { // a valid cursor position
 			at = e.previous(e.next(e.lineStart(random.IntN(len(e.text) + 1))))
 		}
 		to := at

@@ -15,8 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// Questions as they come from the bus, each with the ctx that ends with it, and their
-// ends.
+// Requests of the bus, each with the ctx that ends with it, and their ends.
 type (
 	askedMsg struct {
 		message bus.Message
@@ -28,8 +27,8 @@ type (
 	}
 )
 
-// subscribe has what happens on a bus posted to the mailbox, until unsubscribe is
-// called, which returns once no handler runs.
+// subscribe posts the messages of a bus to the mailbox until unsubscribe is called.
+// unsubscribe returns when no handler runs.
 func subscribe(ctx context.Context, b *bus.MessageBus, box *mailbox) (unsubscribe func()) {
 	subscriptions := []*bus.Subscription{
 		hear[bus.ToolConfirmationRequest](ctx, b, box),
@@ -44,8 +43,8 @@ func subscribe(ctx context.Context, b *bus.MessageBus, box *mailbox) (unsubscrib
 	}
 }
 
-// watch posts what else happens. Where output was dropped because it came too fast, a
-// call that ends is told so.
+// watch posts the other messages. If output was dropped because it came too fast, the
+// call's end reports that.
 func watch(ctx context.Context, b *bus.MessageBus, box *mailbox) *bus.Subscription {
 	var s *bus.Subscription
 	missed := int64(0)
@@ -71,7 +70,7 @@ func watch(ctx context.Context, b *bus.MessageBus, box *mailbox) *bus.Subscripti
 	return s
 }
 
-// hear posts the questions of one type, and their ends.
+// hear posts the requests of one type, and their ends.
 func hear[Q interface {
 	bus.Message
 	Correlation() string
@@ -82,7 +81,7 @@ func hear[Q interface {
 	})
 }
 
-// busMessage takes what the mailbox brings from the bus, and what questions post.
+// busMessage handles the bus messages and requests that the mailbox delivers.
 func (m *screen) busMessage(msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case outputMsg:
@@ -106,15 +105,14 @@ func (m *screen) busMessage(msg any) tea.Cmd {
 	case armMsg:
 		m.arm(msg)
 	case heldMsg:
-		return m.unhold(msg)
+		return m.release(msg)
 	case editedMsg:
 		return m.editorEnded(msg)
 	}
 	return nil
 }
 
-// configChanged shows what the person should know of a changed setting; the status
-// line shows the rest.
+// configChanged shows notices about changed settings; the status line shows the rest.
 func (m *screen) configChanged(c bus.ConfigChanged) {
 	before := m.status
 	m.status = m.o.Session.Status()
@@ -129,7 +127,7 @@ func (m *screen) configChanged(c bus.ConfigChanged) {
 	}
 }
 
-// call shows where a call stands.
+// call shows the state of a call.
 func (m *screen) call(state bus.ToolCallState) {
 	c := m.calls[state.CallID]
 	if c == nil {
@@ -143,13 +141,13 @@ func (m *screen) call(state bus.ToolCallState) {
 		}
 	}
 	if state.Status == bus.StatusValidating && c.State.Status != "" {
-		return // what is known already is newer
+		return // a newer state is known
 	}
 	c.Update(state)
 }
 
-// parent is the call that a subagent works for: the last one that runs and is its, or
-// the last one that runs.
+// parent returns the call that runs a subagent: the last running call of that agent,
+// otherwise the last running call.
 func (m *screen) parent(subagent string) *blocks.Call {
 	if subagent == "" {
 		return nil
@@ -172,14 +170,14 @@ func (m *screen) parent(subagent string) *blocks.Call {
 
 func (m *screen) activity(a bus.SubagentActivity) {
 	if a.Activity.Type == bus.ActivityToolCall && m.calls[a.Activity.ID] != nil {
-		return // shown as the call it is
+		return // shown as the call itself
 	}
 	if p := m.parent(a.SubagentName); p != nil {
 		p.Activity(a.Activity)
 	}
 }
 
-// response shows how a call ended.
+// response shows the result of a call.
 func (m *screen) response(e agent.Event) {
 	if e.Response == nil {
 		return

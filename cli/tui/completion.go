@@ -10,22 +10,22 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// maxCandidates is how many candidates are shown at a time.
+// maxCandidates is the maximum number of candidates shown at a time.
 const maxCandidates = 6
 
-// completeAfter is how long typing has to pause before candidates are looked for.
+// completeAfter is the pause in typing after which candidates are requested.
 const completeAfter = 60 * time.Millisecond
 
-// completion offers what could stand at the cursor.
+// completion is the list of candidates for the cursor position.
 type completion struct {
-	generation int    // of the input; what was asked for an earlier one is stale
-	cancel     func() // of what is being looked for; nil: nothing is
+	generation int    // of the input; results for an earlier generation are stale
+	cancel     func() // cancels the pending request; nil: none
 	found      interactive.Completions
-	at         int  // the candidate that is chosen
-	accept     bool // the only candidate is taken as soon as it is there
+	at         int  // index of the selected candidate
+	accept     bool // insert a single candidate at once
 }
 
-// completionMsg is what was found, for an input of that generation.
+// completionMsg is the result of a request for the given generation of the input.
 type completionMsg struct {
 	generation int
 	found      interactive.Completions
@@ -33,7 +33,7 @@ type completionMsg struct {
 
 func (c *completion) open() bool { return len(c.found.Items) > 0 }
 
-// dismiss closes the list, and makes what is being looked for stale.
+// dismiss closes the list and makes a pending request stale.
 func (c *completion) dismiss() {
 	if c.cancel != nil {
 		c.cancel()
@@ -41,7 +41,7 @@ func (c *completion) dismiss() {
 	*c = completion{generation: c.generation + 1}
 }
 
-// take shows what was found, unless it is stale.
+// take shows a result unless it is stale.
 func (c *completion) take(msg completionMsg, e *editor) {
 	if msg.generation != c.generation {
 		return
@@ -53,8 +53,8 @@ func (c *completion) take(msg completionMsg, e *editor) {
 	c.accept = false
 }
 
-// choose puts the chosen candidate into the input. It reports whether that changed
-// it, and whether choosing it also submits.
+// choose inserts the selected candidate. It reports whether the input changed, and
+// whether the candidate is also submitted.
 func (c *completion) choose(e *editor) (changed, run bool) {
 	item := c.found.Items[c.at]
 	from, to := c.found.From, c.found.To
@@ -70,7 +70,7 @@ func (c *completion) choose(e *editor) (changed, run bool) {
 	return changed, item.Run
 }
 
-// edited looks for candidates once typing pauses.
+// edited requests candidates after a pause in typing.
 func (m *screen) edited() {
 	m.completion.dismiss()
 	if m.completable() {
@@ -78,14 +78,14 @@ func (m *screen) edited() {
 	}
 }
 
-// completable reports whether the input is of a kind that candidates are offered for.
+// completable reports whether the input can have candidates.
 func (m *screen) completable() bool {
 	e := &m.input
 	before := e.text[e.lineStart(e.cursor):e.cursor]
 	return len(e.text) < maxRecalled && (strings.HasPrefix(e.text, "/") || strings.Contains(before, "@"))
 }
 
-// complete looks for candidates at once; the only one is taken.
+// complete requests candidates now. If accept is set, a single candidate is inserted.
 func (m *screen) complete(accept bool) {
 	m.completion.dismiss()
 	m.completion.accept = accept
@@ -111,8 +111,8 @@ func (m *screen) lookFor(pause time.Duration) {
 	})
 }
 
-// completionKey takes a key while candidates are shown, and reports whether it was
-// meant for them.
+// completionKey handles a key while candidates are shown, and reports whether it used
+// the key.
 func (m *screen) completionKey(stroke string) bool {
 	c := &m.completion
 	n := len(c.found.Items)
@@ -144,15 +144,15 @@ func (m *screen) completionKey(stroke string) bool {
 	return true
 }
 
-// typedOut reports whether the input holds one of the candidates already, so that it
-// needs no completion, and the person has not chosen another.
+// typedOut reports whether the input equals one of the candidates and the user has
+// not selected another.
 func (c *completion) typedOut(e *editor) bool {
 	if c.at != 0 || c.found.From < 0 || c.found.To > len(e.text) || c.found.From > c.found.To {
 		return false
 	}
 	there := strings.TrimRight(e.text[c.found.From:c.found.To], " ")
 	if strings.HasPrefix(there, "@") && strings.HasSuffix(there, "/") {
-		return true // a directory; Tab goes into it
+		return true // a directory; Tab enters it
 	}
 	for _, item := range c.found.Items {
 		if text := strings.TrimRight(item.Text, " "); text == there || text == there+"/" {
@@ -162,8 +162,8 @@ func (c *completion) typedOut(e *editor) bool {
 	return false
 }
 
-// view returns at most so many rows of candidates around the chosen one.
-func (c *completion) view(v blocks.Look, rows int) []string {
+// view returns at most rows lines of candidates around the selected one.
+func (c *completion) view(v blocks.Style, rows int) []string {
 	items := c.found.Items
 	first := max(0, min(c.at-rows/2, len(items)-rows))
 	widest := 0

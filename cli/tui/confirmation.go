@@ -11,19 +11,19 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// confirmation asks whether a call may run.
+// confirmation is the approval dialog of a tool call.
 type confirmation struct {
 	request bus.ToolConfirmationRequest
 	replies []bus.OutcomeInfo
-	edit    func() editedMsg // nil: nothing can be edited
+	edit    func() editedMsg // nil: cannot be edited
 	scroller
 
-	refusing bool   // words behind a no are typed
-	words    editor // those
-	wrong    string // what the last key did not do
+	refusing bool   // the reason for a denial is being typed
+	words    editor // the reason
+	wrong    string // why the last key had no effect
 
-	body []string // what would be done, for the look
-	look blocks.Look
+	body []string // the description of the call, for the style
+	look blocks.Style
 }
 
 func newConfirmation(q bus.ToolConfirmationRequest, edit func() editedMsg) *confirmation {
@@ -36,10 +36,9 @@ func newConfirmation(q bus.ToolConfirmationRequest, edit func() editedMsg) *conf
 	return c
 }
 
-// view shows the title, what would be done in a window, what the answers stand for,
-// and the keys. Where there is not room for all, the meanings follow what would be
-// done, in its window.
-func (c *confirmation) view(v blocks.Look, rows int, armed bool) ([]string, *tea.Cursor) {
+// view shows the title, a scrollable description of the call, the scope of the
+// answers, and the keys. If space is short, the scopes move into the scrollable part.
+func (c *confirmation) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
 	if c.body == nil || c.look != v {
 		before := c.body
 		c.body, c.look = describe(c.request, v), v
@@ -70,14 +69,14 @@ func (c *confirmation) view(v blocks.Look, rows int, armed bool) ([]string, *tea
 func (c *confirmation) title() string {
 	title := c.request.Details.Title
 	if c.request.Subagent != "" {
-		title += " (asked for by the subagent " + c.request.Subagent + ")"
+		title += " (requested by the subagent " + c.request.Subagent + ")"
 	}
 	return title
 }
 
-// meanings are the answers that last, and what each would let run: one rule beside
-// the answers, several below them, a line each.
-func (c *confirmation) meanings(v blocks.Look) []string {
+// meanings describes the answers that add rules, and the scope of each: one rule next
+// to the answer, several below it, one per line.
+func (c *confirmation) meanings(v blocks.Style) []string {
 	var lines []string
 	add := func(text, hang string) {
 		for _, line := range blocks.Split(display.Fold(text, hang, v.Columns)) {
@@ -107,8 +106,8 @@ func (c *confirmation) meanings(v blocks.Look) []string {
 	return lines
 }
 
-// foot is what the person is expected to do.
-func (c *confirmation) foot(v blocks.Look, armed bool) (lines []string, cursor *tea.Cursor) {
+// foot returns the keys or the text field.
+func (c *confirmation) foot(v blocks.Style, armed bool) (lines []string, cursor *tea.Cursor) {
 	if c.wrong != "" {
 		lines = append(lines, v.Theme.Warning.Render(display.Cut(display.Line(c.wrong), v.Columns, "…")))
 	}
@@ -116,7 +115,7 @@ func (c *confirmation) foot(v blocks.Look, armed bool) (lines []string, cursor *
 	case !armed:
 		return append(lines, v.Theme.Dim.Render("…")), nil
 	case c.refusing:
-		lines = append(lines, v.Theme.Dim.Render(display.Cut("What should be done instead? enter alone: nothing to add", v.Columns, "…")))
+		lines = append(lines, v.Theme.Dim.Render(display.Cut("What should be done instead? Enter alone: no comment", v.Columns, "…")))
 		text, y, x := c.words.view(v.Columns-4, 3)
 		for i, line := range text {
 			mark := "    "
@@ -138,7 +137,7 @@ func (c *confirmation) foot(v blocks.Look, armed bool) (lines []string, cursor *
 	return lines, nil
 }
 
-// pack puts words beside each other, as many as fit.
+// pack joins words into lines, as many words as fit.
 func pack(words []string, columns int) []string {
 	var lines []string
 	line := ""
@@ -156,8 +155,8 @@ func pack(words []string, columns int) []string {
 	return append(lines, line)
 }
 
-// boldKeys makes what stands in brackets stand out.
-func boldKeys(line string, v blocks.Look) string {
+// boldKeys renders the text in brackets in bold.
+func boldKeys(line string, v blocks.Style) string {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(line, "[")
@@ -178,8 +177,8 @@ func (c *confirmation) paste(text string) bool {
 	return c.refusing
 }
 
-// means: a no only opens the words behind it, which Enter sends, so that they may
-// follow it at once.
+// means reports that "no" is harmless: it only opens a text field that Enter sends,
+// so text may follow it immediately.
 func (c *confirmation) means(k tea.KeyPressMsg) meaning {
 	if c.refusing || k.Text == " " {
 		return taken
@@ -225,7 +224,7 @@ func (c *confirmation) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	return nil, nil
 }
 
-// wordKey takes a key while words behind a no are typed.
+// wordKey handles a key while the reason for a denial is typed.
 func (c *confirmation) wordKey(k tea.KeyPressMsg, stroke string) (bus.Answer, tea.Cmd) {
 	switch stroke {
 	case "enter", "kpenter":

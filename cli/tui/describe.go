@@ -17,15 +17,15 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// How much of the arguments of a call is shown.
+// Limits on the displayed arguments of a call.
 const (
 	maxArgumentLine  = 600 // bytes
 	maxArgumentLines = 400
 )
 
-// describe is what a person has to know to decide: what would be done, and why it is
-// asked.
-func describe(q bus.ToolConfirmationRequest, v blocks.Look) []string {
+// describe returns the facts for an approval: the effect of the call, and why it
+// needs approval.
+func describe(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	c := q.Details
 	var lines []string
 	if c.SystemMessage != "" {
@@ -55,8 +55,8 @@ func describe(q bus.ToolConfirmationRequest, v blocks.Look) []string {
 	return lines
 }
 
-// describeEdit shows a change of one file.
-func describeEdit(e *bus.EditDetails, modified bool, v blocks.Look) []string {
+// describeEdit shows the change of one file.
+func describeEdit(e *bus.EditDetails, modified bool, v blocks.Style) []string {
 	diff, added, removed := display.NumberedDiff(e.FileDiff, v.Columns, *v.Theme)
 	path := display.Line(e.FilePath)
 	if e.OriginalContent == nil {
@@ -70,15 +70,15 @@ func describeEdit(e *bus.EditDetails, modified bool, v blocks.Look) []string {
 		lines[len(lines)-1] = last
 	}
 	if s := e.DiffStat; modified && s != nil {
-		text := fmt.Sprintf("with your changes: +%d −%d, to the proposal's +%d −%d", s.UserAddedLines, s.UserRemovedLines, s.ModelAddedLines, s.ModelRemovedLines)
+		text := fmt.Sprintf("with your changes: +%d −%d, proposed +%d −%d", s.UserAddedLines, s.UserRemovedLines, s.ModelAddedLines, s.ModelRemovedLines)
 		lines = append(lines, blocks.Folded(text, v.Columns)...)
 	}
 	return append(lines, blocks.Split(diff)...)
 }
 
-// describeCommand shows a command line as it stands but indented, so that nothing in it
-// can look like a line of this program's, and the verdict on each of its parts.
-func describeCommand(q bus.ToolConfirmationRequest, v blocks.Look) []string {
+// describeCommand shows a command line verbatim but indented, so that no line of it
+// can imitate program output, and the policy decision on each of its parts.
+func describeCommand(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	var lines []string
 	for _, line := range blocks.Split(display.Untab(display.Printable(blocks.PlainEnds(q.Details.Command)), 0)) {
 		for _, piece := range hung("  "+line, v.Columns) {
@@ -103,7 +103,7 @@ func describeCommand(q bus.ToolConfirmationRequest, v blocks.Look) []string {
 	return lines
 }
 
-func verdictStyle(decision string, v blocks.Look) theme.Style {
+func verdictStyle(decision string, v blocks.Style) theme.Style {
 	switch decision {
 	case "allow":
 		return v.Theme.Success
@@ -113,8 +113,8 @@ func verdictStyle(decision string, v blocks.Look) theme.Style {
 	return v.Theme.Warning
 }
 
-// describeOthers lists the arguments of a command beside the command.
-func describeOthers(args json.RawMessage, v blocks.Look) []string {
+// describeOthers lists the other arguments of a command.
+func describeOthers(args json.RawMessage, v blocks.Style) []string {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(args, &values) != nil {
 		return nil
@@ -135,23 +135,22 @@ func describeOthers(args json.RawMessage, v blocks.Look) []string {
 	return lines
 }
 
-// describeServerTool shows a call of a server's tool: whose it is, and what it is
-// called with.
-func describeServerTool(q bus.ToolConfirmationRequest, v blocks.Look) []string {
+// describeServerTool shows a call of an MCP tool: its server and its arguments.
+func describeServerTool(q bus.ToolConfirmationRequest, v blocks.Style) []string {
 	c := q.Details.MCPDetails
 	head := "tool " + quoted(c.ToolName)
 	if c.ToolDisplayName != "" && c.ToolDisplayName != c.ToolName {
 		head += " (" + quoted(c.ToolDisplayName) + ")"
 	}
 	lines := blocks.Folded(head+" of server "+quoted(c.ServerName), v.Columns)
-	args := q.ToolCall.Args // what would be executed
+	args := q.ToolCall.Args // the arguments that would be executed
 	if len(args) == 0 {
 		args = c.ToolArgs
 	}
 	return append(lines, describeArguments(args, v)...)
 }
 
-// quoted is a name; one that could be read for more than a name is quoted.
+// quoted returns a name, quoted if it contains more than name characters.
 func quoted(name string) string {
 	name = display.Cut(display.Line(name), 100, "…")
 	if strings.ContainsAny(name, " ()\"") {
@@ -160,9 +159,9 @@ func quoted(name string) string {
 	return name
 }
 
-// describeArguments shows arguments as indented JSON: of long lines both ends, and of
-// many lines the first and the last.
-func describeArguments(args json.RawMessage, v blocks.Look) []string {
+// describeArguments formats arguments as indented JSON. Long lines are cut in the
+// middle, and of many lines the first and last are shown.
+func describeArguments(args json.RawMessage, v blocks.Style) []string {
 	var indented bytes.Buffer
 	if len(args) == 0 || json.Indent(&indented, args, "  ", "  ") != nil {
 		return nil
@@ -176,7 +175,7 @@ func describeArguments(args json.RawMessage, v blocks.Look) []string {
 	for i, line := range all {
 		switch {
 		case i == first:
-			lines = append(lines, v.Theme.Warning.Render(fmt.Sprintf("  … %s lines are not shown …", display.Thousands(last-first))))
+			lines = append(lines, v.Theme.Warning.Render(fmt.Sprintf("  … %s lines omitted …", display.Thousands(last-first))))
 		case i < first || i >= last:
 			lines = append(lines, hung(display.Printable(middleCut(line)), v.Columns)...)
 		}
@@ -184,8 +183,8 @@ func describeArguments(args json.RawMessage, v blocks.Look) []string {
 	return lines
 }
 
-// hung breaks a line; its pieces but the first are indented by more than it is, so that
-// none can look like a line of its own.
+// hung wraps a line. The continuation lines are indented further, so that none can
+// look like a separate line.
 func hung(line string, columns int) []string {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))] + "    "
 	if len(indent) > columns/2 {
@@ -208,5 +207,5 @@ func middleCut(line string) string {
 	if omitted == 0 {
 		return line
 	}
-	return fmt.Sprintf("%s … %s bytes are not shown … %s", head, display.Thousands(omitted), tail)
+	return fmt.Sprintf("%s … %s bytes omitted … %s", head, display.Thousands(omitted), tail)
 }

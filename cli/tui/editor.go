@@ -11,32 +11,31 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 )
 
-// What is pasted and has more than either is shown as a placeholder.
+// A paste that exceeds either limit is shown as a placeholder.
 const (
 	maxShownPasteLines = 8
 	maxShownPasteBytes = 2000
 )
 
-// editor is text of one or more lines that is typed. Its cursor is a byte offset
-// and stands between characters as they are seen, never within one. The zero value
-// is empty.
+// editor is a text input of one or more lines. Its cursor is a byte offset between
+// grapheme clusters. The zero value is empty.
 type editor struct {
 	text   string
 	cursor int
-	pastes map[string]string // what placeholders stand for
-	column int               // that up and down keep to; 0: that of the cursor
-	keep   bool              // column holds
-	broken wrapped           // the text, as it was broken last
+	pastes map[string]string // content of the placeholders
+	column int               // kept by up and down; 0: that of the cursor
+	keep   bool              // column is valid
+	broken wrapped           // the text as last wrapped
 }
 
-// wrapped is a text that was broken into rows of so many columns.
+// wrapped is a text wrapped into rows of a width.
 type wrapped struct {
 	text    string
 	columns int
 	rows    []row
 }
 
-// value is the text with what its placeholders stand for.
+// value returns the text with placeholders replaced by their content.
 func (e *editor) value() string {
 	value := e.text
 	for label, content := range e.pastes {
@@ -45,16 +44,17 @@ func (e *editor) value() string {
 	return value
 }
 
-// set replaces the text; the cursor goes to its end. Placeholders in it stay good.
+// set replaces the text and moves the cursor to its end. Placeholders in it stay
+// valid.
 func (e *editor) set(text string) { e.text, e.cursor, e.keep = text, len(text), false }
 
 func (e *editor) reset() { *e = editor{} }
 
-// insert puts text at the cursor: line ends as line feeds, other characters that a
-// terminal obeys left out.
+// insert inserts text at the cursor. Line endings become line feeds; other control
+// characters are dropped.
 func (e *editor) insert(text string) { e.replace(e.cursor, e.cursor, typed(text)) }
 
-// replace puts text in the place of the bytes from … to, with the cursor behind it.
+// replace replaces the bytes from … to and moves the cursor behind the new text.
 func (e *editor) replace(from, to int, text string) {
 	from = min(max(from, 0), len(e.text))
 	to = min(max(to, from), len(e.text))
@@ -62,7 +62,7 @@ func (e *editor) replace(from, to int, text string) {
 	e.cursor, e.keep = from+len(text), false
 }
 
-// typed is text as it is taken in.
+// typed cleans text for the input.
 func typed(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	text = strings.ToValidUTF8(text, "\ufffd")
@@ -77,7 +77,7 @@ func typed(text string) string {
 	}, text)
 }
 
-// paste inserts what was pasted, behind a placeholder if it is long.
+// paste inserts pasted text, as a placeholder if it is long.
 func (e *editor) paste(content string) {
 	content = typed(content)
 	lines := strings.Count(content, "\n") + 1
@@ -100,7 +100,7 @@ func (e *editor) paste(content string) {
 	e.replace(e.cursor, e.cursor, label)
 }
 
-// next is where the character at i ends; a placeholder counts as one.
+// next returns the end of the character at i; a placeholder counts as one.
 func (e *editor) next(i int) int {
 	if i >= len(e.text) {
 		return len(e.text)
@@ -114,7 +114,7 @@ func (e *editor) next(i int) int {
 	return i + max(len(cluster), 1)
 }
 
-// previous is where the character before i begins.
+// previous returns the start of the character before i.
 func (e *editor) previous(i int) int {
 	if i <= 0 {
 		return 0
@@ -153,7 +153,7 @@ func (e *editor) right() { e.move(e.next(e.cursor)) }
 func (e *editor) home()  { e.move(e.lineStart(e.cursor)) }
 func (e *editor) last()  { e.move(e.lineEnd(e.cursor)) }
 
-// wordLeft goes to the begin of the word before the cursor.
+// wordLeft returns the start of the word before the cursor.
 func (e *editor) wordLeft() int {
 	i := e.cursor
 	for i > 0 && !e.word(e.previous(i)) {
@@ -165,7 +165,7 @@ func (e *editor) wordLeft() int {
 	return i
 }
 
-// wordRight goes to the end of the word behind the cursor.
+// wordRight returns the end of the word after the cursor.
 func (e *editor) wordRight() int {
 	i := e.cursor
 	for i < len(e.text) && !e.word(i) {
@@ -183,15 +183,14 @@ func (e *editor) word(i int) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || strings.HasPrefix(e.text[i:], "[Pasted ")
 }
 
-// delete removes what lies between the cursor and i.
+// delete removes the text between the cursor and i.
 func (e *editor) delete(i int) { e.replace(min(i, e.cursor), max(i, e.cursor), "") }
 
-// row is a row of the text as it is shown.
+// row is a displayed row of the text.
 type row struct{ from, to int } // bytes
 
-// rows breaks the text into rows of so many columns. One column stays free at the
-// end of each for the cursor. Rows before the first that has changed since are taken
-// over.
+// rows wraps the text into rows. One column at the end of each row stays free for the
+// cursor. Rows before the first change are reused.
 func (e *editor) rows(columns int) []row {
 	before := &e.broken
 	if before.rows != nil && before.columns == columns && before.text == e.text {
@@ -209,7 +208,7 @@ func (e *editor) rows(columns int) []row {
 	return before.rows
 }
 
-// common is how many bytes two texts begin with alike.
+// common returns the length of the common prefix of two texts.
 func common(a, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -253,8 +252,8 @@ func (e *editor) at(rows []row) (y, x int) {
 	return y, display.Width(display.Untab(e.text[rows[y].from:min(e.cursor, rows[y].to)], 0))
 }
 
-// vertical moves the cursor by rows, down if n > 0. It reports false where there is no
-// such row.
+// vertical moves the cursor by n rows, down if n > 0. It returns false if that row
+// does not exist.
 func (e *editor) vertical(n, columns int) bool {
 	rows := e.rows(columns)
 	y, x := e.at(rows)
@@ -278,8 +277,8 @@ func (e *editor) vertical(n, columns int) bool {
 	return true
 }
 
-// view returns at most so many rows, those around the cursor, and where in them the
-// cursor stands.
+// view returns at most most rows around the cursor, and the cursor's position in
+// them.
 func (e *editor) view(columns, most int) (lines []string, y, x int) {
 	rows := e.rows(columns)
 	y, x = e.at(rows)
@@ -290,10 +289,10 @@ func (e *editor) view(columns, most int) (lines []string, y, x int) {
 	return lines, y - first, x
 }
 
-// maxRecalled is how long a text from before may be to be shown as it is.
+// maxRecalled is the length up to which a history entry is shown as text.
 const maxRecalled = 20_000
 
-// recall shows a text from before, behind a placeholder if it is very long.
+// recall shows a history entry, as a placeholder if it is very long.
 func (e *editor) recall(text string) {
 	e.set("")
 	if len(text) > maxRecalled {

@@ -17,14 +17,14 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// answerState is the answer of the model's that comes now.
+// answerState is the answer that the model is sending.
 type answerState struct {
 	text    *blocks.Answer
 	thought *blocks.Thought
-	blocks  []blocks.Block // of this answer, which a retry makes void
+	blocks  []blocks.Block // of this answer; removed by a retry
 }
 
-// close ends the answer: what comes next is another.
+// close ends the answer: the next text starts another.
 func (a *answerState) close() { *a = answerState{} }
 
 // event shows an event of the session.
@@ -46,9 +46,9 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 	case interactive.EventShell:
 		m.transcript.Add(&blocks.Shell{Text: e.Text})
 	case interactive.EventClear:
-		m.begunAnew()
+		m.cleared()
 	case interactive.EventHistory:
-		m.begunAnew()
+		m.cleared()
 		m.restore(e.History)
 	case interactive.EventDialog:
 		m.pager = newPager(e.Title, e.Text)
@@ -61,8 +61,8 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 	return nil
 }
 
-// begunAnew empties the screen.
-func (m *screen) begunAnew() {
+// cleared empties the screen.
+func (m *screen) cleared() {
 	m.transcript.Clear()
 	m.calls = map[string]*blocks.Call{}
 	m.answer.close()
@@ -89,7 +89,7 @@ func (m *screen) restore(items []interactive.Item) {
 	}
 }
 
-// agentEvent shows what happens while a prompt is worked on.
+// agentEvent shows an event of the agent.
 func (m *screen) agentEvent(e agent.Event) {
 	switch e.Type {
 	case agent.EventText:
@@ -120,11 +120,11 @@ func (m *screen) agentEvent(e agent.Event) {
 	case agent.EventCancelled:
 		m.note(interactive.LevelWarning, "Called off.")
 	case agent.EventLoop:
-		m.note(interactive.LevelWarning, "The turn has ended, as the model repeated itself. Say what should be done differently, and it goes on.")
+		m.note(interactive.LevelWarning, "The turn was stopped because the model repeats itself. Enter another instruction to continue.")
 	case agent.EventLimit:
 		m.note(interactive.LevelWarning, sentence(e.Text, e.Err))
 	case agent.EventOverflow:
-		text := fmt.Sprintf("The conversation no longer fits: about %s tokens, of %s that the model takes.", display.Thousands(e.Tokens), display.Thousands(e.Limit))
+		text := fmt.Sprintf("The conversation exceeds the context: about %s tokens of at most %s.", display.Thousands(e.Tokens), display.Thousands(e.Limit))
 		m.note(interactive.LevelWarning, strings.TrimSpace(text+" "+sentence("", e.Err)))
 	case agent.EventStopped:
 		m.note(interactive.LevelWarning, "Stopped: "+cmp.Or(e.Text, "no reason was given."))
@@ -134,7 +134,7 @@ func (m *screen) agentEvent(e agent.Event) {
 	}
 }
 
-// sentence is what an error says and what to do.
+// sentence formats an error with its remedy.
 func sentence(text string, err *fault.Error) string {
 	if err == nil {
 		return text
@@ -169,21 +169,21 @@ func (m *screen) thought(t agent.Thought) {
 	m.answer.thought.Add(t.Subject, t.Description)
 }
 
-// finished ends one answer of the model's.
+// finished ends an answer of the model.
 func (m *screen) finished(e agent.Event) {
 	m.answer.close()
 	m.status = m.o.Session.Status()
 	if e.Finish != "" && e.Finish != model.FinishStop {
-		m.note(interactive.LevelWarning, "The model ended its answer early: "+string(e.Finish)+".")
+		m.note(interactive.LevelWarning, "The model stopped early: "+string(e.Finish)+".")
 	}
 }
 
-// retry takes back what came of the answer.
+// retry removes the text of the failed attempt.
 func (m *screen) retry(r *agent.RetryInfo) {
-	text := "No answer came"
+	text := "No answer arrived"
 	for _, b := range m.answer.blocks {
 		if _, is := b.(*blocks.Answer); is {
-			text = "The answer broke off"
+			text = "The answer was cut off"
 		}
 		m.transcript.Remove(b)
 	}
@@ -191,10 +191,10 @@ func (m *screen) retry(r *agent.RetryInfo) {
 	if r == nil {
 		return
 	}
-	if r.Reason != nil { // its remedy is for whom nobody asks again
+	if r.Reason != nil { // its remedy applies only to a failure that is not retried
 		text += ": " + strings.TrimRight(r.Reason.Message, ".")
 	}
-	again := "It is asked for again"
+	again := "Retrying"
 	if r.Wait >= time.Second && m.o.NoAnimation {
 		again += " in " + blocks.Duration(r.Wait)
 	}
@@ -210,8 +210,8 @@ func (m *screen) compacted(c *agent.Compaction) {
 	}
 	m.status = m.o.Session.Status()
 	if c.Status.Changed() {
-		m.note(interactive.LevelInfo, fmt.Sprintf("The conversation was shortened, from about %s tokens to %s.", display.Thousands(c.Before), display.Thousands(c.After)))
+		m.note(interactive.LevelInfo, fmt.Sprintf("The conversation was compacted from about %s tokens to %s.", display.Thousands(c.Before), display.Thousands(c.After)))
 		return
 	}
-	m.note(interactive.LevelWarning, "The conversation could not be shortened; it stays as it is.")
+	m.note(interactive.LevelWarning, "The conversation could not be compacted and is unchanged.")
 }

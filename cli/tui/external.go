@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// external runs a function that has the terminal meanwhile.
+// external runs a function while the TUI has released the terminal.
 type external struct{ work func() }
 
 func (e external) Run() error        { e.work(); return nil }
@@ -18,7 +18,7 @@ func (external) SetStdin(io.Reader)  {}
 func (external) SetStdout(io.Writer) {}
 func (external) SetStderr(io.Writer) {}
 
-// inEditor is the command that lends the terminal to an editor.
+// inEditor returns the command that releases the terminal to an editor.
 func inEditor(edit func() editedMsg) tea.Cmd {
 	var edited editedMsg
 	return tea.Exec(external{func() { edited = edit() }}, func(err error) tea.Msg {
@@ -29,8 +29,9 @@ func inEditor(edit func() editedMsg) tea.Cmd {
 	})
 }
 
-// editorFor returns what has the person edit the content that a call proposes, nil
-// where that cannot be. It ends with the question.
+// editorFor returns a function that opens the proposed content of a call in the
+// user's editor, nil if the request cannot be edited. The editor ends with the
+// request.
 func (m *screen) editorFor(ctx context.Context, q bus.ToolConfirmationRequest) func() editedMsg {
 	details := q.Details.EditDetails
 	if m.o.Edit == nil || details == nil {
@@ -40,7 +41,7 @@ func (m *screen) editorFor(ctx context.Context, q bus.ToolConfirmationRequest) f
 		edited := editedMsg{id: q.CorrelationID}
 		edited.content, edited.err = m.o.Edit(ctx, details.FileName, details.NewContent)
 		if edited.err == nil && edited.content == details.NewContent {
-			edited.err = errors.New("nothing was changed in the editor")
+			edited.err = errors.New("no change was made in the editor")
 		}
 		return edited
 	}

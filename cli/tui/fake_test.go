@@ -21,10 +21,10 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// patience is how long a test waits for what has to come.
+// patience is the maximum time that a test waits for a result.
 const patience = 30 * time.Second
 
-// fakeSession is a session whose turns a test plays. Its bus is a real one.
+// fakeSession is a session whose turns the test supplies. Its bus is a real one.
 type fakeSession struct {
 	bus *bus.MessageBus
 
@@ -44,7 +44,7 @@ func newFake() *fakeSession {
 	return &fakeSession{
 		bus: bus.New(bus.Options{}),
 		status: interactive.Status{
-			Product: "fettle", Model: "scripted", Mode: "default", Folder: "~/project", Branch: "main",
+			Product: "fettle", Model: "scripted", Mode: "default", Dir: "~/project", Branch: "main",
 			Tokens: 12_345, Limit: 100_000, Trust: "trusted", Servers: 2, Started: noon,
 		},
 	}
@@ -105,15 +105,15 @@ func (s *fakeSession) texts() (all []string) {
 	return slices.Clone(s.submitted)
 }
 
-// rig drives a screen as a program does, but for the terminal: a message at a time, with
-// time that passes only when a test lets it.
+// rig drives a screen like a program without a terminal: one message at a time, with
+// a clock that the test advances.
 type rig struct {
 	*testing.T
 	s      *fakeSession
 	m      *screen
 	now    time.Time
 	timers []timer
-	cmds   []tea.Cmd // that are no use without a program
+	cmds   []tea.Cmd // that need a program
 	views  int
 }
 
@@ -144,7 +144,7 @@ func newRig(t *testing.T, s *fakeSession, change ...func(*Options)) *rig {
 	return r
 }
 
-// send is a message and the frame that follows it.
+// send delivers a message and draws the next frame.
 func (r *rig) send(msg tea.Msg) {
 	_, cmd := r.m.Update(msg)
 	r.run(cmd)
@@ -161,7 +161,7 @@ func (r *rig) run(cmd tea.Cmd) {
 
 func (r *rig) size(width, height int) { r.send(tea.WindowSizeMsg{Width: width, Height: height}) }
 
-// until takes what the mailbox brings until something holds.
+// until delivers mailbox messages until holds returns true.
 func (r *rig) until(holds func() bool) {
 	r.Helper()
 	deadline := time.After(patience)
@@ -183,7 +183,7 @@ func (r *rig) sees(text string) {
 	r.until(func() bool { return strings.Contains(r.text(), text) })
 }
 
-// pass lets time pass; what was due by then happens.
+// pass advances the clock and fires the timers.
 func (r *rig) pass(d time.Duration) {
 	r.now = r.now.Add(d)
 	for {
@@ -197,7 +197,7 @@ func (r *rig) pass(d time.Duration) {
 	}
 }
 
-// text is the screen without styles, blanks at the ends of lines left out.
+// text returns the screen without styles and trailing blanks.
 func (r *rig) text() string {
 	lines, _ := r.m.draw()
 	for i, line := range lines {
@@ -213,7 +213,7 @@ var named = map[string]tea.KeyPressMsg{
 	"space": {Code: tea.KeySpace, Text: " "},
 }
 
-// keyOf makes a key of its name, as "ctrl+c", "shift+tab" or "y".
+// keyOf returns the key with a name such as "ctrl+c", "shift+tab" or "y".
 func keyOf(name string) tea.KeyPressMsg {
 	var mod tea.KeyMod
 	for {
@@ -235,7 +235,7 @@ func keyOf(name string) tea.KeyPressMsg {
 	return k
 }
 
-// press presses keys one by one: each has been taken before the next.
+// press presses keys one by one; each is handled before the next.
 func (r *rig) press(names ...string) {
 	for _, name := range names {
 		r.send(keyOf(name))
@@ -257,7 +257,7 @@ func (r *rig) enter(text string) {
 	r.press("enter")
 }
 
-// plays has the session play events as the turn of any text, and submits one.
+// plays makes the session emit events in the next turn, and submits a text.
 func (r *rig) plays(events ...interactive.Event) {
 	r.Helper()
 	r.s.work = func(_ context.Context, _ string, tell func(interactive.Event)) {
@@ -273,8 +273,8 @@ func told(e agent.Event) interactive.Event {
 	return interactive.Event{Kind: interactive.EventAgent, Agent: &e}
 }
 
-// asks puts a question to the screen, and waits until it takes keys. The answer comes
-// on the channel.
+// asks sends a request to the screen and waits until the dialog accepts keys. The
+// answer arrives on the channel.
 func asks[Q bus.Question[A], A bus.Answer](r *rig, q Q) <-chan A {
 	r.Helper()
 	answers := asksOnly[Q, A](r, q)
@@ -285,7 +285,7 @@ func asks[Q bus.Question[A], A bus.Answer](r *rig, q Q) <-chan A {
 	return answers
 }
 
-// asksOnly puts a question without waiting for anything.
+// asksOnly sends a request without waiting.
 func asksOnly[Q bus.Question[A], A bus.Answer](r *rig, q Q) <-chan A {
 	answers := make(chan A, 1)
 	ctx := r.Context()
@@ -308,7 +308,7 @@ func receive[A any](t *testing.T, answers <-chan A) A {
 	}
 }
 
-// styles is a theme that shows all that it can.
+// styles returns a theme with all styles.
 func styles() theme.Theme {
 	return theme.New(theme.Options{Name: theme.ANSI, Profile: theme.Profile([]string{"TERM=xterm-256color"}, true)})
 }

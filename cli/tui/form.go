@@ -13,25 +13,25 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// form asks the questions of an [bus.AskUserRequest], one after the other.
+// form asks the questions of a [bus.AskUserRequest] one after another.
 type form struct {
 	request bus.AskUserRequest
 	fields  []*field
 	at      int
 	scroller
 	wrong   string
-	columns int  // as shown last
-	moved   bool // the person has chosen among the options
+	columns int  // as last displayed
+	moved   bool // the user moved among the options
 }
 
-// field is one question and what the person has answered so far.
+// field is one question with the answer so far.
 type field struct {
 	bus.UserQuestion
 	words  editor
-	chosen map[int]bool // options that are marked, of several
-	at     int          // the option that the cursor is on; len(Options): the person's own words
+	chosen map[int]bool // marked options of a multiple choice
+	at     int          // index of the selected option; len(Options): free text
 	answer string
-	left   bool // left out
+	left   bool // skipped
 }
 
 func newForm(q bus.AskUserRequest) *form {
@@ -42,7 +42,7 @@ func newForm(q bus.AskUserRequest) *form {
 	return f
 }
 
-// choice reports whether the answer is one of some options, or the person's own words.
+// choice reports whether the question has options; otherwise the answer is free text.
 func (f *field) choice() bool { return f.Type == bus.QuestionChoice && len(f.Options) > 0 }
 
 // typing reports whether keys are text now.
@@ -50,7 +50,7 @@ func (f *field) typing() bool {
 	return f.Type != bus.QuestionYesNo && (!f.choice() || f.at == len(f.Options))
 }
 
-// omittable reports whether the question may be left out.
+// omittable reports whether the question may be skipped.
 func (f *field) omittable() bool { return f.Optional || f.Default != "" }
 
 func (f *form) field() *field {
@@ -60,7 +60,7 @@ func (f *form) field() *field {
 	return &field{UserQuestion: bus.UserQuestion{Type: bus.QuestionText}}
 }
 
-func (f *form) view(v blocks.Look, rows int, armed bool) ([]string, *tea.Cursor) {
+func (f *form) view(v blocks.Style, rows int, armed bool) ([]string, *tea.Cursor) {
 	f.columns = v.Columns
 	q := f.field()
 	foot := []string{v.Theme.Dim.Render(display.Cut(f.keys(armed), v.Columns, "…"))}
@@ -77,7 +77,7 @@ func (f *form) view(v blocks.Look, rows int, armed bool) ([]string, *tea.Cursor)
 	if len(body) > room {
 		room = max(room-1, 1)
 	}
-	if selected >= 0 && f.moved { // keep the option in view; the question itself comes first
+	if selected >= 0 && f.moved { // keep the option visible; the question comes first
 		f.offset = max(min(f.offset, selected), selected-room+1)
 	}
 	lines := append([]string{titled(v, f.title(q))}, f.window(body, room)...)
@@ -91,7 +91,7 @@ func (f *form) view(v blocks.Look, rows int, armed bool) ([]string, *tea.Cursor)
 	return append(lines, foot...), cursor
 }
 
-// title says who asks, and which of the questions this is.
+// title names the requester and the number of the question.
 func (f *form) title(q *field) string {
 	title := "The model asks"
 	switch {
@@ -111,9 +111,9 @@ func (f *form) title(q *field) string {
 	return title
 }
 
-// body is the question with its options, and the line of the option that the cursor
-// is on, -1 for none.
-func (f *form) body(v blocks.Look, q *field) (lines []string, selected int) {
+// body returns the question with its options, and the line of the selected option, -1
+// for none.
+func (f *form) body(v blocks.Style, q *field) (lines []string, selected int) {
 	selected = -1
 	lines = blocks.Split(strings.Trim(markdown.Render(q.Question, v.Columns, *v.Theme), "\n"))
 	if !q.choice() {
@@ -133,10 +133,10 @@ func (f *form) body(v blocks.Look, q *field) (lines []string, selected int) {
 	if q.at == len(q.Options) {
 		selected = len(lines)
 	}
-	return append(lines, f.option(v, q, len(q.Options), "your own words")...), selected
+	return append(lines, f.option(v, q, len(q.Options), "other (type your answer)")...), selected
 }
 
-func (f *form) option(v blocks.Look, q *field, i int, label string) []string {
+func (f *form) option(v blocks.Style, q *field, i int, label string) []string {
 	mark := "  "
 	if i == q.at {
 		mark = "> "
@@ -157,8 +157,8 @@ func (f *form) option(v blocks.Look, q *field, i int, label string) []string {
 	return lines
 }
 
-// typed is where words are typed.
-func (f *form) typed(v blocks.Look, q *field) ([]string, *tea.Cursor) {
+// typed returns the text field.
+func (f *form) typed(v blocks.Style, q *field) ([]string, *tea.Cursor) {
 	text, y, x := q.words.view(max(v.Columns-2, 2), 4)
 	if q.words.text == "" && q.Placeholder != "" {
 		text = []string{v.Theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.Columns-2, "…"))}
@@ -173,7 +173,7 @@ func (f *form) typed(v blocks.Look, q *field) ([]string, *tea.Cursor) {
 	return text, tea.NewCursor(2+x, y)
 }
 
-// keys says what can be done.
+// keys lists the available keys.
 func (f *form) keys(armed bool) string {
 	if !armed {
 		return "…"
@@ -189,7 +189,7 @@ func (f *form) keys(armed bool) string {
 		keys = []string{"↑↓", "enter chooses"}
 	}
 	if q.omittable() {
-		out := "tab leaves it out"
+		out := "tab skips it"
 		if q.Default != "" {
 			out = "tab: " + display.Cut(display.Line(q.Default), 20, "…")
 		}
@@ -198,7 +198,7 @@ func (f *form) keys(armed bool) string {
 	if f.at > 0 {
 		keys = append(keys, "shift+tab back")
 	}
-	return strings.Join(append(keys, "esc gives no answer"), " · ")
+	return strings.Join(append(keys, "esc cancels all questions"), " · ")
 }
 
 func (f *form) paste(text string) bool {
@@ -269,8 +269,8 @@ func (f *form) yesNoKey(q *field, k tea.KeyPressMsg) bus.Answer {
 	return f.next()
 }
 
-// optionKey takes a key that moves between options or marks one, and reports whether
-// it was such a key.
+// optionKey handles a key that moves between options or marks one, and reports
+// whether it was one.
 func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 	last := len(q.Options)
 	switch {
@@ -280,7 +280,7 @@ func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 	case stroke == "down":
 		f.moved = true
 		q.at = min(q.at+1, last)
-	case q.at == last: // all else is typed
+	case q.at == last: // any other key is text
 		return false
 	case stroke == "space" && q.MultiSelect:
 		q.chosen[q.at] = !q.chosen[q.at]
@@ -300,14 +300,14 @@ func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 	return true
 }
 
-// enter takes what is chosen or typed as the answer.
+// enter accepts the selected option or the typed text as the answer.
 func (f *form) enter(q *field) bus.Answer {
 	switch words := strings.TrimSpace(q.words.value()); {
 	case q.typing() && words == "" && q.omittable():
 		q.left = true
 		return f.next()
 	case q.typing() && words == "":
-		f.wrong = "An answer is needed; esc gives none to all of the questions."
+		f.wrong = "An answer is required; esc cancels all questions."
 		return nil
 	case q.typing():
 		q.answer = words
@@ -329,7 +329,7 @@ func (f *form) enter(q *field) bus.Answer {
 	return f.next()
 }
 
-// next goes on to the next question, or gives all answers behind the last.
+// next moves to the next question, or returns all answers after the last.
 func (f *form) next() bus.Answer {
 	f.offset, f.moved = 0, false
 	if f.at++; f.at < len(f.fields) {

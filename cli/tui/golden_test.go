@@ -23,11 +23,11 @@ import (
 
 var update = flag.Bool("update", false, "write the screens below testdata anew")
 
-// sizes are the terminals that every screen is looked at in.
+// sizes are the terminal sizes of every golden screen.
 var sizes = []struct{ width, height int }{{80, 24}, {40, 10}}
 
-// golden compares the screen with the one in testdata, at each size, and holds that no
-// row is wider than the terminal and that there are as many as it has.
+// golden compares the screen with the file in testdata at each size, and checks the
+// number of rows and their widths.
 func (r *rig) golden(name string) {
 	r.Helper()
 	for _, size := range sizes {
@@ -94,7 +94,7 @@ func commandQuestion() bus.ToolConfirmationRequest {
 	}
 }
 
-// manyQuestion is one whose answers stand for twelve rules.
+// manyQuestion returns a request whose answers cover twelve rules.
 func manyQuestion() bus.ToolConfirmationRequest {
 	q := commandQuestion()
 	var rules []string
@@ -129,7 +129,7 @@ func infoQuestion() bus.ToolConfirmationRequest {
 	}
 }
 
-// The screens that a person sees, at both sizes.
+// The screens of a session, at both sizes.
 func TestScreens(t *testing.T) {
 	text := func(s string) interactive.Event { return told(agent.Event{Type: agent.EventText, Text: s}) }
 	screens := map[string]func(r *rig){
@@ -198,7 +198,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// showCalls puts a call in every state on the screen.
+// showCalls shows a call in every state.
 func showCalls(r *rig) {
 	change, _ := json.Marshal(map[string]any{"fileDiff": diffOf(12), "fileName": "main.go", "filePath": "/p/main.go"})
 	publish(r, bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{
@@ -225,27 +225,27 @@ func publish(r *rig, m bus.Message) {
 	require.NoError(r, r.s.bus.Publish(m))
 }
 
-// Every event that an agent tells leaves a trace of its own.
+// Every agent event is visible.
 func TestAgentEvents(t *testing.T) {
 	broke := fault.New(fault.ModelError, "x", "The provider is tired.", "Wait a little.")
 	events := map[string]struct {
 		event agent.Event
 		want  []string
 	}{
-		"retry":      {agent.Event{Type: agent.EventRetry, Retry: &agent.RetryInfo{Attempt: 1, Wait: 2 * time.Second, Reason: broke}}, []string{"No answer came: The provider is tired. It is asked for again in 2s (attempt"}},
+		"retry":      {agent.Event{Type: agent.EventRetry, Retry: &agent.RetryInfo{Attempt: 1, Wait: 2 * time.Second, Reason: broke}}, []string{"No answer arrived: The provider is tired. Retrying in 2s (attempt"}},
 		"compaction": {agent.Event{Type: agent.EventCompaction, Compaction: &agent.Compaction{Status: agent.Compacted, Before: 90_000, After: 1234}}, []string{"90,000", "1,234"}},
-		"no use":     {agent.Event{Type: agent.EventCompaction, Compaction: &agent.Compaction{Status: agent.CompactionInflated}}, []string{"could not be shortened"}},
+		"no use":     {agent.Event{Type: agent.EventCompaction, Compaction: &agent.Compaction{Status: agent.CompactionInflated}}, []string{"could not be compacted"}},
 		"warning":    {agent.Event{Type: agent.EventWarning, Text: "Careful.", Err: broke}, []string{"Careful.", "tired", "Wait"}},
 		"error":      {agent.Event{Type: agent.EventError, Err: broke}, []string{"tired", "Wait"}},
 		"invalid":    {agent.Event{Type: agent.EventInvalidStream, Err: broke}, []string{"tired"}},
 		"cancelled":  {agent.Event{Type: agent.EventCancelled}, []string{"Called off."}},
 		"limit":      {agent.Event{Type: agent.EventLimit, Err: broke}, []string{"tired"}},
-		"loop":       {agent.Event{Type: agent.EventLoop, Err: broke}, []string{"the model repeated itself"}},
+		"loop":       {agent.Event{Type: agent.EventLoop, Err: broke}, []string{"the model repeats itself"}},
 		"overflow":   {agent.Event{Type: agent.EventOverflow, Tokens: 5000, Limit: 4000, Err: broke}, []string{"5,000", "4,000"}},
 		"stopped":    {agent.Event{Type: agent.EventStopped, Text: "a hook said so"}, []string{"Stopped: a hook said so"}},
 		"blocked":    {agent.Event{Type: agent.EventBlocked, Text: "secrets"}, []string{"blocked: secrets"}},
 		"citation":   {agent.Event{Type: agent.EventCitation, Text: "https://example.org"}, []string{"Sources:", "https://example.org"}},
-		"cut":        {agent.Event{Type: agent.EventFinished, Finish: model.FinishMaxTokens}, []string{"ended its answer early: max_tokens"}},
+		"cut":        {agent.Event{Type: agent.EventFinished, Finish: model.FinishMaxTokens}, []string{"max_tokens"}},
 	}
 	for name, tt := range events {
 		t.Run(name, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestAgentEvents(t *testing.T) {
 	}
 }
 
-// What a retry makes void goes away.
+// The text of a retried answer is removed.
 func TestRetryTakesTheTextBack(t *testing.T) {
 	r := newRig(t, newFake())
 	r.plays(
@@ -272,7 +272,7 @@ func TestRetryTakesTheTextBack(t *testing.T) {
 	require.Contains(t, r.text(), "all of it")
 }
 
-// Events of the session beside the agent's.
+// Session events other than agent events.
 func TestSessionEvents(t *testing.T) {
 	s := newFake()
 	s.start = []interactive.Event{{Kind: interactive.EventMessage, Text: "Welcome"}}
@@ -283,7 +283,7 @@ func TestSessionEvents(t *testing.T) {
 	require.Contains(t, r.text(), "  hello")
 	r.plays(interactive.Event{Kind: interactive.EventPrompt, Text: "what the command says"})
 	require.Contains(t, r.text(), "> what the command says")
-	r.plays(interactive.Event{Kind: interactive.EventPrompt, Text: "go"}) // as typed: it stands there already
+	r.plays(interactive.Event{Kind: interactive.EventPrompt, Text: "go"}) // as typed: already displayed
 	require.Equal(t, 3, strings.Count(r.text(), "> go"))
 
 	r.plays(interactive.Event{Kind: interactive.EventHistory, History: []interactive.Item{
@@ -297,7 +297,7 @@ func TestSessionEvents(t *testing.T) {
 	before := len(r.cmds)
 	r.plays(interactive.Event{Kind: interactive.EventCopy, Text: "copied"})
 	copied := fmt.Sprint(r.cmds[before]())
-	require.Contains(t, copied, "copied") // bubbletea's message for the clipboard (OSC 52)
+	require.Contains(t, copied, "copied") // bubbletea's clipboard message (OSC 52)
 	r.s.work = nil
 	r.plays(interactive.Event{Kind: interactive.EventQuit, Text: "Bye"})
 	require.True(t, r.m.quitting)
@@ -305,7 +305,7 @@ func TestSessionEvents(t *testing.T) {
 	require.Equal(t, "Bye", r.m.lastWords)
 }
 
-// A mark that combines with a letter is part of what is sent to the terminal.
+// A combining mark is part of the text sent to the terminal.
 func TestCombiningMarks(t *testing.T) {
 	r := newRig(t, newFake())
 	r.m.input.insert("e\u0301 ш\u0301")

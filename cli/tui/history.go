@@ -2,20 +2,20 @@ package tui
 
 import "strings"
 
-// history is what was typed before, the oldest first, and what is typed now. An
-// entry that was changed stays so until something is submitted.
+// history holds the earlier inputs, oldest first, and the current input. A changed
+// entry stays changed until an input is submitted.
 type history struct {
 	entries []string
-	edited  map[int]string // by index; that of now is len(entries)
-	at      int            // index of what is shown
+	edited  map[int]string // by index; the current input has index len(entries)
+	at      int            // index of the displayed entry
 }
 
 func newHistory(entries []string) history {
 	return history{entries: entries, at: len(entries)}
 }
 
-// step goes n entries on, back if n < 0, from the one that shows text. It reports
-// false where there is none.
+// step moves by n entries, back if n < 0, and stores text as the edited form of the
+// current one. It returns false if that entry does not exist.
 func (h *history) step(n int, text string) (string, bool) {
 	to := h.at + n
 	if to < 0 || to > len(h.entries) {
@@ -39,7 +39,7 @@ func (h *history) show(i int) string {
 	return ""
 }
 
-// add takes what was submitted.
+// add appends a submitted input.
 func (h *history) add(text string) {
 	if n := len(h.entries); strings.TrimSpace(text) != "" && (n == 0 || h.entries[n-1] != text) {
 		h.entries = append(h.entries, text)
@@ -47,17 +47,17 @@ func (h *history) add(text string) {
 	h.edited, h.at = nil, len(h.entries)
 }
 
-// recalling reports whether an entry is shown, not what is typed now.
+// recalling reports whether an entry is displayed instead of the current input.
 func (h *history) recalling() bool { return h.at != len(h.entries) }
 
-// draft goes back to what is typed now.
+// draft returns to the current input.
 func (h *history) draft() string {
 	text := h.edited[len(h.entries)]
 	h.edited, h.at = nil, len(h.entries)
 	return text
 }
 
-// forget takes back what was submitted last, if it is text.
+// forget removes the last submitted input if it equals text.
 func (h *history) forget(text string) {
 	if last := len(h.entries) - 1; last >= 0 && h.entries[last] == text {
 		h.entries = h.entries[:last:last]

@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// host is where a model's work runs that must not hold up the screen: goroutines
-// that [host.end] ends and waits for, and clocks. What they bring is posted to the
-// mailbox.
+// host runs work that must not block the screen: goroutines that [host.end] cancels
+// and waits for, and timers. Their results are posted to the mailbox.
 type host struct {
 	box *mailbox
 	now func() time.Time
 	// after posts m once d has passed.
 	after func(d time.Duration, m any)
-	// spawn runs work until it returns, with a ctx that cancel and the end of the
-	// host end. A panic in it is posted.
+	// spawn runs work in a goroutine. Its ctx ends when cancel is called or the host
+	// ends. A panic in it is posted.
 	spawn func(work func(ctx context.Context)) (cancel func())
 	end   func()
 }
 
-// panicMsg tells that a goroutine has panicked.
+// panicMsg reports the panic of a goroutine.
 type panicMsg struct{ err error }
 
 func newHost(ctx context.Context, now func() time.Time) *host {
@@ -51,5 +50,5 @@ func newHost(ctx context.Context, now func() time.Time) *host {
 	return h
 }
 
-// panicked makes an error of what was recovered, with the stack of the panic.
+// panicked converts a recovered value to an error with the stack of the panic.
 func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }

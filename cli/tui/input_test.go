@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// holding is a turn that lasts until hold is closed, or it is called off.
+// holding returns a turn that lasts until hold is closed or it is cancelled.
 func holding(hold <-chan struct{}) func(context.Context, string, func(interactive.Event)) {
 	return func(ctx context.Context, _ string, _ func(interactive.Event)) {
 		select {
@@ -25,7 +25,7 @@ func holding(hold <-chan struct{}) func(context.Context, string, func(interactiv
 
 func noEdit(context.Context, string, string) (string, error) { return "", nil }
 
-// commands completes the names of some.
+// commands completes a few command names.
 func commands(_ context.Context, text string, cursor int) interactive.Completions {
 	found := interactive.Completions{To: cursor}
 	for _, name := range []string{"/chat", "/clear", "/help", "/model", "/models"} {
@@ -36,7 +36,7 @@ func commands(_ context.Context, text string, cursor int) interactive.Completion
 	return found
 }
 
-// Every way to begin a new line; Enter submits them all.
+// Every way to insert a newline; Enter submits the text.
 func TestNewLines(t *testing.T) {
 	r := newRig(t, newFake())
 	r.typeIn("a")
@@ -55,7 +55,7 @@ func TestNewLines(t *testing.T) {
 	require.Nil(t, r.m.turn)
 }
 
-// Keys that edit: what is typed, and what then stands there with the cursor as |.
+// Editing keys: the keys, and the resulting text with the cursor as |.
 func TestEditing(t *testing.T) {
 	tests := []struct{ text, keys, want string }{
 		{"one two", "alt+b", "one |two"},
@@ -86,7 +86,7 @@ func TestEditing(t *testing.T) {
 	}
 }
 
-// Up and Down walk through what was typed before; what was changed there stays.
+// Up and Down move through the history; changed entries stay changed.
 func TestHistory(t *testing.T) {
 	s := newFake()
 	s.inputs = []string{"first", "two\nlines"}
@@ -111,8 +111,7 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, "two\nlines", r.m.input.text)
 }
 
-// Ctrl-D in the middle of a turn asks to be pressed again, and forgets that after a
-// while.
+// Ctrl-D during a turn must be pressed twice within a limited time.
 func TestLeaveWhileWorking(t *testing.T) {
 	s := newFake()
 	s.work = holding(nil)
@@ -120,7 +119,7 @@ func TestLeaveWhileWorking(t *testing.T) {
 	r.enter("go")
 	r.press("ctrl+d")
 	require.False(t, r.m.quitting)
-	require.Contains(t, r.text(), "ctrl+d again ends what runs and quits")
+	require.Contains(t, r.text(), "ctrl+d again")
 	r.pass(quitFor)
 	require.NotContains(t, r.text(), "ctrl+d again")
 	r.press("ctrl+d")
@@ -129,7 +128,8 @@ func TestLeaveWhileWorking(t *testing.T) {
 	require.True(t, r.m.quitting)
 }
 
-// What was typed behind what is queued comes back with it, whatever was looked at.
+// A draft typed after queued inputs is restored with them, whatever was displayed
+// meanwhile.
 func TestDraftBehindQueue(t *testing.T) {
 	s := newFake()
 	s.work = holding(nil)
@@ -143,7 +143,7 @@ func TestDraftBehindQueue(t *testing.T) {
 	require.Equal(t, "one\ntwo\ndraft", r.m.input.text)
 }
 
-// Enter sends a directory that is written out; Tab goes into it.
+// Enter sends a directory that is typed in full; Tab enters it.
 func TestFolderIsSent(t *testing.T) {
 	s := newFake()
 	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {
@@ -184,8 +184,8 @@ func TestSearch(t *testing.T) {
 	require.Equal(t, "fix the parser", r.m.input.text)
 }
 
-// A paste of 1 MB costs one frame, shows a placeholder, counts as one character, and is
-// submitted whole.
+// A paste of 1 MB costs one frame, shows a placeholder, counts as one character, and
+// is submitted whole.
 func TestPaste(t *testing.T) {
 	r := newRig(t, newFake())
 	content := lines(100_000, "line")
@@ -197,7 +197,7 @@ func TestPaste(t *testing.T) {
 	require.Equal(t, "look: [Pasted 100,001 lines]", r.m.input.text)
 	require.Less(t, len(r.m.View().Content), 20_000) // bytes of a frame
 	r.press("left", "right")
-	r.send(tea.PasteMsg{Content: content}) // the same again has the same placeholder
+	r.send(tea.PasteMsg{Content: content}) // the same content has the same placeholder
 	r.send(tea.PasteMsg{Content: content + "x"})
 	require.Equal(t, "look: [Pasted 100,001 lines][Pasted 100,001 lines][Pasted 100,001 lines, 2]", r.m.input.text)
 	r.press("backspace", "backspace")
@@ -206,27 +206,27 @@ func TestPaste(t *testing.T) {
 	r.until(func() bool { return r.m.turn == nil })
 	require.Equal(t, []string{"look: " + content}, r.s.texts())
 	require.Less(t, len(r.m.View().Content), 20_000)
-	r.press("up") // and comes back as one
+	r.press("up") // and is recalled as one
 	require.Equal(t, "[Pasted 100,001 lines]", r.m.input.text)
 	require.Equal(t, "look: "+content, r.m.input.value())
 }
 
-// A short paste is text; what a terminal would obey is left out of it.
+// A short paste is text; control characters are dropped.
 func TestShortPaste(t *testing.T) {
 	r := newRig(t, newFake())
 	r.send(tea.PasteMsg{Content: "a\r\n\x1b[2Jb\x00\u202e"})
 	require.Equal(t, "a\n[2Jb", r.m.input.text)
 }
 
-// Candidates are looked for off the screen's goroutine; stale ones are cancelled and
-// never shown.
+// Candidates are computed off the screen's goroutine; stale requests are cancelled
+// and never shown.
 func TestStaleCompletion(t *testing.T) {
 	s := newFake()
 	begun, cancelled := make(chan struct{}), make(chan struct{})
 	s.complete = func(ctx context.Context, text string, cursor int) interactive.Completions {
 		if text == "/" {
 			close(begun)
-			<-ctx.Done() // hangs until it is stale
+			<-ctx.Done() // blocks until it is stale
 			close(cancelled)
 			return interactive.Completions{Items: []interactive.Candidate{{Text: "stale"}}}
 		}
@@ -270,7 +270,7 @@ func TestCompletionKeys(t *testing.T) {
 	}
 }
 
-// Tab asks for candidates where none are shown by themselves, and takes the only one.
+// Tab requests candidates if none are shown, and inserts a single one.
 func TestTabCompletes(t *testing.T) {
 	s := newFake()
 	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {
@@ -282,8 +282,8 @@ func TestTabCompletes(t *testing.T) {
 	r.until(func() bool { return r.m.input.text == "read main.go " })
 }
 
-// What is entered while something is worked on waits, comes back with Up, and follows
-// in order.
+// An input submitted during a turn is queued, can be recalled with Up, and runs in
+// order.
 func TestQueue(t *testing.T) {
 	s := newFake()
 	hold := make(chan struct{})
@@ -303,7 +303,7 @@ func TestQueue(t *testing.T) {
 	require.Equal(t, []string{"first", "second", "third!"}, s.texts())
 }
 
-// Ctrl-C and Esc end the turn, once; what was queued behind it comes back to the input.
+// Ctrl-C and Esc cancel the turn once; queued inputs return to the input.
 func TestInterrupt(t *testing.T) {
 	for _, key := range []string{"ctrl+c", "esc"} {
 		t.Run(key, func(t *testing.T) {
@@ -319,7 +319,7 @@ func TestInterrupt(t *testing.T) {
 			r.enter("work")
 			r.enter("later")
 			r.press(key)
-			require.Contains(t, r.text(), "Ending what runs")
+			require.Contains(t, r.text(), "Cancelling")
 			require.False(t, r.m.quitting)
 			close(release)
 			r.until(func() bool { return r.m.turn == nil })
@@ -337,7 +337,7 @@ func TestCtrlCWhenIdle(t *testing.T) {
 	require.Empty(t, r.m.input.text)
 	r.press("ctrl+c")
 	require.Contains(t, r.text(), "ctrl+c again to quit")
-	r.press("x", "backspace", "ctrl+c") // another key between: it begins anew
+	r.press("x", "backspace", "ctrl+c") // another key in between resets it
 	require.False(t, r.m.quitting)
 	r.press("ctrl+c")
 	require.True(t, r.m.quitting)
@@ -359,10 +359,10 @@ func TestMode(t *testing.T) {
 	require.Contains(t, r.text(), "· auto_edit ·")
 	r.s.cycle = errCycle
 	r.press("shift+tab")
-	require.Contains(t, r.text(), "The approval mode stays: a subagent works")
+	require.Contains(t, r.text(), "a subagent works")
 }
 
-// Keys that are bubbletea's to carry out.
+// Keys that bubbletea handles.
 func TestTerminalKeys(t *testing.T) {
 	r := newRig(t, newFake())
 	r.press("ctrl+z")
@@ -371,7 +371,7 @@ func TestTerminalKeys(t *testing.T) {
 	require.Equal(t, tea.ClearScreen(), r.cmds[len(r.cmds)-1]())
 }
 
-// The window on the conversation stays where it was scrolled to, whatever follows.
+// The conversation keeps its scroll position when text is added.
 func TestScrolling(t *testing.T) {
 	r := newRig(t, newFake())
 	r.plays(interactive.Event{Kind: interactive.EventMessage, Text: lines(100, "- line")})

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// key takes a key: the question that is shown first, then what lies above the input,
-// then the input.
+// key handles a key: first the current dialog, then the pager or list above the
+// input, then the input.
 func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	stroke := k.Keystroke()
 	switch stroke {
@@ -48,11 +48,11 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt is Ctrl-C: it ends the turn, else clears what is typed, else quits when
-// pressed twice.
+// interrupt handles Ctrl-C: it cancels the turn, otherwise clears the input,
+// otherwise quits when pressed twice.
 func (m *screen) interrupt(armed bool) {
 	switch {
-	case m.callOff():
+	case m.cancelTurn():
 	case armed:
 		m.quitting = true
 	case m.turn == nil && m.input.text != "":
@@ -64,40 +64,40 @@ func (m *screen) interrupt(armed bool) {
 	}
 }
 
-// leave is Ctrl-D: it quits, when pressed twice if something is worked on.
+// leave handles Ctrl-D: it quits; during a turn it must be pressed twice.
 func (m *screen) leave(armed bool) {
 	if m.turn == nil || m.turn.text == "" || armed {
 		m.quitting = true
 		return
 	}
-	m.armQuit("ctrl+d again ends what runs and quits")
+	m.armQuit("ctrl+d again cancels the turn and quits")
 }
 
-// armQuit has the next key of its kind quit, for a while.
+// armQuit makes the next key of the same kind quit, for a limited time.
 func (m *screen) armQuit(notice string) {
 	m.quitArmed, m.notice = true, notice
 	m.quitAsked++
 	m.h.after(quitFor, quitAskedMsg{m.quitAsked})
 }
 
-// inputKey takes a key that has no other meaning.
+// inputKey handles a key that no other part used.
 func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) {
 	rows := m.layout().transcript
 	switch stroke {
 	case "esc":
-		m.callOff()
+		m.cancelTurn()
 	case "shift+tab":
 		m.cycleMode()
 	case "ctrl+r":
 		m.search = newSearch(&m.history)
 	case "pgup":
-		m.transcript.Scroll(-max(rows-2, 1), rows, m.look())
+		m.transcript.Scroll(-max(rows-2, 1), rows, m.style())
 	case "pgdown":
-		m.transcript.Scroll(max(rows-2, 1), rows, m.look())
+		m.transcript.Scroll(max(rows-2, 1), rows, m.style())
 	case "shift+up":
-		m.transcript.Scroll(-1, rows, m.look())
+		m.transcript.Scroll(-1, rows, m.style())
 	case "shift+down":
-		m.transcript.Scroll(1, rows, m.look())
+		m.transcript.Scroll(1, rows, m.style())
 	case "ctrl+home":
 		m.transcript.Top, m.transcript.Scrolled = blocks.Place{}, true
 	case "ctrl+end":
@@ -122,9 +122,8 @@ func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) {
 	}
 }
 
-// typedRun is the text of the keys that a batch begins with, as far as they are text
-// for the input, and how many they are. A terminal that does not tell a paste from
-// typing brings thousands of them at once.
+// typedRun returns the text of the leading text keys of a batch, and their number. A
+// terminal without bracketed paste sends thousands of them at once.
 func (m *screen) typedRun(batch batchMsg) (text string, n int) {
 	if m.question() != nil || m.pager != nil || m.search != nil {
 		return "", 0
@@ -141,7 +140,7 @@ func (m *screen) typedRun(batch batchMsg) (text string, n int) {
 	return b.String(), n
 }
 
-// typeText puts what was typed into the input.
+// typeText inserts typed text into the input.
 func (m *screen) typeText(text string) {
 	m.notice, m.quitArmed = "", false
 	m.input.insert(text)
@@ -153,14 +152,14 @@ func (m *screen) cycleMode() {
 	mode, err := m.o.Session.CycleMode()
 	m.status = m.o.Session.Status()
 	if err != nil {
-		m.note(interactive.LevelWarning, "The approval mode stays: "+err.Error())
+		m.note(interactive.LevelWarning, "The approval mode is unchanged: "+err.Error())
 		return
 	}
 	m.status.Mode = mode
 	m.notice = "approval mode: " + modeWord(mode)
 }
 
-// modeWord is an approval mode as flags spell it.
+// modeWord returns an approval mode as spelled by flags.
 func modeWord(mode string) string {
 	if mode == "autoEdit" {
 		return "auto_edit"
@@ -168,7 +167,7 @@ func modeWord(mode string) string {
 	return mode
 }
 
-// enter submits the input, unless it goes on behind a backslash.
+// enter submits the input, unless it ends with a backslash, which continues the line.
 func (m *screen) enter() {
 	e := &m.input
 	if e.cursor > 0 && e.text[e.cursor-1] == '\\' {
@@ -184,12 +183,12 @@ func (m *screen) enter() {
 	e.reset()
 	m.edited()
 	m.completion.dismiss()
-	m.typedAt = m.typedAt.Add(-quietFor) // what is submitted is typed no longer
+	m.typedAt = m.typedAt.Add(-quietFor) // submitted text counts as no longer being typed
 	m.submit(text)
 }
 
-// upDown moves the cursor by a row, and to what was typed before from the first row;
-// from an empty input to what is queued first.
+// upDown moves the cursor by a row; from the first row it moves to the history, and
+// from an empty input to the queued inputs first.
 func (m *screen) upDown(n int) {
 	e := &m.input
 	if n < 0 && e.text == "" && len(m.queued) > 0 {
@@ -208,8 +207,8 @@ func (m *screen) upDown(n int) {
 	}
 }
 
-// editKey takes a key that changes a text or moves in it, and reports whether it was
-// one.
+// editKey handles a key that edits a text or moves the cursor, and reports whether it
+// was one.
 func editKey(e *editor, k tea.KeyPressMsg, columns int) bool {
 	switch k.Keystroke() {
 	case "left", "ctrl+b":

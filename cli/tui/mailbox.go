@@ -2,11 +2,11 @@ package tui
 
 import "sync"
 
-// mailbox holds what the session and the bus tell until the screen takes it. Posting
-// never waits, so that nobody is held up by a screen that is slow; live output, of
-// which there is no end, is kept up to [maxPending] bytes a call, the last ones.
+// mailbox queues the messages of the session and the bus for the screen. Posting
+// never blocks, so a slow screen delays no sender. Of live output, the last
+// [maxPending] bytes per call are kept.
 type mailbox struct {
-	wake chan struct{} // holds one: there may be something
+	wake chan struct{} // capacity 1: the queue may be non-empty
 
 	mu      sync.Mutex
 	queue   []any
@@ -14,14 +14,15 @@ type mailbox struct {
 	closed  bool
 }
 
-// maxPending is how much output of a call waits for the screen at most.
+// maxPending is the maximum number of output bytes of a call that wait for the
+// screen.
 const maxPending = 64 << 10
 
 // outputMsg is live output of a call.
 type outputMsg struct {
 	call    string
 	text    string
-	skipped int // more than 0: some of the output came too fast
+	skipped int // bytes dropped because the output was too fast
 }
 
 func newMailbox() *mailbox {
@@ -53,10 +54,10 @@ func (b *mailbox) post(m any) {
 	}
 }
 
-// pending is the output of a call that waits.
+// pending is the waiting output of a call.
 type pending struct {
 	call    string
-	text    []byte // at most twice maxPending, so that it is seldom moved
+	text    []byte // at most twice maxPending, so that it is seldom copied
 	skipped int
 }
 
@@ -92,7 +93,7 @@ func (b *mailbox) take() []any {
 	return queue
 }
 
-// close drops what is there and what comes.
+// close drops the queued messages and all later ones.
 func (b *mailbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

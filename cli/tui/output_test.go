@@ -21,8 +21,8 @@ func running(id string) bus.ToolCallsUpdate {
 	return bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: id, Name: "run_shell_command", Status: bus.StatusExecuting, StartTime: noon}}}
 }
 
-// Live output of 10,000 lines, and of far more, keeps no more than the last ones, and
-// does not cost a frame for each.
+// Of live output of 10,000 lines and more, only the last lines are kept, and not
+// every line costs a frame.
 func TestLiveOutput(t *testing.T) {
 	r := newRig(t, newFake())
 	publish(r, running("1"))
@@ -41,10 +41,10 @@ func TestLiveOutput(t *testing.T) {
 	}
 	require.LessOrEqual(t, call.Output.Bytes(), (blocks.MaxTailLines+1)*blocks.MaxTailLine)
 	r.press("ctrl+o")
-	require.LessOrEqual(t, len(call.Render(r.m.look())), 2*blocks.MaxTailLines*blocks.MaxTailLine/70)
+	require.LessOrEqual(t, len(call.Render(r.m.style())), 2*blocks.MaxTailLines*blocks.MaxTailLine/70)
 }
 
-// What waits for a slow screen is bounded, and its end is kept.
+// Output that waits for a slow screen is bounded; its end is kept.
 func TestMailboxIsBounded(t *testing.T) {
 	b := newMailbox()
 	var before, after runtime.MemStats
@@ -68,15 +68,16 @@ func TestMailboxIsBounded(t *testing.T) {
 	require.Empty(t, b.take())
 }
 
-// hostile is what a model, a tool or a file could try: to move the cursor, clear the
-// screen, set the title or the clipboard, change colours and turn the writing round.
+// hostile contains what a model, a tool or a file could try: move the cursor, clear
+// the screen, set the title or the clipboard, change colours, reverse the writing
+// direction.
 const hostile = "\x1b[2J\x1b[H\x1b[31m\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x9b31m\u009b31m\u202e\u2066\x00\x08\x0e\x1b(0\x1bc\r\x7fX\u200b"
 
-// Nothing of others' text reaches the terminal but as text, wherever it comes from.
+// Foreign text reaches the terminal only as plain text, wherever it comes from.
 func TestHostileText(t *testing.T) {
 	h := hostile
 	s := newFake()
-	s.status.Product, s.status.Folder, s.status.Branch, s.status.Model, s.status.Mode = h, h, h, h, h
+	s.status.Product, s.status.Dir, s.status.Branch, s.status.Model, s.status.Mode = h, h, h, h, h
 	s.status.Trust, s.status.Confined = h, h
 	s.inputs = []string{h}
 	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {
@@ -105,7 +106,7 @@ func TestHostileText(t *testing.T) {
 	r.check()
 	r.press("ctrl+o")
 	r.check()
-	r.press("up") // from what was typed before
+	r.press("up") // from the history
 	r.check()
 	r.press("ctrl+r")
 	r.typeIn("X")
@@ -144,8 +145,8 @@ func TestHostileText(t *testing.T) {
 	r.check()
 }
 
-// check holds that the frame has nothing in it that a terminal obeys, but for the
-// colours of the theme, of which there are none here.
+// check fails if the frame contains control sequences. The theme of the test has no
+// colours.
 func (r *rig) check() {
 	r.Helper()
 	for _, size := range sizes {
@@ -164,7 +165,7 @@ func (r *rig) check() {
 	r.size(80, 24)
 }
 
-// Rendering holds its bounds whatever is written, at any size.
+// Rendering stays within its bounds for any text at any size.
 func FuzzRender(f *testing.F) {
 	f.Add(hostile, 10)
 	f.Add("日本語 e\u0301\t👩‍👩‍👧\r\n# a\n```\nx", 3)
@@ -172,7 +173,7 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width int) {
 		width = 8 + (width%200+200)%200
 		th := styles()
-		v := blocks.Look{Columns: width, Theme: &th}
+		v := blocks.Style{Columns: width, Theme: &th}
 		call := &blocks.Call{State: bus.ToolCallState{Name: text, Description: text, Status: bus.StatusError, Error: &bus.Failure{Message: text}}}
 		call.Print(text, false)
 		answer, thought := &blocks.Answer{}, &blocks.Thought{}

@@ -10,18 +10,18 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// pager shows something to read and to close.
+// pager shows a page to read and close.
 type pager struct {
 	title, text string
 	scroller
 
-	lines []string // of text, for the look
-	look  blocks.Look
+	lines []string // of text, for the style
+	look  blocks.Style
 }
 
 func newPager(title, text string) *pager { return &pager{title: title, text: text} }
 
-func (p *pager) view(v blocks.Look, rows int) []string {
+func (p *pager) view(v blocks.Style, rows int) []string {
 	if p.lines == nil || p.look != v {
 		before := p.lines
 		p.look = v
@@ -37,7 +37,7 @@ func (p *pager) view(v blocks.Look, rows int) []string {
 	return append(lines, v.Theme.Dim.Render(display.Cut(keys, v.Columns, "…")))
 }
 
-// key takes a key, and reports whether the pager is to close.
+// key handles a key, and reports whether the pager closes.
 func (p *pager) key(k tea.KeyPressMsg) (closes bool) {
 	switch stroke := k.Keystroke(); stroke {
 	case "esc", "q", "enter", "ctrl+c":
@@ -48,8 +48,8 @@ func (p *pager) key(k tea.KeyPressMsg) (closes bool) {
 	return false
 }
 
-// titled is a rule with a title in it.
-func titled(v blocks.Look, title string) string {
+// titled returns a rule with a title.
+func titled(v blocks.Style, title string) string {
 	title = display.Cut(display.Line(title), max(v.Columns-5, 1), "…")
 	rule := strings.Repeat("─", max(v.Columns-4-display.Width(title), 0))
 	return display.Cut(v.Theme.Border.Render("──")+" "+v.Theme.Strong.Render(title)+" "+v.Theme.Border.Render(rule), v.Columns, "")

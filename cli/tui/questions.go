@@ -12,64 +12,64 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// asked is a question to the person. Questions come one at a time; one takes keys only
-// once it has been on the screen, and the person has paused who was typing when it
-// came, so that nothing typed for something else answers it.
+// asked is a request to the user. Requests are shown one at a time. A dialog accepts
+// keys only once it has been on the screen and a user who was typing has paused, so
+// that text typed for something else cannot answer it.
 type asked struct {
 	id     string
 	ctx    context.Context
 	dialog dialog
 	shown  bool // it is on the screen
-	armed  bool // it takes keys
-	// typedAt is when a key was last pressed that means something is being typed.
+	armed  bool // it accepts keys
+	// typedAt is the time of the last key that is part of typing.
 	typedAt time.Time
-	// held is a key that answers, while it waits for whether another one follows.
+	// held is an answering key that waits to see whether another key follows.
 	held *tea.KeyPressMsg
-	keys int // that were held; tells the timers of one from those of another
+	keys int // number of held keys; identifies their timers
 }
 
-// heldMsg says that no key has followed the one that a question holds.
+// heldMsg reports that no key has followed a held key.
 type heldMsg struct {
 	id  string
 	key int
 }
 
-// meaning is what a printable key is to a question.
+// meaning classifies a printable key for a dialog.
 type meaning int
 
 const (
-	taken   meaning = iota // it is text, moves or chooses: harmless
-	answers                // it answers, or has an editor opened
-	stray                  // nothing: the person types something for elsewhere
+	taken   meaning = iota // text, movement or selection: harmless
+	answers                // answers, or opens an editor
+	stray                  // unused: the user types text meant for the input
 )
 
-// dialog is a question as it is shown.
+// dialog is a request as it is displayed.
 type dialog interface {
-	// means says what a printable key would do now.
+	// means classifies a printable key in the current state.
 	means(k tea.KeyPressMsg) meaning
-	// view returns at most so many lines, and the cursor, if it has one, relative to
-	// the first.
-	view(v blocks.Look, rows int, armed bool) (lines []string, cursor *tea.Cursor)
-	// key takes a key. answer is set once the person has answered.
+	// view returns at most rows lines, and the cursor, if any, relative to the first
+	// line.
+	view(v blocks.Style, rows int, armed bool) (lines []string, cursor *tea.Cursor)
+	// key handles a key. answer is set once the user has answered.
 	key(k tea.KeyPressMsg) (answer bus.Answer, cmd tea.Cmd)
-	// paste takes what was pasted, and reports whether it had use for it.
+	// paste handles pasted text, and reports whether it was used.
 	paste(text string) bool
 	scroll(n int)
-	// failed tells why the person's doing had no effect.
+	// failed shows why the user's action had no effect.
 	failed(why string)
 }
 
-// armMsg says that the first question may go on: to be shown, or to take keys.
+// armMsg reports that the first request may advance: be shown, or accept keys.
 type armMsg struct{ id string }
 
-// editedMsg is what came of the editor of a question.
+// editedMsg is the result of an editor.
 type editedMsg struct {
 	id      string
 	content string
 	err     error
 }
 
-// question is the one that is shown, nil for none.
+// question returns the displayed request, nil for none.
 func (m *screen) question() *asked {
 	if len(m.questions) > 0 && m.questions[0].shown {
 		return m.questions[0]
@@ -77,7 +77,7 @@ func (m *screen) question() *asked {
 	return nil
 }
 
-// ask queues a question.
+// ask queues a request.
 func (m *screen) ask(msg askedMsg) {
 	if msg.ctx.Err() != nil {
 		return
@@ -97,7 +97,7 @@ func (m *screen) ask(msg askedMsg) {
 	}
 }
 
-// showNext shows the first question, at once or when the person pauses.
+// showNext shows the first request, now or when the user pauses.
 func (m *screen) showNext() {
 	if len(m.questions) == 0 {
 		return
@@ -115,7 +115,7 @@ func (m *screen) showNext() {
 	m.h.after(pause, armMsg{q.id})
 }
 
-// arm takes the first question a step further.
+// arm advances the first request by one step.
 func (m *screen) arm(msg armMsg) {
 	if len(m.questions) == 0 || m.questions[0].id != msg.id {
 		return
@@ -132,10 +132,10 @@ func (m *screen) arm(msg armMsg) {
 	q.armed = true
 }
 
-// answerKey gives a key to the question that is shown. Keys that follow each other as
-// when words are typed answer nothing: a key that answers is held until it is sure
-// that none follows, and one that has no meaning takes the keyboard from the question
-// until the person pauses.
+// answerKey passes a key to the displayed dialog. Keys in quick succession, as in
+// typed words, answer nothing: an answering key is held until it is certain that none
+// follows, and an unused key takes the keyboard from the dialog until the user
+// pauses.
 func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	if k.Text == "" {
 		if !q.armed {
@@ -147,7 +147,7 @@ func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	case !q.armed || q.held != nil || means == stray:
 		waiting := !q.armed && !q.typedAt.IsZero()
 		q.typedAt, q.armed, q.held = m.h.now(), false, nil
-		if !waiting { // else its timer goes on by itself
+		if !waiting { // otherwise its timer continues
 			m.h.after(quietFor, armMsg{q.id})
 		}
 	case means == answers:
@@ -160,8 +160,8 @@ func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// unhold takes a key that was held, as no other has followed.
-func (m *screen) unhold(msg heldMsg) tea.Cmd {
+// release handles a held key because no other key has followed.
+func (m *screen) release(msg heldMsg) tea.Cmd {
 	q := m.question()
 	if q == nil || q.id != msg.id || q.held == nil || q.keys != msg.key {
 		return nil
@@ -171,7 +171,7 @@ func (m *screen) unhold(msg heldMsg) tea.Cmd {
 	return m.giveKey(q, k)
 }
 
-// giveKey has the question that is shown take a key.
+// giveKey passes a key to the displayed dialog.
 func (m *screen) giveKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	answer, cmd := q.dialog.key(k)
 	if answer == nil {
@@ -182,29 +182,29 @@ func (m *screen) giveKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	switch err := m.o.Session.Bus().Publish(answer); {
 	case err == nil:
 	case errors.Is(err, bus.ErrAnswered):
-		m.note(interactive.LevelWarning, "This was answered elsewhere before; your answer does not count.")
+		m.note(interactive.LevelWarning, "Another approver has already answered; your answer has no effect.")
 	case errors.Is(err, bus.ErrWithdrawn), errors.Is(err, bus.ErrUnknownQuestion):
-		m.note(interactive.LevelWarning, "The call has ended meanwhile; your answer does not count.")
+		m.note(interactive.LevelWarning, "The call has ended; your answer has no effect.")
 	default:
-		m.note(interactive.LevelError, "Your answer did not arrive: "+err.Error())
+		m.note(interactive.LevelError, "Your answer was not delivered: "+err.Error())
 	}
 	return cmd
 }
 
-// questionEnded takes away a question that has ended without this person's answer.
+// questionEnded closes a request that ended without an answer of this user.
 func (m *screen) questionEnded(msg endedMsg) {
 	if !m.dropQuestion(msg.id) {
 		return
 	}
 	if errors.Is(msg.cause, bus.ErrAnswered) {
-		m.note(interactive.LevelInfo, "The question was answered elsewhere.")
+		m.note(interactive.LevelInfo, "Another approver has answered.")
 		return
 	}
-	m.note(interactive.LevelInfo, "The call that asked has ended; its question is gone.")
+	m.note(interactive.LevelInfo, "The call has ended; its request is closed.")
 }
 
-// dropQuestion takes a question away, and shows the next one. It reports whether it
-// was there.
+// dropQuestion removes a request and shows the next one. It reports whether the
+// request existed.
 func (m *screen) dropQuestion(id string) bool {
 	for i, q := range m.questions {
 		if q.id != id {
@@ -219,7 +219,7 @@ func (m *screen) dropQuestion(id string) bool {
 	return false
 }
 
-// editorEnded takes what came of an editor.
+// editorEnded handles the result of an editor.
 func (m *screen) editorEnded(msg editedMsg) tea.Cmd {
 	q := m.question()
 	if q == nil || q.id != msg.id {
@@ -236,7 +236,7 @@ func (m *screen) editorEnded(msg editedMsg) tea.Cmd {
 		CorrelationID: msg.id, Confirmed: true, Outcome: bus.ModifyWithEditor, Payload: bus.Payload{NewContent: &content},
 	})
 	if err != nil {
-		m.note(interactive.LevelWarning, "The call has ended meanwhile; your change does not count.")
+		m.note(interactive.LevelWarning, "The call has ended; your change has no effect.")
 	}
 	return nil
 }

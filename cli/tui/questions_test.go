@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// AR-21: every outcome has its key, and none is taken that is not offered.
+// AR-21: every outcome has its key; outcomes that are not offered have none.
 func TestOutcomeKeys(t *testing.T) {
 	tests := map[string]struct {
 		keys     string
@@ -59,8 +59,8 @@ func TestOutcomeKeys(t *testing.T) {
 	require.Equal(t, bus.ProceedOnce, receive(t, answers).Outcome)
 }
 
-// A person who types is not interrupted: the question waits until there is a pause, and
-// what is typed goes where it was meant to go.
+// A dialog does not interrupt typing: it waits for a pause, and the typed text goes
+// to the input.
 func TestTypedAheadDoesNotAnswer(t *testing.T) {
 	r := newRig(t, newFake())
 	r.typeIn("an")
@@ -74,7 +74,7 @@ func TestTypedAheadDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "anyy", r.m.input.text)
 	r.pass(quietFor)
 	require.Contains(t, r.text(), "Apply this change?")
-	require.NotContains(t, r.text(), "[y]es") // it is shown, and takes no keys yet
+	require.NotContains(t, r.text(), "[y]es") // displayed, but accepts no keys yet
 	r.press("y", "y", "esc", "ctrl+c")
 	require.Empty(t, answers)
 	r.pass(quietFor - time.Millisecond)
@@ -86,8 +86,8 @@ func TestTypedAheadDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "anyy", r.m.input.text)
 }
 
-// Words that are typed at a question answer nothing, whatever letters they have; a key
-// alone does.
+// Words typed at a dialog answer nothing, whatever letters they contain; a single key
+// does.
 func TestWordsDoNotAnswer(t *testing.T) {
 	for _, words := range []string{"please stop", "read @my", "zzzzy", "queued one", "always", "yes", "stay"} {
 		r := newRig(t, newFake())
@@ -120,7 +120,7 @@ func TestWordsDoNotAnswer(t *testing.T) {
 	}
 }
 
-// What is pasted at a question that has no use for it stays for the input.
+// Text pasted at a dialog without a text field is kept for the input.
 func TestPasteAtQuestion(t *testing.T) {
 	r := newRig(t, newFake())
 	answers := asks(r, editQuestion())
@@ -132,7 +132,7 @@ func TestPasteAtQuestion(t *testing.T) {
 	require.Equal(t, "for later", r.m.input.text)
 }
 
-// Questions come one at a time, in order, and a key that is held down answers one.
+// Requests are shown one at a time, in order, and a held key answers only one.
 func TestQuestionsQueue(t *testing.T) {
 	r := newRig(t, newFake())
 	first := asks(r, editQuestion())
@@ -150,8 +150,8 @@ func TestQuestionsQueue(t *testing.T) {
 	require.True(t, receive(t, second).Confirmed)
 }
 
-// A question that is withdrawn, or answered elsewhere, goes by itself; so does one that
-// waits behind another.
+// A request that is withdrawn or answered elsewhere closes, also while it waits
+// behind another.
 func TestQuestionsThatEnd(t *testing.T) {
 	r := newRig(t, newFake())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -166,16 +166,16 @@ func TestQuestionsThatEnd(t *testing.T) {
 	second := asksOnly(r, q)
 	r.until(func() bool { return len(r.m.questions) == 2 })
 	cancel()
-	r.sees("its question is gone")
+	r.sees("its request is closed")
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.Contains(t, r.text(), "Run this command?")
 	publish(r, bus.ToolConfirmationResponse{CorrelationID: "second", Confirmed: true})
-	r.sees("answered elsewhere")
+	r.sees("Another approver has answered")
 	require.True(t, receive(t, second).Confirmed)
 	require.Empty(t, r.m.questions)
 }
 
-// An answer that comes too late says so.
+// A late answer is reported.
 func TestLateAnswer(t *testing.T) {
 	r := newRig(t, newFake())
 	q := editQuestion()
@@ -183,11 +183,11 @@ func TestLateAnswer(t *testing.T) {
 	answers := asks(r, q)
 	publish(r, bus.ToolConfirmationResponse{CorrelationID: "late"})
 	r.press("y") // before the screen knows
-	require.Contains(t, r.text(), "your answer does not count")
+	require.Contains(t, r.text(), "your answer has no effect")
 	require.False(t, receive(t, answers).Confirmed)
 }
 
-// No answer is lost when the window changes, nor the place in a diff.
+// Resizing loses neither an answer nor the position in a diff.
 func TestResizeDuringDiff(t *testing.T) {
 	r := newRig(t, newFake())
 	answers := asks(r, editQuestion())
@@ -207,7 +207,7 @@ func TestResizeDuringDiff(t *testing.T) {
 	require.Equal(t, "because", receive(t, answers).Payload.Feedback)
 }
 
-// What was looked at of a diff stays in view when the window changes its size.
+// The visible part of a diff stays visible after resizing.
 func TestResizeKeepsPlace(t *testing.T) {
 	r := newRig(t, newFake())
 	q := editQuestion()
@@ -243,7 +243,7 @@ func TestResizeKeepsPlace(t *testing.T) {
 	}
 }
 
-// What an editor brings replaces the proposal; what it does not bring is told.
+// Edited content replaces the proposal; a failed edit is reported.
 func TestEdit(t *testing.T) {
 	tests := map[string]struct {
 		content string
@@ -251,7 +251,7 @@ func TestEdit(t *testing.T) {
 		wrong   string
 	}{
 		"changed":   {content: "mine\n"},
-		"unchanged": {content: "new\n", wrong: "nothing was changed in the editor"},
+		"unchanged": {content: "new\n", wrong: "no change was made in the editor"},
 		"failed":    {err: errors.New("there is no editor"), wrong: "there is no editor"},
 	}
 	for name, tt := range tests {
@@ -266,7 +266,7 @@ func TestEdit(t *testing.T) {
 			answers := asks(r, editQuestion())
 			before := len(r.cmds)
 			r.press("e")
-			require.Len(t, r.cmds[before:], 1) // lends the terminal to the editor
+			require.Len(t, r.cmds[before:], 1) // releases the terminal to the editor
 			r.send(r.execute())
 			if tt.wrong != "" {
 				require.Contains(t, r.text(), tt.wrong)
@@ -281,12 +281,12 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// execute runs what the last key wants to have the terminal for, as a program does.
+// execute runs the terminal command of the last key, as a program does.
 func (r *rig) execute() tea.Msg {
 	return r.m.question().dialog.(*confirmation).edit()
 }
 
-// Every type of question, and every way to leave one out (TO-14).
+// Every type of question, and every way to skip one (TO-14).
 func TestForm(t *testing.T) {
 	options := []bus.UserOption{{Label: "Red", Description: "as a rose"}, {Label: "Green"}, {Label: "Blue"}}
 	text := bus.UserQuestion{Question: "Name?", Type: bus.QuestionText, Placeholder: "first"}
@@ -341,7 +341,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A pager that is read gives way to a question, and is there again behind it.
+// A request covers an open pager, which is displayed again afterwards.
 func TestQuestionOverPager(t *testing.T) {
 	r := newRig(t, newFake())
 	r.m.pager = newPager("Help", lines(100, "- line"))
@@ -359,7 +359,7 @@ func TestQuestionOverPager(t *testing.T) {
 	require.Nil(t, r.m.pager)
 }
 
-// Who asks stands in the title.
+// The title names the requester.
 func TestWhoAsks(t *testing.T) {
 	tests := map[string]bus.AskUserRequest{
 		"── The model asks ─":            {},

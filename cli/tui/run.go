@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// frames is how often a second the screen is drawn at most.
+// frames is the maximum frame rate, per second.
 const frames = 60
 
 func run(ctx context.Context, o Options) error {
@@ -32,7 +32,7 @@ func run(ctx context.Context, o Options) error {
 		environ = []string{}
 	}
 	guarded := &guard{inner: m}
-	alive, release := context.WithCancel(context.WithoutCancel(ctx)) // what is sent to the program later goes nowhere
+	alive, release := context.WithCancel(context.WithoutCancel(ctx)) // messages sent to the program later are dropped
 	defer release()
 	p := tea.NewProgram(guarded, tea.WithContext(alive),
 		tea.WithInput(input{o.In, func() { h.box.post(quitMsg{}) }}), tea.WithOutput(o.Out), tea.WithEnvironment(environ), tea.WithFPS(frames),
@@ -51,7 +51,7 @@ func run(ctx context.Context, o Options) error {
 	release()
 	quit()
 	close(stop)
-	h.end() // what runs is called off, and waited for
+	h.end() // cancels running work and waits for it
 	unsubscribe()
 	<-pumped
 
@@ -60,17 +60,17 @@ func run(ctx context.Context, o Options) error {
 			o.OnDefect(m.err)
 		}
 		first, _, _ := strings.Cut(m.err.Error(), "\n")
-		return fmt.Errorf("the terminal's session ended by a defect: %s", display.Line(first))
+		return fmt.Errorf("internal error in the terminal session: %s", display.Line(first))
 	}
 	if err != nil && ctx.Err() == nil && !hungUp(err) && !gone(o.Out) {
-		return fmt.Errorf("the terminal cannot be used: %w", err)
+		return fmt.Errorf("open terminal: %w", err)
 	}
 	leave(o, m)
 	return nil
 }
 
-// input is a terminal that tells when it has ended, as one does that was closed; the
-// program would wait for keys for ever.
+// input is a terminal that reports its end, such as a closed terminal; otherwise the
+// program would wait for keys forever.
 type input struct {
 	*os.File
 	ended func()
@@ -84,7 +84,8 @@ func (i input) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pump hands what is in the mailbox to the program, all at once, until stop.
+// pump passes the messages of the mailbox to the program, all at once, until stop is
+// closed.
 func pump(box *mailbox, send func(tea.Msg), stop <-chan struct{}) {
 	for {
 		select {
@@ -98,24 +99,25 @@ func pump(box *mailbox, send func(tea.Msg), stop <-chan struct{}) {
 	}
 }
 
-// hungUp reports whether the program ended as its terminal was closed, which a read
-// or a write is told at times before the end of the input is seen.
+// hungUp reports whether the program ended because its terminal was closed. A read or
+// write may return this error before the end of input is seen.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) || errors.Is(err, io.EOF)
 }
 
-// gone reports whether the terminal is there no more.
+// gone reports whether the terminal no longer exists.
 func gone(out *os.File) bool {
 	_, err := out.Stat()
 	return errors.Is(err, os.ErrClosed)
 }
 
-// leave writes the conversation to where the terminal scrolls, and the last words.
+// leave writes the conversation and the final message to the normal screen with its
+// scrollback.
 func leave(o Options, m *screen) {
 	for _, c := range m.calls {
 		c.Stop()
 	}
-	v := m.look()
+	v := m.style()
 	v.Detail = false
 	lines := m.transcript.All(v)
 	if m.lastWords != "" {
@@ -123,15 +125,15 @@ func leave(o Options, m *screen) {
 		lines = append(lines, blocks.Folded(m.lastWords, v.Columns)...)
 	}
 	if len(lines) > 0 {
-		_, _ = io.WriteString(o.Out, strings.Join(lines, "\n")+"\n") // who has no terminal any more has the recording
+		_, _ = io.WriteString(o.Out, strings.Join(lines, "\n")+"\n") // without a terminal, the recording remains
 	}
 }
 
-// guard ends the program when its model panics, with the terminal as it was.
+// guard ends the program when its model panics, and restores the terminal.
 type guard struct {
 	inner *screen
 	last  tea.View
-	same  bool // last holds
+	same  bool // last is valid
 }
 
 func (g *guard) Init() (cmd tea.Cmd) {
@@ -139,9 +141,9 @@ func (g *guard) Init() (cmd tea.Cmd) {
 	return tea.Batch(byGraphemes, g.inner.Init())
 }
 
-// byGraphemes has the renderer place characters as they are seen, as if the terminal
-// had said that it does so too. Else it counts code points, as terminals once did, and
-// leaves out marks that combine with the character before.
+// byGraphemes makes the renderer place characters by grapheme clusters, as if the
+// terminal had reported support. Otherwise it counts code points and drops combining
+// marks.
 func byGraphemes() tea.Msg {
 	return tea.ModeReportMsg{Mode: ansi.ModeUnicodeCore, Value: ansi.ModeReset}
 }
@@ -149,7 +151,7 @@ func byGraphemes() tea.Msg {
 func (g *guard) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	next = g
 	switch msg.(type) {
-	case tea.KeyPressMsg, tea.PasteMsg: // those that come close together are taken together
+	case tea.KeyPressMsg, tea.PasteMsg: // group messages that arrive close together
 		g.inner.h.box.post(msg)
 		g.same = true
 		return g, nil

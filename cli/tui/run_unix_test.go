@@ -24,7 +24,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// terminal is a pseudo-terminal with a session on it.
+// terminal is a pseudo-terminal with a session.
 type terminal struct {
 	*testing.T
 	far, near *os.File
@@ -64,7 +64,7 @@ func start(t *testing.T, s *fakeSession, change ...func(*Options)) *terminal {
 		_ = far.Close()
 		_ = near.Close()
 	})
-	w.sees("ask for something")
+	w.sees("type a prompt")
 	return w
 }
 
@@ -85,7 +85,7 @@ func (w *terminal) read() {
 	}
 }
 
-// sees waits until the terminal was sent a text.
+// sees waits until the text was sent to the terminal.
 func (w *terminal) sees(text string) {
 	w.Helper()
 	deadline := time.After(patience)
@@ -109,7 +109,7 @@ func (w *terminal) types(text string) {
 	require.NoError(w, err)
 }
 
-// ends waits for the end of Run, and holds that nothing of it is left.
+// ends waits for Run to return, and checks that no goroutine remains.
 func (w *terminal) ends(s *fakeSession) error {
 	w.Helper()
 	var err error
@@ -135,7 +135,8 @@ func (w *terminal) ends(s *fakeSession) error {
 	return err
 }
 
-// restored holds that the terminal is as it was: its modes, its main screen, its cursor.
+// restored checks that the modes, the main screen and the cursor of the terminal are
+// restored.
 func (w *terminal) restored() {
 	w.Helper()
 	state, err := term.GetState(int(w.near.Fd()))
@@ -164,7 +165,7 @@ func TestRun(t *testing.T) {
 	w.sees("> hello\r\n\r\n● an answer to hello\r\n\r\n> /quit\r\n\r\nBye now\r\n") // for the scrollback
 }
 
-// What is given to begin with is submitted once the session has started.
+// First is submitted once the session has started.
 func TestRunFirst(t *testing.T) {
 	s := newFake()
 	s.work = func(_ context.Context, text string, tell func(interactive.Event)) {
@@ -176,14 +177,14 @@ func TestRunFirst(t *testing.T) {
 	require.NoError(t, w.ends(s))
 }
 
-// A turn that runs when the program is told to end, or the terminal goes, is called off
-// and waited for.
+// A turn that runs when the program is terminated, or the terminal closes, is
+// cancelled and waited for.
 func TestClosedInMidTurn(t *testing.T) {
 	ends := map[string]func(w *terminal){
 		"ctx ends": func(w *terminal) { w.cancel() },
 		"the terminal closes": func(w *terminal) {
 			_ = w.far.Close()
-			_, _ = w.near.WriteString("\n") // ends the read that holds the other side open
+			_, _ = w.near.WriteString("\n") // ends the read that keeps the other side open
 			w.before--                      // and its goroutine
 		},
 	}
@@ -211,7 +212,7 @@ func TestClosedInMidTurn(t *testing.T) {
 	}
 }
 
-// A panic, wherever it happens, leaves the terminal as it was and is told with its stack.
+// A panic anywhere restores the terminal and is reported with its stack.
 func TestPanics(t *testing.T) {
 	tests := map[string]func(s *fakeSession) (keys string){
 		"in a turn": func(s *fakeSession) string {
@@ -242,7 +243,7 @@ type panicking struct{}
 
 func (panicking) Error() string { panic(errors.New("boom")) }
 
-// A window that changes its size is drawn anew, also while something is asked.
+// A resized window is drawn again, also during a dialog.
 func TestRunResized(t *testing.T) {
 	s := newFake()
 	w := start(t, s)
@@ -253,7 +254,7 @@ func TestRunResized(t *testing.T) {
 	}()
 	w.sees("lways this session")
 	require.NoError(t, pty.Setsize(w.far, &pty.Winsize{Rows: 10, Cols: 40}))
-	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGWINCH)) // which the kernel sends to who owns the terminal
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGWINCH)) // the kernel sends it to the owner of the terminal
 	w.sees("1–5 of ")
 	w.sees("-old \u00e9")
 	w.types("y")
@@ -262,7 +263,7 @@ func TestRunResized(t *testing.T) {
 	require.NoError(t, w.ends(s))
 }
 
-// A real paste of 1 MB, in a terminal's own marks.
+// A real bracketed paste of 1 MB.
 func TestRunPaste(t *testing.T) {
 	s := newFake()
 	w := start(t, s)

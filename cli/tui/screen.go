@@ -13,34 +13,33 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// How long things last.
+// Delays.
 const (
-	// tickEvery is how often what moves is drawn.
+	// tickEvery is the interval of animation.
 	tickEvery = 100 * time.Millisecond
-	// armAfter is how long a question is on the screen before it takes keys, so that
-	// none counts that was typed before: two frames.
+	// armAfter is the time that a dialog is on the screen before it accepts keys, so
+	// that earlier keys do not count: two frames.
 	armAfter = 40 * time.Millisecond
-	// armNextAfter is the same for a question that follows an answer, whose key may be
-	// held down.
+	// armNextAfter is the same for a dialog that follows an answer, whose key may
+	// still be held down.
 	armNextAfter = 250 * time.Millisecond
-	// heldFor is how long a key that answers a question waits for another one, which
-	// would show that words are typed.
+	// heldFor is the time that an answering key waits for another key, which would
+	// show that words are typed.
 	heldFor = 150 * time.Millisecond
-	// quitFor is how long a key that quits when it is pressed twice waits for that.
+	// quitFor is the time within which a quit key must be pressed again.
 	quitFor = 2 * time.Second
-	// quietFor is how long a person who types has to pause before a question takes
-	// the keyboard away.
+	// quietFor is the pause in typing after which a dialog takes the keyboard.
 	quietFor = 700 * time.Millisecond
 )
 
-// screen is the whole screen. All of it belongs to the goroutine that draws; what
-// happens elsewhere comes as messages.
+// screen is the model of the whole screen. All of it belongs to the drawing
+// goroutine; other goroutines send messages.
 type screen struct {
 	o Options
 	h *host
 
 	width, height int
-	detail        bool // what is folded is shown
+	detail        bool // show folded parts
 
 	transcript blocks.Transcript
 	calls      map[string]*blocks.Call // of this session, by id
@@ -54,30 +53,30 @@ type screen struct {
 
 	turn       *turn
 	turns      int
-	questions  []*asked // the first is shown, or is about to be
+	questions  []*asked // the first is displayed, or about to be
 	pager      *pager
-	notice     string // of the last key; until the next one
+	notice     string // of the last key; cleared by the next one
 	typedAt    time.Time
 	answeredAt time.Time
 	status     interactive.Status
 	ticking    bool
-	frame      int // of what spins
+	frame      int // of the spinner
 	quitArmed  bool
-	quitAsked  int // times; tells the timers from each other
+	quitAsked  int // number of quit keys; identifies their timers
 	quitting   bool
 	lastWords  string
 	err        error
 }
 
-// turn is what is being worked on.
+// turn is the turn in progress.
 type turn struct {
 	id      int
-	text    string // that was submitted; "" is the start of the session
+	text    string // the submitted text; "" is the start of the session
 	cancel  func()
 	ending  bool
 	working string
 	started time.Time
-	again   time.Time // when the model is asked again; past: nothing is waited for
+	again   time.Time // time of the next attempt; past: no retry is pending
 }
 
 // Messages that the model posts to itself.
@@ -88,9 +87,9 @@ type (
 		event interactive.Event
 	}
 	turnEnded struct{ turn int }
-	batchMsg  []any // what the mailbox held
+	batchMsg  []any // the content of the mailbox
 	quitMsg   struct{}
-	// quitAskedMsg says that a key that quits when pressed twice was pressed once.
+	// quitAskedMsg reports that a key that must be pressed twice was pressed once.
 	quitAskedMsg struct{ asked int }
 )
 
@@ -104,7 +103,7 @@ func newScreen(o Options, h *host) *screen {
 	}
 }
 
-// Init begins the session.
+// Init starts the session.
 func (m *screen) Init() tea.Cmd {
 	m.begin("", nil)
 	if m.o.First != "" {
@@ -113,7 +112,7 @@ func (m *screen) Init() tea.Cmd {
 	return nil
 }
 
-// Update takes a message.
+// Update handles a message.
 func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	before := m.shape()
 	cmd := m.update(msg)
@@ -127,9 +126,9 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// shape is what decides which part of the window holds what. Where it changes all is
-// drawn anew: the renderer, which draws the differences alone, then at times leaves
-// the end of a line that was there.
+// shape identifies the arrangement of the window. When it changes, everything is
+// redrawn, because the renderer's incremental update can leave the end of an old line
+// behind.
 type shape struct {
 	width, height int
 	question      *asked
@@ -196,8 +195,8 @@ func (m *screen) update(msg any) tea.Cmd {
 	return nil
 }
 
-// paste takes what was pasted, where typing would go; what has no place above the
-// input is kept for that.
+// paste inserts pasted text where typed text would go; if the current dialog has no
+// use for it, it is kept for the input.
 func (m *screen) paste(text string) {
 	if q := m.question(); q != nil && q.armed && q.dialog.paste(text) {
 		return
@@ -206,7 +205,7 @@ func (m *screen) paste(text string) {
 	m.edited()
 }
 
-// keepTicking has the next tick come while something moves.
+// keepTicking schedules the next tick while something moves.
 func (m *screen) keepTicking() {
 	if m.turn != nil && !m.o.NoAnimation && !m.ticking {
 		m.ticking = true
@@ -214,7 +213,7 @@ func (m *screen) keepTicking() {
 	}
 }
 
-// submit works on text, or queues it while something else is worked on.
+// submit runs text as a turn, or queues it during another turn.
 func (m *screen) submit(text string) {
 	m.transcript.Scrolled = false
 	if m.turn != nil {
@@ -225,7 +224,7 @@ func (m *screen) submit(text string) {
 	m.begin(text, &text)
 }
 
-// begin starts a turn; nil is the start of the session.
+// begin starts a turn; a nil text is the start of the session.
 func (m *screen) begin(shown string, text *string) {
 	m.turns++
 	id := m.turns
@@ -243,8 +242,8 @@ func (m *screen) begin(shown string, text *string) {
 	})
 }
 
-// endTurn ends what was worked on, and begins what was queued. What was queued behind
-// something that was called off goes back to the input.
+// endTurn ends the turn and starts the next queued one. Inputs queued behind a
+// cancelled turn return to the input.
 func (m *screen) endTurn() {
 	ending := m.turn.ending
 	m.turn.cancel()
@@ -259,7 +258,7 @@ func (m *screen) endTurn() {
 		return
 	}
 	if ending {
-		if m.history.recalling() { // what was typed behind what was queued is the draft
+		if m.history.recalling() { // text typed after the queued inputs is the draft
 			m.input.set(m.history.draft())
 		}
 		back := strings.Join(m.queued, "\n")
@@ -275,9 +274,8 @@ func (m *screen) endTurn() {
 	m.submit(next)
 }
 
-// callOff ends the turn. It reports false where there is none, or its end is under
-// way.
-func (m *screen) callOff() bool {
+// cancelTurn cancels the turn. It returns false if no turn runs or it is already ending.
+func (m *screen) cancelTurn() bool {
 	if m.turn == nil || m.turn.ending {
 		return false
 	}
@@ -290,7 +288,7 @@ func (m *screen) note(level interactive.Level, text string) {
 	m.transcript.Add(&blocks.Note{Level: level, Text: text})
 }
 
-// scroll moves the pager, the question or the conversation by rows.
+// scroll moves the pager, the dialog or the conversation by rows.
 func (m *screen) scroll(n int) {
 	if q := m.question(); q != nil {
 		q.dialog.scroll(n)
@@ -300,17 +298,17 @@ func (m *screen) scroll(n int) {
 		m.pager.scroll(n)
 		return
 	}
-	m.transcript.Scroll(n, m.layout().transcript, m.look())
+	m.transcript.Scroll(n, m.layout().transcript, m.style())
 }
 
-func (m *screen) look() blocks.Look {
-	return blocks.Look{Columns: m.width, Detail: m.detail, Theme: &m.o.Theme}
+func (m *screen) style() blocks.Style {
+	return blocks.Style{Columns: m.width, Detail: m.detail, Theme: &m.o.Theme}
 }
 
-// Spinner frames, a column wide each.
+// Spinner frames, one column each.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// spinning is the frame that is shown now.
+// spinning returns the current spinner frame.
 func (m *screen) spinning() string {
 	if m.o.NoAnimation {
 		return "◌"
@@ -319,7 +317,7 @@ func (m *screen) spinning() string {
 	return string(frames[m.frame%len(frames)])
 }
 
-// workingLine says what is being done, for how long, and how to end it.
+// workingLine shows the activity, its duration, and how to cancel it.
 func (m *screen) workingLine() string {
 	t := m.turn
 	if t == nil {
@@ -328,9 +326,9 @@ func (m *screen) workingLine() string {
 	what := t.working
 	switch {
 	case t.ending:
-		what = "Ending what runs"
+		what = "Cancelling"
 	case !m.o.NoAnimation && t.again.After(m.h.now()):
-		what = "The model is asked again in " + blocks.Duration(t.again.Sub(m.h.now())+time.Second-1)
+		what = "Retrying the model in " + blocks.Duration(t.again.Sub(m.h.now())+time.Second-1)
 	case what == "" && t.text == "":
 		what = "Starting"
 	case what == "":
@@ -341,10 +339,10 @@ func (m *screen) workingLine() string {
 		text += " " + blocks.Duration(d)
 	}
 	if !t.ending {
-		text += " · esc ends it"
+		text += " · esc cancels"
 	}
 	if n := len(m.questions); n > 0 && m.question() == nil {
-		text += " · a question waits until you pause"
+		text += " · a request waits until you pause"
 	}
 	return m.o.Theme.Accent.Render(m.spinning()) + " " + m.o.Theme.Dim.Render(display.Cut(text, m.width-2, "…"))
 }

@@ -7,16 +7,17 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// scroller is a window on lines that do not fit.
+// scroller is a scrollable window on lines.
 type scroller struct {
 	offset int
-	total  int // lines, as shown last
-	rows   int // of the window, as shown last
+	total  int // number of lines, as last displayed
+	rows   int // of the window, as last displayed
 }
 
-// redrawn keeps the place when the lines are rendered anew, as for another width: the
-// end if that was in view, else what stood at the top. Letters and digits tell where
-// that is, as they stay the same however lines are broken, indented and marked.
+// redrawn keeps the position when the lines are rendered again, for example at
+// another width: the end if it was visible, otherwise the line at the top. The
+// position is counted in letters and digits, because wrapping, indentation and
+// markers do not change them.
 func (s *scroller) redrawn(before, after []string) {
 	if s.offset == 0 {
 		return
@@ -32,11 +33,11 @@ func (s *scroller) redrawn(before, after []string) {
 		if passed -= letters(line); passed < 0 && !atEnd {
 			break
 		}
-		s.offset++ // the window goes back from behind the end
+		s.offset++ // moves the window up from below the end
 	}
 }
 
-// letters counts the letters and digits that are seen of a line.
+// letters counts the visible letters and digits of a line.
 func letters(line string) (n int) {
 	for _, r := range ansi.Strip(line) {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -46,7 +47,7 @@ func letters(line string) (n int) {
 	return n
 }
 
-// window returns the lines that are in view.
+// window returns the visible lines.
 func (s *scroller) window(lines []string, rows int) []string {
 	s.total, s.rows = len(lines), max(rows, 0)
 	s.scroll(0)
@@ -57,7 +58,7 @@ func (s *scroller) scroll(n int) {
 	s.offset = max(0, min(s.offset+n, s.total-s.rows))
 }
 
-// key scrolls by a key, and reports whether it is one that does.
+// key scrolls, and reports whether the key was a scroll key.
 func (s *scroller) key(stroke string) bool {
 	switch stroke {
 	case "up":
@@ -82,7 +83,7 @@ func (s *scroller) key(stroke string) bool {
 	return true
 }
 
-// where says what is in view, "" while that is all.
+// where describes the visible range; it returns "" if everything is visible.
 func (s *scroller) where() string {
 	if s.total <= s.rows {
 		return ""

@@ -7,11 +7,11 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// search looks for what was typed before.
+// search is a search in the input history.
 type search struct {
 	words   editor
 	history *history
-	at      int // index of what was found; -1: nothing
+	at      int // index of the match; -1: none
 }
 
 func newSearch(h *history) *search { return &search{history: h, at: -1} }
@@ -33,7 +33,7 @@ func (s *search) again() {
 	}
 }
 
-// found is what was found.
+// found returns the match.
 func (s *search) found() string {
 	if s.at < 0 {
 		return ""
@@ -41,7 +41,7 @@ func (s *search) found() string {
 	return s.history.entries[s.at]
 }
 
-// searchKey takes a key while what was typed before is searched.
+// searchKey handles a key during a history search.
 func (m *screen) searchKey(k tea.KeyPressMsg, stroke string) {
 	s := m.search
 	switch stroke {
@@ -61,8 +61,8 @@ func (m *screen) searchKey(k tea.KeyPressMsg, stroke string) {
 	}
 }
 
-// view is the line in the input's place, and the column of the cursor.
-func (s *search) view(v blocks.Look) (line string, x int) {
+// view returns the search line, which replaces the input, and the cursor column.
+func (s *search) view(v blocks.Style) (line string, x int) {
 	head := "search: " + display.Line(s.words.text)
 	x = display.Width(head)
 	line = head + v.Theme.Dim.Render("  "+display.Line(s.found()))

@@ -13,19 +13,19 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// segment is a piece of the status line. Where there is not room for all, those of
-// the highest rank are left out.
+// segment is a part of the status line. If space is short, the segments with the
+// highest rank are left out.
 type segment struct {
 	text     string
 	rank     int
 	style    theme.Style
-	shortens bool // from the left, before it goes
+	shortens bool // shortened from the left before it is left out
 }
 
-// shortFolder is how many columns of a directory still tell which it is.
+// shortFolder is the width to which a directory may be shortened.
 const shortFolder = 12
 
-// leftCut is the end of a text, of so many columns at most.
+// leftCut returns the end of a text, at most columns wide.
 func leftCut(text string, columns int) string {
 	for rest := text; rest != ""; {
 		if display.Width(rest) <= columns-1 {
@@ -37,8 +37,8 @@ func leftCut(text string, columns int) string {
 	return ""
 }
 
-// statusLine shows what holds all the time, as much as fits.
-func (m *screen) statusLine(v blocks.Look) string {
+// statusLine renders the status, as much as fits.
+func (m *screen) statusLine(v blocks.Style) string {
 	var segments []segment
 	for _, s := range m.segments(v) {
 		if s.text != "" {
@@ -53,8 +53,8 @@ func (m *screen) statusLine(v blocks.Look) string {
 	return strings.Join(texts, v.Theme.Dim.Render(" · "))
 }
 
-// fit keeps the segments that there is room for, those of the lowest rank first, in
-// their order; what is behind one that does not fit may still do.
+// fit selects the segments that fit, lowest rank first, and keeps their order. A
+// later segment may fit where an earlier one does not.
 func fit(segments []segment, columns int) []segment {
 	byRank := make([]int, len(segments))
 	for i := range byRank {
@@ -82,11 +82,11 @@ func fit(segments []segment, columns int) []segment {
 	return fitting
 }
 
-func (m *screen) segments(v blocks.Look) []segment {
+func (m *screen) segments(v blocks.Style) []segment {
 	s, t := m.status, v.Theme
-	folder := display.Line(s.Folder)
+	dir := display.Line(s.Dir)
 	if s.Branch != "" {
-		folder += " (" + display.Line(s.Branch) + ")"
+		dir += " (" + display.Line(s.Branch) + ")"
 	}
 	mode := segment{text: modeWord(display.Line(s.Mode)), rank: 1, style: t.Dim}
 	switch s.Mode {
@@ -102,7 +102,7 @@ func (m *screen) segments(v blocks.Look) []segment {
 		trust.text = "directory " + display.Line(s.Trust)
 	}
 	if s.Trust == "undecided" {
-		trust.text = "directory not trusted yet"
+		trust.text = "trust undecided"
 	}
 	if s.Trust == "untrusted" {
 		trust.style = t.Warning
@@ -125,7 +125,7 @@ func (m *screen) segments(v blocks.Look) []segment {
 	return []segment{
 		notice,
 		{text: display.Line(s.Product), rank: 6, style: t.Strong},
-		{text: folder, rank: 4, style: t.Dim, shortens: true},
+		{text: dir, rank: 4, style: t.Dim, shortens: true},
 		{text: display.Line(s.Model), rank: 2, style: t.Dim},
 		mode,
 		{text: contextLeft(s.Tokens, s.Limit), rank: 1, style: t.Dim},
@@ -154,7 +154,7 @@ func tokens(n int) string {
 	return display.Thousands(n/1000) + "k tokens"
 }
 
-// contextLeft is how much of the model's context is free, in per cent.
+// contextLeft returns the free part of the model's context in percent.
 func contextLeft(tokens, limit int) string {
 	if limit <= 0 {
 		return ""

@@ -1,11 +1,11 @@
-// Package tui is the interactive session in a terminal: it shows what a session
-// tells and takes what a person types and answers.
+// Package tui is the full-screen terminal front end of an interactive session. It
+// displays the events of the session and passes the user's input and answers to it.
 //
-// It takes the whole window, on the terminal's alternate screen, and writes the
-// conversation to the terminal's scrollback when it ends. So all that is shown can
-// be drawn anew at any time: what was folded unfolds, a window that changes its
-// size leaves nothing half drawn, and an answer that is void goes away. What a
-// terminal has scrolled off cannot be drawn again.
+// The package uses the alternate screen of the terminal and writes the conversation
+// to the scrollback when it ends. Everything on the screen can therefore be drawn
+// again at any time: folded parts expand, a resized window is redrawn completely, and
+// the text of a retried answer disappears. Text in the scrollback of a terminal could
+// not be changed.
 package tui
 
 import (
@@ -17,32 +17,31 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// Options are what [Run] works with.
+// Options configure [Run].
 type Options struct {
 	Session interactive.Session // required
 	In, Out *os.File            // the terminal; required
-	Theme   theme.Theme         // the zero value shows everything without colours
-	// Environ is what the terminal is judged by, "NAME=value" each; nil: nothing is
-	// known of it.
+	Theme   theme.Theme         // zero value: no colours
+	// Environ describes the terminal, as "NAME=value" strings; nil: nothing is known
+	// about it.
 	Environ []string
-	// First is submitted at once, as if it had been typed; "": nothing is.
+	// First is submitted when the session has started, as if typed; "": none.
 	First string
-	// Edit lets a person change a text in an editor of their own, which has the
-	// terminal meanwhile, and returns what was saved; name is what the file is called.
-	// nil: no question offers it.
+	// Edit opens content in the user's editor, which gets the terminal meanwhile, and
+	// returns the saved text; name is the file name. nil: requests cannot be edited.
 	Edit func(ctx context.Context, name, content string) (string, error)
-	// NoAnimation keeps the screen as it is while nothing happens: nothing spins, and
-	// no time that passes is shown.
+	// NoAnimation disables spinners and elapsed times, so that an idle screen does
+	// not change.
 	NoAnimation bool
 	Now         func() time.Time // nil: [time.Now]
-	// OnDefect receives a panic, with its stack. nil drops it.
+	// OnDefect receives a panic with its stack. nil drops it.
 	OnDefect func(err error)
 }
 
-// Run shows the session until the person leaves it, the session ends itself, ctx
-// ends or the terminal is gone. It then calls off what still runs, waits for it and
-// leaves the terminal as it was; no goroutine and no subscription stays. What ended
-// it is an error only where it was a defect or the terminal failed.
+// Run shows the session until the user leaves, the session ends, ctx ends or the
+// terminal closes. It then cancels running work, waits for it and restores the
+// terminal; no goroutine and no subscription remains. It returns an error only for an
+// internal error or a failure of the terminal.
 func Run(ctx context.Context, o Options) error {
 	return run(ctx, o)
 }

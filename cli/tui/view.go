@@ -10,20 +10,20 @@ import (
 	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
-// layout says how many rows each part of the screen has. From the top: the
-// conversation; what is being done; what is queued; the input, between rules, or a
-// question or a pager in its place; candidates; the status line.
+// layout holds the number of rows of each part of the screen. From the top:
+// conversation, activity, queued inputs, input between rules (replaced by a dialog or
+// a pager), candidates, status line.
 type layout struct {
 	transcript, working, queued, input, candidates int
 }
 
-// maxQueuedShown is how many queued inputs are shown.
+// maxQueuedShown is the maximum number of queued inputs shown.
 const maxQueuedShown = 3
 
 func (m *screen) inputColumns() int { return max(m.width-2, 2) }
 
-// layout shares the rows out. The input comes first, the conversation takes what is
-// left.
+// layout distributes the rows. The input comes first; the conversation gets the
+// remaining rows.
 func (m *screen) layout() layout {
 	var l layout
 	if m.turn != nil {
@@ -37,7 +37,7 @@ func (m *screen) layout() layout {
 		if m.completion.open() {
 			l.candidates = min(len(m.completion.found.Items), maxCandidates, max(left-l.input-l.working, 0))
 		}
-	} else { // as much as it wants, but for a few rows of the conversation
+	} else { // all rows, except a few for the conversation
 		keep := 0
 		if m.height >= 20 {
 			keep = 4
@@ -52,7 +52,7 @@ func (m *screen) layout() layout {
 	return l
 }
 
-// rules is how many lines set the input off.
+// rules returns the number of horizontal rules around the input.
 func (m *screen) rules() int {
 	if m.height >= 14 {
 		return 2
@@ -66,12 +66,12 @@ func (m *screen) View() tea.View {
 	for i, line := range lines {
 		lines[i] = display.Cut(line, m.width, "")
 	}
-	// The renderer loses a mark that combines with an ASCII letter, so that what has a
-	// character of its own is shown as that.
+	// The renderer drops a combining mark after an ASCII letter, so use the composed
+	// character where one exists.
 	view := tea.NewView(norm.NFC.String(strings.Join(lines, "\n")))
 	view.AltScreen = true
 	view.MouseMode = tea.MouseModeCellMotion
-	view.WindowTitle = display.Line(m.status.Product + " " + m.status.Folder)
+	view.WindowTitle = display.Line(m.status.Product + " " + m.status.Dir)
 	if cursor != nil {
 		cursor.Blink = !m.o.NoAnimation
 	}
@@ -79,14 +79,14 @@ func (m *screen) View() tea.View {
 	return view
 }
 
-// draw returns the screen's rows, as many as it has, and the cursor.
+// draw returns exactly as many lines as the screen has rows, and the cursor.
 func (m *screen) draw() ([]string, *tea.Cursor) {
 	for _, b := range m.transcript.Blocks {
 		if c, is := b.Block.(*blocks.Call); is && !c.State.Status.Final() {
 			c.Animate(m.spinning(), m.h.now(), m.o.NoAnimation)
 		}
 	}
-	v := m.look()
+	v := m.style()
 	l := m.layout()
 	var part []string // below the conversation
 	var cursor *tea.Cursor
@@ -117,12 +117,12 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	return append(lines, m.statusLine(v)), cursor
 }
 
-// greeting is what stands where nothing was said yet.
-func greeting(v blocks.Look) []string {
+// greeting returns the lines of an empty conversation.
+func greeting(v blocks.Style) []string {
 	lines := []string{
-		"@ adds a file, ! runs a command of yours, / shows the commands, /help all keys.",
-		"What changes something is shown to you first. Esc calls off what runs.",
-		"/restore takes changes back. Ctrl-D ends the session.",
+		"@ adds a file, ! runs a shell command, / lists the commands, /help the keys.",
+		"Changes are shown for approval first. Esc interrupts the agent.",
+		"/restore undoes changes. Ctrl-D ends the session.",
 	}
 	for i, line := range lines {
 		lines[i] = v.Theme.Dim.Render(display.Cut(line, v.Columns, "…"))
@@ -130,8 +130,8 @@ func greeting(v blocks.Look) []string {
 	return lines
 }
 
-// drawInput is what is below the conversation while nothing is asked.
-func (m *screen) drawInput(v blocks.Look, l layout) (lines []string, cursor *tea.Cursor) {
+// drawInput returns the lines below the conversation while no dialog is open.
+func (m *screen) drawInput(v blocks.Style, l layout) (lines []string, cursor *tea.Cursor) {
 	if l.working > 0 {
 		lines = append(lines, m.workingLine())
 	}
@@ -171,18 +171,18 @@ func (m *screen) drawInput(v blocks.Look, l layout) (lines []string, cursor *tea
 	return lines, cursor
 }
 
-// hint is shown in an empty input.
+// hint returns the placeholder of an empty input.
 func (m *screen) hint() string {
 	switch {
 	case m.notice != "":
 		return m.notice
 	case m.turn != nil && m.turn.text != "":
-		return "what you enter now is sent when this is done"
+		return "type the next prompt; it is sent when this turn ends"
 	}
-	return "ask for something, or /help"
+	return "type a prompt, or /help"
 }
 
-// firstBytes is the begin of a text, of which no more is needed.
+// firstBytes returns the first n bytes of a text; only these are displayed.
 func firstBytes(text string, n int) string {
 	if len(text) > n {
 		return text[:n]

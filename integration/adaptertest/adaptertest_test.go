@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 
-// The story ends well with the real tools, and only with their answers.
+// The story succeeds with the real tools, and only with their results.
 func TestStory(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = "autoEdit" })
 	story := adaptertest.Story{Dir: s.Dir}

@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write the tables of docs/context-cost.m
 
 const page = "../../docs/context-cost.md"
 
-// The tables of docs/context-cost.md are what the tools give now, and what the
-// page says of them holds. With -update they are written.
+// The tables of docs/context-cost.md equal the current figures of the tools, and the
+// statements of the page are true. -update rewrites them.
 func TestContextCost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("paths have other lengths in JSON there")
@@ -52,7 +52,7 @@ func TestContextCost(t *testing.T) {
 	require.Equal(t, want, text, "go test ./integration/contextcost -update writes the tables anew")
 }
 
-// requireReading holds the figures to what the page says of them.
+// requireReading checks the statements of the page about the figures.
 func requireReading(t *testing.T, task task, all []cost) {
 	t.Helper()
 	patchDefault, patchWhole, patchRegions, editDefault, editWhole, editRegions, editSentence := all[0], all[1], all[2], all[3], all[4], all[5], all[6]
@@ -79,7 +79,7 @@ func requireReading(t *testing.T, task task, all []cost) {
 	require.Less(t, 2*patchWhole.entering, editWhole.entering, "%v", task)
 }
 
-// costTable is the table of the files of so many lines.
+// costTable returns the table for files of the given number of lines.
 func costTable(lines int, costs map[task][]cost) string {
 	var b strings.Builder
 	b.WriteString("| changes | way | calls | arguments, bytes | results, bytes | written by the model, tokens | enters the context, tokens | sent without caching, tokens | the same, all changes in one turn |\n")
@@ -96,8 +96,8 @@ func costTable(lines int, costs map[task][]cost) string {
 	return b.String()
 }
 
-// refusalTable is what a stale patch of a file of 2,000 lines is answered with, where
-// another program has changed one line far away.
+// refusalTable returns the table for a stale patch of a file of 2,000 lines in which
+// another program has changed one distant line.
 func refusalTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -112,7 +112,7 @@ func refusalTable(t *testing.T) string {
 	return b.String()
 }
 
-// declarationTable is what a model is told of the tools in each request.
+// declarationTable returns the table of the tool declarations in each request.
 func declarationTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -140,7 +140,7 @@ func declarations(t *testing.T, regionsAbove int) []tools.FunctionDeclaration {
 	return registry.Declarations()
 }
 
-// withTable returns the page with a table in the place of the one of that name.
+// withTable returns the page with the table of that name replaced.
 func withTable(t *testing.T, page, name, table string) string {
 	t.Helper()
 	begin, end := "<!-- table: "+name+" -->\n\n", "\n<!-- table: end -->"
@@ -151,7 +151,7 @@ func withTable(t *testing.T, page, name, table string) string {
 	return before + begin + table + end + after
 }
 
-// grouped writes a number with commas.
+// grouped formats a number with commas.
 func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

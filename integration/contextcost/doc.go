@@ -1,3 +1,3 @@
-// Package contextcost measures what editing files costs of a model's context, and
-// keeps the tables of docs/context-cost.md.
+// Package contextcost measures the context that editing files uses, and maintains the
+// tables of docs/context-cost.md.
 package contextcost

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// task is a number of changes in a file, spread evenly. Each puts two lines in the
-// place of two adjacent ones, so the file keeps its number of lines.
+// task is a number of changes in a file, evenly distributed. Each replaces two
+// adjacent lines by two others, so the number of lines is constant.
 type task struct {
 	lines, changes int
 }
 
-// tasks are those of the tables.
+// tasks returns the tasks of the tables.
 func tasks() []task {
 	var all []task
 	for _, lines := range []int{200, 2000} {
@@ -22,8 +22,8 @@ func tasks() []task {
 	return all
 }
 
-// source returns the lines of a file that looks like a program's, each with its
-// line feed: functions of ten lines.
+// source returns the lines of a file that resembles a program, with line feeds:
+// functions of ten lines.
 func (t task) source() []string {
 	lines := make([]string, 0, t.lines)
 	for i := 0; len(lines) < t.lines; i++ {
@@ -42,12 +42,12 @@ func (t task) source() []string {
 	return lines[:t.lines]
 }
 
-// at returns the 0-based line at which change i begins.
+// at returns the 0-based first line of change i.
 func (t task) at(i int) int {
 	return (2*i+1)*t.lines/(2*t.changes)/10*10 + 6
 }
 
-// replacement is what change i puts in place of its two lines.
+// replacement returns the new lines of change i.
 func (t task) replacement(i int) []string {
 	n := t.at(i) / 10
 	return []string{
@@ -56,7 +56,7 @@ func (t task) replacement(i int) []string {
 	}
 }
 
-// result returns the file with the first n changes made.
+// result returns the file after the first n changes.
 func (t task) result(n int) []string {
 	lines := t.source()
 	for i := range n {
@@ -65,8 +65,8 @@ func (t task) result(n int) []string {
 	return lines
 }
 
-// diff returns all changes as a unified diff whose hunks have so many lines of
-// context, as far as the file has them. Hunks whose lines meet are one.
+// diff returns all changes as a unified diff with the given lines of context, as far
+// as the file has them. Adjacent hunks are merged.
 func (t task) diff(name string, context int) string {
 	olds, news := t.source(), t.result(t.changes)
 	var b strings.Builder

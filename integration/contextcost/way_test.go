@@ -19,20 +19,20 @@ import (
 
 const (
 	name         = "loaders.go" // of the file
-	patchContext = 10           // lines around a hunk, as the description of safe_patch asks for
+	patchContext = 10           // lines around a hunk, as the description of safe_patch requests
 	editContext  = 3            // lines around the two that edit replaces, so that the place is unique
 	project      = "/home/user/project"
 )
 
-// way is a way to do a task.
+// way is a method of doing a task.
 type way struct {
 	title        string
 	tool         string
-	regionsAbove int  // as of config.Parameters: 0 is the default, below 0 never
-	sentence     bool // of a success the message alone is counted
+	regionsAbove int  // as in config.Parameters: 0 is the default, below 0 never
+	sentence     bool // count only the message of a success
 }
 
-// ways are those of the tables.
+// ways returns the methods of the tables.
 func ways() []way {
 	return []way{
 		{"`safe_patch`, by default", file.SafePatch, 0, false},
@@ -45,10 +45,10 @@ func ways() []way {
 	}
 }
 
-// turn is what one turn of the model's puts in its context.
+// turn is the context that one turn of the model adds.
 type turn struct {
-	call     model.Part // what the model writes
-	response model.Part // what it receives
+	call     model.Part // written by the model
+	response model.Part // received by the model
 }
 
 func (t turn) parts() []model.Part { return []model.Part{t.call, t.response} }
@@ -62,8 +62,8 @@ func (w way) session(t testing.TB) *configtest.Session {
 	})
 }
 
-// do does a task through the tools, each call of which is a turn, and returns
-// the turns, the first of them reading the file.
+// do does a task with tools, one call per turn, and returns the turns; the first of
+// them reads the file.
 func (w way) do(t testing.TB, task task) []turn {
 	t.Helper()
 	s := w.session(t)
@@ -89,7 +89,7 @@ func (w way) do(t testing.TB, task task) []turn {
 	return turns
 }
 
-// refusal makes a patch of a file that another program has changed elsewhere.
+// refusal patches a file that another program has changed elsewhere.
 func (w way) refusal(t testing.TB) turn {
 	t.Helper()
 	task := task{lines: 2000, changes: 1}
@@ -105,14 +105,14 @@ func (w way) refusal(t testing.TB) turn {
 	}, scheduler.StatusError)
 }
 
-// call makes one call, which succeeds.
+// call makes one successful call.
 func (w way) call(t testing.TB, s *configtest.Session, tool string, args map[string]any) turn {
 	t.Helper()
 	return w.answer(t, s, tool, args, scheduler.StatusSuccess)
 }
 
-// answer makes one call, which ends in that status. The test's directory is told by
-// another name, so that its length does not count.
+// answer makes one call that ends with the given status. The test's directory is
+// replaced by a fixed name, so that its length does not count.
 func (w way) answer(t testing.TB, s *configtest.Session, tool string, args map[string]any, status scheduler.Status) turn {
 	t.Helper()
 	r := s.Call(tool, args)
@@ -130,7 +130,7 @@ func (w way) answer(t testing.TB, s *configtest.Session, tool string, args map[s
 	}
 }
 
-// output is the text that a turn's response holds.
+// output returns the text of a turn's response.
 func output(t testing.TB, turn turn) string {
 	t.Helper()
 	var response struct{ Output string }
@@ -138,7 +138,7 @@ func output(t testing.TB, turn turn) string {
 	return response.Output
 }
 
-// plainJSON is v as a model would write it, without HTML escapes.
+// plainJSON encodes v as a model would, without HTML escapes.
 func plainJSON(t testing.TB, v any) json.RawMessage {
 	t.Helper()
 	var b bytes.Buffer
@@ -148,17 +148,16 @@ func plainJSON(t testing.TB, v any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// cost is what a task costs in one way.
+// cost is the cost of a task with one method.
 type cost struct {
 	calls            int
 	written, given   int // bytes of arguments, and of responses
-	output, entering int // tokens that the model writes, and that enter its context in all
-	sent             int // tokens of input, where each call is a turn and each turn sends the history anew
-	together         int // the same, where all calls after the first are one turn
+	output, entering int // tokens that the model writes, and all tokens that enter its context
+	sent             int // input tokens, if each call is a turn and each turn sends the history again
+	together         int // the same, if all calls after the first form one turn
 }
 
-// costOf adds up. After the last call there is one more turn, in which the model
-// says that it is done.
+// costOf adds up the costs. The last call is followed by a final turn with text.
 func costOf(turns []turn) cost {
 	c := cost{calls: len(turns)}
 	var history []model.Part

@@ -18,10 +18,9 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 )
 
-// AR-04, KH-13: an agent that is killed in the middle of its work, again and
-// again, and resumed each time: every turn that it acknowledged is there, the
-// history is valid, versions go on above the highest that it was given, and the
-// next prompt works.
+// AR-04, KH-13: an agent is killed during its work repeatedly and resumed each time:
+// every acknowledged turn is present, the history is valid, versions continue above
+// the highest assigned one, and the next prompt works.
 func TestAgentKilledAnywhere(t *testing.T) {
 	kills := number(20, 200)
 	dir, home := t.TempDir(), t.TempDir()
@@ -67,9 +66,8 @@ func TestAgentKilledAnywhere(t *testing.T) {
 	t.Logf("%d kills, %d of them in the middle of a prompt; the session has %d turns", kills, during, sessions[0])
 }
 
-// killTalk kills a process that resumes the conversation and talks, at a random
-// moment, and returns how many turns and which version it acknowledged, and
-// whether a prompt was under way.
+// killTalk kills a process that resumes the conversation at a random moment, and
+// returns the acknowledged turns and version, and whether a prompt was running.
 func killTalk(t *testing.T, dir, home string) (turns int, version int64, midway bool) {
 	t.Helper()
 	p := start(t, "talk forever", dir, home, "resume")
@@ -88,7 +86,7 @@ func killTalk(t *testing.T, dir, home string) (turns int, version int64, midway 
 		require.NoError(t, err)
 		note(line)
 	}
-	for at, d := time.Now(), rand.N(8*time.Millisecond); time.Since(at) < d; { // the moment is what is random
+	for at, d := time.Now(), rand.N(8*time.Millisecond); time.Since(at) < d; { // a random moment
 		runtime.Gosched()
 	}
 	require.NoError(t, p.cmd.Process.Kill())
@@ -97,14 +95,14 @@ func killTalk(t *testing.T, dir, home string) (turns int, version int64, midway 
 	_ = p.cmd.Wait() // "signal: killed"
 	_ = p.stdin.Close()
 	for line := range strings.Lines(string(rest)) {
-		if strings.HasSuffix(line, "\n") { // else it was cut
+		if strings.HasSuffix(line, "\n") { // otherwise it was cut
 			note(line)
 		}
 	}
 	return turns, version, midway
 }
 
-// listed returns how many turns each recorded session has.
+// listed returns the number of turns of each recorded session.
 func listed(t *testing.T, dir, home string) (turns []int) {
 	t.Helper()
 	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: home})
@@ -122,13 +120,13 @@ func listed(t *testing.T, dir, home string) (turns []int) {
 	return turns
 }
 
-// A session of 200 turns holds its history and little more: what it keeps
-// between the turns 50 and 200 grows as its history does. Once it is closed there
-// are as many goroutines and descriptors as before.
+// A session of 200 turns holds its history and little more: between turns 50 and 200
+// its memory grows as its history does. After closing it the number of goroutines and
+// descriptors is as before.
 func TestLongSession(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "target"), []byte(strings.Repeat("a line of text\n", 200)), 0o644))
-	warm, err := newTalker(t.Context(), dir, home, "warm", false) // what the process makes once
+	warm, err := newTalker(t.Context(), dir, home, "warm", false) // one-time allocations of the process
 	require.NoError(t, err)
 	require.NoError(t, warm.say(t.Context(), "Hello", func(loop.Event) {}))
 	require.NoError(t, warm.close())
@@ -157,7 +155,7 @@ func TestLongSession(t *testing.T) {
 	require.LessOrEqual(t, open(t), descriptors)
 }
 
-// live is the memory in use once the garbage is gone.
+// live returns the memory in use after garbage collection.
 func live() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -166,7 +164,7 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// sizeOf is how many bytes the texts of a history have.
+// sizeOf returns the size of the texts of a history in bytes.
 func sizeOf(t *talker) (n int64) {
 	for _, turn := range t.client.History() {
 		for _, p := range turn.Parts {

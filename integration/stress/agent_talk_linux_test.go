@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// reader is a model that reads a file for each prompt, whole, and then tells
-// which versions and what prompt it was given.
+// reader is a model that reads a whole file for each prompt and then reports the
+// versions and the prompt that it received.
 type reader struct{}
 
 func (reader) answer(r *model.Request) model.Part {
@@ -39,14 +39,14 @@ func (reader) CountTokens(_ context.Context, r *model.Request) (int, error) {
 	return model.EstimateTokens(r), nil
 }
 
-// talker is a whole agent whose conversation is recorded.
+// talker is an agent whose conversation is recorded.
 type talker struct {
 	config    *config.Config
 	client    *loop.Client
 	recording *config.Recording
 }
 
-// newTalker begins a conversation of this id, or resumes it.
+// newTalker starts a conversation with this id, or resumes it.
 func newTalker(ctx context.Context, dir, home, id string, resume bool) (*talker, error) {
 	c, err := config.New(config.Parameters{
 		TargetDir: dir, HomeDir: home, SessionID: id, ApprovalMode: policy.ModeYolo, Models: model.Always(reader{}), Model: "reader",
@@ -76,7 +76,7 @@ func newTalker(ctx context.Context, dir, home, id string, resume bool) (*talker,
 	return t, err
 }
 
-// say runs a prompt, and tells of each event.
+// say runs a prompt and reports each event.
 func (t *talker) say(ctx context.Context, prompt string, tell func(loop.Event)) error {
 	for e := range t.client.Run(ctx, model.TextPart(prompt)) {
 		tell(e)
@@ -98,7 +98,7 @@ func (t *talker) close() error {
 	return err
 }
 
-// talkForever has a conversation and says what is recorded of it.
+// talkForever runs a conversation and reports the recorded turns.
 func talkForever(args []string) error {
 	ctx := context.Background()
 	t, err := newTalker(ctx, args[0], args[1], "talk", args[2] == "resume")
@@ -109,7 +109,7 @@ func talkForever(args []string) error {
 	for n := first; ; n++ {
 		fmt.Printf("begin %d\n", n)
 		err := t.say(ctx, fmt.Sprintf("prompt %d", n), func(e loop.Event) {
-			switch e.Type { // each is told once its turn is recorded
+			switch e.Type { // each is reported once its turn is recorded
 			case loop.EventToolCall, loop.EventToolResponse, loop.EventFinished:
 				fmt.Printf("turns %d\n", len(t.client.History()))
 			}

@@ -1,6 +1,6 @@
-// Package stress puts whole sessions under load: random patches from end to
-// end, processes that race for one file, kills at any moment, and many calls
-// at once. FETTLE_FULL=1 runs the large numbers.
+// Package stress puts complete sessions under load: random end-to-end patches,
+// processes that race for one file, kills at random moments, and many concurrent
+// calls. FETTLE_FULL=1 runs the large numbers.
 package stress
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// number returns how many rounds to run: few, or the full number, and of the
-// few some under the race detector, which is several times as slow.
+// number returns the number of rounds: few, or full with FETTLE_FULL, and less than
+// few under the race detector, which is several times slower.
 func number(few, full int) int {
 	switch {
 	case os.Getenv("FETTLE_FULL") == "1":
@@ -30,8 +30,8 @@ func number(few, full int) int {
 	return few
 }
 
-// agent is a session as a model has it: it knows what its calls answer and
-// nothing else.
+// agent is a session from the view of a model: it knows only the results of its
+// calls.
 type agent struct {
 	config *config.Config
 	calls  *scheduler.Scheduler
@@ -57,7 +57,7 @@ func (a *agent) call(tool string, args any) scheduler.Response {
 	return a.calls.Run(context.Background(), scheduler.Request{Tool: tool, Args: raw})
 }
 
-// read shows a file whole, with the content even if it was shown before.
+// read reads a whole file, including content that was shown before.
 func (a *agent) read(name string) (filestate.State, error) {
 	r := a.call("read_file", map[string]any{"file_path": name, "offset": 0, "limit": 2000})
 	var s filestate.State
@@ -68,8 +68,8 @@ func (a *agent) read(name string) (filestate.State, error) {
 	return s, err
 }
 
-// patch tries a diff and returns the report, which there is on every exit,
-// and the error's code.
+// patch applies a diff and returns the report, which every outcome has, and the
+// response.
 func (a *agent) patch(name, diff, base string) (file.Report, scheduler.Response, error) {
 	r := a.call("safe_patch", file.SafePatchParams{FilePath: name, UnifiedDiff: diff, BaseContentSHA256: base})
 	var report file.Report

@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// versions notes which version numbers were handed out.
+// versions records the version numbers that were assigned.
 type versions struct {
 	mu   sync.Mutex
 	seen map[int64]string
@@ -42,9 +42,9 @@ func (v *versions) note(t *testing.T, s filestate.State, call string) {
 	v.most = max(v.most, *s.Version)
 }
 
-// FS-01, FS-04, AR-16: thousands of calls at once in one session, of every
-// kind and over the same few files: each is answered, no version is given out
-// twice or left out, and the files are what the acknowledged changes made them.
+// FS-01, FS-04, AR-16: thousands of concurrent calls in one session, of every kind
+// and on the same few files: each has a result, no version is assigned twice or
+// skipped, and the files are the result of the acknowledged changes.
 func TestConcurrentCalls(t *testing.T) {
 	const files, workers = 16, 64
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func TestConcurrentCalls(t *testing.T) {
 		})
 	}
 	total := number(1000, 10_000)
-	if raceDetector { // what this test is for
+	if raceDetector { // the purpose of this test
 		total = max(total, 1000)
 	}
 	for n := range total {
@@ -116,7 +116,7 @@ func TestConcurrentCalls(t *testing.T) {
 	t.Logf("%d rounds, %d changes acknowledged, %d versions handed out; %v", total, changes, seen.most, statuses)
 }
 
-// caller makes calls as one of many.
+// caller makes calls concurrently with others.
 type caller struct {
 	t    *testing.T
 	run  *scheduler.Scheduler
@@ -132,7 +132,7 @@ func (w caller) call(ctx context.Context, tool string, args any) scheduler.Respo
 	return w.run.Run(ctx, scheduler.Request{Tool: tool, Args: raw})
 }
 
-// state decodes a state object, and notes its version if it is a new one.
+// state decodes a state object, and records its version if it is new.
 func (w caller) state(r scheduler.Response) (filestate.State, bool) {
 	var s filestate.State
 	if err := json.Unmarshal([]byte(r.Result.LLMContent.String()), &s); err != nil {
@@ -145,8 +145,8 @@ func (w caller) state(r scheduler.Response) (filestate.State, bool) {
 	return s, true
 }
 
-// one makes one call, with a read before it where it changes something, and
-// returns what it did and whether a change was acknowledged.
+// one makes one call, with a read first if the call changes a file, and returns the
+// kind of call and whether a change was acknowledged.
 func (w caller) one(ctx context.Context, n int, name string) (kind string, changed bool) {
 	switch w.r.IntN(8) {
 	case 0:
@@ -181,7 +181,7 @@ func (w caller) one(ctx context.Context, n int, name string) (kind string, chang
 	}
 	shown, ok := w.state(w.call(ctx, "read_file", map[string]any{"file_path": name, "offset": 0, "limit": 10}))
 	if !ok || shown.SHA256 == nil {
-		return "unread", false // somebody wrote just then
+		return "unread", false // another caller is writing
 	}
 	var count int
 	if _, err := fmt.Sscanf(*shown.Content, "count %d\n", &count); err != nil {
@@ -200,7 +200,7 @@ func (w caller) one(ctx context.Context, n int, name string) (kind string, chang
 	report := w.report(r)
 	switch {
 	case report.Success, r.Result.Error.Code == fault.FileChangedSinceRead:
-	case kind == "edit" && r.Result.Error.Code == fault.EditNoOccurrenceFound: // another change came first and was shown since
+	case kind == "edit" && r.Result.Error.Code == fault.EditNoOccurrenceFound: // another change came first and has been shown since
 	default:
 		w.t.Errorf("%s: %v", kind, r.Result.Error)
 	}
@@ -227,9 +227,8 @@ func (w caller) report(r scheduler.Response) file.Report {
 	return report
 }
 
-// goroutines returns how many goroutines there are once they are no more than
-// want. One that has told whoever waits for it that its work is done still
-// takes a moment to be gone.
+// goroutines returns the number of goroutines once it is no more than want. A
+// goroutine that has reported its end exits a moment later.
 func goroutines(want int) int {
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > want && time.Now().Before(deadline) {

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// sources are the names of real files: the Go distribution's own.
+// sources are the names of real files: those of the Go distribution.
 var sources = sync.OnceValue(func() []string {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -30,20 +30,20 @@ var sources = sync.OnceValue(func() []string {
 
 // edit is a random change of a real file, hunk by hunk.
 type edit struct {
-	base  []string // lines without their endings
-	eol   []string // the ending of each
+	base  []string // lines without their line endings
+	eol   []string // the line ending of each
 	hunks []hunk
 }
 
-// hunk replaces base[at:at+removed] by added, and quotes context lines around.
+// hunk replaces base[at:at+removed] by added, with the surrounding context lines.
 type hunk struct {
 	at, removed   int
 	added         []string
 	before, after int
 }
 
-// newEdit makes an edit whose hunks' old lines stand in one place each, even
-// to an eye that overlooks blanks; false if this try gave none.
+// newEdit creates an edit in which the old lines of each hunk are unique even if
+// blanks are ignored; false if this attempt found none.
 func newEdit(r *rand.Rand, accents bool) (edit, bool) {
 	var e edit
 	names := sources()
@@ -89,7 +89,7 @@ func newEdit(r *rand.Rand, accents bool) (edit, bool) {
 		e.hunks = append(e.hunks, h)
 	}
 	if accents && !strings.Contains(strings.Join(e.base, ""), "é") {
-		return e, false // plain ASCII is of no code page
+		return e, false // plain ASCII identifies no code page
 	}
 	return e, len(e.hunks) > 0 && e.unique()
 }
@@ -136,8 +136,8 @@ func (e *edit) text() string {
 	return b.String()
 }
 
-// is reports whether got is what the edit asks for: unchanged lines exactly,
-// added ones with an ending that the file uses.
+// is reports whether got is the result of the edit: unchanged lines exactly, added
+// ones with a line ending that the file uses.
 func (e *edit) is(got string) bool {
 	at := 0
 	take := func(line string, endings ...string) bool {
@@ -171,14 +171,14 @@ func (e *edit) is(got string) bool {
 	return got == ""
 }
 
-// olds returns the lines that a hunk says are there.
+// olds returns the old lines of a hunk.
 func (e *edit) olds(h hunk) []string { return e.base[h.at-h.before : h.at+h.removed+h.after] }
 
-// plain is a line as a careless eye sees it.
+// plain returns a line without blanks.
 func plain(line string) string { return strings.Join(strings.Fields(line), "") }
 
-// unique reports whether every hunk's old lines, and what is left of them
-// without the first or the last, stand in one place.
+// unique reports whether every hunk's old lines, with and without the first or the
+// last, occur once.
 func (e *edit) unique() bool {
 	eyes := make([]string, len(e.base))
 	for i, line := range e.base {
@@ -203,7 +203,7 @@ func places(lines, block []string) int {
 	return n
 }
 
-// diff is a unified diff in which mistakes can be made.
+// diff is a unified diff to which mistakes can be applied.
 type diff struct {
 	before []string // lines above the hunks
 	hunks  []diffHunk
@@ -234,14 +234,14 @@ func (d diff) String() string {
 	return s[:len(s)-d.cut]
 }
 
-// diff returns the edit as a careful author writes it, in the line endings of
-// the file where it has but one.
+// diff returns the edit as a correct diff, in the line endings of the file if they
+// are uniform.
 func (e *edit) diff() diff {
 	d := diff{before: []string{"--- a/f.go", "+++ b/f.go"}, eol: "\n"}
 	shift := 0
 	for _, h := range e.hunks {
 		first, end := h.at-h.before, h.at+h.removed+h.after
-		count := func(n, start int) string { // of no lines the place is the line before
+		count := func(n, start int) string { // for no lines the position is the previous line
 			if n == 0 {
 				start--
 			}

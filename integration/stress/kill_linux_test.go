@@ -15,14 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// version is the file's n-th version. It tells by itself whether it is whole.
+// version returns the content of the file's n-th version. A torn one can be detected.
 func version(n int) string {
 	body := fmt.Sprintf("version %d\n%s", n, strings.Repeat(fmt.Sprintf("line of version %d\n", n), 50+n%50))
 	return body + "sum " + sumOf([]byte(body)) + "\n"
 }
 
-// versionOf returns the number of the version that content is, -1 for a
-// content that is none.
+// versionOf returns the version number of a content, -1 if it is not a whole version.
 func versionOf(content []byte) int {
 	head, _, _ := strings.Cut(strings.TrimPrefix(string(content), "version "), "\n")
 	n, err := strconv.Atoi(head)
@@ -32,7 +31,7 @@ func versionOf(content []byte) int {
 	return n
 }
 
-// replaceAll is a diff that turns one text into another, without finesse.
+// replaceAll returns a diff that replaces one text by another completely.
 func replaceAll(from, to string) string {
 	var b strings.Builder
 	b.WriteString("@@ -1 +1 @@\n")
@@ -45,8 +44,8 @@ func replaceAll(from, to string) string {
 	return b.String()
 }
 
-// patchForever patches a file from version to version and says so before and
-// after each call.
+// patchForever patches a file from version to version and reports before and after
+// each call.
 func patchForever(args []string) error {
 	a, err := newAgent(args[0], args[1])
 	if err != nil {
@@ -65,11 +64,10 @@ func patchForever(args []string) error {
 	}
 }
 
-// FS-58, FS-64: a process killed in the middle of its calls leaves one of the
-// whole versions, not older than the last that it acknowledged; the next
-// session in the directory works on and leaves nothing of the dead one behind.
-// Every third file has two names and is therefore written in place: it is whole
-// once a session has been there.
+// FS-58, FS-64: a process killed during its calls leaves a whole version, not older
+// than the last acknowledged one; the next session in the directory continues and
+// removes the leftovers. Every third file has two names and is therefore written in
+// place: it is whole after a session has recovered it.
 func TestKilledAnywhere(t *testing.T) {
 	kills := number(50, 1000)
 	during, leftovers, recovered := 0, 0, 0
@@ -129,8 +127,8 @@ func TestKilledAnywhere(t *testing.T) {
 		kills, during, leftovers, recovered)
 }
 
-// killAtRandom kills a process that patches, after a random number of calls
-// and at a random moment, and returns which version it last began and finished.
+// killAtRandom kills a patching process after a random number of calls and at a
+// random moment, and returns the last versions that it started and finished.
 func killAtRandom(t *testing.T, dir, home string) (begun, done int) {
 	t.Helper()
 	p := start(t, "patch forever", dir, home)
@@ -140,7 +138,7 @@ func killAtRandom(t *testing.T, dir, home string) (begun, done int) {
 		require.NoError(t, err)
 		note(line, &begun, &done)
 	}
-	for at, d := time.Now(), rand.N(8*time.Millisecond); time.Since(at) < d; { // the moment is what is random
+	for at, d := time.Now(), rand.N(8*time.Millisecond); time.Since(at) < d; { // a random moment
 		runtime.Gosched()
 	}
 	require.NoError(t, p.cmd.Process.Kill())
@@ -168,7 +166,7 @@ func requireVersion(t *testing.T, content []byte, done, begun int) int {
 	return n
 }
 
-// recoveryFiles lists what is in the home directory's recovery directories.
+// recoveryFiles lists the files in the recovery directories of the home directory.
 func recoveryFiles(t *testing.T, home string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(home, ".fettle", "tmp", "*", "recovery", "*"))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A mistake is a way in which models get diffs wrong. It changes d in place
-// and reports whether it could.
+// A mistake is a typical error of models in diffs. It changes d in place and reports
+// whether it could be applied.
 type mistake struct {
 	name string
 	make func(r *rand.Rand, e *edit, d *diff) bool
@@ -22,7 +22,7 @@ func eachHeader(d *diff, f func(i int, header string) string) bool {
 	return true
 }
 
-// eachLine changes lines with one of the signs and reports whether any did.
+// eachLine changes lines with one of the signs and reports whether it changed any.
 func eachLine(d *diff, signs string, f func(string) string) bool {
 	changed := false
 	for i := range d.hunks {
@@ -41,8 +41,8 @@ func headerNumbers(h string) (a, b, c, d int) {
 	return a, b, c, d
 }
 
-// mistakes after which a diff still says what it means: the answer is the
-// expected bytes, or a refusal.
+// mistakes that keep the meaning of a diff: the result is the expected bytes, or a
+// refusal.
 var mistakes = []mistake{
 	{"none", func(*rand.Rand, *edit, *diff) bool { return true }},
 	{"line numbers shifted", func(r *rand.Rand, _ *edit, d *diff) bool {
@@ -124,7 +124,7 @@ var mistakes = []mistake{
 		if j > e.hunks[i].before {
 			k -= len(e.hunks[i].added)
 		}
-		return places(e.base, slices.Delete(olds, k, k+1)) == 0 // else it is a right diff, of another edit
+		return places(e.base, slices.Delete(olds, k, k+1)) == 0 // otherwise it is a correct diff of another edit
 	}},
 	{"hunks reversed", func(_ *rand.Rand, _ *edit, d *diff) bool {
 		slices.Reverse(d.hunks)

@@ -18,11 +18,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// encodings are how the files lie on disk.
+// encodings are the encodings of files on disk.
 var encodings = []struct {
 	name string
 	encoding.Encoding
-	accents bool // its few letters beyond ASCII are put into the text
+	accents bool // its non-ASCII letters are put into the text
 }{
 	{"utf-8", unicode.UTF8, false},
 	{"utf-8 with BOM", unicode.UTF8BOM, false},
@@ -30,14 +30,14 @@ var encodings = []struct {
 	{"windows-1252", charmap.Windows1252, true},
 }
 
-// A patchCase is a file on disk and what is to become of it.
+// A patchCase is a file on disk with the expected outcome of a patch.
 type patchCase struct {
 	edit     edit
 	diff     diff
 	kind     string // of mistake
 	hopeless bool
 	encoding int
-	other    bool // the hash given is that of another version
+	other    bool // the hash is that of another version
 }
 
 func newPatchCase(r *rand.Rand, n int) (patchCase, bool) {
@@ -75,15 +75,15 @@ func newPatchCase(r *rand.Rand, n int) (patchCase, bool) {
 	return c, true
 }
 
-// Refused whatever the mistake.
+// Always refused.
 const (
 	otherVersion = "the hash of another version"
 	foreignRune  = "a letter that the code page has not"
 )
 
-// FS-26 to FS-40, FS-67 to FS-70, FS-19, KH-14: whatever a model makes of a
-// diff, a real file on disk ends with the expected bytes or is untouched and
-// the call says why, never a third thing.
+// FS-26 to FS-40, FS-67 to FS-70, FS-19, KH-14: for any diff of a model, a file on
+// disk ends with the expected bytes, or it is unchanged and the result gives the
+// reason.
 func TestPatchesEndToEnd(t *testing.T) {
 	dir := t.TempDir()
 	a, err := newAgent(dir, t.TempDir())
@@ -109,7 +109,7 @@ func TestPatchesEndToEnd(t *testing.T) {
 		require.NoError(t, err)
 		if shown.Content == nil || *shown.Content != c.edit.text() {
 			require.True(t, enc.accents, "seed %d: %s is shown as something else", seed, enc.name)
-			undetected++ // a guess: another code page has these letters elsewhere
+			undetected++ // a guess: another code page has these letters at other code points
 			continue
 		}
 		n++
@@ -167,7 +167,7 @@ func TestPatchesEndToEnd(t *testing.T) {
 	t.Logf("%d cases; %d files beside them whose code page was guessed otherwise", wanted, undetected)
 }
 
-// FS-70: a block that stands twice, with nothing that tells which is meant.
+// FS-70: a block that occurs twice, without a hint which one is meant.
 func TestAmbiguousPatch(t *testing.T) {
 	dir := t.TempDir()
 	a, err := newAgent(dir, t.TempDir())

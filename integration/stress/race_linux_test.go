@@ -19,9 +19,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// The file of the race holds a counter for each who takes part, then the name
-// of the save that wrote it, and a sum, so that every saved state is told from
-// every other and a torn one tells on itself. All states have one size.
+// The file of the race contains a counter for each participant, the name of the save
+// that wrote it, and a checksum, so that every saved state is unique and a torn one
+// is detected. All states have the same size.
 const (
 	target   = "target"
 	patchers = 8
@@ -51,7 +51,7 @@ func (s state) text() string {
 	return b.String() + "sum " + sumOf([]byte(b.String())) + "\n"
 }
 
-// next returns the state that an owner saves upon s, in its n-th try.
+// next returns the state that an owner saves after s, in its n-th attempt.
 func (s state) next(owner string, n int) state {
 	next := state{map[string]int{}, fmt.Sprintf("%s#%0*d", owner, len(start0)-len(owner)-1, n)}
 	for o, c := range s.counters {
@@ -61,7 +61,7 @@ func (s state) next(owner string, n int) state {
 	return next
 }
 
-// parse returns the state that a content is; not ok means that it is torn.
+// parse parses a content; ok is false if it is torn.
 func parse(content []byte) (s state, ok bool) {
 	s.counters = map[string]int{}
 	for line := range strings.Lines(string(content)) {
@@ -76,8 +76,8 @@ func parse(content []byte) (s state, ok bool) {
 	return s, s.text() == string(content)
 }
 
-// diffTo returns a diff with one hunk for the owner's counter and one for the
-// end, as a model writes it: with no line numbers worth the name.
+// diffTo returns a diff with one hunk for the owner's counter and one for the end,
+// with useless line numbers as a model writes them.
 func (s state) diffTo(next state, owner string) string {
 	olds, news := strings.Split(s.text(), "\n"), strings.Split(next.text(), "\n")
 	i, n := slices.Index(owners, owner), len(owners)
@@ -91,14 +91,14 @@ func (s state) diffTo(next state, owner string) string {
 	return b.String()
 }
 
-// patchCounter raises its counter by safe_patch, again and again. When it is
-// refused it works on from the state object that the refusal brings. It prints
+// patchCounter increments its counter with safe_patch in a loop. After a refusal it
+// continues with the state object in the refusal. It prints
 //
 //	try SAVE BASE    before each call
 //	ack SAVE         when the call succeeded
-//	kept FILE        for each file said to have been kept beside the target
-//	half             when it was shown what an editor had half written
-//	reread           when it was shown nothing that it could go on with
+//	kept FILE        for each file reported as kept next to the target
+//	half             when the shown content was half written by an editor
+//	reread           when the refusal contained no usable state
 func patchCounter(args []string) error {
 	owner := args[2]
 	a, err := newAgent(args[0], args[1])
@@ -117,7 +117,7 @@ func patchCounter(args []string) error {
 			}
 		}
 		base, ok := parse([]byte(*shown.Content))
-		if !ok { // an editor was writing just then, in a time that the clock of files does not tell apart
+		if !ok { // an editor was writing, within the resolution of file times
 			fmt.Fprintln(out, "half")
 			shown.Content = nil
 			return nil
@@ -145,9 +145,9 @@ func patchCounter(args []string) error {
 	})
 }
 
-// editByRename is an editor that loads, lets its user type, and saves by
-// exchanging a new file for whatever is at the path by then, which it looks at
-// when nobody writes to it any more. It prints "save SAVE BASE DISPLACED".
+// editByRename is an editor that loads the file, waits for its user, and exchanges a
+// new file with the file that is at the path then. It reads the displaced file when
+// no process writes to it any more. It prints "save SAVE BASE DISPLACED".
 func editByRename(args []string) error {
 	path, temp := filepath.Join(args[0], target), filepath.Join(args[0], ".editor.tmp")
 	pace, err := time.ParseDuration(args[1])
@@ -195,8 +195,8 @@ func editByRename(args []string) error {
 	})
 }
 
-// editInPlace is an editor that loads, lets its user type, and writes into the
-// file that is at the path by then. It prints "save SAVE BASE DISPLACED".
+// editInPlace is an editor that loads the file, waits for its user, and writes into
+// the file that is at the path then. It prints "save SAVE BASE DISPLACED".
 func editInPlace(args []string) error {
 	path := filepath.Join(args[0], target)
 	pace, err := time.ParseDuration(args[1])
@@ -231,7 +231,7 @@ func editInPlace(args []string) error {
 	})
 }
 
-// load reads the file until it is whole: the editor in place may be writing.
+// load reads the file until it is whole, because the editor in place may be writing.
 func load(path string) (state, error) {
 	for tries := 0; ; tries++ {
 		content, err := os.ReadFile(path)
@@ -248,8 +248,8 @@ func load(path string) (state, error) {
 	}
 }
 
-// readForever reads. It prints "read COUNT", and for files found torn "busy" if
-// somebody was writing into them, which fettle never does, and else "torn".
+// readForever reads in a loop. It prints "read COUNT", and for a torn file "busy" if
+// a process was writing into it, which fettle never does, otherwise "torn".
 func readForever(args []string) error {
 	path := filepath.Join(args[0], target)
 	reads := 0
@@ -283,10 +283,10 @@ func readForever(args []string) error {
 	return err
 }
 
-// record is what the processes of a race told.
+// record holds the reports of the processes of a race.
 type record struct {
-	upon   map[string]string // by save: what it replaced, be it tried, acknowledged or an editor's
-	base   map[string]string // by editor's save: what it was loaded from
+	upon   map[string]string // by save: the replaced save, for attempts, acknowledged saves and editors
+	base   map[string]string // by editor's save: the save it was loaded from
 	acked  []string
 	edited []string
 	kept   []string
@@ -317,15 +317,15 @@ func (r *record) add(t *testing.T, lines [][]string) {
 	}
 }
 
-// FS-58 to FS-61, KH-09: eight processes raise their counters in one file by
-// safe_patch, each with a session of its own and recovering from refusals by
-// what these bring, beside an editor that saves by rename, one that saves in
-// place, and a reader. Afterwards every save is followed back from the last
-// state to the first: each replaced the one before.
+// FS-58 to FS-61, KH-09: eight processes increment their counters in one file with
+// safe_patch, each in its own session and recovering from refusals with their
+// content, concurrently with an editor that saves by rename, one that saves in place,
+// and a reader. Afterwards every save is traced from the last state to the first:
+// each replaced the previous one.
 //
-// An editor that saves what it loaded earlier takes others' counts back. That
-// is its own doing and counted apart; here it is about saves that nobody who
-// replaced them had seen.
+// An editor that saves an older state resets the counters of other processes. Those
+// saves are counted separately; the test is about saves that were replaced without
+// having been seen.
 func TestEditorsAndPatchers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, target)
@@ -346,7 +346,7 @@ func TestEditorsAndPatchers(t *testing.T) {
 	for _, p := range append(all, reader) {
 		p.ready()
 	}
-	time.Sleep(time.Duration(number(2000, 180_000)) * time.Millisecond) // how long the race lasts
+	time.Sleep(time.Duration(number(2000, 180_000)) * time.Millisecond) // duration of the race
 	r := &record{upon: map[string]string{}, base: map[string]string{}, counts: map[string]int{}}
 	for _, p := range all {
 		r.add(t, p.stop())
@@ -391,8 +391,8 @@ func TestEditorsAndPatchers(t *testing.T) {
 		r.counts["calls"], len(r.acked), len(history), len(r.edited), kept, byOther, stale, r.counts["reads"], r.counts["busy"], r.counts["half"], r.counts["reread"])
 }
 
-// history returns the saves that led to one, with the first state: each
-// replaced the one before.
+// history returns the saves that led to a save, with the first state: each replaced
+// the previous one.
 func (r *record) history(t *testing.T, save string) map[string]bool {
 	t.Helper()
 	seen := map[string]bool{}
@@ -404,8 +404,8 @@ func (r *record) history(t *testing.T, save string) map[string]bool {
 	return seen
 }
 
-// leftFiles returns the saves that lie beside the target, in files that fettle
-// told of; there must be no others.
+// leftFiles returns the saves next to the target, in files that fettle reported;
+// there must be no others.
 func (r *record) leftFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -426,9 +426,9 @@ func (r *record) leftFiles(t *testing.T, dir string) []string {
 	return saves
 }
 
-// displacedByRename reports whether the editor by rename replaced the file
-// that an editor's save was written into, without having seen that save: then
-// it is the one who lost it.
+// displacedByRename reports whether the editor by rename replaced the file that an
+// editor's save was written into without having seen that save: then that editor lost
+// it.
 func (r *record) displacedByRename(save string) bool {
 	return slices.ContainsFunc(r.edited, func(other string) bool {
 		return strings.HasPrefix(other, "R#") && other != save && r.upon[other] == r.upon[save]

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Other processes are the test binary again, with roleVar naming what they
-// are to do and argsVar with what.
+// Other processes run the test binary, with their role in roleVar and its arguments
+// in argsVar.
 const (
 	roleVar = "FETTLE_STRESS_ROLE"
 	argsVar = "FETTLE_STRESS_ARGS"
 )
 
-// roles are what another process can be; each gets its arguments.
+// roles are the roles of other processes; each receives its arguments.
 var roles = map[string]func(args []string) error{
 	"patch forever":    patchForever,
 	"patcher":          patchCounter,
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// process is one in a role. It is to run until its standard input is closed.
+// process is a process in a role. It runs until its standard input is closed.
 type process struct {
 	t     testing.TB
 	cmd   *exec.Cmd
@@ -55,7 +55,7 @@ func start(t testing.TB, role string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])}
 	p.cmd.Env = append(os.Environ(), roleVar+"="+role, argsVar+"="+strings.Join(args, "\n"),
-		"GORACE=atexit_sleep_ms=0") // a second for each process otherwise
+		"GORACE=atexit_sleep_ms=0") // otherwise a second per process
 	p.cmd.Stderr = os.Stderr
 	stdin, err := p.cmd.StdinPipe()
 	require.NoError(t, err)
@@ -74,8 +74,7 @@ func (p *process) ready() {
 	require.Equal(p.t, "ready\n", line)
 }
 
-// stop lets the process end and returns the lines that it printed since, as
-// fields.
+// stop ends the process and returns the lines that it printed since, as fields.
 func (p *process) stop() [][]string {
 	p.t.Helper()
 	require.NoError(p.t, p.stdin.Close())
@@ -89,8 +88,8 @@ func (p *process) stop() [][]string {
 	return lines
 }
 
-// untilStopped prints "ready", then calls f with 1, 2, 3 … until standard
-// input is closed, and then prints what f wrote to out.
+// untilStopped prints "ready", calls f with 1, 2, 3 … until standard input is closed,
+// and then prints the text that f wrote to out.
 func untilStopped(f func(i int, out io.Writer) error) error {
 	stopped := make(chan struct{})
 	go func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Each line of a batch is a call or an error that says how to write one; reading
-// the lines gives what was sent, cut where a line is too long.
+// Each line of a batch is a call or an error that shows the expected form; reading
+// the lines returns the input, truncated where a line is too long.
 func FuzzBatch(f *testing.F) {
 	for _, s := range []string{`{"tool":"read_file","args":{"file_path":"a"}}`, `{"tool":""}`, `[]`, `{"tool":"a","more":1}`, "", "\xff", `{"tool":"a"} {}`, `{"tool":1}`, `{"tool":"a","args":null}`, "a\nb\r\n\n", `{"args":"x"}`} {
 		f.Add([]byte(s), 10)

@@ -1,5 +1,5 @@
-// Package calls has the commands that run tools without a model, and show them: call,
-// tools and demo.
+// Package calls implements the commands that run tools without a model and describe
+// them: call, tools and demo.
 package calls
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// CallCommand is fettle call.
+// CallCommand returns the fettle call command.
 func CallCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var batch bool
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON|-]",
 		Short: "Call one tool, or with --batch a session of calls",
-		Long: `Calls one tool through the whole pipeline and prints its answer as one JSON
-object. The arguments are JSON; "-" reads them from stdin; left out they are {}.
+		Long: `Runs one tool call through the scheduler and prints its result as one JSON
+object. The arguments are JSON; "-" reads them from stdin; the default is {}.
 
-With --batch each line of stdin is a call, {"tool": NAME, "args": {…}}. They run
+With --batch each line of stdin is a call, {"tool": NAME, "args": {…}}. The calls run
 in one session, in order, and each is answered by one line.
 
 A call that needs approval is shown on the terminal. Without a terminal it is
-refused, and the refusal names the flag that would allow it.`,
+denied, and the denial names the flag that would allow it.`,
 		Example: `  fettle call read_file '{"file_path":"go.mod"}'
   fettle call list_directory '{"dir_path":"."}'
   fettle --approval-mode auto_edit call --batch < calls.jsonl`,
@@ -41,7 +41,7 @@ refused, and the refusal names the flag that would allow it.`,
 			if batch {
 				o.Watch = true
 				return withCalls(ctx, p, o, true, func(s program.Session) error {
-					defer program.HearAll(ctx, p, s)()
+					defer program.ReportHooks(ctx, p, s)()
 					return callBatch(ctx, p, s)
 				})
 			}
@@ -52,30 +52,30 @@ refused, and the refusal names the flag that would allow it.`,
 					return err
 				}
 			}
-			stdinTaken := len(args) == 2 && args[1] == "-"
-			return withCalls(ctx, p, o, stdinTaken, func(s program.Session) error {
-				defer program.HearAll(ctx, p, s)()
+			stdinUsed := len(args) == 2 && args[1] == "-"
+			return withCalls(ctx, p, o, stdinUsed, func(s program.Session) error {
+				defer program.ReportHooks(ctx, p, s)()
 				r := connectAndRun(ctx, s, scheduler.Request{CallID: "1", Tool: args[0], Args: params})
 				showPreview(p, r)
 				a := answerOf(r)
 				if err := program.PrintJSON(p.Out, a); err != nil {
 					return err
 				}
-				tellNotices(p, a)
+				printNotices(p, a)
 				if a.Error != nil {
-					p.Complain(a.Error)
+					p.PrintError(a.Error)
 				}
 				return a.exit()
 			})
 		},
 		ValidArgsFunction: program.CompleteTools(p, g),
 	}
-	cmd.Flags().BoolVar(&batch, "batch", false, "run the calls that stdin lists, one a line")
+	cmd.Flags().BoolVar(&batch, "batch", false, "run the calls on stdin, one per line")
 	return cmd
 }
 
-// connectAndRun runs a call, with the MCP servers that it needs. A tool that is not
-// there since its server is not is answered with what is wrong with that.
+// connectAndRun runs a call after connecting the MCP servers that it needs. A tool
+// that is missing because its server failed is answered with the server's error.
 func connectAndRun(ctx context.Context, s program.Session, r scheduler.Request) scheduler.Response {
 	if missing := fault.As(s.ConnectFor(ctx, r.Tool)); missing != nil {
 		return scheduler.Response{CallID: r.CallID, Tool: r.Tool, Status: scheduler.StatusError, Result: tools.Fail(missing)}
@@ -89,16 +89,16 @@ type batchLine struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// callBatch answers the calls on stdin line by line. Blank lines are skipped;
-// a line that is no call is answered with an error and the session goes on.
+// callBatch answers the calls on stdin line by line. Blank lines are skipped; an
+// invalid line is answered with an error and the session continues.
 func callBatch(ctx context.Context, p *program.Program, s program.Session) error {
 	return program.EachLine(ctx, p, func(line int, text []byte) (program.ExitCode, error) {
 		a := batchAnswer(ctx, p, s, line, text)
 		if err := program.PrintJSON(p.Out, a); err != nil {
 			return program.ExitToolError, err
 		}
-		tellNotices(p, a)
-		program.TellFailure(p, line, a.Error)
+		printNotices(p, a)
+		program.ReportFailure(p, line, a.Error)
 		return a.code(), nil
 	})
 }
@@ -113,13 +113,13 @@ func batchAnswer(ctx context.Context, p *program.Program, s program.Session, lin
 	return answerOf(r)
 }
 
-// decodeCall reads a line of a batch strictly.
+// decodeCall decodes a line of a batch strictly.
 func decodeCall(text []byte, call *batchLine) error {
 	if err := program.DecodeLine(text, call); err != nil {
 		return err
 	}
 	if call.Tool == "" {
-		return program.NotACall(errors.New(`it has no "tool"`))
+		return program.InvalidCall(errors.New(`it has no "tool"`))
 	}
 	if call.Args == nil {
 		call.Args = json.RawMessage("{}")
@@ -127,16 +127,16 @@ func decodeCall(text []byte, call *batchLine) error {
 	return nil
 }
 
-// answer is what a call prints.
+// answer is the JSON output for a call.
 type answer struct {
 	Tool     string           `json:"tool"`
 	Status   scheduler.Status `json:"status"`
-	Result   any              `json:"result,omitempty"`  // the tool's JSON, else its text, else its parts
-	Context  string           `json:"context,omitempty"` // what hooks add for a model
-	Display  *tools.Display   `json:"display,omitempty"` // for people
+	Result   any              `json:"result,omitempty"`  // the JSON of the tool, otherwise its text, otherwise its parts
+	Context  string           `json:"context,omitempty"` // context that hooks add for the model
+	Display  *tools.Display   `json:"display,omitempty"` // for the user
 	Error    *fault.Error     `json:"error,omitempty"`
-	Decision *policy.Decision `json:"decision,omitempty"` // absent where the call never got that far
-	Notices  []string         `json:"notices,omitempty"`  // what else happened, as an approval that could not be remembered
+	Decision *policy.Decision `json:"decision,omitempty"` // absent if the call failed before the policy was evaluated
+	Notices  []string         `json:"notices,omitempty"`  // other events, such as an approval that could not be stored
 }
 
 func answerOf(r scheduler.Response) answer {
@@ -153,15 +153,15 @@ func answerOf(r scheduler.Response) answer {
 	return a
 }
 
-// tellNotices prints what a person should know of a call, one line each.
-func tellNotices(p *program.Program, a answer) {
+// printNotices prints the notices of a call, one per line.
+func printNotices(p *program.Program, a answer) {
 	for _, notice := range a.Notices {
-		p.Complain(errors.New(notice))
+		p.PrintError(errors.New(notice))
 	}
 }
 
-// code is the exit code that a call stands for. Codes grow with their weight,
-// so the highest is a batch's.
+// code returns the exit code for a call. More severe results have higher codes, so
+// the highest one is the code of a batch.
 func (a answer) code() program.ExitCode {
 	switch a.Status {
 	case scheduler.StatusSuccess:
@@ -175,7 +175,7 @@ func (a answer) code() program.ExitCode {
 	}
 }
 
-// exit is code as an error that has been reported.
+// exit returns the exit code as an error that has been reported.
 func (a answer) exit() error {
 	if c := a.code(); c != program.ExitDone {
 		return &program.ExitError{Code: c}

@@ -23,28 +23,28 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// DemoCommand is fettle demo.
+// DemoCommand returns the fettle demo command.
 func DemoCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job: a scripted model drives the real tools in a scratch directory",
-		Long: `Plays a scripted conversation against the real tools on a scratch copy of a small
-project, and removes it afterwards. Only the model's turns are scripted: every
-answer comes from the tools, and every hash that the model quotes is copied from
-an answer. It ends with 0 only if each file is byte for byte what it should be.
+		Short: "Demonstrate the tools: a scripted model changes files in a scratch directory",
+		Long: `Runs a scripted conversation against the real tools on a scratch copy of a small
+project, which is removed afterwards. Only the model's turns are scripted: every
+result comes from the tools, and every hash that the model sends is copied from a
+result. The exit code is 0 only if each file has exactly the expected content.
 Of the global flags only --debug and --debug-file have an effect.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not leave the scratch directory behind
+			signal.Ignore(syscall.SIGPIPE) // a closed pipe must not leave the scratch directory behind
 			return runDemo(cmd.Context(), p, g, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a step")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per step")
 	return cmd
 }
 
-// runDemo makes the scratch project, plays the script and reports the outcome.
+// runDemo creates the scratch project, runs the script and reports the outcome.
 func runDemo(ctx context.Context, p *program.Program, g *program.Flags, asJSON bool) (err error) {
 	dir, err := os.MkdirTemp("", "fettle-demo-")
 	if err != nil {
@@ -68,36 +68,36 @@ func runDemo(ctx context.Context, p *program.Program, g *program.Flags, asJSON b
 	})
 }
 
-// demo is a scripted conversation that is being played.
+// demo is a running scripted conversation.
 type demo struct {
 	dir     string
 	session program.Session
 	report  demoReport
 	turns   []demoTurn
-	next    int // of turns, the one that is played next
+	next    int // index of the next turn
 	summary demoSummary
-	failed  error // why it cannot go on
+	failed  error // the error that ended it
 }
 
-// demoReport shows a demo as it goes on.
+// demoReport reports the progress of a demo.
 type demoReport interface {
 	Begin(turns int) error
 	Step(demoStep) error
 	End(demoSummary) error
 }
 
-// demoStep is one turn as it was played.
+// demoStep is one completed turn.
 type demoStep struct {
 	Step     int            `json:"step"`
 	Title    string         `json:"title"`
-	Scripted string         `json:"scripted_model,omitempty"` // the model's words, from the script
-	Outside  string         `json:"outside,omitempty"`        // what happened outside the session
+	Scripted string         `json:"scripted_model,omitempty"` // the model's text, from the script
+	Outside  string         `json:"outside,omitempty"`        // a change by another program
 	Args     map[string]any `json:"args,omitempty"`
 	Answer   *answer        `json:"answer,omitempty"`
-	Expected bool           `json:"expected"` // it ended as it must
+	Expected bool           `json:"expected"` // it ended as expected
 }
 
-// demoSummary is how a demo ended.
+// demoSummary is the outcome of a demo.
 type demoSummary struct {
 	OK        bool       `json:"ok"`
 	Prevented []demoRow  `json:"prevented"`
@@ -105,23 +105,22 @@ type demoSummary struct {
 	Files     []demoFile `json:"files"`
 }
 
-// demoRow is a line of the closing table.
+// demoRow is a line of the summary.
 type demoRow struct {
 	Step int        `json:"step"`
 	What string     `json:"what"`
-	Code fault.Code `json:"code,omitempty"` // the refusal's
-	Held bool       `json:"held"`           // it was prevented, or mended, indeed
+	Code fault.Code `json:"code,omitempty"` // of the refusal
+	Held bool       `json:"held"`           // the mistake was in fact prevented or repaired
 }
 
 // demoFile is a file of the scratch project at the end.
 type demoFile struct {
 	File     string `json:"file"`
 	SHA256   string `json:"sha256"`
-	Expected bool   `json:"expected"` // byte for byte what it should be
+	Expected bool   `json:"expected"` // it has exactly the expected content
 }
 
-// play has the scripted model work on a prompt as any model does, and compares
-// the files at the end.
+// play runs the agent with the scripted model and compares the files at the end.
 func (d *demo) play(ctx context.Context) error {
 	d.summary = demoSummary{OK: true, Prevented: []demoRow{}, Mended: []demoRow{}}
 	played := script.New(modelTurns(d.turns), script.Options{OnTurn: func(context.Context, script.Turn) error {
@@ -166,17 +165,17 @@ func (d *demo) RunAll(ctx context.Context, requests []scheduler.Request) []sched
 	return responses
 }
 
-// outside has happen what happens before the model's next turn.
+// outside makes the changes by another program that precede the model's next turn.
 func (d *demo) outside() {
 	for ; d.failed == nil && d.next < len(d.turns) && d.turns[d.next].tool == ""; d.next++ {
 		t := d.turns[d.next]
 		if d.failed = saveFromOutside(d.dir, t.saves); d.failed == nil {
-			d.failed = d.report.Step(demoStep{Step: d.next + 1, Title: t.title, Outside: "somebody saves " + t.saves, Expected: true})
+			d.failed = d.report.Step(demoStep{Step: d.next + 1, Title: t.title, Outside: "another program saves " + t.saves, Expected: true})
 		}
 	}
 }
 
-// answered reports the call of a turn with its answer.
+// answered reports the call of a turn with its result.
 func (d *demo) answered(e agent.Event) error {
 	t := d.turns[d.next]
 	d.next++
@@ -203,7 +202,7 @@ func (d *demo) answered(e agent.Event) error {
 	return d.report.Step(step)
 }
 
-// end compares the files and reports how it ended.
+// end compares the files and reports the outcome.
 func (d *demo) end() (err error) {
 	if d.summary.Files, err = compareDemoFiles(d.dir); err != nil {
 		return err
@@ -217,12 +216,12 @@ func (d *demo) end() (err error) {
 	}
 	if !d.summary.OK {
 		return &program.ExitError{Code: program.ExitToolError, Err: fault.New(fault.ExecutionFailed, "cli.demo",
-			"The demo did not end as it must.", "Please report this with the output of fettle demo --json --debug.")}
+			"The demo did not end as expected.", "Please report this with the output of fettle demo --json --debug.")}
 	}
 	return nil
 }
 
-// shows reports whether an answer holds a line of a file of the project.
+// shows reports whether a result contains a line of a file of the project.
 func (d *demo) shows(a answer, file string) (bool, error) {
 	content, err := os.ReadFile(filepath.Join(d.dir, file))
 	if err != nil {
@@ -240,7 +239,7 @@ func (d *demo) shows(a answer, file string) (bool, error) {
 	return false, nil
 }
 
-// copyDemoFiles writes one of the embedded directories to dir.
+// copyDemoFiles copies an embedded directory to dir.
 func copyDemoFiles(name, dir string) error {
 	files, err := fs.Sub(demoFiles, "demodata/"+name)
 	if err != nil {
@@ -249,7 +248,7 @@ func copyDemoFiles(name, dir string) error {
 	return os.CopyFS(dir, files)
 }
 
-// saveFromOutside replaces a file as an editor does: a new file, renamed.
+// saveFromOutside replaces a file as an editor does: with a new file that is renamed.
 func saveFromOutside(dir, name string) error {
 	data, err := demoFiles.ReadFile("demodata/outside/" + name)
 	if err != nil {
@@ -262,8 +261,8 @@ func saveFromOutside(dir, name string) error {
 	return os.Rename(temp, filepath.Join(dir, name))
 }
 
-// compareDemoFiles holds the directory against what it should be in the end. A
-// file too many, or one that is missing, is not as expected either.
+// compareDemoFiles compares the directory with the expected files. An additional or
+// missing file is a difference, too.
 func compareDemoFiles(dir string) ([]demoFile, error) {
 	want := map[string]string{}
 	entries, err := demoFiles.ReadDir("demodata/expected")

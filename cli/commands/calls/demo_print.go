@@ -11,17 +11,17 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// demoJSON reports a demo as JSON, one object a line.
+// demoJSON reports a demo as JSON, one object per line.
 type demoJSON struct{ out io.Writer }
 
 func (r demoJSON) Begin(int) error         { return nil }
 func (r demoJSON) Step(s demoStep) error   { return program.PrintJSON(r.out, s) }
 func (r demoJSON) End(s demoSummary) error { return program.PrintJSON(r.out, s) }
 
-// demoPrinter reports a demo to people.
+// demoPrinter reports a demo as text.
 type demoPrinter struct {
 	out    io.Writer
-	dir    string // scratch directory, left out of what is shown
+	dir    string // scratch directory, removed from displayed paths
 	colour bool
 }
 
@@ -44,14 +44,13 @@ func (r demoPrinter) Step(s demoStep) error {
 		r.answer(&b, s.Answer)
 	}
 	if !s.Expected {
-		b.WriteString("   " + display.Paint(display.StyleRed, "this is not how it must end", r.colour) + "\n")
+		b.WriteString("   " + display.Paint(display.StyleRed, "unexpected result", r.colour) + "\n")
 	}
 	_, err := io.WriteString(r.out, b.String())
 	return err
 }
 
-// callSummary is a call's arguments on one line: the file, and the hash that
-// is quoted.
+// callSummary formats a call's arguments as one line: the file, and the quoted hash.
 func callSummary(args map[string]any) string {
 	parts := []string{}
 	for _, key := range []string{"file_path", "paths"} {
@@ -69,12 +68,12 @@ func (r demoPrinter) answer(b *strings.Builder, a *answer) {
 	if a.Error != nil {
 		fmt.Fprintf(b, "   %s  %s: %s\n", display.Paint(display.StyleRed, "refused", r.colour), a.Error.Code, display.FirstSentence(strings.ReplaceAll(a.Error.Message, r.dir+string(filepath.Separator), "")))
 	}
-	content, _ := a.Result.(json.RawMessage) // where it is not JSON there is nothing to list
+	content, _ := a.Result.(json.RawMessage) // a result that is not JSON has nothing to list
 	for _, state := range demoStatesIn(content) {
 		fmt.Fprintf(b, "   state    %s\n", state)
 	}
 	for _, c := range demoCorrectionsIn(content) {
-		fmt.Fprintf(b, "   mended   %s\n", c)
+		fmt.Fprintf(b, "   repaired %s\n", c)
 	}
 	if a.Error == nil && a.Display != nil && a.Display.Diff != nil {
 		for line := range strings.Lines(display.TerminalDiff(a.Display.Diff.FileDiff, r.colour)) {
@@ -83,7 +82,7 @@ func (r demoPrinter) answer(b *strings.Builder, a *answer) {
 	}
 }
 
-// demoState is a state object, as far as the demo prints it.
+// demoState holds the printed fields of a state object.
 type demoState struct {
 	FilePath string  `json:"file_path"`
 	Version  *int64  `json:"version"`
@@ -99,8 +98,8 @@ func (s demoState) String() string {
 	return fmt.Sprintf("%s: version %d, sha256 %s, %d lines", name, *s.Version, short(*s.SHA256), strings.Count(*s.Content, "\n"))
 }
 
-// demoStatesIn finds the state objects of a result: of a read, of several
-// reads, or of a change.
+// demoStatesIn returns the state objects of a result: of a read, of several reads, or
+// of a change.
 func demoStatesIn(content json.RawMessage) []demoState {
 	var many []demoState
 	if json.Unmarshal(content, &many) == nil {
@@ -119,7 +118,7 @@ func demoStatesIn(content json.RawMessage) []demoState {
 	return []demoState{change.demoState}
 }
 
-// demoCorrectionsIn lists the corrections that a result reports, by hunk.
+// demoCorrectionsIn lists the corrections in a result by hunk.
 func demoCorrectionsIn(content json.RawMessage) []string {
 	var change struct {
 		Corrections []struct {
@@ -157,7 +156,7 @@ func (r demoPrinter) End(s demoSummary) error {
 	}
 	table("Prevented", s.Prevented)
 	table("Mended", s.Mended)
-	fmt.Fprintf(&b, "\n%s\n", display.Paint(display.StyleBold, "Files, byte for byte as they should be", r.colour))
+	fmt.Fprintf(&b, "\n%s\n", display.Paint(display.StyleBold, "Files compared with their expected content", r.colour))
 	for _, f := range s.Files {
 		fmt.Fprintf(&b, "   %s  %-13s %s\n", r.mark(f.Expected), f.File, short(f.SHA256))
 	}
@@ -172,5 +171,5 @@ func (r demoPrinter) mark(ok bool) string {
 	return display.Paint(display.StyleRed, "NO ", r.colour)
 }
 
-// short is the beginning of a hash, enough to tell it from others.
+// short returns an abbreviated hash.
 func short(hash string) string { return hash[:min(12, len(hash))] }

@@ -9,49 +9,49 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// demoFiles holds the scratch project as it begins, what somebody outside
-// saves over it, and how it must end.
+// demoFiles holds the initial scratch project, the changes by another program, and
+// the expected final files.
 //
 //go:embed demodata
 var demoFiles embed.FS
 
-// demoTurn is one turn of the scripted conversation: a call that the model
-// makes, or something that happens outside.
+// demoTurn is one turn of the scripted conversation: a call of the model, or a change
+// by another program.
 type demoTurn struct {
-	title string         // what this turn shows
-	says  string         // the scripted model's words
-	tool  string         // "" for what happens outside
-	args  map[string]any // of the call; quoted values are filled in when the turn is played
-	saves string         // the file that somebody outside saves
-	want  fault.Code     // the error that the call must end with; "" for success
-	hides string         // a file of which the answer may not hold a line
-	stops string         // what this refusal prevents, for the closing table
-	mends string         // what this success mends, for the closing table
+	title string         // the subject of this turn
+	says  string         // the scripted model's text
+	tool  string         // "" for a change by another program
+	args  map[string]any // of the call; quoted values are filled in when the turn runs
+	saves string         // the file that the other program saves
+	want  fault.Code     // the expected error code; "" for success
+	hides string         // a file whose content must not appear in the result
+	stops string         // the mistake that this refusal prevents, for the summary
+	mends string         // the mistake that this success repairs, for the summary
 }
 
-// quoted is an argument that is not in the script: the hash in the latest
-// answer that holds one of this file.
+// quoted is an argument that is not in the script: the hash of this file in the
+// latest result that contains one.
 type quoted string
 
-// MarshalText returns the placeholder that the scripted model fills in.
+// MarshalText returns the placeholder that the scripted model replaces.
 func (q quoted) MarshalText() ([]byte, error) {
 	return []byte(fmt.Sprintf("{{sha256 %q}}", string(q))), nil
 }
 
-// demoPrompt is what the scripted model is asked.
-const demoPrompt = "Add cheese to the prices, sort the receipt, tidy the settings, and mend the ledger."
+// demoPrompt is the prompt for the scripted model.
+const demoPrompt = "Add cheese to the prices, sort the receipt, tidy the settings, and fix the ledger."
 
-// modelTurns are the turns that are the model's, with its last words.
+// modelTurns returns the turns of the model and its final text.
 func modelTurns(turns []demoTurn) *script.Script {
 	s := &script.Script{Name: "demo"}
 	for _, t := range turns {
 		if t.tool == "" {
 			continue
 		}
-		args, _ := json.Marshal(t.args) // texts and lists of texts
+		args, _ := json.Marshal(t.args) // strings and lists of strings
 		s.Turns = append(s.Turns, script.Turn{Title: t.title, Text: script.Text{Whole: t.says}, Calls: []script.Call{{Tool: t.tool, Args: args}}})
 	}
-	s.Turns = append(s.Turns, script.Turn{Text: script.Text{Whole: "I have done what could be done safely."}})
+	s.Turns = append(s.Turns, script.Turn{Text: script.Text{Whole: "I have done everything that could be done safely."}})
 	return s
 }
 
@@ -97,8 +97,8 @@ const ledgerPatch = `--- a/ledger.csv
 +2026-03-02,bread,15,3750
 `
 
-// demoScript returns the conversation. It holds the model's turns only: every
-// answer comes from the tools, and every hash from an answer.
+// demoScript returns the conversation. It contains only the model's turns: every
+// result comes from the tools, and every hash from a result.
 func demoScript() []demoTurn {
 	return []demoTurn{
 		{
@@ -130,31 +130,31 @@ func demoScript() []demoTurn {
 			tool:  "safe_patch",
 			args:  map[string]any{"file_path": "receipt.py", "unified_diff": receiptPatch, "base_content_sha256": quoted("receipt.py")},
 			want:  fault.FileChangedSinceRead,
-			stops: "a patch over somebody's fresh edit",
+			stops: "a patch over another program's recent edit",
 		},
 		{
-			title: "Recovery, with nothing but the refusal",
-			says:  "The refusal has the file as it is now. The same change still fits, so I send it with the new hash.",
+			title: "Recovery from the refusal alone",
+			says:  "The refusal contains the current file. The same change still applies, so I send it with the new hash.",
 			tool:  "safe_patch",
 			args:  map[string]any{"file_path": "receipt.py", "unified_diff": receiptPatch, "base_content_sha256": quoted("receipt.py")},
-			mends: "the same patch again, without another read: both edits are in the file",
+			mends: "the same patch, without another read: both edits are in the file",
 		},
 		{
-			title: "Overwriting without proof",
-			says:  "I tidy the settings by writing them anew.",
+			title: "Overwriting without a base hash",
+			says:  "I tidy the settings by rewriting the file.",
 			tool:  "write_file",
 			args:  map[string]any{"file_path": "settings.ini", "content": "[shop]\nname = Corner Shop\n"},
 			want:  fault.BaseHashRequired,
-			stops: "an overwrite that declared no base",
+			stops: "an overwrite without a base hash",
 		},
 		{
 			title: "A file that was never read",
-			says:  "The ledger looks wrong. I guess its text and send the hash that I have at hand.",
+			says:  "The ledger looks wrong. I guess its text and send a hash of another file.",
 			tool:  "safe_patch",
 			args:  map[string]any{"file_path": "ledger.csv", "unified_diff": ledgerPatch, "base_content_sha256": quoted("receipt.py")},
 			want:  fault.EditRequiresPriorRead,
 			hides: "ledger.csv",
-			stops: "a change of a file that the model never saw, of which not a byte was shown",
+			stops: "a change of a file that the model never read, whose content the refusal does not reveal",
 		},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// The script holds no hash: each one is copied from an answer when it is used.
+// The script contains no hash: each one is copied from a result when it is used.
 func TestDemoScriptHasNoHash(t *testing.T) {
 	for _, turn := range demoScript() {
 		for key, v := range turn.args {

@@ -7,10 +7,10 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Fact is one thing that a tool's Spec says.
+// Fact is one property of a tool's Spec.
 type Fact struct{ Name, Text string }
 
-// FactsOf lists what people should know of a tool beside its description and
+// FactsOf lists the properties of a tool for the user, besides its description and
 // parameters.
 func FactsOf(s tools.Spec) []Fact {
 	facts := []Fact{{"display name", s.Display()}}
@@ -27,8 +27,8 @@ func FactsOf(s tools.Spec) []Fact {
 		effects[i] = string(e)
 	}
 	add("effects", effects, "")
-	add("governed by", s.GovernedBy, ": what denies or asks about that holds for this tool too")
-	facts = append(facts, Fact{"side by side", sideBySide(s)})
+	add("governed by", s.GovernedBy, ": rules that deny or ask for that tool apply to this tool too")
+	facts = append(facts, Fact{"concurrency", sideBySide(s)})
 	if s.StreamsOutput {
 		facts = append(facts, Fact{"live output", "shown while the call runs"})
 	}
@@ -38,8 +38,8 @@ func FactsOf(s tools.Spec) []Fact {
 	return facts
 }
 
-// ExistenceOf says when there is the tool, and when a model is told of it, where
-// that is not always so.
+// ExistenceOf describes when a conditional tool is registered and declared to the
+// model.
 func ExistenceOf(name string) (facts []Fact) {
 	if when := tools.RegisteredWhen(name); when != "" {
 		facts = append(facts, Fact{"registered", when})
@@ -50,12 +50,12 @@ func ExistenceOf(name string) (facts []Fact) {
 	return facts
 }
 
-// unruled says what happens to a call that no rule speaks of.
+// unruled describes the default decision, without a matching rule.
 func unruled(s tools.Spec) string {
 	free := []tools.Kind{tools.KindRead, tools.KindSearch, tools.KindThink, tools.KindCommunicate}
 	switch {
 	case s.Mutates():
-		return "asked about; not run in plan mode"
+		return "needs approval; denied in plan mode"
 	case slices.Contains(free, s.Kind):
 		return "allowed"
 	}
@@ -64,7 +64,7 @@ func unruled(s tools.Spec) string {
 
 func sideBySide(s tools.Spec) string {
 	if s.Parallel {
-		return "calls may run at once"
+		return "concurrent calls allowed"
 	}
 	return "one call at a time"
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// busSession is a session that runs calls, on a bus.
+// busSession is a session that runs calls on a bus.
 type busSession struct {
 	program.Session
 	bus *bus.MessageBus
@@ -29,7 +29,7 @@ func (s *busSession) Run(ctx context.Context, r scheduler.Request) scheduler.Res
 	return s.run(ctx, r)
 }
 
-// printing answers each call after it has printed its arguments in pieces.
+// printing returns a session whose calls print their arguments in pieces.
 func printing(b *bus.MessageBus) *busSession {
 	s := &busSession{bus: b}
 	tell := func(r scheduler.Request, status bus.CallStatus) {
@@ -46,10 +46,11 @@ func printing(b *bus.MessageBus) *busSession {
 	return s
 }
 
-// What a call prints is on the screen, whole and safe, when its answer comes.
+// The output of a call is on the screen, complete and safe, when its result is
+// printed.
 func TestLiveOutput(t *testing.T) {
 	for name, c := range map[string]struct {
-		calls []string // what each prints
+		calls []string // the output of each call
 		want  string
 	}{
 		"lines":             {[]string{"one\n|two\n"}, "one\ntwo\n"},
@@ -79,19 +80,18 @@ func TestLiveOutput(t *testing.T) {
 	}
 }
 
-// A person who looks at another thing than the last line finds it on a line of
-// its own.
+// Output of another source starts on a new line.
 func TestLiveOutputAndOthers(t *testing.T) {
 	var shown bytes.Buffer
 	s := display.NewScreen(&shown)
 	s.Live("half", true)
-	s.Say("Remembered: %s\n", "x")
+	s.Printf("Remembered: %s\n", "x")
 	s.Live("whole\n", false)
-	s.Say("y\n")
+	s.Printf("y\n")
 	require.Equal(t, "half\nRemembered: x\nwhole\ny\n", shown.String())
 }
 
-// A screen that is too slow does not hold the call up: what it misses is told.
+// A slow screen does not delay the call: missed output is reported.
 func TestLiveOutputThatIsMissed(t *testing.T) {
 	release := make(chan struct{})
 	slow := &slowWriter{release: release}
@@ -108,12 +108,12 @@ func TestLiveOutputThatIsMissed(t *testing.T) {
 	}
 	watched{s, l}.Run(t.Context(), scheduler.Request{CallID: "1"})
 	require.Less(t, strings.Count(slow.String(), "line\n"), 100)
-	require.True(t, strings.HasSuffix(slow.String(), "line\n[Some of the output came too fast to be shown here.]\n"), "%q", slow.String())
+	require.True(t, strings.HasSuffix(slow.String(), "line\n[Some output was dropped because it came too fast.]\n"), "%q", slow.String())
 	detach()
 	require.NoError(t, b.Close())
 }
 
-// slowWriter takes nothing until it is released.
+// slowWriter blocks until it is released.
 type slowWriter struct {
 	bytes.Buffer
 	release chan struct{}
@@ -124,7 +124,7 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// The answer to a call that Ctrl-C has ended begins on a line of its own.
+// The result of a call that Ctrl-C has cancelled starts on a new line.
 func TestLiveOutputOfCancelled(t *testing.T) {
 	for started, want := range map[time.Time]string{{}: "", time.Unix(1, 0): "\n"} {
 		var shown bytes.Buffer
@@ -141,7 +141,7 @@ func TestLiveOutputOfCancelled(t *testing.T) {
 	}
 }
 
-// Whoever waits for output is let go when there will be none.
+// Waiting for output ends when there will be none.
 func TestLiveOutputEnds(t *testing.T) {
 	b := bus.New(bus.Options{})
 	l, detach := display.AttachLive(t.Context(), b, display.NewScreen(new(bytes.Buffer)), true, nil)

@@ -9,17 +9,17 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 )
 
-// Parameter is what a schema says of one parameter of a tool.
+// Parameter describes one parameter of a tool, from its schema.
 type Parameter struct {
-	Name        string // with its place, as todos[].status
-	Kind        string // as "array of string"
+	Name        string // with its path, such as todos[].status
+	Kind        string // such as "array of string"
 	Required    bool
-	DefaultsTo  string   // "" where nothing is said
-	Bounds      []string // as "at least 1"
+	DefaultsTo  string   // "" if there is no default
+	Bounds      []string // such as "at least 1"
 	Description string   // without the default
 }
 
-// facts are the parameter's type, need and bounds in one line.
+// facts returns the type, the necessity and the bounds of the parameter in one line.
 func (p Parameter) facts() string {
 	facts := []string{p.Kind}
 	if p.Required {
@@ -32,7 +32,7 @@ func (p Parameter) facts() string {
 	return strings.Join(facts, ", ")
 }
 
-// valueSchema is the part of JSON schema that built-in tools use.
+// valueSchema is the subset of JSON schema that built-in tools use.
 type valueSchema struct {
 	Type        string            `json:"type"`
 	Description string            `json:"description"`
@@ -50,8 +50,8 @@ type valueSchema struct {
 	Required    []string          `json:"required"`
 }
 
-// ParametersIn lists the parameters of a schema in its order, those of objects
-// behind their own.
+// ParametersIn lists the parameters of a schema in order, each object followed by its
+// members.
 func ParametersIn(schema json.RawMessage) ([]Parameter, error) { return below("", schema) }
 
 func below(place string, schema json.RawMessage) ([]Parameter, error) {
@@ -107,7 +107,7 @@ func parameterOf(name string, schema json.RawMessage) (Parameter, error) {
 	return p, err
 }
 
-// kindIn is the type of a value, as "array of string".
+// kindIn returns the type of a value, such as "array of string".
 func kindIn(s valueSchema) (string, error) {
 	kind := cmp.Or(s.Type, "any")
 	if s.Items == nil {
@@ -139,8 +139,7 @@ func (s valueSchema) bounds() []string {
 	return all
 }
 
-// between says how much of something a value has, or how large it is where of is
-// empty.
+// between describes the bounds of a count of something, or of a value if of is empty.
 func between(of, least, most string) []string {
 	if n := cmp.Or(most, least); of != "" && n != "1" {
 		of += "s"
@@ -165,7 +164,7 @@ func count(n *int) string {
 	return fmt.Sprint(*n)
 }
 
-// splitDefault takes a last sentence "Default: x." from a description.
+// splitDefault splits a final sentence "Default: x." from a description.
 func splitDefault(description string) (rest, defaultsTo string) {
 	const mark = "Default: "
 	at := strings.LastIndex(description, mark)

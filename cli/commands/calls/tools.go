@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// toolListing is a tool in JSON.
+// toolListing is the JSON output for a tool.
 type toolListing struct {
 	Name        string          `json:"name"`
 	DisplayName string          `json:"displayName"`
@@ -30,7 +30,7 @@ type toolListing struct {
 	Markdown    bool            `json:"outputIsMarkdown,omitempty"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
-	Bytes       int             `json:"declarationBytes"` // that a model is sent of it
+	Bytes       int             `json:"declarationBytes"` // size of its declaration for a model
 }
 
 func listingOf(spec tools.Spec) toolListing {
@@ -42,19 +42,19 @@ func listingOf(spec tools.Spec) toolListing {
 	}
 }
 
-// ListCommand is fettle tools.
+// ListCommand returns the fettle tools command.
 func ListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "tools [NAME]",
-		Short: "List the registered tools, or show one with its schema and protocol",
+		Short: "List the registered tools, or show one with its schema",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.WithSession(cmd.Context(), program.SessionOptions{Flags: g, SignIn: p.SignIn()}, func(s program.Session) error {
-				p.TellProblems(s)
+				p.ReportProblems(s)
 				if len(args) == 0 {
 					for _, missing := range s.ConnectServers(cmd.Context(), program.ServersForPrompt) {
-						p.Complain(missing)
+						p.PrintError(missing)
 					}
 					return listTools(p, s.Tools(), asJSON)
 				}
@@ -112,8 +112,7 @@ func showTool(p *program.Program, spec tools.Spec, asJSON bool) error {
 	return err
 }
 
-// toolText is all that a tool says of itself. Long lines are broken at so many
-// columns.
+// toolText formats the complete description of a tool. Long lines are wrapped.
 func toolText(spec tools.Spec, columns int, colour bool) (string, error) {
 	parameters, err := ParametersIn(spec.Schema)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// agentListing is a subagent in JSON.
+// agentListing is the JSON output for a subagent.
 type agentListing struct {
 	Name        string          `json:"name"`
 	DisplayName string          `json:"displayName"`
@@ -61,7 +61,7 @@ func agentListingOf(d *subagent.Definition) agentListing {
 	return l
 }
 
-// AgentsCommand is fettle agents.
+// AgentsCommand returns the fettle agents command.
 func AgentsCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agents",
@@ -78,7 +78,7 @@ func agentsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the subagents, and what is wrong with definitions",
+		Short: "List the subagents and the problems in their definitions",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withAgents(cmd.Context(), p, g, func(all []*subagent.Definition) error {
@@ -108,10 +108,10 @@ func agentsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Print all that is known of a subagent",
+		Short: "Show a subagent",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return program.UsageError("Name one agent to show.", "fettle agents list lists them.")
+				return program.UsageError("Exactly one agent name is required.", "fettle agents list lists them.")
 			}
 			return nil
 		},
@@ -119,7 +119,7 @@ func agentsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 			return withAgents(cmd.Context(), p, g, func(all []*subagent.Definition) error {
 				at := slices.IndexFunc(all, func(d *subagent.Definition) bool { return d.Name == args[0] })
 				if at < 0 {
-					return fault.New(fault.InvalidToolParams, "cli.agents", fmt.Sprintf("There is no agent %q.", args[0]), "fettle agents list lists them.")
+					return fault.New(fault.InvalidToolParams, "cli.agents", fmt.Sprintf("Unknown agent %q.", args[0]), "fettle agents list lists them.")
 				}
 				l := agentListingOf(all[at])
 				if asJSON {
@@ -130,7 +130,7 @@ func agentsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 			if len(args) == 0 {
-				_ = withAgents(cmd.Context(), p, g, func(all []*subagent.Definition) error { // none, no suggestions
+				_ = withAgents(cmd.Context(), p, g, func(all []*subagent.Definition) error { // no agents, no suggestions
 					for _, d := range all {
 						names = append(names, cobra.CompletionWithDesc(d.Name, display.FirstSentence(d.Description)))
 					}
@@ -144,17 +144,17 @@ func agentsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	return cmd
 }
 
-// withAgents hands the subagents to use, and tells what is wrong with definitions.
+// withAgents calls use with the subagents, and reports problems in definitions.
 func withAgents(ctx context.Context, p *program.Program, g *program.Flags, use func([]*subagent.Definition) error) error {
 	o := program.SessionOptions{Flags: g, Adjust: func(p *config.Parameters) { *p = standard.Parameters(*p) }}
 	return p.WithSession(ctx, o, func(s program.Session) error {
 		for _, notice := range program.AgentNotices(s.Config()) {
-			p.Complain(errors.New(notice))
+			p.PrintError(errors.New(notice))
 		}
 		if notice, err := untrustedAgents(ctx, s.Config()); err != nil {
 			return err
 		} else if notice != nil {
-			p.Complain(notice)
+			p.PrintError(notice)
 		}
 		all, err := s.Config().Agents()
 		if err != nil {
@@ -164,9 +164,8 @@ func withAgents(ctx context.Context, p *program.Program, g *program.Flags, use f
 	})
 }
 
-// untrustedAgents tells of the project's agents where they are left out because
-// its directory is not trusted; nil: there are none, or they are there. The error is
-// that of ctx.
+// untrustedAgents returns a notice if the agents of the project are ignored because
+// its directory is not trusted, otherwise nil. The error is that of ctx.
 func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error, err error) {
 	dir := filepath.Join(c.TargetDir(), c.Layout().Dir, "agents")
 	if c.TrustedFolder() || isHomes(dir, c.Layout().Dir) {
@@ -176,11 +175,11 @@ func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error
 	if err != nil || len(defs)+len(problems) == 0 {
 		return nil, err
 	}
-	return fault.New(fault.UntrustedFolder, "cli.agents", "The agents in "+dir+" are left out, as the directory of the project is not trusted.",
-		"Look at them, then run fettle trust."), nil
+	return fault.New(fault.UntrustedFolder, "cli.agents", "The agents in "+dir+" are ignored because the directory of the project is not trusted.",
+		"Review them, then run fettle trust."), nil
 }
 
-// showAgent prints a subagent for people.
+// showAgent prints a subagent as text.
 func showAgent(p *program.Program, l agentListing) error {
 	var b strings.Builder
 	b.WriteString(display.Paint(display.StyleBold, display.Line(l.Name), display.WantsColour(p.Out)) + "\n")
@@ -210,7 +209,7 @@ func showAgent(p *program.Program, l agentListing) error {
 	columns := display.ProseColumns(p.Out, math.MaxInt)
 	b.WriteString("\n" + display.Wrap(display.Printable(strings.TrimSpace(l.Description)), "", columns))
 	if l.Prompt != "" {
-		b.WriteString("\nIts system prompt:\n" + display.Wrap(display.Printable(strings.TrimSpace(l.Prompt)), "", columns))
+		b.WriteString("\nSystem prompt:\n" + display.Wrap(display.Printable(strings.TrimSpace(l.Prompt)), "", columns))
 	}
 	_, err := io.WriteString(p.Out, b.String())
 	return err

@@ -1,5 +1,5 @@
-// Package custom has the commands of what users add to sessions as files: hooks, skills
-// and subagents.
+// Package custom implements the commands for user-defined extensions of a session:
+// hooks, skills and subagents.
 package custom
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// HooksCommand is fettle hooks.
+// HooksCommand returns the fettle hooks command.
 func HooksCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hooks",
-		Short: "List, try, approve and disable the programs that run at a session's events",
+		Short: "List, test, approve and disable hooks",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -37,7 +37,7 @@ func hooksListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the hooks in the order in which they run, and which do not",
+		Short: "List the hooks in the order of execution, with their state",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return userfiles.WithHooks(cmd.Context(), p, g, func(c *config.Config) error { return listHooks(cmd.Context(), p, c, asJSON) })
@@ -57,7 +57,7 @@ func listHooks(ctx context.Context, p *program.Program, c *config.Config, asJSON
 		list[i] = userfiles.HookOf(h)
 	}
 	if set, err := c.Settings(); err == nil && !set.HooksConfig.Enabled {
-		p.Say("No hook runs, as hooksConfig.enabled is false. fettle config show hooksConfig.enabled --origin tells where.")
+		p.PrintNotice("All hooks are disabled: hooksConfig.enabled is false. fettle config show hooksConfig.enabled --origin shows the file.")
 	}
 	if asJSON {
 		return program.PrintJSON(p.Out, list)
@@ -79,8 +79,8 @@ func listHooks(ctx context.Context, p *program.Program, c *config.Config, asJSON
 		if l.State == config.HookUnmatched {
 			fmt.Fprintf(&b, "           %s\n", display.Line(l.Note))
 		}
-		if text := l.Vouched(); text != "" {
-			fmt.Fprintf(&b, "           vouched for: %s\n", display.Line(text))
+		if text := l.Coverage(); text != "" {
+			fmt.Fprintf(&b, "           approval covers: %s\n", display.Line(text))
 		}
 	}
 	_, err = io.WriteString(p.Out, b.String())
@@ -91,11 +91,10 @@ func hooksTrustCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "trust",
-		Short: "Approve of the project's hooks as they are now",
-		Long: `Records the hooks of the project, with the files of the project that their
-commands run, as ones that you have looked at. They run where the directory is
-trusted, until one of them changes. Which files those are is told, and where a
-command may run others, too.`,
+		Short: "Approve the current hooks of the project",
+		Long: `Approves the hooks of the project together with the project files that their
+commands run. They run in a trusted directory until one of them or of these files
+changes. The command prints these files, and which hooks may run other files.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return userfiles.WithHooks(cmd.Context(), p, g, func(c *config.Config) error {
@@ -104,9 +103,9 @@ command may run others, too.`,
 					return program.ConfigFailure(err)
 				}
 				if !c.TrustedFolder() {
-					p.Complain(fault.New(fault.UntrustedFolder, "cli.hooks", "They do not run, as the directory is not trusted.", "Run fettle trust."))
+					p.PrintError(fault.New(fault.UntrustedFolder, "cli.hooks", "The hooks do not run because the directory is not trusted.", "Run fettle trust."))
 				}
-				userfiles.TellVouched(cmd.Context(), p, c)
+				userfiles.ReportCoverage(cmd.Context(), p, c)
 				if asJSON {
 					return program.PrintJSON(p.Out, map[string]any{"approved": append([]string{}, names...)})
 				}
@@ -123,19 +122,19 @@ command may run others, too.`,
 	return cmd
 }
 
-// hooksSwitchCommand is enable or disable.
+// hooksSwitchCommand returns enable or disable.
 func hooksSwitchCommand(p *program.Program, g *program.Flags, enable bool) *cobra.Command {
 	var asJSON bool
-	use, short := "disable NAME", "Keep a hook from running, by its name or command"
+	use, short := "disable NAME", "Disable a hook by its name or command"
 	if enable {
-		use, short = "enable NAME", "Let a hook run again that you have disabled"
+		use, short = "enable NAME", "Enable a hook that you have disabled"
 	}
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
-				return program.UsageError("Name one hook.", "fettle hooks list lists them.")
+				return program.UsageError("Exactly one hook name is required.", "fettle hooks list lists them.")
 			}
 			return nil
 		},
@@ -147,7 +146,7 @@ func hooksSwitchCommand(p *program.Program, g *program.Flags, enable bool) *cobr
 	return cmd
 }
 
-// hookTrial is what hooks test prints as JSON.
+// hookTrial is the JSON output of hooks test.
 type hookTrial struct {
 	Event hooks.Event     `json:"event"`
 	Hooks []hookTrialOf   `json:"hooks"`
@@ -178,14 +177,14 @@ type hookTrialEffect struct {
 	Specific   *hooks.Specific `json:"hookSpecificOutput,omitempty"`
 }
 
-// errNoEvent is what a missing or unknown event is answered with.
+// errNoEvent returns the error for a missing or unknown event.
 func errNoEvent(given string) error {
 	names := make([]string, 0, len(hooks.Events()))
 	for _, e := range hooks.Events() {
 		names = append(names, string(e))
 	}
 	if given == "" {
-		return program.UsageError("Name one event.", "It is one of "+strings.Join(names, ", ")+".")
+		return program.UsageError("Exactly one event is required.", "Events: "+strings.Join(names, ", ")+".")
 	}
-	return program.UsageError(fmt.Sprintf("There is no event %q.", given), "It is one of "+strings.Join(names, ", ")+".")
+	return program.UsageError(fmt.Sprintf("Unknown event %q.", given), "Events: "+strings.Join(names, ", ")+".")
 }

@@ -24,11 +24,11 @@ func hooksTestCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var tool, input string
 	cmd := &cobra.Command{
 		Use:   "test EVENT",
-		Short: "Run the hooks of an event with a sample, and print what they want",
-		Long: `Runs the hooks that a session would run at an event, and prints how each ended,
-what fettle understood of its output, and what follows from all of them. Nothing
-else happens: no tool is called, no model asked and no hook approved. --input gives members of what
-the hooks are told, which stand before those of the sample.`,
+		Short: "Run the hooks of an event with sample input and print their effect",
+		Long: `Runs the hooks that a session would run at an event, and prints the result of each
+hook, its parsed output, and the combined effect. Nothing else happens: no tool is
+called, no model is used, and no hook is approved. --input sets members of the hook
+input, which replace those of the sample.`,
 		Example: `  fettle hooks test BeforeTool --tool write_file
   fettle hooks test BeforeTool --tool run_shell_command --input '{"tool_input": {"command": "rm x"}}'
   fettle hooks test SessionStart --input '{"source": "resume"}'`,
@@ -63,33 +63,33 @@ the hooks are told, which stand before those of the sample.`,
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	cmd.Flags().StringVar(&tool, "tool", "run_shell_command", "the `name` of the tool that is called, for BeforeTool and AfterTool")
-	cmd.Flags().StringVar(&input, "input", "", "a `JSON` object that goes over the sample; - reads it from stdin")
+	cmd.Flags().StringVar(&tool, "tool", "run_shell_command", "`name` of the called tool, for BeforeTool and AfterTool")
+	cmd.Flags().StringVar(&input, "input", "", "`JSON` object that overrides the sample; - reads it from stdin")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// overSample puts given members over a sample, whose event stays.
+// overSample merges given members into a sample; its event cannot be changed.
 func overSample(in *hooks.Input, data json.RawMessage) error {
 	event := in.Event
 	if text := strings.TrimSpace(string(data)); !strings.HasPrefix(text, "{") {
-		return program.UsageError("--input is no JSON object.", `Give one, as {"tool_input": {"command": "ls"}}.`)
+		return program.UsageError("--input is not a JSON object.", `Example: --input '{"tool_input": {"command": "ls"}}'.`)
 	}
 	if err := json.Unmarshal(data, in); err != nil {
-		return program.UsageError("--input has a member of another type: "+err.Error()+".", "docs/hooks.md lists the members.")
+		return program.UsageError("--input has a member of the wrong type: "+err.Error()+".", "docs/hooks.md lists the members.")
 	}
 	in.Event = event
 	return nil
 }
 
-// tryHooks runs the hooks and prints what became of them.
+// tryHooks runs the hooks and prints their results.
 func tryHooks(ctx context.Context, p *program.Program, c *config.Config, in hooks.Input, asJSON bool) error {
-	heard := program.HearHooks(ctx, c.MessageBus())
+	heard := program.ListenHooks(ctx, c.MessageBus())
 	effect, err := c.TryHooks(ctx, in)
 	if err != nil {
 		return err
 	}
-	heard.Tell(ctx, p.Say, p.Say) // which of them do not run
+	heard.Report(ctx, p.PrintNotice, p.PrintNotice) // reports the hooks that do not run
 	if ctx.Err() != nil {
 		return program.Interrupted()
 	}
@@ -99,7 +99,7 @@ func tryHooks(ctx context.Context, p *program.Program, c *config.Config, in hook
 	}
 	var b strings.Builder
 	if len(trial.Hooks) == 0 {
-		fmt.Fprintf(&b, "No hook runs at %s for this.\n", in.Event)
+		fmt.Fprintf(&b, "No hook runs at %s for this input.\n", in.Event)
 	}
 	for _, h := range trial.Hooks {
 		fmt.Fprintf(&b, "%s: %s in %s\n", escape.Clip(display.Line(h.Hook), display.ListingWidth), endOf(h), time.Duration(h.Took)*time.Millisecond)
@@ -122,27 +122,27 @@ func trialFact(b *strings.Builder, name, text string) {
 	}
 }
 
-// endOf says how a hook ended.
+// endOf describes the end of a hook.
 func endOf(h hookTrialOf) string {
 	switch {
 	case h.TimedOut:
-		return "ended at its time limit"
+		return "timed out"
 	case h.Signal != "":
 		return "ended by " + h.Signal
 	}
 	return fmt.Sprintf("exit code %d", h.Exit)
 }
 
-// compactJSON is a value as a line.
+// compactJSON returns a value as JSON on one line.
 func compactJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return "" // plain values can be written
+		return "" // plain values can be encoded
 	}
 	return display.Line(string(text))
 }
 
-// trialOf is what hooks did and want.
+// trialOf returns the results of hooks and their effect.
 func trialOf(e hooks.Event, effect hooks.Effect) hookTrial {
 	t := hookTrial{Event: e, Hooks: []hookTrialOf{}, Want: hookTrialEffect{
 		Stop: effect.Stop, StopReason: effect.StopReason, Decision: effect.Decision, Reason: effect.Reason, By: effect.By, Context: effect.Context,

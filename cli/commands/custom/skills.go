@@ -21,13 +21,13 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// skillListing is a skill in JSON.
+// skillListing is the JSON output for a skill.
 type skillListing struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
 	Scope       skills.Scope   `json:"scope"`
 	Extension   string         `json:"extension,omitempty"`
-	Path        string         `json:"path,omitempty"` // absent: it is built in
+	Path        string         `json:"path,omitempty"` // absent: built in
 	Enabled     bool           `json:"enabled"`
 	Hash        string         `json:"hash,omitempty"`
 	Extra       map[string]any `json:"extra,omitempty"`
@@ -39,11 +39,11 @@ func skillListingOf(s skills.Skill) skillListing {
 	return skillListing{Name: s.Name, Description: s.Description, Scope: s.Scope, Extension: s.Extension, Path: s.Path, Enabled: !s.Disabled}
 }
 
-// SkillsCommand is fettle skills.
+// SkillsCommand returns the fettle skills command.
 func SkillsCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skills",
-		Short: "List and show the skills that a model may activate, enable and disable them",
+		Short: "List, show, enable and disable the skills that a model may activate",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -56,7 +56,7 @@ func skillsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the skills, and what is wrong with their files",
+		Short: "List the skills and the problems in their files",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withSkills(cmd.Context(), p, g, func(m *skills.SkillManager) error {
@@ -73,12 +73,12 @@ func skillsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "list disabled ones too")
+	cmd.Flags().BoolVar(&all, "all", false, "include disabled skills")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// listSkills prints skills for people, one a line.
+// listSkills prints skills as text, one per line.
 func listSkills(p *program.Program, list []skillListing) error {
 	name, scope := 0, 0
 	for _, l := range list {
@@ -96,7 +96,7 @@ func listSkills(p *program.Program, list []skillListing) error {
 	return err
 }
 
-// from says whose skill it is.
+// from returns the origin of a skill.
 func (l skillListing) from() string {
 	if l.Extension != "" {
 		return "extension " + display.Line(l.Extension)
@@ -108,8 +108,8 @@ func skillsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Print all that is known of a skill, its instructions too",
-		Args:  program.ExactlyOne("Name one skill to show.", "fettle skills list --all lists them."),
+		Short: "Show a skill with its instructions",
+		Args:  program.ExactlyOne("Exactly one skill name is required.", "fettle skills list --all lists them."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSkills(cmd.Context(), p, g, func(m *skills.SkillManager) error {
 				s, ok := m.Get(args[0])
@@ -135,14 +135,14 @@ func skillsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 }
 
 func noSkill(name string) *fault.Error {
-	return fault.New(fault.InvalidToolParams, "cli.skills", fmt.Sprintf("There is no skill %q.", name), "fettle skills list --all lists them.")
+	return fault.New(fault.InvalidToolParams, "cli.skills", fmt.Sprintf("Unknown skill %q.", name), "fettle skills list --all lists them.")
 }
 
 // completeSkills completes the names of skills.
 func completeSkills(p *program.Program, g *program.Flags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			_ = withSkills(cmd.Context(), p, g, func(m *skills.SkillManager) error { // none, no suggestions
+			_ = withSkills(cmd.Context(), p, g, func(m *skills.SkillManager) error { // no skills, no suggestions
 				for _, s := range m.All() {
 					names = append(names, cobra.CompletionWithDesc(s.Name, display.FirstSentence(s.Description)))
 				}
@@ -153,8 +153,8 @@ func completeSkills(p *program.Program, g *program.Flags) cobra.CompletionFunc {
 	}
 }
 
-// withSkills hands the skills of the session to use, and tells what is wrong with
-// their files.
+// withSkills calls use with the skills of the session, and reports problems in their
+// files.
 func withSkills(ctx context.Context, p *program.Program, g *program.Flags, use func(*skills.SkillManager) error) error {
 	o := program.SessionOptions{Flags: g, Adjust: func(p *config.Parameters) { *p = standard.Parameters(*p) }}
 	return p.WithSession(ctx, o, func(s program.Session) error {
@@ -163,17 +163,17 @@ func withSkills(ctx context.Context, p *program.Program, g *program.Flags, use f
 			return err
 		}
 		for _, problem := range m.Problems() {
-			p.Complain(errors.New(problem.String()))
+			p.PrintError(errors.New(problem.String()))
 		}
 		if notice := untrustedSkills(s.Config()); notice != nil {
-			p.Complain(notice)
+			p.PrintError(notice)
 		}
 		return use(m)
 	})
 }
 
-// untrustedSkills tells of the project's skills where they are left out because
-// its directory is not trusted; nil: there are none, or they are there.
+// untrustedSkills returns a notice if the skills of the project are ignored because
+// its directory is not trusted, otherwise nil.
 func untrustedSkills(c *config.Config) *fault.Error {
 	if c.TrustedFolder() {
 		return nil
@@ -184,14 +184,14 @@ func untrustedSkills(c *config.Config) *fault.Error {
 		if err != nil || len(entries) == 0 || isHomes(path, dir) {
 			continue
 		}
-		return fault.New(fault.UntrustedFolder, "cli.skills", "The skills in "+path+" are left out, as the directory of the project is not trusted.",
-			"Look at them, then run fettle trust.")
+		return fault.New(fault.UntrustedFolder, "cli.skills", "The skills in "+path+" are ignored because the directory of the project is not trusted.",
+			"Review them, then run fettle trust.")
 	}
 	return nil
 }
 
 // isHomes reports whether a directory of skills or agents is the user's own, in dir
-// of the home directory, as where the project is that directory.
+// of the home directory, as it is if the project is the home directory.
 func isHomes(path, dir string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -205,7 +205,7 @@ func isHomes(path, dir string) bool {
 	return err == nil && os.SameFile(users, projects)
 }
 
-// showSkill prints a skill for people.
+// showSkill prints a skill as text.
 func showSkill(p *program.Program, l skillListing) error {
 	var b strings.Builder
 	b.WriteString(display.Paint(display.StyleBold, display.Line(l.Name), display.WantsColour(p.Out)) + "\n")
@@ -225,10 +225,10 @@ func showSkill(p *program.Program, l skillListing) error {
 	columns := display.ProseColumns(p.Out, math.MaxInt)
 	b.WriteString("\n" + display.Wrap(display.Printable(strings.TrimSpace(l.Description)), "", columns))
 	if l.Files != "" {
-		b.WriteString("\nIts directory:\n" + display.Printable(l.Files))
+		b.WriteString("\nDirectory:\n" + display.Printable(l.Files))
 	}
 	if l.Body != "" {
-		b.WriteString("\nIts instructions:\n" + display.Printable(l.Body) + "\n")
+		b.WriteString("\nInstructions:\n" + display.Printable(l.Body) + "\n")
 	}
 	_, err := io.WriteString(p.Out, b.String())
 	return err

@@ -15,14 +15,14 @@ import (
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
-// disabledSkills is the key of the names of skills that cannot be activated.
+// disabledSkills is the settings key for the names of disabled skills.
 const disabledSkills = "skills.disabled"
 
-// skillAnswer is what enable and disable print as JSON.
+// skillAnswer is the JSON output of enable and disable.
 type skillAnswer struct {
 	Name    string   `json:"name"`
-	Enabled bool     `json:"enabled"` // now, with what all files say
-	Changed []string `json:"changed"` // files that were written
+	Enabled bool     `json:"enabled"` // the effective state, from all files
+	Changed []string `json:"changed"` // written files
 }
 
 func skillsEnableCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -30,10 +30,10 @@ func skillsEnableCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	scope := ""
 	cmd := &cobra.Command{
 		Use:   "enable NAME",
-		Short: "Let a skill be activated again",
-		Long: `Takes a skill out of the list skills.disabled of your settings file and of the
+		Short: "Enable a skill",
+		Long: `Removes a skill from the list skills.disabled of your settings file and of the
 project's, or with --scope of one of them.`,
-		Args: program.ExactlyOne("Name one skill to enable.", "fettle skills list --all lists them."),
+		Args: program.ExactlyOne("Exactly one skill name is required.", "fettle skills list --all lists them."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return enableSkill(cmd.Context(), p, g, scopeLayer(scope), args[0], asJSON)
 		},
@@ -41,7 +41,7 @@ project's, or with --scope of one of them.`,
 	}
 	choice := program.NewChoice(&scope, "user", "workspace", "project")
 	scope = ""
-	cmd.Flags().Var(choice, "scope", "whose file: user|workspace (default: both)")
+	cmd.Flags().Var(choice, "scope", "settings file: user|workspace (default: both)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -51,21 +51,21 @@ func skillsDisableCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	scope := ""
 	cmd := &cobra.Command{
 		Use:   "disable NAME",
-		Short: "Keep a skill from being activated",
+		Short: "Disable a skill",
 		Long: `Adds a skill to the list skills.disabled of the project's settings file, or with
 --scope user of yours.`,
-		Args: program.ExactlyOne("Name one skill to disable.", "fettle skills list lists them."),
+		Args: program.ExactlyOne("Exactly one skill name is required.", "fettle skills list lists them."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return disableSkill(cmd.Context(), p, g, scopeLayer(scope), args[0], asJSON)
 		},
 		ValidArgsFunction: completeSkills(p, g),
 	}
-	cmd.Flags().Var(program.NewChoice(&scope, "workspace", "user", "project"), "scope", "whose file: user|workspace")
+	cmd.Flags().Var(program.NewChoice(&scope, "workspace", "user", "project"), "scope", "settings file: user|workspace")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// scopeLayer is the layer of settings that a scope names; "" for none.
+// scopeLayer returns the settings layer of a scope; "" if it is unknown.
 func scopeLayer(scope string) settings.Layer {
 	if scope == "workspace" {
 		return settings.LayerProject
@@ -87,7 +87,7 @@ func enableSkill(ctx context.Context, p *program.Program, g *program.Flags, scop
 		case len(left) == len(names):
 		case !mine || scope != "" && origin.Layer != scope:
 			answer.Enabled = false
-			p.Complain(fault.New(fault.InvalidConfig, "cli.skills", fmt.Sprintf("The skill %q is still disabled by %s.", name, origin.Source), ""))
+			p.PrintError(fault.New(fault.InvalidConfig, "cli.skills", fmt.Sprintf("The skill %q is still disabled by %s.", name, origin.Source), ""))
 		default:
 			var value any
 			if len(left) > 0 {
@@ -110,7 +110,7 @@ func enableSkill(ctx context.Context, p *program.Program, g *program.Flags, scop
 			return err
 		}
 	}
-	return tellSkill(p, answer, asJSON)
+	return printSkill(p, answer, asJSON)
 }
 
 func disableSkill(ctx context.Context, p *program.Program, g *program.Flags, scope settings.Layer, name string, asJSON bool) error {
@@ -143,11 +143,11 @@ func disableSkill(ctx context.Context, p *program.Program, g *program.Flags, sco
 		}
 		answer.Changed = append(answer.Changed, path)
 	}
-	return tellSkill(p, answer, asJSON)
+	return printSkill(p, answer, asJSON)
 }
 
-// tellSkill prints what has become of a skill.
-func tellSkill(p *program.Program, a skillAnswer, asJSON bool) error {
+// printSkill prints the new state of a skill.
+func printSkill(p *program.Program, a skillAnswer, asJSON bool) error {
 	if asJSON {
 		return program.PrintJSON(p.Out, a)
 	}
@@ -162,7 +162,7 @@ func tellSkill(p *program.Program, a skillAnswer, asJSON bool) error {
 	return err
 }
 
-// loadedSettings are the settings as the program finds them.
+// loadedSettings returns the settings of the program.
 func loadedSettings(ctx context.Context, g *program.Flags) (settings.Options, *settings.Result, error) {
 	o, err := program.SettingsOptions(ctx, g)
 	if err != nil {
@@ -175,13 +175,13 @@ func loadedSettings(ctx context.Context, g *program.Flags) (settings.Options, *s
 	return o, r, nil
 }
 
-// writeSetting gives a key a value in a layer's file, or with nil takes it out, and
+// writeSetting sets a key in the file of a layer, or removes it if value is nil, and
 // returns the file.
 func writeSetting(ctx context.Context, o settings.Options, layer settings.Layer, key string, value any) (string, error) {
 	files := settings.Files(o)
 	i := slices.IndexFunc(files, func(f settings.File) bool { return f.Layer == layer })
 	if i < 0 {
-		return "", program.UsageError(fmt.Sprintf("There is no settings file of the %s here.", layer), "fettle config path lists those that there are.")
+		return "", program.UsageError(fmt.Sprintf("There is no %s settings file here.", layer), "fettle config path lists the settings files.")
 	}
 	path := files[i].Path
 	var err error
@@ -196,7 +196,7 @@ func writeSetting(ctx context.Context, o settings.Options, layer settings.Layer,
 	return path, nil
 }
 
-// listOf are the texts of a list in settings.
+// listOf returns the strings of a list in settings.
 func listOf(value any) []string {
 	var texts []string
 	switch v := value.(type) {

@@ -31,7 +31,7 @@ func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, err
 	if data == nil {
 		return nil, nil
 	}
-	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil { // whose lines people know
+	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil { // use the line numbers of the user's file
 		data = raw
 	}
 	_, problems := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
@@ -91,7 +91,7 @@ func checkCommands(ctx context.Context, e extensions.Extension) ([]fault.Problem
 	return all, nil
 }
 
-// checkPlans looks at where the extension wants plans written.
+// checkPlans checks the directory for the plans of the extension.
 func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	if e.PlanDir == "" {
 		return nil, nil
@@ -101,10 +101,10 @@ func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, err
 		return nil, nil
 	}
 	return []fault.Problem{found(e.Manifest, 0, fmt.Sprintf("The directory %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
-		"Name a directory of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
+		"Use a directory of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
 }
 
-// checkExcluded looks at the tools that the extension takes away.
+// checkExcluded checks the tools that the extension excludes.
 func checkExcluded(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	var all []fault.Problem
 	for _, entry := range e.ExcludedTools {
@@ -116,33 +116,33 @@ func checkExcluded(_ context.Context, e extensions.Extension) ([]fault.Problem, 
 		name = strings.TrimSpace(name)
 		tool, known := policy.WellKnown(name)
 		if bracketed && tool.Tool != "run_shell_command" && !tools.ParseEntry(entry).Shell() {
-			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools takes the whole tool away.", entry), "Leave the brackets out, or name commands of run_shell_command.", false))
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools excludes the whole tool.", entry), "Omit the parentheses, or name commands of run_shell_command.", false))
 		}
 		if strings.Trim(name, "*") == "" {
-			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools takes all tools away.", entry), "Name the tools that are meant.", false))
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools excludes all tools.", entry), "Name specific tools.", false))
 		}
 		if known {
 			continue
 		}
 		names := policy.WellKnownNames()
 		if i := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(known, name) }); i >= 0 {
-			all = append(all, found(e.Manifest, 0, fmt.Sprintf("There is no tool %s for excludeTools to take away.", name), "Write "+names[i]+": the case of letters counts.", false))
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("Unknown tool %s in excludeTools.", name), "Write "+names[i]+"; names are case-sensitive.", false))
 		}
 	}
 	return all, nil
 }
 
-// checkServers looks at the servers as they stand, since what is filled in later
-// differs from one machine to another.
+// checkServers checks the servers before variables are expanded, because their values
+// differ between machines.
 func checkServers(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	var all []fault.Problem
 	lose := func(name, why, remedy string) {
-		all = append(all, found(e.Manifest, 0, fmt.Sprintf("The MCP server %q cannot be used: %s", name, why), remedy, true))
+		all = append(all, found(e.Manifest, 0, fmt.Sprintf("The MCP server %q is invalid: %s", name, why), remedy, true))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.MCPServers)) {
 		var s settings.MCPServer
 		if err := json.Unmarshal(e.MCPServers[name], &s); err != nil {
-			lose(name, "what is said of it is no server.", "Give it a command with args, or a url.")
+			lose(name, "its configuration is not a server.", "Give it a command with args, or a url.")
 			continue
 		}
 		if err := mcp.CheckServerName(name); err != nil {
@@ -152,10 +152,10 @@ func checkServers(_ context.Context, e extensions.Extension) ([]fault.Problem, e
 		case s.TCP != "" && s.Command == "" && s.URL == "" && s.HTTPURL == "":
 			lose(name, "servers at tcp are not supported.", "Give it a command with args, or a url.")
 		case s.Command == "" && s.URL == "" && s.HTTPURL == "":
-			lose(name, "it has neither a command nor a url.", "Give it one of the two.")
+			lose(name, "it has neither a command nor a url.", "Add one of the two.")
 		case s.Command != "" && filepath.IsAbs(s.Command):
 			if _, err := os.Stat(s.Command); err != nil {
-				all = append(all, found(e.Manifest, 0, fmt.Sprintf("The program %s of the MCP server %q is not there.", s.Command, name), "Add it, or build it before the extension is installed.", false))
+				all = append(all, found(e.Manifest, 0, fmt.Sprintf("The program %s of the MCP server %q does not exist.", s.Command, name), "Add it, or build it before the extension is installed.", false))
 			}
 		}
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// maxSettingValue is how many bytes of stdin a value may have.
+// maxSettingValue is the maximum length of a value on stdin, in bytes.
 const maxSettingValue = 64 << 10
 
-// settingState is a setting of an extension in JSON, without what may be secret.
+// settingState is the JSON output for a setting of an extension, without secrets.
 type settingState struct {
 	extensions.Setting
 	Set   bool             `json:"set"`
-	Value string           `json:"value,omitempty"` // *** for a sensitive one
+	Value string           `json:"value,omitempty"` // *** if it is sensitive
 	Scope extensions.Scope `json:"scope,omitempty"`
 }
 
@@ -31,19 +31,19 @@ func extensionsConfigCommand(p *program.Program, g *program.Flags) *cobra.Comman
 	scope := ""
 	cmd := &cobra.Command{
 		Use:   "config NAME [SETTING [VALUE]]",
-		Short: "Show the settings of an extension, or give one a value",
-		Long: `Without SETTING it prints the settings of an extension. With SETTING, its name or
-its variable, it takes a value: the one that is given, else a line of stdin or of
-the terminal. The value of a sensitive setting is never given on the command line,
-where others could see it, and never printed; it is kept in a file that only you may read.
+		Short: "Show the settings of an extension, or set one",
+		Long: `Without SETTING it prints the settings of an extension. With SETTING, a name or a
+variable, it sets the value: VALUE, or a line of stdin or of the terminal. The value
+of a sensitive setting is not accepted on the command line, where other users could
+see it, and is never printed; it is stored in a file that only you can read.
 
-With --scope workspace the value holds in the directory that the tools work in, if
-it is trusted, and goes before yours.`,
+With --scope workspace the value applies in the target directory, if it is trusted,
+and takes precedence over your user value.`,
 		Example: `  fettle extensions config shelf SHELF_ROOM 'blue room'
   pass show shelf | fettle extensions config shelf SHELF_KEY`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 3 || unset && len(args) != 2 {
-				return program.UsageError("The name of an extension is needed, and at most a setting and its value.", "As in fettle extensions config shelf SHELF_ROOM 'blue room'.")
+				return program.UsageError("An extension name is required, and at most a setting and its value.", "Example: fettle extensions config shelf SHELF_ROOM 'blue room'.")
 			}
 			return nil
 		},
@@ -61,8 +61,8 @@ it is trusted, and goes before yours.`,
 		},
 		ValidArgsFunction: completeExtensions(p, g, false),
 	}
-	cmd.Flags().Var(program.NewChoice(&scope, string(extensions.ScopeUser), string(extensions.ScopeWorkspace)), "scope", "where it holds: user|workspace")
-	cmd.Flags().BoolVar(&unset, "unset", false, "forget the value")
+	cmd.Flags().Var(program.NewChoice(&scope, string(extensions.ScopeUser), string(extensions.ScopeWorkspace)), "scope", "scope: user|workspace")
+	cmd.Flags().BoolVar(&unset, "unset", false, "remove the value")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -93,19 +93,19 @@ func showExtensionSettings(p *program.Program, e extensions.Extension, asJSON bo
 	return err
 }
 
-// setExtensionSetting gives a setting a value, or takes it away.
+// setExtensionSetting sets or removes the value of a setting.
 func setExtensionSetting(ctx context.Context, p *program.Program, store *extensions.Store, e extensions.Extension, args []string, scope extensions.Scope, unset, asJSON bool) error {
 	at := slices.IndexFunc(e.Settings, func(s extensions.Setting) bool { return s.EnvVar == args[0] })
 	if at < 0 {
 		at = slices.IndexFunc(e.Settings, func(s extensions.Setting) bool { return strings.EqualFold(s.Name, args[0]) })
 	}
 	if at < 0 {
-		return program.UsageError(fmt.Sprintf("The extension %s has no setting %q.", e.Name, args[0]), "fettle extensions config "+e.Name+" shows those that it has.")
+		return program.UsageError(fmt.Sprintf("The extension %s has no setting %q.", e.Name, args[0]), "fettle extensions config "+e.Name+" lists its settings.")
 	}
 	s := e.Settings[at]
 	did := "is set"
 	if unset {
-		did = "is not set any more"
+		did = "is removed"
 		if err := store.UnsetSetting(ctx, e, s.EnvVar, scope); err != nil {
 			return err
 		}
@@ -129,28 +129,28 @@ func setExtensionSetting(ctx context.Context, p *program.Program, store *extensi
 	if scope == extensions.ScopeWorkspace {
 		where = "for this directory"
 		if state := stateOfSetting(now, s); !unset && state.Scope != scope {
-			p.Complain(fault.New(fault.UntrustedFolder, "cli.extensions", "The value has no effect, as this directory is not trusted.", "Run fettle trust, or leave --scope out."))
+			p.PrintError(fault.New(fault.UntrustedFolder, "cli.extensions", "The value has no effect because this directory is not trusted.", "Run fettle trust, or omit --scope."))
 		}
 	}
 	_, err = fmt.Fprintf(p.Out, "%s of %s %s %s.\n", display.Line(s.EnvVar), display.Line(e.Name), did, where)
 	return err
 }
 
-// settingValue is the value that is given, or else is read from stdin or the
+// settingValue returns the value from the command line, otherwise from stdin or the
 // terminal.
 func settingValue(ctx context.Context, p *program.Program, s extensions.Setting, args []string) (string, error) {
 	if len(args) == 1 {
 		if s.Sensitive {
-			return "", program.UsageError(fmt.Sprintf("The value of %s is sensitive, and what stands on a command line can be seen by others.", s.EnvVar),
-				"Leave it out, and type it at the terminal or give it on stdin.")
+			return "", program.UsageError(fmt.Sprintf("The value of %s is sensitive, and other users can see a command line.", s.EnvVar),
+				"Omit it, and type it at the terminal or give it on stdin.")
 		}
 		return args[0], nil
 	}
 	value := ""
 	if display.IsTerminal(p.In) {
-		person, done := newInstaller(p, false)
+		user, done := newInstaller(p, false)
 		defer done()
-		given, ok, err := person.Value(ctx, s)
+		given, ok, err := user.Value(ctx, s)
 		if err != nil {
 			return "", err
 		}
@@ -163,14 +163,14 @@ func settingValue(ctx context.Context, p *program.Program, s extensions.Setting,
 		case ctx.Err() != nil:
 			return "", program.Interrupted()
 		case err != nil:
-			return "", fault.Wrap(fault.ReadContentFailure, "cli.extensions", "The value could not be read from stdin.", "Give it on one line of stdin.", err)
+			return "", fault.Wrap(fault.ReadContentFailure, "cli.extensions", "Cannot read the value from stdin.", "Give it on one line of stdin.", err)
 		case len(text) > maxSettingValue:
 			return "", program.UsageError(fmt.Sprintf("The value has more than %d bytes.", maxSettingValue), "Give a shorter one.")
 		}
 		value = strings.TrimRight(string(text), "\r\n")
 	}
 	if value == "" {
-		return "", program.UsageError(fmt.Sprintf("No value is given for %s.", s.EnvVar), "Give it on a line of stdin, or type it at the terminal; --unset forgets one.")
+		return "", program.UsageError(fmt.Sprintf("No value given for %s.", s.EnvVar), "Give it on a line of stdin, or type it at the terminal; --unset removes a value.")
 	}
 	return value, nil
 }

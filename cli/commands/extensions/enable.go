@@ -13,26 +13,26 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// enableAnswer is what enable and disable print as JSON.
+// enableAnswer is the JSON output of enable and disable.
 type enableAnswer struct {
 	Name   string           `json:"name"`
 	Scope  extensions.Scope `json:"scope"`
-	Active bool             `json:"isActive"` // in the directory that the tools work in
+	Active bool             `json:"isActive"` // in the target directory
 	Why    string           `json:"inactive,omitempty"`
 }
 
 func extensionsEnableCommand(p *program.Program, g *program.Flags) *cobra.Command {
-	return extensionsSwitchCommand(p, g, true, "enable NAME", "Have an extension contribute what it brings",
-		`Turns an extension on in all your directories, or with --scope workspace in the one
-that the tools work in and those below. What was said before of directories below is
-forgotten.`)
+	return extensionsSwitchCommand(p, g, true, "enable NAME", "Enable an extension",
+		`Enables an extension in all your directories, or with --scope workspace in the
+target directory and its subdirectories. Earlier entries for subdirectories are
+removed.`)
 }
 
 func extensionsDisableCommand(p *program.Program, g *program.Flags) *cobra.Command {
-	return extensionsSwitchCommand(p, g, false, "disable NAME", "Have an extension contribute nothing",
-		`Turns an extension off in all your directories, or with --scope workspace in the one
-that the tools work in and those below. What was said before of directories below is
-forgotten.`)
+	return extensionsSwitchCommand(p, g, false, "disable NAME", "Disable an extension",
+		`Disables an extension in all your directories, or with --scope workspace in the
+target directory and its subdirectories. Earlier entries for subdirectories are
+removed.`)
 }
 
 func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use, short, long string) *cobra.Command {
@@ -40,7 +40,7 @@ func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use,
 	scope := ""
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long,
-		Args: program.ExactlyOne("The name of an extension is needed.", "fettle extensions list shows those that there are."),
+		Args: program.ExactlyOne("The extension name is missing.", "fettle extensions list lists the extensions."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
 				e, err := findExtension(cmd.Context(), store, args[0])
@@ -56,7 +56,7 @@ func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use,
 				if on {
 					for _, f := range config.CheckExtensionRules(cmd.Context(), e) {
 						if f.Severity == fault.SeverityError {
-							p.Complain(errors.New(f.String()))
+							p.PrintError(errors.New(f.String()))
 						}
 					}
 				}
@@ -72,9 +72,9 @@ func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use,
 				}
 				but := ""
 				if on && !e.Active {
-					but = " It is not active here all the same: " + display.Line(e.Inactive)
+					but = " It is still inactive here: " + display.Line(e.Inactive)
 				} else if !on && e.Active {
-					but = " It is active here all the same."
+					but = " It is still active here."
 				}
 				_, err = fmt.Fprintf(p.Out, "%s is %s in %s.%s\n", display.Line(e.Name), did, where, but)
 				return err
@@ -82,7 +82,7 @@ func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use,
 		},
 		ValidArgsFunction: completeExtensions(p, g, false),
 	}
-	cmd.Flags().Var(program.NewChoice(&scope, string(extensions.ScopeUser), string(extensions.ScopeWorkspace)), "scope", "where: user|workspace")
+	cmd.Flags().Var(program.NewChoice(&scope, string(extensions.ScopeUser), string(extensions.ScopeWorkspace)), "scope", "scope: user|workspace")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

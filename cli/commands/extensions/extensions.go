@@ -1,5 +1,5 @@
-// Package extensions has the commands that install, update, configure and check
-// extensions.
+// Package extensions implements the commands that install, update, configure and
+// check extensions.
 package extensions
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// Command is fettle extensions, without new.
+// Command returns the fettle extensions command, without its subcommand new.
 func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extensions",
-		Short: "Install, update, configure, check and begin extensions",
+		Short: "Install, update, configure, check and create extensions",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -31,8 +31,7 @@ func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	return cmd
 }
 
-// withExtensions hands the person's extensions directory to use, as a session here
-// sees it.
+// withExtensions opens the user's extensions directory for the current session.
 func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensions.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
 		store, err := s.Config().ExtensionStore()
@@ -43,18 +42,18 @@ func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, u
 	})
 }
 
-// installsExtensions is withExtensions for what brings new code, which is refused
-// in a directory that is recorded as untrusted.
+// installsExtensions is withExtensions for commands that add code, which an untrusted
+// directory does not allow.
 func installsExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensions.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
-		folder := s.Config().TargetDir()
-		state, err := program.TrustOf(ctx, g, []string{folder})
+		dir := s.Config().TargetDir()
+		state, err := program.TrustOf(ctx, g, []string{dir})
 		if err != nil {
 			return program.TrustFailure(err)
 		}
 		if state == trust.Untrusted {
 			return &program.ExitError{Code: program.ExitUntrusted, Err: fault.New(fault.UntrustedFolder, "cli.extensions",
-				fmt.Sprintf("No extension is installed from within %s, which is not trusted.", folder), "Do it from another directory, or run fettle trust.")}
+				fmt.Sprintf("Extensions cannot be installed from within %s, which is untrusted.", dir), "Run the command in another directory, or run fettle trust.")}
 		}
 		store, err := s.Config().ExtensionStore()
 		if err != nil {
@@ -64,7 +63,7 @@ func installsExtensions(ctx context.Context, p *program.Program, g *program.Flag
 	})
 }
 
-// extensionFailure gives an error of the store its exit code.
+// extensionFailure returns a store error with its exit code.
 func extensionFailure(err error) error {
 	if of := new(program.ExitError); err == nil || errors.As(err, &of) {
 		return err
@@ -80,7 +79,7 @@ func extensionFailure(err error) error {
 	return err
 }
 
-// findExtension returns the installed extension of that name or source.
+// findExtension returns the installed extension with a name or source.
 func findExtension(ctx context.Context, store *extensions.Store, name string) (extensions.Extension, error) {
 	all, _, err := store.Load(ctx)
 	if err != nil {
@@ -94,7 +93,7 @@ func findExtension(ctx context.Context, store *extensions.Store, name string) (e
 func completeExtensions(p *program.Program, g *program.Flags, many bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) == 0 || many {
-			_ = withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error { // none, no suggestions
+			_ = withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error { // no extensions, no suggestions
 				all, _, err := store.Load(cmd.Context())
 				for _, e := range all {
 					names = append(names, cobra.CompletionWithDesc(e.Name, display.FirstSentence(display.Line(e.Description))))

@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// extensionListing is an extension in JSON. One that cannot be used has a name,
-// a path and problems alone.
+// extensionListing is the JSON output for an extension. An invalid one has only a
+// name, a path and problems.
 type extensionListing struct {
 	extensions.Extension
 	Source   string             `json:"source,omitempty"`
@@ -29,7 +29,7 @@ func extensionsListCommand(p *program.Program, g *program.Flags) *cobra.Command 
 	format := ""
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the extensions, what each brings, and what is wrong with them",
+		Short: "List the extensions, their contents and their problems",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
@@ -37,7 +37,7 @@ func extensionsListCommand(p *program.Program, g *program.Flags) *cobra.Command 
 			})
 		},
 	}
-	cmd.Flags().VarP(program.NewChoice(&format, "text", "json"), "output-format", "o", "how: text|json")
+	cmd.Flags().VarP(program.NewChoice(&format, "text", "json"), "output-format", "o", "output format: text|json")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -60,7 +60,7 @@ func listExtensions(ctx context.Context, p *program.Program, store *extensions.S
 		list = append(list, l)
 	}
 	for _, problem := range problems {
-		p.Complain(errors.New(problem.String()))
+		p.PrintError(errors.New(problem.String()))
 		list = withProblem(list, problem)
 	}
 	if asJSON {
@@ -69,8 +69,7 @@ func listExtensions(ctx context.Context, p *program.Program, store *extensions.S
 	return printExtensions(p.Out, list)
 }
 
-// withProblem adds a problem to the extension that it is about, also one that is
-// not there because of it.
+// withProblem adds a problem to its extension, also to one that could not be loaded.
 func withProblem(list []extensionListing, problem fault.Problem) []extensionListing {
 	if problem.Extension == "" && !problem.IsError() {
 		return list
@@ -85,11 +84,11 @@ func withProblem(list []extensionListing, problem fault.Problem) []extensionList
 	return append(list, extensionListing{Extension: lost, Problems: []extensionProblem{extensionProblemOf(problem)}})
 }
 
-// printExtensions prints extensions for people.
+// printExtensions prints extensions as text.
 func printExtensions(w io.Writer, list []extensionListing) error {
 	var b strings.Builder
 	for _, l := range list {
-		if l.ID == "" { // it cannot be used, which has been told
+		if l.ID == "" { // invalid; the problem has been printed
 			continue
 		}
 		state := "active"
@@ -123,7 +122,7 @@ func printExtensions(w io.Writer, list []extensionListing) error {
 	return err
 }
 
-// valueIn says which value a setting has, *** for a sensitive one.
+// valueIn returns the value of a setting, *** if it is sensitive.
 func valueIn(e extensions.Extension, s extensions.Setting) string {
 	for _, r := range e.ResolvedSettings {
 		if r.EnvVar == s.EnvVar {
@@ -133,13 +132,13 @@ func valueIn(e extensions.Extension, s extensions.Setting) string {
 	return "has no value"
 }
 
-// broughtPart is one kind of what an extension brings.
+// broughtPart is one kind of content of an extension.
 type broughtPart struct {
 	name   string
 	values []string
 }
 
-// brought lists what an extension brings, its settings aside.
+// brought lists the contents of an extension except its settings.
 func brought(b extensions.Parts) []broughtPart {
 	var servers, hooks, commands []string
 	for _, s := range b.MCPServers {

@@ -4,7 +4,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// extensionProblem is a problem of an extension in JSON.
+// extensionProblem is the JSON output for a problem of an extension.
 type extensionProblem struct {
 	Path      string `json:"path,omitempty"`
 	Line      int    `json:"line,omitempty"`

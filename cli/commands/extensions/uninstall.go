@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// uninstallAnswer is what uninstall prints of an extension as JSON.
+// uninstallAnswer is the JSON output of uninstall for one extension.
 type uninstallAnswer struct {
 	Name    string       `json:"name"`
 	Removed bool         `json:"removed"`
@@ -23,14 +23,14 @@ func extensionsUninstallCommand(p *program.Program, g *program.Flags) *cobra.Com
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "uninstall NAME…",
-		Short: "Remove extensions, with the values of their settings",
+		Short: "Remove extensions and the values of their settings",
 		Long: `Removes extensions by name or source: their files, the values of their settings,
-and where they are enabled. Of one that is linked only the link goes. What
-fettle extensions config --scope workspace has put into the .env file of a directory
-stays there, as it may be the project's too; what is sensitive goes.`,
+and their enablement. For a linked extension, only the link is removed. Values that
+fettle extensions config --scope workspace wrote to the .env file of a directory are
+kept, because the project may use them; sensitive values are removed.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return program.UsageError("Names of extensions, or --all, are needed.", "fettle extensions list shows those that there are.")
+				return program.UsageError("Extension names or --all are required.", "fettle extensions list lists the extensions.")
 			}
 			return nil
 		},
@@ -70,7 +70,7 @@ stays there, as it may be the project's too; what is sensitive goes.`,
 						}
 					}
 					if answer.Error != nil {
-						p.Complain(answer.Error)
+						p.PrintError(answer.Error)
 					}
 				}
 				if asJSON {

@@ -22,11 +22,11 @@ const (
 	stateError        = "error"
 )
 
-// updateAnswer is what update prints of an extension as JSON.
+// updateAnswer is the JSON output of update for one extension.
 type updateAnswer struct {
 	Name    string       `json:"name"`
 	State   string       `json:"state"`
-	From    string       `json:"from,omitempty"` // the version before
+	From    string       `json:"from,omitempty"` // the previous version
 	Version string       `json:"version"`
 	Error   *fault.Error `json:"error,omitempty"`
 }
@@ -35,17 +35,16 @@ func extensionsUpdateCommand(p *program.Program, g *program.Flags) *cobra.Comman
 	var consent, all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "update [NAME]",
-		Short: "Bring an extension, or all, up to date with its source",
-		Long: `Fetches an extension again from where it was installed from, or from where it
-says it has moved to. A directory is newer if its version is another one, a
-repository if its files are others. An extension whose files are not those that
-were installed is refused, so that nothing that you have changed is lost. You are
-asked again if the new version brings something else than the old one, and for the
-values of settings that are new; the old version stays until the new one takes its
-place.`,
+		Short: "Update an extension, or all, from its source",
+		Long: `Fetches an extension again from its source, or from the new source that it names.
+A directory is newer if its version differs, a repository if its files differ. An
+extension with local changes is not updated, so that they are not lost. If the new
+version can do more than the old one, the command asks for consent again; it also
+asks for the values of new settings. The old version stays until the new one
+replaces it.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) || len(args) > 1 {
-				return program.UsageError("The name of an extension or --all is needed.", "fettle extensions list shows those that there are.")
+				return program.UsageError("An extension name or --all is required.", "fettle extensions list lists the extensions.")
 			}
 			return nil
 		},
@@ -57,13 +56,13 @@ place.`,
 		ValidArgsFunction: completeExtensions(p, g, false),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all extensions")
-	cmd.Flags().BoolVar(&consent, "consent", false, "agree to what they will be able to do")
+	cmd.Flags().BoolVar(&consent, "consent", false, "consent to what the extensions can do")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// updateExtensions updates the extension that is named, or all. Of several each is
-// tried; the first error decides how it ends.
+// updateExtensions updates one extension or all. All are tried; the first error
+// determines the exit code.
 func updateExtensions(ctx context.Context, p *program.Program, store *extensions.Store, args []string, consent, asJSON bool) error {
 	found, _, err := store.Load(ctx)
 	if err != nil {
@@ -79,7 +78,7 @@ func updateExtensions(ctx context.Context, p *program.Program, store *extensions
 	answers := []updateAnswer{}
 	var first error
 	for _, e := range found {
-		if e.Folder == "" { // it is the program's
+		if e.Folder == "" { // built into the program
 			continue
 		}
 		answer := updateAnswer{Name: e.Name, Version: e.Version, State: stateNotUpdatable}
@@ -93,7 +92,7 @@ func updateExtensions(ctx context.Context, p *program.Program, store *extensions
 		}
 		answers = append(answers, answer)
 		if !asJSON && answer.Error != nil {
-			p.Complain(answer.Error)
+			p.PrintError(answer.Error)
 		} else if !asJSON {
 			if _, err := fmt.Fprintf(p.Out, "%s %s\n", display.Line(answer.Name), display.Line(answer.told())); err != nil {
 				return err
@@ -115,7 +114,7 @@ func updateExtensions(ctx context.Context, p *program.Program, store *extensions
 	if asJSON {
 		return &program.ExitError{Code: code, Err: first}
 	}
-	return &program.ExitError{Code: code} // it has been told
+	return &program.ExitError{Code: code} // already printed
 }
 
 func (a updateAnswer) told() string {
@@ -126,9 +125,9 @@ func (a updateAnswer) told() string {
 }
 
 func updateExtension(ctx context.Context, p *program.Program, store *extensions.Store, e extensions.Extension, consent bool) (updateAnswer, error) {
-	person, done := newInstaller(p, consent)
+	user, done := newInstaller(p, consent)
 	defer done()
-	u, err := store.Update(ctx, e, person, os.Environ())
+	u, err := store.Update(ctx, e, user, os.Environ())
 	if err != nil {
 		told := fault.As(err)
 		if told == nil {
@@ -136,7 +135,7 @@ func updateExtension(ctx context.Context, p *program.Program, store *extensions.
 		}
 		return updateAnswer{Name: e.Name, State: stateError, Version: e.Version, Error: told}, err
 	}
-	person.tellMissing(e.Name)
+	user.printMissing(e.Name)
 	if !u.Changed {
 		return updateAnswer{Name: e.Name, State: stateUpToDate, Version: e.Version}, nil
 	}

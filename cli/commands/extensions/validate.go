@@ -18,11 +18,11 @@ func extensionsValidateCommand(p *program.Program, g *program.Flags) *cobra.Comm
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "validate PATH",
-		Short: "Check the extension in a directory, and say what it would bring",
-		Long: `Lists all that is wrong with an extension, with file and line: its manifest, its
-hooks, commands, skills, agents and rules, and files that lead out of it. Ends with
-1 if one of them is an error, for which the extension or a part of it is not used.`,
-		Args: program.ExactlyOne("The directory of an extension is needed.", "As in fettle extensions validate ./my-extension."),
+		Short: "Check the extension in a directory and list its contents",
+		Long: `Lists all problems of an extension with file and line: in its manifest, hooks,
+commands, skills, agents and rules, and links that lead out of it. The exit code is
+1 if one of them is an error, for which the extension or a part of it is not loaded.`,
+		Args: program.ExactlyOne("The directory of the extension is missing.", "Example: fettle extensions validate ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
 				v, err := store.Validate(cmd.Context(), from(g, args[0]), partChecks()...)
@@ -40,7 +40,7 @@ hooks, commands, skills, agents and rules, and files that lead out of it. Ends w
 				return err
 			})
 		},
-		ValidArgsFunction: program.CompleteFolder,
+		ValidArgsFunction: program.CompleteDirectory,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -57,11 +57,11 @@ func printValidation(w io.Writer, v extensions.Validation) error {
 	}
 	switch {
 	case !v.Valid:
-		fmt.Fprintf(&b, "%s has mistakes.\n", what)
+		fmt.Fprintf(&b, "%s has problems.\n", what)
 	case len(v.Findings) > 0:
-		fmt.Fprintf(&b, "%s can be used.\n", what)
+		fmt.Fprintf(&b, "%s is valid.\n", what)
 	default:
-		fmt.Fprintf(&b, "There is no mistake in %s%s.\n", strings.ToLower(what[:1]), what[1:])
+		fmt.Fprintf(&b, "No problems in %s%s.\n", strings.ToLower(what[:1]), what[1:])
 	}
 	for _, part := range brought(v.Brings) {
 		if len(part.values) > 0 {
@@ -75,17 +75,17 @@ func printValidation(w io.Writer, v extensions.Validation) error {
 	return err
 }
 
-// partChecks are those of the owners of what an extension brings.
+// partChecks returns the checks of the packages that own the parts of an extension.
 func partChecks() []extensions.Check {
 	return []extensions.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded}
 }
 
-// found is a finding whose weight is whether something is lost to it.
+// found returns a problem: an error if a part is lost, otherwise a warning.
 func found(path string, line int, message, remedy string, lost bool) fault.Problem {
 	return fault.Problem{Severity: fault.SeverityOf(lost), Path: path, Line: line, Message: message, Remedy: remedy}
 }
 
-// partsChecked is what a check has found, unless its context has ended meanwhile.
+// partsChecked returns the findings of a check, or the error of its context.
 func partsChecked(ctx context.Context, findings []fault.Problem) ([]fault.Problem, error) {
 	if ctx.Err() != nil {
 		return nil, program.Interrupted()

@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// addedServer is what mcp add writes.
+// addedServer holds the flags of mcp add.
 type addedServer struct {
 	scope       string
 	transport   string
@@ -37,19 +37,19 @@ func mcpAddCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME COMMAND-OR-URL [ARGS…]",
 		Short: "Add an MCP server to your settings or the project's",
-		Long: `Writes a server to your settings file, or with --scope project to the project's,
-in place of one of the same name there. What begins with http:// or https:// is
-the address of a server, anything else a program that is spoken to over its stdin
-and stdout. Flags stand before NAME; all that follows the program belongs to it.
+		Long: `Writes a server to your settings file, or with --scope project to the project's
+file, and replaces a server of the same name there. An address with http:// or
+https:// is a remote server; anything else is a program that uses stdio. Flags
+precede NAME; all arguments after the program belong to the program.
 
-A value such as $TOKEN is written as it stands, and filled in from the environment
-when a session begins, so that no secret has to stand in a file.`,
+A value such as $TOKEN is written verbatim and expanded from the environment when a
+session starts, so that the file contains no secret.`,
 		Example: `  fettle mcp add files npx -y @modelcontextprotocol/server-filesystem .
   fettle mcp add -e API_KEY='$SHELF_KEY' shelf shelf-server --verbose
   fettle mcp add --header 'Authorization: Bearer $TOKEN' issues https://mcp.example.org/mcp`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return program.UsageError("The name of the server and its command or URL are needed.", "As in fettle mcp add files npx -y @modelcontextprotocol/server-filesystem .")
+				return program.UsageError("The server name and its command or URL are required.", "Example: fettle mcp add files npx -y @modelcontextprotocol/server-filesystem .")
 			}
 			return nil
 		},
@@ -62,33 +62,33 @@ when a session begins, so that no secret has to stand in a file.`,
 		},
 	}
 	f := cmd.Flags()
-	f.SetInterspersed(false) // what follows belongs to the server
-	f.VarP(program.NewChoice(&a.scope, "user", "project"), "scope", "s", "whose file: user|project")
+	f.SetInterspersed(false) // the remaining arguments belong to the server
+	f.VarP(program.NewChoice(&a.scope, "user", "project"), "scope", "s", "settings file: user|project")
 	transport := program.NewChoice(&a.transport, "stdio", "http", "sse")
 	a.transport = ""
-	f.VarP(transport, "transport", "t", "how it is spoken to: stdio|http|sse (default: by what it is)")
+	f.VarP(transport, "transport", "t", "transport: stdio|http|sse (default: from the target)")
 	g.WithoutShorthand(f)
-	f.StringArrayVarP(&a.env, "env", "e", nil, "a variable of its environment, as `KEY=VALUE`; may be repeated")
-	f.StringArrayVarP(&a.headers, "header", "H", nil, "a header of requests, as `'Name: value'`; may be repeated")
-	f.StringVar(&a.cwd, "dir", "", "the `directory` that it runs in (default: the session's)")
-	f.DurationVar(&a.timeout, "timeout", 0, "how `long` a request may take (default 10m)")
-	f.BoolVar(&a.trust, "trust", false, "run its tools without asking")
-	f.StringVar(&a.description, "description", "", "what it is, for people")
-	f.StringSliceVar(&a.include, "include-tools", nil, "the only tools of it to register")
-	f.StringSliceVar(&a.exclude, "exclude-tools", nil, "tools of it not to register")
-	f.BoolVar(&a.oauth, "oauth", false, "open the browser where the server wants a person to sign in")
+	f.StringArrayVarP(&a.env, "env", "e", nil, "environment variable of the server, as `KEY=VALUE`; may be repeated")
+	f.StringArrayVarP(&a.headers, "header", "H", nil, "HTTP header of requests, as `'Name: value'`; may be repeated")
+	f.StringVar(&a.cwd, "dir", "", "working `directory` of the server (default: the session's)")
+	f.DurationVar(&a.timeout, "timeout", 0, "request `timeout` (default 10m)")
+	f.BoolVar(&a.trust, "trust", false, "run its tools without approval")
+	f.StringVar(&a.description, "description", "", "description for the user")
+	f.StringSliceVar(&a.include, "include-tools", nil, "register only these tools")
+	f.StringSliceVar(&a.exclude, "exclude-tools", nil, "do not register these tools")
+	f.BoolVar(&a.oauth, "oauth", false, "open the browser if the server requires sign-in")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// serverName is what a server may be called here: a name that stands in the path
-// of a setting, and in the names of tools.
+// serverName is the form of server names that can be part of a setting key and of
+// tool names.
 var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// value is the entry in the settings.
+// value returns the settings entry.
 func (a *addedServer) value(name, target string, args []string) (map[string]any, error) {
 	if !serverName.MatchString(name) {
-		return nil, program.UsageError(fmt.Sprintf("A server cannot be called %q.", name), "Use letters, digits, - and _. A name with other characters can be written into the file by hand.")
+		return nil, program.UsageError(fmt.Sprintf("Invalid server name %q.", name), "Use letters, digits, - and _. To use other characters, edit the settings file.")
 	}
 	v := map[string]any{}
 	put := func(key string, value any, given bool) {
@@ -99,15 +99,15 @@ func (a *addedServer) value(name, target string, args []string) (map[string]any,
 	remote := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
 	switch {
 	case remote && a.transport == "stdio":
-		return nil, program.UsageError("A URL is not spoken to over stdio.", "Leave --transport out, or give a program.")
+		return nil, program.UsageError("A URL cannot use the stdio transport.", "Omit --transport, or give a program.")
 	case !remote && (a.transport == "http" || a.transport == "sse"):
-		return nil, program.UsageError(fmt.Sprintf("A server over %s needs a URL that begins with http:// or https://.", a.transport), "Give its address, or leave --transport out for a program.")
+		return nil, program.UsageError(fmt.Sprintf("The %s transport requires a URL with http:// or https://.", a.transport), "Give a URL, or omit --transport for a program.")
 	case remote && (len(args) > 0 || len(a.env) > 0 || a.cwd != ""):
-		return nil, program.UsageError("A server at a URL takes no arguments, environment or directory.", "Leave them out, or give a program.")
+		return nil, program.UsageError("A server at a URL has no arguments, environment or directory.", "Omit them, or give a program.")
 	case !remote && (len(a.headers) > 0 || a.oauth):
-		return nil, program.UsageError("Headers and signing in are for servers at a URL.", "Give such a secret to a program with --env.")
+		return nil, program.UsageError("Headers and sign-in require a server at a URL.", "Pass a secret to a program with --env.")
 	case a.timeout < 0:
-		return nil, program.UsageError("--timeout cannot be less than nothing.", "Give a time as 30s, or leave it out.")
+		return nil, program.UsageError("--timeout must not be negative.", "Give a duration such as 30s, or omit the flag.")
 	}
 	env, err := pairs(a.env, "=", "--env", "KEY=VALUE")
 	if err != nil {
@@ -136,13 +136,13 @@ func (a *addedServer) value(name, target string, args []string) (map[string]any,
 	return v, nil
 }
 
-// pairs reads what a repeated flag gives.
+// pairs parses the values of a repeated flag.
 func pairs(given []string, separator, flag, form string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, one := range given {
 		key, value, ok := strings.Cut(one, separator)
 		if key = strings.TrimSpace(key); !ok || key == "" {
-			return nil, program.UsageError(fmt.Sprintf("%s takes %s.", flag, form), "Quote it for the shell if it has blanks.")
+			return nil, program.UsageError(fmt.Sprintf("%s requires %s.", flag, form), "Quote it for the shell if it contains blanks.")
 		}
 		if separator == ":" {
 			value = strings.TrimSpace(value)
@@ -157,17 +157,17 @@ func mcpRemoveCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	scope := ""
 	cmd := &cobra.Command{
 		Use:   "remove NAME",
-		Short: "Take an MCP server out of your settings or the project's",
-		Long: `Takes a server out of the settings file that has it: the project's, yours, or
-your mcp-settings.json, in this order; --scope says which.`,
-		Args: program.ExactlyOne("The name of a server is needed.", "fettle mcp list shows those that there are."),
+		Short: "Remove an MCP server from your settings or the project's",
+		Long: `Removes a server from the first settings file that contains it: the project's,
+yours, or your mcp-settings.json. --scope selects the file.`,
+		Args: program.ExactlyOne("The server name is missing.", "fettle mcp list lists the servers."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return removeServer(cmd.Context(), p, g, settings.Layer(scope), args[0], asJSON)
 		},
 	}
 	choice := program.NewChoice(&scope, string(settings.LayerUser), string(settings.LayerProject), string(settings.LayerUserServers))
 	scope = ""
-	cmd.Flags().VarP(choice, "scope", "s", "which file: user|project|mcp-settings (default: the first that has it)")
+	cmd.Flags().VarP(choice, "scope", "s", "settings file: user|project|mcp-settings (default: the first that contains it)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -194,5 +194,5 @@ func removeServer(ctx context.Context, p *program.Program, g *program.Flags, sco
 		where = "in that file"
 	}
 	return &program.ExitError{Code: program.ExitConfig, Err: fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("There is no MCP server %q %s.", name, where),
-		"fettle mcp list shows the servers, and where each comes from.")}
+		"fettle mcp list lists the servers and their settings files.")}
 }

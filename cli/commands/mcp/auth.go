@@ -18,11 +18,11 @@ func mcpAuthCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
 		Use:   "auth NAME",
-		Short: "Sign in to an MCP server at a URL, or out of it",
-		Long: `Opens the page at which the server wants you to sign in, waits until you have
-done so, and keeps the tokens for later sessions in your settings directory, in
-auth-cache.json, which nobody else may read.`,
-		Args: program.ExactlyOne("The name of a server is needed.", "fettle mcp list shows those that there are."),
+		Short: "Sign in to an MCP server at a URL, or sign out",
+		Long: `Opens the sign-in page of the server, waits until you have signed in, and stores
+the tokens for later sessions in auth-cache.json in your settings directory. Only
+you can read that file.`,
+		Args: program.ExactlyOne("The server name is missing.", "fettle mcp list lists the servers."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			return withServers(cmd.Context(), p, g, func(ctx context.Context, c *config.Config, _ *mcp.Manager, _ *program.SignIn) error {
@@ -37,7 +37,7 @@ auth-cache.json, which nobody else may read.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "sign out: forget the tokens of the server")
+	cmd.Flags().BoolVar(&forget, "forget", false, "sign out: remove the tokens of the server")
 	return cmd
 }
 
@@ -46,11 +46,11 @@ func signOut(ctx context.Context, p *program.Program, c *config.Config, name str
 	if err != nil {
 		return signInFailure(ctx, err)
 	}
-	said := "The tokens of %s are forgotten.\n"
+	text := "Removed the tokens of %s.\n"
 	if !had {
-		said = "There were no tokens of %s.\n"
+		text = "There are no tokens of %s.\n"
 	}
-	_, err = fmt.Fprintf(p.Out, said, display.Line(name))
+	_, err = fmt.Fprintf(p.Out, text, display.Line(name))
 	return err
 }
 

@@ -18,17 +18,17 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp/server"
 )
 
-// check refuses flags that do not go together; given tells which were.
+// check rejects incompatible flags; given reports whether a flag was set.
 func (f *serveFlags) check(given func(flag string) bool) error {
 	for flag, value := range map[string]string{"http": f.http, "token-env": f.tokenEnv, "token-file": f.tokenFile} {
-		if given(flag) && strings.TrimSpace(value) == "" { // as by a variable that is not set: it would serve whoever comes
-			return program.UsageError("--"+flag+" is given an empty value.", "Give it one, or leave it out.")
+		if given(flag) && strings.TrimSpace(value) == "" { // such as an unset shell variable: the server would accept every client
+			return program.UsageError("--"+flag+" has an empty value.", "Give it a value, or omit it.")
 		}
 	}
 	if f.http == "" {
 		for _, flag := range []string{"allow-remote", "token-env", "token-file", "allow-host", "allow-origin", "stateless", "session-idle", "max-sessions"} {
 			if given(flag) {
-				return program.UsageError("--"+flag+" is for --http, which is not given.", "Add --http ADDR, or leave it out.")
+				return program.UsageError("--"+flag+" requires --http.", "Add --http ADDR, or omit it.")
 			}
 		}
 		return nil
@@ -36,26 +36,26 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	host, _, err := net.SplitHostPort(f.http)
 	switch {
 	case err != nil:
-		return program.UsageError(fmt.Sprintf("%q is no HOST:PORT.", f.http), "As in --http 127.0.0.1:7337.")
+		return program.UsageError(fmt.Sprintf("%q is not HOST:PORT.", f.http), "Example: --http 127.0.0.1:7337.")
 	case f.tokenEnv != "" && f.tokenFile != "":
-		return program.UsageError("--token-env and --token-file are both given.", "Give one of them.")
+		return program.UsageError("--token-env and --token-file are mutually exclusive.", "Give one of them.")
 	case !isLoopback(host) && !f.allowRemote:
-		return program.UsageError(fmt.Sprintf("Other machines could reach %s, and run commands here.", f.http),
-			"Take an address such as 127.0.0.1:7337, or add --allow-remote and a token by --token-env or --token-file.")
+		return program.UsageError(fmt.Sprintf("Other machines could connect to %s and run commands here.", f.http),
+			"Use an address such as 127.0.0.1:7337, or add --allow-remote and a token with --token-env or --token-file.")
 	case f.allowRemote && f.tokenEnv == "" && f.tokenFile == "":
-		return program.UsageError("--allow-remote takes a token.", "Put one into a variable and name it by --token-env, or into a file and name it by --token-file.")
+		return program.UsageError("--allow-remote requires a token.", "Store a token in a variable for --token-env, or in a file for --token-file.")
 	case isUnspecified(host) && len(f.hosts) == 0:
-		return program.UsageError(fmt.Sprintf("At %s the server does not know by which names clients call it, and refuses all but loopback ones.", f.http),
-			"Add --allow-host HOST for each name or address, or listen at one address.")
+		return program.UsageError(fmt.Sprintf("At %s the server cannot know its own host names and rejects all but loopback names.", f.http),
+			"Add --allow-host HOST for each name or address, or listen on one address.")
 	case f.idle <= 0:
-		return program.UsageError("--session-idle has to be more than nothing.", "As in --session-idle 30m.")
+		return program.UsageError("--session-idle must be positive.", "Example: --session-idle 30m.")
 	case f.sessions <= 0:
-		return program.UsageError("--max-sessions has to be at least 1.", "")
+		return program.UsageError("--max-sessions must be at least 1.", "")
 	}
 	return nil
 }
 
-// isLoopback reports whether only this machine reaches a host to listen at.
+// isLoopback reports whether only this machine can reach a listen address.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -64,14 +64,14 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// isUnspecified reports whether a host to listen at is every address of this
+// isUnspecified reports whether a listen address stands for every address of this
 // machine.
 func isUnspecified(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "" || err == nil && addr.Unmap().IsUnspecified()
 }
 
-// tokens returns the tokens that clients may bear, none where any client may come.
+// tokens returns the accepted bearer tokens, none if every client is accepted.
 func (f *serveFlags) tokens() ([]string, error) {
 	var text, from string
 	switch {
@@ -82,7 +82,7 @@ func (f *serveFlags) tokens() ([]string, error) {
 		from = "The file " + f.tokenFile
 		data, err := os.ReadFile(f.tokenFile)
 		if err != nil {
-			return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli.mcp", display.Sentence("the token file cannot be read: "+err.Error()), "", err)}
+			return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli.mcp", display.Sentence("cannot read the token file: "+err.Error()), "", err)}
 		}
 		text = string(data)
 	default:
@@ -96,28 +96,27 @@ func (f *serveFlags) tokens() ([]string, error) {
 	}
 	for _, token := range all {
 		if strings.ContainsAny(token, " \t") {
-			return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.New(fault.InvalidConfig, "cli.mcp", from+" holds a token with blanks inside.", "Make one of letters and digits, as openssl rand -hex 32 does.")}
+			return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.New(fault.InvalidConfig, "cli.mcp", from+" contains a token with blanks.", "Create a token of letters and digits, for example with openssl rand -hex 32.")}
 		}
 	}
 	if len(all) == 0 {
-		return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.New(fault.InvalidConfig, "cli.mcp", from+" holds no token.", "Put one there, as openssl rand -hex 32 makes it.")}
+		return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.New(fault.InvalidConfig, "cli.mcp", from+" contains no token.", "Create one, for example with openssl rand -hex 32.")}
 	}
 	return all, nil
 }
 
-// headerTime is how long a client may take to send the head of a request, bodyTime
-// how long for its body, and partingTime how long answers may still be written at
-// the end.
+// headerTime is the limit for the header of a request, bodyTime the limit for its
+// body, and partingTime the time for responses to finish at shutdown.
 const (
 	headerTime  = 10 * time.Second
 	bodyTime    = 30 * time.Second
 	partingTime = 2 * time.Second
 )
 
-// inTime has requests fail to be read whose bodies are not there in time, so that
-// they hold no place for long. It is lifted once a body has been read: the answer
-// may be a stream that lasts, and what reads on meanwhile, for the client's end,
-// must not fail.
+// inTime limits the time to read a request body, so that slow clients do not occupy a
+// session for long. The deadline is removed once the body has been read: the response
+// may be a long stream, and the server's read that detects a disconnect must not
+// fail.
 func inTime(h http.Handler, limit time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
@@ -130,13 +129,13 @@ func inTime(h http.Handler, limit time.Duration) http.Handler {
 	})
 }
 
-// timedBody is a request's body with a deadline.
+// timedBody is a request body with a deadline.
 type timedBody struct {
 	io.ReadCloser
 	lift func()
 }
 
-// Read lifts the deadline at the body's end.
+// Read removes the deadline at the end of the body.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -151,7 +150,7 @@ func (s *mcpServing) listen(ctx context.Context, srv *server.Server, tokens []st
 	l, err := lc.Listen(ctx, "tcp", s.flags.http)
 	if err != nil {
 		return errors.Join(&program.ExitError{Code: program.ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli.mcp",
-			display.Sentence("it cannot be listened at "+s.flags.http+": "+err.Error()), "Choose another address or port.", err)}, srv.Close())
+			display.Sentence("cannot listen on "+s.flags.http+": "+err.Error()), "Choose another address or port.", err)}, srv.Close())
 	}
 	hosts := s.flags.hosts
 	if host, _, err := net.SplitHostPort(s.flags.http); err == nil && !isUnspecified(host) {
@@ -168,11 +167,11 @@ func (s *mcpServing) listen(ctx context.Context, srv *server.Server, tokens []st
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(l) }()
 	select {
-	case err = <-served: // it has failed
+	case err = <-served: // it failed
 	case <-ctx.Done():
 		err = nil
 	}
-	closed := srv.Close() // first, as its streams are not idle
+	closed := srv.Close() // first, because its streams are not idle
 	parting, cancel := context.WithTimeout(context.WithoutCancel(ctx), partingTime)
 	defer cancel()
 	if web.Shutdown(parting) != nil {

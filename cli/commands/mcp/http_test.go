@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timed is an answer whose reads have a deadline.
+// timed is a response whose reads have a deadline.
 type timed struct {
 	http.ResponseWriter
 	deadlines []time.Time
@@ -25,7 +25,7 @@ func (w *timed) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// EX-20: the time for a body ends with the body, so that what is answered may take
+// EX-20: the deadline of a body ends with the body, so that the response may take
 // longer.
 func TestBodiesHaveATime(t *testing.T) {
 	w := &timed{ResponseWriter: httptest.NewRecorder()}
@@ -42,7 +42,7 @@ func TestBodiesHaveATime(t *testing.T) {
 	require.Len(t, w.deadlines, 2, "without a body there is nothing to wait for")
 }
 
-// EX-20: a request whose body does not come is given up.
+// EX-20: a request whose body does not arrive is aborted.
 func TestBodiesThatDoNotCome(t *testing.T) {
 	failure := make(chan error, 1)
 	srv := httptest.NewServer(inTime(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -56,5 +56,5 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 	_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nbegun")
 	require.NoError(t, err)
 	require.ErrorIs(t, <-failure, os.ErrDeadlineExceeded)
-	_, _ = io.Copy(io.Discard, bufio.NewReader(conn)) // the server hangs up
+	_, _ = io.Copy(io.Discard, bufio.NewReader(conn)) // the server closes the connection
 }

@@ -19,29 +19,29 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// serverListing is an MCP server in JSON.
+// serverListing is the JSON output for an MCP server.
 type serverListing struct {
 	Name         string         `json:"name"`
 	State        mcp.State      `json:"state"`
 	Transport    mcp.Transport  `json:"transport,omitempty"`
-	Source       string         `json:"source,omitempty"` // who configured it
-	Server       string         `json:"server,omitempty"` // as it calls itself, with its version
+	Source       string         `json:"source,omitempty"` // the layer that configures it
+	Server       string         `json:"server,omitempty"` // its self-reported name and version
 	Protocol     string         `json:"protocol,omitempty"`
-	ConnectMS    int64          `json:"connectMs"` // until it was connected and listed, or had failed
-	Tools        []string       `json:"tools"`     // by their own names
+	ConnectMS    int64          `json:"connectMs"` // until it was connected and listed, or failed
+	Tools        []string       `json:"tools"`     // server-side names
 	Resources    int            `json:"resources"`
 	Prompts      []string       `json:"prompts"`
 	Instructions string         `json:"instructions,omitempty"`
 	Error        *fault.Error   `json:"error,omitempty"`
-	Dropped      []*fault.Error `json:"dropped,omitempty"` // tools that cannot be used
-	Stderr       []string       `json:"stderr,omitempty"`  // the last lines, of one that is not connected
+	Dropped      []*fault.Error `json:"dropped,omitempty"` // tools that were rejected
+	Stderr       []string       `json:"stderr,omitempty"`  // the last lines, if it is not connected
 	Registered   []toolOfServer `json:"registered,omitempty"`
 }
 
-// toolOfServer is a tool of a server as the session has it.
+// toolOfServer is a tool of a server, as registered in the session.
 type toolOfServer struct {
-	Name        string `json:"name"` // as it is called
-	Tool        string `json:"tool"` // the server's own name
+	Name        string `json:"name"` // registered name
+	Tool        string `json:"tool"` // server-side name
 	Kind        string `json:"kind"`
 	Mutates     bool   `json:"mutates"`
 	Description string `json:"description"`
@@ -68,22 +68,21 @@ func mcpListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	wait := program.ServersForList
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Connect to the configured MCP servers and say how each is",
-		Long: `Connects to all MCP servers of the settings, side by side, and lists them: how
-each is, what it offers, how long it took to connect. One that is broken is told
-with its reason and keeps no other from being listed. One that is still
-"connecting" had not answered when the time of --wait was over. Where you sit at a
-terminal, the page of a server is opened that wants you to sign in and whose
-settings enable that (oauth.enabled).`,
+		Short: "Connect to the configured MCP servers and show their state",
+		Long: `Connects to all MCP servers of the settings concurrently and lists them: their
+state, their tools, and the time to connect. A server that fails is listed with the
+reason. A server listed as "connecting" had not answered within --wait.
+At a terminal, a server that requires sign-in and whose settings enable it
+(oauth.enabled) opens its sign-in page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if wait <= 0 {
-				return program.UsageError("--wait has to be more than nothing.", "Give a time as 10s.")
+				return program.UsageError("--wait must be positive.", "Give a duration such as 10s.")
 			}
 			return withServers(cmd.Context(), p, g, func(ctx context.Context, c *config.Config, m *mcp.Manager, at *program.SignIn) error {
 				list := []serverListing{}
 				if m == nil {
-					if off := fault.As(program.ServersOff(c)); off != nil && !asJSON {
+					if off := fault.As(program.ServersDisabled(c)); off != nil && !asJSON {
 						_, err := fmt.Fprintln(p.Out, display.Line(off.Line()))
 						return err
 					}
@@ -104,17 +103,17 @@ settings enable that (oauth.enabled).`,
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&wait, "wait", wait, "how `long` to wait for servers, as 10s")
+	cmd.Flags().DurationVar(&wait, "wait", wait, "maximum `duration` to wait for servers, such as 10s")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// withServers opens a session whose servers are not connected yet; its Manager is
-// nil where there are none. Who sits at the terminal may be asked to sign in.
+// withServers opens a session whose servers are not connected yet; its Manager is nil
+// if there are none. A user at the terminal may be asked to sign in.
 func withServers(ctx context.Context, p *program.Program, g *program.Flags, use func(context.Context, *config.Config, *mcp.Manager, *program.SignIn) error) error {
 	at := p.SignIn()
 	return p.WithSession(ctx, program.SessionOptions{Flags: g, SignIn: at}, func(s program.Session) error {
-		p.TellProblems(s)
+		p.ReportProblems(s)
 		m, err := s.Config().MCP()
 		if err != nil {
 			return err
@@ -138,21 +137,21 @@ func listServers(p *program.Program, list []serverListing) error {
 		return err
 	}
 	for _, s := range list {
-		if err := tellServer(p, s); err != nil {
+		if err := printServer(p, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellServer prints below the list what is wrong with a server.
-func tellServer(p *program.Program, s serverListing) error {
+// printServer prints the error of a server below the list.
+func printServer(p *program.Program, s serverListing) error {
 	var b strings.Builder
 	switch {
 	case s.Error != nil:
 		fmt.Fprintf(&b, "\n%s: %s\n", display.Line(s.Name), display.Line(s.Error.Line()))
 	case s.State == mcp.StateConnecting:
-		fmt.Fprintf(&b, "\n%s: It is not connected yet. With --wait 1m there is more time.\n", display.Line(s.Name))
+		fmt.Fprintf(&b, "\n%s: Not connected yet. Use --wait 1m to wait longer.\n", display.Line(s.Name))
 	}
 	for _, d := range s.Dropped {
 		fmt.Fprintf(&b, "\n%s: %s\n", display.Line(s.Name), display.Line(d.Line()))
@@ -172,11 +171,11 @@ func mcpTestCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "test NAME",
-		Short: "Connect to one MCP server and show what it offers",
-		Long: `Connects to one MCP server of the settings and to no other, and shows what it
-offers: its instructions, its tools as a session has them, resources and prompts.
-Where it cannot be connected, or may not be used, it says why and ends with 1.`,
-		Args: program.ExactlyOne("The name of a server is needed.", "fettle mcp list shows those that there are."),
+		Short: "Connect to one MCP server and show its features",
+		Long: `Connects to one MCP server of the settings and shows its features: instructions,
+tools as registered in a session, resources and prompts. If the connection fails or
+the server is disabled, it prints the reason and exits with code 1.`,
+		Args: program.ExactlyOne("The server name is missing.", "fettle mcp list lists the servers."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withServers(cmd.Context(), p, g, func(ctx context.Context, c *config.Config, m *mcp.Manager, _ *program.SignIn) error {
 				return testServer(ctx, p, c, m, args[0], asJSON)
@@ -188,14 +187,14 @@ Where it cannot be connected, or may not be used, it says why and ends with 1.`,
 }
 
 func testServer(ctx context.Context, p *program.Program, c *config.Config, m *mcp.Manager, name string, asJSON bool) error {
-	if off := program.ServersOff(c); m == nil && off != nil {
+	if off := program.ServersDisabled(c); m == nil && off != nil {
 		return &program.ExitError{Code: program.ExitConfig, Err: off}
 	}
 	if m == nil || !m.Has(name) {
-		return &program.ExitError{Code: program.ExitConfig, Err: fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("There is no MCP server %q in the settings.", name),
-			"fettle mcp list shows those that there are, fettle mcp add adds one.")}
+		return &program.ExitError{Code: program.ExitConfig, Err: fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("Unknown MCP server %q.", name),
+			"fettle mcp list lists the servers; fettle mcp add adds one.")}
 	}
-	m.Start(context.WithoutCancel(ctx), name) // the Config's end is its own
+	m.Start(context.WithoutCancel(ctx), name) // the Config ends it
 	if !m.Settled(ctx, name) {
 		return program.Interrupted()
 	}
@@ -222,7 +221,7 @@ func testServer(ctx context.Context, p *program.Program, c *config.Config, m *mc
 	return nil
 }
 
-// registeredOf lists a server's tools as the session has them.
+// registeredOf returns the tools of a server that the session has registered.
 func registeredOf(c *config.Config, server string) []toolOfServer {
 	r, err := c.ToolRegistry()
 	if err != nil {
@@ -245,7 +244,7 @@ func showServer(p *program.Program, l serverListing) error {
 	if l.Instructions != "" {
 		fmt.Fprintf(&b, "\nInstructions:\n%s\n", printableLines(l.Instructions))
 	}
-	fmt.Fprintf(&b, "\nTools (%d, of which the session has %d):\n", len(l.Tools), len(l.Registered))
+	fmt.Fprintf(&b, "\nTools (%d, %d of them registered):\n", len(l.Tools), len(l.Registered))
 	width := 0
 	for _, t := range l.Registered {
 		width = max(width, len(t.Name))
@@ -260,7 +259,7 @@ func showServer(p *program.Program, l serverListing) error {
 		fmt.Fprintf(&b, "\nPrompts: %s\n", display.Line(strings.Join(l.Prompts, ", ")))
 	}
 	for _, d := range l.Dropped {
-		fmt.Fprintf(&b, "\nNot usable: %s\n", display.Line(d.Line()))
+		fmt.Fprintf(&b, "\nRejected: %s\n", display.Line(d.Line()))
 	}
 	_, err := io.WriteString(p.Out, b.String())
 	return err

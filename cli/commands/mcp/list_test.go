@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// A name cannot break the table that it stands in, nor what is told below it.
+// A server name cannot break the layout of the table, or of the text below it.
 func TestServerListIsOfLines(t *testing.T) {
 	var out bytes.Buffer
 	p := &program.Program{Out: &out}
@@ -25,5 +25,5 @@ func TestServerListIsOfLines(t *testing.T) {
 	require.True(t, strings.HasPrefix(lines[1], "a b c<U+001B>[2J  blocked"), lines[1])
 	require.True(t, strings.HasSuffix(lines[1], "  x y"), lines[1])
 	require.True(t, strings.HasPrefix(lines[4], "a b c<U+001B>[2J: It is wrong."), lines[4])
-	require.Contains(t, lines[6], "slow: It is not connected yet")
+	require.Contains(t, lines[6], "slow: Not connected yet")
 }

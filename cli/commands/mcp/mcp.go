@@ -1,5 +1,5 @@
-// Package mcp has the commands of MCP servers: adding, listing, testing and signing in
-// to those that sessions use, and serving clients.
+// Package mcp implements the fettle mcp commands: add, list, test and sign in to MCP
+// servers, and serve MCP clients.
 package mcp
 
 import (
@@ -8,11 +8,11 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// Command is fettle mcp.
+// Command returns the fettle mcp command.
 func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Use MCP servers, and be one",
+		Short: "Manage MCP servers, and serve MCP clients",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -24,9 +24,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// serveFlags say how fettle serves MCP clients.
+// serveFlags are the flags of mcp serve.
 type serveFlags struct {
-	http        string // "": over stdin and stdout
+	http        string // "": stdin and stdout
 	allowRemote bool
 	tokenEnv    string
 	tokenFile   string
@@ -42,15 +42,16 @@ func mcpServeCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Offer the tools to an MCP client, as another agent or an editor",
-		Long: `Serves the tools to MCP clients, under this session's policy: over stdin and
-stdout to the program that has started fettle, or with --http to programs that
-connect to http://ADDR/mcp, each in a session of its own.
+		Short: "Serve the tools to an MCP client, such as another agent or an editor",
+		Long: `Serves the tools to MCP clients under the policy of this session: over stdin and
+stdout to the program that started fettle, or with --http to clients that connect
+to http://ADDR/mcp, each in its own session.
 
-What a person has to approve is asked through the client. Where it cannot ask,
-the call is refused, and the refusal names the flag or rule that would allow it.
+Approval requests are sent to the client. If the client cannot ask its user, the
+call is denied, and the denial names the flag or rule that would allow it.
 
-It ends when its client goes, or by Ctrl-C. Stdout holds nothing but the protocol.`,
+The server ends when its client disconnects, or with Ctrl-C. Stdout carries only
+the protocol.`,
 		Example: `  fettle mcp serve
   fettle --cwd ~/src/shelf --approval-mode auto_edit mcp serve
   FETTLE_TOKEN=$(cat token) fettle mcp serve --http 127.0.0.1:7337 --token-env FETTLE_TOKEN`,
@@ -67,23 +68,23 @@ It ends when its client goes, or by Ctrl-C. Stdout holds nothing but the protoco
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.http, "http", "", "serve over HTTP at this `ADDR`, HOST:PORT of a loopback address; port 0 takes a free one")
-	flags.BoolVar(&f.allowRemote, "allow-remote", false, "let ADDR be one that other machines reach; it takes a token")
-	flags.StringVar(&f.tokenEnv, "token-env", "", "the `VARIABLE` that holds the token which clients must bear")
-	flags.StringVar(&f.tokenFile, "token-file", "", "a `file` that holds it, or several, one a line")
-	flags.StringSliceVar(&f.hosts, "allow-host", nil, "`hosts` by which clients may call this server, beside loopback ones and that of ADDR")
-	flags.StringSliceVar(&f.origins, "allow-origin", nil, "`origins` of web pages that may use it, as https://example.org, beside loopback ones")
-	flags.BoolVar(&f.stateless, "stateless", false, "keep no sessions: each request stands alone, and only hashes prove what was read")
-	flags.DurationVar(&f.idle, "session-idle", 30*time.Minute, "how `long` a session lasts in which nothing happens")
-	flags.IntVar(&f.sessions, "max-sessions", 1000, "how `many` sessions there may be at once; with --stateless requests")
-	flags.BoolVar(&f.allTools, "all-tools", false, "offer also the tools that serve a conversation which fettle has itself, as write_todos")
+	flags.StringVar(&f.http, "http", "", "serve over HTTP at `ADDR`, HOST:PORT of a loopback address; port 0 selects a free port")
+	flags.BoolVar(&f.allowRemote, "allow-remote", false, "allow an ADDR that other machines can reach; requires a token")
+	flags.StringVar(&f.tokenEnv, "token-env", "", "`VARIABLE` with the bearer token that clients must send")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with bearer tokens, one per line")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "accepted `hosts` of requests, in addition to loopback hosts and the host of ADDR")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "accepted `origins` of web pages, such as https://example.org, in addition to loopback origins")
+	flags.BoolVar(&f.stateless, "stateless", false, "keep no sessions: requests are independent, and only hashes show what was read")
+	flags.DurationVar(&f.idle, "session-idle", 30*time.Minute, "`duration` after which an idle session ends")
+	flags.IntVar(&f.sessions, "max-sessions", 1000, "maximum `number` of sessions, or of concurrent requests with --stateless")
+	flags.BoolVar(&f.allTools, "all-tools", false, "also serve the tools for fettle's own conversations, such as write_todos")
 	return cmd
 }
 
-// serveMCP serves until ctx ends or the client goes; neither is an error.
+// serveMCP serves until ctx ends or the client disconnects; neither is an error.
 func serveMCP(ctx context.Context, p *program.Program, g *program.Flags, f *serveFlags, tokens []string) error {
-	// Without this a write to a client that has gone would kill the process, and
-	// leave behind what its calls have started.
+	// Otherwise a write to a disconnected client would kill the process with SIGPIPE,
+	// and the processes that calls have started would remain.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
@@ -94,15 +95,15 @@ func serveMCP(ctx context.Context, p *program.Program, g *program.Flags, f *serv
 	s.options = program.SessionOptions{Flags: g, Watch: f.http == "" || f.stateless, Hide: s.hide, Adjust: s.adjust}
 	err := p.WithSession(ctx, s.options, func(first program.Session) error {
 		s.first = first.Config()
-		p.TellProblems(first)
-		p.TellHookProblems(first)
+		p.ReportProblems(first)
+		p.ReportHookProblems(first)
 		for _, notice := range first.Recover(ctx) {
-			p.Complain(errors.New(notice))
+			p.PrintError(errors.New(notice))
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		s.tellAlone(first)
+		s.printIgnored(first)
 		if f.http == "" || f.stateless {
 			within, stop := context.WithCancel(ctx)
 			s.shared = s.connect(within, first)
@@ -116,7 +117,7 @@ func serveMCP(ctx context.Context, p *program.Program, g *program.Flags, f *serv
 		return s.listen(ctx, srv, tokens)
 	})
 	if ctx.Err() != nil && isInterrupted(err) {
-		return nil // it was asked to end before it was ready
+		return nil // cancelled before it was ready
 	}
 	return err
 }
@@ -133,15 +134,14 @@ type mcpServing struct {
 	options program.SessionOptions
 	hide    *redact.Masker
 	log     *slog.Logger
-	server  string         // as which another session has started this program
-	alone   bool           // one has: no servers are used
-	shared  *connecting    // those of first
-	first   *config.Config // opened at the start; the one client's of stdio, and what those of single requests derive from
+	server  string         // the name under which another fettle started this process
+	alone   bool           // it did: use no MCP servers
+	shared  *connecting    // connections of first
+	first   *config.Config // opened at the start; the Config of the stdio client, and the base of single requests
 }
 
-// adjust has the Config connect to no server that would be this one again, and
-// keeps the token from what commands inherit, and what is said of this process
-// alone.
+// adjust prevents connections to servers that are this program again, and hides the
+// token and this process's own variables from commands.
 func (s *mcpServing) adjust(p *config.Parameters) {
 	s.log = p.Logger
 	p.Commands.Withheld = append(p.Commands.Withheld, mcp.StartedVariable)
@@ -155,21 +155,21 @@ func (s *mcpServing) adjust(p *config.Parameters) {
 	p.MCP.Dial = func(e config.MCPEnvironment) mcp.Dialer { return otherServers{dial(e)} }
 }
 
-// otherServers is a dialer that starts no fettle mcp serve, which would start
-// another one in its turn.
+// otherServers is a dialer that starts no fettle mcp serve, which would start itself
+// recursively.
 type otherServers struct{ mcp.Dialer }
 
-// Dial connects to a server that is no fettle mcp serve.
+// Dial connects to a server unless it is fettle mcp serve.
 func (d otherServers) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
 	if servesItself(spec) {
-		return nil, fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("The MCP server %q is not started, as it is fettle mcp serve again.", spec.Name),
-			fmt.Sprintf("Take %q out of mcpServers, or add it to mcp.excluded.", spec.Name))
+		return nil, fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("The MCP server %q is not started because it is fettle mcp serve again.", spec.Name),
+			fmt.Sprintf("Remove %q from mcpServers, or add it to mcp.excluded.", spec.Name))
 	}
 	return d.Dialer.Dial(ctx, spec, h)
 }
 
-// servesItself reports whether a server is fettle's own program with mcp serve
-// among its arguments.
+// servesItself reports whether a server is this program with mcp serve among its
+// arguments.
 func servesItself(spec mcp.ServerSpec) bool {
 	self, err := os.Executable()
 	if err != nil {
@@ -180,30 +180,31 @@ func servesItself(spec mcp.ServerSpec) bool {
 	return name(spec.Command) == name(self) && at >= 0 && slices.Contains(spec.Args[at:], "serve")
 }
 
-// tellAlone tells that no servers are used although there are some.
-func (s *mcpServing) tellAlone(of program.Session) {
+// printIgnored reports that the configured servers are not used.
+func (s *mcpServing) printIgnored(of program.Session) {
 	m, err := of.Config().MCP()
 	if !s.alone || err != nil || m == nil {
 		return
 	}
-	s.Complain(fault.New(fault.InvalidConfig, "cli.mcp",
-		fmt.Sprintf("This program was started as the MCP server %q of another fettle. It uses no MCP servers of its own, as it may be one of them.", s.server),
-		fmt.Sprintf("Take %q out of mcpServers, or add it to mcp.excluded, unless it is meant to be.", s.server)))
+	s.PrintError(fault.New(fault.InvalidConfig, "cli.mcp",
+		fmt.Sprintf("This process was started as the MCP server %q of another fettle. It uses no MCP servers, because it could be one of them.", s.server),
+		fmt.Sprintf("Remove %q from mcpServers, or add it to mcp.excluded, unless this is intended.", s.server)))
 }
 
-// serversForFirstList is how long a client waits for its tools while servers are
-// being connected, from when that has begun. It is told of tools that come later.
+// serversForFirstList is the time that the first list of tools waits for servers,
+// measured from the start of the connections. Later tools are announced to the
+// client.
 const serversForFirstList = time.Second
 
-// connecting is the beginning of a session's connections to its MCP servers. nil
-// is that of no servers.
+// connecting is the connection phase of a session's MCP servers. nil means no
+// servers.
 type connecting struct {
-	listed context.Context // ends when a list of tools waits no longer
+	listed context.Context // ends when a list of tools no longer waits
 	ended  chan struct{}
 }
 
-// connect begins to connect the MCP servers of a session, and tells which are
-// missing. It returns at once; what it has begun ends with ctx.
+// connect starts connecting the MCP servers of a session and reports the missing
+// ones. It returns immediately; its work ends with ctx.
 func (s *mcpServing) connect(ctx context.Context, of program.Session) *connecting {
 	if s.alone {
 		return nil
@@ -216,14 +217,14 @@ func (s *mcpServing) connect(ctx context.Context, of program.Session) *connectin
 		defer cancel()
 		for _, missing := range of.ConnectServers(ctx, program.ServersForPrompt) {
 			if ctx.Err() == nil {
-				s.Complain(missing)
+				s.PrintError(missing)
 			}
 		}
 	}()
 	return c
 }
 
-// tools returns list, waiting for servers for a moment.
+// tools returns list with a short wait for servers.
 func (c *connecting) tools(list func() []tools.DeclarativeTool) func() []tools.DeclarativeTool {
 	if c == nil {
 		return list
@@ -234,15 +235,15 @@ func (c *connecting) tools(list func() []tools.DeclarativeTool) func() []tools.D
 	}
 }
 
-// wait waits for the end of what connect has begun. Its ctx has ended.
+// wait waits until the work of connect has ended. Its ctx must have ended.
 func (c *connecting) wait() {
 	if c != nil {
 		<-c.ended
 	}
 }
 
-// open makes the service of one client: of the first Config over stdin, of one
-// derived from it for a single request, else of a Config of the client's own.
+// open returns the service of one client: of the first Config for stdio, of a Config
+// derived from it for a single request, otherwise of a new Config.
 func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
 	o := config.MCPServiceOptions{AllTools: s.flags.allTools, Client: c.Name}
 	if s.flags.http == "" || c.Session == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// connectors is a session whose servers take their time.
+// connectors is a session whose servers connect slowly.
 type connectors struct {
 	program.Session
 	take time.Duration
@@ -28,8 +28,8 @@ func (c connectors) ConnectServers(ctx context.Context, wait time.Duration) []er
 	return []error{errors.New("the server is missing")}
 }
 
-// EX-20: servers that are being connected delay nothing but the first list of
-// tools, and that for a moment.
+// EX-20: connecting servers delay only the first list of tools, and only for a
+// moment.
 func TestConnectInTheBackground(t *testing.T) {
 	tests := map[string]struct {
 		take, waits time.Duration
@@ -62,7 +62,8 @@ func TestConnectInTheBackground(t *testing.T) {
 	}
 }
 
-// EX-20: what a session has started as a server connects to none, and says so.
+// EX-20: a process started as an MCP server by fettle connects to no servers and
+// reports that.
 func TestStartedAsServer(t *testing.T) {
 	s := &mcpServing{alone: true}
 	c := s.connect(t.Context(), connectors{take: time.Hour})

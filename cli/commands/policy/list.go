@@ -13,11 +13,11 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// ruleListing is a rule in JSON, of which these keys come first.
+// ruleListing is the JSON output for a rule; these keys come first.
 type ruleListing struct {
 	Name      string         `json:"name,omitempty"`
 	Short     string         `json:"rule"`  // in short form
-	Words     string         `json:"words"` // the calls that it is about
+	Words     string         `json:"words"` // a description of the calls that it matches
 	Effective float64        `json:"effective"`
 	Decision  policy.Verdict `json:"decision"`
 	Tier      string         `json:"tier"`
@@ -38,7 +38,7 @@ func policyListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the rules in the order in which they are tried",
+		Short: "List the rules in the order of evaluation",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withPolicy(cmd.Context(), p, g, func(s program.Session) error {
@@ -61,7 +61,7 @@ func policyListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	return cmd
 }
 
-// listFiles prints which policy files were read, and what they hold.
+// listFiles prints the policy files with the number of their rules.
 func listFiles(p *program.Program, files []rulefile.File) error {
 	w := tabwriter.NewWriter(p.Out, 0, 8, 2, ' ', 0)
 	if len(files) > 0 {
@@ -82,7 +82,7 @@ func listRules(p *program.Program, rules []policy.Rule) error {
 			from += ":" + strconv.Itoa(r.Line)
 		}
 		rule := r.String()
-		if r.Approval { // as its question had it
+		if r.Approval { // as worded in its approval request
 			rule = string(r.Decision) + " " + r.Words()
 		}
 		if r.Name != "" {

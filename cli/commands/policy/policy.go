@@ -1,4 +1,4 @@
-// Package policy has the commands that explain, list and test the rules about calls.
+// Package policy implements the commands that explain, list and test policy rules.
 package policy
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// Command is fettle policy.
+// Command returns the fettle policy command.
 func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Explain, list and test the rules that decide about tool calls",
+		Short: "Explain, list and test the rules for tool calls",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
@@ -33,23 +33,22 @@ func policyCheckCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var subagent string
 	cmd := &cobra.Command{
 		Use:   "check TOOL [JSON|-]",
-		Short: "Say what would happen to a tool call, and which rule says so",
-		Long: `Decides about a tool call without making it, and prints the decision as one
-JSON object: verdict, rule, tier, file, line, reason, what would change it, and
-for a command line the verdict on each part. Nothing runs and nobody is asked.
-The tool need not be registered.
+		Short: "Show the decision about a tool call and its rule",
+		Long: `Evaluates the policy for a tool call without running it, and prints the decision
+as one JSON object: decision, rule, tier, file, line, reason, what would change it,
+and for a command line the decision on each part. The tool need not be registered.
 
 With --batch each line of stdin is a call, {"id", "tool", "args",
-"approval_mode", "interactive", "subagent"}, and is answered at once by one line.`,
+"approval_mode", "interactive", "subagent"}, and is answered immediately by one line.`,
 		Example: `  fettle policy check run_shell_command '{"command":"git status && rm -rf build"}'
   fettle --approval-mode plan policy check write_file '{"file_path":"a.txt","content":""}'
   fettle policy check --batch < calls.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case !batch && len(args) > 2:
-				return program.UsageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -. A flag's value follows =, as in --interactive=false.")
+				return program.UsageError("Unexpected arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -. Give a flag its value with =, as in --interactive=false.")
 			case !batch && len(args) > 0 && args[0] == "":
-				return program.UsageError("The name of the tool is empty.", "fettle tools lists them.")
+				return program.UsageError("The tool name is empty.", "fettle tools lists them.")
 			}
 			return program.CallArguments(args, batch)
 		},
@@ -77,17 +76,16 @@ With --batch each line of stdin is a call, {"id", "tool", "args",
 		ValidArgsFunction: program.CompleteTools(p, g),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&batch, "batch", false, "decide about the calls that stdin lists, one a line")
-	f.BoolVar(&interactive, "interactive", true, "whether somebody can be asked")
-	f.StringVar(&subagent, "subagent", "", "`name` of the subagent that calls; none is the main agent")
+	f.BoolVar(&batch, "batch", false, "evaluate the calls on stdin, one per line")
+	f.BoolVar(&interactive, "interactive", true, "whether an approver is available")
+	f.StringVar(&subagent, "subagent", "", "`name` of the calling subagent (default: the main agent)")
 	return cmd
 }
 
-// withPolicy opens a session, tells what is wrong in policy files, and hands
-// the session to use.
+// withPolicy opens a session and reports problems in policy files.
 func withPolicy(ctx context.Context, p *program.Program, g *program.Flags, use func(program.Session) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
-		p.TellProblems(s)
+		p.ReportProblems(s)
 		return use(s)
 	})
 }
@@ -102,15 +100,15 @@ type checkLine struct {
 	Subagent     *string              `json:"subagent"`
 }
 
-// checkAnswer is the answer to it.
+// checkAnswer is its result.
 type checkAnswer struct {
 	ID json.RawMessage `json:"id,omitempty"`
 	*policy.Decision
-	Checkers []checkerListing `json:"checkers,omitempty"` // due before the call; they may tighten the decision
+	Checkers []checkerListing `json:"checkers,omitempty"` // run before the call; they may make the decision stricter
 	Error    *fault.Error     `json:"error,omitempty"`
 }
 
-// checkerListing is a safety checker in JSON.
+// checkerListing is the JSON output for a safety checker.
 type checkerListing struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"` // in-process or external
@@ -119,7 +117,7 @@ type checkerListing struct {
 	Line   int    `json:"line,omitempty"`
 }
 
-// checked is the answer with a decision.
+// checked returns the result for a decision.
 func checked(id json.RawMessage, d *policy.Decision) checkAnswer {
 	a := checkAnswer{ID: id, Decision: d}
 	for _, ch := range d.Checkers {
@@ -132,15 +130,15 @@ func checked(id json.RawMessage, d *policy.Decision) checkAnswer {
 	return a
 }
 
-// checkBatch answers the calls on stdin line by line. Blank lines are skipped;
-// a line that is no call is answered with an error, and the exit code is then 1.
+// checkBatch answers the calls on stdin line by line. Blank lines are skipped; an
+// invalid line is answered with an error, and the exit code is then 1.
 func checkBatch(ctx context.Context, p *program.Program, s program.Session, asked scheduler.Situation) error {
 	return program.EachLine(ctx, p, func(line int, text []byte) (program.ExitCode, error) {
 		a := checkOne(ctx, s, text, asked)
 		if err := program.PrintJSON(p.Out, a); err != nil {
 			return program.ExitToolError, err
 		}
-		program.TellFailure(p, line, a.Error)
+		program.ReportFailure(p, line, a.Error)
 		if a.Error != nil {
 			return program.ExitToolError, nil
 		}
@@ -154,7 +152,7 @@ func checkOne(ctx context.Context, s program.Session, text []byte, asked schedul
 		return checkAnswer{ID: call.ID, Error: program.AsFault(err)}
 	}
 	if call.Tool == "" {
-		return checkAnswer{ID: call.ID, Error: program.NotACall(errors.New(`it has no "tool"`))}
+		return checkAnswer{ID: call.ID, Error: program.InvalidCall(errors.New(`it has no "tool"`))}
 	}
 	if call.Args == nil {
 		call.Args = json.RawMessage("{}")

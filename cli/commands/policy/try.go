@@ -14,10 +14,9 @@ import (
 func policyTestCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test [PATH…]",
-		Short: "Run the tests that stand in policy files beside the rules",
-		Long: `Runs each [[test]] table of the policy files: a call and the decision that it
-should get from all rules in force. With paths, those files or directories are the
-user's policy, in place of the usual ones.
+		Short: "Run the tests in policy files",
+		Long: `Runs each [[test]] table of the policy files: a call and the expected decision of
+all effective rules. With paths, those files or directories replace your user policy.
 
   [[test]]
   toolName = "run_shell_command"
@@ -32,8 +31,8 @@ user's policy, in place of the usual ones.
 	}
 }
 
-// runPolicyTests runs the tests of all policy files. A failed test, and an
-// error in a file, which may have taken a rule or a test away, end with 1.
+// runPolicyTests runs the tests of all policy files. The exit code is 1 for a failed
+// test, and for an error in a file, which may have removed a rule or a test.
 func runPolicyTests(p *program.Program, s program.Session) error {
 	passed, failed := 0, 0
 	for _, file := range s.PolicyFiles() {

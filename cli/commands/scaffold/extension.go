@@ -13,20 +13,20 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// newAnswer is what commands print as JSON that write new files.
+// newAnswer is the JSON output of commands that create files.
 type newAnswer struct {
 	Name  string   `json:"name"`
 	Files []string `json:"files"`
-	Next  []string `json:"next,omitempty"` // what is still to be done, in sentences
+	Next  []string `json:"next,omitempty"` // the next steps, in sentences
 }
 
-// ExtensionsCommand is fettle extensions new.
+// ExtensionsCommand returns the fettle extensions new command.
 func ExtensionsCommand(p *program.Program, g *program.Flags) *cobra.Command {
-	return extensionSkeletonCommand(p, g, "new PATH [TEMPLATE]", "Begin an extension in a new directory", "fettle extensions new ./my-extension mcp-server")
+	return extensionSkeletonCommand(p, g, "new PATH [TEMPLATE]", "Create an extension in a new directory", "fettle extensions new ./my-extension mcp-server")
 }
 
 func newExtensionCommand(p *program.Program, g *program.Flags) *cobra.Command {
-	return extensionSkeletonCommand(p, g, "extension PATH [TEMPLATE]", "Begin an extension in a new directory", "fettle new extension ./my-extension mcp-server")
+	return extensionSkeletonCommand(p, g, "extension PATH [TEMPLATE]", "Create an extension in a new directory", "fettle new extension ./my-extension mcp-server")
 }
 
 func extensionSkeletonCommand(p *program.Program, g *program.Flags, use, short, example string) *cobra.Command {
@@ -34,18 +34,18 @@ func extensionSkeletonCommand(p *program.Program, g *program.Flags, use, short, 
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Long: `Writes the skeleton of an extension into a directory, whose name is the
-extension's. No file that is there is touched. A TEMPLATE adds an example of what it
-may bring: ` + strings.Join(extensions.Templates(), ", ") + `.`,
+		Long: `Creates the skeleton of an extension in a directory with the name of the
+extension. Existing files are not changed. A TEMPLATE adds an example of one of the
+parts of an extension: ` + strings.Join(extensions.Templates(), ", ") + `.`,
 		Example: "  " + example,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {
-				return program.UsageError("The path of the new extension is needed, and at most a template.", "As in "+example+".")
+				return program.UsageError("The path of the new extension is required, and at most a template.", "As in "+example+".")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			names, _ := layout.Named(g.Layout) // the flag takes no other name
+			names, _ := layout.Named(g.Layout) // the flag accepts no other name
 			k := extensions.Skeleton{Dir: program.Under(g, args[0]), ContextFile: names.ContextFile}
 			if names.Name == layout.Gemini().Name {
 				k.Manifest = "gemini-extension.json"
@@ -59,9 +59,9 @@ may bring: ` + strings.Join(extensions.Templates(), ", ") + `.`,
 			}
 			next := []string{
 				"fettle extensions validate " + args[0] + " checks it.",
-				"fettle extensions link " + args[0] + " lets the next sessions use it from there.",
+				"fettle extensions link " + args[0] + " makes it available to new sessions.",
 			}
-			return tellWritten(p, newAnswer{Name: args[0], Files: files, Next: next}, asJSON)
+			return printWritten(p, newAnswer{Name: args[0], Files: files, Next: next}, asJSON)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) == 1 {
@@ -74,7 +74,7 @@ may bring: ` + strings.Join(extensions.Templates(), ", ") + `.`,
 	return cmd
 }
 
-// newFailure gives an error of what writes new files its exit code.
+// newFailure returns an error of file creation with its exit code.
 func newFailure(err error) error {
 	if fault.CodeOf(err) == fault.InvalidToolParams {
 		return &program.ExitError{Code: program.ExitUsage, Err: err}
@@ -82,7 +82,7 @@ func newFailure(err error) error {
 	return err
 }
 
-func tellWritten(p *program.Program, a newAnswer, asJSON bool) error {
+func printWritten(p *program.Program, a newAnswer, asJSON bool) error {
 	if asJSON {
 		return program.PrintJSON(p.Out, a)
 	}

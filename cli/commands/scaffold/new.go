@@ -1,5 +1,4 @@
-// Package scaffold has the commands that begin something new: a tool in Go, or an
-// extension.
+// Package scaffold implements the commands that create a Go tool or an extension.
 package scaffold
 
 import (
@@ -8,11 +7,11 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// Command is fettle new.
+// Command returns the fettle new command.
 func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new",
-		Short: "Begin a tool in Go, or an extension",
+		Short: "Create a Go tool or an extension",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

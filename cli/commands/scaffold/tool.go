@@ -23,20 +23,20 @@ import (
 //go:embed newtool/*.tmpl
 var toolTemplates embed.FS
 
-// fettleModule is the module of fettle itself, whose own tools are made otherwise
-// than an embedder's.
+// fettleModule is the module of fettle, whose built-in tools differ from an
+// embedder's tools.
 const fettleModule = "github.com/fettle-dev/fettle"
 
-// newTool is a tool that is to be written.
+// newTool is a tool to create.
 type newTool struct {
-	Name    string // as count_words
-	Type    string // as CountWords
-	Var     string // as countWords
+	Name    string // such as count_words
+	Type    string // such as CountWords
+	Var     string // such as countWords
 	Package string
 
 	dir     string
-	builtIn bool   // of fettle's own
-	module  string // that it is written into; "": there is none
+	builtIn bool   // built into fettle
+	module  string // of the package; "": none
 }
 
 func newToolCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -44,17 +44,17 @@ func newToolCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "tool NAME",
-		Short: "Begin a tool in Go: its code, its test and its registration",
-		Long: `Writes a tool that compiles and passes its test, to be made into what you need:
-its code, a test that checks it against the whole contract of a tool, and a
-func that registers it in a session of your program. NAME is what the model calls,
-as count_words.
+		Short: "Create a tool in Go with its test and its registration",
+		Long: `Creates a tool that compiles and passes its test, as a starting point: its code, a
+test that checks it against the contract of a tool, and a function that registers it
+in a session of your program. NAME is the tool name for the model, such as
+count_words.
 
-In fettle's own repository it writes a built-in tool, and says what else that
-needs. No file that is there is touched.`,
+In fettle's own repository it creates a built-in tool and lists the remaining steps.
+Existing files are not changed.`,
 		Example: `  fettle new tool count_words
   fettle new tool count_words --dir internal/agent`,
-		Args: program.ExactlyOne("The name of the tool is needed.", "As in fettle new tool count_words."),
+		Args: program.ExactlyOne("The tool name is missing.", "Example: fettle new tool count_words."),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t, err := planTool(program.Under(g, "."), args[0], dir, pkg)
 			if err != nil {
@@ -64,11 +64,11 @@ needs. No file that is there is touched.`,
 			if err != nil {
 				return err
 			}
-			return tellWritten(p, newAnswer{Name: t.Name, Files: files, Next: t.next()}, asJSON)
+			return printWritten(p, newAnswer{Name: t.Name, Files: files, Next: t.next()}, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "`directory` of the package (default: one of the tool's name)")
-	cmd.Flags().StringVar(&pkg, "package", "", "its `name` (default: that of the directory's Go files, else the directory's)")
+	cmd.Flags().StringVar(&dir, "dir", "", "`directory` of the package (default: named after the tool)")
+	cmd.Flags().StringVar(&pkg, "package", "", "package `name` (default: that of the directory's Go files, otherwise the directory's)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -79,17 +79,17 @@ var (
 	moduleLine  = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
 )
 
-// planTool says what is to be written. cwd is the directory that is worked in.
+// planTool returns the tool to create. cwd is the working directory.
 func planTool(cwd, name, dir, pkg string) (newTool, error) {
 	t := newTool{Name: name}
 	_, known := policy.WellKnown(name)
 	switch {
 	case !toolWords.MatchString(name) || len(name) > tools.MaxNameLength:
-		return t, program.UsageError(fmt.Sprintf("A tool cannot be called %q here.", name), fmt.Sprintf("Use words of a-z and 0-9 with _ between them, at most %d characters: count_words.", tools.MaxNameLength))
+		return t, program.UsageError(fmt.Sprintf("Invalid tool name %q.", name), fmt.Sprintf("Use words of a-z and 0-9 with _ between them, at most %d characters: count_words.", tools.MaxNameLength))
 	case known:
-		return t, program.UsageError(fmt.Sprintf("fettle has a tool %s of its own.", name), "Choose another name.")
+		return t, program.UsageError(fmt.Sprintf("fettle has a built-in tool %s.", name), "Choose another name.")
 	case strings.HasPrefix(name, "mcp_") || strings.HasPrefix(name, "discovered_tool_"):
-		return t, program.UsageError(fmt.Sprintf("The name %s is like that of a tool of a server or a program.", name), "Choose another beginning.")
+		return t, program.UsageError(fmt.Sprintf("The name %s has the prefix of MCP tools or discovered tools.", name), "Choose another prefix.")
 	}
 	for _, word := range strings.Split(name, "_") {
 		t.Type += string(unicode.ToUpper(rune(word[0]))) + word[1:]
@@ -122,19 +122,19 @@ func planTool(cwd, name, dir, pkg string) (newTool, error) {
 	case pkg == "":
 		t.Package = strings.ToLower(strings.NewReplacer("-", "", ".", "").Replace(filepath.Base(t.dir)))
 	case there != "" && there != pkg:
-		return t, program.UsageError(fmt.Sprintf("The Go files in %s are of the package %s.", t.dir, there), "Leave --package out, or give another --dir.")
+		return t, program.UsageError(fmt.Sprintf("The Go files in %s belong to package %s.", t.dir, there), "Omit --package, or give another --dir.")
 	}
 	if !packageName.MatchString(t.Package) || token.IsKeyword(t.Package) || isPredeclared(t.Package) {
-		return t, program.UsageError(fmt.Sprintf("%q is no name of a package.", t.Package), "Give one with --package: lower-case letters and digits.")
+		return t, program.UsageError(fmt.Sprintf("%q is not a valid package name.", t.Package), "Give one with --package: lower-case letters and digits.")
 	}
 	if t.builtIn && t.Package != short {
-		return t, program.UsageError("A built-in tool's package is called "+short+" here.", "Leave --package out, or give --dir.")
+		return t, program.UsageError("The package of this built-in tool must be called "+short+" here.", "Omit --package, or give --dir.")
 	}
 	return t, nil
 }
 
-// isPredeclared reports whether Go gives a name a meaning that code which is
-// written needs.
+// isPredeclared reports whether a name is a predeclared identifier that the generated
+// code needs.
 func isPredeclared(name string) bool {
 	switch name {
 	case "string", "int", "error", "len", "append", "nil", "map", "any", "true", "false", "init",
@@ -144,8 +144,8 @@ func isPredeclared(name string) bool {
 	return false
 }
 
-// moduleAbove returns the directory and the name of the module that a directory is in,
-// "" where it is in none.
+// moduleAbove returns the root directory and the path of the module that contains a
+// directory, "" if there is none.
 func moduleAbove(dir string) (root, module string) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -166,7 +166,7 @@ func moduleAbove(dir string) (root, module string) {
 	}
 }
 
-// packageOf returns the package of the Go files in a directory, tests aside; "":
+// packageOf returns the package of the Go files in a directory, without tests; "":
 // there are none.
 func packageOf(dir string) string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.go")) // a directory whose name is a pattern has no package yet
@@ -181,8 +181,8 @@ func packageOf(dir string) string {
 	return ""
 }
 
-// packageClause returns the name that a Go file gives its package; "": it does
-// not begin like one.
+// packageClause returns the package name of a Go file; "": it does not start with a
+// package clause.
 func packageClause(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -200,8 +200,8 @@ func packageClause(file string) string {
 	return name
 }
 
-// templates are the files that are to be written, by their templates. Their names
-// end so that no build takes the last word of the tool's for a system's.
+// templates returns the files to create and their templates. The suffix of the names
+// ensures that the last word of the tool is not taken for a GOOS or GOARCH.
 func (t newTool) templates() (names, from []string) {
 	if t.builtIn {
 		return []string{t.Name + "_tool.go", t.Name + "_tool_test.go"}, []string{"builtin.go", "builtin_test.go"}
@@ -209,24 +209,24 @@ func (t newTool) templates() (names, from []string) {
 	return []string{t.Name + "_tool.go", t.Name + "_tool_test.go", t.Name + "_register.go"}, []string{"tool.go", "tool_test.go", "register.go"}
 }
 
-// fill returns a template with the tool's names in it. The templates are written
-// so that gofmt has nothing to change, whatever the names are. No text/template:
-// a program that has it keeps each method of each of its types.
+// fill returns a template with the names of the tool. The result is formatted as by
+// gofmt for all names. It does not use text/template, because a program that links it
+// keeps every method of every type.
 func (t newTool) fill(name string) (string, error) {
 	text, err := toolTemplates.ReadFile("newtool/" + name + ".tmpl")
 	if err != nil {
-		return "", err // it is part of the program
+		return "", err // it is embedded in the program
 	}
 	return strings.NewReplacer("{{.Name}}", t.Name, "{{.Type}}", t.Type, "{{.Var}}", t.Var, "{{.Package}}", t.Package).Replace(string(text)), nil
 }
 
-// write writes the files. If one of them is there already none is written.
+// write creates the files. If one of them exists, it creates none.
 func (t newTool) write() (written []string, err error) {
 	names, from := t.templates()
 	texts := make([]string, len(names))
 	for i, name := range names {
 		if at := filepath.Join(t.dir, name); program.Exists(at) {
-			return nil, fault.New(fault.AttemptToCreateExist, "cli.new", fmt.Sprintf("%s is there already; nothing has been written.", at), "Choose another name, or give another --dir.")
+			return nil, fault.New(fault.AttemptToCreateExist, "cli.new", fmt.Sprintf("%s already exists; no file was created.", at), "Choose another name, or give another --dir.")
 		}
 		if texts[i], err = t.fill(from[i]); err != nil {
 			return nil, err
@@ -234,9 +234,9 @@ func (t newTool) write() (written []string, err error) {
 	}
 	failed := func(path string, err error) error {
 		for _, file := range written {
-			_ = os.Remove(file) // the first error is the one to tell
+			_ = os.Remove(file) // the first error is reported
 		}
-		return fault.Wrap(fault.FileWriteFailure, "cli.new", display.Sentence(fmt.Sprintf("%s cannot be written: %v", path, err)), "Give a --dir that you may write to.", err)
+		return fault.Wrap(fault.FileWriteFailure, "cli.new", display.Sentence(fmt.Sprintf("cannot write %s: %v", path, err)), "Give a writable --dir.", err)
 	}
 	if err := os.MkdirAll(t.dir, 0o755); err != nil {
 		return nil, failed(t.dir, err)
@@ -259,25 +259,25 @@ func (t newTool) write() (written []string, err error) {
 	return written, nil
 }
 
-// next says what is still to be done.
+// next lists the remaining steps.
 func (t newTool) next() []string {
 	if t.builtIn {
 		bound := fmt.Sprintf("bound.add(bind(c, %s.Factories, %s.Services{}, always))", t.Package, t.Package)
 		return []string{
-			"To make it one of fettle's own, add:",
+			"To make it a built-in tool, add:",
 			"1. core/config/builtin.go: " + bound + " in bindBuiltIns, and defaults(l, " + t.Package + ".Factories, always) in DefaultTools",
 			`2. core/config/tools_test.go: "` + t.Name + `" in defaultTools`,
 			`3. core/policy/wellknown.go: "` + t.Name + `": {kind: "think"} in wellKnown`,
 			"4. docs/architecture.md: the row of core/tools/" + t.Package + " in the import table",
 			`5. integration/toolpages_test.go: {"` + t.Package + `", specsOf(` + t.Package + `.Factories)} in toolFamilies`,
-			"6. go test ./integration -run TestToolPages -update writes its page. docs/adding-a-tool.md says more.",
+			"6. go test ./integration -run TestToolPages -update creates its page. See docs/adding-a-tool.md.",
 		}
 	}
 	next := []string{}
 	if t.module == "" {
-		next = append(next, "go mod init NAME makes a module of the directory, which it is not in yet.")
+		next = append(next, "go mod init NAME creates a module for the directory.")
 	}
 	return append(next,
-		"go get "+fettleModule+" fetches what it needs, and go test runs its test.",
+		"go get "+fettleModule+" fetches the dependencies, and go test runs the test.",
 		t.Package+".Register"+t.Type+"(&parameters) registers it, before config.New.")
 }

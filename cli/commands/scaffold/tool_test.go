@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is written is formatted as gofmt would, whatever the tool is called.
+// The created files are formatted as by gofmt for every tool name.
 func TestNewToolIsFormatted(t *testing.T) {
 	for _, name := range []string{"a", "count_words", strings.Repeat("long_", 10) + "name", "range"} {
 		for _, builtIn := range []bool{false, true} {

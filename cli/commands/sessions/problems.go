@@ -4,7 +4,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// recordingProblem is a problem of a recording in JSON.
+// recordingProblem is the JSON output for a problem of a recording.
 type recordingProblem struct {
 	Path    string `json:"path"`
 	Line    int    `json:"line"` // 0: the file as a whole

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// restoreFlags say what to take back, and how.
+// restoreFlags are the flags of fettle restore.
 type restoreFlags struct {
 	session, call        string
 	since, partial       bool
@@ -27,23 +27,23 @@ type restoreFlags struct {
 	asJSON               bool
 }
 
-// RestoreCommand is fettle restore.
+// RestoreCommand returns the fettle restore command.
 func RestoreCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var f restoreFlags
 	cmd := &cobra.Command{
 		Use:   "restore [TURN|CALL]",
-		Short: "List what sessions have changed, and take a turn or a call back",
-		Long: `Lists what a session has changed, by turn and call. With the number of a turn, as
-3, or of a call, as 3.2, it shows what taking that back would do to the files as
-they are now, and does it if you agree. What came later stays: later changes of
-other lines of a file are kept, and where later work would be lost nothing is
-restored. A restore is a turn of its own, and can be taken back as any other.`,
+		Short: "List the changes of sessions, and undo a turn or a call",
+		Long: `Lists the changes of a session by turn and call. With the number of a turn, such as
+3, or of a call, such as 3.2, it shows how undoing it would change the files now,
+and restores them after confirmation. Later changes to other lines of a file are
+kept; if later work would be lost, nothing is restored. A restore is recorded as a
+turn and can be undone like any other.`,
 		Example: `  fettle restore
   fettle restore 3 --diff
   fettle restore 3.2 --yes`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := f.what(args)
+			w, err := f.target(args)
 			if err != nil {
 				return err
 			}
@@ -57,23 +57,23 @@ restored. A restore is a turn of its own, and can be taken back as any other.`,
 				if !f.asked {
 					return listCheckpoints(ctx, p, kept, s.Config().TargetDir(), &f)
 				}
-				return restoreFailure(ctx, takeBack(ctx, p, kept, w, &f))
+				return restoreFailure(ctx, undo(ctx, p, kept, w, &f))
 			})
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.session, "session", "", "whose changes: the `id` of a session or how it begins (default: the one that changed something last)")
-	set.StringVar(&f.call, "call", "", "take back the call that the model has given this `id`")
-	set.BoolVar(&f.since, "since", false, "take back all turns after that one too")
-	set.BoolVar(&f.partial, "partial", false, "restore what can be restored and leave the rest")
-	set.BoolVar(&f.diffOnly, "diff", false, "show what would be done, and do nothing")
-	set.BoolVar(&f.yes, "yes", false, "do it without asking")
+	set.StringVar(&f.session, "session", "", "`id` of a session or its beginning (default: the session with the latest change)")
+	set.StringVar(&f.call, "call", "", "undo the call with this `id`, as assigned by the model")
+	set.BoolVar(&f.since, "since", false, "also undo all later turns")
+	set.BoolVar(&f.partial, "partial", false, "restore what is possible and skip the rest")
+	set.BoolVar(&f.diffOnly, "diff", false, "show the changes without making them")
+	set.BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 	set.BoolVar(&f.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// what is what the command line names.
-func (f *restoreFlags) what(args []string) (checkpoint.Selection, error) {
+// target returns the turn or call that the command line selects.
+func (f *restoreFlags) target(args []string) (checkpoint.Selection, error) {
 	w := checkpoint.Selection{Call: f.call}
 	f.asked = f.call != "" || len(args) > 0
 	if len(args) > 0 {
@@ -82,7 +82,7 @@ func (f *restoreFlags) what(args []string) (checkpoint.Selection, error) {
 			return w, &program.ExitError{Code: program.ExitUsage, Err: err}
 		}
 		if f.call != "" && named.Call != "" {
-			return w, program.UsageError("Two calls are named.", "Name one, or a turn.")
+			return w, program.UsageError("Two calls are given.", "Give one call, or a turn.")
 		}
 		if f.call == "" {
 			w = named
@@ -90,15 +90,15 @@ func (f *restoreFlags) what(args []string) (checkpoint.Selection, error) {
 	}
 	switch {
 	case f.since && w.Turn == 0:
-		return w, program.UsageError("--since needs a turn.", "Name one, as in fettle restore 3 --since.")
+		return w, program.UsageError("--since requires a turn.", "Example: fettle restore 3 --since.")
 	case !f.asked && (f.diffOnly || f.yes || f.partial):
-		return w, program.UsageError("It is not said what to take back.", "Name a turn or a call; fettle restore lists them.")
+		return w, program.UsageError("No turn or call is given.", "Give a turn or a call; fettle restore lists them.")
 	}
 	w.Session, w.Since, w.Partial = f.session, f.since, f.partial
 	return w, nil
 }
 
-// restoreFailure gives an error its exit code.
+// restoreFailure returns an error with its exit code.
 func restoreFailure(ctx context.Context, err error) error {
 	switch code := fault.CodeOf(err); {
 	case err == nil:
@@ -113,8 +113,8 @@ func restoreFailure(ctx context.Context, err error) error {
 	return err
 }
 
-// takeBack shows what would be done, asks, and does it.
-func takeBack(ctx context.Context, p *program.Program, kept *config.Checkpoints, w checkpoint.Selection, f *restoreFlags) error {
+// undo shows the changes, asks for confirmation, and makes them.
+func undo(ctx context.Context, p *program.Program, kept *config.Checkpoints, w checkpoint.Selection, f *restoreFlags) error {
 	plan, err := kept.Plan(ctx, w)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func takeBack(ctx context.Context, p *program.Program, kept *config.Checkpoints,
 	return err
 }
 
-// showPlan prints what would be done.
+// showPlan prints the planned changes.
 func showPlan(w io.Writer, plan *checkpoint.Plan) error {
 	var b strings.Builder
 	for _, warning := range plan.Warnings {
@@ -159,10 +159,10 @@ func showPlan(w io.Writer, plan *checkpoint.Plan) error {
 		b.WriteString(display.TerminalDiff(s.Diff, display.WantsColour(w)))
 	}
 	for _, r := range plan.Refused {
-		b.WriteString(program.LeftText(r) + "\n")
+		b.WriteString(program.RefusalText(r) + "\n")
 	}
 	if len(plan.Steps) == 0 && len(plan.Refused) == 0 {
-		fmt.Fprintf(&b, "Nothing of %s is left to take back.\n", display.Line(plan.What))
+		fmt.Fprintf(&b, "Nothing left to undo in %s.\n", display.Line(plan.What))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -170,12 +170,12 @@ func showPlan(w io.Writer, plan *checkpoint.Plan) error {
 
 func showReport(p *program.Program, r *checkpoint.Report) {
 	for _, note := range r.Notes {
-		p.Complain(fmt.Errorf("%s", note))
+		p.PrintError(fmt.Errorf("%s", note))
 	}
 	if len(r.Steps) == 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(p.Out, "Took back %s: %s. It is turn %d now: fettle restore %d takes it back again.\n", r.What, files(len(r.Steps)), r.Turn, r.Turn)
+	_, _ = fmt.Fprintf(p.Out, "Undid %s: %s. This is turn %d; fettle restore %d undoes it.\n", r.What, files(len(r.Steps)), r.Turn, r.Turn)
 }
 
 func files(n int) string {
@@ -185,20 +185,20 @@ func files(n int) string {
 	return fmt.Sprintf("%d paths", n)
 }
 
-// agreeToRestore asks the person at the terminal, who is shown the plan first where
-// stdout is for JSON.
+// agreeToRestore asks the user at the terminal. It shows the plan first if stdout is
+// reserved for JSON.
 func agreeToRestore(ctx context.Context, p *program.Program, plan *checkpoint.Plan, asJSON bool) error {
-	person, done := approval.NewPrompter(p.In, p.Err)
+	user, done := approval.NewPrompter(p.In, p.Err)
 	defer done()
-	if !person.IsThere() {
-		return fault.New(fault.NoApprover, "cli.restore", "Nothing was restored: nobody could be asked.", "Run it in a terminal, or add --yes if you agree.")
+	if !user.IsThere() {
+		return fault.New(fault.NoApprover, "cli.restore", "Nothing was restored: no approver is available.", "Run the command in a terminal, or add --yes.")
 	}
 	if asJSON {
 		if err := showPlan(p.Err, plan); err != nil {
 			return err
 		}
 	}
-	switch agreed, err := person.Agrees(ctx, fmt.Sprintf("Take back %s in %s?", plan.What, files(len(plan.Steps)))); {
+	switch agreed, err := user.Agrees(ctx, fmt.Sprintf("Undo %s in %s?", plan.What, files(len(plan.Steps)))); {
 	case err != nil:
 		return program.Interrupted()
 	case !agreed:
@@ -207,21 +207,21 @@ func agreeToRestore(ctx context.Context, p *program.Program, plan *checkpoint.Pl
 	return nil
 }
 
-// listCheckpoints prints what a session has changed.
+// listCheckpoints prints the changes of a session.
 func listCheckpoints(ctx context.Context, p *program.Program, kept *config.Checkpoints, target string, f *restoreFlags) error {
 	h, err := kept.History(ctx, f.session)
 	if fault.CodeOf(err) == fault.CheckpointNotFound && f.session == "" {
 		if f.asJSON {
 			return program.PrintJSON(p.Out, checkpoint.History{Turns: []*checkpoint.Turn{}})
 		}
-		_, err := fmt.Fprintln(p.Out, "No session of this project has changed anything that was kept.")
+		_, err := fmt.Fprintln(p.Out, "No session of this project has recorded changes.")
 		return err
 	}
 	if err != nil {
 		return restoreFailure(ctx, err)
 	}
 	for _, problem := range h.Problems {
-		p.Complain(fmt.Errorf("%s", problem))
+		p.PrintError(fmt.Errorf("%s", problem))
 	}
 	if f.asJSON {
 		return program.PrintJSON(p.Out, h)
@@ -255,7 +255,7 @@ func listCheckpoints(ctx context.Context, p *program.Program, kept *config.Check
 	return err
 }
 
-// writeOthers names the other sessions that have changed something, the last first.
+// writeOthers lists the other sessions with changes, latest first.
 func writeOthers(b *strings.Builder, all []checkpoint.SessionInfo, listed string) {
 	all = slices.DeleteFunc(all, func(s checkpoint.SessionInfo) bool { return s.Session == listed })
 	if len(all) == 0 {
@@ -272,19 +272,19 @@ func writeOthers(b *strings.Builder, all []checkpoint.SessionInfo, listed string
 	}
 }
 
-// writeEntry prints one call and what it has changed.
+// writeEntry prints one call and its changes.
 func writeEntry(b *strings.Builder, e *checkpoint.Entry, target string) {
 	about := strings.TrimSpace(e.Tool + "  " + e.About)
 	switch {
 	case e.Kind == checkpoint.KindBetween && e.Background:
-		about = "between calls, by somebody else or by what a command has started"
+		about = "between calls, by another program or by a process that a command started"
 	case e.Kind == checkpoint.KindBetween:
-		about = "between calls, by somebody else"
+		about = "between calls, by another program"
 	case e.Agent != "":
 		about += " (agent " + e.Agent + ")"
 	}
 	if e.Background && e.Kind == checkpoint.KindCall {
-		about += " [beside what an earlier command has started]"
+		about += " [concurrently with a process that an earlier command started]"
 	}
 	switch {
 	case e.Running:
@@ -327,7 +327,8 @@ func notKept(c checkpoint.Change) string {
 	return ""
 }
 
-// shownPath is a path for people in one line, relative to the target directory if it is below.
+// shownPath returns a path as one line, relative to the target directory if it is
+// inside.
 func shownPath(path checkpoint.Name, target string) string {
 	if rel, err := filepath.Rel(target, string(path)); err == nil && filepath.IsLocal(rel) {
 		return checkpoint.Name(rel).Shown()

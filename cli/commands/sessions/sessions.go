@@ -1,5 +1,5 @@
-// Package sessions has the commands of recorded sessions, and of the changes to files
-// that can be taken back.
+// Package sessions implements the commands for recorded sessions and for the
+// restoration of files.
 package sessions
 
 import (
@@ -24,21 +24,21 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// sessionListing is a whole recorded session in JSON.
+// sessionListing is the JSON output for a whole session.
 type sessionListing struct {
 	transcript.Header
 	Title   string        `json:"title"`
 	Updated time.Time     `json:"updated"`
 	Path    string        `json:"path"`
-	Highest int64         `json:"highestVersion"` // of a state object that it was given
+	Highest int64         `json:"highestVersion"` // of a state object that it received
 	Turns   []turnListing `json:"turns"`
-	// Prompts that were interrupted before an answer, and are no turns.
+	// Prompts interrupted before an answer, which are not turns.
 	TakenBack   []takenListing     `json:"takenBack,omitempty"`
-	Interrupted bool               `json:"interrupted,omitempty"` // no turn is left
+	Interrupted bool               `json:"interrupted,omitempty"` // the last turn was interrupted
 	Problems    []recordingProblem `json:"problems,omitempty"`
 }
 
-// turnListing is a turn of it.
+// turnListing is one turn.
 type turnListing struct {
 	ID      string                `json:"id,omitempty"`
 	Time    time.Time             `json:"time"`
@@ -48,20 +48,20 @@ type turnListing struct {
 	Calls   []transcript.ToolCall `json:"calls,omitempty"`
 }
 
-// takenListing is a prompt that was taken back.
+// takenListing is an interrupted prompt.
 type takenListing struct {
 	turnListing
-	At int `json:"at"` // 0-based place in turns before which it stood
+	At int `json:"at"` // 0-based index of the turn it preceded
 }
 
-// RunPrompt works on the prompt of the flags, and prints what comes of it.
+// RunPrompt runs the prompt of the flags and prints the result.
 type RunPrompt func(context.Context, *program.Program, *program.Flags, *conversation.Flags) error
 
-// Command is the command of recorded sessions; run goes on with one.
+// Command returns the fettle sessions command; run resumes a session.
 func Command(p *program.Program, g *program.Flags, run RunPrompt) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, go on with and delete recorded sessions of this project",
+		Short: "List, show, resume and delete recorded sessions of this project",
 		Args:  program.KnownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -74,7 +74,7 @@ func sessionsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the sessions, in the order in which they began",
+		Short: "List the sessions, oldest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -83,9 +83,9 @@ func sessionsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 				if err != nil {
 					return conversation.Failure(ctx, err)
 				}
-				tellRecordings(p, problems)
+				printProblems(p, problems)
 				if asJSON {
-					return program.PrintJSON(p.Out, append([]transcript.Summary{}, list...)) // none: []
+					return program.PrintJSON(p.Out, append([]transcript.Summary{}, list...)) // no sessions: []
 				}
 				return listSessions(p, list)
 			})
@@ -99,7 +99,7 @@ func sessionsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show [ID]",
-		Short: "Print a session: what was said, and which tools were called",
+		Short: "Print the conversation and the tool calls of a session",
 		Long:  namesSession,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -115,7 +115,7 @@ func sessionsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 				}
 				history, lost := config.History(session)
 				session.Problems = append(session.Problems, lost...)
-				tellRecordings(p, session.Problems)
+				printProblems(p, session.Problems)
 				if asJSON {
 					return program.PrintJSON(p.Out, sessionListingOf(session))
 				}
@@ -128,15 +128,15 @@ func sessionsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	return cmd
 }
 
-// namesSession says how a command takes a session.
-const namesSession = `ID is a session's id or how it begins, its index in fettle sessions list, or latest,
-which is the one that was recorded last, and meant where ID is left out.`
+// namesSession explains how to name a session.
+const namesSession = `ID is a session id or its beginning, an index of fettle sessions list, or latest for
+the most recently recorded session. The default is latest.`
 
 func sessionsResumeCommand(p *program.Program, g *program.Flags, run RunPrompt) *cobra.Command {
 	var talk conversation.Flags
 	cmd := &cobra.Command{
 		Use:   "resume [ID] -p TEXT",
-		Short: "Go on with a session by a prompt, as fettle --resume does",
+		Short: "Resume a session with a prompt, as fettle --resume does",
 		Long:  namesSession,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -144,7 +144,7 @@ func sessionsResumeCommand(p *program.Program, g *program.Flags, run RunPrompt) 
 			if len(args) == 1 {
 				talk.Resume = args[0]
 				if strings.TrimSpace(talk.Resume) == "" {
-					return program.UsageError("The session to go on with is not named.", "Name one, or leave ID out for the latest.")
+					return program.UsageError("The session ID is empty.", "Give an ID, or omit it for the latest session.")
 				}
 			}
 			return run(cmd.Context(), p, g, &talk)
@@ -159,11 +159,11 @@ func sessionsDeleteCommand(p *program.Program, g *program.Flags) *cobra.Command 
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "delete ID",
-		Short: "Delete a session with the runs of its subagents",
-		Long:  "ID is a session's id or how it begins, its index in fettle sessions list, or latest.",
+		Short: "Delete a session and the sessions of its subagents",
+		Long:  "ID is a session id or its beginning, an index of fettle sessions list, or latest.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return program.UsageError("Name one session to delete.", "fettle sessions list lists them.")
+				return program.UsageError("Exactly one session ID is required.", "fettle sessions list lists them.")
 			}
 			return nil
 		},
@@ -180,7 +180,7 @@ func sessionsDeleteCommand(p *program.Program, g *program.Flags) *cobra.Command 
 				if asJSON {
 					return program.PrintJSON(p.Out, map[string]any{"deleted": summary.ID})
 				}
-				_, err = fmt.Fprintf(p.Out, "Deleted the session %s: %s\n", summary.ID, display.Line(summary.Title))
+				_, err = fmt.Fprintf(p.Out, "Deleted session %s: %s\n", summary.ID, display.Line(summary.Title))
 				return err
 			})
 		},
@@ -190,7 +190,7 @@ func sessionsDeleteCommand(p *program.Program, g *program.Flags) *cobra.Command 
 	return cmd
 }
 
-// withRecordings hands the recorded sessions of the project to use.
+// withRecordings opens the store of recorded sessions of the project.
 func withRecordings(ctx context.Context, p *program.Program, g *program.Flags, use func(*config.Transcripts) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
 		store, err := config.NewTranscripts(s.Config(), nil)
@@ -201,16 +201,16 @@ func withRecordings(ctx context.Context, p *program.Program, g *program.Flags, u
 	})
 }
 
-// tellRecordings prints what could not be read.
-func tellRecordings(p *program.Program, problems []fault.Problem) {
+// printProblems prints the recordings that could not be read.
+func printProblems(p *program.Program, problems []fault.Problem) {
 	for _, problem := range problems {
-		p.Complain(errors.New(problem.String()))
+		p.PrintError(errors.New(problem.String()))
 	}
 }
 
 func listSessions(p *program.Program, list []transcript.Summary) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(p.Out, "There are no recorded sessions of this project.")
+		_, err := fmt.Fprintln(p.Out, "This project has no recorded sessions.")
 		return err
 	}
 	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
@@ -239,10 +239,10 @@ func turnListingOf(t transcript.Turn) turnListing {
 	return turnListing{ID: t.ID, Time: t.Time, Model: t.Model, Content: t.Content, Usage: t.Usage, Calls: t.Calls}
 }
 
-// showSession prints a session for people.
+// showSession prints a session as text.
 func showSession(p *program.Program, s *transcript.Session, history []model.Content) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s, begun %s", display.Line(s.Title), s.ID, s.StartTime.Local().Format("2006-01-02 15:04"))
+	fmt.Fprintf(&b, "%s\n%s, started %s", display.Line(s.Title), s.ID, s.StartTime.Local().Format("2006-01-02 15:04"))
 	if s.Model != "" {
 		fmt.Fprintf(&b, ", model %s", display.Line(s.Model))
 	}
@@ -258,7 +258,7 @@ func showSession(p *program.Program, s *transcript.Session, history []model.Cont
 	return err
 }
 
-// showTakenBack prints the prompts of these places that were taken back.
+// showTakenBack prints the interrupted prompts at the given places.
 func showTakenBack(b *strings.Builder, s *transcript.Session, here func(at int) bool) {
 	for _, taken := range s.TakenBack {
 		var turn model.Content
@@ -268,12 +268,12 @@ func showTakenBack(b *strings.Builder, s *transcript.Session, here func(at int) 
 		for _, part := range turn.Parts {
 			showPart(b, turn.Role, part)
 		}
-		b.WriteString("[interrupted before an answer, and taken back]\n")
+		b.WriteString("[interrupted before an answer]\n")
 	}
 }
 
-// showPart prints a part of a turn: its text whole, of a call and its answer the
-// beginning.
+// showPart prints a part of a turn: all of its text, and the beginning of a call and
+// its result.
 func showPart(b *strings.Builder, role model.Role, part model.Part) {
 	switch {
 	case part.Call != nil:
@@ -282,11 +282,11 @@ func showPart(b *strings.Builder, role model.Role, part model.Part) {
 		var answer struct {
 			Error *fault.Error `json:"error"`
 		}
-		said := "done"
+		result := "done"
 		if err := json.Unmarshal(part.Response.Response, &answer); err == nil && answer.Error != nil {
-			said = answer.Error.Line()
+			result = answer.Error.Line()
 		}
-		fmt.Fprintf(b, "← %s: %s\n", display.Line(part.Response.Name), escape.Clip(display.Line(said), 2*display.ListingWidth))
+		fmt.Fprintf(b, "← %s: %s\n", display.Line(part.Response.Name), escape.Clip(display.Line(result), 2*display.ListingWidth))
 	case part.Data != nil:
 		fmt.Fprintf(b, "\n[%d bytes of %s]\n", len(part.Data.Bytes), display.Line(part.Data.MIMEType))
 	case part.Thought || part.Text == "":
@@ -302,7 +302,7 @@ func completeSession(p *program.Program, g *program.Flags) cobra.CompletionFunc 
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var ids []cobra.Completion
 		if len(args) == 0 {
-			_ = withRecordings(cmd.Context(), p, g, func(store *config.Transcripts) error { // none, no suggestions
+			_ = withRecordings(cmd.Context(), p, g, func(store *config.Transcripts) error { // no sessions, no suggestions
 				list, _, err := store.List(cmd.Context())
 				for _, s := range list {
 					ids = append(ids, cobra.CompletionWithDesc(s.ID, display.Line(s.Title)))

@@ -1,4 +1,4 @@
-// Package settings has the commands of settings and of trust in directories.
+// Package settings implements the commands for settings and for trust in directories.
 package settings
 
 import (
@@ -19,23 +19,23 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// settingListing is a key in JSON.
+// settingListing is the JSON output for a key.
 type settingListing struct {
 	Key     string            `json:"key"`
 	Value   any               `json:"value"`
-	Origins []settings.Origin `json:"origins"` // the strongest first
+	Origins []settings.Origin `json:"origins"` // highest precedence first
 	Unused  bool              `json:"unused,omitempty"`
-	InForce settings.Layer    `json:"layer,omitempty"` // the strongest one that has its effect; "": nobody gives a value
+	InForce settings.Layer    `json:"layer,omitempty"` // the layer of the effective value; "": no value
 }
 
-// fileListing is a settings file in JSON.
+// fileListing is the JSON output for a settings file.
 type fileListing struct {
 	Layer  settings.Layer `json:"layer"`
 	Path   string         `json:"path"`
 	Exists bool           `json:"exists"`
 }
 
-// Command is fettle config.
+// Command returns the fettle config command.
 func Command(p *program.Program, g *program.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -51,17 +51,17 @@ func configShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var origin, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show [KEY]",
-		Short: "Print the values in force, of one key or group or of all",
-		Long: `Prints the values in force: of one key the value alone, else a line for each key.
-Variables in it are filled in; what may be a secret is printed as ***. With --origin each layer's value follows,
-the strongest first, with the file and line that it comes from.`,
+		Short: "Print the effective values of one key, a group or all keys",
+		Long: `Prints the effective values: only the value for one key, otherwise a line per key.
+Variables are expanded; values that may be secret are printed as ***. With --origin
+the value of each layer follows, highest precedence first, with its file and line.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return showConfig(cmd.Context(), p, g, strings.Join(args, ""), origin, asJSON)
 		},
 		ValidArgsFunction: completeSetting,
 	}
-	cmd.Flags().BoolVar(&origin, "origin", false, "print each layer's value and where it comes from")
+	cmd.Flags().BoolVar(&origin, "origin", false, "print the value of each layer with its origin")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -71,9 +71,9 @@ func configValidateCommand(p *program.Program, g *program.Flags) *cobra.Command 
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the settings files, and the variables and flags that are settings",
-		Long: `Lists mistakes with file, line, column and key. Ends with 4 if one of them is an
-error: a file that cannot be read, or a value that cannot be used. A key that there
-is not, or that a project may not set, is a warning.`,
+		Long: `Lists problems with file, line, column and key. The exit code is 4 if one of them
+is an error: an unreadable file or an invalid value. An unknown key, or a key that a
+project may not set, is a warning.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return validateConfig(cmd.Context(), p, g, asJSON) },
 	}
@@ -85,7 +85,7 @@ func configPathCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "path",
-		Short: "List the settings files, the weakest first",
+		Short: "List the settings files, lowest precedence first",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return listConfigFiles(cmd.Context(), p, g, asJSON) },
 	}
@@ -105,7 +105,7 @@ func completeSetting(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 	return keys, cobra.ShellCompDirectiveNoFileComp
 }
 
-// loadSettings loads what [program.SettingsOptions] says.
+// loadSettings loads the settings for [program.SettingsOptions].
 func loadSettings(ctx context.Context, g *program.Flags) (*settings.Result, settings.Options, error) {
 	o, err := program.SettingsOptions(ctx, g)
 	if err != nil {
@@ -141,7 +141,7 @@ func showConfig(ctx context.Context, p *program.Program, g *program.Flags, key s
 		}
 		list = append(list, l.below(steps))
 	}
-	tellMistakes(p, r)
+	printProblems(p, r)
 	switch {
 	case asJSON && one:
 		return program.PrintJSON(p.Out, list[0])
@@ -154,8 +154,8 @@ func showConfig(ctx context.Context, p *program.Program, g *program.Flags, key s
 	return printSettings(p.Out, list, origin)
 }
 
-// below narrows a listing to what lies some steps down in the map that its key
-// holds, and keeps the layers that say something of that.
+// below narrows a listing to a path inside the map of its key, and keeps the layers
+// that set it.
 func (l settingListing) below(steps []string) settingListing {
 	origins := []settings.Origin{} // a list in JSON, too
 	if len(steps) > 0 {
@@ -206,11 +206,11 @@ func printSettings(w io.Writer, list []settingListing, origin bool) error {
 	return table.Flush()
 }
 
-// tellMistakes complains of what is not in force because of a mistake.
-func tellMistakes(p *program.Program, r *settings.Result) {
+// printProblems prints the settings that are ignored because of a problem.
+func printProblems(p *program.Program, r *settings.Result) {
 	for _, m := range r.Problems {
 		if m.Severity == settings.Error {
-			p.Complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
+			p.PrintError(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
 		}
 	}
 }
@@ -259,7 +259,7 @@ func printMistakes(p *program.Program, problems []fault.Problem, o settings.Opti
 	if files == 1 {
 		noun = "settings file"
 	}
-	_, err := fmt.Fprintf(p.Out, "There is no mistake in %d %s.\n", files, noun)
+	_, err := fmt.Fprintf(p.Out, "No problems in %d %s.\n", files, noun)
 	return err
 }
 

@@ -10,16 +10,16 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// ConfigSetCommand is fettle config set.
+// ConfigSetCommand returns the fettle config set command.
 func ConfigSetCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON, unset bool
 	scope := "user"
 	cmd := &cobra.Command{
 		Use:   "set KEY VALUE",
-		Short: "Give a key a value in your settings file or the project's",
-		Long: `Writes a value to your settings file, or with --scope project to the project's.
-VALUE is JSON, or a text as it is. All else in the file stays as it is, comments
-too.`,
+		Short: "Set a key in your settings file or the project's",
+		Long: `Writes a value to your settings file, or with --scope project to the project's
+file. VALUE is JSON or plain text. The rest of the file, including comments, is
+unchanged.`,
 		Example: `  fettle config set tools.shell.inactivityTimeout 60
   fettle config set tools.exclude '["write_file"]' --scope project
   fettle config set sandbox landlock
@@ -30,7 +30,7 @@ too.`,
 				want = 1
 			}
 			if len(args) != want {
-				return program.UsageError("A key and a value are needed, with --unset a key alone.", "See "+cmd.CommandPath()+" --help.")
+				return program.UsageError("A key and a value are required; --unset takes only a key.", "See "+cmd.CommandPath()+" --help.")
 			}
 			return nil
 		},
@@ -43,15 +43,15 @@ too.`,
 		},
 		ValidArgsFunction: completeSetting,
 	}
-	cmd.Flags().Var(program.NewChoice(&scope, "user", "project"), "scope", "whose file: user|project")
-	cmd.Flags().BoolVar(&unset, "unset", false, "take the key out of the file")
+	cmd.Flags().Var(program.NewChoice(&scope, "user", "project"), "scope", "settings file: user|project")
+	cmd.Flags().BoolVar(&unset, "unset", false, "remove the key from the file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"user", "project"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return cmd
 }
 
-// NegativeValues marks the negative numbers among the arguments of config set,
-// which are values and no flags.
+// NegativeValues marks negative numbers among the arguments of config set, so that
+// they are parsed as values and not as flags.
 func NegativeValues(args []string) []string {
 	at := slices.Index(args, "config")
 	if at < 0 || !slices.Contains(args[at:], "set") {
@@ -60,7 +60,7 @@ func NegativeValues(args []string) []string {
 	marked := slices.Clone(args)
 	for i, arg := range marked {
 		if i > at && len(arg) > 1 && arg[0] == '-' && (arg[1] >= '0' && arg[1] <= '9' || arg[1] == '.') {
-			marked[i] = " " + arg // JSON takes the blank
+			marked[i] = " " + arg // JSON allows the blank
 		}
 	}
 	return marked

@@ -5,7 +5,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// settingProblem is a problem of settings in JSON.
+// settingProblem is the JSON output for a problem of settings.
 type settingProblem struct {
 	Source   string         `json:"source"`
 	Layer    settings.Layer `json:"layer"`

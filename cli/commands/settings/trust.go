@@ -19,42 +19,42 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// TrustAnswer is what trust and untrust print as JSON.
+// TrustAnswer is the JSON output of trust and untrust.
 type TrustAnswer struct {
 	Folder string       `json:"folder"`
 	State  trust.State  `json:"state"`
-	Entry  *trust.Entry `json:"entry,omitempty"` // the one that decides
+	Entry  *trust.Entry `json:"entry,omitempty"` // the deciding entry
 	File   string       `json:"file"`
 
-	Powers  []settings.Power `json:"powers,omitempty"`  // that its project has for it
-	Outside []string         `json:"outside,omitempty"` // directories outside of it that are approved
+	Powers  []settings.Power `json:"powers,omitempty"`  // what the project can do as a result
+	Outside []string         `json:"outside,omitempty"` // approved directories outside of the project
 }
 
-// trustListing is an entry in JSON.
+// trustListing is the JSON output for an entry.
 type trustListing struct {
 	trust.Entry
-	Decides bool `json:"decides"` // for the directory that the tools work in
+	Decides bool `json:"decides"` // for the target directory
 }
 
-// TrustCommand is fettle trust.
+// TrustCommand returns the fettle trust command.
 func TrustCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var forget bool
 	var o trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust [PATH]",
-		Short: "Record that a directory is trusted",
-		Long: `Records that you trust a directory, by default the one that the tools work in.
-First it lists on stderr what the project in it would do then and does not do now,
-one power a line: settings, variables, rules, hooks, servers, commands, agents, skills.
-At a terminal it asks; --yes agrees beforehand. Without a terminal nothing is asked,
-and the command itself is the answer.
+		Short: "Mark a directory as trusted",
+		Long: `Marks a directory as trusted, by default the target directory. The command first
+lists on stderr what the project could then do, one item per line: settings,
+variables, rules, hooks, servers, commands, agents, skills. At a terminal it asks
+for confirmation, unless --yes is given. Without a terminal it does not ask: running
+the command is the confirmation.
 
-Directories outside of the project that it includes need a separate approval: a
-second question, or --outside. Without it they are left out, and so
-are those that the project names later.
+Directories outside of the project that the project includes need a separate
+approval: a second question, or --outside. Directories without approval are ignored,
+also those that the project adds later.
 
-What you record of a directory holds for all below it, unless something else is
-recorded there. A directory whose name is a command is given as ./list.`,
+Trust applies to all subdirectories without an entry of their own. A directory with
+the name of a subcommand is given as ./list.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			state := trust.Trusted
@@ -63,31 +63,30 @@ recorded there. A directory whose name is a command is given as ./list.`,
 			}
 			return recordTrust(cmd.Context(), p, g, args, state, o)
 		},
-		ValidArgsFunction: program.CompleteFolder,
+		ValidArgsFunction: program.CompleteDirectory,
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "take away what is recorded of the directory")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask whether the directory is trusted")
-	cmd.Flags().BoolVar(&o.outside, "outside", false, "approve also of the directories outside of the project that it includes")
+	cmd.Flags().BoolVar(&forget, "forget", false, "remove the entry of the directory")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "trust the directory without confirmation")
+	cmd.Flags().BoolVar(&o.outside, "outside", false, "also approve the directories outside of the project that it includes")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
 	cmd.AddCommand(trustListCommand(p, g))
 	return cmd
 }
 
-// UntrustCommand is fettle untrust.
+// UntrustCommand returns the fettle untrust command.
 func UntrustCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "untrust [PATH]",
-		Short: "Record that a directory is not trusted",
-		Long: `Records that you do not trust a directory, by default the one that the tools work
-in: its own rules may tighten and never allow, its instruction files are not
-given to the model, git is asked about, and nothing runs there in the approval
-mode yolo.`,
+		Short: "Mark a directory as untrusted",
+		Long: `Marks a directory as untrusted, by default the target directory: its rules may
+deny and ask but not allow, its instruction files are not sent to the model, git
+commands need approval, and approval mode yolo is refused.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return recordTrust(cmd.Context(), p, g, args, trust.Untrusted, trustOptions{asJSON: asJSON})
 		},
-		ValidArgsFunction: program.CompleteFolder,
+		ValidArgsFunction: program.CompleteDirectory,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -97,7 +96,7 @@ func trustListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what is recorded, and what decides for the directory that the tools work in",
+		Short: "List the recorded entries and the one that decides for the target directory",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return listTrust(cmd.Context(), p, g, asJSON)
@@ -107,75 +106,75 @@ func trustListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 	return cmd
 }
 
-// trustOptions say how trust is recorded.
+// trustOptions are the options of fettle trust.
 type trustOptions struct {
-	yes     bool // the question is answered
-	outside bool // directories outside of the directory are approved
+	yes     bool // confirmed
+	outside bool // directories outside of the project are approved
 	asJSON  bool
 }
 
-// recordTrust records a state, and tells what holds now and why.
+// recordTrust records a state, and prints the effective state and its reason.
 func recordTrust(ctx context.Context, p *program.Program, g *program.Flags, args []string, state trust.State, o trustOptions) error {
 	store, names, err := program.OpenTrust(g)
 	if err != nil {
 		return err
 	}
-	folder := g.Cwd
+	dir := g.Cwd
 	if len(args) > 0 {
-		folder = args[0]
-		if folder == "" {
-			return program.UsageError("The path of the directory is empty.", "Give a path, or none for the directory that the tools work in.")
+		dir = args[0]
+		if dir == "" {
+			return program.UsageError("The path of the directory is empty.", "Give a path, or none for the target directory.")
 		}
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(g.Cwd, folder)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(g.Cwd, dir)
 		}
 	}
-	if folder, err = filepath.Abs(folder); err != nil {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return program.TrustFailure(err)
 	}
-	powers, approved, err := agreeToPowers(ctx, p, g, folder, state, o)
+	powers, approved, err := agreeToPowers(ctx, p, g, dir, state, o)
 	if err != nil {
 		return err
 	}
-	if err := store.Set(ctx, folder, state); err != nil {
+	if err := store.Set(ctx, dir, state); err != nil {
 		return program.TrustFailure(err)
 	}
-	if err := userfiles.ApproveOutside(ctx, g, folder, approved); err != nil {
+	if err := userfiles.ApproveOutside(ctx, g, dir, approved); err != nil {
 		return program.TrustFailure(err)
 	}
-	now, entry, err := store.Decide(ctx, folder)
+	now, entry, err := store.Decide(ctx, dir)
 	if err != nil {
 		return program.TrustFailure(err)
 	}
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
 	}
-	if state == trust.Trusted && holdsHome(folder) {
-		p.Complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("Everything below %s is trusted now, whatever will be put there.", folder),
-			"Trust single projects instead: fettle trust --forget takes this back."))
+	if state == trust.Trusted && holdsHome(dir) {
+		p.PrintError(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("Everything below %s is now trusted, including files added later.", dir),
+			"Trust single projects instead: fettle trust --forget undoes this."))
 	}
 	if now == trust.Trusted && state == trust.Trusted {
-		userfiles.ApproveHooksOf(ctx, p, g, folder)
+		userfiles.ApproveHooksOf(ctx, p, g, dir)
 	}
 	warnOfTrustVariable(p, names)
 	if o.asJSON {
-		answer := TrustAnswer{Folder: folder, State: now, File: store.Path(), Powers: powers, Outside: approved}
+		answer := TrustAnswer{Folder: dir, State: now, File: store.Path(), Powers: powers, Outside: approved}
 		if entry.Path != "" {
 			answer.Entry = &entry
 		}
 		return program.PrintJSON(p.Out, answer)
 	}
-	_, err = fmt.Fprintf(p.Out, "%s is %s%s.\n%s\n", display.Printable(folder), now, display.Printable(because(store, entry)), meaning(now))
+	_, err = fmt.Fprintf(p.Out, "%s is %s%s.\n%s\n", display.Printable(dir), now, display.Printable(because(store, entry)), meaning(now))
 	return err
 }
 
-// listTrust prints the entries, and marks the one that decides here.
+// listTrust prints the entries and marks the one that decides here.
 func listTrust(ctx context.Context, p *program.Program, g *program.Flags, asJSON bool) error {
 	store, names, err := program.OpenTrust(g)
 	if err != nil {
 		return err
 	}
-	folder, err := filepath.Abs(g.Cwd)
+	dir, err := filepath.Abs(g.Cwd)
 	if err != nil {
 		return program.TrustFailure(err)
 	}
@@ -183,7 +182,7 @@ func listTrust(ctx context.Context, p *program.Program, g *program.Flags, asJSON
 	if err != nil {
 		return program.TrustFailure(err)
 	}
-	now, deciding, err := store.Decide(ctx, folder)
+	now, deciding, err := store.Decide(ctx, dir)
 	if err != nil {
 		return program.TrustFailure(err)
 	}
@@ -207,10 +206,10 @@ func listTrust(ctx context.Context, p *program.Program, g *program.Flags, asJSON
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(p.Out, "%s is %s%s.\n", display.Printable(folder), now, display.Printable(because(store, deciding))); err != nil {
+	if _, err := fmt.Fprintf(p.Out, "%s is %s%s.\n", display.Printable(dir), now, display.Printable(because(store, deciding))); err != nil {
 		return err
 	}
-	approved, err := config.ApprovedOutside(userfiles.ProjectIn(g, folder))
+	approved, err := config.ApprovedOutside(userfiles.ProjectIn(g, dir))
 	if err != nil {
 		return program.TrustFailure(err)
 	}
@@ -220,46 +219,47 @@ func listTrust(ctx context.Context, p *program.Program, g *program.Flags, asJSON
 	return err
 }
 
-// because names the entry that decides.
+// because names the deciding entry.
 func because(store *trust.Store, e trust.Entry) string {
 	if e.Path == "" {
-		return ": nothing is recorded of it in " + store.Path()
+		return ": no entry in " + store.Path()
 	}
-	return fmt.Sprintf(", by the entry %s of %s, line %d", e.Path, store.Path(), e.Line)
+	return fmt.Sprintf(", by entry %s of %s, line %d", e.Path, store.Path(), e.Line)
 }
 
-// meaning says what a state lets happen.
+// meaning explains the effect of a state.
 func meaning(s trust.State) string {
 	switch s {
 	case trust.Trusted:
-		return "Its own policies, hooks and servers may allow things, its settings and .env files hold, and the approval mode yolo may be used."
+		return "Its policies, hooks and servers apply, its settings and .env files are used, and approval mode yolo is available."
 	case trust.Untrusted:
-		return "Its own policies may deny and ask, never allow; its hooks and servers are ignored, its instruction files are not given to the model, " +
-			"git is asked about, and the approval mode yolo is refused."
+		return "Its policies may deny and ask but not allow; its hooks and servers are ignored, its instruction files are not given to the model, " +
+			"git commands need approval, and approval mode yolo is refused."
 	case trust.Undecided:
 	}
-	return "Its own policies may deny and ask, never allow; its hooks and servers are ignored. What you give fettle yourself holds."
+	return "Its policies may deny and ask but not allow; its hooks and servers are ignored. Your own settings apply."
 }
 
-// warnOfTrustVariable tells of the variable that outweighs the file, or that
-// keeps the tools from being used.
+// warnOfTrustVariable reports a variable that overrides the file, or an invalid one,
+// which disables the tools.
 func warnOfTrustVariable(p *program.Program, names layout.Layout) {
 	for _, name := range names.TrustVariables {
 		state, given, err := trust.FromEnv(os.Getenv(name))
 		if err != nil {
-			p.Complain(fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", name, fault.Line(err)), "", err))
+			p.PrintError(fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s is invalid: %s", name, fault.Line(err)), "", err))
 			return
 		}
 		if given {
-			p.Complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s outweighs what is recorded: the directory that the tools work in is %s.", name, state),
-				"Unset it to let the file decide."))
+			p.PrintError(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s overrides the recorded trust: the target directory is %s.", name, state),
+				"Unset it to use the recorded trust."))
 			return
 		}
 	}
 }
 
-// holdsHome reports whether a directory is the person's home directory or contains it.
-func holdsHome(folder string) bool {
+// holdsHome reports whether a directory is the home directory of the user or contains
+// it.
+func holdsHome(dir string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return false
@@ -267,6 +267,6 @@ func holdsHome(folder string) bool {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
-	rel, err := filepath.Rel(folder, home)
+	rel, err := filepath.Rel(dir, home)
 	return err == nil && filepath.IsLocal(rel)
 }

@@ -11,73 +11,73 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-// Flags are those of a run of one prompt, as they were given.
+// Flags are the command-line flags of a prompt run.
 type Flags struct {
 	Prompt    string
-	Format    string // "": the settings'
-	Resume    string // names a session; "": a new one
-	SessionID string // of a new one; "": a random one
+	Format    string // "": from the settings
+	Resume    string // names a session; "": a new session
+	SessionID string // id of a new session; "": random
 	NoRecord  bool
 	maxTurns  int
 	maxTime   time.Duration
 	traffic   trafficFlags
 
-	First string // is said first in a session at the terminal
-	Plain bool   // such a session is led line by line
+	First string // first prompt of an interactive session
+	Plain bool   // line mode of an interactive session
 }
 
-// Register adds the flags of a prompt.
+// Register adds the flags of a prompt run.
 func (f *Flags) Register(set *pflag.FlagSet) {
-	set.StringVarP(&f.Prompt, PromptFlag, "p", "", "what is to be done: works on it and ends. What is piped in goes before this `text`")
+	set.StringVarP(&f.Prompt, PromptFlag, "p", "", "run one prompt and exit; piped input precedes this `text`")
 	format := program.NewChoice(&f.Format, FormatText, FormatJSON, FormatStream)
 	f.Format = ""
-	set.VarP(format, FormatFlag, "o", "how the answer is printed: text|json|stream-json (default text)")
+	set.VarP(format, FormatFlag, "o", "output `format`: text|json|stream-json (default text)")
 	set.BoolVar(&f.NoRecord, "no-record", false, "do not record the session")
-	set.IntVar(&f.maxTurns, "max-turns", 0, "how many `requests` to the model the prompt may make (default 100; -1: any number)")
-	set.DurationVar(&f.maxTime, "max-time", 0, "how `long` the prompt may take, as 10m (default: any time)")
+	set.IntVar(&f.maxTurns, "max-turns", 0, "maximum number of `requests` to the model (default 100; -1: unlimited)")
+	set.DurationVar(&f.maxTime, "max-time", 0, "maximum `duration` of the prompt, such as 10m (default: unlimited)")
 	f.traffic.register(set)
 }
 
-// RegisterSession registers the flags that say which session a prompt is part of.
+// RegisterSession adds the flags that select the session of a prompt.
 func (f *Flags) RegisterSession(root *cobra.Command) {
 	set := root.Flags()
-	set.StringVarP(&f.Resume, ResumeFlag, "r", "", "go on with a recorded `session`: latest, or its index or id as fettle sessions lists them, or how its id begins")
+	set.StringVarP(&f.Resume, ResumeFlag, "r", "", "resume a recorded `session`: latest, an index or id of fettle sessions list, or the beginning of an id")
 	set.Lookup(ResumeFlag).NoOptDefVal = Latest
-	set.StringVarP(&f.First, FirstFlag, "i", "", "begin a session at the terminal with this `text`")
-	set.BoolVar(&f.Plain, PlainFlag, false, "a session at the terminal: print lines one after the other, as for a screen reader")
-	set.StringVar(&f.SessionID, sessionIDFlag, "", "the `id` of the new session (default: a random one)")
+	set.StringVarP(&f.First, FirstFlag, "i", "", "start an interactive session with this `text`")
+	set.BoolVar(&f.Plain, PlainFlag, false, "interactive session: print line by line, for example for a screen reader")
+	set.StringVar(&f.SessionID, sessionIDFlag, "", "`id` of the new session (default: random)")
 }
 
-// CheckSession refuses a session that is named by nothing, as by a variable that
-// is not set: a new one would begin where another is meant.
+// CheckSession rejects an empty session name, such as an unset shell variable: a new
+// session would start where an existing one is meant.
 func (f *Flags) CheckSession(given *pflag.FlagSet) error {
 	switch {
 	case given.Changed(ResumeFlag) && strings.TrimSpace(f.Resume) == "":
-		return program.UsageError("--resume is given an empty name.", "Name a session as fettle sessions list does, or give --resume alone for the latest.")
+		return program.UsageError("--resume has an empty value.", "Give a session of fettle sessions list, or --resume without a value for the latest.")
 	case given.Changed(sessionIDFlag) && f.SessionID == "":
-		return program.UsageError("--session-id is given an empty id.", "Give an id, or leave the flag out for a random one.")
+		return program.UsageError("--session-id has an empty value.", "Give an id, or omit the flag for a random one.")
 	}
 	return nil
 }
 
-// checkLimits refuses limits that mean nothing.
+// checkLimits rejects invalid limits.
 func (f *Flags) checkLimits() error {
 	switch {
 	case f.maxTurns < -1:
-		return program.UsageError(fmt.Sprintf("--max-turns cannot be %d.", f.maxTurns), "Give a number of requests, or -1 for any number.")
+		return program.UsageError(fmt.Sprintf("--max-turns cannot be %d.", f.maxTurns), "Give a number of requests, or -1 for no limit.")
 	case f.maxTime < 0:
-		return program.UsageError(fmt.Sprintf("--max-time cannot be %s.", f.maxTime), "Give a time as 10m, or leave the flag out for any time.")
+		return program.UsageError(fmt.Sprintf("--max-time cannot be %s.", f.maxTime), "Give a duration such as 10m, or omit the flag for no limit.")
 	}
 	return nil
 }
 
-// Latest names the session that was recorded last.
+// Latest is the name of the most recently recorded session.
 const Latest = "latest"
 
-// ResumeFlag may stand alone, or before what names a session.
+// ResumeFlag is the flag --resume; its value is optional.
 const ResumeFlag = "resume"
 
-// Names of flags.
+// Flag names.
 const (
 	sessionIDFlag = "session-id"
 	FirstFlag     = "prompt-interactive"
@@ -86,7 +86,7 @@ const (
 	FormatFlag    = "output-format"
 )
 
-// The values of --output-format.
+// Values of --output-format.
 const (
 	FormatText   = "text"
 	FormatJSON   = "json"

@@ -13,19 +13,19 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// Record is what keeps a conversation. Its zero value keeps nothing.
+// Record keeps the recording of a conversation. The zero value records nothing.
 type Record struct {
-	Store     *config.Transcripts // nil: there is none
-	Recording *config.Recording   // nil: it is not recorded
-	Resumed   bool                // it goes on with an earlier one that was not empty
+	Store     *config.Transcripts // nil: none
+	Recording *config.Recording   // nil: not recorded
+	Resumed   bool                // continues a session that was not empty
 
 	cleanups sync.WaitGroup
-	stop     context.CancelFunc // ends cleanups; nil: there are none
+	stop     context.CancelFunc // ends cleanups; nil: none
 }
 
-// openRecord begins to record the conversation, or goes on with the one that the
-// flags name. That a new one cannot be recorded is told, and ends nothing.
-func (t *Talk) openRecord(ctx context.Context, c *config.Config) (*Record, config.Opening, error) {
+// openRecord starts recording the conversation, or resumes the session that the flags
+// name. A new session that cannot be recorded is reported and goes on.
+func (t *Setup) openRecord(ctx context.Context, c *config.Config) (*Record, config.Opening, error) {
 	r := &Record{}
 	if t.Flags.NoRecord && t.Flags.Resume == "" {
 		return r, config.Opening{}, nil
@@ -48,8 +48,8 @@ func (t *Talk) openRecord(ctx context.Context, c *config.Config) (*Record, confi
 	return r, opening, err
 }
 
-// BeginRecord records a new session.
-func (t *Talk) BeginRecord(ctx context.Context, c *config.Config, r *Record) (config.Opening, error) {
+// BeginRecord starts recording a new session.
+func (t *Setup) BeginRecord(ctx context.Context, c *config.Config, r *Record) (config.Opening, error) {
 	if t.Flags.NoRecord {
 		return config.Opening{}, nil
 	}
@@ -59,19 +59,19 @@ func (t *Talk) BeginRecord(ctx context.Context, c *config.Config, r *Record) (co
 		return config.Opening{Recorder: r.Recording, Agents: r.Store}, nil
 	case ctx.Err() != nil:
 		return config.Opening{}, program.Interrupted()
-	case fault.CodeOf(err) == fault.InvalidConfig: // the id is taken
+	case fault.CodeOf(err) == fault.InvalidConfig: // the id is in use
 		return config.Opening{}, &program.ExitError{Code: program.ExitUsage, Err: err}
 	}
 	t.Warn("The session is not recorded: " + fault.Line(err))
 	return config.Opening{}, nil
 }
 
-// resume goes on with a session. found is false where the latest is wanted and
-// there is none.
-func (t *Talk) resume(ctx context.Context, c *config.Config, r *Record) (opening config.Opening, found bool, err error) {
+// resume resumes a session. found is false if the latest is requested and no session
+// exists.
+func (t *Setup) resume(ctx context.Context, c *config.Config, r *Record) (opening config.Opening, found bool, err error) {
 	summary, err := r.Store.Find(ctx, t.Flags.Resume)
 	if fault.CodeOf(err) == fault.SessionNotFound && t.Flags.Resume == Latest {
-		t.Warn("There is no session to go on with; this is a new one.")
+		t.Warn("There is no session to resume; this is a new session.")
 		return opening, false, nil
 	}
 	if err != nil {
@@ -97,7 +97,8 @@ func (t *Talk) resume(ctx context.Context, c *config.Config, r *Record) (opening
 	return opening, true, nil
 }
 
-// Failure is why a recorded session cannot be had.
+// Failure returns the error of a recorded session that cannot be opened, with its
+// exit code.
 func Failure(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -108,24 +109,24 @@ func Failure(ctx context.Context, err error) error {
 	return &program.ExitError{Code: program.ExitToolError, Err: err}
 }
 
-// CleanUp removes old recordings in the background, as the settings say.
+// CleanUp removes old recordings in the background, as set in the settings.
 func (r *Record) CleanUp(ctx context.Context, s settings.SessionRetention) {
 	if r.Store == nil || r.Recording == nil || !s.Enabled {
 		return
 	}
 	ctx, r.stop = context.WithCancel(ctx)
 	r.cleanups.Go(func() {
-		_, _ = r.Store.Cleanup(ctx, retentionOf(s)) // what cannot be removed now is tried again
+		_, _ = r.Store.Cleanup(ctx, retentionOf(s)) // a recording that cannot be removed is tried again in the next run
 	})
 }
 
-// cleanupGrace is how much longer a run may take so that old recordings go.
+// cleanupGrace is the time by which a run may be extended to remove old recordings.
 const cleanupGrace = 500 * time.Millisecond
 
 // Close ends the recording.
 func (r *Record) Close(ctx context.Context) {
 	if r.Recording != nil {
-		_ = r.Recording.Close() // every turn is on the disk already
+		_ = r.Recording.Close() // every turn is on disk already
 	}
 	if r.stop == nil {
 		return
@@ -139,12 +140,12 @@ func (r *Record) Close(ctx context.Context) {
 	r.stop()
 }
 
-// retentionOf are the settings as the store takes them.
+// retentionOf converts the settings to the type of the store.
 func retentionOf(s settings.SessionRetention) transcript.Retention {
 	return transcript.Retention{MaxAge: ageOf(s.MaxAge), MaxCount: s.MaxCount, MinAge: ageOf(s.MinRetention)}
 }
 
-// ageOf is an age as the settings write it, as 30d; "" is 0.
+// ageOf parses an age of the settings, such as 30d; "" is 0.
 func ageOf(text string) time.Duration {
 	if text == "" {
 		return 0
@@ -162,5 +163,5 @@ func ageOf(text string) time.Duration {
 	return time.Duration(n) * unit
 }
 
-// longestAge is more than any recording's.
+// longestAge exceeds the age of any recording.
 const longestAge = 100 * 365 * 24 * time.Hour

@@ -11,15 +11,16 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// BeginTurn has what comes of an input counted as a turn that can be taken back.
+// BeginTurn starts a turn, so that the changes caused by an input can be undone
+// together.
 func BeginTurn(c *config.Config, input string) {
-	if kept, err := c.Checkpoints(); err == nil { // else there is no place for them
+	if kept, err := c.Checkpoints(); err == nil { // otherwise no directory is available for checkpoints
 		kept.BeginTurn(input)
 	}
 }
 
-// Ended returns what a run that ended so is to the caller of the program: nil if
-// it is done. err is what to tell where the event has no error of its own.
+// Ended converts the last event of a run to the result of the program: nil if the run
+// completed. err is returned if the event has no error.
 func Ended(last agent.Event, err error) error {
 	switch last.Type {
 	case agent.EventDone, agent.EventStopped:
@@ -43,12 +44,12 @@ func Ended(last agent.Event, err error) error {
 	return &program.ExitError{Code: program.ExitToolError, Err: err}
 }
 
-// ProjectNotices say what the project of a session gives because it is trusted, and
-// which tools a trusted one switches off.
+// ProjectNotices lists what the project of a trusted session enables, and the tools
+// that it disables.
 func ProjectNotices(c *config.Config) []string {
 	var notices []string
 	if powers, err := c.ProjectPowers(); err == nil && len(powers) > 0 {
-		notices = append(notices, "Files that you trust give "+byFile(powers)+".")
+		notices = append(notices, "Trusted files set "+byFile(powers)+".")
 	}
 	if c.TrustedFolder() {
 		notices = append(notices, program.SwitchNotices(c)...)
@@ -56,7 +57,7 @@ func ProjectNotices(c *config.Config) []string {
 	return notices
 }
 
-// byFile names powers in a few words, the files behind what they give.
+// byFile summarizes powers, each followed by the file that requests it.
 func byFile(powers []settings.Power) string {
 	var files []string
 	words := map[string][]string{}

@@ -13,25 +13,25 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// Statistics count what a run of the program does, subagents included. It is an
-// [agent.Observer] and safe for concurrent use; [NewStatistics] makes one.
+// Statistics counts the requests and calls of a run, subagents included. It is an
+// [agent.Observer] and safe for concurrent use. Create one with [NewStatistics].
 type Statistics struct {
-	modelName func(requested string) string // as it is shown
+	modelName func(requested string) string // converts a name for display
 
 	mu    sync.Mutex
 	begun time.Time
 	RunStatistics
 }
 
-// Read hands over what was counted, which does not change meanwhile, and in what
-// time.
+// Read calls use with the statistics, which do not change during the call, and the
+// elapsed time.
 func (s *Statistics) Read(use func(*RunStatistics, time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	use(&s.RunStatistics, time.Since(s.begun))
 }
 
-// RunStatistics are what the JSON output shows under "stats".
+// RunStatistics is the value of "stats" in the JSON output.
 type RunStatistics struct {
 	Models map[string]*modelStatistics `json:"models"`
 	Tools  toolStatistics              `json:"tools"`
@@ -51,9 +51,9 @@ type apiStatistics struct {
 	ByType    map[string]int `json:"errorsByType"`
 }
 
-// TokenStatistics are the tokens of requests.
+// TokenStatistics counts the tokens of requests.
 type TokenStatistics struct {
-	Input      int `json:"input"` // of the prompt, without those from a cache
+	Input      int `json:"input"` // of the prompt, without cached tokens
 	Prompt     int `json:"prompt"`
 	Candidates int `json:"candidates"`
 	Total      int `json:"total"`
@@ -62,7 +62,7 @@ type TokenStatistics struct {
 	Tool       int `json:"tool"`
 }
 
-// roleStatistics are those of one purpose of requests.
+// roleStatistics counts the requests of one purpose.
 type roleStatistics struct {
 	Requests  int             `json:"totalRequests"`
 	Errors    int             `json:"totalErrors"`
@@ -77,17 +77,17 @@ type toolStatistics struct {
 	DurationMS int64                      `json:"totalDurationMs"`
 	Decisions  decisionStatistics         `json:"totalDecisions"`
 	ByName     map[string]*oneToolNumbers `json:"byName"`
-	// Declarations are what requests told models of tools.
+	// Declarations counts the tool declarations of requests.
 	Declarations DeclarationStatistics `json:"declarations"`
 }
 
-// DeclarationStatistics are the largest numbers of one request, and the bytes of
-// all of them, attempts that failed included.
+// DeclarationStatistics holds the maximum of a single request and the total bytes of
+// all requests, failed attempts included.
 type DeclarationStatistics struct {
 	MaxTools    int `json:"maxTools"`
 	MaxBytes    int `json:"maxBytes"`
 	TotalBytes  int `json:"totalBytes"`
-	MaxDeferred int `json:"maxDeferred"` // tools that were not declared and could be searched for
+	MaxDeferred int `json:"maxDeferred"` // tools that were not declared but could be searched
 }
 
 func (d *DeclarationStatistics) add(r *model.Request) {
@@ -106,8 +106,8 @@ type oneToolNumbers struct {
 	Decisions  decisionStatistics `json:"decisions"`
 }
 
-// decisionStatistics say who let calls run. In a headless run there is nobody to
-// accept one, and what a person modifies is counted as accepted.
+// decisionStatistics counts who allowed calls. A headless run has no approver, and a
+// call that the approver modified counts as accepted.
 type decisionStatistics struct {
 	Accept     int `json:"accept"`
 	Reject     int `json:"reject"`
@@ -120,7 +120,7 @@ type fileStatistics struct {
 	LinesRemoved int `json:"totalLinesRemoved"`
 }
 
-// NewStatistics returns statistics of nothing.
+// NewStatistics returns empty statistics.
 func NewStatistics() *Statistics {
 	return &Statistics{
 		begun: time.Now(), modelName: func(name string) string { return name },
@@ -128,7 +128,7 @@ func NewStatistics() *Statistics {
 	}
 }
 
-// Restart counts from nothing, as for another session.
+// Restart resets the statistics, as for a new session.
 func (s *Statistics) Restart() {
 	fresh := NewStatistics()
 	s.mu.Lock()
@@ -141,7 +141,7 @@ func (s *Statistics) Prompt(ctx context.Context, _ agent.PromptInfo) (context.Co
 	return ctx, func(agent.PromptEnd) {}
 }
 
-// Compaction implements [agent.Observer]. Its requests are told as such.
+// Compaction implements [agent.Observer]. Its requests are reported separately.
 func (s *Statistics) Compaction(ctx context.Context, _ bool) (context.Context, func(agent.Compaction, error)) {
 	return ctx, func(agent.Compaction, error) {}
 }
@@ -185,7 +185,7 @@ func (s *Statistics) addRequest(r *model.Request, end agent.RequestEnd, took tim
 	}
 }
 
-// kindOf is the kind of a failed request.
+// kindOf returns the kind of a failed request.
 func kindOf(err error) string {
 	var e *model.Error
 	switch {
@@ -210,7 +210,8 @@ func (t *TokenStatistics) add(u model.Usage) {
 	t.Total += u.Total
 }
 
-// observeCall is a [scheduler.Observe]. Calls without an id are not the model's.
+// observeCall is a [scheduler.Observe]. A call without an id was not requested by the
+// model.
 func (s *Statistics) observeCall(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
 	if r.CallID == "" {
 		return ctx, nil

@@ -19,14 +19,15 @@ import (
 	"github.com/fettle-dev/fettle/core/telemetry/outfile"
 )
 
-// records are the telemetry of a session, which observes from the beginning and
-// records from when the settings are known. The zero value records nothing.
+// records is the telemetry of a session. It observes from the start and records once
+// the settings are known. The zero value records nothing.
 type records struct {
 	now   atomic.Pointer[telemetry.Telemetry]
 	files *outfile.Providers
 }
 
-// Begin records as the settings say; complain is told once if the file fails.
+// Begin starts recording as set in the settings; it calls complain once if the file
+// fails.
 func (r *records) Begin(c *config.Config, hide *redact.Masker, complain func(error)) error {
 	set, err := c.Settings()
 	if err != nil {
@@ -37,8 +38,8 @@ func (r *records) Begin(c *config.Config, hide *redact.Masker, complain func(err
 		return nil
 	}
 	if s.Outfile == "" {
-		complain(fault.New(fault.InvalidConfig, "cli.telemetry", "Telemetry is enabled, and there is no file for it: nothing is recorded.",
-			"Set telemetry.outfile. The program writes to a file only; for a collector see docs/telemetry.md."))
+		complain(fault.New(fault.InvalidConfig, "cli.telemetry", "Telemetry is enabled without a file: nothing is recorded.",
+			"Set telemetry.outfile. The program writes telemetry to files only; for a collector see docs/telemetry.md."))
 		return nil
 	}
 	version := program.VersionOf().Version
@@ -60,8 +61,9 @@ func (r *records) Begin(c *config.Config, hide *redact.Masker, complain func(err
 	return nil
 }
 
-// asksForContent reports whether somebody has asked for prompts in the records:
-// upstream's default, which is to record them, is nobody's wish.
+// asksForContent reports whether a settings file or variable requests prompts in the
+// records. The default of gemini-cli, which is to record them, does not count as a
+// request.
 func asksForContent(c *config.Config, s settings.Telemetry) bool {
 	origins, err := c.SettingOrigins("telemetry.logPrompts")
 	if err != nil || !s.LogPrompts {
@@ -75,8 +77,8 @@ func asksForContent(c *config.Config, s settings.Telemetry) bool {
 	return false
 }
 
-// outfileOf is a path of settings as an absolute one: ~/ is the home directory, and
-// others count from the project.
+// outfileOf returns a path of the settings as an absolute path: ~/ is the home
+// directory, and other relative paths start at the project.
 func outfileOf(c *config.Config, path string) string {
 	if strings.HasPrefix(path, "~/") || filepath.IsAbs(path) {
 		return program.Absolute([]string{path})[0]
@@ -84,10 +86,10 @@ func outfileOf(c *config.Config, path string) string {
 	return filepath.Join(c.TargetDir(), path)
 }
 
-// End writes what is left.
+// End writes the remaining records.
 func (r *records) End(ctx context.Context) {
 	if r.files != nil {
-		_ = r.files.Shutdown(context.WithoutCancel(ctx)) // what it loses has been told
+		_ = r.files.Shutdown(context.WithoutCancel(ctx)) // lost records have been reported
 	}
 }
 

@@ -15,24 +15,24 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// trafficFlags say what is recorded of the requests to models, and whether a
-// recording answers them.
+// trafficFlags select a file to record model responses to, and a recording to replay
+// them from.
 type trafficFlags struct{ record, replay string }
 
 func (f *trafficFlags) register(set *pflag.FlagSet) {
-	set.StringVar(&f.record, "record", "", "write what the model answers to a `file`, for --replay")
-	set.StringVar(&f.replay, "replay", "", "have the model answer from such a `file`, without a network")
+	set.StringVar(&f.record, "record", "", "record the responses of the model to a `file`, for --replay")
+	set.StringVar(&f.replay, "replay", "", "replay the responses of the model from a `file`, without a network")
 }
 
-// traffic is how models are reached.
+// traffic is the connection to the models, live or replayed.
 type traffic struct {
-	file     *os.File // that is recorded to; nil: none
+	file     *os.File // recording file; nil: none
 	player   *replay.Player
 	recorder *replay.Recorder
 	Models   standard.ModelOptions // set once the variables are known
 }
 
-// open opens the files of the flags.
+// open opens the files that the flags name.
 func (f trafficFlags) open() (*traffic, error) {
 	t := &traffic{}
 	var err error
@@ -44,13 +44,13 @@ func (f trafficFlags) open() (*traffic, error) {
 	if f.record != "" {
 		if t.file, err = os.OpenFile(f.record, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
 			return nil, &program.ExitError{Code: program.ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-				display.Sentence("the file to record to cannot be written: "+err.Error()), "Give --record a file in a directory that you may write to.", err)}
+				display.Sentence("cannot write the recording: "+err.Error()), "Give --record a file in a writable directory.", err)}
 		}
 	}
 	return t, nil
 }
 
-// wire has the Parameters reach models so. hide learns the keys once they are
+// wire sets the traffic in the Parameters. hide receives the keys once they are
 // known.
 func (t *traffic) wire(p *config.Parameters, hide *redact.Masker) {
 	*p = standard.Parameters(*p)
@@ -76,16 +76,16 @@ func (t *traffic) wire(p *config.Parameters, hide *redact.Masker) {
 	}
 }
 
-// Shown is a model's name as people are told it: the provider's, for "auto" that
-// of its default.
-func (t *traffic) Shown(name string) string {
+// DisplayName returns the name of a model for display: the provider's name, and for
+// "auto" the provider's default model.
+func (t *traffic) DisplayName(name string) string {
 	if resolved, err := t.Models.Resolve(name); err == nil {
 		return resolved.Model
 	}
 	return name
 }
 
-// close ends the recording, and says if it is not whole.
+// close ends the recording and returns an error if it is incomplete.
 func (t *traffic) close() error {
 	if t == nil || t.file == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 )
 
-// KnownSubcommand is knownCommand for a command that has others below it.
+// KnownSubcommand rejects an unknown subcommand and suggests similar ones.
 func KnownSubcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -21,7 +21,7 @@ func KnownSubcommand(cmd *cobra.Command, args []string) error {
 	return UsageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
 }
 
-// ExactlyOne is for commands with one argument.
+// ExactlyOne requires exactly one argument.
 func ExactlyOne(message, remedy string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -31,15 +31,15 @@ func ExactlyOne(message, remedy string) cobra.PositionalArgs {
 	}
 }
 
-// CompleteFolder completes the first argument with directories.
-func CompleteFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// CompleteDirectory completes the first argument with directories.
+func CompleteDirectory(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// CompleteTools completes the first argument with the names of tools.
+// CompleteTools completes the first argument with tool names.
 func CompleteTools(p *Program, g *Flags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var names []cobra.Completion
@@ -56,5 +56,5 @@ func CompleteTools(p *Program, g *Flags) cobra.CompletionFunc {
 	}
 }
 
-// Ptr points to a copy of v.
+// Ptr returns a pointer to a copy of v.
 func Ptr[T any](v T) *T { return &v }

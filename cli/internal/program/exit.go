@@ -8,10 +8,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// ExitCode is what the process tells its caller.
+// ExitCode is the exit code of the process.
 type ExitCode int
 
-// The exit codes that a command here can end with; docs/cli.md has them all.
+// The exit codes that commands return; docs/cli.md lists all of them.
 const (
 	ExitDone        ExitCode = 0
 	ExitToolError   ExitCode = 1
@@ -23,7 +23,8 @@ const (
 	ExitInterrupted ExitCode = 130
 )
 
-// ExitError ends the program with a code. A nil err has been reported already.
+// ExitError ends the program with an exit code. If Err is nil, the error has been
+// reported already.
 type ExitError struct {
 	Code ExitCode
 	Err  error
@@ -38,7 +39,7 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// UsageFault words a command line that cannot be understood.
+// UsageFault returns the error of an invalid command line.
 func UsageFault(err error) error {
 	if fault.As(err) != nil {
 		return err
@@ -47,17 +48,17 @@ func UsageFault(err error) error {
 	return fault.New(fault.InvalidToolParams, "cli", display.Sentence(message), "See fettle --help.")
 }
 
-// UsageError is a mistake in the command line.
+// UsageError returns an error for a mistake in the command line.
 func UsageError(message, remedy string) error {
 	return &ExitError{Code: ExitUsage, Err: fault.New(fault.InvalidToolParams, "cli", message, remedy)}
 }
 
-// Interrupted is the end by Ctrl-C.
+// Interrupted returns the error for Ctrl-C.
 func Interrupted() error {
 	return &ExitError{Code: ExitInterrupted, Err: fault.New(fault.Cancelled, "cli", "Interrupted.", "")}
 }
 
-// AsFault gives err a class.
+// AsFault returns err as a fault with a code.
 func AsFault(err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f

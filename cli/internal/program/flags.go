@@ -12,13 +12,13 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// ModelFlag says which model works on a prompt.
+// ModelFlag is the flag that selects the model.
 const ModelFlag = "model"
 
-// maxResultBytes is the highest value of the flag for the length of results.
+// maxResultBytes is the highest value of --max-result-bytes.
 const maxResultBytes = 1_000_000_000
 
-// Flags are the flags of every command, as they were given.
+// Flags are the command-line flags of every command.
 type Flags struct {
 	Cwd          string
 	IncludeDirs  []string
@@ -31,17 +31,17 @@ type Flags struct {
 	allowedTools []string
 	excludeTools []string
 	Layout       string
-	noReadCache  *bool // nil: not given
-	maxResult    int   // bytes; 0: not given
+	noReadCache  *bool // nil: not set
+	maxResult    int   // bytes; 0: not set
 	Debug        bool
 	DebugFile    string
 	PolicyPaths  []string
 	skipTrust    bool
 	extensions   []string
-	extensionsOn bool // extensions were given
+	extensionsOn bool // --extensions was given
 }
 
-// modelForms are the ways to name a model with its provider.
+// modelForms lists the forms of a model name with its provider.
 func modelForms() string {
 	forms := ""
 	for _, p := range standard.Providers() {
@@ -50,29 +50,29 @@ func modelForms() string {
 	return forms + "script:FILE"
 }
 
-// Register adds the flags to the root command, for it and all below it.
+// Register adds the flags to the root command as persistent flags.
 func (g *Flags) Register(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&g.Cwd, "cwd", "", "`directory` that the tools work in (default: the current one)")
-	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "more `directories` that the tools may touch")
-	f.StringVar(&g.settingsFile, "settings", "", "a `file` of settings that goes before all others, flags excepted")
+	f.StringVar(&g.Cwd, "cwd", "", "working `directory` of the tools (default: the current directory)")
+	f.StringSliceVar(&g.IncludeDirs, "include-directories", nil, "additional `directories` that the tools may access")
+	f.StringVar(&g.settingsFile, "settings", "", "settings `file` that takes precedence over all settings except flags")
 	mode := NewChoice(&g.ApprovalMode, "default", "auto_edit", "autoEdit", "yolo", "plan")
 	mode.given = &g.modeSet
-	f.Var(mode, "approval-mode", "what is done without asking: default|auto_edit|yolo|plan")
-	f.StringVarP(&g.Model, ModelFlag, "m", "", "the `model` to talk to: "+modelForms()+", or a NAME that tells its provider")
-	f.Var(&nameList{names: &g.CoreTools, given: &g.CoreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
-	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
-	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
-	f.VarP(&nameList{names: &g.extensions, given: &g.extensionsOn}, extensionsFlag, "e", "the only `extensions` that this session has, enabled or not; none: no extension")
-	f.StringArrayVar(&g.PolicyPaths, "policy", nil, "`files` and directories of rules, in place of your own in the settings directory")
-	f.BoolVar(&g.skipTrust, "skip-trust", false, "treat a directory that is neither trusted nor untrusted as trusted, this once")
+	f.Var(mode, "approval-mode", "which tool calls need no approval: default|auto_edit|yolo|plan")
+	f.StringVarP(&g.Model, ModelFlag, "m", "", "`model` to use: "+modelForms()+", or a NAME that implies its provider")
+	f.Var(&nameList{names: &g.CoreTools, given: &g.CoreToolsSet}, "core-tools", "enable exactly these built-in `tools` instead of the default set")
+	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` allowed without approval; for shell commands: run_shell_command(git status,git log)")
+	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` to exclude; takes precedence over the other lists")
+	f.VarP(&nameList{names: &g.extensions, given: &g.extensionsOn}, extensionsFlag, "e", "load only these `extensions`, enabled or not; none: no extension")
+	f.StringArrayVar(&g.PolicyPaths, "policy", nil, "policy `files` and directories, instead of those in the user settings directory")
+	f.BoolVar(&g.skipTrust, "skip-trust", false, "treat an undecided directory as trusted for this run")
 	f.Var(NewChoice(&g.Layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")
-	f.BoolFunc("no-file-read-cache", "remember no reads: no placeholders, no prior-read checks; hashes still hold", func(text string) error {
+	f.BoolFunc("no-file-read-cache", "disable the file read cache: no placeholders and no prior-read checks; hashes are still checked", func(text string) error {
 		off, err := strconv.ParseBool(text)
 		g.noReadCache = &off
 		return err
 	})
-	f.Func("max-result-bytes", "how many `bytes` of text one result may have (default: 262144; in mcp serve, what the client passes on)", func(text string) error {
+	f.Func("max-result-bytes", "maximum `bytes` of text in a result (default: 262144; mcp serve: the limit of the client)", func(text string) error {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxResultBytes {
 			return fmt.Errorf("must be a number from 1 to %d", maxResultBytes)
@@ -80,8 +80,8 @@ func (g *Flags) Register(root *cobra.Command) {
 		g.maxResult = n
 		return nil
 	})
-	f.BoolVar(&g.Debug, "debug", false, "log to stderr what happens inside")
-	f.StringVar(&g.DebugFile, "debug-file", "", "append that log to a `file` instead")
+	f.BoolVar(&g.Debug, "debug", false, "log internal events to stderr")
+	f.StringVar(&g.DebugFile, "debug-file", "", "append the debug log to a `file` instead")
 
 	for _, name := range []string{"approval-mode", "layout"} {
 		values := f.Lookup(name).Value.(*choice).values
@@ -97,7 +97,7 @@ type choice struct {
 	given  *bool // may be nil
 }
 
-// NewChoice returns a flag that sets value, now to the first of values.
+// NewChoice returns a flag that sets *value and sets it to the first of values now.
 func NewChoice(value *string, values ...string) *choice {
 	*value = values[0]
 	return &choice{value: value, values: values}
@@ -123,8 +123,8 @@ func (c *choice) Set(s string) error {
 
 func (c *choice) Type() string { return "name" }
 
-// nameList is a flag of names, separated by commas or given several times. A
-// comma inside brackets belongs to the name: run_shell_command(git log,git diff).
+// nameList is a flag for a list of names, comma-separated or repeated. A comma inside
+// parentheses belongs to the name: run_shell_command(git log,git diff).
 type nameList struct {
 	names *[]string
 	given *bool // may be nil
@@ -159,7 +159,7 @@ func (l *nameList) Set(s string) error {
 		}
 	}
 	if depth != 0 {
-		return fmt.Errorf("its brackets do not match")
+		return fmt.Errorf("unbalanced parentheses")
 	}
 	add(s[start:])
 	if l.given != nil {
@@ -170,12 +170,12 @@ func (l *nameList) Set(s string) error {
 
 func (l *nameList) Type() string { return "names" }
 
-// extensionsFlag is the flag of the extensions that a session has.
+// extensionsFlag is the flag that selects the extensions of a session.
 const extensionsFlag = "extensions"
 
-// WithoutShorthand gives a command, whose own flag has the shorthand e, the flag of
-// the extensions by its name alone.
+// WithoutShorthand redefines --extensions without its shorthand for a command whose
+// own flag uses -e.
 func (g *Flags) WithoutShorthand(f *pflag.FlagSet) {
-	f.Var(&nameList{names: &g.extensions, given: &g.extensionsOn}, extensionsFlag, "as for other commands")
+	f.Var(&nameList{names: &g.extensions, given: &g.extensionsOn}, extensionsFlag, "see fettle --help")
 	f.Lookup(extensionsFlag).Hidden = true
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Arguments returns the JSON of a call: the argument itself, or stdin for "-".
+// Arguments returns the JSON arguments of a call: arg itself, or stdin if arg is "-".
 func Arguments(ctx context.Context, p *Program, arg string) (json.RawMessage, error) {
 	data := []byte(arg)
 	if arg == "-" {
@@ -28,12 +28,12 @@ func Arguments(ctx context.Context, p *Program, arg string) (json.RawMessage, er
 		}
 	}
 	if err := checkJSON(data); err != nil {
-		return nil, UsageError("The arguments are not JSON: "+err.Error()+".", `Send one JSON object, as {"file_path": "go.mod"}.`)
+		return nil, UsageError("The arguments are not valid JSON: "+err.Error()+".", `Send one JSON object, such as {"file_path": "go.mod"}.`)
 	}
 	return data, nil
 }
 
-// checkJSON reports why data is not exactly one JSON text.
+// checkJSON returns an error unless data is exactly one JSON text.
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("they are not valid UTF-8")
@@ -45,8 +45,8 @@ func checkJSON(data []byte) error {
 	return json.Unmarshal(data, &v)
 }
 
-// AwaitRead runs a read that no context can stop and returns early when ctx
-// ends; the read is then abandoned, as the process is about to end.
+// AwaitRead runs a blocking read and returns early when ctx ends; the read is then
+// abandoned because the process is about to exit.
 func AwaitRead(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	type outcome struct {
 		data []byte
@@ -65,22 +65,22 @@ func AwaitRead(ctx context.Context, read func() ([]byte, error)) ([]byte, error)
 	}
 }
 
-// CallArguments checks the arguments of a command that takes one call, TOOL
-// [JSON|-], or with --batch reads calls from stdin.
+// CallArguments checks the arguments of a command that takes one call, TOOL [JSON|-],
+// or with --batch reads calls from stdin.
 func CallArguments(args []string, batch bool) error {
 	switch {
 	case batch && len(args) > 0:
-		return UsageError("--batch takes its calls from stdin, not from the command line.", `Send one {"tool": NAME, "args": {…}} a line.`)
+		return UsageError("--batch reads its calls from stdin, not from the command line.", `Send one {"tool": NAME, "args": {…}} per line.`)
 	case !batch && len(args) == 0:
-		return UsageError("The name of a tool is missing.", "fettle tools lists them.")
+		return UsageError("The tool name is missing.", "fettle tools lists them.")
 	case len(args) > 2:
-		return UsageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -.")
+		return UsageError("Unexpected arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -.")
 	}
 	return nil
 }
 
-// EachLine hands the lines of stdin to answer, as they come and without blank
-// ones. The exit code is the highest that it returns; its error ends the batch.
+// EachLine calls answer for each line of stdin as it arrives, blank lines excepted.
+// It returns the highest exit code; an error of answer ends the batch.
 func EachLine(ctx context.Context, p *Program, answer func(line int, text []byte) (ExitCode, error)) error {
 	in := bufio.NewReader(p.In)
 	worst := ExitDone
@@ -109,15 +109,15 @@ func EachLine(ctx context.Context, p *Program, answer func(line int, text []byte
 	return &ExitError{Code: worst}
 }
 
-// TellFailure prints what is wrong with a line of a batch, if anything is.
-func TellFailure(p *Program, line int, failure *fault.Error) {
+// ReportFailure prints the error of a batch line, if there is one.
+func ReportFailure(p *Program, line int, failure *fault.Error) {
 	if failure != nil {
-		p.Complain(fmt.Errorf("line %d: %s", line, failure.Line()))
+		p.PrintError(fmt.Errorf("line %d: %s", line, failure.Line()))
 	}
 }
 
-// ReadLine returns a line with its end, or no more than limit bytes and one of a
-// longer one, whose rest it drops.
+// ReadLine returns a line with its line ending. Of a line longer than limit it
+// returns limit+1 bytes and drops the rest.
 func ReadLine(in *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
@@ -129,14 +129,14 @@ func ReadLine(in *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// DecodeLine reads a line of JSON strictly. What could be read of a bad one
-// stays in v.
+// DecodeLine decodes a line of JSON strictly. v keeps the fields that were decoded
+// before an error.
 func DecodeLine(text []byte, v any) error {
 	if len(text) > tools.MaxJSONBytes {
-		return NotACall(fmt.Errorf("it is longer than %d MiB", tools.MaxJSONBytes>>20))
+		return InvalidCall(fmt.Errorf("it is longer than %d MiB", tools.MaxJSONBytes>>20))
 	}
 	if err := checkJSON(text); err != nil {
-		return NotACall(err)
+		return InvalidCall(err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -150,12 +150,12 @@ func DecodeLine(text []byte, v any) error {
 				err = fmt.Errorf("it is %s", withArticle(wrong.Value))
 			}
 		}
-		return NotACall(err)
+		return InvalidCall(err)
 	}
 	return nil
 }
 
-// withArticle puts an article before what JSON calls a value.
+// withArticle puts an indefinite article before the JSON name of a type.
 func withArticle(value string) string {
 	if strings.ContainsAny(value[:1], "ao") { // array, object
 		return "an " + value
@@ -163,8 +163,8 @@ func withArticle(value string) string {
 	return "a " + value
 }
 
-// NotACall says why a line of a batch cannot be answered.
-func NotACall(err error) *fault.Error {
+// InvalidCall returns the error for a batch line that cannot be run.
+func InvalidCall(err error) *fault.Error {
 	return fault.Wrap(fault.InvalidToolParams, "cli.batch", fmt.Sprintf("This line is not a call: %v.", err),
-		`Send one JSON object a line: {"tool": NAME, "args": {…}}.`, err)
+		`Send one JSON object per line: {"tool": NAME, "args": {…}}.`, err)
 }

@@ -6,13 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// JSON for a terminal cannot act on it, and says the same.
+// The escaped JSON contains no terminal control characters and decodes to the same
+// value.
 func TestEscapeObeyed(t *testing.T) {
 	for in, want := range map[string]string{
 		"{\"a\":\"plain \\t ż\"}\n":          "{\"a\":\"plain \\t ż\"}\n",
 		"\"\u009b2J\x7f\u202e\U000e0041\"\n": "\"\\u009b2J\\u007f\\u202e\\udb40\\udc41\"\n",
 	} {
-		got := EscapeObeyed(in)
+		got := EscapeControls(in)
 		require.Equal(t, want, got)
 		require.JSONEq(t, in, got)
 	}

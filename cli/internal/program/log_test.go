@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// CF-08: the debug log shows no secret, also where quoting has changed it, and
-// one that became known later.
+// CF-08: the debug log contains no secret, also if quoting changed it or it became
+// known later.
 func TestLogIsMasked(t *testing.T) {
 	var out bytes.Buffer
 	hide := &redact.Masker{}

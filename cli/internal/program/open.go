@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// configSession is a session on an initialized Config.
+// configSession is a session with an initialized Config.
 type configSession struct {
 	config    *config.Config
 	registry  *tools.Registry
@@ -35,7 +35,7 @@ type configSession struct {
 	policyProblems []fault.Problem
 }
 
-// Open makes a Config of the global flags and initializes it.
+// Open creates a Config from the global flags and initializes it.
 func Open(ctx context.Context, o SessionOptions) (Session, error) {
 	parameters, err := ParametersOf(o)
 	if err != nil {
@@ -70,16 +70,16 @@ func Open(ctx context.Context, o SessionOptions) (Session, error) {
 	}, nil
 }
 
-// ParametersOf are those that the global flags ask for.
+// ParametersOf returns the Parameters for the global flags.
 func ParametersOf(o SessionOptions) (config.Parameters, error) {
 	g := o.Flags
 	names, ok := layout.Named(g.Layout)
 	if !ok {
-		return config.Parameters{}, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.Layout+".", "Use fettle or gemini.")
+		return config.Parameters{}, fault.New(fault.InvalidConfig, "cli", "Unknown layout "+g.Layout+".", "Use fettle or gemini.")
 	}
 	target, err := filepath.Abs(g.Cwd)
 	if err != nil {
-		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current directory is not known.", "Give --cwd an absolute path.", err)
+		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current directory is unknown.", "Give --cwd an absolute path.", err)
 	}
 	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.Log, DebugMode: g.Debug || g.DebugFile != ""}
 	if o.Alone {
@@ -108,7 +108,7 @@ func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.
 	return resp
 }
 
-// Logger logs what happens in the session.
+// Logger returns the logger of the session.
 func (s *configSession) Logger() *slog.Logger { return s.log }
 
 func (s *configSession) Config() *config.Config { return s.config }
@@ -117,7 +117,7 @@ func (s *configSession) MessageBus() *bus.MessageBus { return s.config.MessageBu
 
 func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in scheduler.Situation) (policy.Decision, error) {
 	if in.Mode != nil && *in.Mode == policy.ModeYolo && s.config.Trust() == trust.Untrusted {
-		return policy.Decision{}, fault.New(fault.UntrustedFolder, "cli.policy", "There is no approval mode yolo in an untrusted directory.",
+		return policy.Decision{}, fault.New(fault.UntrustedFolder, "cli.policy", "Approval mode yolo is not available in an untrusted directory.",
 			"Choose another mode, or trust the directory with fettle trust.")
 	}
 	return s.scheduler.Explain(ctx, r, in)
@@ -149,8 +149,8 @@ func (s *configSession) DiscoveryProblems() []error { return s.config.DiscoveryP
 
 func (s *configSession) Close() error { return s.config.Close() }
 
-// Recover deals with what an earlier, killed run left half written. A
-// directory of records that cannot be read is told, and keeps nobody from working.
+// Recover finishes or rolls back writes that a killed run left incomplete. Records
+// that cannot be read are reported and do not end the session.
 func (s *configSession) Recover(ctx context.Context) []string {
 	leftovers, err := s.config.Recover(ctx)
 	var notices []string
@@ -165,8 +165,8 @@ func (s *configSession) Recover(ctx context.Context) []string {
 	return notices
 }
 
-// leftoverNotice says what a person should know of a leftover, and "" where
-// nothing had happened to the file.
+// leftoverNotice describes a recovered write for the user. It returns "" if the file
+// had not been changed.
 func leftoverNotice(l commit.Leftover) string {
 	switch l.State {
 	case commit.LeftoverClean:
@@ -176,8 +176,8 @@ func leftoverNotice(l commit.Leftover) string {
 	case commit.LeftoverUnresolved:
 	}
 	if l.Path == "" {
-		return fmt.Sprintf("A record of an interrupted write cannot be used: %s. To end this notice, move %s away.", strings.TrimSuffix(l.Detail, "."), l.Record)
+		return fmt.Sprintf("A record of an interrupted write is invalid: %s. To end this notice, move %s away.", strings.TrimSuffix(l.Detail, "."), l.Record)
 	}
-	return fmt.Sprintf("%s It was left as it is. Both versions are in %s: two lines that say what it is, the old text, the new text. "+
-		"Once the file holds what you want, remove that record to end this notice.", display.Sentence(l.Detail), l.Record)
+	return fmt.Sprintf("%s The file was not changed. Both versions are in %s: a two-line header, the old text, the new text. "+
+		"Once the file is as you want it, remove that record to end this notice.", display.Sentence(l.Detail), l.Record)
 }

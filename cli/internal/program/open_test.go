@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// A notice says what it is about, where both versions are, and how it ends.
+// A notice names the file, the record with both versions, and how to end the notice.
 func TestLeftoverNotice(t *testing.T) {
 	left := commit.Leftover{Path: "/w/a.go", Record: "/home/x/1.recovery", State: commit.LeftoverUnresolved, Detail: "/w/a.go was changed since."}
 	notice := leftoverNotice(left)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Absolute returns paths that count from the current directory as absolute ones;
-// nil stays nil, and an empty path empty. ~/ is the home directory.
+// Absolute makes paths absolute, relative to the current directory. nil stays nil,
+// and an empty path stays empty. ~/ is the home directory.
 func Absolute(paths []string) []string {
 	var all []string
 	for _, p := range paths {
@@ -17,7 +17,7 @@ func Absolute(paths []string) []string {
 			}
 		}
 		if p != "" {
-			if abs, err := filepath.Abs(p); err == nil { // else the current directory is gone, which is told where it is used
+			if abs, err := filepath.Abs(p); err == nil { // otherwise the current directory is gone, which its first use reports
 				p = abs
 			}
 		}
@@ -26,7 +26,7 @@ func Absolute(paths []string) []string {
 	return all
 }
 
-// Under is a path as --cwd means it: it counts from there.
+// Under returns a path relative to --cwd as an absolute path.
 func Under(g *Flags, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -34,7 +34,7 @@ func Under(g *Flags, path string) string {
 	return filepath.Join(g.Cwd, path)
 }
 
-// Exists reports whether there is something at a path.
+// Exists reports whether path exists.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

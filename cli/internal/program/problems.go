@@ -10,50 +10,49 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// TellProblems prints what is wrong in settings, in tools that the person's own
-// programs bring, and in policy files, one line each; of rules that a file may
-// not hold one line a file. What only has no effect here is for fettle config
-// validate.
-func (p *Program) TellProblems(s Session) {
+// ReportProblems prints the problems in settings, discovered tools and policy files,
+// one per line, and ignored rules as one line per file. A setting without effect is
+// not a problem here; fettle config validate reports it.
+func (p *Program) ReportProblems(s Session) {
 	for _, problem := range s.SettingsProblems() {
 		if problem.Severity != settings.Notice {
-			p.Complain(errors.New(problem.String()))
+			p.PrintError(errors.New(problem.String()))
 		}
 	}
 	for _, err := range s.DiscoveryProblems() {
-		p.Complain(err)
+		p.PrintError(err)
 	}
 	if c := s.Config(); c != nil && !c.TrustedFolder() {
 		for _, notice := range SwitchNotices(c) {
-			p.Say(notice)
+			p.PrintNotice(notice)
 		}
 	}
-	p.tellExtensionProblems(s)
+	p.reportExtensionProblems(s)
 	problems := s.PolicyProblems()
 	ignored := map[string]int{}
 	for _, problem := range problems {
 		if problem.Kind == rulefile.KindIgnored {
-			ignored[likeness(problem)]++
+			ignored[groupKey(problem)]++
 		}
 	}
 	for _, problem := range problems {
-		n := ignored[likeness(problem)]
+		n := ignored[groupKey(problem)]
 		switch {
 		case problem.Kind != rulefile.KindIgnored || n == 1:
-			p.Complain(errors.New(problem.String()))
+			p.PrintError(errors.New(problem.String()))
 		case n > 1:
-			ignored[likeness(problem)] = -1
-			p.Complain(fmt.Errorf("%s (and %d more like it in this file)", problem, n-1))
+			ignored[groupKey(problem)] = -1
+			p.PrintError(fmt.Errorf("%s (and %d more like it in this file)", problem, n-1))
 		}
 	}
 }
 
-// likeness is what two problems have in common that are told in one line: the
-// file, and whether a rule or only a key of it is ignored.
-func likeness(p fault.Problem) string { return p.Path + "\x00" + p.Key }
+// groupKey groups the problems that are reported as one line: those with the same
+// file and the same kind, an ignored rule or an ignored key.
+func groupKey(p fault.Problem) string { return p.Path + "\x00" + p.Key }
 
-// tellExtensionProblems prints what keeps extensions, or parts of them, away.
-func (p *Program) tellExtensionProblems(s Session) {
+// reportExtensionProblems prints why extensions or parts of them are not loaded.
+func (p *Program) reportExtensionProblems(s Session) {
 	c := s.Config()
 	if c == nil {
 		return
@@ -64,12 +63,12 @@ func (p *Program) tellExtensionProblems(s Session) {
 	}
 	for _, problem := range problems {
 		if problem.Severity != fault.SeverityNotice {
-			p.Complain(errors.New(problem.String()))
+			p.PrintError(errors.New(problem.String()))
 		}
 	}
 }
 
-// HookNotices are what is wrong with definitions of hooks.
+// HookNotices returns the problems in hook definitions.
 func HookNotices(c *config.Config) []string {
 	problems, err := c.HookProblems()
 	if err != nil { // the session is closed
@@ -82,14 +81,14 @@ func HookNotices(c *config.Config) []string {
 	return notices
 }
 
-// TellHookProblems tells what is wrong with definitions of hooks.
-func (p *Program) TellHookProblems(s Session) {
+// ReportHookProblems prints the problems in hook definitions.
+func (p *Program) ReportHookProblems(s Session) {
 	for _, notice := range HookNotices(s.Config()) {
-		p.Say(notice)
+		p.PrintNotice(notice)
 	}
 }
 
-// AgentNotices are what is wrong with definitions of agents.
+// AgentNotices returns the problems in agent definitions.
 func AgentNotices(c *config.Config) []string {
 	problems, err := c.AgentProblems()
 	if err != nil { // the session is closed

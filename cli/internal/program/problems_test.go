@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rule that is ignored and a message that is are told apart.
+// An ignored rule and an ignored message are reported separately.
 func TestLikeness(t *testing.T) {
 	rule, message := fault.Problem{Path: "p", Key: ""}, fault.Problem{Path: "p", Key: "denyMessage"}
-	require.NotEqual(t, likeness(rule), likeness(message))
-	require.Equal(t, likeness(rule), likeness(fault.Problem{Path: "p", Line: 5}))
+	require.NotEqual(t, groupKey(rule), groupKey(message))
+	require.Equal(t, groupKey(rule), groupKey(fault.Problem{Path: "p", Line: 5}))
 }

@@ -1,6 +1,6 @@
-// Package program is one run of fettle: its streams, flags, messages and exit codes,
-// and the session that a command opens. All other packages of the program stand on
-// it; it knows none of them but [display].
+// Package program implements one run of fettle: its streams, flags, messages and exit
+// codes, and the session that a command opens. All other packages of the program
+// build on it. It imports only [display] of them.
 package program
 
 import (
@@ -21,12 +21,12 @@ type Program struct {
 	Out, Err io.Writer
 	Open     func(context.Context, SessionOptions) (Session, error)
 
-	Parsed  bool           // the command line has been understood
-	secrets *redact.Masker // of the session; nil: none was opened
+	Parsed  bool           // the command line was parsed
+	secrets *redact.Masker // of the session; nil: no session was opened
 }
 
-// Complain prints an error as one line on stderr, its remedy included.
-func (p *Program) Complain(err error) {
+// PrintError prints an error and its remedy as one line on stderr.
+func (p *Program) PrintError(err error) {
 	line := err.Error()
 	if f := fault.As(err); f != nil {
 		line = f.Line()
@@ -34,8 +34,8 @@ func (p *Program) Complain(err error) {
 	_, _ = fmt.Fprintln(p.Err, "fettle: "+display.Line(p.Masked(line)))
 }
 
-// Masked is text without the secrets of the session, or of the environment before
-// there is one, and without what has the shape of one.
+// Masked returns text without the secrets of the session (of the environment before a
+// session exists) and without text in the form of a secret.
 func (p *Program) Masked(text string) string {
 	hide := p.secrets
 	if hide == nil {
@@ -45,5 +45,5 @@ func (p *Program) Masked(text string) string {
 	return hide.Text(text)
 }
 
-// Say tells something that is no warning.
-func (p *Program) Say(text string) { p.Complain(errors.New(text)) }
+// PrintNotice prints a message that is not a warning.
+func (p *Program) PrintNotice(text string) { p.PrintError(errors.New(text)) }

@@ -7,8 +7,8 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// secretsOf returns those of an environment: the keys of models' providers, and
-// what else looks like a secret.
+// secretsOf returns the secrets of an environment: the keys of model providers, and
+// other values that look like secrets.
 func secretsOf(environ []string) []string {
 	keys := standard.ModelOptions{Getenv: os.Getenv}.Secrets()
 	return append(keys, config.Secrets(environ)...)

@@ -20,22 +20,21 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// How long the program waits for MCP servers before it goes on without those
-// that are not there yet. They may come later.
+// The time that the program waits for MCP servers before it goes on without them. A
+// server may connect later.
 const (
 	ServersForPrompt = 5 * time.Second
-	ServersForList   = 40 * time.Second // longer than one has to connect
+	ServersForList   = 40 * time.Second // longer than the connection timeout
 )
 
-// SignIn takes the person at the terminal to the pages at which servers want
-// somebody to sign in. nil: there is nobody, and fettle mcp auth does it.
+// SignIn opens the sign-in pages of MCP servers for the user at the terminal. With a
+// nil SignIn no user can sign in, and fettle mcp auth is needed.
 type SignIn struct {
 	Open  func(ctx context.Context, url string) error
-	shown atomic.Bool // a page was
+	shown atomic.Bool // a page was shown
 }
 
-// SignIn is that of a command whose person sees pages on stderr and is there as
-// long as it runs.
+// SignIn returns a SignIn that prints the address of a page on stderr.
 func (p *Program) SignIn() *SignIn {
 	if !display.IsTerminal(p.In) || !display.IsTerminal(p.Err) {
 		return nil
@@ -48,7 +47,7 @@ func (s *SignIn) show(ctx context.Context, url string) error {
 	return s.Open(ctx, url)
 }
 
-// options are those of the connections to servers.
+// options returns the connection options.
 func (s *SignIn) options() standard.ServerOptions {
 	o := standard.ServerOptions{Version: VersionOf().Version}
 	if s != nil {
@@ -57,25 +56,24 @@ func (s *SignIn) options() standard.ServerOptions {
 	return o
 }
 
-// Settled waits for servers, so long at the most. Where a page has been shown by
-// then it waits until the person has signed in, or has not in the time for it.
+// Settled waits at most wait for servers. If a page was shown by then, it waits until
+// the user has signed in or the sign-in times out.
 func (s *SignIn) Settled(ctx context.Context, m *mcp.Manager, wait time.Duration) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if !m.Settled(waiting) && s != nil && s.shown.Load() {
-		m.Settled(ctx) // the attempt to connect ends by itself
+		m.Settled(ctx) // each connection attempt has its own timeout
 	}
 }
 
-// ConnectServers connects the session's MCP servers and waits for them, for so
-// long at the most. It returns what a person should know of those that are not
-// connected then.
+// ConnectServers connects the MCP servers of the session and waits at most wait for
+// them. It returns an error for each server that is not connected by then.
 func (s *configSession) ConnectServers(ctx context.Context, wait time.Duration) []error {
 	manager, err := s.config.MCP()
 	if err != nil || manager == nil {
 		return nil
 	}
-	manager.Start(context.WithoutCancel(ctx)) // the Config's end is theirs
+	manager.Start(context.WithoutCancel(ctx)) // the servers end with the Config
 	s.signIn.Settled(ctx, manager, wait)
 	var missing []error
 	for _, s := range manager.Status() {
@@ -90,11 +88,11 @@ func (s *configSession) ConnectServers(ctx context.Context, wait time.Duration) 
 	return missing
 }
 
-// ConnectFor connects the servers that a call is for: those that a tool which is
-// not registered may belong to, by its name, one after another until it is there,
-// and all for the tools that read from any. It returns once they are connected or
-// have failed: nil where the tool is there or no server may have it, else why the
-// server that most likely has it is not.
+// ConnectFor connects the servers that a call needs. For a tool that is not
+// registered, these are the servers that its name can belong to, one after another
+// until the tool is registered; for the tools that read from any server, all. It
+// returns once they are connected or have failed: nil if the tool is registered or no
+// server can have it, otherwise the error of the server that most likely has it.
 func (s *configSession) ConnectFor(ctx context.Context, tool string) error {
 	if tool == mcp.ListResources || tool == mcp.ReadResource {
 		s.ConnectServers(ctx, ServersForList)
@@ -105,11 +103,11 @@ func (s *configSession) ConnectFor(ctx context.Context, tool string) error {
 	}
 	manager, err := s.config.MCP()
 	if err != nil || manager == nil {
-		return ServersOff(s.config)
+		return ServersDisabled(s.config)
 	}
 	var candidates []string
 	for _, status := range manager.Status() {
-		if mayBeOf(tool, status.Name) {
+		if mayBelongTo(tool, status.Name) {
 			candidates = append(candidates, status.Name)
 		}
 	}
@@ -131,19 +129,19 @@ func (s *configSession) ConnectFor(ctx context.Context, tool string) error {
 	return nil
 }
 
-// ServersOff says that the settings' servers are turned off, nil if they are not.
-func ServersOff(c *config.Config) error {
+// ServersDisabled returns an error if the settings disable all MCP servers.
+func ServersDisabled(c *config.Config) error {
 	set, err := c.Settings()
 	if err != nil || set.MCP.Enabled || len(set.MCPServers) == 0 && set.MCP.ServerCommand == "" {
 		return nil
 	}
-	return fault.New(fault.MCPServerUnavailable, "cli.mcp", "MCP servers are turned off: the setting mcp.enabled is false.", "fettle config show mcp.enabled --origin says who turned them off.")
+	return fault.New(fault.MCPServerUnavailable, "cli.mcp", "MCP servers are disabled: the setting mcp.enabled is false.", "fettle config show mcp.enabled --origin shows the file that disabled them.")
 }
 
-// mayBeOf reports whether a tool of that name may be one of a server's: it begins
-// with the server's name, as names of tools spell it, or with as much of that as
-// a hash at the end of a name leaves.
-func mayBeOf(tool, server string) bool {
+// mayBelongTo reports whether a tool of that name can belong to a server: it begins
+// with the server's name, as encoded in tool names, or with the part of it that
+// precedes the hash of a shortened name.
+func mayBelongTo(tool, server string) bool {
 	const digits, most = 8, 32 // of a hash
 	spelt := tools.QualifiedName(server, strings.Repeat("x", tools.MaxNameLength))[:tools.MaxNameLength-1-digits]
 	begin := spelt
@@ -161,24 +159,25 @@ func mayBeOf(tool, server string) bool {
 	return false
 }
 
-// OpenURL shows a page to the person: its address on stderr and, where there is
-// a desktop, the page itself.
+// OpenURL prints the address of a page on stderr and opens it in the browser of the
+// desktop, if there is one.
 func (p *Program) OpenURL(ctx context.Context, url string) error {
 	fmt.Fprintf(p.Err, "To sign in, open this page:\n  %s\n", display.Printable(url))
 	name, args := browser()
 	if name == "" {
 		return nil
 	}
-	// What the desktop's program says is for nobody, and the address stands above.
+	// The output of the browser is dropped; the address is already printed.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, url)...)
 	if err := cmd.Start(); err != nil {
 		return nil
 	}
-	go func() { _ = cmd.Wait() }() // it ends once it has handed the address on
+	go func() { _ = cmd.Wait() }() // the command exits once it has passed the address on
 	return nil
 }
 
-// browser is the program that opens addresses on this desktop, "" without one.
+// browser returns the command that opens addresses on this desktop, "" if there is
+// none.
 func browser() (name string, args []string) {
 	switch runtime.GOOS {
 	case "darwin":

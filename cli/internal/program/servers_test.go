@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// A server is started for a call only if the tool may be its own, whatever has
-// become of the names.
+// A call starts a server only if the tool can belong to it, also for encoded and
+// shortened names.
 func TestServersOfATool(t *testing.T) {
 	long, longer := strings.Repeat("s", 40), strings.Repeat("s", 80)
 	for _, tt := range []struct {
@@ -28,11 +28,11 @@ func TestServersOfATool(t *testing.T) {
 		{tools.QualifiedName(long, longer), long, true},
 		{tools.QualifiedName(longer, "x"), longer, true},
 		{tools.QualifiedName(longer, "x"), "s", false},
-		// With more of a hash, as where names would be alike.
+		// With a longer hash, as for names that would collide.
 		{tools.QualifiedName(longer, "x")[:46] + "_" + strings.Repeat("0", 16), longer, true},
 		{tools.QualifiedName(longer, "x")[:30] + "_" + strings.Repeat("0", 32), long, true},
 		{strings.Repeat("x", 30) + "_" + strings.Repeat("0", 32), long, false},
 	} {
-		require.Equal(t, tt.may, mayBeOf(tt.tool, tt.server), "%s of %s", tt.tool, tt.server)
+		require.Equal(t, tt.may, mayBelongTo(tt.tool, tt.server), "%s of %s", tt.tool, tt.server)
 	}
 }

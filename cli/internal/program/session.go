@@ -18,48 +18,48 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Session is what the commands need of a running Config.
+// Session is an open session as the commands use it.
 type Session interface {
 	Tools() []tools.DeclarativeTool // in listing order
 	Lookup(name string) (tools.DeclarativeTool, error)
 	Run(context.Context, scheduler.Request) scheduler.Response
-	// ConnectServers connects the MCP servers and waits for them so long at the most;
-	// it returns what a person should know of those that are not there then.
+	// ConnectServers connects the MCP servers and waits at most wait for them. It
+	// returns an error for each server that is not connected by then.
 	ConnectServers(ctx context.Context, wait time.Duration) []error
-	// ConnectFor connects the MCP servers without which a call cannot be made. The
-	// error says why the one that it most likely is for is not there.
+	// ConnectFor connects the MCP servers that a call needs. The error is that of the
+	// server that most likely has the tool.
 	ConnectFor(ctx context.Context, tool string) error
 
-	// Explain says what policy would decide about a call.
+	// Explain returns the decision of the policy about a call, without running it.
 	Explain(context.Context, scheduler.Request, scheduler.Situation) (policy.Decision, error)
-	Decide(policy.Call) policy.Decision // of a call in this session's directory
+	Decide(policy.Call) policy.Decision // for a call in this session's directory
 	PolicyRules() []policy.Rule         // in effective order
 	PolicyFiles() []rulefile.File
 	PolicyProblems() []fault.Problem
 	SettingsProblems() []fault.Problem
-	DiscoveryProblems() []error // of tools that the person's own programs bring
+	DiscoveryProblems() []error // of tools that discovery commands list
 
-	MessageBus() *bus.MessageBus // that the session asks on
-	Config() *config.Config      // what a conversation is made of
-	// Recover finishes what killed runs left half written, and returns what
-	// the person should know of it. It changes files.
+	MessageBus() *bus.MessageBus // carries approval requests
+	Config() *config.Config      // for a conversation
+	// Recover finishes writes that killed runs left incomplete and returns notices
+	// for the user. It changes files.
 	Recover(context.Context) []string
 	Close() error
 }
 
-// SessionOptions say which session to open.
+// SessionOptions configure the session that a command opens.
 type SessionOptions struct {
 	Flags  *Flags
-	Watch  bool           // settings files are read again when they change: for a session that lasts
-	Alone  bool           // neither the person's settings count nor the machine's, nor the environment
+	Watch  bool           // reload settings files when they change, for a long-running session
+	Alone  bool           // ignore user settings, system settings and the environment
 	Log    *slog.Logger   // set by WithSession
-	Hide   *redact.Masker // what the log and errors do not show; nil: what the environment holds of such
-	SignIn *SignIn        // of the person that servers may ask to sign in; nil: nobody
-	// Adjust has the last word on the Parameters. nil: nothing.
+	Hide   *redact.Masker // masks secrets in logs and errors; nil: those of the environment
+	SignIn *SignIn        // signs in to servers; nil: no user
+	// Adjust changes the Parameters last; nil: none.
 	Adjust func(*config.Parameters)
 }
 
-// WithSession opens a session, hands it to use and closes it, log included.
+// WithSession opens a session, calls use with it, and closes it and its log.
 func (p *Program) WithSession(ctx context.Context, o SessionOptions, use func(Session) error) (err error) {
 	if o.Hide == nil {
 		o.Hide = &redact.Masker{}
@@ -97,8 +97,8 @@ func (p *Program) WithSession(ctx context.Context, o SessionOptions, use func(Se
 	return use(s)
 }
 
-// openLog returns the debug log: stderr or a file with --debug or
-// --debug-file, nothing without. Secrets in it are masked.
+// openLog returns the debug log: stderr for --debug, a file for --debug-file,
+// otherwise none. Secrets are masked.
 func (p *Program) openLog(g *Flags, hide *redact.Masker) (*slog.Logger, func(), error) {
 	var w io.Writer
 	closeLog := func() {}
@@ -107,7 +107,7 @@ func (p *Program) openLog(g *Flags, hide *redact.Masker) (*slog.Logger, func(), 
 		f, err := os.OpenFile(g.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, nil, &ExitError{Code: ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-				display.Sentence("the debug file cannot be opened: "+err.Error()), "Give --debug-file a file in a directory that you may write to.", err)}
+				display.Sentence("cannot open the debug file: "+err.Error()), "Give --debug-file a file in a writable directory.", err)}
 		}
 		w, closeLog = f, func() { _ = f.Close() }
 	case g.Debug:
@@ -117,7 +117,7 @@ func (p *Program) openLog(g *Flags, hide *redact.Masker) (*slog.Logger, func(), 
 	}
 	masked, closeFile := redact.NewWriter(w, hide.Text), closeLog
 	closeLog = func() {
-		_ = masked.Close() // the log is closed: an error cannot be reported
+		_ = masked.Close() // the log is closed: nowhere is left to report the error
 		closeFile()
 	}
 	return slog.New(slog.NewTextHandler(masked, &slog.HandlerOptions{Level: slog.LevelDebug})), closeLog, nil

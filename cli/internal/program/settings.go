@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
-// settings returns the flags that are settings, by key, as far as they were
-// given. Their paths count from the current directory, whatever --cwd says.
+// settings returns the settings that flags set, by key. Their paths are relative to
+// the current directory, regardless of --cwd.
 func (g *Flags) settings() map[string]any {
 	given := map[string]any{}
 	if g.modeSet {
@@ -26,7 +26,7 @@ func (g *Flags) settings() map[string]any {
 		given["model.name"] = g.Model
 	}
 	if g.CoreToolsSet {
-		given["tools.core"] = append([]string{}, g.CoreTools...) // not nil: an empty list means none
+		given["tools.core"] = append([]string{}, g.CoreTools...) // not nil: an empty list disables all
 	}
 	for key, list := range map[string][]string{
 		"tools.allowed": g.allowedTools, "tools.exclude": g.excludeTools,
@@ -45,7 +45,7 @@ func (g *Flags) settings() map[string]any {
 	return given
 }
 
-// GivenSettings are the settings' options that only a program knows: its flags
+// GivenSettings returns the settings options that come from the program: its flags
 // and its environment.
 func (g *Flags) GivenSettings() settings.Options {
 	file := g.settingsFile
@@ -55,29 +55,28 @@ func (g *Flags) GivenSettings() settings.Options {
 	return settings.Options{File: file, Environ: os.Environ(), Flags: g.settings(), Above: recordedTrust(g)}
 }
 
-// useSettings has the Config read the settings, of which the flags are a layer,
-// again when they change if the session is to watch them, and gives it what only
-// a program knows.
+// useSettings configures the settings of the Config: the layer of the flags, the
+// environment, and whether changed files are reloaded.
 func useSettings(s SessionOptions, p *config.Parameters) {
 	g, o := s.Flags, s.Flags.GivenSettings()
 	p.Settings, p.WatchSettings = &o, s.Watch
-	p.PolicyPaths = Absolute(g.PolicyPaths) // no setting, but in the place of one
-	p.TrustOf = func(ctx context.Context, folders []string) (trust.State, error) { return TrustOf(ctx, g, folders) }
+	p.PolicyPaths = Absolute(g.PolicyPaths) // not a setting, but replaces one
+	p.TrustOf = func(ctx context.Context, dirs []string) (trust.State, error) { return TrustOf(ctx, g, dirs) }
 	if g.extensionsOn {
-		p.Extensions.Only = append([]string{}, g.extensions...) // an empty list is none
+		p.Extensions.Only = append([]string{}, g.extensions...) // an empty list selects none
 	}
 	p.MCP = config.MCP{Later: true, Dial: standard.Servers(s.SignIn.options())}
 	p.WebFetch = webfetch.Options{UserAgent: "fettle/" + VersionOf().Version, Proxy: http.ProxyFromEnvironment}
 }
 
-// SettingsOptions says which settings the flags and the environment mean, for a
-// command that has no session to find out the rest.
+// SettingsOptions returns the settings options for the flags and the environment, for
+// a command without a session.
 func SettingsOptions(ctx context.Context, g *Flags) (settings.Options, error) {
-	names, _ := layout.Named(g.Layout) // the flag takes no other name
+	names, _ := layout.Named(g.Layout) // the flag accepts no other name
 	project, err := filepath.Abs(g.Cwd)
 	if err != nil {
 		return settings.Options{}, &ExitError{Code: ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-			"The current directory is not known.", "Give --cwd an absolute path.", err)}
+			"The current directory is unknown.", "Give --cwd an absolute path.", err)}
 	}
 	state, err := TrustOf(ctx, g, []string{project})
 	if err != nil {
@@ -85,7 +84,7 @@ func SettingsOptions(ctx context.Context, g *Flags) (settings.Options, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		home = "" // then there are no settings of the person's
+		home = "" // then there are no user settings
 	}
 	o := g.GivenSettings()
 	o.Layout, o.HomeDir, o.ProjectDir, o.DefaultTools = names, home, project, config.DefaultTools(names)
@@ -93,7 +92,7 @@ func SettingsOptions(ctx context.Context, g *Flags) (settings.Options, error) {
 	return o, nil
 }
 
-// ConfigFailure gives an error of settings its exit code.
+// ConfigFailure returns a settings error with its exit code.
 func ConfigFailure(err error) error {
 	switch fault.CodeOf(err) {
 	case fault.Cancelled:

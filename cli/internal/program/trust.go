@@ -13,13 +13,13 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// OpenTrust returns the person's store in the layout of the flags.
+// OpenTrust returns the user's trust store in the layout of the flags.
 func OpenTrust(g *Flags) (*trust.Store, layout.Layout, error) {
-	names, _ := layout.Named(g.Layout) // the flag takes no other name
+	names, _ := layout.Named(g.Layout) // the flag accepts no other name
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, names, &ExitError{Code: ExitConfig, Err: fault.Wrap(fault.InvalidConfig, "cli",
-			"There is no home directory, where trust is recorded.", "Set HOME.", err)}
+			"There is no home directory to record trust in.", "Set HOME.", err)}
 	}
 	return trust.Open(filepath.Join(home, names.Dir, trustFile)), names, nil
 }
@@ -27,7 +27,7 @@ func OpenTrust(g *Flags) (*trust.Store, layout.Layout, error) {
 // trustFile is the name of the file in the user's settings directory.
 const trustFile = "trustedFolders.json"
 
-// TrustFailure gives an error of the store its exit code.
+// TrustFailure returns a trust store error with its exit code.
 func TrustFailure(err error) error {
 	switch fault.CodeOf(err) {
 	case fault.InvalidConfig:
@@ -40,26 +40,26 @@ func TrustFailure(err error) error {
 	return err
 }
 
-// TrustOf says whether the session's directories, the target first, are trusted: by
-// the environment, else by what is recorded. One that is untrusted makes the
-// session so; else the target decides, as only its rules are read.
-func TrustOf(ctx context.Context, g *Flags, folders []string) (trust.State, error) {
+// TrustOf returns the trust of the session's directories, the target first: from the
+// environment, otherwise from the trust store. One untrusted directory makes the
+// session untrusted; otherwise the target decides, because only its rules are read.
+func TrustOf(ctx context.Context, g *Flags, dirs []string) (trust.State, error) {
 	store, names, noHome := OpenTrust(g)
 	for _, variable := range names.TrustVariables {
 		state, given, err := trust.FromEnv(os.Getenv(variable))
 		if err != nil {
-			return trust.Undecided, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", variable, fault.Line(err)), "", err)
+			return trust.Undecided, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s is invalid: %s", variable, fault.Line(err)), "", err)
 		}
 		if given {
 			return state, nil
 		}
 	}
 	state := trust.Undecided
-	for i, folder := range folders {
+	for i, dir := range dirs {
 		if noHome != nil {
 			break
 		}
-		recorded, _, err := store.Decide(ctx, folder)
+		recorded, _, err := store.Decide(ctx, dir)
 		if err != nil {
 			return trust.Undecided, err
 		}
@@ -73,22 +73,22 @@ func TrustOf(ctx context.Context, g *Flags, folders []string) (trust.State, erro
 	return state, nil
 }
 
-// recordedTrust says what is recorded of directories above the session's, of which
-// flags and variables say nothing. What cannot be read is not trusted.
+// recordedTrust looks up the recorded trust of directories above the session's,
+// without flags and variables. A directory that cannot be read is not trusted.
 func recordedTrust(g *Flags) func(context.Context, string) (trusted, undecided bool) {
-	return func(ctx context.Context, folder string) (trusted, undecided bool) {
+	return func(ctx context.Context, dir string) (trusted, undecided bool) {
 		store, _, err := OpenTrust(g)
 		if err != nil {
 			return false, true
 		}
-		state, _, err := store.Decide(ctx, folder)
+		state, _, err := store.Decide(ctx, dir)
 		return err == nil && state == trust.Trusted, err == nil && state == trust.Undecided
 	}
 }
 
-// trustedOnce reports whether the directory is trusted for this run alone: by a
-// variable of the environment, or by --skip-trust where nothing is recorded.
-func trustedOnce(ctx context.Context, g *Flags, folder string) bool {
+// trustedOnce reports whether the directory is trusted for this run only: by an
+// environment variable, or by --skip-trust if nothing is recorded.
+func trustedOnce(ctx context.Context, g *Flags, dir string) bool {
 	store, names, noHome := OpenTrust(g)
 	for _, variable := range names.TrustVariables {
 		if state, given, err := trust.FromEnv(os.Getenv(variable)); err == nil && given {
@@ -98,18 +98,18 @@ func trustedOnce(ctx context.Context, g *Flags, folder string) bool {
 	if !g.skipTrust || noHome != nil {
 		return g.skipTrust
 	}
-	state, _, err := store.Decide(ctx, folder)
+	state, _, err := store.Decide(ctx, dir)
 	return err == nil && state == trust.Undecided
 }
 
-// trustedAbove reports whether what decides about the directory is what is recorded of
-// one above it.
-func trustedAbove(ctx context.Context, g *Flags, folder string) bool {
+// trustedAbove reports whether the trust of the directory is inherited from a parent
+// directory.
+func trustedAbove(ctx context.Context, g *Flags, dir string) bool {
 	store, _, noHome := OpenTrust(g)
 	if noHome != nil {
 		return false
 	}
-	_, entry, err := store.Decide(ctx, folder)
+	_, entry, err := store.Decide(ctx, dir)
 	if err != nil || entry.Path == "" {
 		return false
 	}
@@ -117,12 +117,12 @@ func trustedAbove(ctx context.Context, g *Flags, folder string) bool {
 	if err != nil {
 		return false
 	}
-	this, err := os.Stat(folder)
+	this, err := os.Stat(dir)
 	return err == nil && !os.SameFile(named, this)
 }
 
-// SwitchNotices say which settings of the project switch tools, servers, agents or
-// skills off.
+// SwitchNotices lists the settings of the project that disable tools, servers, agents
+// or skills.
 func SwitchNotices(c *config.Config) []string {
 	switches, err := c.ProjectSwitches()
 	if err != nil || len(switches) == 0 {
@@ -132,5 +132,5 @@ func SwitchNotices(c *config.Config) []string {
 	for i, s := range switches {
 		words[i] = s.String()
 	}
-	return []string{"The project switches tools off: " + strings.Join(words, ", ") + "."}
+	return []string{"The project disables tools: " + strings.Join(words, ", ") + "."}
 }

@@ -6,17 +6,17 @@ import (
 	"runtime/debug"
 )
 
-// version says which fettle this is.
+// version describes this build of fettle.
 type version struct {
 	Version string `json:"version"`          // module version; "devel" for a build from a checkout
-	Commit  string `json:"commit,omitempty"` // revision, where the build recorded it
-	Dirty   bool   `json:"dirty,omitempty"`  // built with changes that are not committed
+	Commit  string `json:"commit,omitempty"` // revision, if the build recorded it
+	Dirty   bool   `json:"dirty,omitempty"`  // built with uncommitted changes
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
 }
 
-// VersionOf reads what the Go linker recorded about this build.
+// VersionOf returns the version that the Go linker recorded in this build.
 func VersionOf() version {
 	v := version{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -37,7 +37,7 @@ func VersionOf() version {
 	return v
 }
 
-// String is the line that --version prints.
+// String returns the line that --version prints.
 func (v version) String() string {
 	s := "fettle " + v.Version
 	if v.Commit != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// Hook is a hook in JSON.
+// Hook is a hook in JSON output.
 type Hook struct {
 	Event       hooks.Event      `json:"event"`
 	Matcher     string           `json:"matcher,omitempty"`
@@ -31,13 +31,13 @@ type Hook struct {
 	Extension   string           `json:"extension,omitempty"`
 	State       config.HookState `json:"state"`
 	Note        string           `json:"note,omitempty"`
-	Files       []string         `json:"files,omitempty"` // of the project, that an approval covers
-	Open        bool             `json:"open,omitempty"`  // the command may run others, too
+	Files       []string         `json:"files,omitempty"` // project files that an approval covers
+	Open        bool             `json:"open,omitempty"`  // the command may run other files, too
 }
 
-// Vouched says what an approval of a project's hook covers beside its definition,
-// "" of a hook that is none.
-func (l Hook) Vouched() string {
+// Coverage describes the files that an approval of a project hook covers, besides its
+// definition. It returns "" for other hooks.
+func (l Hook) Coverage() string {
 	const most = 10
 	if l.Source != hooks.SourceProject || l.Files == nil {
 		return ""
@@ -49,12 +49,12 @@ func (l Hook) Vouched() string {
 		files = strings.Join(l.Files, ", ")
 	}
 	if l.Open {
-		return files + "; not all that it runs can be vouched for"
+		return files + "; it may run other files that the approval does not cover"
 	}
 	return files
 }
 
-// HookOf is a hook of a session as it is listed.
+// HookOf converts a listed hook.
 func HookOf(h config.HookListing) Hook {
 	timeout := h.Timeout
 	if timeout <= 0 {
@@ -70,41 +70,39 @@ func HookOf(h config.HookListing) Hook {
 	return l
 }
 
-// TellVouched tells what approvals of the project's hooks cover.
-func TellVouched(ctx context.Context, p *program.Program, c *config.Config) {
+// ReportCoverage prints the files that approvals of the project's hooks cover.
+func ReportCoverage(ctx context.Context, p *program.Program, c *config.Config) {
 	all, err := c.Hooks(ctx)
 	if err != nil { // the session is closed
 		return
 	}
 	for _, h := range all {
 		l := HookOf(h)
-		switch text := l.Vouched(); {
+		switch text := l.Coverage(); {
 		case text != "":
-			p.Say(display.Line(fmt.Sprintf("%s %s vouches for %s.", l.Event, escape.Clip(cmp.Or(l.Name, l.Command), display.ListingWidth), text)))
+			p.PrintNotice(display.Line(fmt.Sprintf("%s %s: the approval covers %s.", l.Event, escape.Clip(cmp.Or(l.Name, l.Command), display.ListingWidth), text)))
 		case l.Source == hooks.SourceProject:
-			p.Say(h.Note)
+			p.PrintNotice(h.Note)
 		}
 	}
 }
 
-// ApproveHooksOf approves of the hooks that the project in a directory has, which its
-// person trusts, and names them. What keeps that from being done is told by the
-// next session.
-func ApproveHooksOf(ctx context.Context, p *program.Program, g *program.Flags, folder string) {
+// ApproveHooksOf approves the hooks of the trusted project in a directory and prints
+// their names. A failure is reported by the next session.
+func ApproveHooksOf(ctx context.Context, p *program.Program, g *program.Flags, dir string) {
 	there := *g
-	there.Cwd = folder
+	there.Cwd = dir
 	_ = p.WithSession(ctx, program.SessionOptions{Flags: &there}, func(s program.Session) error {
 		names, err := s.Config().ApproveHooks(ctx)
 		if err == nil && len(names) > 0 {
-			p.Say("The hooks of its project run from now on: " + strings.Join(names, ", ") + ". One that is new or changed later runs once you have approved it with fettle hooks trust.")
-			TellVouched(ctx, p, s.Config())
+			p.PrintNotice("The hooks of the project are approved: " + strings.Join(names, ", ") + ". A hook that is new or changed later runs only after fettle hooks trust.")
+			ReportCoverage(ctx, p, s.Config())
 		}
 		return err
 	})
 }
 
-// SwitchHook puts a hook into the user's list of those that do not run, or takes
-// it out.
+// SwitchHook adds a hook to the user's list of disabled hooks, or removes it.
 func SwitchHook(ctx context.Context, p *program.Program, g *program.Flags, name string, enable, asJSON bool) error {
 	const key = "hooksConfig.disabled"
 	var known bool
@@ -124,7 +122,7 @@ func SwitchHook(ctx context.Context, p *program.Program, g *program.Flags, name 
 				case o.Layer == settings.LayerUser:
 					mine = append(mine, text)
 				case enable && text == name && o.Layer != settings.LayerDefault:
-					p.Complain(fault.New(fault.InvalidConfig, "cli.hooks", fmt.Sprintf("%q is disabled in %s as well, and stays so.", name, o.Source), ""))
+					p.PrintError(fault.New(fault.InvalidConfig, "cli.hooks", fmt.Sprintf("%q is also disabled in %s and stays disabled.", name, o.Source), ""))
 				}
 			}
 		}
@@ -134,7 +132,7 @@ func SwitchHook(ctx context.Context, p *program.Program, g *program.Flags, name 
 		return err
 	}
 	if !known && !slices.Contains(mine, name) {
-		return fault.New(fault.InvalidToolParams, "cli.hooks", fmt.Sprintf("There is no hook %q.", name), "fettle hooks list lists them.")
+		return fault.New(fault.InvalidToolParams, "cli.hooks", fmt.Sprintf("Unknown hook %q.", name), "fettle hooks list lists them.")
 	}
 	mine = slices.DeleteFunc(mine, func(entry string) bool { return entry == name })
 	if !enable {
@@ -150,10 +148,10 @@ func SwitchHook(ctx context.Context, p *program.Program, g *program.Flags, name 
 	return SetConfig(ctx, p, g, settings.LayerUser, key, value, asJSON)
 }
 
-// WithHooks hands over a session, and tells what is wrong with definitions.
+// WithHooks opens a session and reports problems in hook definitions.
 func WithHooks(ctx context.Context, p *program.Program, g *program.Flags, use func(*config.Config) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
-		p.TellHookProblems(s)
+		p.ReportHookProblems(s)
 		return use(s.Config())
 	})
 }

@@ -13,21 +13,22 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// ProjectIn are the parameters that say what the project in a directory would do.
-func ProjectIn(g *program.Flags, folder string) config.Parameters {
-	names, _ := layout.Named(g.Layout) // the flag takes no other name
+// ProjectIn returns the Parameters to inspect the project in a directory.
+func ProjectIn(g *program.Flags, dir string) config.Parameters {
+	names, _ := layout.Named(g.Layout) // the flag accepts no other name
 	there := *g
-	there.Cwd = folder
+	there.Cwd = dir
 	given := there.GivenSettings()
-	return config.Parameters{TargetDir: folder, Layout: names, Settings: &given}
+	return config.Parameters{TargetDir: dir, Layout: names, Settings: &given}
 }
 
-// PowersOf lists what the project in a directory would do if the directory were trusted.
-func PowersOf(ctx context.Context, g *program.Flags, folder string) ([]settings.Power, error) {
-	return config.ProjectPowers(ctx, ProjectIn(g, folder))
+// PowersOf lists what the project in a directory could do if the directory were
+// trusted.
+func PowersOf(ctx context.Context, g *program.Flags, dir string) ([]settings.Power, error) {
+	return config.ProjectPowers(ctx, ProjectIn(g, dir))
 }
 
-// OutsideOf returns the directories outside of the project among some powers.
+// OutsideOf returns the directories outside of the project that powers include.
 func OutsideOf(powers []settings.Power) []string {
 	var all []string
 	for _, power := range powers {
@@ -38,7 +39,7 @@ func OutsideOf(powers []settings.Power) []string {
 	return all
 }
 
-// ListPowers is what a user reads of powers, one a line.
+// ListPowers formats powers for the user, one per line.
 func ListPowers(powers []settings.Power) string {
 	var b strings.Builder
 	for _, power := range powers {
@@ -47,8 +48,8 @@ func ListPowers(powers []settings.Power) string {
 	return b.String()
 }
 
-// ApproveOutside records which directories outside of a directory its project may
+// ApproveOutside records the directories outside of a project that the project may
 // include.
-func ApproveOutside(ctx context.Context, g *program.Flags, folder string, directories []string) error {
-	return config.ApproveOutside(ctx, ProjectIn(g, folder), directories)
+func ApproveOutside(ctx context.Context, g *program.Flags, dir string, directories []string) error {
+	return config.ApproveOutside(ctx, ProjectIn(g, dir), directories)
 }

@@ -1,6 +1,5 @@
-// Package userfiles changes what a user keeps in files, for commands of the shell
-// and of a session alike: settings, approvals of hooks, and what a trusted project
-// may do.
+// Package userfiles changes the user's files for shell commands and session commands:
+// settings, hook approvals, and the approvals of a trusted project.
 package userfiles
 
 import (
@@ -19,8 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// SetConfig writes a value to the settings file of a scope, where nil takes the key
-// out, and prints that and what keeps the value from being in force.
+// SetConfig writes a value to the settings file of a scope and prints the result,
+// including why the value is not effective. A nil value removes the key.
 func SetConfig(ctx context.Context, p *program.Program, g *program.Flags, scope settings.Layer, key string, value any, asJSON bool) error {
 	o, err := program.SettingsOptions(ctx, g)
 	if err != nil {
@@ -33,7 +32,7 @@ func SetConfig(ctx context.Context, p *program.Program, g *program.Flags, scope 
 	files := settings.Files(o)
 	i := slices.IndexFunc(files, func(f settings.File) bool { return f.Layer == scope })
 	if i < 0 {
-		return program.UsageError(fmt.Sprintf("There is no settings file of the %s here.", scope), "fettle config path lists those that there are.")
+		return program.UsageError(fmt.Sprintf("There is no %s settings file here.", scope), "fettle config path lists the settings files.")
 	}
 	set := settings.Set
 	if scope == settings.LayerProject {
@@ -69,25 +68,23 @@ func SetConfig(ctx context.Context, p *program.Program, g *program.Flags, scope 
 	return err
 }
 
-// warnIfWithoutEffect tells of what keeps a value that was set from being in
-// force.
+// warnIfWithoutEffect reports why a value that was set is not effective.
 func warnIfWithoutEffect(p *program.Program, r *settings.Result, key string, steps []string, file settings.File, value any) {
 	for _, m := range r.Problems {
 		about := m.Key == key || strings.HasPrefix(m.Key, key+".")
 		if m.Path == file.Path && about && value != nil {
-			p.Complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
+			p.PrintError(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
 		}
 	}
 	o := r.InForce(key)
 	if value == nil || len(steps) > 0 || o.Source == "" || o.Source == file.Path || reflect.DeepEqual(o.Value, value) {
 		return
 	}
-	p.Complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("What %s says of %s is stronger: %s.", o.Source, key,
+	p.PrintError(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("%s takes precedence for %s: %s.", o.Source, key,
 		JSONText(settings.Masked(key, o.Value))), ""))
 }
 
-// warnIfNoSession tells of what keeps a session from beginning with the settings
-// as they are now.
+// warnIfNoSession reports why no session can start with the current settings.
 func warnIfNoSession(ctx context.Context, p *program.Program, g *program.Flags, o settings.Options, r *settings.Result) error {
 	checked, err := CheckSettings(ctx, g, o, r)
 	if err != nil {
@@ -95,24 +92,24 @@ func warnIfNoSession(ctx context.Context, p *program.Program, g *program.Flags, 
 	}
 	for _, m := range checked {
 		if m.Open {
-			p.Complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
+			p.PrintError(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
 		}
 	}
 	return nil
 }
 
-// settingAnswer is what config set prints as JSON.
+// settingAnswer is the JSON output of config set.
 type settingAnswer struct {
 	Key   string `json:"key"`
 	Path  string `json:"path"`
-	Value any    `json:"value"` // null: it was taken out
+	Value any    `json:"value"` // null: the key was removed
 }
 
-// CheckSettings finds what only shows when a session begins.
+// CheckSettings returns the problems that show only when a session starts.
 func CheckSettings(ctx context.Context, g *program.Flags, o settings.Options, r *settings.Result) ([]fault.Problem, error) {
 	checked, err := config.CheckSettings(ctx, config.Parameters{
 		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
-		PolicyPaths: program.Absolute(g.PolicyPaths), // which go in the place of the setting
+		PolicyPaths: program.Absolute(g.PolicyPaths), // replace the setting
 	}, r)
 	if err != nil {
 		return nil, program.ConfigFailure(err)
@@ -120,23 +117,23 @@ func CheckSettings(ctx context.Context, g *program.Flags, o settings.Options, r 
 	return checked, nil
 }
 
-// UnknownSetting is the error of a name that means no setting.
+// UnknownSetting returns the error for an unknown setting.
 func UnknownSetting(key string) error {
-	remedy := "fettle config show lists the keys that there are."
+	remedy := "fettle config show lists the keys."
 	if near := settings.Nearest(key); near != "" {
-		remedy = fmt.Sprintf("Perhaps %s is meant.", near)
+		remedy = fmt.Sprintf("Did you mean %s?", near)
 	}
-	return program.UsageError(fmt.Sprintf("There is no setting %s.", cmp.Or(key, `""`)), remedy)
+	return program.UsageError(fmt.Sprintf("Unknown setting %s.", cmp.Or(key, `""`)), remedy)
 }
 
-// JSONText is a value on one line; nil is a dash.
+// JSONText returns a value as JSON on one line; nil is a dash.
 func JSONText(value any) string {
 	if value == nil {
 		return "-"
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Sprint(value) // what came from JSON can be written
+		return fmt.Sprint(value) // a value decoded from JSON can be encoded
 	}
 	return string(text)
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// Look is what the lines of blocks depend on beside what they say.
-type Look struct {
+// Style holds the settings that rendering depends on, besides the content of a block.
+type Style struct {
 	Columns int
-	Detail  bool // what is folded is shown
+	Detail  bool // show folded parts
 	Theme   *theme.Theme
 }
 
-// Prompt is what the person has said.
+// Prompt is an input of the user.
 type Prompt struct{ Text string }
 
 func (b *Prompt) changes() int { return 0 }
 
-// maxPromptLines is how much of a prompt is shown while details are not.
+// maxPromptLines is the number of lines of a prompt shown while details are hidden.
 const maxPromptLines = 12
 
 // Render implements [Block].
-func (b *Prompt) Render(v Look) []string {
+func (b *Prompt) Render(v Style) []string {
 	lines := Folded(b.Text, v.Columns-2)
 	if over := len(lines) - maxPromptLines; over > 0 && !v.Detail {
 		lines = append(lines[:maxPromptLines:maxPromptLines], "… "+display.Thousands(over)+" more lines (ctrl+o)")
@@ -41,24 +41,24 @@ func (b *Prompt) Render(v Look) []string {
 	return lines
 }
 
-// Answer is text of the model's, as it comes.
+// Answer is text of the model, as it arrives.
 type Answer struct {
 	source strings.Builder
 
-	// The rendering so far, for the last look.
+	// The rendering so far, for the last style.
 	stream *markdown.Stream
-	taken  int // bytes of source that stream has
+	taken  int // bytes of source passed to stream
 	lines  []string
-	look   Look
+	look   Style
 }
 
-// Add takes the next piece of the answer.
+// Add appends the next piece of the answer.
 func (b *Answer) Add(text string) { b.source.WriteString(text) }
 
 func (b *Answer) changes() int { return b.source.Len() }
 
 // Render implements [Block].
-func (b *Answer) Render(v Look) []string {
+func (b *Answer) Render(v Style) []string {
 	if b.stream == nil || b.look != v {
 		b.stream, b.look, b.taken, b.lines = markdown.NewStream(max(v.Columns-2, 1), *v.Theme), v, 0, nil
 	}
@@ -74,8 +74,8 @@ func (b *Answer) Render(v Look) []string {
 	return marked(v, v.Theme.Assistant.Render("●"), lines)
 }
 
-// marked puts a mark, one column wide, before the first line, and indents all.
-func marked(v Look, mark string, lines []string) []string {
+// marked puts a one-column marker before the first line and indents the others.
+func marked(v Style, mark string, lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
 		if i == 0 {
@@ -88,14 +88,14 @@ func marked(v Look, mark string, lines []string) []string {
 	return out
 }
 
-// Thought is what the model thinks: a line of it, or all.
+// Thought is a thought of the model: its subject line, or the full text.
 type Thought struct {
 	subject string
 	text    strings.Builder
 	version int
 }
 
-// Add takes a thought.
+// Add appends a thought.
 func (b *Thought) Add(subject, text string) {
 	b.version++
 	if subject != "" {
@@ -108,7 +108,7 @@ func (b *Thought) Add(subject, text string) {
 func (b *Thought) changes() int { return b.version }
 
 // Render implements [Block].
-func (b *Thought) Render(v Look) []string {
+func (b *Thought) Render(v Style) []string {
 	mark := v.Theme.Thought.Render("∴")
 	if v.Detail {
 		lines := Folded(strings.TrimSpace(b.text.String()), v.Columns-2)
@@ -128,7 +128,7 @@ func (b *Thought) Render(v Look) []string {
 	return marked(v, mark, []string{v.Theme.Thought.Render(line)})
 }
 
-// Message is something that the session tells the person.
+// Message is a message of the session to the user.
 type Message struct {
 	Level interactive.Level
 	Text  string // Markdown
@@ -137,7 +137,7 @@ type Message struct {
 func (b *Message) changes() int { return 0 }
 
 // Render implements [Block].
-func (b *Message) Render(v Look) []string {
+func (b *Message) Render(v Style) []string {
 	lines := Split(strings.TrimRight(markdown.Render(b.Text, max(v.Columns-2, 1), *v.Theme), "\n"))
 	switch b.Level {
 	case interactive.LevelWarning:
@@ -148,7 +148,7 @@ func (b *Message) Render(v Look) []string {
 	return marked(v, v.Theme.Dim.Render("·"), lines)
 }
 
-// Note is a plain line or more that this package tells the person.
+// Note is plain text of this package for the user.
 type Note struct {
 	Level interactive.Level
 	Text  string
@@ -157,7 +157,7 @@ type Note struct {
 func (b *Note) changes() int { return 0 }
 
 // Render implements [Block].
-func (b *Note) Render(v Look) []string {
+func (b *Note) Render(v Style) []string {
 	style, mark := v.Theme.Dim, "·"
 	switch b.Level {
 	case interactive.LevelWarning:
@@ -172,22 +172,22 @@ func (b *Note) Render(v Look) []string {
 	return marked(v, style.Render(mark), lines)
 }
 
-// Shell is what a shell line of the person's printed.
+// Shell is the output of a shell line of the user.
 type Shell struct{ Text string }
 
 func (b *Shell) changes() int { return 0 }
 
 // Render implements [Block].
-func (b *Shell) Render(v Look) []string {
+func (b *Shell) Render(v Style) []string {
 	t := newTail(MaxTailLines)
 	t.add(b.Text)
 	lines := t.lines(v.Columns - 2)
 	return indented(shortened(v, lines, 12, true), "  ")
 }
 
-// shortened keeps the first or the last lines, unless details are shown, and says
-// how many there are beside.
-func shortened(v Look, lines []string, most int, last bool) []string {
+// shortened keeps the first or the last most lines unless details are shown, and adds
+// the number of omitted lines.
+func shortened(v Style, lines []string, most int, last bool) []string {
 	over := len(lines) - most
 	if v.Detail || over <= 1 {
 		return lines
@@ -207,7 +207,7 @@ func indented(lines []string, by string) []string {
 	return out
 }
 
-// Duration writes a time that passes, to the second.
+// Duration formats an elapsed time, to the second.
 func Duration(d time.Duration) string {
 	d = d.Truncate(time.Second)
 	if d < time.Minute {

@@ -14,31 +14,31 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// How much of a call is shown while details are not.
+// Limits while details are hidden.
 const (
-	shownOutput = 5 // lines of live output, the last ones
-	shownResult = 8 // lines of a result, the first ones
-	shownSteps  = 4 // of a subagent, the last ones
+	shownOutput = 5 // last lines of live output
+	shownResult = 8 // first lines of a result
+	shownSteps  = 4 // last steps of a subagent
 )
 
-// maxSteps is how many steps of a subagent are kept.
+// maxSteps is the number of subagent steps kept.
 const maxSteps = 200
 
-// Call is a call of a tool.
+// Call is a tool call.
 type Call struct {
 	State    bus.ToolCallState
 	Output   *tail // nil: none
-	skipped  bool  // some of the output came too fast
+	skipped  bool  // output was dropped because it came too fast
 	Notices  []string
-	stopped  bool    // its turn ended without a word of how the call did
-	steps    []*step // of a subagent that runs for it
-	children []*Call // calls of that
-	frame    string  // of what spins; "" while nothing does
+	stopped  bool    // its turn ended without a result of the call
+	steps    []*step // of the subagent that this call runs
+	children []*Call // calls of the subagent
+	frame    string  // the spinner frame; "" while nothing spins
 	elapsed  string  // while it runs
 	version  int
 }
 
-// step is what a subagent does or thinks.
+// step is a step or a thought of a subagent.
 type step struct{ bus.Activity }
 
 func (b *Call) changes() int {
@@ -49,7 +49,7 @@ func (b *Call) changes() int {
 	return n
 }
 
-// Update takes where the call stands. What was final stays so.
+// Update sets the state of the call. A final state does not change.
 func (b *Call) Update(state bus.ToolCallState) {
 	b.version++
 	if b.State.Status.Final() && !state.Status.Final() {
@@ -70,8 +70,8 @@ func (b *Call) Stop() {
 	}
 }
 
-// Adopt takes a call of the subagent that works for this one, in the place of the step
-// that told of it.
+// Adopt adds a call of the subagent that this call runs, replacing the step that
+// announced it.
 func (b *Call) Adopt(c *Call, id string) {
 	b.version++
 	b.steps = slices.DeleteFunc(b.steps, func(s *step) bool { return s.Type == bus.ActivityToolCall && s.ID == id })
@@ -81,7 +81,7 @@ func (b *Call) Adopt(c *Call, id string) {
 	}
 }
 
-// Print takes live output; skipped says that there was more before it.
+// Print appends live output; skipped means that output before it was dropped.
 func (b *Call) Print(text string, skipped bool) {
 	b.version++
 	b.skipped = b.skipped || skipped
@@ -94,7 +94,7 @@ func (b *Call) Print(text string, skipped bool) {
 	b.Output.add(text)
 }
 
-// Activity takes a step of the subagent; one with the same id replaces it.
+// Activity adds a step of the subagent, or replaces the step with the same id.
 func (b *Call) Activity(a bus.Activity) {
 	b.version++
 	for _, s := range b.steps {
@@ -109,7 +109,7 @@ func (b *Call) Activity(a bus.Activity) {
 	}
 }
 
-// Animate sets what moves; it reports whether that is another than before.
+// Animate sets the spinner and the elapsed time; it reports whether they changed.
 func (b *Call) Animate(frame string, now time.Time, still bool) {
 	if b.State.Status != bus.StatusExecuting {
 		frame = ""
@@ -128,7 +128,7 @@ func (b *Call) Animate(frame string, now time.Time, still bool) {
 }
 
 // Render implements [Block].
-func (b *Call) Render(v Look) []string {
+func (b *Call) Render(v Style) []string {
 	lines := []string{b.head(v)}
 	inner := v
 	inner.Columns = v.Columns - 4
@@ -152,8 +152,8 @@ func (b *Call) Render(v Look) []string {
 	return lines
 }
 
-// head is the line that says what the call does and where it stands.
-func (b *Call) head(v Look) string {
+// head returns the title line with the state of the call.
+func (b *Call) head(v Style) string {
 	mark, word := b.mark(v)
 	tail := ""
 	if word != "" {
@@ -168,10 +168,10 @@ func (b *Call) head(v Look) string {
 	return display.Cut(text+v.Theme.Dim.Render(tail), v.Columns, "…")
 }
 
-// mark is the sign for where the call stands, one column wide, and the word.
-func (b *Call) mark(v Look) (mark, word string) {
+// mark returns the one-column marker of the state, and a word for it.
+func (b *Call) mark(v Style) (mark, word string) {
 	if b.State.Preview && b.State.Status == bus.StatusSuccess {
-		return v.Theme.Dim.Render("·"), "plan: not done"
+		return v.Theme.Dim.Render("·"), "plan: not run"
 	}
 	switch b.State.Status {
 	case bus.StatusAwaitingApproval:
@@ -201,10 +201,10 @@ func (b *Call) mark(v Look) (mark, word string) {
 	return v.Theme.Dim.Render("◌"), "waiting"
 }
 
-func (b *Call) renderOutput(v Look) []string {
+func (b *Call) renderOutput(v Style) []string {
 	replaced := len(b.State.Display) > 0 && b.State.Status.Final() && b.State.Status != bus.StatusCancelled
-	told := len(b.steps)+len(b.children) > 0 // a subagent, which prints what its steps say
-	if b.Output == nil || (replaced || told) && !v.Detail {
+	stepped := len(b.steps)+len(b.children) > 0 // a subagent, whose output repeats its steps
+	if b.Output == nil || (replaced || stepped) && !v.Detail {
 		return nil
 	}
 	lines := b.Output.lines(v.Columns)
@@ -221,15 +221,15 @@ func (b *Call) renderOutput(v Look) []string {
 	}
 	switch {
 	case b.skipped:
-		lines = append([]string{v.Theme.Dim.Render("… some of the output came too fast to be shown")}, lines...)
+		lines = append([]string{v.Theme.Dim.Render("… output was dropped because it came too fast")}, lines...)
 	case hidden > 0:
 		lines = append([]string{v.Theme.Dim.Render("… " + display.Thousands(hidden) + " lines before")}, lines...)
 	}
 	return lines
 }
 
-// renderResult shows the result, or why there is none.
-func (b *Call) renderResult(v Look) []string {
+// renderResult shows the result or the error.
+func (b *Call) renderResult(v Style) []string {
 	if !b.State.Status.Final() {
 		return nil
 	}
@@ -266,15 +266,15 @@ func (b *Call) renderResult(v Look) []string {
 		}
 		return lines
 	}
-	if b.said(shown.Text) && !v.Detail {
+	if b.repeatsTitle(shown.Text) && !v.Detail {
 		return nil
 	}
 	return shortened(v, Folded(shown.Text, v.Columns), shownResult, false)
 }
 
-// said reports whether a result says no more than the line that names the call: a line
-// that ends with what the call is about.
-func (b *Call) said(result string) bool {
+// repeatsTitle reports whether a result only repeats the title: a line that ends with
+// the subject of the call.
+func (b *Call) repeatsTitle(result string) bool {
 	d := display.Line(b.State.Description)
 	line := strings.TrimRight(display.Line(strings.TrimSpace(result)), ".")
 	if d == "" || strings.Contains(strings.TrimSpace(result), "\n") {
@@ -296,13 +296,13 @@ func todoMark(s tools.TodoStatus) string {
 	return "[ ]"
 }
 
-// Stat counts lines, as +3 −1.
-func Stat(added, removed int, v Look) string {
+// Stat formats line counts, such as +3 −1.
+func Stat(added, removed int, v Style) string {
 	return v.Theme.Added.Render(fmt.Sprintf("+%d", added)) + " " + v.Theme.Removed.Render(fmt.Sprintf("−%d", removed))
 }
 
-// renderSteps shows what a subagent does.
-func (b *Call) renderSteps(v Look) []string {
+// renderSteps shows the steps of a subagent.
+func (b *Call) renderSteps(v Style) []string {
 	steps := b.steps
 	var lines []string
 	if over := len(steps) - shownSteps; over > 0 && !v.Detail {
@@ -322,9 +322,9 @@ func (b *Call) renderSteps(v Look) []string {
 	return lines
 }
 
-// what is what the step does: of a call, its tool and what it is about, without the
-// rest of its arguments, which may be cut off.
-func (s *step) what() string {
+// subject describes a step. For a call it is the tool and its subject, without the
+// remaining arguments, which may be truncated.
+func (s *step) subject() string {
 	name, args, is := strings.Cut(s.Content, " {")
 	if s.Type != bus.ActivityToolCall || !is {
 		return s.Content
@@ -348,7 +348,7 @@ func (s *step) what() string {
 	return name + " " + about
 }
 
-func (s *step) render(v Look) string {
+func (s *step) render(v Style) string {
 	mark := "◌"
 	switch s.Status {
 	case bus.ActivityCompleted:
@@ -358,7 +358,7 @@ func (s *step) render(v Look) string {
 	case bus.ActivityCancelled:
 		mark = "-"
 	}
-	text := display.Cut(display.Line(s.what()), v.Columns-2, "…")
+	text := display.Cut(display.Line(s.subject()), v.Columns-2, "…")
 	if s.Type == bus.ActivityThought {
 		mark, text = v.Theme.Thought.Render("∴"), v.Theme.Thought.Render(text)
 	}

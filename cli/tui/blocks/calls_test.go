@@ -12,17 +12,17 @@ import (
 )
 
 func shown(b *Call) string {
-	return ansi.Strip(strings.Join(b.Render(Look{Columns: 80, Theme: &theme.Theme{}}), "\n"))
+	return ansi.Strip(strings.Join(b.Render(Style{Columns: 80, Theme: &theme.Theme{}}), "\n"))
 }
 
-// What plan mode has only shown does not look done.
+// A call that plan mode only previewed does not look completed.
 func TestPreviewIsNotDone(t *testing.T) {
 	b := &Call{}
 	b.Update(bus.ToolCallState{Name: "write_file", Description: "Write x", Status: bus.StatusSuccess, Preview: true})
-	require.Equal(t, "· write_file Write x (plan: not done)", shown(b))
+	require.Equal(t, "· write_file Write x (plan: not run)", shown(b))
 }
 
-// A result that says what the line above says takes no row.
+// A result that repeats the title takes no row.
 func TestResultThatIsTheTitle(t *testing.T) {
 	tests := map[string]bool{`"Read f.txt"`: false, `"f.txt"`: false, `"Read 3 lines of f.txt"`: true, `"Read f.txt\nand more"`: true}
 	for display, row := range tests {
@@ -32,7 +32,7 @@ func TestResultThatIsTheTitle(t *testing.T) {
 	}
 }
 
-// What a command that was called off had printed stays.
+// The output of a cancelled command stays visible.
 func TestCancelledKeepsOutput(t *testing.T) {
 	b := &Call{}
 	b.Print("half of it\n", false)
@@ -41,7 +41,7 @@ func TestCancelledKeepsOutput(t *testing.T) {
 	require.Contains(t, shown(b), "The command was cancelled.")
 }
 
-// Steps of a subagent are told once, without the braces of their arguments.
+// Steps of a subagent are shown once, without the braces of their arguments.
 func TestStepsAreToldOnce(t *testing.T) {
 	b := &Call{}
 	b.Update(bus.ToolCallState{Name: "helper", Status: bus.StatusExecuting})

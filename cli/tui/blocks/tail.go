@@ -7,21 +7,21 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Bounds of what is kept of the live output of a call.
+// Limits of the live output kept for a call.
 const (
 	MaxTailLines = 500
 	MaxTailLine  = 1 << 10 // bytes
 )
 
-// tail keeps the last lines of live output, filtered. A carriage return begins its
-// line anew, as on a terminal.
+// tail keeps the last lines of live output, filtered. A carriage return restarts its
+// line, as on a terminal.
 type tail struct {
 	filter  display.ANSIFilter
 	most    int
 	kept    []string
-	open    string // the line that has not ended
-	restart bool   // what comes begins it anew
-	dropped int    // lines before kept
+	open    string // the unfinished line
+	restart bool   // the next text restarts it
+	dropped int    // lines dropped before kept
 	version int
 }
 
@@ -51,7 +51,7 @@ func (t *tail) add(text string) {
 	}
 }
 
-// write adds to the line that has not ended.
+// write appends to the unfinished line.
 func (t *tail) write(part string) {
 	if part == "" {
 		return
@@ -65,7 +65,7 @@ func (t *tail) write(part string) {
 	t.open += part
 }
 
-// lines returns what is kept, broken at so many columns.
+// lines returns the kept lines, wrapped.
 func (t *tail) lines(columns int) []string {
 	var lines []string
 	for _, line := range t.kept {
@@ -77,7 +77,7 @@ func (t *tail) lines(columns int) []string {
 	return lines
 }
 
-// Bytes is how much is kept.
+// Bytes returns the size of the kept text.
 func (t *tail) Bytes() int {
 	n := len(t.open)
 	for _, line := range t.kept {

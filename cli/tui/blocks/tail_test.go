@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Output as programs print it: carriage returns begin a line anew, tabs line up, and
-// nothing is obeyed, wherever the pieces are cut.
+// Output of programs: carriage returns restart a line, tabs align, and no control
+// sequence takes effect, wherever the pieces are split.
 func TestTail(t *testing.T) {
 	text := "10%\r50%\r100%\r\nname\tvalue\r\n\x1b[31mred\x1b[0m \x1b[2J\x1b[10;10Hhere\x07\n\x1b]0;title\x07end"
 	want := []string{"100%", "name    value", "red here", "end"}

@@ -1,5 +1,5 @@
-// Package blocks is the conversation as the terminal shows it: pieces that draw
-// themselves at any width, folded or not, and the transcript that scrolls them.
+// Package blocks renders the conversation for the terminal: blocks that draw
+// themselves at any width, folded or expanded, and the transcript that scrolls them.
 package blocks
 
 import (
@@ -8,29 +8,29 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 )
 
-// Block is a piece of the conversation as it is shown.
+// Block is a part of the conversation.
 type Block interface {
-	// Render returns its lines, none wider than the view's columns and each safe to
-	// show.
-	Render(v Look) []string
-	// changes is another number whenever other lines would be rendered.
+	// Render returns its lines, none wider than the style's columns and each safe for
+	// the terminal.
+	Render(v Style) []string
+	// changes returns a number that changes whenever Render would return other lines.
 	changes() int
 }
 
-// drawn is a block and its lines as they were rendered last.
+// drawn is a block with its last rendered lines.
 type drawn struct {
 	Block
 	lines   []string
-	look    Look
+	look    Style
 	version int
 	valid   bool
 }
 
-// Transcript is the conversation, of which a window of some rows is looked at. It
-// renders no more than what the window shows, and nothing twice.
+// Transcript is the conversation and a scroll window on it. It renders only the
+// visible blocks, and each of them once.
 type Transcript struct {
 	Blocks []*drawn
-	// The row at the window's top while it does not follow the end.
+	// The first row of the window while it does not follow the end.
 	Top      Place
 	Scrolled bool
 }
@@ -38,10 +38,10 @@ type Transcript struct {
 // Place is a row of the conversation.
 type Place struct{ block, line int }
 
-// Add puts a block at the end.
+// Add appends a block.
 func (t *Transcript) Add(b Block) { t.Blocks = append(t.Blocks, &drawn{Block: b}) }
 
-// Remove takes a block out.
+// Remove removes a block.
 func (t *Transcript) Remove(b Block) {
 	for i, d := range t.Blocks {
 		if d.Block == b {
@@ -54,11 +54,11 @@ func (t *Transcript) Remove(b Block) {
 	}
 }
 
-// Clear drops all blocks.
+// Clear removes all blocks.
 func (t *Transcript) Clear() { *t = Transcript{} }
 
-// linesOf renders a block, with an empty line above all but the first.
-func (t *Transcript) linesOf(i int, v Look) []string {
+// linesOf renders a block, with an empty line above all blocks but the first.
+func (t *Transcript) linesOf(i int, v Style) []string {
 	d := t.Blocks[i]
 	if d.valid && d.look == v && d.version == d.changes() {
 		return d.lines
@@ -71,17 +71,17 @@ func (t *Transcript) linesOf(i int, v Look) []string {
 	return lines
 }
 
-// joins reports whether block i follows the one before it without an empty line, as
-// calls of tools do.
+// joins reports whether block i follows the previous one without an empty line, as
+// tool calls do.
 func (t *Transcript) joins(i int) bool {
 	_, is := t.Blocks[i].Block.(*Call)
 	_, was := t.Blocks[i-1].Block.(*Call)
 	return is && was
 }
 
-// Window returns so many rows, the last ones unless it is scrolled, and whether
-// there are more below.
-func (t *Transcript) Window(rows int, v Look) (lines []string, more bool) {
+// Window returns rows lines, the last ones unless scrolled, and whether more lines
+// follow.
+func (t *Transcript) Window(rows int, v Style) (lines []string, more bool) {
 	if rows <= 0 {
 		return nil, t.Scrolled
 	}
@@ -95,8 +95,8 @@ func (t *Transcript) Window(rows int, v Look) (lines []string, more bool) {
 	return t.from(t.end(rows, v), rows, v), false
 }
 
-// clamp keeps the top within its block, whose lines may have become fewer.
-func (t *Transcript) clamp(v Look) {
+// clamp keeps the top within its block, which may have become shorter.
+func (t *Transcript) clamp(v Style) {
 	if t.Top.block >= len(t.Blocks) {
 		t.Top = Place{max(len(t.Blocks)-1, 0), 0}
 	}
@@ -105,8 +105,8 @@ func (t *Transcript) clamp(v Look) {
 	}
 }
 
-// below reports whether there is something below the window.
-func (t *Transcript) below(rows int, v Look) bool {
+// below reports whether lines follow the window.
+func (t *Transcript) below(rows int, v Style) bool {
 	n := -t.Top.line
 	for i := t.Top.block; i < len(t.Blocks); i++ {
 		if n += len(t.linesOf(i, v)); n > rows {
@@ -116,8 +116,8 @@ func (t *Transcript) below(rows int, v Look) bool {
 	return false
 }
 
-// end is the place so many rows above the end.
-func (t *Transcript) end(rows int, v Look) Place {
+// end returns the place rows lines above the end.
+func (t *Transcript) end(rows int, v Style) Place {
 	for i := len(t.Blocks) - 1; i >= 0; i-- {
 		n := len(t.linesOf(i, v))
 		if n >= rows {
@@ -128,8 +128,8 @@ func (t *Transcript) end(rows int, v Look) Place {
 	return Place{}
 }
 
-// from returns so many rows from a place on.
-func (t *Transcript) from(p Place, rows int, v Look) []string {
+// from returns rows lines starting at a place.
+func (t *Transcript) from(p Place, rows int, v Style) []string {
 	var lines []string
 	for i := p.block; i < len(t.Blocks) && len(lines) < rows; i++ {
 		of := t.linesOf(i, v)
@@ -141,8 +141,8 @@ func (t *Transcript) from(p Place, rows int, v Look) []string {
 	return lines
 }
 
-// Scroll moves the window of so many rows by n, up if n < 0.
-func (t *Transcript) Scroll(n, rows int, v Look) {
+// Scroll moves the window of rows lines by n, up if n < 0.
+func (t *Transcript) Scroll(n, rows int, v Style) {
 	if len(t.Blocks) == 0 {
 		return
 	}
@@ -169,7 +169,7 @@ func (t *Transcript) Scroll(n, rows int, v Look) {
 }
 
 // All returns every line.
-func (t *Transcript) All(v Look) []string {
+func (t *Transcript) All(v Style) []string {
 	var lines []string
 	for i := range t.Blocks {
 		lines = append(lines, t.linesOf(i, v)...)
@@ -177,8 +177,7 @@ func (t *Transcript) All(v Look) []string {
 	return lines
 }
 
-// Split takes text apart into its lines; text that ends with a line feed has none
-// behind it.
+// Split splits text into lines; a final line feed adds no empty line.
 func Split(text string) []string {
 	if text == "" {
 		return nil
@@ -186,8 +185,8 @@ func Split(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// Folded makes foreign text safe to show and breaks it at blanks, and within words
-// that are too long.
+// Folded makes foreign text safe for the terminal and wraps it at blanks, and within
+// words that are too long.
 func Folded(text string, columns int) []string {
 	var lines []string
 	for _, line := range Split(display.Fold(display.Untab(display.Printable(PlainEnds(text)), 0), "", columns)) {
@@ -196,5 +195,5 @@ func Folded(text string, columns int) []string {
 	return lines
 }
 
-// PlainEnds makes line feeds of the ends of lines.
+// PlainEnds converts line endings to line feeds.
 func PlainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

@@ -1,4 +1,4 @@
-// Package adk gives the tools of a session to agents of Google's Agent Development
+// Package adk provides the tools of a session to agents of Google's Agent Development
 // Kit, google.golang.org/adk/v2.
 package adk
 
@@ -14,14 +14,14 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Options say how a session's tools are given to agents. The zero value asks by
-// the kit's own confirmations.
+// Options configure a toolset. The zero value asks for approval with the ADK's
+// confirmations.
 type Options struct {
 	Name string // of the toolset; "": fettle
-	// Dialect is whose schemas the agent's model takes. "": Gemini's.
+	// Dialect is the schema dialect of the agent's model. "": Gemini's.
 	Dialect model.Dialect
-	// NoConfirmations refuses what has to be asked about where nobody on the
-	// Config's message bus answers.
+	// NoConfirmations denies calls that need approval if no approver on the Config's
+	// message bus answers.
 	NoConfirmations bool
 }
 
@@ -31,25 +31,24 @@ type toolset struct {
 	o      Options
 }
 
-// New returns the tools of a session, which must be initialized, for
-// llmagent.Config.Toolsets. They are listed anew for each invocation of the agent.
-// One Config serves one session of the kit's: what a conversation has read counts
-// for it alone.
+// New returns the tools of an initialized session for llmagent.Config.Toolsets. They
+// are listed again for each invocation of the agent. One Config serves one ADK
+// session: the files that a conversation has read count for it alone.
 //
-// A call goes through the session's whole path. What it answers has "output" and,
-// on failure or refusal, "error", as an object; it is never an error of the kit's,
-// which would hide the state of a file that comes with a refusal. Pictures and
-// other data are left out, as the kit's function responses have no place for them.
+// A call runs through the session's scheduler. Its result is an object with "output"
+// and, on failure or denial, "error"; it is never an ADK error, which would hide the
+// file state in a refusal. Images and other data are omitted, because function
+// responses of the ADK cannot contain them.
 //
-// A question that nobody on the message bus answers is asked by the kit's
+// An approval request that has no approver on the message bus is sent as an ADK
 // confirmation: the invocation ends with a call of adk_request_confirmation whose
-// hint says what would be done, and whose payload is the
-// [bus.ToolConfirmationRequest]. Once the user's function response has
-// "confirmed", the call is made again. A yes holds for what was shown; where that
-// has changed the user is asked once more. The response's "payload" may be a
-// [bus.ToolConfirmationResponse], for an outcome that lasts or words for the model.
+// hint describes the call, and whose payload is the [bus.ToolConfirmationRequest].
+// Once the user's function response has "confirmed", the call is made again. An
+// approval applies to the request that was shown; if the call has changed, the user
+// is asked again. The response's "payload" may be a [bus.ToolConfirmationResponse],
+// for a lasting outcome or a comment for the model.
 //
-// The kit runs the calls of one answer at once; see [InOrder].
+// The ADK runs the calls of one response concurrently; see [InOrder].
 func New(c *config.Config, o Options) tool.Toolset {
 	o.Name, o.Dialect = cmp.Or(o.Name, "fettle"), cmp.Or(o.Dialect, model.DialectGemini)
 	return &toolset{c, o}
@@ -58,8 +57,7 @@ func New(c *config.Config, o Options) tool.Toolset {
 // Name implements tool.Toolset.
 func (s *toolset) Name() string { return s.o.Name }
 
-// Tools implements tool.Toolset. Errors are those of
-// [config.Config.Declarations].
+// Tools implements tool.Toolset. Errors are those of [config.Config.Declarations].
 func (s *toolset) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
 	declared, err := s.config.Declarations(s.o.Dialect)
 	if err != nil {
@@ -72,9 +70,9 @@ func (s *toolset) Tools(agent.ReadonlyContext) ([]tool.Tool, error) {
 	return tools, nil
 }
 
-// InOrder returns a ctx for the runner under which the calls of one answer run one
-// after the other, in the order in which the model made them, as they would in a
-// session of fettle's own wherever one of them changes something.
+// InOrder returns a ctx for the runner with which the calls of one response run one
+// after another in the model's order, as a fettle session runs them if one of them
+// changes something.
 func InOrder(ctx context.Context) context.Context {
 	return platform.WithTaskRunner(ctx, func(ctx context.Context, tasks []func(context.Context)) {
 		for _, task := range tasks {

@@ -27,11 +27,11 @@ import (
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 
-// actor is a model of the kit's that plays a part: it gets the last answer to each
-// of its calls.
+// actor is a scripted model of the ADK: it receives the last result of each of its
+// calls.
 type actor struct {
 	next  func(answers []string) (*adaptertest.Call, string, error)
-	calls []*genai.Part // made at once at the beginning, in place of next's first
+	calls []*genai.Part // made together at the start, instead of the first call of next
 }
 
 // Name implements model.LLM.
@@ -76,7 +76,7 @@ func (a actor) GenerateContent(_ context.Context, r *adkmodel.LLMRequest, _ bool
 	}
 }
 
-// of is a call in the kit's words.
+// of converts a call to the ADK's type.
 func of(c adaptertest.Call) *genai.Part {
 	var args map[string]any
 	if err := json.Unmarshal(c.Args, &args); err != nil {
@@ -85,8 +85,8 @@ func of(c adaptertest.Call) *genai.Part {
 	return &genai.Part{FunctionCall: &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: args}}
 }
 
-// Every tool of a session is declared, with the schema that it has, and the list
-// follows the session.
+// Every tool of a session is declared with its schema, and the list follows the
+// session.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
 	set := adk.New(s.Config, adk.Options{})
@@ -138,7 +138,7 @@ func names(list []tool.Tool) (names []string) {
 	return names
 }
 
-// code is the code of the error in an answer, "" for a success.
+// code returns the error code in a result, "" for a success.
 func code(t *testing.T, answer string) fault.Code {
 	t.Helper()
 	var response struct {
@@ -150,7 +150,7 @@ func code(t *testing.T, answer string) fault.Code {
 	return response.Error.Type
 }
 
-// session of the kit's, with what its events tell.
+// talk is an ADK session with its recorded events.
 type talk struct {
 	t         *testing.T
 	say       func(*genai.Content)
@@ -159,7 +159,7 @@ type talk struct {
 	responses map[string]map[string]any
 }
 
-// talkTo begins one with an agent that plays a part.
+// talkTo starts a session with a scripted agent.
 func talkTo(t *testing.T, c *config.Config, a actor) *talk {
 	t.Helper()
 	r, err := newRunner(c, a)
@@ -196,7 +196,7 @@ func (s *talk) answer(response map[string]any) {
 	}}}})
 }
 
-// unattended is a session that nobody listens to.
+// unattended returns a session without an approver.
 func unattended(t *testing.T) (*config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -207,7 +207,7 @@ func unattended(t *testing.T) (*config.Config, string) {
 	return c, dir
 }
 
-// writer makes one call of write_file, and says what became of it.
+// writer makes one call of write_file and reports its result.
 func writer(t *testing.T) actor {
 	return actor{next: func(answers []string) (*adaptertest.Call, string, error) {
 		if len(answers) == 0 {
@@ -220,13 +220,13 @@ func writer(t *testing.T) actor {
 	}}
 }
 
-// What has to be asked about is asked by the kit's confirmation, and the answer
-// holds for what was shown.
+// A call that needs approval is confirmed through the ADK, and the answer applies to
+// the request that was shown.
 func TestConfirmations(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer map[string]any
-		meddle string // what somebody writes into the file meanwhile
-		want   string // what the file holds then; "": there is none
+		meddle string // written by another program meanwhile
+		want   string // the expected content of the file; "": it does not exist
 		said   string
 	}{
 		"yes":               {answer: map[string]any{"confirmed": true}, want: "x\n", said: `"output"`},
@@ -275,8 +275,8 @@ func TestConfirmations(t *testing.T) {
 	}
 }
 
-// A front end on the message bus goes before the kit's confirmation; with neither
-// it is refused.
+// A front end on the message bus takes precedence over the ADK's confirmation;
+// without either the call is denied.
 func TestOthersToAsk(t *testing.T) {
 	s := configtest.New(t)
 	k := talkTo(t, s.Config, writer(t))
@@ -298,7 +298,7 @@ func TestOthersToAsk(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "a.txt"))
 }
 
-// invocation is an invocation of no agent, under a ctx.
+// invocation is an invocation of no agent, with a ctx.
 type invocation struct {
 	agent.InvocationContext
 	ctx context.Context
@@ -311,7 +311,7 @@ func (i invocation) Done() <-chan struct{}       { return i.ctx.Done() }
 func (i invocation) Err() error                  { return i.ctx.Err() }
 func (i invocation) Value(key any) any           { return i.ctx.Value(key) }
 
-// run calls a tool as the kit does.
+// run calls a tool as the ADK does.
 func run(ctx context.Context, t *testing.T, one tool.Tool, args map[string]any) (string, error) {
 	t.Helper()
 	c := agent.NewToolContext(invocation{ctx: ctx}, "id", &session.EventActions{}, nil)
@@ -326,8 +326,8 @@ func run(ctx context.Context, t *testing.T, one tool.Tool, args map[string]any) 
 	return string(raw), nil
 }
 
-// Once ctx has ended, or the session has, nothing is run; arguments that do not
-// fit are answered.
+// After the end of ctx or the session, nothing runs; invalid arguments are answered
+// with an error.
 func TestEnds(t *testing.T) {
 	c, _ := unattended(t)
 	list, err := adk.New(c, adk.Options{Name: "mine"}).Tools(nil)
@@ -345,7 +345,7 @@ func TestEnds(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
-// Several calls of one answer run in the model's order.
+// Several calls of one response run in the model's order.
 func TestInOrder(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = policy.ModeAutoEdit })
 	var calls []*genai.Part

@@ -10,9 +10,9 @@ import (
 	"google.golang.org/adk/v2/agent"
 )
 
-// request asks the user by the kit's confirmation.
+// request asks the user with a confirmation of the ADK.
 func request(ctx agent.Context, q bus.ToolConfirmationRequest) error {
-	payload, err := convert[map[string]any](q) // a session service may keep it as JSON
+	payload, err := convert[map[string]any](q) // a session service may store it as JSON
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func request(ctx agent.Context, q bus.ToolConfirmationRequest) error {
 	return ctx.RequestConfirmation(hint(q), payload)
 }
 
-// hint says in words what would be done.
+// hint describes the call.
 func hint(q bus.ToolConfirmationRequest) string {
 	said := []string{q.Details.Title}
 	switch d := q.Details; {
@@ -45,7 +45,7 @@ func hint(q bus.ToolConfirmationRequest) string {
 	return strings.Join(said, "\n")
 }
 
-// given is what the user has answered about the call of ctx, or nil.
+// given returns the user's answer for the call of ctx, or nil.
 func given(ctx agent.Context) *config.Given {
 	confirmation := ctx.ToolConfirmation()
 	if confirmation == nil {
@@ -65,8 +65,8 @@ func given(ctx agent.Context) *config.Given {
 	return g
 }
 
-// asked is what the user was shown about the call of ctx, as the session's state
-// keeps it meanwhile.
+// asked returns the request shown for the call of ctx, which the session's state
+// keeps.
 func asked(ctx agent.Context) (question bus.ToolConfirmationRequest, ok bool) {
 	kept, err := ctx.State().Get(stateKey(ctx))
 	text, isText := kept.(string)
@@ -76,12 +76,12 @@ func asked(ctx agent.Context) (question bus.ToolConfirmationRequest, ok bool) {
 	return question, true
 }
 
-// keep keeps text in the session's state about the call of ctx.
+// keep stores text in the session's state for the call of ctx.
 func keep(ctx agent.Context, text string) error { return ctx.State().Set(stateKey(ctx), text) }
 
 func stateKey(ctx agent.Context) string { return "fettle_question_" + ctx.FunctionCallID() }
 
-// convert makes a value another one of the same JSON.
+// convert converts a value to another type with the same JSON.
 func convert[T any](from any) (to T, err error) {
 	raw, err := json.Marshal(from)
 	if err == nil {

@@ -45,8 +45,8 @@ func send(ctx context.Context, r *runner.Runner, message *genai.Content, handle 
 
 // code: end
 
-// A whole agent: the model reads a file and changes it. Somebody else has saved the
-// file in between, so that the first attempt is refused, with the file as it is now.
+// A complete agent: the model reads a file and changes it. Another program has saved
+// the file in between, so that the first attempt is refused, with the current file.
 func Example() {
 	dir, err := os.MkdirTemp("", "fettle-adk-")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// one is a tool of the kit's.
+// one is one tool.
 type one struct {
 	set      *toolset
 	declared model.Tool
@@ -28,7 +28,7 @@ func (t *one) Description() string { return t.declared.Description }
 // IsLongRunning implements tool.Tool.
 func (t *one) IsLongRunning() bool { return false }
 
-// Declaration returns what the model is told.
+// Declaration returns the declaration for the model.
 func (t *one) Declaration() *genai.FunctionDeclaration {
 	return &genai.FunctionDeclaration{Name: t.declared.Name, Description: t.declared.Description, ParametersJsonSchema: t.declared.Parameters}
 }
@@ -38,8 +38,8 @@ func (t *one) ProcessRequest(_ agent.Context, r *adkmodel.LLMRequest) error {
 	return toolutils.PackTool(r, t)
 }
 
-// Run makes one call. The error says that the user has been asked to confirm, or is
-// of code not_initialized.
+// Run makes one call. The error reports that the user has been asked for
+// confirmation, or has code not_initialized.
 func (t *one) Run(ctx agent.Context, args any) (map[string]any, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package anthropic gives the tools of a session to a program that speaks with
-// Anthropic's models through github.com/anthropics/anthropic-sdk-go and has a loop
-// of its own.
+// Package anthropic provides the tools of a session to a program with its own agent
+// loop that uses Anthropic's models through github.com/anthropics/anthropic-sdk-go.
 package anthropic
 
 import (
@@ -16,16 +15,16 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// Toolset is a session's tools in the SDK's words. It is safe for concurrent use,
-// as far as its Config is.
+// Toolset is the tools of a session in the SDK's types. It is safe for concurrent
+// use, as its Config is.
 //
-// Whoever is to approve of calls subscribes to [bus.ToolConfirmationRequest] on the
-// Config's message bus; with nobody there, what has to be asked about is refused.
+// An approver subscribes to [bus.ToolConfirmationRequest] on the Config's message
+// bus; without an approver, calls that need approval are denied.
 type Toolset struct {
 	Config *config.Config // initialized; required
 }
 
-// Tools returns what belongs into MessageNewParams.Tools now. Ask anew for each
+// Tools returns the current value for MessageNewParams.Tools. Call it for each
 // request; see [config.Config.Declarations], whose errors these are.
 func (s Toolset) Tools() ([]sdk.ToolUnionParam, error) {
 	declared, err := s.Config.Declarations(model.DialectAnthropic)
@@ -36,21 +35,21 @@ func (s Toolset) Tools() ([]sdk.ToolUnionParam, error) {
 	for i, d := range declared {
 		tools[i].OfTool = &sdk.ToolParam{
 			Name: d.Name, Description: param.NewOpt(d.Description),
-			InputSchema: param.Override[sdk.ToolInputSchemaParam](d.Parameters), // as it is, with all digits of its numbers
+			InputSchema: param.Override[sdk.ToolInputSchemaParam](d.Parameters), // unchanged, with all digits of its numbers
 		}
 	}
 	return tools, nil
 }
 
-// Answer runs the calls among the blocks of one message of the model's, its
-// tool_use, and returns the blocks that answer them, for [sdk.NewUserMessage]: one
-// tool_result for each, in their order. That of a success holds what the tool gave:
-// its text, and pictures and PDF documents as such. That of a call which fails or
-// is refused has is_error, and its text is a JSON object with "error" and "output".
-// Where there is no call there is no block.
+// Answer runs the tool_use blocks of one model message, and returns the blocks that
+// answer them, for [sdk.NewUserMessage]: one tool_result for each, in their order.
+// The result of a successful call contains the output of the tool: its text, and
+// images and PDF documents as blocks. The result of a call that fails or is denied
+// has is_error, and its text is a JSON object with "error" and "output". Without
+// calls there are no blocks.
 //
-// Once ctx has ended, what has not begun is answered as cancelled. The error is of
-// code not_initialized; nothing was run then.
+// After the end of ctx, calls that have not started are answered as cancelled. The
+// error has code not_initialized; then nothing was run.
 func (s Toolset) Answer(ctx context.Context, content []sdk.ContentBlockUnion) ([]sdk.ContentBlockParamUnion, error) {
 	var calls []model.FunctionCall
 	for _, block := range content {
@@ -72,7 +71,7 @@ func (s Toolset) Answer(ctx context.Context, content []sdk.ContentBlockUnion) ([
 	return blocks, nil
 }
 
-// result answers one call.
+// result converts the response to one call.
 func result(a model.FunctionResponse, r scheduler.Response) *sdk.ToolResultBlockParam {
 	block := &sdk.ToolResultBlockParam{ToolUseID: a.ID}
 	text := string(a.Response)
@@ -82,7 +81,7 @@ func result(a model.FunctionResponse, r scheduler.Response) *sdk.ToolResultBlock
 	case len(r.Notices) == 0 && r.Result.Context == "":
 		text = r.Result.LLMContent.String()
 	}
-	if text != "" { // the API takes no empty one
+	if text != "" { // the API rejects an empty text
 		block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}})
 	}
 	for _, d := range a.Data {
@@ -91,7 +90,7 @@ func result(a model.FunctionResponse, r scheduler.Response) *sdk.ToolResultBlock
 	return block
 }
 
-// shown is data as the API takes it, or what to say of other data.
+// shown converts data for the API; data of other types is described in a text.
 func shown(d model.Data) sdk.ToolResultBlockParamContentUnion {
 	encoded := base64.StdEncoding.EncodeToString(d.Bytes)
 	var block sdk.ContentBlockParamUnion
@@ -101,7 +100,7 @@ func shown(d model.Data) sdk.ToolResultBlockParamContentUnion {
 	case "application/pdf":
 		block = sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: encoded})
 	default:
-		block = sdk.NewTextBlock(fmt.Sprintf("[data of type %s, %d bytes, which this model cannot be shown]", d.MIMEType, len(d.Bytes)))
+		block = sdk.NewTextBlock(fmt.Sprintf("[data of type %s, %d bytes, which cannot be shown to this model]", d.MIMEType, len(d.Bytes)))
 	}
 	return sdk.ToolResultBlockParamContentUnion{OfText: block.OfText, OfImage: block.OfImage, OfDocument: block.OfDocument}
 }

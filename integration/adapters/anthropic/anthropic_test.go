@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 
-// connect returns a client of a server that speaks as Anthropic's does and plays a
+// connect returns a client of a server that speaks Anthropic's protocol and plays a
 // story.
 func connect(story adaptertest.Story) (*sdk.Client, func()) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func connect(story adaptertest.Story) (*sdk.Client, func()) {
 	return &client, server.Close
 }
 
-// block is one of a message, as the API has it.
+// block is a block of a message in the wire format.
 type block struct {
 	Type      string
 	Text      string
@@ -86,7 +86,7 @@ func serve(r *http.Request, story adaptertest.Story) (any, error) {
 	return map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "content": content}, nil
 }
 
-// Every tool of a session is declared on the wire with the schema that it has.
+// Every tool of a session is declared on the wire with its schema.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
 	declared, err := anthropic.Toolset{Config: s.Config}.Tools()
@@ -109,18 +109,18 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// said are the blocks of a message, as the API has them.
-func said(t *testing.T, wire string) []sdk.ContentBlockUnion {
+// blocks decodes the blocks of a message.
+func blocks(t *testing.T, wire string) []sdk.ContentBlockUnion {
 	t.Helper()
 	var m sdk.Message
 	require.NoError(t, json.Unmarshal([]byte(`{"role": "assistant", "content": `+wire+`}`), &m))
 	return m.Content
 }
 
-// answer returns the blocks that answer a message, as the API gets them.
+// answer returns the blocks that answer a message, in the wire format.
 func answer(ctx context.Context, t *testing.T, c *config.Config, wire string) []block {
 	t.Helper()
-	answers, err := anthropic.Toolset{Config: c}.Answer(ctx, said(t, wire))
+	answers, err := anthropic.Toolset{Config: c}.Answer(ctx, blocks(t, wire))
 	require.NoError(t, err)
 	encoded, err := json.Marshal(answers)
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func answer(ctx context.Context, t *testing.T, c *config.Config, wire string) []
 	return blocks
 }
 
-// code is the code of the error that a block tells of, "" for a success.
+// code returns the error code of a block, "" for a success.
 func code(t *testing.T, b block) fault.Code {
 	t.Helper()
 	if !b.IsError {
@@ -144,8 +144,8 @@ func code(t *testing.T, b block) fault.Code {
 	return response.Error.Type
 }
 
-// The calls of one message are answered one by one and in order, whatever becomes
-// of them; what is no call is left alone.
+// The calls of one message are answered in order, whatever their results are; other
+// blocks are ignored.
 func TestAnswer(t *testing.T) {
 	s := configtest.New(t)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
@@ -175,7 +175,7 @@ func TestAnswer(t *testing.T) {
 	require.Empty(t, answer(t.Context(), t, s.Config, `[{"type": "text", "text": "Done."}]`))
 }
 
-// Pictures and documents stand in their call's result; an empty text is none.
+// Images and documents are in the result of their call; an empty text is omitted.
 func TestData(t *testing.T) {
 	results := map[string]tools.Content{
 		"picture": tools.Data("a picture", "image/png", []byte{1, 2}),
@@ -203,22 +203,22 @@ func TestData(t *testing.T) {
 	require.Equal(t, "image/png", blocks[0].Content[1].Source.MediaType)
 	require.Equal(t, "AQI=", blocks[0].Content[1].Source.Data)
 	require.Equal(t, "document", blocks[1].Content[1].Type)
-	require.Equal(t, "[data of type audio/wav, 1 bytes, which this model cannot be shown]", blocks[2].Content[1].Text)
+	require.Equal(t, "[data of type audio/wav, 1 bytes, which cannot be shown to this model]", blocks[2].Content[1].Text)
 	require.Empty(t, blocks[3].Content)
 	for _, b := range blocks {
 		require.False(t, b.IsError)
 	}
 }
 
-// With nobody who answers, what has to be asked about is refused; before Initialize
-// and once ctx has ended nothing is run.
+// Without an approver, a call that needs approval is denied; before Initialize and
+// after the end of ctx nothing runs.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	const write = `[{"type": "tool_use", "id": "1", "name": "write_file", "input": {"file_path": "a.txt", "content": "x"}}]`
-	_, err = anthropic.Toolset{Config: c}.Answer(t.Context(), said(t, write))
+	_, err = anthropic.Toolset{Config: c}.Answer(t.Context(), blocks(t, write))
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 	_, err = anthropic.Toolset{Config: c}.Tools()
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))

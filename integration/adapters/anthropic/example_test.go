@@ -40,8 +40,8 @@ func work(ctx context.Context, client *sdk.Client, name string, c *config.Config
 
 // code: end
 
-// A whole agent: the model reads a file and changes it. Somebody else has saved the
-// file in between, so that the first attempt is refused, with the file as it is now.
+// A complete agent: the model reads a file and changes it. Another program has saved
+// the file in between, so that the first attempt is refused, with the current file.
 func Example() {
 	dir, err := os.MkdirTemp("", "fettle-anthropic-")
 	if err != nil {
@@ -52,7 +52,7 @@ func Example() {
 	if err := story.Begin(); err != nil {
 		panic(err)
 	}
-	client, closeServer := connect(story) // to a server of this test's
+	client, closeServer := connect(story) // of a test server
 	defer closeServer()
 
 	ctx := context.Background()

@@ -1,4 +1,4 @@
-// Package eino gives the tools of a session to agents and graphs of
+// Package eino provides the tools of a session to agents and graphs of
 // github.com/cloudwego/eino.
 package eino
 
@@ -18,41 +18,41 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Toolset is a session's tools in eino's words. It is safe for concurrent use, as
-// far as its Config is.
+// Toolset is the tools of a session as eino tools. It is safe for concurrent use, as
+// its Config is.
 //
-// A call goes through the session's whole path, and what it answers is the JSON
-// object with "output" and, on failure or refusal, "error"; it is never an error of
-// eino's, which would end the run. What commands print while they run is told on
-// the Config's message bus, as [bus.ToolOutput] with eino's ID of the call: eino
-// would join what a tool streams to what the model receives.
+// A call runs through the session's scheduler, and its result is a JSON object with
+// "output" and, on failure or denial, "error"; it is never an eino error, which would
+// end the run. The live output of commands is published on the Config's message bus
+// as [bus.ToolOutput] with eino's ID of the call, because eino would append streamed
+// output to the text for the model.
 type Toolset struct {
 	Config *config.Config // initialized; required
-	// Dialect is whose schemas the model takes. "": OpenAI's.
+	// Dialect is the schema dialect of the model. "": OpenAI's.
 	Dialect model.Dialect
-	// Multimodal makes the tools [tool.EnhancedInvokableTool], whose results hold
-	// pictures and other data beside the text, for models that take them. Otherwise
-	// they are [tool.InvokableTool], and data is left out.
+	// Multimodal makes the tools [tool.EnhancedInvokableTool], whose results contain
+	// images and other data next to the text, for models that accept them. Otherwise
+	// they are [tool.InvokableTool], and data is omitted.
 	Multimodal bool
-	// Interrupts puts a question that nobody on the message bus answers to whoever
-	// runs the agent, by eino's interrupts: the run ends with one whose info is read
-	// by [Question], and goes on when it is resumed with a
-	// [bus.ToolConfirmationResponse] as its data; no data is a no. It takes a
-	// checkpoint store. Otherwise such a call is refused.
+	// Interrupts passes an approval request that has no approver on the message bus
+	// to the caller of the agent, as an eino interrupt: the run ends with an
+	// interrupt whose info [Question] reads, and continues when it is resumed with a
+	// [bus.ToolConfirmationResponse] as its data; without data the call is denied. It
+	// requires a checkpoint store. If Interrupts is false, such a call is denied.
 	Interrupts bool
 }
 
-// Node returns the configuration of a tools node with the tools that are declared
-// now: calls run one after the other, in the order in which the model made them,
-// and one of a tool that is not declared, as its server has come later, goes the
-// same way. An agent keeps what it is made with; make it anew where the list has
-// changed. The error is that of [config.Config.Declarations].
+// Node returns the configuration of a tools node with the currently declared tools.
+// Calls run one after another in the model's order. A call of a tool that was not
+// declared, for example because its server connected later, runs in the same way. An
+// agent keeps its configuration; create the agent again when the list has changed.
+// The error is that of [config.Config.Declarations].
 func (s Toolset) Node() (compose.ToolsNodeConfig, error) {
 	tools, err := s.Tools()
 	return compose.ToolsNodeConfig{Tools: tools, UnknownToolsHandler: s.unknown, ExecuteSequentially: true}, err
 }
 
-// Tools returns the tools that are declared now; see Node.
+// Tools returns the currently declared tools; see Node.
 func (s Toolset) Tools() ([]tool.BaseTool, error) {
 	declared, err := s.Config.Declarations(cmp.Or(s.Dialect, model.DialectOpenAI))
 	if err != nil {
@@ -78,7 +78,7 @@ func (s Toolset) unknown(ctx context.Context, name, arguments string) (string, e
 	return string(answer.Response), err
 }
 
-// run runs one call. The error is an interrupt, or of code not_initialized.
+// run runs one call. The error is an interrupt, or has code not_initialized.
 func (s Toolset) run(ctx context.Context, name, arguments string) (model.FunctionResponse, error) {
 	call := model.FunctionCall{ID: compose.GetToolCallID(ctx), Name: name, Args: json.RawMessage(arguments)}
 	if !s.Interrupts {
@@ -91,7 +91,7 @@ func (s Toolset) run(ctx context.Context, name, arguments string) (model.Functio
 	var given *config.Given
 	if interrupted, _, asked := tool.GetInterruptState[string](ctx); interrupted {
 		targeted, _, answer := tool.GetResumeContext[bus.ToolConfirmationResponse](ctx)
-		if !targeted { // another call's question was answered
+		if !targeted { // the request of another call was answered
 			return model.FunctionResponse{}, tool.StatefulInterrupt(ctx, asked, asked)
 		}
 		question, err := Question(asked)
@@ -108,18 +108,17 @@ func (s Toolset) run(ctx context.Context, name, arguments string) (model.Functio
 	if err != nil {
 		return answer, err
 	}
-	return answer, tool.StatefulInterrupt(ctx, string(asked), string(asked)) // a string is kept by every checkpoint store
+	return answer, tool.StatefulInterrupt(ctx, string(asked), string(asked)) // every checkpoint store can keep a string
 }
 
-// Question reads the info of an interrupt that a call has caused: what a person is
-// asked.
+// Question reads the approval request in the info of an interrupt.
 func Question(info any) (q bus.ToolConfirmationRequest, err error) {
 	text, ok := info.(string)
 	if !ok {
-		return q, fmt.Errorf("the info of the interrupt is %T, and no question of a tool", info)
+		return q, fmt.Errorf("the info of the interrupt is %T, not an approval request", info)
 	}
 	if err := json.Unmarshal([]byte(text), &q); err != nil {
-		return q, fmt.Errorf("read the question of a tool: %w", err)
+		return q, fmt.Errorf("read the approval request: %w", err)
 	}
 	return q, nil
 }

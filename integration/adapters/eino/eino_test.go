@@ -26,7 +26,7 @@ import (
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 
-// actor is a model of eino's that plays a part: it gets the answers so far.
+// actor is a scripted model of eino: it receives the results so far.
 type actor struct {
 	next func(answers []string) (*adaptertest.Call, string, error)
 }
@@ -87,8 +87,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// plain is a schema without the two things that eino's type writes in other words:
-// the schema of anything, {} or true, and what is not unique.
+// plain returns a schema without the two parts that eino's type rewrites: the schema
+// of any value, {} or true, and duplicates.
 func plain(t *testing.T, raw []byte) any {
 	t.Helper()
 	var v any
@@ -113,7 +113,7 @@ func plain(t *testing.T, raw []byte) any {
 	return walk(v)
 }
 
-// node runs the calls of one message as an agent does, and returns the answers.
+// node runs the calls of one message as an agent does, and returns the results.
 func node(ctx context.Context, t *testing.T, s eino.Toolset, calls ...schema.ToolCall) []*schema.Message {
 	t.Helper()
 	conf, err := s.Node()
@@ -129,7 +129,7 @@ func call(id, name, arguments string) schema.ToolCall {
 	return schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: name, Arguments: arguments}}
 }
 
-// code is the code of the error in a text that answers, "" for a success.
+// code returns the error code in a result, "" for a success.
 func code(t *testing.T, text string) fault.Code {
 	t.Helper()
 	var response struct {
@@ -141,8 +141,8 @@ func code(t *testing.T, text string) fault.Code {
 	return response.Error.Type
 }
 
-// The calls of one message are run one after the other and answered in order,
-// whatever becomes of them, and none ends the run.
+// The calls of one message run one after another and are answered in order, whatever
+// their results are, and none ends the run.
 func TestNode(t *testing.T) {
 	var mu sync.Mutex
 	var began []string
@@ -171,7 +171,7 @@ func TestNode(t *testing.T) {
 	require.Equal(t, "x", s.Read("c.txt"))
 }
 
-// Data goes beside the text where the model takes it.
+// Data is returned next to the text if the model accepts it.
 func TestData(t *testing.T) {
 	content := tools.Data("a picture", "image/png", []byte{1, 2})
 	for _, mimeType := range []string{"audio/wav", "video/mp4", "application/pdf"} {
@@ -223,7 +223,7 @@ func (s *store) Set(_ context.Context, id string, data []byte) error {
 	return nil
 }
 
-// unattended is a session that nobody listens to.
+// unattended returns a session without an approver.
 func unattended(t *testing.T) (*config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -234,7 +234,7 @@ func unattended(t *testing.T) (*config.Config, string) {
 	return c, dir
 }
 
-// drain returns the interrupt that ended a run, or what the model said last.
+// drain returns the interrupt that ended a run, or the final text of the model.
 func drain(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (asked *adk.InterruptCtx, said string) {
 	t.Helper()
 	for event, more := events.Next(); more; event, more = events.Next() {
@@ -255,12 +255,12 @@ func drain(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (asked *adk
 	return asked, said
 }
 
-// What has to be asked about ends the run with an interrupt, and the person's
-// answer, given when it is resumed, holds for what was shown.
+// A call that needs approval ends the run with an interrupt, and the user's answer on
+// resumption applies to the request that was shown.
 func TestInterrupts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer bus.ToolConfirmationResponse
-		meddle string // what somebody writes into the file meanwhile
+		meddle string // written by another program meanwhile
 		want   string
 		said   string
 	}{
@@ -313,8 +313,8 @@ func TestInterrupts(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Without interrupts and with nobody on the bus it is refused; once ctx has ended,
-// or the session has, nothing is run.
+// Without interrupts and without an approver the call is denied; after the end of ctx
+// or the session, nothing runs.
 func TestRefusals(t *testing.T) {
 	c, dir := unattended(t)
 	write := call("1", "write_file", `{"file_path": "a.txt", "content": "x"}`)

@@ -28,8 +28,8 @@ func newAgent(ctx context.Context, c *config.Config, m einomodel.ToolCallingChat
 
 // code: end
 
-// A whole agent: the model reads a file and changes it. Somebody else has saved the
-// file in between, so that the first attempt is refused, with the file as it is now.
+// A complete agent: the model reads a file and changes it. Another program has saved
+// the file in between, so that the first attempt is refused, with the current file.
 func Example() {
 	dir, err := os.MkdirTemp("", "fettle-eino-")
 	if err != nil {

@@ -20,7 +20,7 @@ type described struct {
 // Info implements tool.BaseTool.
 func (t described) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
 
-// invokable is a tool whose results are text.
+// invokable is a tool with text results.
 type invokable struct{ described }
 
 // InvokableRun implements tool.InvokableTool.
@@ -29,7 +29,7 @@ func (t invokable) InvokableRun(ctx context.Context, arguments string, _ ...tool
 	return string(answer.Response), err
 }
 
-// enhanced is a tool whose results are text and data.
+// enhanced is a tool with text and data results.
 type enhanced struct{ described }
 
 // InvokableRun implements tool.EnhancedInvokableTool.
@@ -45,7 +45,7 @@ func (t enhanced) InvokableRun(ctx context.Context, argument *schema.ToolArgumen
 	return result, nil
 }
 
-// part is data in eino's words.
+// part converts data to eino's type.
 func part(d model.Data) schema.ToolOutputPart {
 	encoded := base64.StdEncoding.EncodeToString(d.Bytes)
 	common := schema.MessagePartCommon{Base64Data: &encoded, MIMEType: d.MIMEType}

@@ -41,8 +41,8 @@ func work(ctx context.Context, client *sdk.Client, name string, c *config.Config
 
 // code: end
 
-// A whole agent: the model reads a file and changes it. Somebody else has saved the
-// file in between, so that the first attempt is refused, with the file as it is now.
+// A complete agent: the model reads a file and changes it. Another program has saved
+// the file in between, so that the first attempt is refused, with the current file.
 func Example() {
 	dir, err := os.MkdirTemp("", "fettle-genai-")
 	if err != nil {
@@ -54,7 +54,7 @@ func Example() {
 		panic(err)
 	}
 	ctx := context.Background()
-	client, closeServer := connect(ctx, story) // to a server of this test's
+	client, closeServer := connect(ctx, story) // of a test server
 	defer closeServer()
 
 	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeAutoEdit})

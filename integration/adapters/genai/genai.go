@@ -1,5 +1,5 @@
-// Package genai gives the tools of a session to a program that speaks with
-// Google's models through google.golang.org/genai and has a loop of its own.
+// Package genai provides the tools of a session to a program with its own agent loop
+// that uses Google's models through google.golang.org/genai.
 package genai
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Toolset is a session's tools in the SDK's words. It is safe for concurrent use,
-// as far as its Config is.
+// Toolset is the tools of a session in the SDK's types. It is safe for concurrent
+// use, as its Config is.
 //
-// Whoever is to approve of calls subscribes to [bus.ToolConfirmationRequest] on the
-// Config's message bus; with nobody there, what has to be asked about is refused.
+// An approver subscribes to [bus.ToolConfirmationRequest] on the Config's message
+// bus; without an approver, calls that need approval are denied.
 type Toolset struct {
 	Config *config.Config // initialized; required
-	// DataWithin puts pictures and other data into the function response that they
-	// belong to, which models take from Gemini 3 on. Otherwise they follow as parts
-	// of their own, which every model takes.
+	// DataWithin puts images and other data into their function response, which
+	// models accept from Gemini 3 on. Otherwise they follow as separate parts, which
+	// every model accepts.
 	DataWithin bool
 }
 
-// Tools returns what belongs into GenerateContentConfig.Tools now: one tool with a
-// declaration for each of the session's, or nil where there are none. Ask anew for
+// Tools returns the current value for GenerateContentConfig.Tools: one tool with a
+// declaration for each tool of the session, or nil if there are none. Call it for
 // each request; see [config.Config.Declarations], whose errors these are.
 func (s Toolset) Tools() ([]*genai.Tool, error) {
 	declared, err := s.Config.Declarations(model.DialectGemini)
@@ -41,14 +41,15 @@ func (s Toolset) Tools() ([]*genai.Tool, error) {
 	return []*genai.Tool{{FunctionDeclarations: functions}}, nil
 }
 
-// Answer runs the calls of one answer of the model's, as those of
-// GenerateContentResponse.FunctionCalls, and returns the turn that answers them:
-// a part with a function response for each, in their order. A call that fails or
-// is refused is answered too, with "error" beside "output". Where there is no call
-// the turn is nil.
+// Answer runs the calls of one model response, as returned by
+// GenerateContentResponse.FunctionCalls, and returns the turn that answers them: a
+// part with a function response for each, in their order. A call that fails or is
+// denied is answered, too, with "error" next to "output". Without calls the turn is
+// nil.
 //
-// Once ctx has ended, what has not begun is answered as cancelled. The error is of
-// code not_initialized, or tells of arguments that are no JSON; nothing was run then.
+// After the end of ctx, calls that have not started are answered as cancelled. The
+// error has code not_initialized, or reports arguments that are not JSON; then
+// nothing was run.
 func (s Toolset) Answer(ctx context.Context, calls []*genai.FunctionCall) (*genai.Content, error) {
 	if len(calls) == 0 {
 		return nil, nil

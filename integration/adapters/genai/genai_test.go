@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 
-// connect returns a client of a server that speaks as Google's does and plays a
+// connect returns a client of a server that speaks Google's protocol and plays a
 // story.
 func connect(ctx context.Context, story adaptertest.Story) (*sdk.Client, func()) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,15 +72,15 @@ func serve(w http.ResponseWriter, r *http.Request, story adaptertest.Story) erro
 	}
 	part := map[string]any{"text": text}
 	if call != nil {
-		part = map[string]any{"functionCall": map[string]any{"name": call.Name, "args": call.Args}} // without ID, as this API has it
+		part = map[string]any{"functionCall": map[string]any{"name": call.Name, "args": call.Args}} // without ID, as in this API
 	}
 	return json.NewEncoder(w).Encode(map[string]any{"candidates": []any{map[string]any{
 		"content": map[string]any{"role": "model", "parts": []any{part}}, "finishReason": "STOP",
 	}}})
 }
 
-// Every tool of a session is declared, with the schema that Google documents, and
-// comes through the SDK's types as it is.
+// Every tool of a session is declared with the schema that Google documents, and
+// passes through the SDK's types unchanged.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
 	declared, err := genai.Toolset{Config: s.Config}.Tools()
@@ -110,7 +110,7 @@ func TestTools(t *testing.T) {
 	require.Nil(t, declared)
 }
 
-// answered is what the parts of a turn that answers say.
+// answered returns the content of a response part.
 func answered(t *testing.T, turn *sdk.Content, i int) (code fault.Code, output string) {
 	t.Helper()
 	encoded, err := json.Marshal(turn.Parts[i].FunctionResponse.Response)
@@ -123,8 +123,7 @@ func answered(t *testing.T, turn *sdk.Content, i int) (code fault.Code, output s
 	return response.Error.Type, response.Output
 }
 
-// The calls of one answer are answered one by one and in order, whatever becomes
-// of them.
+// The calls of one response are answered in order, whatever their results are.
 func TestAnswer(t *testing.T) {
 	s := configtest.New(t)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
@@ -158,7 +157,7 @@ func TestAnswer(t *testing.T) {
 	require.Nil(t, turn)
 }
 
-// With nobody who answers, what has to be asked about is refused.
+// Without an approver, a call that needs approval is denied.
 func TestNobodyToAsk(t *testing.T) {
 	dir := t.TempDir()
 	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir})
@@ -177,7 +176,7 @@ func TestNobodyToAsk(t *testing.T) {
 	require.NoFileExists(t, dir+"/a.txt")
 }
 
-// A call ends with its ctx; what has not begun does not begin.
+// A call ends with its ctx; pending calls do not start.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	wait, err := tools.Define("wait", "Waits until it is called off.", tools.KindThink, func(ctx context.Context, _ struct{}) (tools.Result, error) {
@@ -195,7 +194,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Pictures stand where the model takes them.
+// Images are placed where the model accepts them.
 func TestData(t *testing.T) {
 	show, err := tools.Define("show", "Shows a picture.", tools.KindThink, func(context.Context, struct{}) (tools.Result, error) {
 		return tools.Result{LLMContent: tools.Data("a picture", "image/png", []byte{1, 2})}, nil

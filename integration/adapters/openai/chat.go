@@ -12,18 +12,18 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Chat is a session's tools for chat completions. It is safe for concurrent use, as
-// far as its Config is.
+// Chat is the tools of a session for the Chat Completions API. It is safe for
+// concurrent use, as its Config is.
 //
-// Whoever is to approve of calls subscribes to [bus.ToolConfirmationRequest] on the
-// Config's message bus; with nobody there, what has to be asked about is refused.
+// An approver subscribes to [bus.ToolConfirmationRequest] on the Config's message
+// bus; without an approver, calls that need approval are denied.
 type Chat struct {
 	Config *config.Config // initialized; required
 }
 
-// Tools returns what belongs into ChatCompletionNewParams.Tools now. Ask anew for
-// each request; see [config.Config.Declarations], whose errors these are. Schemas
-// are not strict: optional parameters may be left out.
+// Tools returns the current value for ChatCompletionNewParams.Tools. Call it for each
+// request; see [config.Config.Declarations], whose errors these are. Schemas are not
+// strict: optional parameters may be omitted.
 func (s Chat) Tools() ([]sdk.ChatCompletionToolUnionParam, error) {
 	list, schemas, err := declared(s.Config)
 	if err != nil {
@@ -38,19 +38,19 @@ func (s Chat) Tools() ([]sdk.ChatCompletionToolUnionParam, error) {
 	return tools, nil
 }
 
-// Answer runs the calls of one message of the model's, its ToolCalls, and returns
-// the messages that answer them: one of the role tool for each, in their order, and
-// where there are pictures among the results a user's message that shows them, as a
-// tool's holds only text. A call that fails or is refused is answered too: the text
-// is a JSON object with "output", and with "error" beside it.
+// Answer runs the ToolCalls of one model message, and returns the messages that
+// answer them: one with role tool for each, in their order. If results contain
+// images, a user message with the images follows, because a tool message contains
+// only text. A call that fails or is denied is answered, too: its text is a JSON
+// object with "output" and "error".
 //
-// Once ctx has ended, what has not begun is answered as cancelled. The error is of
-// code not_initialized; nothing was run then.
+// After the end of ctx, calls that have not started are answered as cancelled. The
+// error has code not_initialized; then nothing was run.
 func (s Chat) Answer(ctx context.Context, calls []sdk.ChatCompletionMessageToolCallUnion) ([]sdk.ChatCompletionMessageParamUnion, error) {
 	made := make([]model.FunctionCall, len(calls))
 	for i, call := range calls {
 		made[i] = model.FunctionCall{ID: call.ID, Name: call.Function.Name, Args: json.RawMessage(call.Function.Arguments)}
-		if call.Type == "custom" { // which was not declared; its text fits no schema
+		if call.Type == "custom" { // not declared; its text fits no schema
 			text, err := json.Marshal(call.Custom.Input)
 			if err != nil {
 				return nil, err

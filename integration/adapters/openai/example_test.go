@@ -68,8 +68,8 @@ func workByResponses(ctx context.Context, client *sdk.Client, name string, c *co
 
 // code: end
 
-// A whole agent: the model reads a file and changes it. Somebody else has saved the
-// file in between, so that the first attempt is refused, with the file as it is now.
+// A complete agent: the model reads a file and changes it. Another program has saved
+// the file in between, so that the first attempt is refused, with the current file.
 func Example() {
 	for _, work := range []func(context.Context, *sdk.Client, string, *config.Config, string) (string, error){work, workByResponses} {
 		dir, err := os.MkdirTemp("", "fettle-openai-")
@@ -81,7 +81,7 @@ func Example() {
 		if err := story.Begin(); err != nil {
 			panic(err)
 		}
-		client, closeServer := connect(story) // to a server of this test's
+		client, closeServer := connect(story) // of a test server
 		defer closeServer()
 
 		ctx := context.Background()

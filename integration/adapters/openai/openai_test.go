@@ -24,8 +24,7 @@ type declaration struct {
 	Strict                  bool
 }
 
-// Every tool of a session is declared on the wire of both APIs with the schema
-// that it has.
+// Every tool of a session is declared on the wire of both APIs with its schema.
 func TestTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
 	want, err := s.Declarations(model.DialectOpenAI)
@@ -84,7 +83,7 @@ func TestToolsKeepDigits(t *testing.T) {
 	require.Contains(t, string(encoded), "9007199254740993")
 }
 
-// calls are those of a message, as the API has them.
+// calls decodes the calls of a message.
 func calls(t *testing.T, wire string) []sdk.ChatCompletionMessageToolCallUnion {
 	t.Helper()
 	var m sdk.ChatCompletionMessage
@@ -92,14 +91,14 @@ func calls(t *testing.T, wire string) []sdk.ChatCompletionMessageToolCallUnion {
 	return m.ToolCalls
 }
 
-// message is one that answers, as the API gets it.
+// message is a result message in the wire format.
 type message struct {
 	Role       string
 	Content    json.RawMessage
 	ToolCallID string `json:"tool_call_id"`
 }
 
-// code is the code of the error in a text that answers, "" for a success.
+// code returns the error code in a result, "" for a success.
 func code(t *testing.T, text string) fault.Code {
 	t.Helper()
 	var response struct {
@@ -120,8 +119,7 @@ func sent(t *testing.T, answers []sdk.ChatCompletionMessageParamUnion) []message
 	return messages
 }
 
-// The calls of one message are answered one by one and in order, whatever becomes
-// of them.
+// The calls of one message are answered in order, whatever their results are.
 func TestChatAnswer(t *testing.T) {
 	s := configtest.New(t)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
@@ -153,7 +151,7 @@ func TestChatAnswer(t *testing.T) {
 	require.Empty(t, answers)
 }
 
-// show is a session with a tool that shows a picture, and data that is none.
+// show returns a session with a tool that returns an image, and data of another type.
 func show(t *testing.T) *configtest.Session {
 	t.Helper()
 	tool, err := tools.Define("show", "Shows a picture.", tools.KindThink, func(context.Context, struct{}) (tools.Result, error) {
@@ -165,7 +163,7 @@ func show(t *testing.T) *configtest.Session {
 	return configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{tool} })
 }
 
-// Pictures follow all answers, in a message that may hold them.
+// Images follow all results, in a message that may contain them.
 func TestChatData(t *testing.T) {
 	s := show(t)
 	answers, err := openai.Chat{Config: s.Config}.Answer(t.Context(), calls(t, `[
@@ -179,11 +177,11 @@ func TestChatData(t *testing.T) {
 	require.JSONEq(t, `[
 		{"type": "text", "text": "What show returned beside its text:"},
 		{"type": "image_url", "image_url": {"url": "data:image/png;base64,AQI="}},
-		{"type": "text", "text": "[data of type audio/wav, 1 bytes, which this model cannot be shown]"}
+		{"type": "text", "text": "[data of type audio/wav, 1 bytes, which cannot be shown to this model]"}
 	]`, string(messages[2].Content))
 }
 
-// Of a response's items only function calls are run, and answered.
+// Only the function calls among a response's items are run and answered.
 func TestResponsesAnswer(t *testing.T) {
 	s := show(t)
 	var response responses.Response
@@ -209,7 +207,7 @@ func TestResponsesAnswer(t *testing.T) {
 	require.Equal(t, []any{
 		map[string]any{"type": "input_text", "text": `{"output":"a picture"}`},
 		map[string]any{"type": "input_image", "image_url": "data:image/png;base64,AQI="},
-		map[string]any{"type": "input_text", "text": "[data of type audio/wav, 1 bytes, which this model cannot be shown]"},
+		map[string]any{"type": "input_text", "text": "[data of type audio/wav, 1 bytes, which cannot be shown to this model]"},
 	}, got[1].Output)
 
 	items, err = openai.Responses{Config: s.Config}.Answer(t.Context(), response.Output[:1])
@@ -217,8 +215,8 @@ func TestResponsesAnswer(t *testing.T) {
 	require.Empty(t, items)
 }
 
-// With nobody who answers, what has to be asked about is refused; before Initialize
-// and once ctx has ended nothing is run.
+// Without an approver, a call that needs approval is denied; before Initialize and
+// after the end of ctx nothing runs.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir})

@@ -11,12 +11,12 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Responses is a session's tools for the responses API, like [Chat] otherwise.
+// Responses is the tools of a session for the Responses API, otherwise like [Chat].
 type Responses struct {
 	Config *config.Config // initialized; required
 }
 
-// Tools returns what belongs into ResponseNewParams.Tools now; see [Chat.Tools].
+// Tools returns the current value for ResponseNewParams.Tools; see [Chat.Tools].
 func (s Responses) Tools() ([]responses.ToolUnionParam, error) {
 	list, schemas, err := declared(s.Config)
 	if err != nil {
@@ -30,10 +30,10 @@ func (s Responses) Tools() ([]responses.ToolUnionParam, error) {
 	return tools, nil
 }
 
-// Answer runs the function calls among the items of one response's Output, and
-// returns the items that answer them, one for each and in their order, for the
-// input of the next request. Pictures stand in the item of their call. Where there
-// is no call there is no item. See [Chat.Answer].
+// Answer runs the function calls in one response's Output, and returns the items that
+// answer them, one for each and in their order, for the input of the next request.
+// Images are in the item of their call. Without calls there are no items. See
+// [Chat.Answer].
 func (s Responses) Answer(ctx context.Context, output []responses.ResponseOutputItemUnion) (responses.ResponseInputParam, error) {
 	var made []model.FunctionCall
 	for _, item := range output {
@@ -58,7 +58,7 @@ func (s Responses) Answer(ctx context.Context, output []responses.ResponseOutput
 	return items, nil
 }
 
-// parts are an answer's text and what came with it.
+// parts returns a result's text and data.
 func parts(a model.FunctionResponse) responses.ResponseFunctionCallOutputItemListParam {
 	list := responses.ResponseFunctionCallOutputItemListParam{responses.ResponseFunctionCallOutputItemParamOfInputText(string(a.Response))}
 	for _, d := range a.Data {

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/integration/adaptertest"
 )
 
-// connect returns a client of a server that speaks as OpenAI's does and plays a
+// connect returns a client of a server that speaks OpenAI's protocol and plays a
 // story.
 func connect(story adaptertest.Story) (*sdk.Client, func()) {
 	s := &server{story: story}
@@ -23,7 +23,7 @@ func connect(story adaptertest.Story) (*sdk.Client, func()) {
 
 type server struct {
 	story  adaptertest.Story
-	stored []string // answers, as the responses API keeps them
+	stored []string // results, as the Responses API stores them
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,7 @@
-// Package openai gives the tools of a session to a program that speaks with
-// OpenAI's models, or with servers that speak as theirs do, through
-// github.com/openai/openai-go and has a loop of its own: [Chat] for chat
-// completions, [Responses] for the responses API.
+// Package openai provides the tools of a session to a program with its own agent loop
+// that uses OpenAI's models, or compatible servers, through
+// github.com/openai/openai-go: [Chat] for the Chat Completions API, [Responses] for
+// the Responses API.
 package openai
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// declared are a session's tools, with the keys of each schema as they are to be
-// sent, so that numbers keep their digits.
+// declared returns a session's tools with the raw members of each schema, so that
+// numbers keep their digits.
 func declared(c *config.Config) ([]model.Tool, []map[string]any, error) {
 	list, err := c.Declarations(model.DialectOpenAI)
 	if err != nil {
@@ -45,11 +45,11 @@ func run(ctx context.Context, c *config.Config, calls []model.FunctionCall) ([]m
 	return answers, err
 }
 
-// picture returns a picture as a URL, "" for data of another type, and what to say
-// of that.
+// picture returns an image as a URL, "" for data of another type, with a text that
+// describes it.
 func picture(d model.Data) (url, text string) {
 	if strings.HasPrefix(d.MIMEType, "image/") {
 		return "data:" + d.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(d.Bytes), ""
 	}
-	return "", fmt.Sprintf("[data of type %s, %d bytes, which this model cannot be shown]", d.MIMEType, len(d.Bytes))
+	return "", fmt.Sprintf("[data of type %s, %d bytes, which cannot be shown to this model]", d.MIMEType, len(d.Bytes))
 }

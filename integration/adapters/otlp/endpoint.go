@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// endpoint is a collector's address, taken apart.
+// endpoint is the parsed address of a collector.
 type endpoint struct {
 	host     string // with the port
 	path     string // without a slash at its end
@@ -33,11 +33,11 @@ func parse(o Options) (*endpoint, error) {
 	u, err := url.Parse(o.Endpoint)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return refuse("The collector's address is no URL of http or https.", "Give one as http://localhost:4317.")
+		return refuse("The collector's address is not an http or https URL.", "Example: http://localhost:4317.")
 	case u.User != nil:
-		return refuse("The collector's address holds a name or a password.", "Send it as a header instead.")
+		return refuse("The collector's address contains a user name or password.", "Send it as a header instead.")
 	case u.RawQuery != "" || u.Fragment != "":
-		return refuse("The collector's address holds more than host, port and path.", "Leave out what follows the path.")
+		return refuse("The collector's address contains more than host, port and path.", "Remove the part after the path.")
 	}
 	e := &endpoint{host: u.Host, path: strings.TrimRight(u.Path, "/"), plain: u.Scheme == "http", protocol: o.Protocol, headers: o.Headers}
 	switch e.protocol {
@@ -45,15 +45,15 @@ func parse(o Options) (*endpoint, error) {
 		e.protocol = ProtocolGRPC
 	case ProtocolGRPC, ProtocolHTTP:
 	default:
-		return refuse(fmt.Sprintf("There is no protocol %q.", string(o.Protocol)), "Use grpc or http.")
+		return refuse(fmt.Sprintf("Unknown protocol %q.", string(o.Protocol)), "Use grpc or http.")
 	}
 	if e.protocol == ProtocolGRPC && e.path != "" {
-		return refuse("The collector's address has a path, which gRPC does not use.", "Leave it out, or use the protocol http.")
+		return refuse("The collector's address has a path, which gRPC does not use.", "Remove it, or use the protocol http.")
 	}
 	return e, nil
 }
 
-// spans makes the exporter of spans.
+// spans creates the exporter of spans.
 func (e *endpoint) spans(ctx context.Context) (sdktrace.SpanExporter, error) {
 	if e.protocol == ProtocolHTTP {
 		o := []otlptracehttp.Option{otlptracehttp.WithEndpoint(e.host), otlptracehttp.WithURLPath(e.path + "/v1/traces"), otlptracehttp.WithHeaders(e.headers)}
@@ -69,7 +69,7 @@ func (e *endpoint) spans(ctx context.Context) (sdktrace.SpanExporter, error) {
 	return otlptracegrpc.New(ctx, o...)
 }
 
-// metrics makes the exporter of metrics.
+// metrics creates the exporter of metrics.
 func (e *endpoint) metrics(ctx context.Context) (sdkmetric.Exporter, error) {
 	if e.protocol == ProtocolHTTP {
 		o := []otlpmetrichttp.Option{otlpmetrichttp.WithEndpoint(e.host), otlpmetrichttp.WithURLPath(e.path + "/v1/metrics"), otlpmetrichttp.WithHeaders(e.headers)}

@@ -1,6 +1,5 @@
-// Package otlp makes providers of telemetry that send to a collector over OTLP.
-// It is a module of its own, so that nobody who does not use it links gRPC and
-// protocol buffers.
+// Package otlp creates telemetry providers that send to a collector over OTLP. It is
+// a separate module, so that only its users link gRPC and protocol buffers.
 package otlp
 
 import (
@@ -22,25 +21,26 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Options say what is sent where. What is not set here may be set by
-// OpenTelemetry's own variables, OTEL_EXPORTER_OTLP_….
+// Options configure the providers. Unset options may be set by the variables of
+// OpenTelemetry, OTEL_EXPORTER_OTLP_….
 type Options struct {
-	// Endpoint is the collector's address, as http://localhost:4317, or https:// for
-	// TLS; required. With ProtocolHTTP, /v1/traces and /v1/metrics follow its path.
+	// Endpoint is the collector's address, such as http://localhost:4317, or https://
+	// for TLS; required. With ProtocolHTTP, /v1/traces and /v1/metrics are appended
+	// to its path.
 	Endpoint string
 	Protocol Protocol          // "": ProtocolGRPC
-	Headers  map[string]string // sent with each request, as those that hold a key
+	Headers  map[string]string // sent with each request, such as an API key
 	Resource []attribute.KeyValue
-	// Interval is how often metrics are sent before the end; 0 or less: every
-	// minute.
+	// Interval is the interval at which metrics are sent; 0 or less: one minute. They
+	// are also sent at the end.
 	Interval time.Duration
-	// OnError is told once that records were not taken, and why, with no value of
-	// a header in it; later ones are tried all the same. It is called on a
-	// goroutine of the providers. nil: nobody is told.
+	// OnError is called once if records could not be sent, with an error that
+	// contains no header value; later records are still sent. It is called on a
+	// goroutine of the providers. nil: errors are not reported.
 	OnError func(error)
 }
 
-// Protocol is how a collector is spoken to.
+// Protocol is the transport protocol of a collector.
 type Protocol string
 
 // The protocols.
@@ -51,9 +51,9 @@ const (
 
 const defaultInterval = time.Minute
 
-// Providers send to a collector. They are safe for concurrent use; a collector
-// that is slow or away holds nobody up who measures, and what it does not take
-// in time is dropped.
+// Providers send to a collector. They are safe for concurrent use. A slow or
+// unreachable collector does not block the instrumented code; records that it does
+// not accept in time are dropped.
 type Providers struct {
 	tracer *sdktrace.TracerProvider
 	meter  *sdkmetric.MeterProvider
@@ -64,8 +64,8 @@ type Providers struct {
 	failed  error
 }
 
-// New returns providers, which must be shut down. Nothing is sent yet; ctx bounds
-// New alone. The error is of code invalid_config.
+// New returns providers, which must be shut down. It sends nothing; ctx applies to
+// New only. The error has code invalid_config.
 func New(ctx context.Context, o Options) (*Providers, error) {
 	to, err := parse(o)
 	if err != nil {
@@ -89,46 +89,47 @@ func New(ctx context.Context, o Options) (*Providers, error) {
 		o.Interval = defaultInterval
 	}
 	about := resource.NewSchemaless(o.Resource...)
-	p.tracer = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans{lines, p.tell}))
+	p.tracer = sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans{lines, p.report}))
 	p.meter = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
-		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics{numbers, p.tell}, sdkmetric.WithInterval(o.Interval))))
+		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics{numbers, p.report}, sdkmetric.WithInterval(o.Interval))))
 	return p, nil
 }
 
 func (p *Providers) unusable(err error) error {
-	return fault.Wrap(fault.InvalidConfig, "otlp.new", "The exporter of telemetry cannot be made.", "Check the collector's address.", p.masked(err))
+	return fault.Wrap(fault.InvalidConfig, "otlp.new", "The telemetry exporter cannot be created.", "Check the collector's address.", p.masked(err))
 }
 
-// TracerProvider returns the one of spans.
+// TracerProvider returns the provider of spans.
 func (p *Providers) TracerProvider() trace.TracerProvider { return p.tracer }
 
-// MeterProvider returns the one of metrics.
+// MeterProvider returns the provider of metrics.
 func (p *Providers) MeterProvider() metric.MeterProvider { return p.meter }
 
-// shutdownTime is how long the last records may take.
+// shutdownTime is the time limit for sending the last records.
 const shutdownTime = 5 * time.Second
 
-// Shutdown sends what is left and closes the connections, in five seconds at
-// most and while ctx lasts. It returns what OnError was told, or nil.
+// Shutdown sends the remaining records and closes the connections, within five
+// seconds and the deadline of ctx. It returns the error that OnError received, or
+// nil.
 func (p *Providers) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()
 	var both sync.WaitGroup
-	both.Go(func() { p.tell(p.tracer.Shutdown(ctx)) })
-	both.Go(func() { p.tell(p.meter.Shutdown(ctx)) })
+	both.Go(func() { p.report(p.tracer.Shutdown(ctx)) })
+	both.Go(func() { p.report(p.meter.Shutdown(ctx)) })
 	both.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed
 }
 
-// tell tells of the first failure.
-func (p *Providers) tell(err error) {
+// report passes the first failure to OnError.
+func (p *Providers) report(err error) {
 	if err == nil || errors.Is(err, sdkmetric.ErrReaderShutdown) {
 		return
 	}
-	f := fault.Wrap(fault.ExecutionFailed, "otlp.send", "The collector did not take the telemetry.",
-		"Check that it runs, and its address, protocol and headers.", p.masked(err))
+	f := fault.Wrap(fault.ExecutionFailed, "otlp.send", "The collector did not accept the telemetry.",
+		"Check that it is running, and its address, protocol and headers.", p.masked(err))
 	p.mu.Lock()
 	first := p.failed == nil
 	if first {
@@ -136,13 +137,13 @@ func (p *Providers) tell(err error) {
 	}
 	p.mu.Unlock()
 	if first && p.onError != nil {
-		defer func() { _ = recover() }() // whose mistake must not end the program
+		defer func() { _ = recover() }() // a panic in it must not end the program
 		p.onError(f)
 	}
 }
 
-// masked returns the words of an error without values of headers, which a
-// collector may repeat.
+// masked returns an error without the values of headers, which a collector may
+// repeat.
 func (p *Providers) masked(err error) error {
 	text := err.Error()
 	for _, value := range p.secret {
@@ -151,27 +152,27 @@ func (p *Providers) masked(err error) error {
 	return fmt.Errorf("%.1000s", text)
 }
 
-// spans is an exporter whose failures are told instead of returned, so that the
+// spans is an exporter whose failures are reported instead of returned, so that the
 // SDK does not print them.
 type spans struct {
 	sdktrace.SpanExporter
-	tell func(error)
+	report func(error)
 }
 
 // ExportSpans sends spans.
 func (s spans) ExportSpans(ctx context.Context, list []sdktrace.ReadOnlySpan) error {
-	s.tell(s.SpanExporter.ExportSpans(ctx, list))
+	s.report(s.SpanExporter.ExportSpans(ctx, list))
 	return nil
 }
 
-// metrics is the same for metrics.
+// metrics does the same for metrics.
 type metrics struct {
 	sdkmetric.Exporter
-	tell func(error)
+	report func(error)
 }
 
 // Export sends all metrics.
 func (m metrics) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	m.tell(m.Exporter.Export(ctx, all))
+	m.report(m.Exporter.Export(ctx, all))
 	return nil
 }

@@ -33,7 +33,7 @@ import (
 
 const key = "sk-header-0123456789"
 
-// collector keeps what it was sent, by HTTP or gRPC.
+// collector stores the data that it receives by HTTP or gRPC.
 type collector struct {
 	collecttrace.UnimplementedTraceServiceServer
 
@@ -41,7 +41,7 @@ type collector struct {
 	spans    []string
 	services []string
 	metrics  []string
-	keys     []string // each request's
+	keys     []string // of each request
 }
 
 func (c *collector) trace(key string, r *collecttrace.ExportTraceServiceRequest) {
@@ -75,7 +75,7 @@ func (c *collector) metric(key string, r *collectmetrics.ExportMetricsServiceReq
 	}
 }
 
-// ServeHTTP takes the posts of OTLP over HTTP, below a path.
+// ServeHTTP receives OTLP over HTTP, below a path.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || r.Header.Get("Content-Type") != "application/x-protobuf" {
@@ -99,13 +99,13 @@ func keyOf(ctx context.Context) string {
 	return strings.Join(md.Get("x-key"), ",")
 }
 
-// Export takes spans over gRPC.
+// Export receives spans over gRPC.
 func (c *collector) Export(ctx context.Context, r *collecttrace.ExportTraceServiceRequest) (*collecttrace.ExportTraceServiceResponse, error) {
 	c.trace(keyOf(ctx), r)
 	return &collecttrace.ExportTraceServiceResponse{}, nil
 }
 
-// metricService takes metrics over gRPC.
+// metricService receives metrics over gRPC.
 type metricService struct {
 	collectmetrics.UnimplementedMetricsServiceServer
 	*collector
@@ -138,7 +138,7 @@ func serve(t *testing.T, c *collector, protocol otlp.Protocol) string {
 	return "http://" + listener.Addr().String()
 }
 
-// converse has a conversation that the providers are told of.
+// converse runs a conversation that the providers record.
 func converse(t *testing.T, p *otlp.Providers) {
 	t.Helper()
 	told, err := telemetry.New(telemetry.Options{TracerProvider: p.TracerProvider(), MeterProvider: p.MeterProvider()})
@@ -156,7 +156,7 @@ func converse(t *testing.T, p *otlp.Providers) {
 	require.Equal(t, agent.EventDone, last.Type)
 }
 
-// A conversation arrives at a real server, with its headers and what it is about.
+// A conversation arrives at a real server, with its headers and its attributes.
 func TestSends(t *testing.T) {
 	for _, protocol := range []otlp.Protocol{otlp.ProtocolHTTP, otlp.ProtocolGRPC, ""} {
 		t.Run(string(protocol), func(t *testing.T) {
@@ -181,8 +181,9 @@ func TestSends(t *testing.T) {
 	}
 }
 
-// A collector that refuses, or is away, harms nobody; it is told once, printed by
-// nobody, and without the key that it repeats.
+// A collector that refuses, or is unreachable, has no effect on the session; the
+// failure is reported once, printed nowhere, and without the key that the collector
+// repeats.
 func TestFailures(t *testing.T) {
 	var printed bytes.Buffer
 	log.SetOutput(&printed)
@@ -193,7 +194,7 @@ func TestFailures(t *testing.T) {
 	defer refusing.Close()
 	unknown := httptest.NewUnstartedServer(&collector{})
 	unknown.Config.ErrorLog = log.New(io.Discard, "", 0)
-	unknown.StartTLS() // with a certificate that nobody has signed
+	unknown.StartTLS() // with an untrusted certificate
 	defer unknown.Close()
 	away := httptest.NewServer(http.NotFoundHandler())
 	away.Close()
@@ -219,7 +220,7 @@ func TestFailures(t *testing.T) {
 	require.Empty(t, printed.String())
 }
 
-// A collector that does not answer holds nobody up for longer than allowed.
+// A collector that does not answer delays the end only within the limit.
 func TestShutdownIsBounded(t *testing.T) {
 	release := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))

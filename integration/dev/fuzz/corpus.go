@@ -13,24 +13,25 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// What is kept of a target's inputs: enough to begin the next run well, little
-// enough to be cloned and run with every test.
+// Limits of the stored inputs of a target: sufficient to start the next run, and
+// small enough to be cloned and run with every test.
 const (
 	maxFiles = 40
 	maxBytes = 64 << 10
 	maxInput = 8 << 10
 )
 
-// input is one of a corpus: its name, and the text that the go command writes.
+// input is an entry of a corpus: its name, and the text in the format of the go
+// command.
 type input struct {
 	name string
 	data []byte
 }
 
-// keep adds inputs to the target's archive and returns how many it has then:
-// those that the go command has found interesting, up to the limits, and every
-// failing input that it has written as a file, which goes into the archive and
-// away. What is committed stays: it may be the input of a failure that was mended.
+// keep adds inputs to the target's archive and returns their number: interesting
+// inputs of the go command up to the limits, and every failing input that it has
+// written as a file, which is moved into the archive. Committed inputs stay: one may
+// be the input of a repaired failure.
 func keep(ctx context.Context, root string, t target) (int, error) {
 	out, err := goTool(ctx, root, "env", "GOCACHE")
 	if err != nil {
@@ -64,7 +65,7 @@ func keep(ctx context.Context, root string, t target) (int, error) {
 	return len(all), os.RemoveAll(t.failures(root))
 }
 
-// archived reads an archive of inputs; one that is absent has none.
+// archived reads an archive of inputs; a missing one is empty.
 func archived(file string) (all []input, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +80,8 @@ func archived(file string) (all []input, err error) {
 	return all, nil
 }
 
-// writeArchive writes the inputs in the order of their names. Those of the go
-// command hold one line a value, so none holds a line that would part the archive.
+// writeArchive writes the inputs sorted by name. Inputs of the go command have one
+// line per value, so no line can be mistaken for a separator of the archive.
 func writeArchive(file string, all []input) error {
 	slices.SortFunc(all, func(a, b input) int { return strings.Compare(a.name, b.name) })
 	var archive txtar.Archive
@@ -93,7 +94,7 @@ func writeArchive(file string, all []input) error {
 	return os.WriteFile(file, txtar.Format(&archive), 0o644)
 }
 
-// inputs reads a directory of inputs; one that is absent has none.
+// inputs reads a directory of inputs; a missing one is empty.
 func inputs(dir string) (all []input, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,9 +113,8 @@ func inputs(dir string) (all []input, err error) {
 	return all, nil
 }
 
-// choose returns which of found to add to have: those that tell nothing of the
-// machine, evenly spread over all sizes, so that neither the trivial nor the
-// long ones fill the room.
+// choose returns the inputs of found to add to have: those without data of the
+// machine, evenly distributed over all sizes.
 func choose(have, found []input) (chosen []input) {
 	room, bytes := maxFiles-len(have), maxBytes
 	known := map[string]bool{}
@@ -141,8 +141,8 @@ func choose(have, found []input) (chosen []input) {
 	return chosen
 }
 
-// personal reports whether a text may name a directory or the host of the machine
-// that it was found on.
+// personal reports whether a text may contain a directory or the host name of the
+// machine.
 func personal(text string) bool {
 	host, _ := os.Hostname()
 	home, _ := os.UserHomeDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page has a row for every target, and none for another.
+// The page has exactly one row for every target.
 func TestPageNamesEveryTarget(t *testing.T) {
 	root, targets, err := find(t.Context())
 	require.NoError(t, err)
@@ -36,8 +36,8 @@ func TestPageNamesEveryTarget(t *testing.T) {
 	}
 }
 
-// HO-09: what is committed stays small, is what it is named after, is run by its target,
-// and tells nothing of the machine that it was found on.
+// Committed inputs are small, are named by their content, run with their target, and
+// contain no data of the machine where they were found.
 func TestCorpus(t *testing.T) {
 	root, targets, err := find(t.Context())
 	require.NoError(t, err)
@@ -73,8 +73,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// Failing inputs, and what was found, go into the archive, which reads back to
-// what was written.
+// Failing inputs and interesting ones go into the archive, which reads back
+// unchanged.
 func TestKeep(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("GOCACHE", filepath.Join(root, "cache"))
@@ -132,8 +132,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Kept are at most so many files and bytes, of all sizes, what is there already
-// counts, and what names the machine is left out.
+// The number and the size of the inputs are limited, all sizes are represented,
+// existing inputs count, and inputs with data of the machine are omitted.
 func TestChoose(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownGroup makes cmd end with all that it started: the go command, the test
+// ownGroup makes cmd end with all processes that it started: the go command, the test
 // and the test's workers.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -1,6 +1,6 @@
 // Command fuzz runs every fuzz target of the repository, one after another, and
-// prints one table: go run -C integration/dev ./fuzz -time 2m. docs/fuzzing.md says
-// which parser each target is for and what it holds.
+// prints one table: go run -C integration/dev ./fuzz -time 2m. docs/fuzzing.md
+// describes the parser and the property of each target.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// page is where -write puts the table, from the module's root.
+// page is the page with the table, relative to the module's root.
 const page = "docs/fuzzing.md"
 
 type options struct {
@@ -39,8 +39,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit code: 0, 1 if a target found a failure or could not be
-// run, 2 for wrong arguments, 130 if it was interrupted.
+// run returns the exit code: 0, 1 if a target found a failure or could not be run, 2
+// for invalid arguments, 130 if interrupted.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("fuzz", flag.ContinueOnError)
@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return all(ctx, root, chosen, o, stdout, stderr)
 }
 
-// all runs the targets and tells of each as soon as it has ended.
+// all runs the targets and reports each as soon as it has ended.
 func all(ctx context.Context, root string, targets []target, o options, stdout, stderr io.Writer) int {
 	code := 0
 	var done []outcome
@@ -124,7 +124,7 @@ func all(ctx context.Context, root string, targets []target, o options, stdout, 
 			fmt.Fprintf(stdout, "%s\n", line)
 		}
 		done = append(done, r)
-		if o.write { // at once, so that an interrupt loses no row
+		if o.write { // immediately, so that an interrupt loses no row
 			if err := write(filepath.Join(root, page), machine(), done); err != nil {
 				fmt.Fprintf(stderr, "fuzz: %v\n", err)
 				code = 1
@@ -137,12 +137,12 @@ func all(ctx context.Context, root string, targets []target, o options, stdout, 
 	return code
 }
 
-// machine says where this runs.
+// machine describes the machine.
 func machine() string {
 	return fmt.Sprintf("%s/%s, %d processors, %s.", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 }
 
-// goTool runs the go command in dir and returns what it prints.
+// goTool runs the go command in dir and returns its output.
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -21,7 +21,7 @@ func (r outcome) row() string {
 	return fmt.Sprintf("| `%s` | %d | %d | %.0f | %d | %d | %s | %s | %s |\n", r.Target, r.Executions, r.PerSecond, r.Seconds, r.Corpus, r.New, load, r.Date, r.Result)
 }
 
-// table is the outcomes in Markdown.
+// table returns the outcomes as Markdown.
 func table(all []outcome) string {
 	var b strings.Builder
 	b.WriteString(header)
@@ -34,8 +34,8 @@ func table(all []outcome) string {
 	return b.String()
 }
 
-// write puts the outcomes between the marks of a page. Rows of other targets
-// stay if they come from the same machine.
+// write puts the outcomes between the marks of a page. Rows of other targets stay if
+// they come from the same machine.
 func write(file, machine string, all []outcome) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -23,23 +23,23 @@ import (
 
 // target is one fuzz function.
 type target struct {
-	folder string // of its package, from the module's root, with slashes
+	folder string // directory of its package, relative to the module's root, with slashes
 	name   string
 	seeded bool // it adds the inputs of its archive
 }
 
 func (t target) String() string { return t.folder + "." + t.name }
 
-// failures is the directory in which the go command writes inputs that fail.
+// failures returns the directory in which the go command writes failing inputs.
 func (t target) failures(root string) string {
 	return filepath.Join(root, filepath.FromSlash(t.folder), "testdata", "fuzz", t.name)
 }
 
-// archive is the file of the inputs that every test of the package runs.
+// archive returns the file of the inputs that every test of the package runs.
 func (t target) archive(root string) string { return t.failures(root) + ".txtar" }
 
 // find returns the root of fettle's module and its fuzz targets in order. It reads
-// the test files that count on this platform and compiles nothing.
+// the test files for this platform and compiles nothing.
 func find(ctx context.Context) (root string, targets []target, err error) {
 	out, err := goTool(ctx, "", "list", "-m", "-f", "{{.Dir}}", "github.com/fettle-dev/fettle")
 	if err != nil {
@@ -115,25 +115,25 @@ const (
 	notBuilt = "did not run"
 )
 
-// outcome is what one run of a target came to.
+// outcome is the result of one run of a target.
 type outcome struct {
 	Target     string  `json:"target"`
 	Executions int64   `json:"executions"`
 	PerSecond  int64   `json:"perSecond"`
 	Seconds    float64 `json:"seconds"` // of fuzzing, without the build
 	Corpus     int     `json:"corpus"`  // inputs in the archive
-	New        int     `json:"new"`     // inputs found interesting in this run
+	New        int     `json:"new"`     // interesting inputs found in this run
 	Load       string  `json:"load"`    // the machine's load average of the last minute; empty if it has none
 	Date       string  `json:"date"`
 	Result     string  `json:"result"`
-	Input      string  `json:"input,omitempty"` // the file of the input that fails
-	Again      string  `json:"again,omitempty"` // the command that fails again
+	Input      string  `json:"input,omitempty"` // the file of the failing input
+	Again      string  `json:"again,omitempty"` // the command that reproduces the failure
 	output     string
 }
 
-// fuzz runs the target. Its processes have ended when it returns, also when
-// ctx is done. No input is made smaller for longer than three seconds: where an
-// execution takes long, nothing else would be done.
+// fuzz runs the target. Its processes have ended when it returns, also when ctx is
+// done. Minimizing an input is limited to three seconds: with slow executions it
+// would take the whole time.
 func (t target) fuzz(ctx context.Context, root string, o options) outcome {
 	cmd := exec.CommandContext(ctx, "go", "test", "./"+t.folder, "-run", "^$", "-fuzz", "^"+t.name+"$",
 		"-fuzztime", o.time.String(), "-fuzzminimizetime", "3s", "-parallel", strconv.Itoa(o.parallel), "-timeout", "0")
@@ -164,7 +164,7 @@ var (
 	atTheEnd = regexp.MustCompile(`(?s)^--- FAIL: \w+ \([0-9.]+s\)\n\s+context deadline exceeded\nFAIL\n`)
 )
 
-// read takes what go test printed apart.
+// read parses the output of go test.
 func read(out string, passed bool) outcome {
 	r := outcome{Result: ok}
 	if lines := progress.FindAllStringSubmatch(out, -1); len(lines) > 0 {
@@ -186,13 +186,13 @@ func read(out string, passed bool) outcome {
 	}
 	if m := seed.FindStringSubmatch(out); m != nil {
 		r.Result, r.Input = failed, "testdata/fuzz/"+m[1]
-		if strings.HasPrefix(m[2], "seed#") { // of f.Add, no file
+		if strings.HasPrefix(m[2], "seed#") { // of f.Add, not a file
 			r.Input = "the source, as " + m[1]
 		}
 		return r
 	}
-	// The go command calls a run failed whose time ended while an input was
-	// under way: no input failed.
+	// The go command reports a failure if the time ends during an execution: no input
+	// failed.
 	if at := strings.Index(out, "--- FAIL: "); at >= 0 && r.Executions > 0 && atTheEnd.MatchString(out[at:]) {
 		return r
 	}
@@ -204,7 +204,7 @@ func read(out string, passed bool) outcome {
 	return r
 }
 
-// loadAverage is the system's, of the last minute, where there is one.
+// loadAverage returns the load average of the last minute, if the system has one.
 func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

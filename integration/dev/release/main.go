@@ -1,6 +1,6 @@
-// Command release writes what belongs to a release beside the programs: the
-// manual, a page for each command, completion scripts for shells, and the list of
-// modules that a program was linked from.
+// Command release writes the files of a release besides the programs: the manual, a
+// page for each command, shell completion scripts, and the list of modules that a
+// program was linked from.
 package main
 
 import (
@@ -43,8 +43,8 @@ func main() {
 	}
 }
 
-// write makes the directories where they are absent, and replaces files of the same
-// names. Equal sources and days give equal files.
+// write creates missing directories and replaces existing files. Equal sources and
+// dates give equal files.
 func write(to, date string) error {
 	day := time.Now()
 	if date != "" {
@@ -59,8 +59,7 @@ func write(to, date string) error {
 	return writeCompletions(cli.CommandTree(), filepath.Join(to, "completions"))
 }
 
-// writeManual writes a page in man's format for each command, fettle-mcp-add.1 as
-// an example.
+// writeManual writes a man page for each command, such as fettle-mcp-add.1.
 func writeManual(root *cobra.Command, folder string, day time.Time) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -69,8 +68,7 @@ func writeManual(root *cobra.Command, folder string, day time.Time) error {
 	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "fettle", Manual: "fettle", Date: &day}, folder)
 }
 
-// tidy leaves out the line that says by which generator and on which day a page
-// was made.
+// tidy removes the line with the generator and the date of a page.
 func tidy(c *cobra.Command) {
 	c.DisableAutoGenTag = true
 	for _, sub := range c.Commands() {

@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/cli"
 )
 
-// Each command that people are shown has a page in the manual, which man reads
-// without a complaint where it is installed; equal sources give equal files.
+// Each visible command has a page in the manual, which man (if installed) reads
+// without a warning; equal sources give equal files.
 func TestWrite(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	require.NoError(t, write(one, "2026-11-22"))

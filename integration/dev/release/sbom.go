@@ -12,9 +12,9 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// writeSBOM writes which modules a Go program was linked from, as the program
-// itself says, in CycloneDX's JSON. It names no time and no serial number, so
-// that equal programs give equal files.
+// writeSBOM writes the modules that a Go program was linked from, as recorded in the
+// program, in CycloneDX JSON. It contains no time and no serial number, so that equal
+// programs give equal files.
 func writeSBOM(program, to string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -64,7 +64,7 @@ func writeSBOM(program, to string) error {
 	return nil
 }
 
-// component is a module; its checksum is the one that go.sum holds.
+// component converts a module; its checksum is the one in go.sum.
 func component(m debug.Module, kind cyclonedx.ComponentType) cyclonedx.Component {
 	address := "pkg:golang/" + m.Path + "@" + m.Version
 	c := cyclonedx.Component{BOMRef: address, PackageURL: address, Type: kind, Name: m.Path, Version: m.Version}

@@ -14,7 +14,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// A line that moved to another package was there before; the second of two alike is new.
+// A line that moved to another package is kept; the second of two equal lines is new.
 func TestReport(t *testing.T) {
 	then := tree{"core/a": {"x", "y", "}"}, "core/b": {"z"}}
 	now := tree{"core/a": {"x", "}", "}"}, "core/c": {"y", "new"}}

@@ -16,9 +16,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// account is a file of the long session and what it has to hold.
+// account is a file of the long session with its expected content.
 type account struct {
-	mu   sync.Mutex // held by who works on it
+	mu   sync.Mutex // held by the worker that uses it
 	name string
 	want string
 	n    int // changes so far
@@ -39,9 +39,9 @@ func clip(text string) string {
 	return text
 }
 
-// changes reads a file, has somebody else change it now and then, and changes it
-// by each of the tools. A change that does not know of another's is refused, with
-// the file as it is.
+// changes reads a file, sometimes lets another program change it, and changes it with
+// each of the tools. A change based on a stale version is refused, with the current
+// file.
 func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 	c, a := s.long, s.files[r.IntN(len(s.files))]
 	a.mu.Lock()
@@ -72,8 +72,8 @@ func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 		}
 		switch failure := fault.As(answer.Result.Error); {
 		case failure != nil && failure.Reason == fault.OpenElsewhere:
-			// A child that is being started has every descriptor of this process until
-			// it runs its program, also that of somebody who has just written the file.
+			// A child process holds every descriptor of this process until it runs
+			// its program, including that of a file that was just written.
 			s.mu.Lock()
 			s.held++
 			s.mu.Unlock()
@@ -93,7 +93,7 @@ func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 	return nil
 }
 
-// elsewhere is somebody else who writes a file, in place or by a rename as editors
+// elsewhere writes a file as another program, in place or with a rename as editors
 // do.
 func elsewhere(path, text string, rename bool) error {
 	if !rename {
@@ -106,8 +106,7 @@ func elsewhere(path, text string, rename bool) error {
 	return os.Rename(beside, path)
 }
 
-// change makes a call that changes a file which holds base, and says what it then
-// holds.
+// change returns a call that changes a file with content base, and the new content.
 func change(a *account, base string, r *rand.Rand) (tool string, args map[string]any, next string) {
 	a.n++
 	line := fmt.Sprintf("change %d by a tool\n", a.n)
@@ -132,7 +131,7 @@ func change(a *account, base string, r *rand.Rand) (tool string, args map[string
 	}
 }
 
-// read shows a file whole, also if it was shown before.
+// read reads a whole file, also if it was shown before.
 func (c *session) read(ctx context.Context, name string) (state filestate.State, err error) {
 	text, err := c.must(ctx, "read_file", map[string]any{"file_path": name, "offset": 0, "limit": 2000})
 	if err != nil {
@@ -141,7 +140,7 @@ func (c *session) read(ctx context.Context, name string) (state filestate.State,
 	return state, json.Unmarshal([]byte(text), &state)
 }
 
-// searches looks for what is there, with calls side by side.
+// searches searches for existing files, with concurrent calls.
 func searches(ctx context.Context, s *soak, r *rand.Rand) error {
 	c := s.long
 	all := []struct {

@@ -5,41 +5,41 @@ import (
 	"slices"
 )
 
-// figure is something that must not grow.
+// figure is a quantity that must not grow.
 type figure struct {
 	name   string
 	of     func(sample) float64
-	unit   float64 // by which it is divided to be shown
+	unit   float64 // divisor for display
 	suffix string
-	allow  float64 // growth over the whole run that is no growth
-	part   float64 // or this part of its median, if that is more
-	end    bool    // it is back at its baseline, but for allow, when all has ended
+	allow  float64 // tolerated growth over the whole run
+	part   float64 // or this fraction of its median, if that is more
+	end    bool    // it returns to its baseline, within allow, at the end
 }
 
 var figures = []figure{
 	{"live heap", func(s sample) float64 { return float64(s.Heap) }, 1 << 20, "MiB", 1 << 20, 0.05, true},
-	{"resident", func(s sample) float64 { return float64(s.RSS) }, 1 << 20, "MiB", 16 << 20, 0.15, false}, // the collector decides when it is given back
+	{"resident", func(s sample) float64 { return float64(s.RSS) }, 1 << 20, "MiB", 16 << 20, 0.15, false}, // the garbage collector decides when it is released
 	{"goroutines", func(s sample) float64 { return float64(s.Goroutines) }, 1, "", 0.9, 0, true},
 	{"descriptors", func(s sample) float64 { return float64(s.Descriptors) }, 1, "", 0.9, 0, true},
 	{"children", func(s sample) float64 { return float64(s.Children) }, 1, "", 0.9, 0, true},
 	{"files", func(s sample) float64 { return float64(s.Files) }, 1, "", 2.9, 0, false},
 }
 
-// judged is a figure with what became of it.
+// judged is a figure with its evaluation.
 type judged struct {
 	figure
 	first, median, last, least, most float64 // after the warm-up
-	grown                            float64 // by the slope, over the time that is judged
+	grown                            float64 // by the slope, over the evaluated time
 	baseline, after                  float64
 	wrong                            string // "" if it is flat
 }
 
-// judge looks at the samples after the first quarter, in which caches fill. Growth
-// is the median of the slopes between all pairs of samples, which single peaks do
-// not move, times the time between the first and the last.
+// judge evaluates the samples after the first quarter, in which caches fill. Growth
+// is the median of the slopes between all pairs of samples, which is robust against
+// single peaks, times the time between the first and the last.
 func judge(samples []sample, baseline, end sample) (all []judged) {
 	samples = samples[len(samples)/4:]
-	if len(samples) > 1000 { // thinned evenly: pairs are many
+	if len(samples) > 1000 { // thinned evenly, because there are many pairs
 		thin := make([]sample, 1000)
 		for i := range thin {
 			thin[i] = samples[i*len(samples)/len(thin)]
@@ -61,7 +61,7 @@ func judge(samples []sample, baseline, end sample) (all []judged) {
 		sorted := slices.Sorted(slices.Values(values))
 		j.least, j.median, j.most = sorted[0], sorted[len(sorted)/2], sorted[len(sorted)-1]
 		if j.most < 0 {
-			continue // not to be had here
+			continue // not available on this system
 		}
 		j.grown = slope(samples, values) * (samples[len(samples)-1].Seconds - samples[0].Seconds)
 		switch allowed := max(f.allow, f.part*j.median); {
@@ -75,7 +75,7 @@ func judge(samples []sample, baseline, end sample) (all []judged) {
 	return all
 }
 
-// slope is Theil and Sen's, in units a second.
+// slope is the Theil–Sen estimator, in units per second.
 func slope(samples []sample, values []float64) float64 {
 	slopes := make([]float64, 0, len(values)*(len(values)-1)/2)
 	for i := range values {

@@ -1,6 +1,6 @@
-// Command soak has one process do everything that fettle does, for as long as it
-// is told to, and fails if memory, goroutines, descriptors, processes or files
-// grow, or if a byte or an answer is lost: go run -C integration/dev ./soak -for 10m.
+// Command soak runs all kinds of fettle traffic in one process for a given time, and
+// fails if memory, goroutines, descriptors, processes or files grow, or if a byte or
+// a result is lost: go run -C integration/dev ./soak -for 10m.
 package main
 
 import (
@@ -28,8 +28,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run returns the exit code: 0; 1 if something grew or was lost; 2 for wrong
-// arguments; 130 if it was interrupted.
+// run returns the exit code: 0; 1 for growth or loss; 2 for invalid arguments; 130 if
+// interrupted.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o := options{rounds: 20, warm: 5, parts: allParts()}
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)

@@ -20,11 +20,11 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// serveVariable makes this program an MCP server over stdin and stdout, for the
-// directory that it names.
+// serveVariable makes this program an MCP server over stdin and stdout for the
+// directory in its value.
 const serveVariable = "FETTLE_SOAK_SERVE"
 
-// serve serves a session of fettle's until stdin ends.
+// serve serves a fettle session until stdin ends.
 func serve(ctx context.Context, dir string) (err error) {
 	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeYolo})
 	if err != nil {
@@ -43,12 +43,12 @@ func serveOver(ctx context.Context, c *config.Config, in *os.File, out *os.File)
 	return errors.Join(s.Stdio(ctx, in, out), s.Close())
 }
 
-// programServer is this program as a server of the directory of the same name.
+// programServer returns this program as a server named after its directory.
 func (s *soak) programServer(folder string) mcp.ServerSpec {
 	return mcp.ServerSpec{Name: "program", Command: s.program, Env: map[string]string{serveVariable: s.path(folder)}, Dir: s.dir, Trusted: true}
 }
 
-// withServers has a session connect to servers.
+// withServers makes a session connect to servers.
 func withServers(servers ...mcp.ServerSpec) func(*config.Parameters) {
 	return func(p *config.Parameters) {
 		p.MCP.Dial = func(env config.MCPEnvironment) mcp.Dialer {
@@ -58,7 +58,7 @@ func withServers(servers ...mcp.ServerSpec) func(*config.Parameters) {
 	}
 }
 
-// mcpByHand speaks the protocol to a server of the long session.
+// mcpByHand sends raw protocol messages to a server of the long session.
 func mcpByHand(ctx context.Context, s *soak, r *rand.Rand) error {
 	srv := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) {
 		return s.long.MCPService(config.MCPServiceOptions{Stateless: true})
@@ -124,8 +124,7 @@ func mcpInMemory(ctx context.Context, s *soak, r *rand.Rand) error {
 	})
 }
 
-// mcpOverStdio calls the long session's server, and now and then starts one of its
-// own.
+// mcpOverStdio calls the long session's server, and occasionally starts another one.
 func mcpOverStdio(ctx context.Context, s *soak, r *rand.Rand) error {
 	look := func(c *session) error {
 		manager, err := c.MCP()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What stands around the table in a page.
+// The lines around the table in a page.
 const (
 	begin = "<!-- soak: go run -C integration/dev ./soak -for 10m -write ../../docs/fuzzing.md -->\n"
 	end   = "<!-- end of soak -->\n"
@@ -28,7 +28,7 @@ func write(page, table string) error {
 	return os.WriteFile(page, []byte(before+begin+"\n"+table+"\n"+end+after), 0o644)
 }
 
-// table is the result for people, in Markdown.
+// table returns the result as Markdown.
 func (r result) table() string {
 	var b strings.Builder
 	last := r.samples[len(r.samples)-1]
@@ -60,7 +60,7 @@ func (r result) table() string {
 	return b.String()
 }
 
-// svg plots each figure over the time, one above the other.
+// svg plots each figure over time, one above the other.
 func (r result) svg() string {
 	const width, height, left, gap = 760, 90, 130, 26
 	var b strings.Builder

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// sample is what is in use at a moment when nobody works. A count of -1 cannot be
-// had on this system.
+// sample is the resource usage at a moment without activity. A count of -1 is not
+// available on this system.
 type sample struct {
-	at          time.Duration // since the run began
+	at          time.Duration // since the start of the run
 	Seconds     float64       `json:"seconds"`
 	Calls       int           `json:"calls"`
-	Heap        int64         `json:"heap"` // bytes that are live
-	RSS         int64         `json:"rss"`  // bytes of memory that the process has
+	Heap        int64         `json:"heap"` // live bytes
+	RSS         int64         `json:"rss"`  // resident bytes of the process
 	Goroutines  int           `json:"goroutines"`
 	Descriptors int           `json:"descriptors"`
-	Children    int           `json:"children"` // processes that this one has started
+	Children    int           `json:"children"` // child processes
 	Files       int           `json:"files"`    // below the directory of the run
 }
 
@@ -27,11 +27,11 @@ func (s sample) String() string {
 		s.Seconds, s.Calls, float64(s.Heap)/(1<<20), s.RSS>>20, s.Goroutines, s.Descriptors, s.Children, s.Files)
 }
 
-// quiet is how long what ends by itself is given to end.
+// quiet is the time limit for goroutines and processes to exit by themselves.
 const quiet = 5 * time.Second
 
-// measure counts what is in use. What is on its way out, as a goroutine that has
-// given its result, is waited for.
+// measure counts the resources in use. It waits for those that are being released,
+// such as a goroutine that has returned its result.
 func (s *soak) measure(begun time.Time) sample {
 	var now sample
 	last := -1
@@ -44,7 +44,7 @@ func (s *soak) measure(begun time.Time) sample {
 		last = sum
 	}
 	runtime.GC()
-	runtime.GC() // what finalizers have let go
+	runtime.GC() // released by finalizers
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	now.Heap, now.RSS = int64(m.HeapAlloc), resident()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// descriptors counts those that this process has open.
+// descriptors counts the open descriptors of this process.
 func descriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -16,7 +16,7 @@ func descriptors() int {
 	return len(entries) - 1 // the one that reads the directory
 }
 
-// children counts the processes that this one has started and not yet waited for.
+// children counts the child processes that have not been waited for.
 func children() int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -29,7 +29,7 @@ func children() int {
 		}
 		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
-			continue // it has gone
+			continue // it has exited
 		}
 		var state string
 		var parent int
@@ -40,7 +40,7 @@ func children() int {
 	return n
 }
 
-// resident is how much memory this process has, in bytes.
+// resident returns the resident memory of this process, in bytes.
 func resident() int64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	var size, pages int64

@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// allParts are the kinds of traffic.
+// allParts returns the kinds of traffic.
 func allParts() []part {
 	return []part{
 		{"changes", changes}, {"searches", searches}, {"sessions", sessions}, {"approvals", approvals}, {"policy", policies}, {"settings", watched},
@@ -30,7 +30,8 @@ func allParts() []part {
 	}
 }
 
-// longSession is the one that lasts: it follows its settings and knows servers.
+// longSession sets the Parameters of the long session: it watches its settings and
+// connects to servers.
 func longSession(s *soak) func(*config.Parameters) {
 	return func(p *config.Parameters) {
 		p.Settings, p.WatchSettings = &settings.Options{}, true
@@ -38,8 +39,8 @@ func longSession(s *soak) func(*config.Parameters) {
 	}
 }
 
-// sessions opens one, has others derived from it, and looks whether each counts by
-// itself.
+// sessions opens a session, derives others from it, and checks that each has its own
+// state.
 func sessions(ctx context.Context, s *soak, r *rand.Rand) error {
 	return s.short(ctx, nil, func(c *session) error {
 		if _, err := c.must(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}); err != nil {
@@ -66,7 +67,7 @@ func sessions(ctx context.Context, s *soak, r *rand.Rand) error {
 	})
 }
 
-// approvals asks a person, who says yes and no, and once is not there.
+// approvals asks an approver, who accepts, declines, and once is absent.
 func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
 	return s.short(ctx, func(p *config.Parameters) { p.ApprovalMode = policy.ModeDefault }, func(c *session) error {
 		if got := c.call(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}); fault.CodeOf(got.Result.Error) != fault.NoApprover {
@@ -78,7 +79,7 @@ func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
 			if yes {
 				answer.Outcome, answer.Confirmed = bus.ProceedOnce, true
 			}
-			_ = c.MessageBus().Publish(answer) // refused if the call has ended
+			_ = c.MessageBus().Publish(answer) // rejected if the call has ended
 		})
 		got := c.call(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})
 		person.Unsubscribe()
@@ -91,7 +92,7 @@ func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
 	})
 }
 
-// policies adds rules to an engine that decides at the same time.
+// policies adds rules to an engine that decides concurrently.
 func policies(ctx context.Context, s *soak, _ *rand.Rand) error {
 	return s.short(ctx, nil, func(c *session) error {
 		engine, err := c.PolicyEngine()
@@ -156,8 +157,8 @@ func commandLines(ctx context.Context, s *soak, r *rand.Rand) error {
 
 var processID = regexp.MustCompile(`Background Process: (p\d+),`)
 
-// background starts processes: one is talked to and stopped, one ends by itself,
-// and one is left for the session's end.
+// background starts processes: one receives input and is stopped, one exits by
+// itself, and one is left for the end of the session.
 func background(ctx context.Context, s *soak, _ *rand.Rand) error {
 	return s.short(ctx, nil, func(c *session) error {
 		ids := map[string]string{}
@@ -194,7 +195,7 @@ func background(ctx context.Context, s *soak, _ *rand.Rand) error {
 	})
 }
 
-// cancelled makes calls under contexts that end before, while or after they run.
+// cancelled makes calls under contexts that end before, during or after the call.
 // Each is answered.
 func cancelled(ctx context.Context, s *soak, r *rand.Rand) error {
 	for _, wait := range []time.Duration{0, time.Duration(r.IntN(3000)) * time.Microsecond, time.Duration(r.IntN(30)) * time.Millisecond} {
@@ -213,7 +214,7 @@ func cancelled(ctx context.Context, s *soak, r *rand.Rand) error {
 	return nil
 }
 
-// checkpoints changes files by tools and commands, and takes it back.
+// checkpoints changes files by tools and commands, and restores them.
 func checkpoints(ctx context.Context, s *soak, _ *rand.Rand) error {
 	on := true
 	return s.short(ctx, func(p *config.Parameters) { p.Checkpoints.Enabled = &on }, func(c *session) error {
@@ -251,7 +252,7 @@ func checkpoints(ctx context.Context, s *soak, _ *rand.Rand) error {
 	})
 }
 
-// listeners come to the long session's bus and go.
+// listeners subscribe to the long session's bus and unsubscribe.
 func listeners(ctx context.Context, s *soak, r *rand.Rand) error {
 	b := s.long.MessageBus()
 	var heard atomic.Int64

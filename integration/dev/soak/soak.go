@@ -18,48 +18,49 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// options are those of a run.
+// options are the options of a run.
 type options struct {
-	time     time.Duration // how long at least
-	rounds   int           // how many at least
-	warm     int           // how many before
+	time     time.Duration // minimum duration
+	rounds   int           // minimum number
+	warm     int           // rounds of warm-up
 	workers  int
 	seed     uint64
 	parts    []part
-	progress func(sample) // nil: nobody is told
+	progress func(sample) // nil: progress is not reported
 }
 
-// part is one kind of traffic. It ends what it has begun, and returns an error if
-// an answer was not what it had to be.
+// part is one kind of traffic. It ends everything that it starts, and returns an
+// error for an unexpected result.
 type part struct {
 	name string
 	run  func(ctx context.Context, s *soak, r *rand.Rand) error
 }
 
-// soak is a run under way. One session lasts as long as it, others come and go.
+// soak is a run in progress. One session lasts for the whole run, others are opened
+// and closed.
 type soak struct {
 	options
-	dir     string // everything lies below
-	program string // this program, which is a server as well
+	dir     string // the directory of all files
+	program string // this program, which is also a server
 	long    *session
 	files   []*account
 
-	settings sync.Mutex // held by whoever changes the long session's settings
+	settings sync.Mutex // held while the long session's settings are changed
 	count    int        // of these changes
 
 	mu       sync.Mutex
-	calls    map[string]int // answers, by status
-	asked    int            // calls that were made
-	done     map[string]int // parts that have ended, by name
-	held     int            // changes that were refused as the file was open for writing
+	calls    map[string]int // results, by status
+	asked    int            // calls made
+	done     map[string]int // completed parts, by name
+	held     int            // changes refused because the file was open for writing
 	problems []string
 }
 
-// result is what a run came to.
+// result is the result of a run.
 type result struct {
 	samples  []sample
-	baseline sample // before the long session began, with the process warm
-	end      sample // after all has ended
+	baseline sample // before the long session started, with the process warmed up
+	end      sample // after everything has ended
 	figures  []judged
 	calls    map[string]int
 	done     map[string]int
@@ -67,12 +68,11 @@ type result struct {
 	problems []string
 }
 
-// maxProblems is how many are told.
+// maxProblems is the maximum number of reported problems.
 const maxProblems = 20
 
-// soakIt runs the traffic in rounds: in each, every worker does every part once,
-// in an order of its own. Between rounds nobody works, and what is in use is
-// counted.
+// soakIt runs the traffic in rounds: in each, every worker runs every part once, in
+// random order. Between rounds there is no activity, and the resources are counted.
 func soakIt(ctx context.Context, o options) (r result, err error) {
 	dir, err := os.MkdirTemp("", "fettle-soak-")
 	if err != nil {
@@ -86,7 +86,7 @@ func soakIt(ctx context.Context, o options) (r result, err error) {
 	if s.program, err = os.Executable(); err != nil {
 		return r, err
 	}
-	// The first time around makes what a process makes once.
+	// The first round makes the one-time allocations of a process.
 	if err := s.begin(ctx); err != nil {
 		return r, err
 	}
@@ -155,7 +155,7 @@ func (s *soak) begin(ctx context.Context) error {
 	return err
 }
 
-// round has every worker do every part.
+// round makes every worker run every part.
 func (s *soak) round(ctx context.Context, n uint64) {
 	var working sync.WaitGroup
 	for w := range s.workers {
@@ -187,8 +187,8 @@ func (s *soak) report(part string, err error) {
 	}
 }
 
-// settle checks the accounts: every call has one answer, and every file holds
-// what was put into it.
+// settle checks the accounts: every call has one result, and every file has the
+// expected content.
 func (s *soak) settle() {
 	answers := 0
 	for _, n := range s.calls {
@@ -220,13 +220,13 @@ type session struct {
 	dir   string
 }
 
-// everyTool is what sessions have.
+// everyTool lists the tools of sessions.
 var everyTool = []string{
 	"read_file", "read_many_files", "list_directory", "glob", "search_file_content", "safe_patch", "write_file", "edit",
 	"run_shell_command", "list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
 }
 
-// open makes a session. Whoever has it closes it.
+// open opens a session. The caller must close it.
 func (s *soak) open(ctx context.Context, dir, home string, change func(*config.Parameters)) (*session, error) {
 	p := config.Parameters{
 		TargetDir: dir, HomeDir: home, ApprovalMode: policy.ModeYolo, CoreTools: everyTool,
@@ -249,8 +249,7 @@ func (s *soak) open(ctx context.Context, dir, home string, change func(*config.P
 	return &session{Config: c, soak: s, calls: calls, dir: dir}, nil
 }
 
-// short runs f in a session of its own, in directories of its own, which are gone
-// afterwards.
+// short runs f in a separate session with temporary directories.
 func (s *soak) short(ctx context.Context, change func(*config.Parameters), f func(c *session) error) (err error) {
 	dir, err := os.MkdirTemp(s.dir, "short-")
 	if err != nil {
@@ -268,7 +267,7 @@ func (s *soak) short(ctx context.Context, change func(*config.Parameters), f fun
 	return errors.Join(f(c), c.Close())
 }
 
-// call makes one call and counts it and its answer.
+// call makes one call and counts it and its result.
 func (c *session) call(ctx context.Context, tool string, args map[string]any) scheduler.Response {
 	return c.through(ctx, c.calls, tool, args)
 }
@@ -291,7 +290,7 @@ func (c *session) through(ctx context.Context, calls *scheduler.Scheduler, tool 
 	return r
 }
 
-// must is call for one that has to succeed; it returns what the model is told.
+// must makes a call that must succeed; it returns the text for the model.
 func (c *session) must(ctx context.Context, tool string, args map[string]any) (string, error) {
 	r := c.call(ctx, tool, args)
 	if r.Status != scheduler.StatusSuccess {
@@ -300,5 +299,5 @@ func (c *session) must(ctx context.Context, tool string, args map[string]any) (s
 	return r.Result.LLMContent.String(), nil
 }
 
-// names are the keys of a count, sorted.
+// names returns the keys of a count, sorted.
 func names(counts map[string]int) []string { return slices.Sorted(maps.Keys(counts)) }

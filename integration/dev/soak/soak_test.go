@@ -35,11 +35,11 @@ func needsShell(t *testing.T) {
 	}
 }
 
-// RC-26, KH-13: a few rounds of everything lose nothing and leave nothing behind.
+// RC-26, KH-13: a few rounds of all traffic lose nothing and leave nothing behind.
 func TestSoak(t *testing.T) {
 	needsShell(t)
 	o := options{time: time.Millisecond, rounds: 4, warm: 1, workers: 1, seed: 7, parts: allParts()}
-	if testing.Short() || raceDetector { // which is several times as slow
+	if testing.Short() || raceDetector { // several times slower
 		o.rounds = 2
 	}
 	r, err := soakIt(t.Context(), o)
@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 	require.NoError(t, xml.Unmarshal([]byte(r.svg()), new(struct{})))
 }
 
-// What a run is for: each thing that is kept from round to round is named.
+// The purpose of a run: everything that is kept from round to round is reported.
 func TestSoakFindsLeaks(t *testing.T) {
 	needsShell(t)
 	if runtime.GOOS != "linux" {
@@ -112,7 +112,7 @@ func TestSoakFindsLeaks(t *testing.T) {
 	require.Contains(t, r.table(), "**grew**")
 }
 
-// A byte that is lost, and a part that fails, are told.
+// A lost byte and a failing part are reported.
 func TestSoakFindsLoss(t *testing.T) {
 	lose := part{"loses", func(_ context.Context, s *soak, _ *rand.Rand) error {
 		return os.WriteFile(filepath.Join(s.long.dir, s.files[3].name), []byte("fir"), 0o600)
@@ -124,7 +124,7 @@ func TestSoakFindsLoss(t *testing.T) {
 	require.Contains(t, r.problems, "fails: unexpected EOF")
 }
 
-// Growth is what is left of the noise.
+// Growth is distinguished from noise.
 func TestJudge(t *testing.T) {
 	make := func(heap func(i int) int64, goroutines func(i int) int) (samples []sample) {
 		for i := range 200 {
@@ -148,7 +148,7 @@ func TestJudge(t *testing.T) {
 	require.Empty(t, wrong(make(func(i int) int64 { return noise(i) + int64(i%40/39)<<30 }, three), end), "peaks are no growth")
 	require.Empty(t, wrong(make(func(i int) int64 { return noise(i) + int64(min(i, 50))<<20 }, three), end), "caches that fill first are none")
 	require.Equal(t, []string{"live heap grew by 5.82 MiB, from 20.00 MiB to 20.00 MiB"}, wrong(make(func(i int) int64 {
-		if i == 50 || i == 199 { // the first and the last are as if nothing were
+		if i == 50 || i == 199 { // the first and the last look normal
 			return 20 << 20
 		}
 		return noise(i) + int64(i)*40<<10

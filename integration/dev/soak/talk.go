@@ -19,8 +19,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// speaker is a model: it reads the file a.txt for each prompt, has an agent read
-// it where the prompt says so, and then says what it was told.
+// speaker is a model: it reads the file a.txt for each prompt, delegates the read to
+// an agent if the prompt says so, and then returns the result.
 type speaker struct{}
 
 func (speaker) answer(r *model.Request) model.Part {
@@ -72,8 +72,8 @@ func say(ctx context.Context, c *agent.Client, prompt string) (text string, err 
 	return text, nil
 }
 
-// talk has a conversation that is recorded, with an agent and a compaction, ends
-// it, resumes it in another session, and deletes it. Hooks hear of it.
+// talk runs a recorded conversation with an agent, a compaction and hooks, ends it,
+// resumes it in another session, and deletes it.
 func talk(ctx context.Context, s *soak, r *rand.Rand) error {
 	var heard atomic.Int64
 	speaks := func(p *config.Parameters) {
@@ -136,7 +136,7 @@ func talk(ctx context.Context, s *soak, r *rand.Rand) error {
 	})
 }
 
-// resumed goes on with a conversation.
+// resumed continues a conversation.
 func resumed(ctx context.Context, c *session, id string, turns int) error {
 	transcripts, err := config.NewTranscripts(c.Config, nil)
 	if err != nil {
@@ -156,7 +156,7 @@ func resumed(ctx context.Context, c *session, id string, turns int) error {
 	return errors.Join(err, recording.Close())
 }
 
-// slash runs a command of a file, which names a file and runs a command line.
+// slash runs a command file that mentions a file and runs a command line.
 func slash(ctx context.Context, s *soak, r *rand.Rand) error {
 	return s.short(ctx, nil, func(c *session) error {
 		word := fmt.Sprint("word", r.IntN(1000))

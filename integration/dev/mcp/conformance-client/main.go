@@ -1,7 +1,7 @@
-// Command conformance-client is the client that MCP's conformance suite drives:
-// fettle's dialer and its sign-in, with a browser that follows redirects. Its last
-// argument is the server's URL; the suite says what to do in MCP_CONFORMANCE_SCENARIO
-// and MCP_CONFORMANCE_CONTEXT. See ../conformance-client.sh.
+// Command conformance-client is the client for MCP's conformance suite: fettle's
+// dialer and its sign-in, with a browser that follows redirects. Its last argument is
+// the server's URL; the suite selects the scenario with MCP_CONFORMANCE_SCENARIO and
+// MCP_CONFORMANCE_CONTEXT. See ../conformance-client.sh.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// document is the address of the client's metadata that the suite expects.
+// document is the URL of the client metadata that the suite expects.
 const document = "https://conformance-test.local/client-metadata.json"
 
 func main() {
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// scenario is what the suite hands over.
+// scenario is the scenario of the suite.
 type scenario struct {
 	name         string
 	ClientID     string `json:"client_id"`
@@ -66,7 +66,7 @@ func run(ctx context.Context) error {
 	return s.play(ctx, session)
 }
 
-// browse is the person with a browser, who agrees to all.
+// browse acts as a user with a browser who consents to everything.
 func browse(ctx context.Context, address string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -81,7 +81,7 @@ func browse(ctx context.Context, address string) error {
 	return err
 }
 
-// answer fills in what a server asks: the defaults of its schema, or a yes.
+// answer answers a request of a server with the defaults of its schema, or a yes.
 func (s scenario) answer(context.Context, tools.Elicitation) (tools.Elicited, error) {
 	content := `{}`
 	if strings.HasPrefix(s.name, "sep-2322") {
@@ -90,8 +90,8 @@ func (s scenario) answer(context.Context, tools.Elicitation) (tools.Elicited, er
 	return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(content)}, nil
 }
 
-// play does what a scenario waits for: everything is listed, and the tools are
-// called. A call that fails is told and does not end it, as some have to.
+// play runs a scenario: it lists everything and calls the tools. A failed call is
+// reported and does not end the scenario, because some are expected to fail.
 func (s scenario) play(ctx context.Context, session mcp.Session) (err error) {
 	defer func() {
 		if closeErr := session.Close(); err == nil {
@@ -112,7 +112,7 @@ func (s scenario) play(ctx context.Context, session mcp.Session) (err error) {
 	switch {
 	case len(s.ToolCalls) > 0:
 		for _, c := range s.ToolCalls {
-			_ = call(c.Name, c.Arguments) // told
+			_ = call(c.Name, c.Arguments) // reported
 		}
 		return nil
 	case s.name == "http-standard-headers":
@@ -128,7 +128,7 @@ func (s scenario) play(ctx context.Context, session mcp.Session) (err error) {
 	return nil
 }
 
-// arguments are those that the suite's tools take.
+// arguments returns the arguments for the suite's tools.
 func arguments(tool string) json.RawMessage {
 	switch tool {
 	case "add_numbers":
@@ -142,7 +142,7 @@ func arguments(tool string) json.RawMessage {
 // everything makes a request of each kind.
 func (s scenario) everything(ctx context.Context, session mcp.Session, list []mcp.Tool, call func(string, json.RawMessage) error) error {
 	for _, tool := range list {
-		_ = call(tool.Name, arguments(tool.Name)) // told
+		_ = call(tool.Name, arguments(tool.Name)) // reported
 	}
 	resources, err := session.Resources(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s scenario) everything(ctx context.Context, session mcp.Session, list []mc
 	return nil
 }
 
-// echo sends a tool's schema back as it has arrived.
+// echo sends a tool's schema back as received.
 func echo(list []mcp.Tool, call func(string, json.RawMessage) error) error {
 	for _, tool := range list {
 		if tool.Name != "json_schema_2020_12_tool" {

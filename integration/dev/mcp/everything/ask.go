@@ -8,9 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// addAskingTools adds tools that turn to their host while they run, for what
-// only he has: a model, or a person. A host that cannot answer refuses by a
-// fault.Error, which the tool passes on.
+// addAskingTools adds tools that send requests to their host for its model or its
+// user. A host that cannot answer refuses with a fault.Error, which the tool returns.
 func addAskingTools(b *toolbox) {
 	type prompt struct {
 		Prompt string `json:"prompt" jsonschema_description:"What the host's model is told."`
@@ -35,7 +34,7 @@ func addAskingTools(b *toolbox) {
 				"required":["username","email"]}`)
 		}))
 
-	// What the person leaves out has the default.
+	// A field that the user omits has its default.
 	b.add(tools.Define("test_elicitation_sep1034_defaults", "Shows the person a form with a default for each kind of field.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
 			return fillIn(ctx, "profile", "Please check what is filled in.", `{"type":"object","properties":{
@@ -46,7 +45,7 @@ func addAskingTools(b *toolbox) {
 				"verified":{"type":"boolean","default":true}}}`)
 		}))
 
-	// The ways to let the person choose, with titles and without, one or several.
+	// The forms of choices: with and without titles, single and multiple.
 	b.add(tools.Define("test_elicitation_sep1330_enums", "Shows the person a form of choices.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
 			return fillIn(ctx, "choices", "Please choose.", `{"type":"object","properties":{
@@ -74,13 +73,13 @@ func addAskingTools(b *toolbox) {
 		}))
 }
 
-// The forms that several tools show.
+// The forms that several tools use.
 const (
 	nameSchema = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
 	okSchema   = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`
 )
 
-// fillIn shows the person a form and returns what became of it.
+// fillIn shows the user a form and returns the outcome.
 func fillIn(ctx context.Context, key, message, schema string) (tools.Result, error) {
 	replies, err := tools.HostOf(ctx).Ask(ctx, elicit(key, message, schema))
 	if err != nil {
@@ -97,12 +96,13 @@ func orNull(content json.RawMessage) json.RawMessage {
 	return content
 }
 
-// elicit is a question to the person. Its key tells it from others of the call.
+// elicit returns a request to the user. Its key distinguishes it from other requests
+// of the call.
 func elicit(key, message, schema string) tools.Question {
 	return tools.Question{Key: key, Elicit: &tools.Elicitation{Message: message, Schema: json.RawMessage(schema)}}
 }
 
-// sample is a question to the host's model.
+// sample returns a request to the host's model.
 func sample(key, prompt string, maxTokens int) tools.Question {
 	return tools.Question{Key: key, Sample: &tools.Sampling{
 		Messages:  []tools.Message{{Role: tools.RoleUser, Content: tools.Text(prompt)}},
@@ -110,7 +110,7 @@ func sample(key, prompt string, maxTokens int) tools.Question {
 	}}
 }
 
-// roots is the question which directories the host works in.
+// roots returns the request for the host's directories.
 func roots(key string) tools.Question {
 	return tools.Question{Key: key, Roots: &tools.RootsQuestion{}}
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// changes tells whoever watches what is not as it was. The zero value has
-// nobody who watches.
+// changes notifies watchers of changes. The zero value has no watchers.
 type changes struct {
 	mu       sync.Mutex
 	watchers map[*func(mcp.Change)]struct{}
 }
 
-// watch is a Service's Watch.
+// watch implements the Watch of a Service.
 func (c *changes) watch(changed func(mcp.Change)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +31,7 @@ func (c *changes) watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
-// tell does not hold the lock, as a Service's Watch demands.
+// tell does not hold the lock, as required by the Watch of a Service.
 func (c *changes) tell(change mcp.Change) {
 	c.mu.Lock()
 	watchers := slices.Collect(maps.Keys(c.watchers))
@@ -42,8 +41,8 @@ func (c *changes) tell(change mcp.Change) {
 	}
 }
 
-// addChangeTools adds tools that change what the server offers. Each adds
-// something at its first call, takes it away at the next, and so on.
+// addChangeTools adds tools that change the server's features. Each adds a feature at
+// its first call, removes it at the next, and so on.
 func (e *everything) addChangeTools(b *toolbox) {
 	const name = "test_transient_tool"
 	transient, err := tools.Define(name, "Comes and goes with the calls of test_trigger_tool_change.", tools.KindRead,
@@ -52,7 +51,7 @@ func (e *everything) addChangeTools(b *toolbox) {
 		b.add(nil, err)
 		return
 	}
-	var mu sync.Mutex // of two calls at once
+	var mu sync.Mutex // for concurrent calls
 	b.add(tools.Define("test_trigger_tool_change", "Adds a tool, or takes it away again.", tools.KindThink,
 		func(context.Context, none) (tools.Result, error) {
 			mu.Lock()

@@ -15,8 +15,8 @@ import (
 
 //lint:file-ignore SA1019 sampling, roots and logging are deprecated since revision 2026-07-28, and part of the protocol
 
-// ways are how clients reach the server: flags of it, the revision that they ask
-// for, and whether questions reach them.
+// ways are the ways in which clients reach the server: its flags, the protocol
+// revision, and whether requests to the client are possible.
 var ways = map[string]struct {
 	flags    []string
 	revision string
@@ -31,8 +31,8 @@ var ways = map[string]struct {
 	"stateless 2026-07-28": {[]string{"-http", "127.0.0.1:0", "-stateless"}, "2026-07-28", true},
 }
 
-// started runs the server as its main function does, until the end of the test,
-// and returns the way to it.
+// started runs the server as its main function does, until the end of the test, and
+// returns a transport to it.
 func started(t *testing.T, flags []string) sdk.Transport {
 	t.Helper()
 	inside, stdin := io.Pipe()
@@ -62,8 +62,7 @@ func started(t *testing.T, flags []string) sdk.Transport {
 	return &sdk.StreamableClientTransport{Endpoint: url}
 }
 
-// client is the SDK's client, whose person and model have an answer to
-// everything.
+// client is the SDK's client, whose user and model answer every request.
 type client struct {
 	*sdk.ClientSession
 	progress chan float64
@@ -92,7 +91,7 @@ func connected(t *testing.T, flags []string, revision string) *client {
 			filled := map[string]any{}
 			for name, p := range form.Properties {
 				switch {
-				case p.Default != nil: // it stands for what is left out
+				case p.Default != nil: // the default of an omitted field
 				case p.Format == "email":
 					filled[name] = "me@example.com"
 				case p.Type == "string":
@@ -122,7 +121,7 @@ func connected(t *testing.T, flags []string, revision string) *client {
 	return c
 }
 
-// EX-20: the same tools give the same, however a client comes.
+// EX-20: the same tools return the same results over every transport.
 func TestWays(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +176,7 @@ func TestWays(t *testing.T) {
 			}
 			require.Equal(t, "This is for a host that has come back.", text(call("test_reconnection", nil)))
 
-			asking := map[string]string{ // what it asks, and what comes of the answers
+			asking := map[string]string{ // the tools with requests to the client, and their results
 				"test_elicitation":                           `Elicitation completed: action=accept, content={"email":"me@example.com","username":"my username"}`,
 				"test_sampling":                              "LLM response: as you say",
 				"test_elicitation_sep1034_defaults":          `Elicitation completed: action=accept, content={"age":30,"name":"John Doe","score":95.5,"status":"active","verified":true}`,
@@ -219,12 +218,12 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// EX-20: a client is told of changes, those that it triggers and those of a
+// EX-20: a client is notified of changes: those that it triggers and those of a
 // resource that it has subscribed to.
 func TestToldOfChanges(t *testing.T) {
 	for name, way := range ways {
 		if name == "stateless 2025-11-25" {
-			continue // there is nobody to tell
+			continue // no client to notify
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// complete suggests values for the arguments that have some.
+// complete suggests values for arguments.
 func complete(_ context.Context, c mcp.Completion) ([]string, error) {
 	var values []string
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// addContentTools adds a tool for each kind of content. A tool that only reads
-// says so by its kind, and that it may run beside others by WithParallel.
+// addContentTools adds a tool for each kind of content. A read-only tool declares
+// that with its kind, and that it may run concurrently with WithParallel.
 func addContentTools(b *toolbox) {
 	show := func(name, description string, parts ...tools.Part) {
 		b.add(tools.Define(name, description, tools.KindRead, func(context.Context, none) (tools.Result, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary be the server that the dialogues talk to.
+// TestMain lets the test binary be the server of the dialogues.
 func TestMain(m *testing.M) {
 	if os.Getenv("EVERYTHING_SERVE") != "" {
 		main()
@@ -26,11 +26,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// EX-20: what is said over stdin and stdout, line by line. A dialogue is an
-// archive whose files are named by who speaks, in turn. The lines of client are
-// sent. Those of server must each come, in any order, and match what came: all
-// that stands in them must be in it. "*" matches anything. "$NAME" is what came in
-// its place the first time, and stands for that from then on, in sent lines too.
+// EX-20: dialogues over stdin and stdout, line by line. A dialogue is an archive
+// whose files are named by the speaker, in turn. The lines of client are sent. Each
+// line of server must arrive, in any order, and match: its content must be contained
+// in the message. "*" matches anything. "$NAME" stands for the value of its first
+// occurrence, in sent lines too.
 func TestDialogues(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func talk(t *testing.T, archive *txtar.Archive) {
 	require.NoError(t, server.Wait(), "it ends when its client goes; stderr: %s", &stderr)
 }
 
-// lines returns what comes of r, line by line.
+// lines returns the lines of r as they arrive.
 func lines(r io.Reader) <-chan string {
 	c := make(chan string)
 	go func() {
@@ -98,7 +98,7 @@ func lines(r io.Reader) <-chan string {
 	return c
 }
 
-// expect takes as many lines as there are in want, and matches them.
+// expect receives as many lines as want has, and matches them.
 func expect(t *testing.T, want []string, spoken <-chan string, known map[string]any) {
 	t.Helper()
 	for len(want) > 0 {
@@ -129,8 +129,8 @@ func expect(t *testing.T, want []string, spoken <-chan string, known map[string]
 	}
 }
 
-// matches reports whether all that is in want is in got. What it learns of names
-// that are not known it puts into learned.
+// matches reports whether got contains want. It records the values of unknown names
+// in learned.
 func matches(want, got any, known, learned map[string]any) bool {
 	switch w := want.(type) {
 	case map[string]any:
@@ -168,7 +168,7 @@ func equal(a, b any) bool {
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// The matcher must be able to say no.
+// The matcher must reject differences.
 func TestMatches(t *testing.T) {
 	for _, tt := range []struct {
 		want, got string

@@ -11,9 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// everything is what the server offers. All clients see one and the same, so
-// that a change which one of them triggers reaches the others. It is safe for
-// concurrent use.
+// everything holds the features of the server. All clients share it, so that a change
+// triggered by one of them reaches the others. It is safe for concurrent use.
 type everything struct {
 	registry *tools.Registry
 	calls    *scheduler.Scheduler
@@ -21,7 +20,7 @@ type everything struct {
 	prompts  promptList
 }
 
-// newEverything makes all fixtures. An error is a mistake in one of them.
+// newEverything creates all fixtures. An error is a mistake in one of them.
 func newEverything() (*everything, error) {
 	registry := tools.NewRegistry(tools.RegistryOptions{})
 	e := &everything{registry: registry, calls: scheduler.New(scheduler.Options{Tools: registry})}
@@ -37,7 +36,7 @@ func newEverything() (*everything, error) {
 	return e, box.err
 }
 
-// run lets the watched resource change, until ctx ends.
+// run changes the watched resource until ctx ends.
 func (e *everything) run(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -51,9 +50,9 @@ func (e *everything) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// service is what one client is served with. A call takes the whole path: the
-// scheduler finds the tool, checks the arguments, asks the policy, runs it, and
-// turns a panic into an error.
+// service returns the service of one client. A call runs through the scheduler, which
+// looks up the tool, validates the arguments, evaluates the policy, runs it, and
+// converts a panic to an error.
 func (e *everything) service() *mcp.Service {
 	return &mcp.Service{
 		Tools: e.registry.All,
@@ -72,13 +71,13 @@ func (e *everything) service() *mcp.Service {
 	}
 }
 
-// toolbox gathers tools, and what is wrong with their definitions.
+// toolbox collects tools and the errors of their definitions.
 type toolbox struct {
 	registry *tools.Registry
 	err      error
 }
 
-// add takes what [tools.Define] returns.
+// add adds the result of [tools.Define].
 func (b *toolbox) add(t tools.DeclarativeTool, err error) {
 	if err == nil {
 		err = b.registry.Register(t)
@@ -86,7 +85,7 @@ func (b *toolbox) add(t tools.DeclarativeTool, err error) {
 	b.err = errors.Join(b.err, err)
 }
 
-// none is the parameters of a tool that takes no arguments.
+// none is the parameters of a tool without arguments.
 type none struct{}
 
 // say returns a result of plain text.

@@ -25,8 +25,7 @@ func made(t *testing.T) *everything {
 	return e
 }
 
-// The example stands on the standard library and fettle alone: what it cannot say
-// so, fettle lacks.
+// The example uses only the standard library and fettle.
 func TestImportsFettleAlone(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
@@ -50,7 +49,7 @@ func TestImportsFettleAlone(t *testing.T) {
 	require.True(t, seen["github.com/fettle-dev/fettle/core/mcp/server"], "the imports are read")
 }
 
-// TO-15: the tools that need nobody keep the whole contract of a tool.
+// TO-15: the tools without requests fulfil the contract of a tool.
 func TestContract(t *testing.T) {
 	e := made(t)
 	for _, name := range []string{
@@ -65,10 +64,10 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// host is a [tools.Host] that answers questions by their keys, and keeps what it
-// is told.
+// host is a [tools.Host] that answers requests by their keys, and records its
+// messages.
 type host struct {
-	replies  map[string]tools.Reply // a key that is not there cannot be answered
+	replies  map[string]tools.Reply // a missing key cannot be answered
 	asked    []tools.Question
 	progress []tools.Progress
 	logged   []tools.LogEntry
@@ -98,7 +97,7 @@ func sampled(text string) tools.Reply {
 	return tools.Reply{Sample: &tools.Sampled{Message: tools.Message{Role: tools.RoleAssistant, Content: tools.Text(text)}}}
 }
 
-// EX-20: tools that turn to their host, with one that answers and one that cannot.
+// EX-20: tools that call their host, with a host that answers and one that cannot.
 func TestAsking(t *testing.T) {
 	e := made(t)
 	folders := tools.Reply{Roots: []tools.Root{{URI: "file:///a"}, {URI: "file:///b"}}}
@@ -133,7 +132,7 @@ func TestAsking(t *testing.T) {
 			require.Nil(t, r.Error)
 			require.Equal(t, tt.want, r.LLMContent.String())
 			if tool == "test_input_required_result_capabilities" {
-				return // it goes on without answers
+				return // it continues without answers
 			}
 			r = e.service().Call(t.Context(), tool, json.RawMessage(tt.args))
 			require.NotNil(t, r.Error)
@@ -226,7 +225,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A change reaches every client that watches, and none that has stopped.
+// A change reaches every watching client, and none that has stopped watching.
 func TestChanges(t *testing.T) {
 	e := made(t)
 	s := e.service()

@@ -1,6 +1,6 @@
-// Command everything is an MCP server that shows what a server made with fettle
-// can do: each tool, resource and prompt shows one thing. It uses fettle's public
-// packages alone, and is what MCP's conformance suite is run against.
+// Command everything is an MCP server that demonstrates servers made with fettle:
+// each tool, resource and prompt shows one feature. It uses only fettle's public
+// packages. MCP's conformance suite runs against it.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	}
 }
 
-// serve serves one client over in and out, or those that come over HTTP, until
-// they have gone or ctx ends.
+// serve serves one client over in and out, or HTTP clients, until they have
+// disconnected or ctx ends.
 func serve(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) error {
 	flags := flag.NewFlagSet("everything", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -76,7 +76,8 @@ func serveHTTP(ctx context.Context, s *server.Server, address string, stateless 
 		Handler:           s.Handler(server.HTTPOptions{Stateless: stateless}),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
-	// Clients may listen for as long as they are there, so nobody is waited for.
+	// Clients may keep streams open indefinitely, so the server does not wait for
+	// them.
 	defer context.AfterFunc(ctx, func() { _ = h.Close() })()
 	fmt.Fprintf(stderr, "serving http://%s%s\n", l.Addr(), server.Path)
 	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {

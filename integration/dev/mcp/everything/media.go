@@ -19,8 +19,8 @@ func redDot() []byte {
 	return b.Bytes()
 }
 
-// silence returns a WAV of a hundredth of a second in which nothing is heard:
-// one channel of 8 bits, whose middle is 128, at 8 kHz.
+// silence returns a WAV of a hundredth of a second of silence: one channel of 8 bits,
+// whose zero level is 128, at 8 kHz.
 func silence() []byte {
 	const rate = 8000
 	samples := bytes.Repeat([]byte{128}, rate/100)

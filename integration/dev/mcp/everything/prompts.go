@@ -17,7 +17,7 @@ type promptList struct {
 	prompts []prompt
 }
 
-// prompt is one of them, and how it is filled in.
+// prompt is a prompt with its template function.
 type prompt struct {
 	mcp.Prompt
 	fill func(ctx context.Context, args map[string]string) ([]tools.Message, error)
@@ -58,7 +58,7 @@ func newPromptList() promptList {
 					tools.Part{Text: "Please analyze the image above."}), nil
 			},
 		},
-		{ // a prompt may ask too
+		{ // a prompt may send requests, too
 			mcp.Prompt{Name: "test_input_required_result_prompt", Title: "Prompt that asks", Description: "A prompt that asks the person what it is about."},
 			func(ctx context.Context, _ map[string]string) ([]tools.Message, error) {
 				replies, err := tools.HostOf(ctx).Ask(ctx, elicit("user_context", "What context should the prompt use?",
@@ -72,7 +72,7 @@ func newPromptList() promptList {
 	}}
 }
 
-// user returns a message of the user for each part.
+// user returns a user message for each part.
 func user(parts ...tools.Part) []tools.Message {
 	messages := make([]tools.Message, len(parts))
 	for i, p := range parts {
@@ -117,7 +117,7 @@ func (l *promptList) find(name string) (prompt, bool) {
 	return l.prompts[i], true
 }
 
-// toggle adds a prompt that was not there, or takes it away again.
+// toggle adds a prompt, or removes it if present.
 func (l *promptList) toggle() {
 	const name = "test_transient_prompt"
 	l.mu.Lock()

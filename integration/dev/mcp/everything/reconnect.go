@@ -7,8 +7,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// addReconnectionTool adds a tool that sends its host away while it runs, where
-// he can be: one that has no line to the tool cannot.
+// addReconnectionTool adds a tool that disconnects its host during a call, if the
+// host can reconnect.
 func addReconnectionTool(b *toolbox) {
 	b.add(tools.Define("test_reconnection", "Ends the connection while it runs; the result is there when the host comes back.", tools.KindRead,
 		func(ctx context.Context, _ none) (tools.Result, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// The resources' addresses. Those of the template have an id between its ends.
+// The URIs of the resources. Those of the template have an id between prefix and
+// suffix.
 const (
 	textURI        = "test://static-text"
 	binaryURI      = "test://static-binary"
@@ -52,7 +53,7 @@ func readResource(_ context.Context, uri string) ([]tools.Resource, error) {
 		fmt.Sprintf("There is no resource %q.", uri), "List the resources and templates to see what there is.")
 }
 
-// templateID returns the id in an address that the template gives.
+// templateID returns the id in a URI of the template.
 func templateID(uri string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, templatePrefix)
 	if !ok {

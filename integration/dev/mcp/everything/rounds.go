@@ -12,8 +12,9 @@ import (
 )
 
 // addRoundTools adds tools whose calls take several round trips with hosts that
-// are asked by an answer and not by a request (MCP 2026-07-28). A tool does
-// nothing for that: it asks, and has the replies when Ask returns.
+// receive requests in a result instead of a request of the server (MCP 2026-07-28).
+// The tools need no special code: they call Ask and receive the replies when it
+// returns.
 func addRoundTools(b *toolbox) {
 	round := func(name, description string, run func(ctx context.Context, host tools.Host) (string, error)) {
 		b.add(tools.Define("test_input_required_result_"+name, description, tools.KindCommunicate,
@@ -54,8 +55,8 @@ func addRoundTools(b *toolbox) {
 		return fmt.Sprintf("The host works in %d directories: %s", len(uris), strings.Join(uris, ", ")), nil
 	})
 
-	// What a call has got so far travels with its questions, and comes back with
-	// the answers. The server sees to it that nobody changes it on the way.
+	// The state of the call is sent with its requests and comes back with the
+	// answers. The server protects it against modification.
 	confirm := func(ctx context.Context, host tools.Host) (string, error) {
 		if _, err := host.Ask(ctx, elicit("confirm", "Please confirm.", okSchema)); err != nil {
 			return "", err
@@ -98,7 +99,7 @@ func addRoundTools(b *toolbox) {
 		} {
 			_, err := host.Ask(ctx, q)
 			if errors.Is(err, &fault.Error{Code: fault.NoApprover}) {
-				continue // he cannot answer this one
+				continue // the host cannot answer this one
 			}
 			if err != nil {
 				return "", err
@@ -109,8 +110,7 @@ func addRoundTools(b *toolbox) {
 	})
 }
 
-// field returns a text that the person has filled in; "nobody" where that was
-// not done.
+// field returns the text that the user has entered, or "nobody".
 func field(reply tools.Reply, name string) string {
 	var filled map[string]any
 	if reply.Elicit.Action == tools.ElicitAccept && json.Unmarshal(reply.Elicit.Content, &filled) == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// addSchemaTools adds tools that show what schemas can say: those of arguments
-// that no Go struct gives are JSON, and go to clients byte for byte.
+// addSchemaTools adds tools with schemas that no Go struct can express: they are
+// written as JSON and sent to clients unchanged.
 func addSchemaTools(b *toolbox) {
 	repeat := func(_ context.Context, args json.RawMessage, _ tools.Output) (tools.Result, error) {
 		return say("It was called with " + string(args)), nil
@@ -38,8 +38,8 @@ func addSchemaTools(b *toolbox) {
 			"additionalProperties": false}`),
 	}, repeat))
 
-	// The keyword x-mcp-header has HTTP clients repeat the argument as a header of
-	// the request, where whatever stands between them and the server can see it.
+	// The keyword x-mcp-header makes HTTP clients repeat the argument as a header of
+	// the request, which proxies can read.
 	b.add(tools.DefineJSON(tools.Spec{
 		Name:        "test_x_mcp_header",
 		Description: "Takes a region, which HTTP clients repeat in a header, and a level, which they do not.",
@@ -53,8 +53,8 @@ func addSchemaTools(b *toolbox) {
 			"additionalProperties": false}`),
 	}, repeat))
 
-	// The result as JSON is for programs, and fits the output schema; as text it is
-	// for models. Here the one is made of the other.
+	// The JSON of the result is for programs and fits the output schema; the text is
+	// for models. Here the text is generated from the JSON.
 	type weather struct {
 		Temperature float64 `json:"temperature" jsonschema_description:"Degrees Celsius."`
 		Conditions  string  `json:"conditions"`

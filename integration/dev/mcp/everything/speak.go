@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// addSpeakingTools adds tools that tell their host something while they run:
-// [tools.HostOf] is whoever made the call.
+// addSpeakingTools adds tools that send messages to their host during a call:
+// [tools.HostOf] returns the caller's host.
 func addSpeakingTools(b *toolbox) {
 	b.add(tools.Define("test_tool_with_logging", "Logs three messages of level info while it runs.", tools.KindRead,
 		func(ctx context.Context, _ none) (tools.Result, error) {
@@ -45,7 +45,7 @@ func addSpeakingTools(b *toolbox) {
 			return say("Progress was reported three times."), nil
 		}, tools.WithParallel()))
 
-	// A failure that the model should see is a fault.Error; it says what to do next.
+	// A failure that the model should see is a fault.Error with a remedy.
 	b.add(tools.Define("test_error_handling", "Fails, always.", tools.KindRead,
 		func(context.Context, none) (tools.Result, error) {
 			return tools.Result{}, fault.New(fault.ExecutionFailed, "test_error_handling",

@@ -10,17 +10,17 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// HookListener keeps what hooks have said and nobody has told yet. [HearHooks] makes
-// one. It is safe for concurrent use.
+// HookListener collects messages of hooks until they are reported. Create one with
+// [ListenHooks]. It is safe for concurrent use.
 type HookListener struct {
 	subscription *bus.Subscription
 	mu           sync.Mutex
 	said         []bus.HookMessage
 }
 
-// HearHooks listens to what hooks say, but for the notice that one runs, until ctx
-// ends. The listener keeps it until Tell.
-func HearHooks(ctx context.Context, b *bus.MessageBus) *HookListener {
+// ListenHooks collects the messages of hooks, except the notice that a hook runs,
+// until ctx ends.
+func ListenHooks(ctx context.Context, b *bus.MessageBus) *HookListener {
 	h := &HookListener{}
 	h.subscription = bus.Subscribe(ctx, b, func(_ context.Context, m bus.HookMessage) {
 		if m.Level == bus.HookRuns {
@@ -33,9 +33,9 @@ func HearHooks(ctx context.Context, b *bus.MessageBus) *HookListener {
 	return h
 }
 
-// Tell tells, once and in order, what was heard until now: warnings by warn and all
-// else by say. It waits for what is on its way, no longer than ctx lasts.
-func (h *HookListener) Tell(ctx context.Context, say, warn func(string)) {
+// Report passes each collected message once and in order: warnings to warn and all
+// others to say. It waits for messages in transit until ctx ends.
+func (h *HookListener) Report(ctx context.Context, say, warn func(string)) {
 	h.subscription.Flush(ctx)
 	h.mu.Lock()
 	said := h.said
@@ -50,7 +50,7 @@ func (h *HookListener) Tell(ctx context.Context, say, warn func(string)) {
 	}
 }
 
-// HookLine is what a hook says, with its name.
+// HookLine formats a message of a hook with the name of the hook.
 func HookLine(m bus.HookMessage) string {
 	if m.Hook == "" {
 		return m.Text
@@ -58,22 +58,23 @@ func HookLine(m bus.HookMessage) string {
 	return "hook " + escape.Clip(m.Hook, 60) + ": " + m.Text
 }
 
-// HearAll listens to what hooks say, and returns what tells it.
-func HearAll(ctx context.Context, p *Program, s Session) (tell func()) {
+// ReportHooks listens to the messages of hooks and returns a function that prints
+// them.
+func ReportHooks(ctx context.Context, p *Program, s Session) (tell func()) {
 	ctx = context.WithoutCancel(ctx)
-	heard := HearHooks(ctx, s.MessageBus())
-	return func() { heard.Tell(ctx, p.Say, p.Say) }
+	heard := ListenHooks(ctx, s.MessageBus())
+	return func() { heard.Report(ctx, p.PrintNotice, p.PrintNotice) }
 }
 
-// endingTime is how long hooks of a session's end may take after an interrupt.
+// endingTime is the time that session end hooks may take after an interrupt.
 const endingTime = 5 * time.Second
 
-// EndSession runs the hooks of a session's end, after an interrupt too.
+// EndSession runs the session end hooks, also after an interrupt.
 func EndSession(ctx context.Context, c *config.Config, reason string) {
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), endingTime)
 		defer cancel()
 	}
-	_ = c.SessionEnding(ctx, reason) // a session that is closed has ended
+	_ = c.SessionEnding(ctx, reason) // a closed session has ended already
 }

@@ -1,5 +1,6 @@
-// Package conversation begins a conversation with a model, as a headless run and a
-// session at the terminal both do: flags, recording, traffic, telemetry, statistics.
+// Package conversation sets up a conversation with a model. Headless runs and
+// interactive sessions share it: flags, recording, traffic files, telemetry and
+// statistics.
 package conversation
 
 import (
@@ -14,25 +15,24 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// Talk is what a conversation of the program is made with, be it one prompt or a
-// session at the terminal.
-type Talk struct {
+// Setup holds the parts of a conversation, for one prompt or an interactive session.
+type Setup struct {
 	*program.Program
 	Flags   *Flags
 	Numbers *Statistics
 	Hide    *redact.Masker
 	Traffic *traffic
 	Records records
-	Warn    func(message string) // tells the person something that ends nothing
+	Warn    func(message string) // reports a problem that does not end the run
 }
 
-// New makes one of the flags; warn is for the caller to set.
-func New(p *program.Program, f *Flags) Talk {
-	return Talk{Program: p, Flags: f, Numbers: NewStatistics(), Hide: &redact.Masker{}}
+// New returns a Setup for the flags. The caller sets Warn.
+func New(p *program.Program, f *Flags) Setup {
+	return Setup{Program: p, Flags: f, Numbers: NewStatistics(), Hide: &redact.Masker{}}
 }
 
-// Check refuses flags that mean nothing.
-func (t *Talk) Check() error {
+// Check rejects invalid flags.
+func (t *Setup) Check() error {
 	if t.Flags.SessionID != "" {
 		if err := transcript.CheckID(t.Flags.SessionID); err != nil {
 			return &program.ExitError{Code: program.ExitUsage, Err: err}
@@ -41,8 +41,8 @@ func (t *Talk) Check() error {
 	return t.Flags.checkLimits()
 }
 
-// WithModels is [program.Program.WithSession] for a session that has models.
-func (t *Talk) WithModels(ctx context.Context, g *program.Flags, use func(program.Session) error) (err error) {
+// WithModels is [program.Program.WithSession] for a session with models.
+func (t *Setup) WithModels(ctx context.Context, g *program.Flags, use func(program.Session) error) (err error) {
 	if t.Traffic, err = t.Flags.traffic.open(); err != nil {
 		return err
 	}
@@ -54,10 +54,10 @@ func (t *Talk) WithModels(ctx context.Context, g *program.Flags, use func(progra
 	return t.WithSession(ctx, program.SessionOptions{Flags: g, Watch: true, Hide: t.Hide, Adjust: t.adjust}, use)
 }
 
-// adjust makes the Parameters those of a conversation.
-func (t *Talk) adjust(p *config.Parameters) {
+// adjust sets the Parameters of a conversation.
+func (t *Setup) adjust(p *config.Parameters) {
 	t.Traffic.wire(p, t.Hide)
-	t.Numbers.modelName = t.Traffic.Shown
+	t.Numbers.modelName = t.Traffic.DisplayName
 	p.Secrets = t.Hide.Values()
 	p.SessionID = t.Flags.SessionID
 	p.Conversation.Observer = agent.Observers(t.Numbers, &t.Records)
@@ -66,16 +66,16 @@ func (t *Talk) adjust(p *config.Parameters) {
 	p.Conversation.Limits.Time = t.Flags.maxTime
 }
 
-// Begin starts the telemetry, which is for the caller to end, tells what a person
-// should know of the session, and connects its servers.
-func (t *Talk) Begin(ctx context.Context, s program.Session, notices []string) error {
+// Begin starts telemetry, which the caller must end, reports notices to the user, and
+// connects the MCP servers.
+func (t *Setup) Begin(ctx context.Context, s program.Session, notices []string) error {
 	c := s.Config()
-	if err := t.Records.Begin(c, t.Hide, t.Complain); err != nil {
+	if err := t.Records.Begin(c, t.Hide, t.PrintError); err != nil {
 		return &program.ExitError{Code: program.ExitConfig, Err: err}
 	}
-	t.TellProblems(s)
+	t.ReportProblems(s)
 	for _, notice := range ProjectNotices(c) {
-		t.Say(notice)
+		t.PrintNotice(notice)
 	}
 	for _, notice := range slices.Concat(program.AgentNotices(c), program.HookNotices(c), s.Recover(ctx), notices) {
 		t.Warn(notice)
@@ -89,9 +89,9 @@ func (t *Talk) Begin(ctx context.Context, s program.Session, notices []string) e
 	return nil
 }
 
-// Converse begins the conversation that the flags ask for, recorded as they say;
-// the record is for the caller to close.
-func (t *Talk) Converse(ctx context.Context, c *config.Config) (*Record, *agent.Client, error) {
+// Converse starts the conversation that the flags select and its recording. The
+// caller must close the record.
+func (t *Setup) Converse(ctx context.Context, c *config.Config) (*Record, *agent.Client, error) {
 	kept, opening, err := t.openRecord(ctx, c)
 	if err != nil {
 		return nil, nil, err

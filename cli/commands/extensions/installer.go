@@ -11,35 +11,35 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// installer is the person who installs an extension, at the terminal if there is
-// one. All that is asked is shown on stderr.
+// installer is the user who installs an extension, at the terminal if there is one.
+// Questions are shown on stderr.
 type installer struct {
 	*approval.Prompter
 	p       *program.Program
-	agreed  bool                 // beforehand, by --consent
-	missing []extensions.Setting // that nobody was there to give a value to
+	agreed  bool                 // in advance, with --consent
+	missing []extensions.Setting // settings without a value because no user could be asked
 }
 
-// newInstaller returns the person, and what ends that.
+// newInstaller returns an installer and a function that closes it.
 func newInstaller(p *program.Program, agreed bool) (*installer, func()) {
 	asked, done := approval.NewPrompter(p.In, p.Err)
 	return &installer{Prompter: asked, p: p, agreed: agreed}, done
 }
 
-// Agree shows what the extension will be able to do, and asks.
+// Agree shows what the extension can do, and asks for consent.
 func (i *installer) Agree(ctx context.Context, c extensions.Consent) (bool, error) {
-	i.Say("%s", display.Printable(c.Text()))
+	i.Printf("%s", display.Printable(c.Text()))
 	if i.agreed {
 		return true, nil
 	}
 	if !i.IsThere() {
-		return false, fault.New(fault.NoApprover, "cli.extensions", fmt.Sprintf("The extension %s is left as it was: nobody could be asked whether it may do this.", c.Name),
-			"Run it in a terminal, or add --consent if you agree.")
+		return false, fault.New(fault.NoApprover, "cli.extensions", fmt.Sprintf("The extension %s is unchanged: no approver is available to consent to this.", c.Name),
+			"Run the command in a terminal, or add --consent.")
 	}
 	return i.Agrees(ctx, "Go on?")
 }
 
-// Value asks for the value of a setting; Enter alone gives none.
+// Value asks for the value of a setting; an empty line gives none.
 func (i *installer) Value(ctx context.Context, s extensions.Setting) (value string, ok bool, err error) {
 	if !i.IsThere() {
 		i.missing = append(i.missing, s)
@@ -49,7 +49,7 @@ func (i *installer) Value(ctx context.Context, s extensions.Setting) (value stri
 	if s.Description != "" {
 		about = ": " + display.Line(s.Description)
 	}
-	i.Say("%s (%s)%s\n", display.Line(s.Name), display.Line(s.EnvVar), about)
+	i.Printf("%s (%s)%s\n", display.Line(s.Name), display.Line(s.EnvVar), about)
 	value, err = i.Read(ctx, s.Sensitive)
 	if err != nil {
 		return "", false, err
@@ -60,10 +60,10 @@ func (i *installer) Value(ctx context.Context, s extensions.Setting) (value stri
 	return value, value != "", nil
 }
 
-// tellMissing tells of settings that were given no value.
-func (i *installer) tellMissing(name string) {
+// printMissing reports settings without a value.
+func (i *installer) printMissing(name string) {
 	for _, s := range i.missing {
-		i.p.Complain(fault.New(fault.InvalidConfig, "cli.extensions", fmt.Sprintf("The setting %s of %s has no value yet.", s.Name, name),
-			fmt.Sprintf("Give it one with fettle extensions config %s %s.", name, s.EnvVar)))
+		i.p.PrintError(fault.New(fault.InvalidConfig, "cli.extensions", fmt.Sprintf("The setting %s of %s has no value yet.", s.Name, name),
+			fmt.Sprintf("Set it with fettle extensions config %s %s.", name, s.EnvVar)))
 	}
 }

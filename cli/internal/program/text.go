@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// TierOf names the layer that a rule belongs to.
+// TierOf returns the name of a rule's tier.
 func TierOf(r policy.Rule) string {
 	if r.Session {
 		return "session"
@@ -16,7 +16,7 @@ func TierOf(r policy.Rule) string {
 	return r.Tier.String()
 }
 
-// LeftText is a path that is not restored, in a line.
-func LeftText(r checkpoint.Refusal) string {
+// RefusalText describes a path that is not restored, in one line.
+func RefusalText(r checkpoint.Refusal) string {
 	return fmt.Sprintf("Cannot be restored: %s: %s", r.Path.Shown(), display.Line(r.Why))
 }
