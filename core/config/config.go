@@ -28,12 +28,12 @@ import (
 // share no state but that of the operating system, except that a derived one uses
 // its parent's workspace and settings. It is safe for concurrent use.
 type Config struct {
-	given  *Parameters                // as completed by New; immutable
-	filled atomic.Pointer[Parameters] // given, completed by the settings; replaced as a whole
-	parent *Config                    // nil for a Config made by New
-	hatch  hatch
-	bus    *bus.MessageBus // that of the Parameters, or this Config's or its parent's own
-	ownBus bool            // bus belongs to this Config, and is closed with it
+	given      *Parameters                // as completed by New; immutable
+	filled     atomic.Pointer[Parameters] // given, completed by the settings; replaced as a whole
+	parent     *Config                    // nil for a Config made by New
+	killSwitch killSwitch
+	bus        *bus.MessageBus // that of the Parameters, or this Config's or its parent's own
+	ownBus     bool            // bus belongs to this Config, and is closed with it
 
 	family *family // of all Configs derived from one
 
@@ -47,12 +47,12 @@ type Config struct {
 	sessionID string
 	model     string // set by SetModel; "": that of the Parameters
 	mode      policy.ApprovalMode
-	// modeCalled and hatchCalled record that a call has set the value, so that
+	// modeCalled and killSwitchCalled record that a call has set the value, so that
 	// settings do not.
-	modeCalled, hatchCalled bool
-	planAsked               bool // a call, or the Parameters, have requested the current plan mode
+	modeCalled, killSwitchCalled bool
+	planAsked                    bool // a call, or the Parameters, have requested the current plan mode
 
-	heeded int64 // the last ceiling of the family that was applied
+	appliedCeiling int64 // the last ceiling of the family that was applied
 	// beforePlan is the mode before plan mode. It is "" outside of plan mode, and
 	// if plan mode was the initial mode or was set by a file.
 	beforePlan policy.ApprovalMode
@@ -93,9 +93,9 @@ func New(p Parameters) (*Config, error) {
 	if c.bus = p.Bus; c.bus == nil {
 		c.bus, c.ownBus = bus.New(bus.Options{OnDefect: c.onDefect}), true
 	}
-	c.hatch.turns = &c.family.turns
-	if hatchAtStart(&p) {
-		c.hatch.set(true)
+	c.killSwitch.turns = &c.family.turns
+	if killSwitchAtStart(&p) {
+		c.killSwitch.set(true)
 	}
 	return c, nil
 }
@@ -180,10 +180,10 @@ func (c *Config) begin(sh *shared, s *session) error {
 		return err
 	}
 	c.mode = mode
-	if p := c.params(); p.Settings != nil && !c.hatchCalled {
-		c.hatch.own.Store(nil)
+	if p := c.params(); p.Settings != nil && !c.killSwitchCalled {
+		c.killSwitch.own.Store(nil)
 		if *p.FileReadCacheDisabled {
-			c.hatch.set(true)
+			c.killSwitch.set(true)
 		}
 	}
 	c.shared, c.session, c.phase = sh, s, initialized
@@ -203,7 +203,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		return nil, err
 	}
 	p := *c.params()
-	c.heedCeiling()
+	c.applyCeiling()
 	p.Settings, p.WatchSettings, p.TrustOf = nil, false, nil // the parent's apply
 	p.SessionID = bus.NewID()
 	p.ApprovalMode, p.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
@@ -233,11 +233,11 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		child.subagent = c.subagent
 	}
 	child.agentDepth, child.agents = c.agentDepth, c.agents
-	child.family, child.heeded = c.family, c.heeded
+	child.family, child.appliedCeiling = c.family, c.appliedCeiling
 	child.planAsked = c.planAsked || d.ApprovalMode != ""
-	child.hatch.parent, child.hatch.turns = &c.hatch, &c.family.turns
+	child.killSwitch.parent, child.killSwitch.turns = &c.killSwitch, &c.family.turns
 	if d.FileReadCacheDisabled != nil {
-		child.hatch.set(*d.FileReadCacheDisabled)
+		child.killSwitch.set(*d.FileReadCacheDisabled)
 	}
 	return child, nil
 }

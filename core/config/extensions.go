@@ -35,11 +35,11 @@ type Extensions struct {
 	// them.
 	Folders []string
 
-	said *saidOfExtensions // the settings; nil: none
+	said *extensionSettings // the settings; nil: none
 }
 
-// saidOfExtensions holds the settings about extensions.
-type saidOfExtensions struct {
+// extensionSettings holds the settings about extensions.
+type extensionSettings struct {
 	off      []string // extensions.disabled
 	allowed  []string // security.allowedExtensions
 	blockGit bool     // security.blockGitExtensions
@@ -47,7 +47,7 @@ type saidOfExtensions struct {
 
 // fillExtensions applies the settings.
 func (p *Parameters) fillExtensions(s settings.Settings) {
-	p.Extensions.said = &saidOfExtensions{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
+	p.Extensions.said = &extensionSettings{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
 }
 
 // ExtensionStore returns the directory of the user's extensions as seen by this

@@ -76,14 +76,14 @@ func (f *family) lower(mode policy.ApprovalMode, origin string) {
 	f.ceiling.Store(next) // by one reload at a time
 }
 
-// heedCeiling adopts and announces a new ceiling, and reports whether that
+// applyCeiling adopts and announces a new ceiling, and reports whether that
 // changed the mode. The caller holds c.mu.
-func (c *Config) heedCeiling() bool {
+func (c *Config) applyCeiling() bool {
 	now := c.family.ceiling.Load()
-	if now == nil || now.turn <= c.heeded {
+	if now == nil || now.turn <= c.appliedCeiling {
 		return false
 	}
-	c.heeded = now.turn
+	c.appliedCeiling = now.turn
 	changed := apply.Stricter(now.mode, c.mode)
 	if changed {
 		c.setMode(now.mode)
@@ -104,7 +104,7 @@ func (c *Config) lowerMode(mode policy.ApprovalMode, origin string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.family.lower(mode, origin)
-	if !c.heedCeiling() {
+	if !c.applyCeiling() {
 		c.announce(keyMode, c.mode, origin)
 	}
 }
@@ -152,16 +152,16 @@ func (c *Config) mayLeavePlan() bool {
 func (p planMode) LeavePlan(context.Context) (string, error) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
-	p.c.heedCeiling()
+	p.c.applyCeiling()
 	if p.c.mode == policy.ModePlan { // unless it has been left already
 		p.c.changeMode(policy.ApprovalMode(plan.ModeAfter(string(p.c.beforePlan))))
 	}
 	return string(p.c.mode), nil
 }
 
-// planOfStranger reports whether the settings of an untrusted project, and not
+// planByUntrusted reports whether the settings of an untrusted project, and not
 // the user, requested plan mode.
-func (c *Config) planOfStranger(sh *shared) bool {
+func (c *Config) planByUntrusted(sh *shared) bool {
 	if sh.settings == nil || c.params().Trust == trust.Trusted {
 		return false
 	}
@@ -204,9 +204,9 @@ func (c *Config) Todos() ([]tools.Todo, error) {
 	return s.todos.List(), nil
 }
 
-// hatchAtStart returns the initial state of the kill switch: the parameter, else
+// killSwitchAtStart returns the initial state of the kill switch: the parameter, else
 // the environment variable.
-func hatchAtStart(p *Parameters) bool {
+func killSwitchAtStart(p *Parameters) bool {
 	if p.FileReadCacheDisabled != nil {
 		return *p.FileReadCacheDisabled
 	}
@@ -217,15 +217,15 @@ func hatchAtStart(p *Parameters) bool {
 	return err == nil && on
 }
 
-// hatch is the kill switch of the file-read cache. That of a derived Config
+// killSwitch is the kill switch of the file-read cache. That of a derived Config
 // follows its parent's until it is set itself.
-type hatch struct {
-	parent *hatch        // nil for a Config made by New
+type killSwitch struct {
+	parent *killSwitch   // nil for a Config made by New
 	turns  *atomic.Int64 // of the family
 	own    atomic.Pointer[filestate.KillSwitch]
 }
 
-func (h *hatch) set(disabled bool) {
+func (h *killSwitch) set(disabled bool) {
 	p := filestate.KillSwitch{Disabled: disabled, Turn: h.position().Turn}
 	if disabled {
 		p.Turn = h.turns.Add(1)
@@ -234,7 +234,7 @@ func (h *hatch) set(disabled bool) {
 }
 
 // position returns the current state.
-func (h *hatch) position() filestate.KillSwitch {
+func (h *killSwitch) position() filestate.KillSwitch {
 	for ; h != nil; h = h.parent {
 		if p := h.own.Load(); p != nil {
 			return *p
@@ -252,7 +252,7 @@ const (
 
 // changeMode sets the mode and announces it. The caller holds c.mu.
 func (c *Config) changeMode(mode policy.ApprovalMode) {
-	c.heedCeiling()
+	c.applyCeiling()
 	before := c.mode
 	c.setMode(mode)
 	c.modeCalled, c.planAsked = true, mode == policy.ModePlan
@@ -286,7 +286,7 @@ func (c *Config) announce(key string, value any, origin string) {
 func (c *Config) ApprovalMode() policy.ApprovalMode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heedCeiling()
+	c.applyCeiling()
 	return c.mode
 }
 
@@ -333,14 +333,14 @@ func (c *Config) SetModel(name string) {
 // check on, and announces it as bus.ConfigChanged. Turning it off empties it, so
 // that it is empty when it is turned on again. Derived Configs without a value of
 // their own follow.
-func (c *Config) SetFileReadCacheDisabled(disabled bool) { c.turnHatch(disabled, "") }
+func (c *Config) SetFileReadCacheDisabled(disabled bool) { c.setKillSwitch(disabled, "") }
 
-// turnHatch sets the kill switch. origin is the path of a file, or "" for a call.
-func (c *Config) turnHatch(disabled bool, origin string) {
+// setKillSwitch sets the kill switch. origin is the path of a file, or "" for a call.
+func (c *Config) setKillSwitch(disabled bool, origin string) {
 	c.mu.Lock()
-	changed := c.hatch.position().Disabled != disabled
-	c.hatch.set(disabled)
-	c.hatchCalled = c.hatchCalled || origin == ""
+	changed := c.killSwitch.position().Disabled != disabled
+	c.killSwitch.set(disabled)
+	c.killSwitchCalled = c.killSwitchCalled || origin == ""
 	if changed || origin != "" {
 		c.announce(keyHatch, disabled, origin)
 	}
@@ -352,4 +352,4 @@ func (c *Config) turnHatch(disabled bool, origin string) {
 }
 
 // FileReadCacheDisabled reports whether the file-read cache is off.
-func (c *Config) FileReadCacheDisabled() bool { return c.hatch.position().Disabled }
+func (c *Config) FileReadCacheDisabled() bool { return c.killSwitch.position().Disabled }

@@ -194,7 +194,7 @@ func TestNoPlanModeWithoutAWayOut(t *testing.T) {
 
 // CR-22, CF-09: an untrusted project cannot have files written by requesting plan
 // mode, and no project by linking its plans directory elsewhere.
-func TestPlansOfStrangers(t *testing.T) {
+func TestPlansOfUntrustedProjects(t *testing.T) {
 	const plan = `{"general": {"defaultApprovalMode": "plan"}}`
 	for name, tt := range map[string]struct {
 		trust   trust.State

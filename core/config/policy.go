@@ -99,7 +99,7 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 		call.Within = append(call.Within, d.Name)
 	}
 	call.Untrusted = c.params().Trust == trust.Untrusted
-	call.PlanOfStranger = c.planOfStranger(sh)
+	call.PlanByUntrusted = c.planByUntrusted(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.Roots()
 	call.Confined = c.confined(call.Tool)
 	if skillset.IsOwn(sh.skills, call) {

@@ -148,7 +148,7 @@ func (c *Config) announceAll(now *settings.Result, changed []string) {
 		case keyMode:
 			c.lowerMode(apply.ModeOf(now.Settings), origin)
 		case keyHatch:
-			c.turnHatch(now.Settings.Tools.FileReadCacheDisabled, origin)
+			c.setKillSwitch(now.Settings.Tools.FileReadCacheDisabled, origin)
 		default:
 			c.mu.Lock()
 			c.announce(key, now.Value(key), origin)

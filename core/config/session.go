@@ -86,7 +86,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Limits:     c.limits(),
 		Now:        c.params().Now,
 		Logger:     c.params().Logger,
-		KillSwitch: c.hatch.position,
+		KillSwitch: c.killSwitch.position,
 		Instructions: func(base string) bool {
 			return instructions.IsFile(base) || base == c.params().Layout.ContextFile
 		},

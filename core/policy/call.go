@@ -36,9 +36,9 @@ type Call struct {
 	// [Rule].Confined does not cover the command, unless it records an approval.
 	Sealed    bool
 	Untrusted bool // the directory is recorded as untrusted
-	// PlanOfStranger states that plan mode was requested by an untrusted project
+	// PlanByUntrusted states that plan mode was requested by an untrusted project
 	// and not by the user: then writing a plan requires approval.
-	PlanOfStranger bool
+	PlanByUntrusted bool
 
 	Dir   string   // absolute directory that relative paths are resolved against; "" if unknown
 	Roots []string // absolute workspace directories

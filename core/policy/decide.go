@@ -156,7 +156,7 @@ func (t *trial) match(r *rule) tri {
 // written.
 func (t *trial) plansFile() bool {
 	path := t.planned()
-	if path == "" || t.call.PlanOfStranger {
+	if path == "" || t.call.PlanByUntrusted {
 		return false
 	}
 	below, err := filepath.Rel(t.call.base(), t.plansDir)

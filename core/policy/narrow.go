@@ -169,7 +169,7 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]
 		template.Tools = []string{shellTool}
 		return t.judge(s.find(c, &t.args).shell).narrowed(template, exact)
 	}
-	if ofTool(c).lasts == lastsForNoOne {
+	if ofTool(c).lasts == neverLasts {
 		return nil, notRemembered("A person is to be asked about " + c.Tool + " each time.")
 	}
 	if scope == ScopeTool {

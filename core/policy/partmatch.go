@@ -360,7 +360,7 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case r.own == ownBuiltins && p.Kind == shell.Builtin:
 		return "It changes nothing outside of the shell.", ""
 	case r.own == ownBuiltins:
-		return "It only runs what is judged beside it.", ""
+		return "It only runs parts that are evaluated separately.", ""
 	case r.own == written:
 		return v.says, r.remedy()
 	case p.Kind == shell.Unknown:

@@ -94,7 +94,7 @@ func TestPlanMode(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{PlansDir: dir})
 	require.NoError(t, err)
 	strangers := write("write_file", dir+"/a.md")
-	strangers.PlanOfStranger = true
+	strangers.PlanByUntrusted = true
 	require.True(t, e.Decide(strangers).Previews, "plan mode that a stranger's project asks for")
 	none := engine(t).Decide(write("write_file", "/a.md"))
 	require.True(t, none.Previews, "no plans directory")

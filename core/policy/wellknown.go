@@ -17,10 +17,10 @@ type known struct {
 type lasting int
 
 const (
-	lastsForLike  lasting = iota // calls like the approved one
-	lastsForHost                 // those of the same host, and the tool
-	lastsForTool                 // the tool: its calls always differ
-	lastsForNoOne                // none: each call requires approval
+	lastsForLike lasting = iota // calls like the approved one
+	lastsForHost                // those of the same host, and the tool
+	lastsForTool                // the tool: its calls always differ
+	neverLasts                  // none: each call requires approval
 )
 
 // Names that the engine itself uses.
@@ -61,8 +61,8 @@ var wellKnown = map[string]known{
 	"ask_user":               {kind: "communicate", effects: []string{"ask_person"}, lasts: lastsForTool},
 	"complete_task":          {kind: "communicate"},
 	"activate_skill":         {kind: "other"},
-	"enter_plan_mode":        {kind: "other", lasts: lastsForNoOne},
-	"exit_plan_mode":         {kind: "other", lasts: lastsForNoOne},
+	"enter_plan_mode":        {kind: "other", lasts: neverLasts},
+	"exit_plan_mode":         {kind: "other", lasts: neverLasts},
 	agentTool:                {kind: "other", about: "agent_name"},
 	"read_mcp_resource":      {kind: "read"},
 	"list_mcp_resources":     {kind: "search"},

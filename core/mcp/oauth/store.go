@@ -254,7 +254,7 @@ func (s *store) target() (string, error) {
 
 func (s *store) unreadable(why string) error {
 	return fault.New(fault.InvalidConfig, "mcp.oauth", fmt.Sprintf("The file of tokens %s cannot be used: %s.", s.path, why),
-		"Mend it or move it away; without it, sign in anew.")
+		"Repair it or move it away; without it, sign in again.")
 }
 
 func (s *store) unwritten(err error) error {

@@ -45,11 +45,11 @@ type Options struct {
 // Server serves MCP clients. It is safe for concurrent use. The caller must call
 // Close at the end.
 type Server struct {
-	o      Options
-	log    *slog.Logger
-	sdkLog *slog.Logger // of the SDK, which logs session IDs at lower levels
-	states signer
-	lot    lot // calls that wait for answers
+	o       Options
+	log     *slog.Logger
+	sdkLog  *slog.Logger // of the SDK, which logs session IDs at lower levels
+	states  signer
+	waiting waitList // calls that wait for answers
 
 	outputs outputs
 
@@ -74,7 +74,7 @@ func New(o Options) *Server {
 	o.Linger = cmp.Or(o.Linger, time.Second)
 	s := &Server{o: o, log: o.Logger, sdkLog: slog.New(warnings{o.Logger.Handler()}), sessions: map[*session]struct{}{}}
 	_, _ = rand.Read(s.states.key[:]) // it never fails
-	s.lot.init(o.Waiting, o.WaitingEach, o.AnswerTime)
+	s.waiting.init(o.Waiting, o.WaitingEach, o.AnswerTime)
 	return s
 }
 

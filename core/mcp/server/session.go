@@ -198,7 +198,7 @@ func (s *session) end() error {
 		s.mu.Lock()
 		s.cancel() // no work is started after this
 		s.mu.Unlock()
-		s.srv.lot.clear(s)
+		s.srv.waiting.clear(s)
 		s.mu.Lock()
 		conn, watch := s.conn, s.watch
 		s.mu.Unlock()

@@ -41,9 +41,9 @@ func (s *Set) reason(h *hooks.Hook, state State, err error) string {
 		if f := fault.As(err); f != nil {
 			text = f.Line()
 		}
-		return "The project's hook at " + h.Place() + " does not run, as nobody can tell whether it has changed: " + text
+		return "The project's hook at " + h.Place() + " does not run, because changes of it cannot be detected: " + text
 	case state == Changed && s.o.Inherited && !s.seen():
-		return "The project's hook at " + h.Place() + " does not run, as what is trusted is a directory above, and nobody has approved of this project's hooks." + look
+		return "The project's hook at " + h.Place() + " does not run: only a directory above is trusted, and this project's hooks are not approved." + look
 	case state == Changed:
 		return "The project's hook at " + h.Place() + " is new or has changed since the project's hooks were approved, and does not run." + look
 	case !s.o.Trusted:

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-func TestHatchOpen(t *testing.T) { // RC-28
+func TestKillSwitchOpen(t *testing.T) { // RC-28
 	on := true
 	s := configtest.New(t, withEdit, func(p *config.Parameters) { p.FileReadCacheDisabled = &on })
 	s.Write("f", "a\n")
@@ -38,7 +38,7 @@ func TestHatchOpen(t *testing.T) { // RC-28
 	require.Zero(t, cached(t, s.Config))
 }
 
-func TestHatchAtStart(t *testing.T) { // RC-29
+func TestKillSwitchAtStart(t *testing.T) { // RC-29
 	yes, no := true, false
 	env := func(set map[string]string) func(string) string { return func(name string) string { return set[name] } }
 	for name, tt := range map[string]struct {
@@ -64,7 +64,7 @@ func TestHatchAtStart(t *testing.T) { // RC-29
 	}
 }
 
-func TestHatchAtRunTime(t *testing.T) { // RC-29, KH-06
+func TestKillSwitchAtRunTime(t *testing.T) { // RC-29, KH-06
 	s := configtest.New(t)
 	s.Write("f", "a\n")
 	cache, err := s.FileReadCache()
@@ -84,7 +84,7 @@ func TestHatchAtRunTime(t *testing.T) { // RC-29, KH-06
 }
 
 // Turning it on and off between two calls empties the cache.
-func TestHatchFlipped(t *testing.T) { // RC-29, RC-30
+func TestKillSwitchFlipped(t *testing.T) { // RC-29, RC-30
 	s := configtest.New(t, withEdit)
 	s.Write("f", "a\n")
 	child := derive(t, s.Config, config.DeriveParameters{})
@@ -101,7 +101,7 @@ func TestHatchFlipped(t *testing.T) { // RC-29, RC-30
 	}
 }
 
-func TestChildFollowsHatch(t *testing.T) { // RC-30
+func TestChildFollowsKillSwitch(t *testing.T) { // RC-30
 	s := configtest.New(t)
 	s.Write("f", "a\n")
 	follower := derive(t, s.Config, config.DeriveParameters{})
@@ -136,7 +136,7 @@ func TestChildFollowsHatch(t *testing.T) { // RC-30
 
 // A grandchild follows a child that turns its cache off after its parent did: the
 // second change empties the grandchild's cache like the first.
-func TestHatchChangesHands(t *testing.T) { // RC-29, RC-30
+func TestKillSwitchChangesHands(t *testing.T) { // RC-29, RC-30
 	s := configtest.New(t)
 	s.Write("f", "a\n")
 	child := derive(t, s.Config, config.DeriveParameters{})
@@ -155,7 +155,7 @@ func TestHatchChangesHands(t *testing.T) { // RC-29, RC-30
 }
 
 // After a change, no call is answered from the state before it.
-func TestHatchUnderLoad(t *testing.T) { // RC-29
+func TestKillSwitchUnderLoad(t *testing.T) { // RC-29
 	s := configtest.New(t)
 	s.Write("f", "a\n")
 	for range 30 {

@@ -81,9 +81,9 @@ func canonical(j json.RawMessage) []byte {
 	return b
 }
 
-// lot holds the runs whose clients have been asked by a result. A run that is not
+// waiting holds the runs whose clients have been asked by a result. A run that is not
 // resumed in time is cancelled.
-type lot struct {
+type waitList struct {
 	most, each int // limits on waiting runs, in total and per client
 	limit      time.Duration
 
@@ -99,7 +99,7 @@ type waiting struct {
 	timer *time.Timer
 }
 
-func (l *lot) init(most, each int, limit time.Duration) {
+func (l *waitList) init(most, each int, limit time.Duration) {
 	l.most, l.each, l.limit, l.waiting, l.clients = most, each, limit, map[ticket]*waiting{}, map[string]int{}
 }
 
@@ -113,7 +113,7 @@ func (w *waiting) client() string {
 
 // put adds a run. It reports false if there are too many, in total or of its
 // client, or if its session has ended.
-func (l *lot) put(r *run, q *inquiry) (ticket, bool) {
+func (l *waitList) put(r *run, q *inquiry) (ticket, bool) {
 	var t ticket
 	_, _ = rand.Read(t[:]) // it never fails
 	l.mu.Lock()
@@ -129,7 +129,7 @@ func (l *lot) put(r *run, q *inquiry) (ticket, bool) {
 }
 
 // take removes and returns a waiting run.
-func (l *lot) take(t ticket) *waiting {
+func (l *waitList) take(t ticket) *waiting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.waiting[t]
@@ -140,7 +140,7 @@ func (l *lot) take(t ticket) *waiting {
 }
 
 // drop removes a run. The caller holds the lock.
-func (l *lot) drop(t ticket, w *waiting) {
+func (l *waitList) drop(t ticket, w *waiting) {
 	w.timer.Stop()
 	delete(l.waiting, t)
 	if l.clients[w.client()]--; l.clients[w.client()] == 0 {
@@ -149,7 +149,7 @@ func (l *lot) drop(t ticket, w *waiting) {
 }
 
 // give cancels a run that is still waiting, and waits for its end.
-func (l *lot) give(t ticket) {
+func (l *waitList) give(t ticket) {
 	w := l.take(t)
 	if w == nil {
 		return
@@ -161,7 +161,7 @@ func (l *lot) give(t ticket) {
 
 // clear cancels the waiting runs of a session that ends; the session waits for
 // them.
-func (l *lot) clear(s *session) {
+func (l *waitList) clear(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for t, w := range l.waiting {
@@ -177,17 +177,17 @@ func (l *lot) clear(s *session) {
 func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 	r.host.leave()
 	srv := r.s.srv
-	t, ok := srv.lot.put(r, q)
+	t, ok := srv.waiting.put(r, q)
 	if !ok {
 		r.host.meet(x)
 		q.refuse(fault.New(fault.NoApprover, "server.ask", "Too many calls wait for answers of this client, or of all.", "Answer those, or go on without an answer."))
 		return r.await(x)
 	}
 	if x.ctx.Err() != nil { // the client will not receive the questions
-		srv.lot.give(t)
+		srv.waiting.give(t)
 		return nil, errCancelled
 	}
-	state, open := srv.states.sign(t, time.Now().Add(srv.lot.limit), x), q.open()
+	state, open := srv.states.sign(t, time.Now().Add(srv.waiting.limit), x), q.open()
 	switch x.method {
 	case "resources/read":
 		res := fresh[sdk.ReadResourceResult](true, true)
@@ -210,7 +210,7 @@ func (s *session) resume(x *exchange) (sdk.Result, error) {
 	if !ok {
 		return nil, errState
 	}
-	w := s.srv.lot.take(t)
+	w := s.srv.waiting.take(t)
 	if w == nil {
 		return nil, errState
 	}
