@@ -17,7 +17,7 @@ import (
 var spellings = []string{"AGENTS.md", "agents.md", "Agents.md"}
 
 // IsFile reports whether a base name is that of an instruction file: agents.md
-// in any letter case (FT-19).
+// in any letter case.
 func IsFile(base string) bool { return strings.EqualFold(base, "agents.md") }
 
 // Document is one instruction file.
@@ -75,7 +75,7 @@ func New(files Files, o Options) *Finder {
 }
 
 // For returns the instruction files of p's directory and of every directory above
-// it up to the workspace directory, parents first (FT-12). Two names of one file
+// it up to the workspace directory, parents first. Two names of one file
 // count once. A file whose key known reports is left out and not opened, so
 // that asking again costs stats alone; known may be nil. A directory or file that
 // cannot be read is passed over; the error is of code cancelled.

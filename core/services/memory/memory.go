@@ -117,7 +117,7 @@ const maxTries = 200
 
 // Save puts a fact, as [Fact] returns it, at the end of the section, and the
 // section at the end of the file if it is not there. All else is kept byte for
-// byte, encoding and line endings included, whatever happens (TO-13): the file
+// byte, encoding and line endings included, whatever happens: the file
 // is replaced in one step, and the change is made again on what somebody else
 // has written meanwhile. A fact that the section has is not written twice.
 //

@@ -13,7 +13,7 @@ import (
 )
 
 // Commit puts a plan's bytes in place if the file is still what the plan was
-// computed from (PR-17, FS-45), and records the write. A refused plan gives
+// computed from, and records the write. A refused plan gives
 // its refusal again; a plan can be committed once.
 func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	if p.refusal != nil {
@@ -94,7 +94,7 @@ func (p *Plan) check() filestate.Check {
 }
 
 // put makes the parents of a new file and hands the bytes to commit. Folders
-// that it made for nothing go again (FS-65).
+// that it made for nothing go again.
 func (s *Service) put(ctx context.Context, p *Plan) (commit.Outcome, error) {
 	r := commit.Request{Path: p.request.Path.String(), Data: p.data}
 	if p.base.Exists {
@@ -123,7 +123,7 @@ func (s *Service) putAt(ctx context.Context, path workspace.Path, r commit.Reque
 }
 
 // refuseLate ends a plan that was ready when it was made. Its conversation
-// knew the whole base, so it is shown what became of it (FS-29); of a file
+// knew the whole base, so it is shown what became of it; of a file
 // that came to be meanwhile it is shown nothing, nor of one whose base it knew
 // only as empty, the hash of which anybody can quote.
 func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error, kept []string) Outcome {

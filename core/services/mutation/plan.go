@@ -24,14 +24,14 @@ type Request struct {
 	// knows.
 	From *Base
 	// Edited says that a person changed the text that the model proposed: the
-	// conversation knows what is written only once it is shown (PR-30).
+	// conversation knows what is written only once it is shown.
 	Edited bool
 	// Whole says that what Compute returns is all the conversation's own, whatever
 	// the base holds. Where it is not, who had nothing but the hash of the base does
-	// not know what is written (PR-03).
+	// not know what is written.
 	Whole bool
 	// NeedsProof refuses to change an existing file without Proof, however
-	// well it was read (FS-52).
+	// well it was read.
 	NeedsProof bool
 	// Compute makes the new text from the base. It is called at most once,
 	// after the conversation has proved to know the base. What it returns as
@@ -57,7 +57,7 @@ type Change struct {
 
 // Plan is a mutation computed in memory. It is either ready for
 // [Service.Commit] or refused for good: a refused plan never writes, even if
-// the file comes to match again (FS-43). A Plan is not for concurrent use.
+// the file comes to match again. A Plan is not for concurrent use.
 type Plan struct {
 	request Request
 	base    Base
@@ -90,7 +90,7 @@ func (p *Plan) Refused() *fault.Error {
 }
 
 // Hidden reports whether the model may not see the base, nor what shows parts
-// of it, as a diff does (PR-29). A person may.
+// of it, as a diff does. A person may.
 func (p *Plan) Hidden() bool { return p.hidden }
 
 // Base returns what the change was computed from.
@@ -100,7 +100,7 @@ func (p *Plan) Base() Base { return p.base }
 func (p *Plan) NewText() string { return p.change.Text }
 
 // Diff returns how the new text differs from the base: for a patch the
-// corrected diff that will be applied (FS-44).
+// corrected diff that will be applied.
 func (p *Plan) Diff() *patch.Change {
 	if p.change.Diff == nil {
 		p.change.Diff = patch.Between(p.Texts())
@@ -175,7 +175,7 @@ func (r Request) expect() filestate.Expect {
 }
 
 // proveBase holds the bytes just read against what the conversation knows
-// (PR-16), and decodes them.
+//, and decodes them.
 func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check, snap *filestate.Snapshot) *fault.Error {
 	r := p.request
 	check.Current = snap

@@ -38,7 +38,7 @@ type Options struct {
 // Window names a moment of a mutation at which a test may stage a race.
 type Window string
 
-// The windows (TE-08). Between check and commit proper see commit.Step.
+// The windows. Between check and commit proper see commit.Step.
 const (
 	WindowDecided   Window = "decide-read"   // allowed by stat, not read yet
 	WindowPlanned   Window = "read-confirm"  // computed, not asked about yet

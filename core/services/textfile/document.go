@@ -15,7 +15,7 @@ import (
 )
 
 // Format is what a text file has besides its text: what has to be kept when
-// the text is replaced (FS-55).
+// the text is replaced.
 type Format struct {
 	Encoding string  // lower-case IANA name: "utf-8", "utf-16le", "windows-1252"; "" means "utf-8"
 	BOM      bool    // the file begins with a byte order mark; UTF encodings only

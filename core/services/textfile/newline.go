@@ -46,7 +46,7 @@ func Lines(text string) int {
 	return n
 }
 
-// Restyle gives text the line endings of like (FS-55). Where those are all
+// Restyle gives text the line endings of like. Where those are all
 // the same, text gets them throughout. Where they are mixed, a line that
 // stands in like keeps its ending there, and any other takes the commoner
 // one. Where like has none, text is returned as it is.

@@ -1,7 +1,7 @@
 package tracker
 
 // DueAgain forgets the instructions that accesses of this session brought up, so
-// that the next access brings them up anew (FT-17). Those of its beginning stay
+// that the next access brings them up anew. Those of its beginning stay
 // given, and what is known of files is not touched.
 func (t *FileTracker) DueAgain() {
 	t.mu.Lock()

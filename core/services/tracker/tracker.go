@@ -24,7 +24,7 @@ type Instructions interface {
 // Options configure a [FileTracker].
 type Options struct {
 	// State is the file state that the tracker works over: that of a Config,
-	// or one of its own (FT-03). Required.
+	// or one of its own. Required.
 	State *filestate.Service
 	// Instructions finds agents.md files; nil: there are none.
 	Instructions Instructions
@@ -49,7 +49,7 @@ func New(o Options) *FileTracker { return &FileTracker{state: o.State, find: o.I
 
 // TrackRead notes that the model was shown the file. What a tool showed or
 // wrote since the last TrackRead is known by the hash of those very bytes and
-// is not read again (FT-04); else the file is read and hashed now (FT-05).
+// is not read again; else the file is read and hashed now (FT-05).
 func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
 	if t.state.Cache.ClaimRead(p.String()) {
 		return nil
@@ -65,9 +65,9 @@ func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
 }
 
 // HasBeenModifiedSinceRead reports whether a tracked file's bytes differ from
-// what was shown (FT-05, FT-07); so they do if the file was deleted (FT-08),
+// what was shown; so they do if the file was deleted (FT-08),
 // or is now too large or no regular file. For an untracked file it is false,
-// which is no permission (FT-06). The error is that of reading the file.
+// which is no permission. The error is that of reading the file.
 func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.Path) (bool, error) {
 	e, ok := t.state.Cache.ByPath(p.String())
 	if !ok || e.SHA256 == "" {
@@ -85,14 +85,14 @@ func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.
 
 // GetAgentsMdIfNew returns the instructions for p that were not given in this
 // session yet, parents first, each labelled with its path; "" for none
-// (FT-12, FT-13). Once a session was given 256 KiB of instructions, further ones
+//. Once a session was given 256 KiB of instructions, further ones
 // are their paths alone, so that they can be read.
 func (t *FileTracker) GetAgentsMdIfNew(ctx context.Context, p workspace.Path) (string, error) {
 	fresh, err := t.gather(ctx, p)
 	return Label(fresh), err
 }
 
-// Accessed notes a successful access by a tool (FT-16) and gathers the
+// Accessed notes a successful access by a tool and gathers the
 // instructions that it brings up for [FileTracker.Given]. Failures are
 // nothing that the access should fail for.
 func (t *FileTracker) Accessed(ctx context.Context, p workspace.Path) {
@@ -180,7 +180,7 @@ func (t *FileTracker) fitted(d instructions.Document) instructions.Document {
 }
 
 // Given returns all instructions that accesses of this session brought up, in
-// the order in which they came (FT-15).
+// the order in which they came.
 func (t *FileTracker) Given() []instructions.Document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +188,7 @@ func (t *FileTracker) Given() []instructions.Document {
 }
 
 // ClearSession forgets what was tracked and what was given, so that
-// instructions may be given again (FT-13).
+// instructions may be given again.
 func (t *FileTracker) ClearSession() {
 	t.mu.Lock()
 	t.keys, t.given, t.begun, t.start, t.bytes = nil, nil, false, nil, 0

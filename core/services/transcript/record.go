@@ -41,7 +41,7 @@ type Turn struct {
 	Usage   json.RawMessage // of its tokens; nil for none
 	Calls   []ToolCall      // those that the turn answers
 	// Highest is the highest version of a state object that the conversation
-	// was given until then (AR-04).
+	// was given until then.
 	Highest int64
 }
 

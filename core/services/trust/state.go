@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// State is what a person thinks of a directory (CF-09). The zero value is
+// State is what a person thinks of a directory. The zero value is
 // [Undecided].
 type State int
 
