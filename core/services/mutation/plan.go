@@ -175,7 +175,7 @@ func (r Request) expect() filestate.Expect {
 }
 
 // proveBase holds the bytes just read against what the conversation knows
-//, and decodes them.
+// , and decodes them.
 func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check, snap *filestate.Snapshot) *fault.Error {
 	r := p.request
 	check.Current = snap

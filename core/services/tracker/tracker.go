@@ -85,7 +85,7 @@ func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.
 
 // GetAgentsMdIfNew returns the instructions for p that were not given in this
 // session yet, parents first, each labelled with its path; "" for none
-//. Once a session was given 256 KiB of instructions, further ones
+// . Once a session was given 256 KiB of instructions, further ones
 // are their paths alone, so that they can be read.
 func (t *FileTracker) GetAgentsMdIfNew(ctx context.Context, p workspace.Path) (string, error) {
 	fresh, err := t.gather(ctx, p)
