@@ -228,7 +228,7 @@ func TestExpand(t *testing.T) {
 		{`@"odd[1].txt"`, []string{"odd[1].txt"}, ""},
 		{"@dir", []string{"dir/a.txt", "dir/sub/c.txt"}, ""},
 		{"@dir/*.txt", []string{"dir/a.txt"}, ""},
-		{"@dir/b.log", nil, "Ignore rules"},
+		{"@dir/b.log", nil, "An ignore rule"},
 		{"@missing.txt", nil, "There is no file"},
 		{"@unique_name", nil, "…/unique_name."},
 		{"@unique_name.go", nil, "…unique_name.go. Files with a similar path: " + s.Path("one/unique_name.go") + "."},
