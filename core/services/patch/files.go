@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -14,19 +15,24 @@ const devNull = "/dev/null"
 // different name later refuses the whole diff.
 var (
 	// patchMark is a line of OpenAI's patch format.
-	patchMark = regexp.MustCompile(`(?i)^\*\*\*\s+(update|add|create|new|modify|edit|delete|remove|move|rename)(?:\s+file)?(?:\s+to)?\s*:\s*(\S.*)$`)
+	patchMark = compiled(`(?i)^\*\*\*\s+(update|add|create|new|modify|edit|delete|remove|move|rename)(?:\s+file)?(?:\s+to)?\s*:\s*(\S.*)$`)
 	// indexMark is a line of Subversion, CVS, quilt, Bazaar, or free text.
-	indexMark = regexp.MustCompile(`(?i)^(?:index|file|filename|path|=== \w+ file|property changes on)\s*:?\s+['"]?(\S.*?)['"]?$`)
+	indexMark = compiled(`(?i)^(?:index|file|filename|path|=== \w+ file|property changes on)\s*:?\s+['"]?(\S.*?)['"]?$`)
 	// proseMark is a line of Markdown that consists of a file name.
-	proseMark = regexp.MustCompile("(?i)^[\\s#>*_`\\d.)-]*(?:(?:and|then|in|for|file|path|patch|diff|changes?|to|now|next|second|also)[\\s:]+)*[*_`\"']*" +
+	proseMark = compiled("(?i)^[\\s#>*_`\\d.)-]*(?:(?:and|then|in|for|file|path|patch|diff|changes?|to|now|next|second|also)[\\s:]+)*[*_`\"']*" +
 		"([\\w@+~.-]*[/\\\\][\\w@+~./\\\\-]*\\w|[\\w@+~-][\\w@+~.-]*\\.[a-z][a-z0-9]{0,9})[*_`\"':\\s]*$")
 	// wrapMark is a line that consists of a file name and its markup: a comment, a heading,
 	// brackets, a tag or a field.
-	wrapMark = regexp.MustCompile(`(?i)^[\s#/;%<>=!*({\[|-]*(?:["']?(?:file|filename|path|name|title|diff|patch)["']?\s*[:=]?\s*)*` +
+	wrapMark = compiled(`(?i)^[\s#/;%<>=!*({\[|-]*(?:["']?(?:file|filename|path|name|title|diff|patch)["']?\s*[:=]?\s*)*` +
 		"[\"'`(\\[]*([\\w@+~./\\\\-]*[\\w-]\\.[a-z][a-z0-9]{0,9}|[\\w@+~.-]+/[\\w@+~./-]*\\w)[\"'`)\\]},]*[\\s=<>*/}\\])#|-]*$")
 	// versionNote is the text that programs add after a file name without a tab.
-	versionNote = regexp.MustCompile(`\s+(?:\((?:revision|working copy|nonexistent|rev)[^)]*\)|\d{4}-\d\d-\d\d[ T].*)$`)
+	versionNote = compiled(`\s+(?:\((?:revision|working copy|nonexistent|rev)[^)]*\)|\d{4}-\d\d-\d\d[ T].*)$`)
 )
+
+// compiled returns expr, compiled at its first use: a program that applies no diff starts faster.
+func compiled(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // mark records a line that names one file.
 func (p *parser) mark(name string) error {
@@ -97,7 +103,7 @@ func (p *parser) secondFile(name string) *fault.Error {
 
 // fileMark parses a line outside of hunks that names a file. ok is false if the line does not.
 func (p *parser) fileMark(s string) (ok bool, err error) {
-	if m := patchMark.FindStringSubmatch(s); m != nil {
+	if m := patchMark().FindStringSubmatch(s); m != nil {
 		switch verb := strings.ToLower(m[1]); verb {
 		case "delete", "remove", "move", "rename":
 			return true, p.notText(fileName(m[2]))
@@ -128,7 +134,7 @@ func (p *parser) fileMark(s string) (ok bool, err error) {
 		f := strings.Fields(s)
 		return true, p.mark(fileName(f[len(f)-1]))
 	}
-	if m := indexMark.FindStringSubmatch(s); m != nil && !strings.ContainsAny(fileName(m[1]), " \t") {
+	if m := indexMark().FindStringSubmatch(s); m != nil && !strings.ContainsAny(fileName(m[1]), " \t") {
 		return !isMetadata(s, "index "), p.indexed(s, fileName(m[1]))
 	}
 	return false, nil
@@ -151,9 +157,9 @@ func (p *parser) notText(name string) error {
 // proseName records a file name that is the whole line between hunks. It counts only if another
 // hunk follows.
 func (p *parser) proseName(s string) error {
-	m := proseMark.FindStringSubmatch(s)
+	m := proseMark().FindStringSubmatch(s)
 	if m == nil {
-		m = wrapMark.FindStringSubmatch(s)
+		m = wrapMark().FindStringSubmatch(s)
 	}
 	if m == nil {
 		return nil

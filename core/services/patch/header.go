@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -16,11 +15,11 @@ type header struct {
 }
 
 // hunkNumbers matches `-l[,s]` and `+l[,s]` after `@@`.
-var hunkNumbers = regexp.MustCompile(`^@@[ \t]*-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?`)
+var hunkNumbers = compiled(`^@@[ \t]*-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?`)
 
 // parseHeader parses a line that begins with @@. A line without numbers returns the zero header.
 func parseHeader(s string) header {
-	m := hunkNumbers.FindStringSubmatch(s)
+	m := hunkNumbers().FindStringSubmatch(s)
 	if m == nil {
 		return header{}
 	}
@@ -43,7 +42,7 @@ func parseHeader(s string) header {
 // the prefix a/ or b/.
 func fileName(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
-	s = versionNote.ReplaceAllString(strings.TrimSpace(s), "")
+	s = versionNote().ReplaceAllString(strings.TrimSpace(s), "")
 	if len(s) > 1 && s[0] == '"' {
 		if unquoted, err := strconv.Unquote(s); err == nil {
 			s = unquoted
