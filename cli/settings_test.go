@@ -88,7 +88,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		"no confinement at all":    {`{"tools": {"sandbox": 7}}`, []string{":1:23: tools.sandbox: The value 7 is not an object, or true or false, or a text"}, true},
 		"no text":                  {`{"tools": {"sandbox": {"command": 7}}}`, []string{":1:35: tools.sandbox.command: The value 7 is not a text"}, true},
 		"a program not there":      {`{"sandbox": {"command": "nosuchprog", "image": "i"}}`, []string{`:1:25: tools.sandbox.command: The value "nosuchprog" cannot be used.`}, true},
-		"an image alone":           {`{"sandbox": {"image": "i"}}`, []string{`:1:23: tools.sandbox.image: `, "no program"}, true},
+		"an image alone":           {`{"sandbox": {"image": "i"}}`, []string{`:1:23: tools.sandbox.image: `, "no container program"}, true},
 		"a tool that there is not": {
 			`{"tools": {"core": ["glob", "read_fil(x)"]}}`,
 			[]string{`:1:29: tools.core: There is no built-in tool "read_fil"; the entry has no effect. Perhaps read_file is meant.`}, false,
