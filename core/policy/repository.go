@@ -12,7 +12,7 @@ import (
 // gitCallers lists programs that run git in their working directory.
 var gitCallers = strings.Fields(`
 	git gitk gitui tig lazygit gh glab hub jj git-cliff git-lfs pre-commit lefthook lint-staged husky
-	go cargo npm npx pnpm yarn bun goreleaser cz commitizen bundle composer poetry uv pip pip3 killSwitch
+	go cargo npm npx pnpm yarn bun goreleaser cz commitizen bundle composer poetry uv pip pip3 hatch
 `)
 
 // gitMakers lists programs that may create a repository in their working
