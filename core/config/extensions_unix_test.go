@@ -382,7 +382,7 @@ func TestExcludedWithoutCommands(t *testing.T) {
 	require.False(t, hasTool(t, s, "glob"))
 	problems, err := s.ExtensionProblems()
 	require.NoError(t, err)
-	require.Contains(t, fmt.Sprint(problems), "no command between its brackets")
+	require.Contains(t, fmt.Sprint(problems), "its parentheses are empty")
 }
 
 // EX-01: wildcards and other programs' names in excludeTools are denied in every
