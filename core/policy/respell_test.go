@@ -370,7 +370,7 @@ func TestRespellings(t *testing.T) {
 		e := guard(t, rule)
 		r := rand.New(rand.NewPCG(8, uint64(n))) //nolint:gosec // repeatable, not secret
 		distinct := map[string]bool{}
-		for range rounds(700, 20_000) {
+		for range rounds(900, 20_000) {
 			line, used := respelled(r, one(r, guards[rule]...))
 			if distinct[line] || strings.Count(line, "E_") > 4 {
 				continue

@@ -32,7 +32,7 @@ func TestLoadSpecial(t *testing.T) {
 	require.Equal(t, link, files[1].Path)
 	require.Len(t, problems, 2)
 	require.Equal(t, pipe, problems[0].Path)
-	require.Contains(t, problems[0].Message, "no regular file")
+	require.Contains(t, problems[0].Message, "regular file")
 	require.Equal(t, filepath.Join(top, "d.toml"), problems[1].Path)
 }
 
