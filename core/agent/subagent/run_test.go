@@ -343,12 +343,12 @@ func TestFailures(t *testing.T) {
 		"message": {func(_ *host, d *subagent.Definition) {
 			d.InitialMessages = []model.Content{model.UserText("${nothing}")}
 		}, "${nothing}"},
-		"no session": {func(h *host, _ *subagent.Definition) { h.tools = []tools.DeclarativeTool{nil} }, "cannot be used"},
+		"no session": {func(h *host, _ *subagent.Definition) { h.tools = []tools.DeclarativeTool{nil} }, "is invalid"},
 		"no parts":   {func(h *host, _ *subagent.Definition) { h.set = func(s *subagent.Session) { s.Agent.Source = nil } }, "could not be begun"},
 		"loop": {func(h *host, d *subagent.Definition) {
 			h.models = func(*subagent.Definition) *generator { return inOrder(calls("read_file", `{}`)) }
 			d.MaxTurns = 1000
-		}, "again and again"},
+		}, "were repeated"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func TestPipe(t *testing.T) {
 	r := m.load()
 	require.Len(t, r.Problems, 2)
 	for _, p := range r.Problems {
-		require.Contains(t, p.Message, "no regular file")
+		require.Contains(t, p.Message, "regular file")
 	}
 	m.File = path
 	_, err := settings.Load(t.Context(), m.Options)
