@@ -48,7 +48,7 @@ func TestLayoutProgramIsThreeLines(t *testing.T) {
 	}
 }
 
-// GO-10, GO-12: one command checks format, vet, build and all tests, without cgo, and
+// GO-10, GO-12, HO-09: one command checks format, vet, build and all tests, without cgo, and
 // builds for the other platforms.
 func TestLayoutOneCommandChecksAll(t *testing.T) {
 	t.Parallel()
