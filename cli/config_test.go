@@ -134,7 +134,7 @@ func TestConfigSet(t *testing.T) {
 	require.Empty(t, stderr)
 	t.Setenv("FETTLE_APPROVAL_MODE", "plan")
 	_, _, stderr = run("set", "general.defaultApprovalMode", "auto_edit")
-	require.Equal(t, "fettle: the variable FETTLE_APPROVAL_MODE takes precedence for general.defaultApprovalMode: \"plan\".\n", stderr)
+	require.Equal(t, "fettle: The value of general.defaultApprovalMode is set by the variable FETTLE_APPROVAL_MODE, which takes precedence: \"plan\".\n", stderr)
 
 	for _, tt := range []struct {
 		args []string

@@ -40,12 +40,13 @@ func errorReference(t *testing.T) string {
 		for _, c := range reasonsOf(t, folder, typ) {
 			require.NotEmpty(t, c.doc, "%s: the reason %s has no comment", folder, c.name)
 			of := map[string]string{"core/model": "`model_error`", "core/agent/subagent": "`agent_execution_error`"}[folder]
-			if m := regexp.MustCompile(`of code (\w+)`).FindStringSubmatch(c.about); m != nil {
+			if m := regexp.MustCompile(`(?:of|with) code (\w+)`).FindStringSubmatch(c.about); m != nil {
 				of = "`" + m[1] + "`"
 			}
 			if c.value == "unauthorized" {
 				of = "`tool_not_registered`"
 			}
+			require.True(t, of != "" || folder == "core/fault", "%s: the comment above the group of %s must name its code", folder, c.name)
 			says := strings.TrimPrefix(strings.TrimSuffix(c.doc, "."), c.name+" is the reason of ")
 			fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, of, inCell(says))
 		}

@@ -93,7 +93,7 @@ And | more.
 | display name | note_todos |
 | also called | todos |
 | kind | other |
-| without a rule | asked about |
+| without a rule | needs approval |
 | effects | network, ask_person |
 | governed by | edit: rules that deny or ask for that tool apply to this tool too |
 | concurrency | concurrent calls allowed |
@@ -120,11 +120,11 @@ func TestToolPage(t *testing.T) {
 
 	page, err = toolPage(tools.Spec{Name: "x", Kind: tools.KindEdit, Schema: json.RawMessage(`{"type":"object"}`)})
 	require.NoError(t, err)
-	require.Contains(t, page, "| without a rule | needs approval; denied in plan mode |\n| concurrency | one call at a time |\n\n## Parameters\n\nNone.\n")
+	require.Contains(t, page, "| without a rule | needs approval; not run in plan mode |\n| concurrency | one call at a time |\n\n## Parameters\n\nNone.\n")
 
 	page, err = toolPage(tools.Spec{Name: "exit_plan_mode", Kind: tools.KindOther, Schema: json.RawMessage(`{}`)})
 	require.NoError(t, err)
-	require.Contains(t, page, "| without a rule | asked about |\n| declared | in the approval mode plan |\n")
+	require.Contains(t, page, "| without a rule | needs approval |\n| declared | in the approval mode plan |\n")
 
 	_, err = toolPage(tools.Spec{Name: "x", Schema: json.RawMessage(`{"properties":{"a":1}}`)})
 	require.Error(t, err)

@@ -30,8 +30,8 @@ func branchOf(dir string) string {
 
 // gitDir returns the Git directory of the working tree with the given top directory,
 // "" if there is none. In a linked worktree, .git is a file with its path.
-func gitDir(dir string) string {
-	path := filepath.Join(dir, ".git")
+func gitDir(top string) string {
+	path := filepath.Join(top, ".git")
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -48,7 +48,7 @@ func gitDir(dir string) string {
 		return ""
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(dir, dir)
+		dir = filepath.Join(top, dir)
 	}
 	return dir
 }

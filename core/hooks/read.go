@@ -283,6 +283,9 @@ func (r *reader) env(t *position.Table) map[string]string {
 	for _, name := range members.Keys() {
 		given := members.Find(name)
 		value, ok := given.Value.(string)
+		if date, isDate := given.Value.(position.Time); isDate {
+			value, ok = string(date), true
+		}
 		if !ok || name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
 			r.tell(given.Node.Line, "The variable %.80q of env cannot be set; it has no effect.", name)
 			continue

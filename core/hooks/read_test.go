@@ -83,6 +83,14 @@ command = "b"`, ParseTOML, [2]int{4, 10}},
 	require.Equal(t, 11, got[0].Line)
 }
 
+// A date or time of TOML in env is set as written.
+func TestDateInEnv(t *testing.T) {
+	got, problems := ParseTOML([]byte("[[hooks.BeforeTool]]\nhooks = [{command = \"b\", env = {DAY = 2024-05-01, AT = 07:32:00}}]"), origin())
+	require.Empty(t, problems)
+	require.Len(t, got, 1)
+	require.Equal(t, map[string]string{"DAY": "2024-05-01", "AT": "07:32:00"}, got[0].Env)
+}
+
 // CF-05: a mistake is reported with its position, and affects no other hook.
 func TestMistakes(t *testing.T) {
 	const good = `{"command": "good"}`

@@ -55,11 +55,11 @@ func unruled(s tools.Spec) string {
 	free := []tools.Kind{tools.KindRead, tools.KindSearch, tools.KindThink, tools.KindCommunicate}
 	switch {
 	case s.Mutates():
-		return "needs approval; denied in plan mode"
+		return "needs approval; not run in plan mode"
 	case slices.Contains(free, s.Kind):
 		return "allowed"
 	}
-	return "asked about"
+	return "needs approval"
 }
 
 func sideBySide(s tools.Spec) string {

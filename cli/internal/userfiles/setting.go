@@ -80,7 +80,7 @@ func warnIfWithoutEffect(p *program.Program, r *settings.Result, key string, ste
 	if value == nil || len(steps) > 0 || o.Source == "" || o.Source == file.Path || reflect.DeepEqual(o.Value, value) {
 		return
 	}
-	p.PrintError(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("%s takes precedence for %s: %s.", o.Source, key,
+	p.PrintError(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The value of %s is set by %s, which takes precedence: %s.", key, o.Source,
 		JSONText(settings.Masked(key, o.Value))), ""))
 }
 

@@ -70,8 +70,13 @@ func lookup(t *testing.T) func(reflect.Type, string) string {
 			return text
 		}
 		f, _ := typ.FieldByName(field)
-		_, text, _ := strings.Cut(all[f.Type.Name()], " are ")
-		return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]
+		if f.Type.Kind() != reflect.Struct {
+			return ""
+		}
+		name := f.Type.Name()
+		text, ok := strings.CutPrefix(all[name], name+" contains ")
+		require.True(t, ok && text != "", "the comment of %s must begin with %q", name, name+" contains ")
+		return strings.ToUpper(text[:1]) + text[1:]
 	}
 }
 
@@ -80,6 +85,8 @@ func TestSchemaFile(t *testing.T) {
 	schema, err := settings.Schema(lookup(t))
 	require.NoError(t, err)
 	compare(t, filepath.Join(docs, "settings.schema.json"), schema)
+	require.Contains(t, string(schema), `"description": "Settings of subagents."`)
+	require.GreaterOrEqual(t, strings.Count(string(schema), `"description": "Settings `), 20, "each group has a description")
 
 	c := jsonschema.NewCompiler()
 	require.NoError(t, c.AddResource("fettle:///settings", bytes.NewReader(schema)))

@@ -80,7 +80,7 @@ type Checkpointing struct {
 	MaxStoreMegabytes int `json:"maxStoreMegabytes" jsonschema:"minimum=0" set:"project=trusted"`
 }
 
-// SessionRetention determines how long recorded sessions are kept.
+// SessionRetention contains settings of the removal of old recordings.
 type SessionRetention struct {
 	// Whether old recordings are removed.
 	Enabled bool `json:"enabled" set:"project=trusted,default=true"`
@@ -168,7 +168,7 @@ type Context struct {
 	FileFiltering                    FileFiltering `json:"fileFiltering"`
 }
 
-// FileFiltering determines which files search tools and lists find.
+// FileFiltering contains settings of the files that search tools and lists find.
 type FileFiltering struct {
 	// Whether files ignored by git are omitted: by .gitignore files, including
 	// those above a project that is part of a repository, and by

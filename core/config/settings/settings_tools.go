@@ -55,8 +55,8 @@ type Tools struct {
 	Shell                 Shell   `json:"shell"`
 }
 
-// Sandbox configures the confinement of shell commands. In a file it may also be
-// a single value: true is the confinement by the system's kernel, false none, and
+// Sandbox contains settings of the confinement of shell commands. In a file it may
+// also be a single value: true is the confinement by the system's kernel, false none, and
 // a text is the command.
 type Sandbox struct {
 	// Whether shell commands are confined. Not given: they are if command or
@@ -149,8 +149,8 @@ type Web struct {
 	Search       Search `json:"search"`
 }
 
-// Search configures the service behind web_search: any service that answers HTTP
-// requests with JSON.
+// Search contains settings of the service behind web_search: any service that answers
+// HTTP requests with JSON.
 type Search struct {
 	// The address of the service, with {query} for the search terms. Not given:
 	// Gemini, if the variable GEMINI_API_KEY contains a key, at the address of

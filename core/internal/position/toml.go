@@ -215,7 +215,10 @@ func (b *builder) convert(n *unstable.Node) (out Node, err error) {
 	case unstable.Integer:
 		out.Value, err = strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64)
 	case unstable.Float:
-		out.Value, err = strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+		if text = strings.ReplaceAll(text, "_", ""); strings.HasSuffix(text, "nan") {
+			text = "nan" // ParseFloat accepts no sign before it
+		}
+		out.Value, err = strconv.ParseFloat(text, 64)
 	case unstable.Array:
 		items := []Node{}
 		for it := n.Children(); it.Next() && err == nil; {
