@@ -121,7 +121,7 @@ func TestSideBySide(t *testing.T) {
 					t.Errorf("%s has another's settings: %s %s %s, %v", p.SessionID, s.UI.Theme, s.UI.ErrorVerbosity, c.Model(), err)
 				}
 				if on := c.FileReadCacheDisabled(); on != (i == 1) {
-					t.Errorf("%s: hatch %t", p.SessionID, on)
+					t.Errorf("%s: kill switch %t", p.SessionID, on)
 				}
 				if same := c.MessageBus() == ownBus; same != (i == 1) {
 					t.Errorf("%s: the bus given is used: %t", p.SessionID, same)

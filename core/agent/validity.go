@@ -114,5 +114,5 @@ func unusable(reason fault.Reason, attempts int) *fault.Error {
 		remedy = "Raise the limit of output tokens, or use another model."
 	}
 	return fault.New(fault.InvalidStream, "agent.validate",
-		fmt.Sprintf("The model's answer is invalid: %s. It was requested %s.", what, times), remedy).Because(reason)
+		fmt.Sprintf("The model's answer is invalid: %s. The model was asked %s.", what, times), remedy).Because(reason)
 }

@@ -205,7 +205,7 @@ func (c *Config) switchExtension(ctx context.Context, what, name string, on bool
 		there = x.Switch(name, on)
 	}
 	if !there {
-		return fault.New(fault.InvalidConfig, "config.extensions", fmt.Sprintf("There is no extension %q.", escape.ClipBytes(name, 60)), "fettle extensions list shows those that there are.")
+		return fault.New(fault.InvalidConfig, "config.extensions", fmt.Sprintf("There is no extension %q.", escape.ClipBytes(name, 60)), "fettle extensions list lists the extensions.")
 	}
 	return root.reloadExtensions(ctx)
 }

@@ -138,8 +138,8 @@ func (c *Config) MCPServer(name string) (mcp.ServerSpec, MCPEnvironment, error) 
 			return s.ServerSpec, c.mcpEnvironment(target), nil
 		}
 	}
-	return mcp.ServerSpec{}, MCPEnvironment{}, fault.New(fault.InvalidConfig, "config.mcp", fmt.Sprintf("There is no MCP server %q in the settings.", name),
-		"fettle mcp list shows those that there are, fettle mcp add adds one.")
+	return mcp.ServerSpec{}, MCPEnvironment{}, fault.New(fault.InvalidConfig, "config.mcp", fmt.Sprintf("Unknown MCP server %q.", name),
+		"fettle mcp list lists the servers; fettle mcp add adds one.")
 }
 
 // offer registers the current tools of a server.

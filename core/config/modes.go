@@ -129,7 +129,7 @@ func (p planMode) Mode() string { return string(p.c.ApprovalMode()) }
 // EnterPlan enters plan mode, if the model can leave it again.
 func (p planMode) EnterPlan(context.Context) error {
 	if !p.c.mayLeavePlan() {
-		return fault.New(fault.NoApprover, "config.enterPlan", "Plan mode was not entered: nobody is there who could approve the plan, so it could not be left.",
+		return fault.New(fault.NoApprover, "config.enterPlan", "Plan mode was not entered: no approver is available to approve the plan, so it could not be left.",
 			"Work without it, or write the plan into your answer.")
 	}
 	return p.c.SetApprovalMode(policy.ModePlan)

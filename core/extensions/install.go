@@ -302,7 +302,7 @@ func (s *Store) free(name string) error {
 	existing := entries[at].Name()
 	remedy := fmt.Sprintf("Update it with fettle extensions update %s, or uninstall it first.", existing)
 	if existing != name {
-		remedy = fmt.Sprintf("Uninstall %s first, or ask the author of this one to rename it: names are compared without letter case.", existing)
+		remedy = fmt.Sprintf("Uninstall %s first, or ask the author of this one to rename it: names are compared without regard to case.", existing)
 	}
 	return fault.New(fault.AttemptToCreateExist, "extensions.install", fmt.Sprintf("The extension %s exists in %s.", existing, s.o.Dir), remedy)
 }

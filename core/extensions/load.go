@@ -62,7 +62,7 @@ type entry struct {
 	installed bool // in the extensions directory
 }
 
-// directories lists the entries of the extensions directory, then the additional
+// folders lists the entries of the extensions directory, then the additional
 // directories.
 func (l *loading) folders() []entry {
 	var all []entry

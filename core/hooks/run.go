@@ -234,7 +234,7 @@ func (r *Runner) call(ctx context.Context, ran *Ran, in Input) {
 	ran.Output = Output{}
 	ran.warn("It failed: %s", oneLine(text))
 	if in.Event == BeforeTool {
-		ran.Output = Output{Decision: Block, Reason: "A hook of BeforeTool failed: " + oneLine(text)}
+		ran.Output = Output{Decision: Block, Reason: "A BeforeTool hook failed: " + oneLine(text)}
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 
 // readJSON reads JSON with comments and trailing commas.
 func readJSON(data []byte) (position.Node, error) {
-	d, err := position.ParseJSON(data, position.Limit{Depth: maxBrackets, Message: "it holds too many brackets"})
+	d, err := position.ParseJSON(data, position.Limit{Depth: maxBrackets, Message: "it has too many brackets"})
 	if err != nil {
 		return position.Node{}, &position.Error{Message: err.Error()} // the message has the line
 	}

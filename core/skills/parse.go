@@ -84,7 +84,7 @@ func (p *parsing) parse(data []byte, s *Skill) bool {
 		return p.fail(before+1, "The skill has no name.", "Add a line name: NAME to its front matter.")
 	case s.Description == "":
 		return p.fail(before+1, fmt.Sprintf("The skill %q has no description, by which it is chosen.", s.Name),
-			"Add a line description: PURPOSE AND OCCASION.")
+			"Add a line description: WHAT IT DOES AND WHEN TO USE IT.")
 	}
 	if len(s.Description) > maxDescription {
 		s.Description = escape.Head(s.Description, maxDescription)

@@ -14,7 +14,7 @@ import (
 // Skill is a SKILL.md file: instructions for a kind of work, which a model receives when
 // it activates the skill. It is immutable once a [SkillManager] has it.
 type Skill struct {
-	Name        string // without `: \ / < > * ? " |` and control characters; compared without letter case
+	Name        string // without `: \ / < > * ? " |` and control characters; compared without regard to case
 	Description string // by which a model chooses it
 	Body        string // the instructions; may be empty
 	Path        string // of the SKILL.md, absolute, links resolved; "" if it has no file

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Definition says what an agent is (EX-12). [Parse] makes them of agent.md
+// Definition says what an agent is. [Parse] makes them of agent.md
 // files, an embedder makes them as values. Whoever made a tool of one does not
 // change it any more. Name, Description and, for a local agent, Prompt are
 // required; a zero field elsewhere is its default.
@@ -27,8 +27,7 @@ type Definition struct {
 	// Query is the user's first turn, expanded like Prompt. "": the argument
 	// query, or where there is none, the arguments as JSON.
 	Query string
-	// InitialMessages are the turns before it, their texts expanded like Prompt
-	// (EX-19).
+	// InitialMessages are the turns before it, their texts expanded like Prompt.
 	InitialMessages []model.Content
 
 	// Tools are names, aliases and wildcards of the caller's tools that the agent
@@ -44,8 +43,7 @@ type Definition struct {
 	// Mode is the most permissive approval mode of a run: plan, default or autoEdit.
 	// A stricter mode of the caller holds. "": the caller's. The host applies it.
 	Mode string
-	// Values are tools that the agent has beside those, in its own registry
-	// (EX-19).
+	// Values are tools that the agent has beside those, in its own registry.
 	Values []tools.DeclarativeTool
 
 	Model       string        // "": the caller's
@@ -58,7 +56,7 @@ type Definition struct {
 	Input json.RawMessage
 	// Output is what the agent has to report. nil: a text.
 	Output *Output
-	// ProcessOutput turns the report into what the caller is told (EX-12). It is
+	// ProcessOutput turns the report into what the caller is told. It is
 	// given a JSON value that fits Output's schema, or where there is no Output a
 	// JSON string. nil: a string as it is, anything else as JSON.
 	ProcessOutput func(report json.RawMessage) (string, error)

@@ -10,7 +10,7 @@ import (
 // Host makes what a run of an agent needs. Its method is safe for concurrent
 // use: several agents run at once, and each run has a session of its own.
 type Host interface {
-	// Begin derives a session from the caller's for one run of d (EX-14), with
+	// Begin derives a session from the caller's for one run of d, with
 	// its own file state, registry and policy scope, under d's name and, where
 	// d.Model is not "", on that model. The run restricts it to the tools that d
 	// lists. d must not be changed; ctx bounds Begin alone. An error that is a

@@ -44,7 +44,7 @@ type LoadOptions struct {
 // maxFolderFiles bounds how many definitions one directory gives.
 const maxFolderFiles = 1000
 
-// Load returns the agents that there are (EX-13): first the built-in ones, then
+// Load returns the available agents: first the built-in ones, then
 // those of the project, the user and the extensions, each directory's by file name.
 // Of two with one name the first stays, and the other is a problem. Files are
 // *.md in the directory itself whose names do not begin with "_"; a directory that is
@@ -84,7 +84,7 @@ func (l *loading) warn(s Source, message, remedy string) {
 	l.problems = append(l.problems, fault.Problem{Path: s.Path, Line: s.Line, Message: message, Remedy: remedy})
 }
 
-// directory reads a directory's definitions. The error is that of ctx.
+// folder reads a directory's definitions. The error is that of ctx.
 func (l *loading) folder(ctx context.Context, f Folder) error {
 	entries, err := os.ReadDir(f.Path)
 	switch {

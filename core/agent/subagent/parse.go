@@ -21,7 +21,7 @@ import (
 // MaxFile is how long a definition file may be, in bytes.
 const MaxFile = 1 << 20
 
-// Parse reads an agent.md file (EX-13): a YAML front matter between lines of
+// Parse reads an agent.md file: a YAML front matter between lines of
 // three hyphens, and the system prompt. The front matter may also be a list of
 // remote agents. s says where the file comes from; Line and Hash are filled in.
 //

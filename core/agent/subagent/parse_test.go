@@ -229,7 +229,7 @@ func TestParseLoses(t *testing.T) {
 		"a NUL":            {head + "---\n\x00", "no text in UTF-8"},
 		"too long":         {head + "---\n" + strings.Repeat("x", subagent.MaxFile), "more than 1024 KiB"},
 		"long front":       {head + "# " + strings.Repeat("x", 32<<10) + "\n---\nP", "more than 32 KiB"},
-		"deep":             {head + "tools: " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "\n---\nP", "more than 20 times"},
+		"deep":             {head + "tools: " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "\n---\nP", "more than 20 deep"},
 		"brackets":         {head + "tools: " + strings.Repeat("[", 30000) + "\n---\nP", "more than 1000 brackets"},
 		"lists in lists":   {head + "tools: " + strings.Repeat("- ", 12000) + "\n---\nP", "lists in lists"},
 		"many lines":       {head + strings.Repeat("#\n", 2000) + "\n---\nP", "more than 2000 lines"},

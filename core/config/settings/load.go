@@ -232,7 +232,7 @@ func fromFlags(flags map[string]any) (*layerOf, error) {
 		value := flags[path]
 		k := known().byPath[path]
 		if k == nil {
-			return nil, fault.New(fault.InvalidConfig, "settings.load", fmt.Sprintf("There is no setting %s.", path), "Use a key that settings.Keys lists.")
+			return nil, fault.New(fault.InvalidConfig, "settings.load", fmt.Sprintf("Unknown setting %s.", path), "Use a key that settings.Keys lists.")
 		}
 		text, err := json.Marshal(value)
 		e := &entry{key: k, layer: l.layer, source: l.source}

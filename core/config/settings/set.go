@@ -72,11 +72,11 @@ type change struct {
 func changesOf(key string, value any) ([]change, error) {
 	t, ok := targetOf(key)
 	if !ok {
-		remedy := "fettle config show lists the keys that there are."
+		remedy := "fettle config show lists the keys."
 		if near := Nearest(key); near != "" {
 			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
 		}
-		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("There is no setting %s.", cmp.Or(escape.ClipBytes(key, maxShown), `""`)), remedy)
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Unknown setting %s.", cmp.Or(escape.ClipBytes(key, maxShown), `""`)), remedy)
 	}
 	n := t.node
 	plain, err := plainValue(value)

@@ -27,7 +27,7 @@ const (
 func ParseYAML(text string, before int) (n Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &Error{Line: before + 1, Message: "it is no YAML that can be read"}
+			err = &Error{Line: before + 1, Message: "it is not valid YAML"}
 		}
 	}()
 	if len(text) > maxFrontMatter {
@@ -71,7 +71,7 @@ func QuoteYAML(text string) (string, int) {
 func syntaxError(err error, before int) error {
 	var e yaml.Error
 	if !errors.As(err, &e) {
-		return &Error{Line: before + 1, Message: "it is no YAML that can be read"}
+		return &Error{Line: before + 1, Message: "it is not valid YAML"}
 	}
 	line := before + 1
 	if t := e.GetToken(); t != nil && t.Position != nil {
@@ -86,7 +86,7 @@ func convert(from ast.Node, before, depth int) (Node, error) {
 		n.Line, n.Column = before+t.Position.Line, t.Position.Column
 	}
 	if depth > maxNesting {
-		return n, &Error{Line: n.Line, Message: fmt.Sprintf("its values stand in each other more than %d times", maxNesting)}
+		return n, &Error{Line: n.Line, Message: fmt.Sprintf("its values are nested more than %d deep", maxNesting)}
 	}
 	switch v := from.(type) {
 	case *ast.MappingNode:
@@ -139,7 +139,7 @@ func mapping(n Node, values []*ast.MappingValueNode, before, depth int) (Node, e
 		}
 		switch key.Value.(type) {
 		case []Node, *Table:
-			return n, &Error{Line: key.Line, Message: "one of its keys is no text"}
+			return n, &Error{Line: key.Line, Message: "one of its keys is not a string"}
 		}
 		text, _ := key.Text()
 		value, err := convert(v.Value, before, depth+1)

@@ -81,7 +81,7 @@ func canonical(j json.RawMessage) []byte {
 	return b
 }
 
-// waiting holds the runs whose clients have been asked by a result. A run that is not
+// waitList holds the runs whose clients have been asked by a result. A run that is not
 // resumed in time is cancelled.
 type waitList struct {
 	most, each int // limits on waiting runs, in total and per client

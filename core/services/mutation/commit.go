@@ -29,7 +29,7 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	if refusal := s.state.Decide(check); refusal != nil {
 		return s.refuseLate(ctx, p, refusal, nil)
 	}
-	p.known = p.known && s.state.Knows(p.request.Path, p.info, p.base.SHA256) // unless it was forgotten meanwhile (RC-22)
+	p.known = p.known && s.state.Knows(p.request.Path, p.info, p.base.SHA256) // a compaction may have emptied the cache meanwhile
 	s.at(WindowRechecked, p.request.Path)
 	out, err := s.put(ctx, p)
 	for _, name := range out.Kept {
@@ -142,7 +142,7 @@ func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error,
 	return *p.refusal
 }
 
-// logLate writes the warning of PR-26.
+// logLate logs a refusal after the first check.
 func (s *Service) logLate(r Request, refusal *fault.Error) {
 	s.log.Warn(refusal.Message, slog.String("component", r.Verb.Component), slog.String("path", r.Path.String()),
 		slog.String("code", string(refusal.Code)), slog.String("reason", string(refusal.Reason)))

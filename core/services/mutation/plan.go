@@ -76,9 +76,9 @@ type Plan struct {
 // Outcome is how a mutation ended.
 type Outcome struct {
 	Err         *fault.Error       // nil: the change is on disk
-	State       filestate.State    // latest state, withheld where nothing may be shown (FS-11)
+	State       filestate.State    // latest state, withheld if the content must not be shown
 	Corrections []patch.Correction // of the committed change
-	Kept        []string           // absolute names of foreign bytes that were kept beside the target (FS-60)
+	Kept        []string           // absolute paths of copies beside the target, of versions that other programs wrote during the commit
 }
 
 // Refused returns the refusal that the plan ended in, nil if it is ready.

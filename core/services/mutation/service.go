@@ -31,7 +31,7 @@ type Options struct {
 	Files     Files
 	Committer Committer
 	State     *filestate.Service
-	Logger    *slog.Logger                 // warnings (PR-26); nil: none
+	Logger    *slog.Logger                 // refusals after the first check, as warnings; nil: none
 	Hook      func(Window, workspace.Path) // test seam, called at each window; nil: none
 }
 

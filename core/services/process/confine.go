@@ -102,7 +102,7 @@ func unsupported(message, remedy string) error {
 	return fault.New(fault.InvalidConfig, confining, message, remedy)
 }
 
-// directories returns an error if a writable directory is invalid.
+// dirs returns an error if a writable directory is invalid.
 func (c Confinement) dirs() error {
 	if c.Kind == Unconfined {
 		return nil

@@ -26,7 +26,7 @@ type Format struct {
 type Document struct {
 	Text     string // without the byte order mark, line endings as in the file
 	Format   Format
-	Lossless bool // Format.Encode(Text) gives the very same bytes; if not, the file must not be rewritten (FS-19)
+	Lossless bool // Format.Encode(Text) gives the very same bytes; if not, a rewrite would change other text, so the file must not be changed
 }
 
 // Decode turns the bytes of a file into text. It takes, in this order: the

@@ -30,7 +30,7 @@ type Options struct {
 	Instructions Instructions
 }
 
-// FileTracker answers FT-01 for one conversation. It keeps no file content
+// FileTracker records what one conversation has read, and reports later changes. It keeps no file content
 // but the instructions that it gave out, and is safe for concurrent use.
 type FileTracker struct {
 	state *filestate.Service
@@ -49,7 +49,7 @@ func New(o Options) *FileTracker { return &FileTracker{state: o.State, find: o.I
 
 // TrackRead notes that the model was shown the file. What a tool showed or
 // wrote since the last TrackRead is known by the hash of those very bytes and
-// is not read again; else the file is read and hashed now (FT-05).
+// is not read again; else the file is read and hashed now.
 func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
 	if t.state.Cache.ClaimRead(p.String()) {
 		return nil
@@ -65,7 +65,7 @@ func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
 }
 
 // HasBeenModifiedSinceRead reports whether a tracked file's bytes differ from
-// what was shown; so they do if the file was deleted (FT-08),
+// what was shown; so they do if the file was deleted,
 // or is now too large or no regular file. For an untracked file it is false,
 // which is no permission. The error is that of reading the file.
 func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.Path) (bool, error) {

@@ -30,7 +30,7 @@ type Saved struct {
 type SavedChat struct {
 	Tag     string            `json:"tag"`
 	Time    time.Time         `json:"saved"`
-	Highest int64             `json:"highest"` // version that the conversation was given at any time (AR-04)
+	Highest int64             `json:"highest"` // highest version given in the conversation; a resumed one continues above it
 	History []json.RawMessage `json:"history"` // contents of the turns
 }
 

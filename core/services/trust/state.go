@@ -15,7 +15,7 @@ type State int
 const (
 	Undecided State = iota // nothing is recorded: the project's own files may tighten, not loosen
 	Trusted                // the project's own files may loosen too
-	Untrusted              // as undecided; yolo is refused, git is asked about, and the project's instruction files are not given (FT-20)
+	Untrusted              // as undecided; yolo is refused, git is asked about, and the project's instruction files are not given
 )
 
 // String returns the state's name: undecided, trusted or untrusted.

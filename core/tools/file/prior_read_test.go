@@ -363,7 +363,7 @@ func TestChildsWriteMakesTheParentStale(t *testing.T) {
 	require.Equal(t, "one\nTWO\n3\n", s.Read("a.txt"))
 }
 
-// RC-28, PR-28, CR-16: with the hatch open there is no cache and no check, but
+// RC-28, PR-28, CR-16: with the kill switch on there is no cache and no check, but
 // the hash rules hold.
 func TestHatch(t *testing.T) {
 	s := newSession(t, openedHatch)

@@ -211,7 +211,7 @@ func TestRegionsNeedAKnownBase(t *testing.T) {
 			_, err := s.StartNewSession("", 0)
 			require.NoError(t, err)
 		},
-		"the hatch": func(t *testing.T, s *configtest.Session) {
+		"the kill switch": func(t *testing.T, s *configtest.Session) {
 			s.SetFileReadCacheDisabled(true)
 			read(t, s, "a.txt")
 		},

@@ -280,7 +280,7 @@ func (c *searchFileContent) more(limit discovery.Limit) string {
 	const narrow = "narrow the pattern, dir_path or include_pattern"
 	switch limit {
 	case discovery.LimitFiles:
-		return fmt.Sprintf("There are more matches, in more files than the %d of one result: "+narrow+".", c.services.Finder.Options().MaxFileCount())
+		return fmt.Sprintf("There are more matches, in more than the %d files of one result: "+narrow+".", c.services.Finder.Options().MaxFileCount())
 	case discovery.LimitBytes:
 		return fmt.Sprintf("There are more matches than fit into the %s of one result: "+narrow+", lower context or max_matches_per_file, or set names_only.", c.room())
 	case discovery.LimitPerFile:

@@ -519,8 +519,8 @@ func TestLimitNotices(t *testing.T) {
 	}{
 		"matches":        {0, args{"total_max_matches": 2}, "total_max_matches", "max_matches_per_file"},
 		"names":          {0, args{"total_max_matches": 2, "names_only": true}, "raise total_max_matches", "names_only"},
-		"files":          {2, args{"total_max_matches": 100_000, "max_matches_per_file": 1}, "the 2 of one result", "raise"},
-		"files by name":  {2, args{"total_max_matches": 100_000, "names_only": true}, "the 2 of one result", "raise"},
+		"files":          {2, args{"total_max_matches": 100_000, "max_matches_per_file": 1}, "the 2 files of one result", "raise"},
+		"files by name":  {2, args{"total_max_matches": 100_000, "names_only": true}, "the 2 files of one result", "raise"},
 		"size":           {0, args{"total_max_matches": 100_000}, "the 256 KiB of one result", "raise"},
 		"size of a file": {0, args{"total_max_matches": 100_000, "dir_path": "a"}, "the 256 KiB of one result", "raise"},
 		"of a file":      {0, args{"max_matches_per_file": 1, "dir_path": "b"}, "raise max_matches_per_file", "total_max_matches"},

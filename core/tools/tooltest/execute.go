@@ -124,7 +124,7 @@ func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 		t.Errorf("Params of %s changed during the call:\n%s\n%s", show(args), show(before), show(after))
 	}
 	if willRefuse && o.succeeded() {
-		t.Errorf("the call %s announced that it would be refused, and then succeeded (FS-43)", show(args))
+		t.Errorf("the call %s announced that it would be refused, and then succeeded", show(args))
 	}
 	checkStable(t, "result", args, o.result, new(tools.Result))
 	if o.err == nil {

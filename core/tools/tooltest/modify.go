@@ -11,7 +11,7 @@ import (
 )
 
 // checkModify changes what the examples propose, as a person would, where the
-// tool lets a person (AR-21).
+// tool lets a person.
 func (k *kit) checkModify(t testing.TB) {
 	for _, args := range k.Examples {
 		tool := k.fresh(t)

@@ -90,10 +90,10 @@ const (
 //   - bad arguments, unknown keys and damaged arguments are refused with a
 //     code, and never with a panic;
 //   - a tool that changes something asks for confirmation, as data that
-//     survives JSON; one that announces a refusal does refuse (FS-43);
+//     survives JSON; one that announces a refusal does refuse;
 //   - a call whose proposed content a person may replace (tools.Modifiable)
 //     shows, judges and executes the content that took its place;
-//   - executing does not change the parameters (AR-12), succeeds for the
+//   - executing does not change the parameters, succeeds for the
 //     Examples, fails with a code for Failing, and gives a result whose JSON
 //     is stable, and fits the OutputSchema; see [CheckResult];
 //   - what is told to a host, and asked of it, is well-formed and comes before

@@ -31,7 +31,7 @@ func shown(a websearch.Answer) (text, notice string) {
 		notice = "The answer is too long; this is its beginning.\n"
 	}
 	if listed < len(a.Sources) {
-		notice += fmt.Sprintf("It has %[1]d sources; the first %[2]d are listed.\n", len(a.Sources), listed)
+		notice += fmt.Sprintf("The answer has %d sources; the first %d are listed.\n", len(a.Sources), listed)
 	}
 	return strings.TrimSpace(strings.TrimSpace(text) + between + sources), notice
 }

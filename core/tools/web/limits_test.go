@@ -55,7 +55,7 @@ func TestSearchLimits(t *testing.T) {
 
 	short := websearch.Source{Title: "A", URL: "https://a.test/", Snippet: "about a"}
 	notice, text = searched(t, websearch.Answer{Text: "prose", Sources: sources(60, short)})
-	require.Equal(t, "It has 60 sources; the first 50 are listed.\n", notice)
+	require.Equal(t, "The answer has 60 sources; the first 50 are listed.\n", notice)
 	require.Equal(t, 50, strings.Count(text, "about a"))
 	require.True(t, strings.HasPrefix(text, "prose\n\nSources:\n[1] A"))
 	require.Contains(t, text, "\n[50] A")
@@ -71,11 +71,11 @@ func TestSearchLimits(t *testing.T) {
 
 	// Neither takes the other's half.
 	notice, text = searched(t, websearch.Answer{Text: strings.Repeat("é", 100_000), Sources: sources(50, long)})
-	require.Equal(t, beginning+"It has 50 sources; the first 7 are listed.\n", notice)
+	require.Equal(t, beginning+"The answer has 50 sources; the first 7 are listed.\n", notice)
 	require.LessOrEqual(t, utf8.RuneCountInString(text), most)
 	require.GreaterOrEqual(t, strings.Count(text, "é"), most/2-10)
 	notice, text = searched(t, websearch.Answer{Text: "é", Sources: sources(50, long)})
-	require.Equal(t, "It has 50 sources; the first 15 are listed.\n", notice)
+	require.Equal(t, "The answer has 50 sources; the first 15 are listed.\n", notice)
 	require.LessOrEqual(t, utf8.RuneCountInString(text), most)
 	require.Greater(t, utf8.RuneCountInString(text), most-4000)
 

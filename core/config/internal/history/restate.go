@@ -200,8 +200,8 @@ func (r *restater) choose(name string) (p workspace.Path, fits bool, err error) 
 		info, err = r.o.Workspace.Stat(p)
 	}
 	if err == nil && !r.o.State.MayShow(p) {
-		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown, as read_file may not show it, or not without asking.",
-			"Call read_file for it, so that somebody can be asked; or go on without it.")
+		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown, because read_file may not show it, or needs approval for it.",
+			"Call read_file for it, which requests approval, or continue without it.")
 	}
 	size := min(info.Size, int64(r.o.State.Limits().Bytes))
 	if err == nil && size > r.left.Bytes {
@@ -248,7 +248,7 @@ func (r *restater) readHeld(ctx context.Context, p workspace.Path) (any, error) 
 		return read.State, nil
 	}
 	if read.Payload != nil {
-		read.Refusal = "This is " + read.Payload.MIMEType + " now; read_file hands it over as data."
+		read.Refusal = "This is " + read.Payload.MIMEType + "; read_file returns it as data."
 	}
 	withheld := filestate.Withheld(p.String())
 	withheld.Notice = read.Refusal

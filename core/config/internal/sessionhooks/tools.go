@@ -163,7 +163,7 @@ func (c *Conversation) AfterTool(ctx context.Context, d scheduler.Done, r tools.
 	case effect.Stop:
 		return r.WithError(fault.New(fault.StopExecution, "config.hooks",
 			fmt.Sprintf("After the call of %s the work was stopped by %s. %s", d.Spec.Name, sourceOf(effect), effect.StopReason),
-			"Do not go on; tell the user what happened.")), nil
+			"Stop, and tell the user what happened.")), nil
 	case effect.Decision.Blocks():
 		r = tools.Fail(fault.New(fault.ExecutionFailed, "config.hooks",
 			fmt.Sprintf("The call of %s has run, and its result is withheld by %s. %s", d.Spec.Name, sourceOf(effect), effect.Reason),
