@@ -98,7 +98,7 @@ func (p *parsing) front(front string, before int, s *Skill) {
 	root, err := position.ParseYAML(front, before)
 	if err != nil {
 		e := position.As(err)
-		p.warn(e.Line, fmt.Sprintf("The front matter is no YAML that can be read: %s. Its lines were taken as they stand.", strings.TrimSuffix(e.Message, ".")),
+		p.warn(e.Line, fmt.Sprintf("The front matter is not valid YAML: %s. Its lines were taken as they stand.", strings.TrimSuffix(e.Message, ".")),
 			"Correct it; a text that has a colon and a blank, or begins with a sign, needs quotes.")
 	}
 	nameLine, named := before+1, ""

@@ -53,7 +53,7 @@ func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 		if mended, line := position.QuoteYAML(front); line > 0 {
 			if again, failed := position.ParseYAML(mended, before); failed == nil {
 				root, err = again, nil
-				p.warn(before+line, "The front matter is no YAML, as a text in it has a colon and a blank; it was taken as text.", "Put the text in quotes.")
+				p.warn(before+line, "The front matter is not valid YAML, because a text in it has a colon and a blank; it was taken as text.", "Put the text in quotes.")
 			}
 		}
 	}
