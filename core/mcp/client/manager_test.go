@@ -99,7 +99,7 @@ func TestRestartCostsNothing(t *testing.T) { // the servers' own goroutines are 
 					// one was running, so its effect is unknown; that is
 					// reported, and the call is not repeated.
 					require.Equal(t, fault.MCPServerUnavailable, err.Code)
-					require.Contains(t, err.Message, "is not known")
+					require.Contains(t, err.Message, "is unknown")
 				}
 				require.GreaterOrEqual(t, ran.Load(), succeeded)
 				require.LessOrEqual(t, ran.Load(), calls, "no call runs twice")
