@@ -41,7 +41,7 @@ func Main() int {
 	return execute(ctx, p, os.Args[1:])
 }
 
-// collectLate lets a short run end without a garbage collection, which would take a third of
+// collectLate lets a short run end without a garbage collection, which would take a fifth of
 // its processor time. After the first collection, garbage is half of the default.
 func collectLate() {
 	const first, later = 400, 50 // percent of the live heap

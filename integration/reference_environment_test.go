@@ -41,7 +41,7 @@ var otherVariables = []variable{
 	{"NO_COLOR", "anything: no colours"},
 	{"TERM", "`dumb`, `unknown` or empty: a session of plain lines"},
 	{"COLORFGBG", "whether the terminal is light or dark, where it does not say so itself"},
-	{"GOGC", "how much garbage the program lets grow, in percent of what is in use; 50 if it is not set"},
+	{"GOGC", "how much garbage the program lets grow, in percent of the memory in use; if it is not set, 400 until the first collection and 50 after it"},
 	{"DISPLAY", "with `WAYLAND_DISPLAY`: whether a browser can be opened to sign in"},
 	{"WAYLAND_DISPLAY", "see `DISPLAY`"},
 }
