@@ -310,13 +310,13 @@ func (c *FileReadCache) limit() int {
 	return c.Max
 }
 
-// insert adds a record and drops the one that had its key. The caller links a path to it.
+// insert adds a record; the one that had its key releases it. The caller links a path to it.
 func (c *FileReadCache) insert(key Key) *record {
 	if c.entries == nil {
 		c.entries = make(map[Key]*list.Element)
 		c.byPath = make(map[string]Key)
 	}
-	c.dropKey(key)
+	c.release(key)
 	for len(c.entries) >= c.limit() {
 		c.drop(c.lru.Back().Value.(*record))
 	}
@@ -386,12 +386,12 @@ func (c *FileReadCache) link(path string, r *record) {
 	r.paths[path] = struct{}{}
 }
 
-// rename changes the key of r and drops the record that had it.
+// rename changes the key of r; the record that had it releases it.
 func (c *FileReadCache) rename(r *record, key Key) {
 	if r.Key == key {
 		return
 	}
-	c.dropKey(key)
+	c.release(key)
 	el := c.entries[r.Key]
 	delete(c.entries, r.Key)
 	r.Key = key
@@ -401,10 +401,23 @@ func (c *FileReadCache) rename(r *record, key Key) {
 	}
 }
 
-func (c *FileReadCache) dropKey(key Key) {
-	if r := c.find(key); r != nil {
-		c.drop(r)
+// release takes key from the record that has it, because another file has that inode number now, or
+// had it when a read began that is recorded only now. The conversation still knows what it has
+// received at the record's paths, so the record stays under one of them.
+func (c *FileReadCache) release(key Key) {
+	el := c.entries[key]
+	if el == nil {
+		return
 	}
+	r := el.Value.(*record)
+	for p := range r.paths {
+		own := Key{Path: p}
+		if c.entries[own] == nil {
+			c.rename(r, own)
+			return
+		}
+	}
+	c.drop(r)
 }
 
 func (c *FileReadCache) drop(r *record) {

@@ -195,7 +195,7 @@ func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
 	c.RecordRead("/link", reading(old, "x"), 2)
 	c.RecordRead("/stranger", reading(now, "z"), 3) // the inode number belonged to a different file before
 	c.RecordWrite("/link", now, Sum([]byte("y")), 4, 1, noon)
-	require.Equal(t, 1, c.Len())
+	require.Equal(t, 2, c.Len())
 	verdict, _ := c.Check("/real", old)
 	require.Equal(t, VerdictUnknown, verdict, "the old key must be gone")
 	for _, path := range []string{"/real", "/link"} {
@@ -204,8 +204,9 @@ func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
 		require.Equal(t, Key{Dev: 1, Ino: 6}, e.Key)
 		require.Equal(t, Sum([]byte("y")), e.SHA256)
 	}
-	_, ok := c.ByPath("/stranger")
-	require.False(t, ok)
+	e, ok := c.Lookup("/stranger", infoAt(7, 12))
+	require.True(t, ok, "a file that lost its inode number is still known by its path")
+	require.Equal(t, Sum([]byte("z")), e.SHA256)
 }
 
 // RC-12, RC-14, KH-17: all in one tick of the clock
@@ -335,9 +336,26 @@ func TestReusedInodeIsAStranger(t *testing.T) {
 	require.True(t, e.Qualifying())
 
 	c.RecordRead("/new", firstHalf(other, "y"), 2)
-	require.Equal(t, 1, c.Len())
-	_, ok = c.ByPath("/gone")
-	require.False(t, ok, "the old name must not stand for the new file")
+	require.Equal(t, 2, c.Len())
+	gone, _ = c.ByPath("/gone")
+	require.Equal(t, Sum([]byte("secret")), gone.SHA256, "the old name must not stand for the new file")
+}
+
+// FS-04: a read is recorded after its file was replaced, when another file that was read already
+// has the inode number.
+func TestLateReadTakesNothingFromAnotherFile(t *testing.T) {
+	var c FileReadCache
+	reused, moved := infoAt(5, 10), infoAt(6, 11)
+	c.RecordRead("/other", reading(moved, "other"), 1)
+	moved.Ino = reused.Ino
+	c.RecordWrite("/other", moved, Sum([]byte("other, changed")), 2, 1, noon)
+	c.RecordRead("/late", reading(reused, "late"), 3)
+	for path, want := range map[string]string{"/other": "other, changed", "/late": "late"} {
+		e, ok := c.Lookup(path, moved)
+		require.True(t, ok, path)
+		require.True(t, e.Qualifying(), path)
+		require.Equal(t, Sum([]byte(want)), e.SHA256, path)
+	}
 }
 
 // RC-07, CR-01
