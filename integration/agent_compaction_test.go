@@ -108,7 +108,7 @@ func TestCompactionOfASession(t *testing.T) {
 	first := mustJSON(history[0])
 	require.Contains(t, first, "work.txt loud")
 	require.Contains(t, first, "read_again")
-	require.NotContains(t, mustJSON(history), hidden, "the summary does not stand beside what it replaces")
+	require.NotContains(t, mustJSON(history), hidden, "the summary replaces the old turns")
 
 	loud := prompt(t, s.Config, "Make it loud.")
 	require.Equal(t, []string{"safe_patch success", "safe_patch error edit_requires_prior_read"}, loud.calls)
@@ -191,7 +191,7 @@ func TestCompactionThatFails(t *testing.T) {
 				require.Equal(t, agent.EventDone, prompt(t, s.Config, "Talk.").last.Type)
 			}
 			require.Positive(t, asked)
-			require.Less(t, asked, 8, "it is not asked for before each request")
+			require.Less(t, asked, 8, "the model is not asked for a summary before each request")
 			require.Equal(t, []string{"safe_patch success"}, prompt(t, s.Config, "Patch.").calls)
 			require.Equal(t, "ONE\ntwo\n", s.Read("f"))
 		})

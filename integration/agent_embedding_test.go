@@ -209,9 +209,9 @@ func TestAgentsSideBySide(t *testing.T) {
 				if want := []string{"ask_" + name + " success", "ask_" + other + " error", "helper_" + name + " success"}; last.Type != agent.EventDone || text != name+" is done." || !slices.Equal(calls, want) {
 					t.Errorf("%s ended with %s %v: %q, %q", name, last.Type, last.Err, text, calls)
 				}
-				told := mustJSON(client.History())
-				if strings.Contains(told, "secret of "+other) || !strings.Contains(told, "secret of "+name) || !strings.Contains(told, "helper of "+name) {
-					t.Errorf("%s: the conversation is %s", name, told)
+				history := mustJSON(client.History())
+				if strings.Contains(history, "secret of "+other) || !strings.Contains(history, "secret of "+name) || !strings.Contains(history, "helper of "+name) {
+					t.Errorf("%s: the conversation is %s", name, history)
 				}
 			}
 			mu.Lock()

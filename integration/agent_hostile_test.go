@@ -50,8 +50,8 @@ func requireWell(t *testing.T, s *configtest.Session) {
 	require.Equal(t, untouched, s.Read("f.txt"))
 }
 
-// AR-30: whatever a model does, its prompt ends with a reported reason; the history
-// stays valid, files are unchanged, and the next prompt works.
+// AR-30: however a model misbehaves, its prompt ends with a reported reason. The history stays
+// valid, files are unchanged, and the next prompt works.
 func TestHostileModels(t *testing.T) {
 	t.Parallel()
 	always := func(r *model.Response) func(*model.Request) (*model.Response, error) {

@@ -76,12 +76,12 @@ func (a acting) Generate(ctx context.Context, r *model.Request) (*model.Response
 
 func (a acting) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
-		said, err := a.answer(ctx, r)
+		response, err := a.answer(ctx, r)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		yield(&model.Chunk{Parts: said.Content.Parts, Finish: said.Finish, Usage: &said.Usage}, nil)
+		yield(&model.Chunk{Parts: response.Content.Parts, Finish: response.Finish, Usage: &response.Usage}, nil)
 	}
 }
 

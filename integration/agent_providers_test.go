@@ -38,7 +38,7 @@ func TestMentionPatchRefusalRecovery(t *testing.T) {
 					return &spoken{thought: "I must not tell.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text), {"call_2", "glob", `{"pattern":"*.txt"}`}}}
 				case 1:
 					require.Contains(t, last.answers[0].failure, "file_changed_since_read")
-					return &spoken{thought: "Again then.", text: "Somebody was faster.", calls: []wireCall{patch("call_3", last.answers[0].output)}}
+					return &spoken{thought: "Again then.", text: "Another program was faster.", calls: []wireCall{patch("call_3", last.answers[0].output)}}
 				default:
 					return &spoken{thought: "Well.", text: "Done."}
 				}
@@ -49,9 +49,9 @@ func TestMentionPatchRefusalRecovery(t *testing.T) {
 			done := prompt(t, s.Config, "Make two loud in @f.txt.")
 			require.Equal(t, agent.EventDone, done.last.Type, "%v", done.last.Err)
 			require.Equal(t, []string{"safe_patch error file_changed_since_read", "glob success", "safe_patch success"}, done.calls)
-			require.Equal(t, "I patch it.Somebody was faster.Done.", done.text, "thoughts are no part of the answer")
+			require.Equal(t, "I patch it.Another program was faster.Done.", done.text, "thoughts are no part of the answer")
 			require.Equal(t, after, s.Read("f.txt"))
-			require.Len(t, s.Asked(), 1, "what is refused is not asked about")
+			require.Len(t, s.Asked(), 1, "a refused call needs no approval")
 
 			all := server.requests()
 			require.Len(t, all, 3)
@@ -59,7 +59,7 @@ func TestMentionPatchRefusalRecovery(t *testing.T) {
 				requireDeclared(t, format.name, h.tools)
 				requirePaired(t, h.turns)
 			}
-			require.Equal(t, []string{"call_1", "call_2", "call_3"}, callIDs(all[2].turns), "IDs are the provider's own")
+			require.Equal(t, []string{"call_1", "call_2", "call_3"}, callIDs(all[2].turns), "the provider assigns the IDs")
 			requireThoughts(t, format.name, all[2])
 			t.Logf("%s\n%s", format.name, transcriptOf(all[2].turns, done.text))
 		})
@@ -113,7 +113,7 @@ func requireThoughts(t *testing.T, provider string, h heard) {
 		require.Empty(t, h.thought)
 	case "anthropic":
 		require.Equal(t, []string{signature, signature}, h.signed)
-		require.Equal(t, []string{"I must not tell.", "Again then."}, h.thought, "the API wants them back")
+		require.Equal(t, []string{"I must not tell.", "Again then."}, h.thought, "the API requires them in the next request")
 	default:
 		require.Empty(t, h.thought)
 	}
@@ -153,7 +153,7 @@ func requireDeclared(t *testing.T, provider string, tools []heardTool) {
 		}
 	}
 	require.Subset(t, names, []string{"read_file", "safe_patch", "glob", "run_shell_command"})
-	require.Len(t, slices.Compact(slices.Sorted(slices.Values(names))), len(names), "no name twice")
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(names))), len(names), "names are unique")
 }
 
 // requireKeywords checks a schema recursively for keywords that Gemini rejects.

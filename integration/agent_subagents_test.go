@@ -142,7 +142,7 @@ func TestAgentsAndParentPatchOneFile(t *testing.T) {
 	for i, r := range turn {
 		if r.Name == "helper" {
 			require.Contains(t, string(r.Response), "is done")
-			require.Contains(t, string(r.Response), s.Path("shared.txt"), "told which file has changed")
+			require.Contains(t, string(r.Response), s.Path("shared.txt"), "the parent receives the path of the changed file")
 			applied = append(applied, names[i-4])
 			continue
 		}
@@ -157,14 +157,14 @@ func TestAgentsAndParentPatchOneFile(t *testing.T) {
 		}
 		require.Equal(t, "file_changed_since_read", code)
 	}
-	require.Contains(t, applied, "parent 0", "the first one had nobody before it")
+	require.Contains(t, applied, "parent 0", "the first patch has no competitor")
 	want := text.String()
 	for _, name := range applied {
 		want = strings.Replace(want, "line for "+name+"\n", "line for "+name+"\n"+name+" was here\n", 1)
 	}
-	require.Equal(t, want, s.Read("shared.txt"), "each edit that was told to be in is in, and no other")
+	require.Equal(t, want, s.Read("shared.txt"), "the file has each acknowledged edit and no other")
 
-	require.Greater(t, c.tries["anna"]+c.tries["bert"], agents, "they were in each other's way")
+	require.Greater(t, c.tries["anna"]+c.tries["bert"], agents, "the edits conflicted")
 	require.Equal(t, map[string]int{"file_changed_since_read": c.codes["file_changed_since_read"]}, c.codes)
 	byWhom := map[string]int{}
 	for _, q := range s.Asked() {

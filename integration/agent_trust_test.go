@@ -21,17 +21,17 @@ import (
 )
 
 // put writes a file in a directory.
-func put(t *testing.T, folder, name, text string) {
+func put(t *testing.T, dir, name, text string) {
 	t.Helper()
-	path := filepath.Join(folder, filepath.FromSlash(name))
+	path := filepath.Join(dir, filepath.FromSlash(name))
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// FT-20, CF-09, KH-22: nothing of an untrusted directory reaches the model: neither
-// its instruction files, including those that a read would load, nor its agents. The
-// user's own always apply. Imports stay inside the directory.
-func TestUntrustedFolderSaysNothing(t *testing.T) {
+// FT-20, CF-09, KH-22: nothing of an untrusted directory reaches the model: neither its instruction
+// files, including those that a read would load, nor its agents. The user's own files always apply.
+// Imports stay inside the directory.
+func TestUntrustedDirectoryHasNoEffect(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[trust.State]struct{ instructions, agents bool }{
 		trust.Trusted:   {true, true},
@@ -51,10 +51,10 @@ func TestUntrustedFolderSaysNothing(t *testing.T) {
 			put(t, outside, "secret.md", "outside-words")
 			s := configtest.New(t, func(p *config.Parameters) {
 				p.Trust, p.Models = state, model.Always(acting{answer})
-				put(t, p.HomeDir, ".fettle/FETTLE.md", "words-of-the-person")
-				put(t, p.HomeDir, ".fettle/agents/mine.md", "---\nname: mine\ndescription: The person's.\n---\nx\n")
+				put(t, p.HomeDir, ".fettle/FETTLE.md", "words-of-the-user")
+				put(t, p.HomeDir, ".fettle/agents/mine.md", "---\nname: mine\ndescription: The user's.\n---\nx\n")
 				up := strings.Repeat("../", 20)
-				put(t, p.TargetDir, "AGENTS.md", "words-of-the-folder\n@sub/more.md\n@"+outside+"/secret.md\n@"+up+strings.TrimPrefix(outside, "/")+"/secret.md\n@link.md\n")
+				put(t, p.TargetDir, "AGENTS.md", "words-of-the-project\n@sub/more.md\n@"+outside+"/secret.md\n@"+up+strings.TrimPrefix(outside, "/")+"/secret.md\n@link.md\n")
 				put(t, p.TargetDir, "sub/AGENTS.md", "words-of-below\n")
 				put(t, p.TargetDir, "sub/more.md", "imported-words\n")
 				put(t, p.TargetDir, "sub/x.go", "package x\n")
@@ -66,8 +66,8 @@ func TestUntrustedFolderSaysNothing(t *testing.T) {
 			require.Equal(t, []string{"read_file success"}, p.calls)
 
 			all := last.System + mustJSON(last.Contents)
-			require.Contains(t, all, "words-of-the-person")
-			for _, words := range []string{"words-of-the-folder", "imported-words", "words-of-below"} {
+			require.Contains(t, all, "words-of-the-user")
+			for _, words := range []string{"words-of-the-project", "imported-words", "words-of-below"} {
 				require.Equal(t, want.instructions, strings.Contains(all, words), words)
 			}
 			require.NotContains(t, all, "outside-words")
@@ -81,10 +81,10 @@ func TestUntrustedFolderSaysNothing(t *testing.T) {
 	}
 }
 
-// CF-09: whatever a project's .env file contains, the user's key is sent only to the
-// address that the user configured, or to the provider's default address; the
-// project's address receives only the project's key.
-func TestProjectNeverGetsThePersonsKey(t *testing.T) {
+// CF-09: a project's .env file cannot redirect the user's key. The key is sent only to the address
+// that the user configured, or to the provider's default address. The project's address receives
+// only the project's key.
+func TestProjectNeverReceivesTheUsersKey(t *testing.T) {
 	t.Parallel()
 	const mine, theirs = "sk-mine-0123456789", "sk-theirs-0123456789"
 	for name, tt := range map[string]struct {
@@ -94,7 +94,7 @@ func TestProjectNeverGetsThePersonsKey(t *testing.T) {
 		good    string // the key that the user's server receives
 		evil    string // the key that the project's server receives
 	}{
-		"the person's own": {
+		"the user's own": {
 			dotenv: func(string) string { return "" }, trust: trust.Trusted,
 			environ: func(good string) []string { return []string{"OPENAI_API_KEY=" + mine, "OPENAI_BASE_URL=" + good} }, good: mine,
 		},
@@ -106,7 +106,7 @@ func TestProjectNeverGetsThePersonsKey(t *testing.T) {
 			dotenv: func(evil string) string { return "OPENAI_BASE_URL=" + evil + "\nOPENAI_API_KEY=" + theirs + "\n" }, trust: trust.Trusted,
 			environ: func(string) []string { return nil }, evil: theirs,
 		},
-		"an address against the person's": {
+		"an address against the user's": {
 			dotenv: func(evil string) string { return "OPENAI_BASE_URL=" + evil + "\n" }, trust: trust.Trusted,
 			environ: func(good string) []string { return []string{"OPENAI_API_KEY=" + mine, "OPENAI_BASE_URL=" + good} }, good: mine,
 		},
@@ -153,8 +153,8 @@ func TestProjectNeverGetsThePersonsKey(t *testing.T) {
 	}
 }
 
-// leaving is a transport that allows requests to this machine, and records and
-// refuses others.
+// leaving is a transport that allows requests to this machine, and records and refuses all other
+// requests.
 type leaving struct{ went []string }
 
 func (l *leaving) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -101,9 +101,9 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := len(s.heard)
 	s.heard = append(s.heard, h)
 	s.mu.Unlock()
-	if said := s.answer(n, h, w); said != nil {
+	if reply := s.answer(n, h, w); reply != nil {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, s.format.speak(*said))
+		_, _ = io.WriteString(w, s.format.speak(*reply))
 	}
 }
 

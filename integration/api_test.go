@@ -35,13 +35,13 @@ func TestAPI(t *testing.T) {
 	require.NoError(t, err)
 	want := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
 	for _, line := range missingFrom(want, got) {
-		t.Errorf("gone, which breaks embedders: %s", line)
+		t.Errorf("removed, which breaks embedders: %s", line)
 	}
 	for _, line := range missingFrom(got, want) {
 		t.Errorf("new: %s", line)
 	}
 	if t.Failed() {
-		t.Logf("If that is what you want, %s writes it down, and CHANGELOG.md tells of it.", apiCommand)
+		t.Logf("If the change is intended, run %s and add it to CHANGELOG.md.", apiCommand)
 	}
 	require.Greater(t, len(got), 1_000, "the packages were not found")
 }

@@ -32,7 +32,7 @@ var (
 // -update rewrites each patch for the current checkout.
 func TestChanges(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git, which applies the patches")
+		t.Skip("git, which applies the patches, is not installed")
 	}
 	repository, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestChanges(t *testing.T) {
 func checkChange(t *testing.T, repository, file, page string) {
 	require.Contains(t, page, changesDir+"/"+filepath.Base(file), "the page does not name its patch")
 	figure := changeFigure.FindStringSubmatch(page)
-	require.NotNil(t, figure, "the page does not say how many files a change touches: at most **N** hand-written files")
+	require.NotNil(t, figure, "the page does not give the number of files that a change touches: at most **N** hand-written files")
 	most, err := strconv.Atoi(figure[1])
 	require.NoError(t, err)
 	patch, err := os.ReadFile(file)
@@ -69,9 +69,9 @@ func checkChange(t *testing.T, repository, file, page string) {
 	}
 	require.NotEmpty(t, written)
 	require.LessOrEqual(t, len(written), most, "%v", written)
-	require.Empty(t, unnamed(page, written), "the patch touches files that the page does not name")
+	require.Empty(t, unnamed(page, written), "the patch changes files that the page does not name")
 	out, err := gitIn(t, repository, "apply", "--check", "-v", file)
-	require.NoError(t, err, "the patch does not apply to the checkout; write it anew: go test ./integration -run TestChanges -update\n%s", out)
+	require.NoError(t, err, "the patch does not apply to the checkout; rewrite it: go test ./integration -run TestChanges -update\n%s", out)
 	if os.Getenv("FETTLE_FULL") == "" {
 		return
 	}
@@ -119,9 +119,9 @@ func TestPageCommands(t *testing.T) {
 	require.Equal(t, [][]string{{"go", "test", "./a", "-run", "TestA|TestB", "-update"}, {"go", "test", "./a", "-run", "TestA"}, {"go", "test", "./b"}}, pageCommands(page))
 }
 
-// unnamed lists those of some paths that a page does not write whole. A word in capitals
-// stands for any name; a path with such words is counted for one file only, and after the
-// paths with fewer of them.
+// unnamed lists the paths that a page does not contain in full. A word in capitals in a path of the
+// page matches any name. Such a pattern counts for one file only, and patterns with fewer such
+// words are matched first.
 func unnamed(page string, paths []string) []string {
 	var names []string
 	for _, m := range changeNames.FindAllStringSubmatch(page, -1) {
@@ -203,7 +203,7 @@ func redoChange(t *testing.T, repository, file string) {
 	if base != "" {
 		if out, err := gitIn(t, dir, append(slices.Clone(identity), "cherry-pick", change)...); err != nil {
 			conflicts, _ := gitIn(t, dir, "diff")
-			t.Fatalf("%s: redo by hand what stands between <<<<<<< and >>>>>>>, and the hunks of files that are gone:\n%s\n%s\n%s", file, out, conflicts,
+			t.Fatalf("%s: edit the parts between <<<<<<< and >>>>>>>, and the hunks of removed files, by hand:\n%s\n%s\n%s", file, out, conflicts,
 				gitOut(t, dir, "show", "--format=", change))
 		}
 	} else {

@@ -37,7 +37,7 @@ func TestComparisonStaleWrite(t *testing.T) {
 	for name, npm := range map[string]string{"gemini-cli-core": "@google/gemini-cli-core", "server-filesystem": "@modelcontextprotocol/server-filesystem"} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := exec.LookPath("node"); err != nil || !fileExists(filepath.Join(packages, "node_modules", npm)) {
-				t.Skipf("%s is not installed: npm install --prefix FOLDER %s, and FETTLE_BENCH_NODE=FOLDER", npm, npm)
+				t.Skipf("%s is not installed: npm install --prefix DIR %s, and FETTLE_BENCH_NODE=DIR", npm, npm)
 			}
 			cmd := exec.CommandContext(t.Context(), "node", "comparison/stale.mjs", name, packages)
 			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())

@@ -125,14 +125,14 @@ func TestPatchRefusalRecovery(t *testing.T) {
 
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 1, "FS-09: nothing else is left in the project")
+	require.Len(t, entries, 1, "FS-09: no other file remains in the project")
 }
 
 // AR-29: Ctrl-C ends the program with exit code 130, here while it waits for a call.
 func TestInterruptedProgram(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be sent an interrupt there")
+		t.Skip("Windows cannot send an interrupt to a process")
 	}
 	c := converse(t, t.TempDir())
 	c.call("list_directory", map[string]any{"dir_path": "."}) // it is running

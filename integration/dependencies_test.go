@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// theCard lists the packages that the design prescribes (GO-02).
-var theCard = []string{
+// prescribedModules lists the packages that the design prescribes (GO-02).
+var prescribedModules = []string{
 	"github.com/invopop/jsonschema",
 	"github.com/santhosh-tekuri/jsonschema/v5",
 	"github.com/stretchr/testify",
@@ -54,13 +54,13 @@ func requirements(t *testing.T, dir string) map[string]string {
 func released(t *testing.T, dir, module, version, day string) {
 	t.Helper()
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
-		t.Errorf("docs/dependencies.md: %s has no day: %v", module, err)
+		t.Errorf("docs/dependencies.md: %s has no valid date: %v", module, err)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-mod=mod", "-m", "-f", `{{with .Time}}{{.Format "2006-01-02"}}{{end}}`, module+"@"+version)
 	cmd.Dir, cmd.Env = filepath.Join(root, dir), append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod")
 	out, err := cmd.Output()
 	if known := strings.TrimSpace(string(out)); err == nil && known != "" && known != day {
-		t.Errorf("docs/dependencies.md says that %s %s is of %s; it is of %s", module, version, day, known)
+		t.Errorf("docs/dependencies.md: %s %s has the date %s, want %s", module, version, day, known)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestDependenciesOfNestedModules(t *testing.T) {
 			released(t, dir, path, row[2], row[3])
 		}
 		if !found {
-			t.Errorf("docs/dependencies.md says that %s stands on %s, which it does not require", row[0], module)
+			t.Errorf("docs/dependencies.md: %s is listed with %s, which it does not require", row[0], module)
 		}
 	}
 }
@@ -115,8 +115,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// GO-02: the library or the program imports each direct requirement of go.mod; the
-// row of a test-only requirement says so.
+// GO-02: the library or the program imports each direct requirement of go.mod. The row of a
+// requirement that only tests use has that remark.
 func TestDependenciesAreImported(t *testing.T) {
 	t.Parallel()
 	code, tests := map[string]bool{}, map[string]bool{}
@@ -147,10 +147,10 @@ func TestDependenciesAreImported(t *testing.T) {
 		case !tests[module]:
 			t.Errorf("no package imports %s", module)
 		case code[module] == testsOnly:
-			t.Errorf("docs/dependencies.md says tests only of %s: %t; imported by core or cli: %t", module, testsOnly, code[module])
+			t.Errorf("docs/dependencies.md: %s is marked as tests only: %t; imported by core or cli: %t", module, testsOnly, code[module])
 		}
 	}
-	for _, module := range theCard {
+	for _, module := range prescribedModules {
 		if !tests[module] {
 			t.Errorf("no package imports %s", module)
 		}

@@ -64,14 +64,14 @@ func TestDiagram(t *testing.T) {
 	const page = "../docs/architecture.md"
 	text := textOf(t, "docs/architecture.md")
 	before, rest, found := strings.Cut(text, diagramBegin)
-	require.True(t, found, "docs/architecture.md has lost the comment before its diagram")
+	require.True(t, found, "docs/architecture.md does not have the comment before its diagram")
 	have, after, found := strings.Cut(rest, diagramEnd)
 	require.True(t, found)
 	if *update {
 		require.NoError(t, os.WriteFile(page, []byte(before+diagramBegin+want.String()+diagramEnd+after), 0o644))
 		return
 	}
-	require.Equal(t, want.String(), have, "the diagram is not what go list says; go test ./integration -run TestDiagram -update writes it anew")
+	require.Equal(t, want.String(), have, "the diagram differs from go list; go test ./integration -run TestDiagram -update rewrites it")
 }
 
 // layerEdges returns the imports between layers on Linux; a package in no layer and a
@@ -102,7 +102,7 @@ func layerEdges(t *testing.T) map[string]map[string]bool {
 		}
 	}
 	for _, l := range layers {
-		require.False(t, leads(edges, l.name, l.name), "the layer %s imports what imports it", l.name)
+		require.False(t, leads(edges, l.name, l.name), "the layers have a cycle through %s", l.name)
 	}
 	require.Greater(t, len(edges), 10)
 	return edges
@@ -115,7 +115,7 @@ func layerOf(t *testing.T, pkg string) string {
 			return l.name
 		}
 	}
-	t.Errorf("%s is in no layer of the diagram: give it one in diagram_test.go", pkg)
+	t.Errorf("%s is in no layer of the diagram: add it in diagram_test.go", pkg)
 	return ""
 }
 

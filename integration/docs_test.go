@@ -86,7 +86,7 @@ func region(t *testing.T, file, name string) string {
 	}
 	body, _, ok := strings.Cut(rest, "// code: end")
 	if !ok {
-		t.Fatalf("%s does not end // code: %s", file, name)
+		t.Fatalf("%s has no // code: end after // code: %s", file, name)
 	}
 	lines := strings.Split(strings.TrimRight(body, "\t\n"), "\n")
 	indent := len(lines[0]) - len(strings.TrimLeft(lines[0], "\t"))
@@ -104,7 +104,7 @@ func TestDocsPath(t *testing.T) {
 	for i, page := range way[:len(way)-1] {
 		lines := strings.Split(strings.TrimSpace(readFile(t, "docs/"+page)), "\n")
 		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "Next: ") || !strings.Contains(last, "]("+way[i+1]+")") {
-			t.Errorf("docs/%s does not end with \"Next:\" and a link to %s", page, way[i+1])
+			t.Errorf("docs/%s must end with \"Next:\" and a link to %s", page, way[i+1])
 		}
 	}
 	for page, prefix := range map[string]string{"README.md": "](docs/", "docs/README.md": "]("} {
@@ -112,7 +112,7 @@ func TestDocsPath(t *testing.T) {
 		for _, step := range way[:len(way)-1] {
 			var found bool
 			if _, rest, found = strings.Cut(rest, prefix+step+")"); !found {
-				t.Errorf("the path of %s does not lead to %s, or not in its order", page, step)
+				t.Errorf("the path of %s does not list %s in its order", page, step)
 			}
 		}
 	}

@@ -106,7 +106,7 @@ func TestEmbeddersModules(t *testing.T) {
 	for name, tt := range embedders {
 		t.Run(name, func(t *testing.T) {
 			if tt.adapter != "" && os.Getenv("FETTLE_FULL") == "" {
-				t.Skip("it builds a kit, which takes minutes: FETTLE_FULL=1 runs it")
+				t.Skip("building a kit takes minutes: FETTLE_FULL=1 runs it")
 			}
 			t.Parallel()
 			top, err := filepath.Abs(root)
@@ -117,7 +117,7 @@ func TestEmbeddersModules(t *testing.T) {
 				cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
 				out, err := cmd.CombinedOutput()
 				if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && args[0] == "mod" && unreachable.Match(out) {
-					t.Skipf("a module cannot be had: %s", out)
+					t.Skipf("a module cannot be downloaded: %s", out)
 				}
 				require.NoError(t, err, "go %v: %s", args, out)
 				return string(out)
@@ -137,8 +137,8 @@ func TestEmbeddersModules(t *testing.T) {
 	}
 }
 
-// An adapter resolves versions as an embedder's module does, so that building it
-// shows that fettle and the kit are compatible: its go.mod replaces fettle only.
+// An adapter resolves versions as an embedder's module does: its go.mod replaces fettle only. If it
+// builds, fettle and the kit are compatible.
 func TestAdaptersReplaceNothing(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "integration", "adapters", "*", "go.mod"))
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestEnvironmentIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if files < 100 || own == 0 {
-		t.Errorf("%d files were looked at, with %d changes by tests: the look is wrong", files, own)
+		t.Errorf("%d files were scanned, with %d changes by tests: the scan is wrong", files, own)
 	}
 }
 
@@ -65,7 +65,7 @@ func f(t *testing.T) {
 	changes, confined := environmentChanges(t, "p.go", source)
 	want := []string{"p.go:11:6: os.Setenv", "p.go:12:6: syscall.Chdir", "p.go:13:12: os.Unsetenv"}
 	if !slices.Equal(changes, want) || confined != 1 {
-		t.Errorf("found %q and %d by t, want %q and 1", changes, confined, want)
+		t.Errorf("found %q and %d changes through t, want %q and 1", changes, confined, want)
 	}
 }
 

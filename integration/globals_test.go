@@ -21,8 +21,8 @@ func TestGlobals(t *testing.T) {
 	}
 }
 
-// globalState lists the uses of global state in a package. It resolves names without
-// the packages that p imports, so it needs no build.
+// globalState lists the uses of global state in a package. It resolves names without the packages
+// that p imports, so it needs no build.
 func globalState(t *testing.T, p listed) []string {
 	t.Helper()
 	fset := token.NewFileSet()
@@ -108,8 +108,8 @@ func globalState(t *testing.T, p listed) []string {
 	return problems
 }
 
-// holdsState reports whether a variable is made to be changed: a lock, a once, a
-// pool, an atomic, a channel.
+// holdsState reports whether the type of a variable exists to be changed: a lock, a once, a pool,
+// an atomic, a channel.
 func holdsState(v *ast.ValueSpec) bool {
 	state := false
 	look := func(n ast.Node) bool {
@@ -141,7 +141,7 @@ func (noPackages) Import(path string) (*types.Package, error) {
 	return nil, &types.Error{Msg: "not loaded: " + path}
 }
 
-// The scan finds the violations that it is for.
+// The scan finds the violations that it is written for.
 func TestGlobalsAreFound(t *testing.T) {
 	t.Parallel()
 	found := globalState(t, listed{ImportPath: "example", Dir: "testdata/globals", GoFiles: []string{"globals.go"}})

@@ -91,7 +91,7 @@ func lines(t *testing.T, stdout string) (all []streamed) {
 		all = append(all, s)
 	}
 	require.NotEmpty(t, all)
-	require.Equal(t, "result", all[len(all)-1].Type, "the last one")
+	require.Equal(t, "result", all[len(all)-1].Type, "the latest")
 	return all
 }
 
@@ -118,11 +118,11 @@ func TestHeadlessAtEachProvider(t *testing.T) {
 					return &spoken{thought: "Hm.", text: "I patch it.", calls: []wireCall{patch("call_1", last.text)}}
 				case 1:
 					require.Contains(t, last.answers[0].failure, "file_changed_since_read")
-					return &spoken{text: "Somebody was faster.", calls: []wireCall{patch("call_2", last.answers[0].output)}}
+					return &spoken{text: "Another program was faster.", calls: []wireCall{patch("call_2", last.answers[0].output)}}
 				case 2:
 					return &spoken{thought: "Well.", text: "Done."}
 				default:
-					require.Contains(t, fmt.Sprint(r.turns), "Somebody was faster.", "the history is there")
+					require.Contains(t, fmt.Sprint(r.turns), "Another program was faster.", "the request has the history")
 					return &spoken{text: "As I said."}
 				}
 			})
@@ -152,7 +152,7 @@ func TestHeadlessAtEachProvider(t *testing.T) {
 					results = append(results, s.Status)
 				}
 			}
-			require.Equal(t, "I patch it.Somebody was faster.Done.", text, "thoughts are no part of it")
+			require.Equal(t, "I patch it.Another program was faster.Done.", text, "the output has no thoughts")
 			require.Equal(t, []string{"file_changed_since_read", "success"}, results)
 			require.Equal(t, "test-model", all[0].Model)
 			require.Contains(t, all[len(all)-1].Stats.Models, "test-model")
@@ -222,7 +222,7 @@ func TestHeadlessProviderFails(t *testing.T) {
 func TestHeadlessInterrupted(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("there is no signal to send")
+		t.Skip("Windows has no such signal")
 	}
 	for _, output := range []string{"json", "stream-json", "text"} {
 		t.Run(output, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestHeadlessInterrupted(t *testing.T) {
 			<-asked
 			for _, args := range [][]string{{"-m", "openai:test-model", "-r", "cut", "-p", "Me too."}, {"sessions", "delete", "cut"}} {
 				_, stderr, code := h.run(args...)
-				require.Equal(t, 1, code, "a session that is being recorded is one process's")
+				require.Equal(t, 1, code, "one process records a session")
 				require.Contains(t, stderr, "cut")
 			}
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
@@ -288,7 +288,7 @@ func TestHeadlessInterrupted(t *testing.T) {
 func TestHeadlessInterruptedAtOnce(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("there is no signal to send")
+		t.Skip("Windows has no such signal")
 	}
 	asked, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
@@ -345,7 +345,7 @@ func TestHeadlessInterruptedAtOnce(t *testing.T) {
 func TestHeadlessInterruptsCommand(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("there is no signal to send")
+		t.Skip("Windows has no such signal")
 	}
 	h := newHeadless(t, nil)
 	h.write("turns.json", `{"turns": [{"calls": [{"tool": "run_shell_command", "args": {"command": "echo $$ > begun; sleep 600"}}]}]}`)
@@ -378,7 +378,7 @@ func TestHeadlessInterruptsCommand(t *testing.T) {
 func TestHeadlessReaderLeaves(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("pipes there break otherwise")
+		t.Skip("Windows reports a closed pipe differently")
 	}
 	gone := make(chan struct{})
 	server := serveModel(t, openaiFormat, func(n int, _ heard, _ http.ResponseWriter) *spoken {
@@ -434,17 +434,17 @@ func TestHeadlessKilled(t *testing.T) {
 		cmd.Dir, cmd.Env = h.dir, h.env
 		out, _ := cmd.Output()
 		cancel()
-		told := 0
+		reported := 0
 		for line := range strings.Lines(string(out)) {
 			if strings.HasSuffix(line, "\n") && strings.Contains(line, `"tool_result"`) {
-				told++
+				reported++
 			}
 		}
 		require.Regexp(t, `^\d+\n$`, h.read("f.txt"))
 		listed, _, code := h.run("sessions", "list")
 		require.Zero(t, code)
 		if !strings.Contains(listed, "["+id+"]") {
-			require.Zero(t, told, "what was told is recorded")
+			require.Zero(t, reported, "each reported turn is recorded")
 			continue
 		}
 		resumed++
@@ -453,13 +453,13 @@ func TestHeadlessKilled(t *testing.T) {
 		require.Equal(t, "Here.\n", stdout)
 		shown, _, code := h.run("sessions", "show", id)
 		require.Zero(t, code)
-		require.GreaterOrEqual(t, strings.Count(shown, "\n← "), told+1, "the new read is one more")
+		require.GreaterOrEqual(t, strings.Count(shown, "\n← "), reported+1, "the new read is recorded, too")
 		var session struct {
 			Highest int64 `json:"highestVersion"`
 		}
 		shown, _, _ = h.run("sessions", "show", id, "--json")
 		require.NoError(t, json.Unmarshal([]byte(shown), &session))
-		require.Greater(t, session.Highest, int64(told), "the read came after all that was handed out")
+		require.Greater(t, session.Highest, int64(reported), "the version of the read is above all assigned ones")
 	}
 	t.Logf("%d killed, %d of them resumed; a whole run took %s", rounds, resumed, whole)
 }

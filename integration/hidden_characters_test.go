@@ -26,7 +26,7 @@ const steering = "\x07\x1b[2J\x7f\u0080\u0085\u009b31m\u009d0;x\u009c\u00ad\u061
 func TestNothingSteersTheTerminal(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("no such names")
+		t.Skip("Windows has no such names")
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func importTable(t *testing.T) map[string][]string {
 			t.Fatalf("row %v of the import table has %d columns, not 3", row, len(row))
 		}
 		if _, twice := may[row[0]]; twice {
-			t.Errorf("%s stands in the import table twice", row[0])
+			t.Errorf("%s has two rows in the import table", row[0])
 		}
 		may[row[0]] = nil
 		for _, p := range strings.Split(row[2], ",") {
@@ -48,7 +48,7 @@ func TestImports(t *testing.T) {
 			seen[name] = true
 			allowed, ok := may[name]
 			if !ok {
-				t.Errorf("%s: %s is missing from the import table of docs/architecture.md: give it a row that says what it may import", goos, name)
+				t.Errorf("%s: %s is missing from the import table of docs/architecture.md: add a row with its allowed imports", goos, name)
 				continue
 			}
 			for _, imported := range p.Imports {
@@ -88,10 +88,10 @@ func TestImportsTableIsLayered(t *testing.T) {
 		}
 		for _, a := range allowed {
 			if a == "anything" || strings.HasPrefix(a, "cli") || strings.HasPrefix(a, "integration") {
-				t.Errorf("the import table lets %s import %s: core stands on core alone", name, a)
+				t.Errorf("the import table lets %s import %s: core may import core only", name, a)
 			}
 			if a == "core/config" && name != "core/standard" && name != "core/config/configtest" {
-				t.Errorf("the import table lets %s import core/config, which knows everybody", name)
+				t.Errorf("the import table lets %s import core/config, which imports all of core", name)
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func TestOneReaderOfBash(t *testing.T) {
 	for _, p := range goList(t, "linux", "./...") {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			if strings.HasPrefix(imported, "mvdan.cc/sh/") && p.name() != "core/policy/shell" {
-				t.Errorf("%s imports %s: what it needs of it belongs to core/policy/shell", p.name(), imported)
+				t.Errorf("%s imports %s: parse bash in core/policy/shell only", p.name(), imported)
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func TestOneProblem(t *testing.T) {
 					}
 				}
 				if fields["Line"] && fields["Message"] && (fields["Path"] || fields["Source"]) && !fields["Decision"] {
-					t.Errorf("%s declares %s, which fault.Problem is there for", p.name(), spec.Name.Name)
+					t.Errorf("%s declares %s: use fault.Problem", p.name(), spec.Name.Name)
 				}
 				return true
 			})
@@ -194,10 +194,10 @@ func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 	}
 }
 
-// An importer pays for everything that a package links. These stay light: none links
-// a model SDK, a protocol SDK or a front-end library. The pseudo-terminals of
-// creack/pty, which core/config links through services/process, are not part of a
-// front end, because commands run in them. spf13/pflag, which viper imports, is not either.
+// A package costs its importer everything that it links. These packages stay light: none links a
+// model SDK, a protocol SDK or a front-end library. creack/pty, which core/config links through
+// services/process, is not part of a front end: commands run in its pseudo-terminals. spf13/pflag,
+// which viper imports, is not either.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	models := []string{
@@ -209,8 +209,8 @@ func TestLinks(t *testing.T) {
 		"github.com/spf13/cobra", "golang.org/x/term",
 	}
 	tests := []string{"testing", "github.com/stretchr/testify", "github.com/rogpeppe/go-internal"}
-	// Tool implementations link these. The normal forms of golang.org/x/text are for
-	// the marks around foreign text.
+	// Tool implementations link these. The normal forms of golang.org/x/text are used for the marks
+	// around untrusted text.
 	services := []string{
 		module + "/core/services", module + "/core/config", module + "/core/policy", module + "/core/bus",
 		"github.com/JohannesKaufmann/", "github.com/creack/pty", "github.com/fsnotify/fsnotify", "github.com/spf13/", "github.com/tailscale/hujson",
@@ -239,9 +239,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutSDK returns the packages of deps that the last one, which go list prints
-// with all its dependencies, would link without the SDK of Google's models: the
-// sign-in of that SDK links unused parts of gRPC.
+// withoutSDK returns the packages that the last entry of deps would link without the SDK of
+// Google's models. go list prints that entry with all its dependencies. The sign-in of the SDK
+// links parts of gRPC that fettle does not use.
 func withoutSDK(deps []listed) []listed {
 	byPath := map[string]listed{}
 	for _, d := range deps {
@@ -285,10 +285,10 @@ func TestLinksAreCounted(t *testing.T) {
 			}
 		}
 		if want := []string{row[0], fmt.Sprint(own), fmt.Sprint(others), fmt.Sprint(len(modules))}; !slices.Equal(row, want) {
-			t.Errorf("docs/dependencies.md says %v; it is %v", row, want)
+			t.Errorf("docs/dependencies.md has %v, want %v", row, want)
 		}
 	}
 	if want := []string{"core/tools", "core/config", "cli/fettle"}; !slices.Equal(counted, want) {
-		t.Errorf("docs/dependencies.md counts %v, not %v", counted, want)
+		t.Errorf("docs/dependencies.md has the counts %v, want %v", counted, want)
 	}
 }

@@ -20,7 +20,7 @@ func TestLayout(t *testing.T) {
 		"docs/architecture.md", "docs/safety-model.md", "docs/adding-a-tool.md", "docs/dependencies.md", "docs/embedding.md", "docs/cli.md", "docs/policy.md",
 	} {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
-			t.Errorf("the layout asks for %s: %v", name, err)
+			t.Errorf("the design requires %s: %v", name, err)
 		}
 	}
 
@@ -30,7 +30,7 @@ func TestLayout(t *testing.T) {
 	}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains([]string{"core", "cli", "integration", "docs"}, e.Name()) {
-			t.Errorf("%s/ is at the top level; further parts live under core/", e.Name())
+			t.Errorf("%s/ is at the top level; further parts belong below core/", e.Name())
 		}
 	}
 }
@@ -44,7 +44,7 @@ func TestLayoutProgramIsThreeLines(t *testing.T) {
 		t.Fatal("cli/fettle/main.go has no func main")
 	}
 	if lines := strings.Count(strings.TrimSuffix(strings.TrimSpace(body), "}"), "\n"); lines > 1 {
-		t.Errorf("func main has %d lines in its body; package cli is the place for them", lines)
+		t.Errorf("func main has %d lines in its body; move them to package cli", lines)
 	}
 }
 

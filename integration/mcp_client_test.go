@@ -11,28 +11,27 @@ import (
 	"syscall"
 )
 
-// mcpclient is a program that speaks MCP to another one over its stdin and
-// stdout, as a script says:
+// mcpclient is an MCP client over the stdin and stdout of a program. It follows a script:
 //
 //	mcpclient SCRIPT PROGRAM ARGS…
 //
 // A line of SCRIPT is one of
 //
-//	elicits                 the client can be asked; before the first request
-//	answer ACTION [JSON]    what it answers from then on: accept, decline or cancel
+//	elicits                 the client declares elicitation; before the first request
+//	answer ACTION [JSON]    its response to later elicitations: accept, decline or cancel
 //	request METHOD [JSON]   sends a request and waits for its result
 //	call TOOL [JSON]        request tools/call
-//	write FILE TEXT         writes a file behind the server's back; \n is a line feed
+//	write FILE TEXT         writes a file without the server; \n is a line feed
 //	signal NAME             sends TERM or INT
-//	await METHOD            waits for a notification, if none has come yet
+//	await METHOD            waits for a notification, unless one has already come
 //
-// $SHA in JSON is the last sha256 that a call has given, and $WORK the directory of
-// the script. Each answer is printed as
-// a line of JSON, {"result"} or {"error"}, with the state of a file that it holds
-// as "state", what was asked meanwhile as "asked" and how many messages told of
-// progress as "progress". At the end, or
-// after a signal, stdin is closed, and the last line has the exit code and what
-// was written that is no message of the protocol, {"exit", "noise"}.
+// $SHA in JSON is the last sha256 in a result, and $WORK the directory of the script. Each response
+// is printed as a line of JSON, {"result"} or {"error"}, with these keys added: "state", the file
+// state in it; "asked", the elicitations since the request; "progress", the number of progress
+// notifications.
+//
+// At the end of the script, or after a signal, stdin is closed. The last line has the exit code and
+// the output that was no message of the protocol, {"exit", "noise"}.
 func mcpclient() {
 	if err := runMCPClient(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -78,7 +77,7 @@ func runMCPClient(args []string) error {
 	for line := range strings.Lines(string(rest)) {
 		c.message([]byte(line))
 	}
-	_ = cmd.Wait() // how it ended is told
+	_ = cmd.Wait() // the exit code is printed below
 	return c.print(map[string]any{"exit": cmd.ProcessState.ExitCode(), "noise": c.noise})
 }
 
@@ -139,7 +138,7 @@ func (c *dialogue) step(line string) error {
 		}
 		return c.request(first, second)
 	}
-	return fmt.Errorf("there is no %s", verb)
+	return fmt.Errorf("unknown command %s", verb)
 }
 
 func (c *dialogue) request(method, params string) error {
@@ -162,7 +161,7 @@ func (c *dialogue) request(method, params string) error {
 	return c.exchange(method, strings.NewReplacer("$SHA", c.sha, "$WORK", os.Getenv("WORK")).Replace(params))
 }
 
-// exchange sends a request and prints its answer.
+// exchange sends a request and prints its response.
 func (c *dialogue) exchange(method, params string) error {
 	c.last++
 	c.asked, c.progress = nil, 0
@@ -194,14 +193,14 @@ func orNull(raw json.RawMessage) any {
 	return raw
 }
 
-// fileState is what a call has given of a file.
+// fileState is the state of a file in the result of a call.
 type fileState struct {
 	SHA256  string `json:"sha256"`
 	Content string `json:"content"`
 }
 
-// remember takes the state of a file out of a result, nil if it has none: it
-// stands in the structured content, or in a text beside an error.
+// remember returns the file state in a result, nil if it has none. The state is in the structured
+// content, or in a text next to an error.
 func (c *dialogue) remember(result json.RawMessage) *fileState {
 	var r struct {
 		Structured json.RawMessage `json:"structuredContent"`
@@ -249,7 +248,7 @@ func (c *dialogue) await(method string) error {
 	return nil
 }
 
-// message takes in what the server has sent, and answers what it asks.
+// message handles a message of the server: it answers requests and records notifications.
 func (c *dialogue) message(line []byte) (rpcMessage, error) {
 	var m rpcMessage
 	if err := json.Unmarshal(line, &m); err != nil {

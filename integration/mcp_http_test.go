@@ -119,8 +119,8 @@ func (s *httpServer) call(header map[string]string, tool, args string) (text str
 	}
 	failed, _ = result["isError"].(bool)
 	for _, part := range result["content"].([]any) {
-		said, _ := part.(map[string]any)["text"].(string)
-		text += said + "\n"
+		blockText, _ := part.(map[string]any)["text"].(string)
+		text += blockText + "\n"
 	}
 	return text, failed, nil
 }
@@ -216,8 +216,7 @@ func TestHTTPManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-// EX-20: without sessions a hash shows what was read, and a change without a hash is
-// refused.
+// EX-20: without sessions a hash proves a read, and a change without a hash is refused.
 func TestHTTPStateless(t *testing.T) {
 	t.Parallel()
 	s := serveHTTP(t, nil, "--approval-mode", "auto_edit", "--core-tools", "read_file,write_file,safe_patch,edit", "mcp", "serve", "--stateless")
@@ -267,13 +266,13 @@ func TestHTTPApprovalsAreNotReplayed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "x\n", string(made))
 
-	require.Len(t, call(answers)["inputRequests"], 1, "it is asked again")
+	require.Len(t, call(answers)["inputRequests"], 1, "the server asks for approval again")
 	made, err = os.ReadFile(filepath.Join(s.dir, "made"))
 	require.NoError(t, err)
 	require.Equal(t, "x\n", string(made))
 }
 
-// EX-20: which clients may use the server.
+// EX-20: only certain clients may use the server.
 func TestHTTPAccess(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -31,7 +31,7 @@ var cutters = []cutter{
 		r := []rune(text)
 		return string(r[:min(len(r), 2500)])
 	}},
-	{"somebody", func(text string) string {
+	{"unmeasured", func(text string) string {
 		r := []rune(text)
 		return string(r[:min(len(r), 8000)])
 	}},
@@ -39,7 +39,7 @@ var cutters = []cutter{
 
 // ST-08: a client never receives text that it would truncate, so that its model sees
 // everything that counts as read, and a change succeeds.
-func TestClientsCutNothing(t *testing.T) {
+func TestClientsTruncateNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range cutters {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestClientsCutNothing(t *testing.T) {
 					}
 				}
 				text = strings.Join(all, "\n")
-				require.Equal(t, c.pass(text), text, "%s: the client cuts it", tool)
+				require.Equal(t, c.pass(text), text, "%s: the client truncates it", tool)
 				return all[len(all)-1], r.IsError
 			}
 			type state struct {

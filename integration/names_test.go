@@ -78,7 +78,7 @@ func TestGlossaryPage(t *testing.T) {
 			t.Errorf("no identifier: %s", line)
 		}
 		if !strings.HasSuffix(cells[2], ".") || strings.TrimSpace(cells[3]) == "" {
-			t.Errorf("no meaning, or no word that is replaced: %s", line)
+			t.Errorf("the meaning or the replaced words are missing: %s", line)
 		}
 	}
 	if len(terms) < 50 {
@@ -86,8 +86,8 @@ func TestGlossaryPage(t *testing.T) {
 	}
 }
 
-// rowsOf yields the cells of each row of a page's tables whose header begins with
-// the given word, and the line. Headers and rulers are left out.
+// rowsOf yields the cells and the line of each row of a page's tables whose header begins with the
+// given word. It skips headers and rulers.
 func rowsOf(t *testing.T, page, header string) iter.Seq2[[]string, string] {
 	t.Helper()
 	text := readFile(t, page)
@@ -126,18 +126,18 @@ func (n names) check(t *testing.T, cell, line string) (found int) {
 		switch {
 		case id != nil && (id[1] == "context" || id[1] == "slog"): // the standard library's
 		case id != nil && !n.packages[id[1]]:
-			t.Errorf("there is no package %s: %s", id[1], line)
+			t.Errorf("package %s does not exist: %s", id[1], line)
 		case id != nil && !n.exported[m[1]]:
 			t.Errorf("%s does not exist: %s", m[1], line)
 		case id != nil:
 		case directory.MatchString(m[1]):
 			if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil || !info.IsDir() {
-				t.Errorf("there is no directory %s: %s", m[1], line)
+				t.Errorf("directory %s does not exist: %s", m[1], line)
 			}
 		case setting.MatchString(m[1]):
 			group, whole := strings.CutSuffix(m[1], "*")
 			if !slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Path == group || whole && strings.HasPrefix(k.Path, group) }) {
-				t.Errorf("there is no setting %s: %s", m[1], line)
+				t.Errorf("setting %s does not exist: %s", m[1], line)
 			}
 		default:
 			found--
@@ -169,9 +169,9 @@ func declared(t *testing.T) (packages, names map[string]bool) {
 }
 
 // fuzzTargets returns the fuzz targets in a directory.
-func fuzzTargets(t *testing.T, folder string) map[string]bool {
+func fuzzTargets(t *testing.T, dir string) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

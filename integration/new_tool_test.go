@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trimmed makes the build cache of a temporary directory usable for the next run, in
-// a directory of another name.
+// trimmed makes the build cache of one temporary directory valid for the next run, whose directory
+// has another name.
 const trimmed = "GOFLAGS=-mod=mod -trimpath"
 
 // The files of fettle new tool compile and pass their test in a module that embeds
@@ -19,7 +19,7 @@ const trimmed = "GOFLAGS=-mod=mod -trimpath"
 func TestNewTool(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command, which what is written is tried with")
+		t.Skip("the go command, which tests the written files, is not installed")
 	}
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestNewTool(t *testing.T) {
 func TestNewBuiltInTool(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("there is no go command, which what is written is tried with")
+		t.Skip("the go command, which tests the written files, is not installed")
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"go.mod", "go.sum"} {

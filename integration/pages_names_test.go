@@ -59,7 +59,7 @@ func checkNames(t *testing.T, b block, only string) {
 				t.Errorf("%s: there is no %s", b, words[0])
 			}
 		default:
-			t.Errorf("%s: whether %s names what exists is not known: use run or not run", b, words[0])
+			t.Errorf("%s: the names in %s cannot be checked: use run or not run", b, words[0])
 		}
 	}
 }
@@ -92,7 +92,7 @@ func checkGo(t *testing.T, b block, args []string) {
 	var packages, flags []string
 	patterns := map[string]string{} // of -run, -bench and -fuzz
 	verb, args := args[0], args[1:]
-	folder := root
+	moduleDir := root
 	for i := 0; i < len(args); i++ {
 		name, value, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
 		takes, known := testFlags[name]
@@ -111,20 +111,20 @@ func checkGo(t *testing.T, b block, args []string) {
 			value = args[i]
 		}
 		if name == "C" {
-			folder = filepath.Join(root, value)
+			moduleDir = filepath.Join(root, value)
 		}
 		patterns[name] = value
 	}
 	source := ""
 	for _, pkg := range packages {
-		text, ok := sourceOf(t, folder, pkg)
+		text, ok := sourceOf(t, moduleDir, pkg)
 		if !ok {
 			t.Errorf("%s: there is no package %s", b, pkg)
 		}
 		source += text
 	}
 	if verb == "run" && !strings.Contains(source, "package main") {
-		t.Errorf("%s: %v is no program", b, packages)
+		t.Errorf("%s: %v is not a program", b, packages)
 	}
 	for name, prefix := range map[string]string{"run": "Test", "bench": "Benchmark", "fuzz": "Fuzz"} {
 		for _, pattern := range alternatives(patterns[name]) {
@@ -138,7 +138,7 @@ func checkGo(t *testing.T, b block, args []string) {
 			}
 			declared := regexp.MustCompile(`(?m)^func (` + prefix + `\w*|` + map[string]string{"run": `Fuzz\w*|Example\w*`}[name] + `)\(`)
 			if !slices.ContainsFunc(declared.FindAllStringSubmatch(source, -1), func(m []string) bool { return of.MatchString(m[1]) }) {
-				t.Errorf("%s: -%s %s fits no func of %v", b, name, pattern, packages)
+				t.Errorf("%s: -%s %s matches no function of %v", b, name, pattern, packages)
 			}
 		}
 	}
@@ -165,14 +165,14 @@ func alternatives(pattern string) []string {
 
 // sourceOf returns the Go files of a package, including tests, or of all packages
 // below ./… .
-func sourceOf(t *testing.T, folder, pkg string) (string, bool) {
+func sourceOf(t *testing.T, moduleDir, pkg string) (string, bool) {
 	t.Helper()
 	dir, all := strings.CutSuffix(pkg, "/...")
 	if !strings.HasPrefix(dir, ".") {
 		return "", false
 	}
 	var text strings.Builder
-	err := fs.WalkDir(os.DirFS(folder), filepath.ToSlash(filepath.Clean(dir)), func(path string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(moduleDir), filepath.ToSlash(filepath.Clean(dir)), func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -181,7 +181,7 @@ func sourceOf(t *testing.T, folder, pkg string) (string, bool) {
 		case entry.IsDir() || !strings.HasSuffix(path, ".go"):
 			return nil
 		}
-		data, err := os.ReadFile(filepath.Join(folder, path))
+		data, err := os.ReadFile(filepath.Join(moduleDir, path))
 		text.Write(data)
 		return err
 	})

@@ -19,9 +19,9 @@ import (
 //
 //	typist FILE PROGRAM ARGS…
 //
-// It runs a program in a terminal that can do nothing but show lines, types a
-// line of FILE whenever "> " stands at the end of what is shown, after the last
-// one Ctrl-D, and prints what the terminal has shown.
+// It runs PROGRAM in a terminal without cursor control. Whenever the output ends with "> ", it
+// types the next line of FILE, and Ctrl-D after the last one. At the end it prints the output of
+// the terminal.
 func typist() {
 	if err := typeInto(os.Args[1], exec.Command(os.Args[2], os.Args[3:]...)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -67,8 +67,8 @@ func typeInto(file string, program *exec.Cmd) error {
 //
 //	mcpstarts FILE
 //
-// It reads the set-up of an MCP client, whose servers are all fettle, starts each
-// in the current directory as that client would, and prints what it calls itself.
+// It reads the configuration of an MCP client in which every server is fettle. It starts each
+// server in the current directory, as that client would, and prints its name.
 func mcpstarts() {
 	if err := startServers(os.Args[1]); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[1], err)
@@ -76,7 +76,7 @@ func mcpstarts() {
 	}
 }
 
-// clientServer is what clients may be told of a server that they start.
+// clientServer is a server in the configuration of a client.
 type clientServer struct {
 	Type    string            `json:"type" toml:"type"`
 	Source  string            `json:"source" toml:"source"`
@@ -105,7 +105,7 @@ func startServers(file string) error {
 	for key, servers := range groups {
 		for name, s := range servers {
 			if key != "mcpServers" && key != "servers" && key != "context_servers" && key != "mcp_servers" || name != "fettle" || s.Command != "fettle" {
-				return fmt.Errorf("%s.%s, which runs %q, is no server of a client's", key, name, s.Command)
+				return fmt.Errorf("%s.%s, which runs %q, is not a server in a client's configuration", key, name, s.Command)
 			}
 			if err := startServer(s.Args); err != nil {
 				return err
@@ -114,7 +114,7 @@ func startServers(file string) error {
 		}
 	}
 	if started == 0 {
-		return errors.New("it names no server")
+		return errors.New("the file has no server")
 	}
 	return nil
 }

@@ -20,25 +20,28 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// GO-11: what the pages tell people to type does what they say, and what they
-// show is what comes out. The blocks of one CASE share a scratch directory, in the
-// order in which they stand on their page:
+// GO-11: the commands on the pages work as described, and the outputs on the pages are the real
+// ones. The blocks of one CASE share a scratch directory and run in the order of their page:
 //
 //	<!-- file: CASE PATH -->   writes the block to PATH in the directory
 //	<!-- run: CASE -->         runs the block with bash in project/, which must succeed
-//	<!-- output: CASE -->      compares the block with what has been printed last
+//	<!-- output: CASE -->      compares the block with the output of the last command
 //
-// What a case needs besides is in testdata/pages/CASE.txtar: files of its directory,
-// in which $WORK is the directory, and $REPOSITORIES the address of a server of the
-// git repositories in its remote/; env, lines of NAME=VALUE; and two scripts: before,
-// which is run first, and after, which is run last and finds out whether the
-// files are what the page says. home/ is the person's home, project/ the project, bin/ comes first in
-// PATH. No case reaches a network: a server on this machine answers in the name
-// of Gemini, every other address is refused at once.
+// The directory has project/, home/ with the user's home, and bin/, which is first in PATH.
+// testdata/pages/CASE.txtar has further content:
 //
-// In an output … stands for any text within a line, and alone on a line for any
-// lines. An output in json is compared as JSON: with the same keys and kinds of
-// values, and texts that fit; the key or the value "…" stands for what else there is.
+//   - files of the directory. In them $WORK is replaced by the directory, and
+//     $REPOSITORIES by the address of a server with the Git repositories in remote/.
+//   - env, with lines of NAME=VALUE.
+//   - before, a script that runs first.
+//   - after, a script that runs last and checks that the files are as the page states.
+//
+// No case reaches a network: a server on this machine imitates Gemini, and all other addresses
+// refuse connections at once.
+//
+// In an output, … matches any text within a line, and alone on a line any lines. An output in JSON
+// is compared as JSON: keys and types must be equal, and texts must match. The key or value "…"
+// matches all other keys or values.
 func TestDocsBlocksRun(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil || runtime.GOOS != "linux" {
@@ -140,7 +143,7 @@ func runCase(t *testing.T, name string, blocks []block) {
 			checkNames(t, b, "go")
 		case "output":
 			if c.both == "" {
-				t.Fatalf("%s: nothing has been printed before", b)
+				t.Fatalf("%s: no block before it has printed anything", b)
 			}
 			c.compare(t, b)
 		}
@@ -148,7 +151,7 @@ func runCase(t *testing.T, name string, blocks []block) {
 	if scripts["after"] != "" {
 		c.bash(t, name+": after", scripts["after"])
 	} else if !used {
-		t.Errorf("the case %s has a file that nothing looks at: give it a script, after, in testdata/pages/%s.txtar", name, name)
+		t.Errorf("the case %s has a file that no block checks: add a script named after to testdata/pages/%s.txtar", name, name)
 	}
 }
 
@@ -212,16 +215,16 @@ func (c *pageCase) compare(t *testing.T, b block) {
 		}
 		got, err := jsonValues(c.stdout)
 		if err != nil {
-			t.Fatalf("%s: %v in what was printed:\n%s", b, err, c.stdout)
+			t.Fatalf("%s: %v in the output:\n%s", b, err, c.stdout)
 		}
 		if err := fitsJSON(want, got, "$"); err != nil {
-			t.Errorf("%s: %v; what was printed is\n%s", b, err, c.stdout)
+			t.Errorf("%s: %v; the output is\n%s", b, err, c.stdout)
 		}
 		return
 	}
 	got := strings.ReplaceAll(strings.TrimRight(c.both, "\n"), c.work, "/home/me")
 	if !fitsText(strings.TrimRight(b.text, "\n"), got) {
-		t.Errorf("%s: what was printed is\n%s", b, got)
+		t.Errorf("%s: the output is\n%s", b, got)
 	}
 }
 
@@ -271,7 +274,7 @@ func fitsJSON(shown, got any, at string) error {
 		}
 		for key := range object {
 			if _, ok := shown[key]; !ok && shown["…"] == nil {
-				return fmt.Errorf("%s has a key %q besides", at, key)
+				return fmt.Errorf("%s has the unexpected key %q", at, key)
 			}
 		}
 		for key, value := range shown {
@@ -294,14 +297,14 @@ func fitsJSON(shown, got any, at string) error {
 		}
 	default:
 		if fmt.Sprintf("%T", shown) != fmt.Sprintf("%T", got) {
-			return fmt.Errorf("%s is %v, not of the kind of %v", at, got, shown)
+			return fmt.Errorf("%s is %v, not of the type of %v", at, got, shown)
 		}
 	}
 	return nil
 }
 
-// answerAsGemini is a model that has nothing to do, unless the prompt asks for f.txt
-// in capitals, whose only line is "one".
+// answerAsGemini is a model that reports that it has nothing to do. If the prompt asks for capitals
+// in f.txt, whose only line is "one", it makes that change.
 func answerAsGemini(w http.ResponseWriter, r *http.Request) {
 	const patch = `{"functionCall":{"name":"safe_patch","args":{"file_path":"f.txt",` +
 		`"base_content_sha256":"2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806","unified_diff":"@@ -1 +1 @@\n-one\n+ONE\n"}}}`
@@ -325,12 +328,12 @@ func answerAsGemini(w http.ResponseWriter, r *http.Request) {
 }
 
 // gitServer serves the repositories of a directory.
-func gitServer(folder string) http.Handler {
+func gitServer(dir string) http.Handler {
 	path, err := exec.LookPath("git")
 	if err != nil {
 		return http.NotFoundHandler()
 	}
-	return &cgi.Handler{Path: path, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}
+	return &cgi.Handler{Path: path, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}
 }
 
 // A difference between a page and the output is found.
@@ -345,7 +348,7 @@ func TestDocsBlocksRunCompare(t *testing.T) {
 		{"…", "", true}, {"a.b", "axb", false},
 	} {
 		if fitsText(tt.shown, tt.text) != tt.want {
-			t.Errorf("%q is shown of %q: not %t", tt.shown, tt.text, tt.want)
+			t.Errorf("fitsText(%q, %q) is not %t", tt.shown, tt.text, tt.want)
 		}
 	}
 	for _, tt := range []struct {
@@ -359,7 +362,7 @@ func TestDocsBlocksRunCompare(t *testing.T) {
 		shown, _ := jsonValues(tt.shown)
 		got, _ := jsonValues(tt.text)
 		if err := fitsJSON(shown, got, "$"); (err == nil) != tt.want {
-			t.Errorf("%s is shown of %s: %v", tt.shown, tt.text, err)
+			t.Errorf("fitsJSON(%s, %s): %v", tt.shown, tt.text, err)
 		}
 	}
 }

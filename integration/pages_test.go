@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// block is one fenced block of a page, with the preceding comment that says how it is
-// checked; CONTRIBUTING.md lists those comments for writers.
+// block is one fenced block of a page, with the preceding comment that determines its check.
+// CONTRIBUTING.md lists those comments for writers.
 type block struct {
 	page string // below the root of the repository
 	line int    // of the fence, 1-based
@@ -36,9 +36,9 @@ var conventions = map[string]*regexp.Regexp{
 	"not run":   regexp.MustCompile(`^[^.]{10,}\.?$`),   // REASON: it cannot be run here
 }
 
-// conventionsSay is the message for a block without a comment.
-const conventionsSay = "put one of <!-- run: CASE -->, <!-- output: CASE -->, <!-- file: CASE PATH -->, <!-- names -->, <!-- code: FILE NAME --> or " +
-	"<!-- not run: REASON --> on the line before it; CONTRIBUTING.md says what each means"
+// conventionsHelp is the message for a block without a comment.
+const conventionsHelp = "put one of <!-- run: CASE -->, <!-- output: CASE -->, <!-- file: CASE PATH -->, <!-- names -->, <!-- code: FILE NAME --> or " +
+	"<!-- not run: REASON --> on the line before it; CONTRIBUTING.md explains each"
 
 var directive = regexp.MustCompile(`^<!-- (code|run|output|file|names|generated|not run)(?:: (.*?))? -->$`)
 
@@ -53,7 +53,7 @@ func blocksOf(t *testing.T, page string) []block {
 		lang, isFence := strings.CutPrefix(trimmed, "```")
 		switch {
 		case isFence && strings.HasPrefix(line, " "):
-			t.Errorf("%s:%d: an indented block is checked by nobody", page, i+1)
+			t.Errorf("%s:%d: no test checks an indented block", page, i+1)
 		case isFence && open == nil:
 			open = &block{page: page, line: i + 1, lang: lang}
 			if m := directive.FindStringSubmatch(before); m != nil {
@@ -96,13 +96,13 @@ func TestDocsBlocksAreChecked(t *testing.T) {
 		form, ok := conventions[b.how]
 		switch {
 		case !ok:
-			t.Errorf("%s: nothing checks this block: %s", b, conventionsSay)
+			t.Errorf("%s: no test checks this block: %s", b, conventionsHelp)
 		case !form.MatchString(b.rest):
-			t.Errorf("%s: the comment %q of the block is incomplete: %s", b, b.how+": "+b.rest, conventionsSay)
+			t.Errorf("%s: the comment %q of the block is incomplete: %s", b, b.how+": "+b.rest, conventionsHelp)
 		case (b.how == "code") != (b.lang == "go"):
-			t.Errorf("%s: Go is held to a file by <!-- code: FILE NAME -->, and nothing else is", b)
+			t.Errorf("%s: Go blocks, and no others, have the comment <!-- code: FILE NAME -->", b)
 		case (b.how == "run" || b.how == "names") && b.lang != "sh":
-			t.Errorf("%s: what is run is a block of sh, not of %q", b, b.lang)
+			t.Errorf("%s: only a block of sh can run, not one of %q", b, b.lang)
 		}
 		count[b.how]++
 	}
@@ -119,7 +119,7 @@ func checkDiagram(t *testing.T, b block) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(b.text), "\n")
 	if kind, _, _ := strings.Cut(lines[0], " "); !slices.Contains([]string{"flowchart", "sequenceDiagram"}, kind) {
-		t.Errorf("%s: no diagram begins with %q", b, lines[0])
+		t.Errorf("%s: %q is not a known kind of diagram", b, lines[0])
 	}
 	pairs := map[rune]rune{']': '[', ')': '(', '}': '{'}
 	for i, line := range lines[1:] {
@@ -140,7 +140,7 @@ func checkDiagram(t *testing.T, b block) {
 			t.Errorf("%s: line %d of the diagram leaves %q open: %s", b, i+2, string(open), line)
 		}
 		if strings.HasSuffix(strings.TrimSpace(line), "-->") || strings.HasSuffix(strings.TrimSpace(line), "->>") {
-			t.Errorf("%s: line %d of the diagram leads nowhere: %s", b, i+2, line)
+			t.Errorf("%s: line %d of the diagram has no target: %s", b, i+2, line)
 		}
 	}
 }

@@ -32,7 +32,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
-// More tests run side by side than there are processors, as many wait for programs.
+// More tests run in parallel than there are processors, because many wait for programs.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 // of a short session.
 var brief = []string{"GORACE=atexit_sleep_ms=0", "GOGC=400"}
 
-// fettle runs the program under the layout of the test; a flag in the script follows
-// and so takes precedence.
+// fettle runs the program under the layout of the test. A flag in the script comes later and takes
+// precedence.
 func fettle() {
 	if name := os.Getenv(layoutVariable); name != "" {
 		os.Args = slices.Insert(os.Args, 1, "--layout", name)
@@ -57,22 +57,23 @@ func fettle() {
 // layoutVariable holds the layout of the scripts.
 const layoutVariable = "TEST_LAYOUT"
 
-// The program, driven as people drive it, once under each layout (CR-27); a script
-// that names nothing of a layout runs under the second with FETTLE_FULL=1 alone. What
-// a script says of names is said through variables: $TEST_LAYOUT, and of that
-// layout $DIR, $CONTEXT, $IGNORE and $PREFIX (of variables, with its
-// underscore), $NAME as it stands in headings, and $EDIT, $SEARCH and
-// $WEB_SEARCH, the names of those tools. [fettle] and [gemini] are conditions.
-// Beside testscript's own commands the scripts use
+// The scripts run the program as users do, once under each layout (CR-27). A script without names
+// of a layout runs under the second one with FETTLE_FULL=1 only.
+//
+// Scripts take names from variables: $TEST_LAYOUT is the layout. $DIR, $CONTEXT and $IGNORE are its
+// directory and files, $PREFIX its prefix of variables with the underscore, $NAME its name in
+// headings. $EDIT, $SEARCH and $WEB_SEARCH are the names of those tools. [fettle] and [gemini] are
+// conditions. The commands in addition to those of testscript are
 //
 //	exits CODE PROGRAM ARGS…   runs a program that must end with this exit code
-//	json LINE PATH WANT        compares a value in a line of the last stdout, as a.b.0
-//	json LINE PATH             the value must be there and not be null
-//	! json LINE PATH           it must be absent or null
+//	json LINE PATH WANT        compares a value in a line of the last stdout; PATH is as a.b.0
+//	json LINE PATH             the value must exist and not be null
+//	! json LINE PATH           the value must be absent or null
 //	hash LINE PATH FILE        the value must be the SHA-256 of a file
-//	fill FILE…                 puts the layout's variables and $SERVER into files
-//	unfold FOLDER              copies what is in a directory of testdata into $WORK
-//	serve FOLDER               serves a directory over HTTP on 127.0.0.1; its URL is in $SERVER, and $WORK/requests lists what was asked for
+//	fill FILE…                 replaces the layout's variables and $SERVER in files
+//	unfold DIR                 copies a directory of testdata into $WORK
+//	serve DIR                  serves a directory over HTTP on 127.0.0.1. Its URL is in
+//	                           $SERVER; $WORK/requests lists the requests
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
@@ -88,9 +89,9 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// aboutLayouts returns scripts that together name all that scripts name of a
-// layout: each of its variables, and each entry of its directory. Of the scripts
-// that name the same the shortest is taken.
+// aboutLayouts returns scripts that together contain every name of a layout that any script
+// contains: each of its variables, and each entry of its directory. Of scripts with the same names
+// it takes the shortest.
 func aboutLayouts(t *testing.T, dir string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -251,7 +252,7 @@ func hashValue(ts *testscript.TestScript, neg bool, args []string) {
 
 func unfold(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: unfold FOLDER")
+		ts.Fatalf("usage: unfold DIR")
 	}
 	ts.Check(os.CopyFS(ts.Getenv("WORK"), os.DirFS(filepath.Join("testdata", args[0]))))
 }
@@ -260,7 +261,7 @@ func unfold(ts *testscript.TestScript, neg bool, args []string) {
 // below /hostile it sends malicious responses.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: serve FOLDER")
+		ts.Fatalf("usage: serve DIR")
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", http.FileServer(http.Dir(ts.MkAbs(args[0]))))

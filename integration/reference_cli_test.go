@@ -164,16 +164,16 @@ func names(root *cobra.Command, words []string) error {
 		switch {
 		case strings.HasPrefix(word, "--"):
 			if name = strings.TrimPrefix(name, "--"); name != "" && !known(name, false) {
-				return fmt.Errorf("there is no flag --%s", name)
+				return fmt.Errorf("unknown flag --%s", name)
 			}
 		case strings.HasPrefix(word, "-") && len(word) == 2:
 			if !known(word[1:], true) {
-				return fmt.Errorf("there is no flag %s", word)
+				return fmt.Errorf("unknown flag %s", word)
 			}
 		case regexp.MustCompile(`^[a-z-]+$`).MatchString(word):
 			i := slices.IndexFunc(c.Commands(), func(sub *cobra.Command) bool { return sub.Name() == word || sub.HasAlias(word) })
 			if i < 0 && c == root && !strings.HasPrefix(words[0], "-") {
-				return fmt.Errorf("there is no command %s", word)
+				return fmt.Errorf("unknown command %s", word)
 			}
 			if i >= 0 {
 				c = c.Commands()[i]

@@ -80,13 +80,13 @@ func TestReferenceOfVariables(t *testing.T) {
 	var all strings.Builder
 	looked := regexp.MustCompile(`(?:[gG]etenv|LookupEnv|env)\("([A-Z][A-Z0-9_]+)"\)`)
 	for _, dir := range []string{"core", "cli"} {
-		for _, folder := range packagesBelow(t, dir) {
-			for name, text := range filesOf(t, folder) {
+		for _, pkg := range packagesBelow(t, dir) {
+			for name, text := range filesOf(t, pkg) {
 				all.WriteString(text)
 				for _, m := range looked.FindAllStringSubmatch(text, -1) {
 					onPage := slices.ContainsFunc(variables(), func(v variable) bool { return v.name == m[1] })
 					if !onPage && !strings.Contains(name, "unprivileged") {
-						t.Errorf("%s looks up %s, which stands neither in standard.Providers nor in a table of reference_environment_test.go", name, m[1])
+						t.Errorf("%s looks up %s, which is neither in standard.Providers nor in a table of reference_environment_test.go", name, m[1])
 					}
 				}
 			}
@@ -116,11 +116,11 @@ func TestReferenceOfProviders(t *testing.T) {
 	}
 	const page = "docs/configuration.md"
 	before, rest, found := strings.Cut(textOf(t, page), begin)
-	require.True(t, found, "%s has lost the comment before its table of providers", page)
+	require.True(t, found, "%s does not have the comment before its table of providers", page)
 	have, after, _ := strings.Cut(rest, end)
 	if *update {
 		require.NoError(t, os.WriteFile(filepath.Join("..", page), []byte(before+begin+want.String()+end+after), 0o644))
 		return
 	}
-	require.Equal(t, want.String(), have, "write it again: go test ./integration -run TestReferenceOfProviders -update")
+	require.Equal(t, want.String(), have, "rewrite it: go test ./integration -run TestReferenceOfProviders -update")
 }

@@ -27,26 +27,26 @@ func errorReference(t *testing.T) string {
 			fmt.Fprintf(b, "\n## %s\n\n| code | what happened | what usually helps |\n|---|---|---|\n", title)
 		}
 		happened, remedy, found := strings.Cut(c.doc, "Remedy: ")
-		require.True(t, found && happened != "" && remedy != "", "core/fault: the comment of %s is to say what happened, and behind \"Remedy:\" what helps", c.name)
+		require.True(t, found && happened != "" && remedy != "", "core/fault: the comment of %s must describe the error, and after \"Remedy:\" the next step", c.name)
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, inCell(happened), inCell(upper(remedy)))
 	}
 
 	b.WriteString("\n## Reasons\n\n| reason | of code | what it says |\n|---|---|---|\n")
-	for _, folder := range packagesBelow(t, "core") {
+	for _, dir := range packagesBelow(t, "core") {
 		typ := "fault.Reason"
-		if folder == "core/fault" {
+		if dir == "core/fault" {
 			typ = "Reason"
 		}
-		for _, c := range reasonsOf(t, folder, typ) {
-			require.NotEmpty(t, c.doc, "%s: the reason %s has no comment", folder, c.name)
-			of := map[string]string{"core/model": "`model_error`", "core/agent/subagent": "`agent_execution_error`"}[folder]
+		for _, c := range reasonsOf(t, dir, typ) {
+			require.NotEmpty(t, c.doc, "%s: the reason %s has no comment", dir, c.name)
+			of := map[string]string{"core/model": "`model_error`", "core/agent/subagent": "`agent_execution_error`"}[dir]
 			if m := regexp.MustCompile(`(?:of|with) code (\w+)`).FindStringSubmatch(c.about); m != nil {
 				of = "`" + m[1] + "`"
 			}
 			if c.value == "unauthorized" {
 				of = "`tool_not_registered`"
 			}
-			require.True(t, of != "" || folder == "core/fault", "%s: the comment above the group of %s must name its code", folder, c.name)
+			require.True(t, of != "" || dir == "core/fault", "%s: the comment above the group of %s must name its code", dir, c.name)
 			says := strings.TrimPrefix(strings.TrimSuffix(c.doc, "."), c.name+" is the reason of ")
 			fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, of, inCell(says))
 		}
@@ -56,10 +56,10 @@ func errorReference(t *testing.T) string {
 
 // reasonsOf returns the reasons of a package: its constants, and the classes that it
 // converts to reasons.
-func reasonsOf(t *testing.T, folder, typ string) []constant {
-	s := parsePackage(t, folder)
+func reasonsOf(t *testing.T, dir, typ string) []constant {
+	s := parsePackage(t, dir)
 	found := s.ofType(typ)
-	switch folder {
+	switch dir {
 	case "core/model":
 		found = append(found, slices.DeleteFunc(s.ofType("ErrorKind"), func(c constant) bool { return c.value == "cancelled" })...)
 	case "core/agent/subagent": // as failure in outcome.go creates them
@@ -89,8 +89,8 @@ func upper(s string) string {
 func TestReasonsAreConstants(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"core", "cli"} {
-		for _, folder := range packagesBelow(t, dir) {
-			for name, text := range filesOf(t, folder) {
+		for _, dir := range packagesBelow(t, dir) {
+			for name, text := range filesOf(t, dir) {
 				require.NotContains(t, text, `.Because("`, name)
 			}
 		}

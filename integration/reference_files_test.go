@@ -19,9 +19,9 @@ func textOf(t *testing.T, name string) string {
 }
 
 // filesOf returns the Go files of a package without tests, by path.
-func filesOf(t *testing.T, folder string) map[string]string {
+func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+	paths, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
 	require.NoError(t, err)
 	all := map[string]string{}
 	for _, path := range paths {

@@ -44,10 +44,10 @@ type constant struct {
 }
 
 // parsePackage parses the files of a directory below the root, without tests.
-func parsePackage(t *testing.T, folder string) *source {
+func parsePackage(t *testing.T, dir string) *source {
 	t.Helper()
-	s := &source{name: path.Base(folder), structs: map[string]structure{}}
-	files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+	s := &source{name: path.Base(dir), structs: map[string]structure{}}
+	files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
 	require.NoError(t, err)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -70,7 +70,7 @@ func parsePackage(t *testing.T, folder string) *source {
 			}
 		}
 	}
-	require.NotEmpty(t, files, folder)
+	require.NotEmpty(t, files, dir)
 	return s
 }
 

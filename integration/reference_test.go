@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	referenceFolder  = "../docs/reference"
+	referenceDir     = "../docs/reference"
 	referenceCommand = "go test ./integration -run TestReference -update"
 )
 
@@ -29,23 +29,23 @@ func TestReference(t *testing.T) {
 		want[name] = requirements.ReplaceAllString(page, "")
 	}
 	if *update {
-		require.NoError(t, os.MkdirAll(referenceFolder, 0o755))
+		require.NoError(t, os.MkdirAll(referenceDir, 0o755))
 		for name, page := range want {
-			require.NoError(t, os.WriteFile(filepath.Join(referenceFolder, name), []byte(page), 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(referenceDir, name), []byte(page), 0o644))
 		}
 	}
-	have, err := os.ReadDir(referenceFolder)
+	have, err := os.ReadDir(referenceDir)
 	require.NoError(t, err)
 	for _, entry := range have {
 		if want[entry.Name()] == "" && entry.Name() != "README.md" {
-			t.Errorf("docs/reference/%s is written by nothing", entry.Name())
+			t.Errorf("docs/reference/%s is not generated: remove it", entry.Name())
 		}
 	}
 	for name, page := range want {
-		got, err := os.ReadFile(filepath.Join(referenceFolder, name))
+		got, err := os.ReadFile(filepath.Join(referenceDir, name))
 		require.NoError(t, err)
 		if strings.ReplaceAll(string(got), "\r\n", "\n") != page {
-			t.Errorf("docs/reference/%s is not what the code says now; %s writes it anew", name, referenceCommand)
+			t.Errorf("docs/reference/%s differs from the code; %s rewrites it", name, referenceCommand)
 		}
 	}
 }

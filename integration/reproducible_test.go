@@ -14,7 +14,7 @@ import (
 func TestReproducible(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("FETTLE_FULL") == "" {
-		t.Skip("it builds the program twice, which takes minutes: FETTLE_FULL=1 runs it")
+		t.Skip("building the program twice takes minutes: FETTLE_FULL=1 runs it")
 	}
 	git := func(dir string, args ...string) {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -34,7 +34,7 @@ func TestReproducible(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		program, err := os.ReadFile(filepath.Join(checkout, "fettle"))
 		require.NoError(t, err)
-		require.NotContains(t, string(program), checkout, "the program says where it was built")
+		require.NotContains(t, string(program), checkout, "the program contains the directory of the build")
 		sums[i] = sha256.Sum256(program)
 	}
 	require.Equal(t, sums[0], sums[1])

@@ -22,8 +22,8 @@ import (
 // current directory, nor those of a system directory. With settings, .env files are
 // also looked up above the target directory.
 func TestOwnRoot(t *testing.T) {
-	person := t.TempDir()
-	home, here := filepath.Join(person, "home"), filepath.Join(person, "here")
+	top := t.TempDir()
+	home, here := filepath.Join(top, "home"), filepath.Join(top, "here")
 	for _, dir := range []string{home, here} {
 		for _, name := range []string{
 			".fettle/settings.json", ".fettle/policies.toml", ".fettle/policies/own.toml", ".fettle/trustedFolders.json", ".fettle/FETTLE.md", ".fettle/.env",
@@ -32,18 +32,18 @@ func TestOwnRoot(t *testing.T) {
 		} {
 			path := filepath.Join(dir, name)
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			require.NoError(t, os.WriteFile(path, []byte("not for anybody\n"), 0o644))
+			require.NoError(t, os.WriteFile(path, []byte("private\n"), 0o644))
 		}
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
-	t.Setenv("TMPDIR", filepath.Join(person, "here"))
+	t.Setenv("TMPDIR", filepath.Join(top, "here"))
 	t.Setenv("FETTLE_SYSTEM_SETTINGS_PATH", filepath.Join(here, ".fettle/settings.json"))
 	t.Chdir(here)
-	touched := opened(t, person)
+	touched := opened(t, top)
 	_, err := os.ReadFile(filepath.Join(home, ".fettle/FETTLE.md"))
 	require.NoError(t, err)
-	require.Equal(t, []string{filepath.Join(home, ".fettle/FETTLE.md")}, touched(), "what is opened is seen")
+	require.Equal(t, []string{filepath.Join(home, ".fettle/FETTLE.md")}, touched(), "opened files are recorded")
 
 	for name, o := range map[string]*settings.Options{"without settings": nil, "with settings": {}} {
 		top := realTemp(t)
@@ -97,12 +97,12 @@ func opened(t *testing.T, top string) func() []string {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, unix.Close(fd)) })
-	folders := map[int32]string{}
+	dirs := map[int32]string{}
 	require.NoError(t, filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			var watch int
 			watch, err = unix.InotifyAddWatch(fd, path, unix.IN_OPEN|unix.IN_ACCESS|unix.IN_MODIFY|unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVE)
-			folders[int32(watch)] = path
+			dirs[int32(watch)] = path
 		}
 		return err
 	}))
@@ -120,7 +120,7 @@ func opened(t *testing.T, top string) func() []string {
 				event := (*unix.InotifyEvent)(unsafe.Pointer(&buf[at]))
 				name := buf[at+unix.SizeofInotifyEvent : at+unix.SizeofInotifyEvent+int(event.Len)]
 				at += unix.SizeofInotifyEvent + int(event.Len)
-				path := filepath.Join(folders[event.Wd], unix.ByteSliceToString(name))
+				path := filepath.Join(dirs[event.Wd], unix.ByteSliceToString(name))
 				if !seen[path] {
 					seen[path], paths = true, append(paths, path)
 				}

@@ -20,7 +20,7 @@ func TestSettingsThatAreNoFile(t *testing.T) {
 		"a link to itself": func(t *testing.T, file string) {
 			require.NoError(t, os.Symlink(filepath.Base(file), file))
 		},
-		"a link to a device without end": func(t *testing.T, file string) { require.NoError(t, os.Symlink("/dev/zero", file)) },
+		"a link to an endless device": func(t *testing.T, file string) { require.NoError(t, os.Symlink("/dev/zero", file)) },
 		"a socket": func(t *testing.T, file string) {
 			t.Chdir(filepath.Dir(file)) // the path may be too long for a socket
 			l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Base(file))
@@ -74,7 +74,7 @@ func TestSettingsThatMayNotBeRead(t *testing.T) {
 	home, project := filepath.Join(top, "home"), filepath.Join(top, "project")
 	user := writeSettings(t, home, `{"tools": {"exclude": ["glob"]}}`)
 	writeSettings(t, project, `{"tools": {"exclude": ["write_file"]}}`)
-	asNobody := func(args ...string) run {
+	unprivileged := func(args ...string) run {
 		// The link stays executable if the path of the binary is inaccessible.
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", args...)
 		cmd.Args[0] = "fettle"
@@ -82,25 +82,25 @@ func TestSettingsThatMayNotBeRead(t *testing.T) {
 		return runCommand(t, cmd, home, project)
 	}
 
-	require.NotContains(t, asNobody("tools").stdout, "\nglob ", "as long as it may be read it holds")
+	require.NotContains(t, unprivileged("tools").stdout, "\nglob ", "a readable file applies")
 	require.NoError(t, os.Chmod(user, 0o600))
-	checked := asNobody("config", "validate")
+	checked := unprivileged("config", "validate")
 	require.Equal(t, 4, checked.code, "%+v", checked)
 	require.Contains(t, checked.stdout, user+": It cannot be read (permission denied)")
-	tools := asNobody("tools")
+	tools := unprivileged("tools")
 	require.Zero(t, tools.code, "%+v", tools)
 	require.Contains(t, tools.stdout, "\nglob ")
-	require.NotContains(t, tools.stdout, "\nwrite_file ", "the project's file holds")
+	require.NotContains(t, tools.stdout, "\nwrite_file ", "the project's file applies")
 	require.Contains(t, tools.stderr, user)
 
-	for _, folder := range []string{filepath.Dir(user), home} {
-		require.NoError(t, os.Chmod(folder, 0o700))
+	for _, dir := range []string{filepath.Dir(user), home} {
+		require.NoError(t, os.Chmod(dir, 0o700))
 		for _, args := range [][]string{{"config", "validate"}, {"tools"}, {"call", "list_directory", `{"dir_path":"."}`}} {
-			r := asNobody(args...)
+			r := unprivileged(args...)
 			require.Equal(t, 4, r.code, "%v: %+v", args, r)
 			require.Empty(t, r.stdout)
 			require.Contains(t, r.stderr, filepath.Join(home, ".fettle", "trustedFolders.json"))
 		}
-		require.NoError(t, os.Chmod(folder, 0o755))
+		require.NoError(t, os.Chmod(dir, 0o755))
 	}
 }

@@ -141,12 +141,12 @@ func TestSettingsMistakes(t *testing.T) {
 				} else if m.code != 0 {
 					require.Contains(t, checked.stdout, user+":")
 				}
-				require.LessOrEqual(t, len(checked.stdout), 4000, "what is told is short")
+				require.LessOrEqual(t, len(checked.stdout), 4000, "the report is short")
 
 				listed := runIn(t, home, project, "call", "list_directory", `{"dir_path":"."}`)
 				require.Zero(t, listed.code, "%+v", listed)
 				require.True(t, json.Valid([]byte(listed.stdout)), listed.stdout)
-				require.Equal(t, m.code == 4 || strings.Contains(checked.stdout, "warning: "), strings.Contains(listed.stderr, user), "mistakes are told, and nothing else: %s", listed.stderr)
+				require.Equal(t, m.code == 4 || strings.Contains(checked.stdout, "warning: "), strings.Contains(listed.stderr, user), "only mistakes are reported: %s", listed.stderr)
 			})
 		}
 	}

@@ -87,10 +87,10 @@ func TestSideBySide(t *testing.T) {
 				for n := range 20 {
 					status("write_file", fmt.Sprintf(`{"file_path": "%s-%d.txt", "content": "%s\n"}`, p.SessionID, n, p.SessionID))
 					if r := call(ctx, calls, "write_file", fmt.Sprintf(`{"file_path": "%s.txt", "content": ""}`, other)); r.Status != scheduler.StatusDenied || r.Decision.Rule != p.SessionID {
-						t.Errorf("%s: its rule did not hold: %s %s", p.SessionID, r.Status, r.Decision.Rule)
+						t.Errorf("%s: its rule did not apply: %s %s", p.SessionID, r.Status, r.Decision.Rule)
 					}
 					if r := call(ctx, calls, "glob", fmt.Sprintf(`{"pattern": "%s*"}`, p.SessionID)); r.Status != scheduler.StatusDenied {
-						t.Errorf("%s: the rule of its directory did not hold: %s", p.SessionID, r.Status)
+						t.Errorf("%s: the rule of its directory did not apply: %s", p.SessionID, r.Status)
 					}
 					r := status(search, `{"query": "tea"}`)
 					if text := r.Result.LLMContent.String(); !strings.Contains(text, "https://example.com/"+p.SessionID) || strings.Contains(text, other) {
@@ -99,7 +99,7 @@ func TestSideBySide(t *testing.T) {
 				}
 				found := status("glob", `{"pattern": "*.secret"}`)
 				if got := strings.Contains(found.Result.LLMContent.String(), `a.secret"]`); got != (i == 1) {
-					t.Errorf("%s: the ignore file counts wrongly: %s", p.SessionID, found.Result.LLMContent)
+					t.Errorf("%s: the ignore file does not apply: %s", p.SessionID, found.Result.LLMContent)
 				}
 				var state struct{ Truncated bool }
 				if err := json.Unmarshal([]byte(status("read_file", `{"file_path": "three.txt"}`).Result.LLMContent.String()), &state); err != nil || state.Truncated != (i == 1) {
@@ -114,11 +114,11 @@ func TestSideBySide(t *testing.T) {
 					}
 				}
 				if c.SessionID() != p.SessionID || c.Layout().Name != p.Layout.Name || c.Trust() != p.Trust || c.DebugMode() != p.DebugMode || c.TargetDir() != p.TargetDir {
-					t.Errorf("%s has another's values", p.SessionID)
+					t.Errorf("%s has values of the other session", p.SessionID)
 				}
 				s, err := c.Settings()
 				if verbosity := []string{"low", "full"}[i]; err != nil || s.UI.Theme != p.SessionID || s.UI.ErrorVerbosity != verbosity || c.Model() != p.SessionID {
-					t.Errorf("%s has another's settings: %s %s %s, %v", p.SessionID, s.UI.Theme, s.UI.ErrorVerbosity, c.Model(), err)
+					t.Errorf("%s has settings of the other session: %s %s %s, %v", p.SessionID, s.UI.Theme, s.UI.ErrorVerbosity, c.Model(), err)
 				}
 				if on := c.FileReadCacheDisabled(); on != (i == 1) {
 					t.Errorf("%s: kill switch %t", p.SessionID, on)
@@ -130,7 +130,7 @@ func TestSideBySide(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Equal(t, [2]int{20, 0}, asked, "each new file of the first one was asked about")
+	require.Equal(t, [2]int{20, 0}, asked, "each new file of the first session needed approval")
 	for i, p := range []config.Parameters{fettle, gemini} {
 		files, err := filepath.Glob(filepath.Join(p.TargetDir, "*-*.txt"))
 		require.NoError(t, err)

@@ -16,11 +16,10 @@ import (
 //
 //	terminal AHEAD ANSWERS PROGRAM ARGS…
 //
-// It runs a program whose stderr is a terminal, with its own stdin and stdout
-// left as they are. AHEAD is typed before the program starts, and then each
-// letter of ANSWERS, as a line and at once a second time, when a question
-// stands there; the letter C is Ctrl-C. What the terminal shows goes to stderr,
-// and the exit code is the program's.
+// It runs PROGRAM with a terminal as its stderr; its stdin and stdout stay as they are. AHEAD is
+// typed before the program starts. When the program asks a question, the next letter of ANSWERS is
+// typed twice: as a line, and at once again. The letter C is Ctrl-C. The output of the terminal
+// goes to stderr, and the exit code is that of PROGRAM.
 func terminal() {
 	code, err := runInTerminal(os.Args[1], os.Args[2], exec.Command(os.Args[3], os.Args[4:]...))
 	if err != nil {
@@ -31,12 +30,12 @@ func terminal() {
 }
 
 func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return 0, err
 	}
-	defer person.Close()
-	fd := int(person.Fd())
+	defer user.Close()
+	fd := int(user.Fd())
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err != nil {
 		return 0, err
@@ -48,7 +47,7 @@ func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := person.WriteString(ahead); err != nil {
+	if _, err := user.WriteString(ahead); err != nil {
 		return 0, err
 	}
 	program.Stdin, program.Stdout, program.Stderr = os.Stdin, os.Stdout, tty
@@ -62,7 +61,7 @@ func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
 	var unanswered []byte
 	chunk := make([]byte, 4096)
 	for {
-		n, err := person.Read(chunk)
+		n, err := user.Read(chunk)
 		if err != nil { // the program has ended
 			break
 		}
@@ -84,7 +83,7 @@ func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
 		if answers[0] == 'D' {
 			keys = "\x04"
 		}
-		if _, err := person.WriteString(keys); err != nil {
+		if _, err := user.WriteString(keys); err != nil {
 			return 0, err
 		}
 		answers = answers[1:]

@@ -36,10 +36,10 @@ const screenWait = 30 * time.Second
 func newDesk(t *testing.T, vars ...string) *desk {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("the screens are those of Linux")
+		t.Skip("the screens were recorded on Linux")
 	}
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed, in which the program is driven")
+		t.Skip("tmux, which runs the program, is not installed")
 	}
 	var name [4]byte
 	_, _ = rand.Read(name[:]) // never fails
@@ -186,7 +186,7 @@ func (p *pane) poll(what string, so func() bool) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(screenWait); !so(); <-tick.C {
 		if time.Now().After(deadline) {
-			p.t.Fatalf("%s has not come; the screen is\n%s", what, p.screen())
+			p.t.Fatalf("%s did not appear; the screen is\n%s", what, p.screen())
 		}
 	}
 }

@@ -63,7 +63,7 @@ func specsOf[S any](factories func() ([]*tools.Factory[S], error)) func() ([]too
 // no other pages. -update rewrites them.
 func TestToolPages(t *testing.T) {
 	t.Parallel()
-	const folder = "../docs/tools"
+	const dir = "../docs/tools"
 	var specs []tools.Spec
 	want := map[string]string{}
 	for _, family := range toolFamilies {
@@ -74,17 +74,17 @@ func TestToolPages(t *testing.T) {
 	for _, s := range specs {
 		page, err := toolPage(s)
 		require.NoError(t, err, s.Name)
-		require.NotContains(t, want, s.Name+".md", "two tools of one name")
+		require.NotContains(t, want, s.Name+".md", "two tools have the same name")
 		want[s.Name+".md"] = page
 	}
 	want["README.md"] = toolIndex(specs)
 
-	have, err := filepath.Glob(folder + "/*")
+	have, err := filepath.Glob(dir + "/*")
 	require.NoError(t, err)
 	if *update {
-		require.NoError(t, os.MkdirAll(folder, 0o755))
+		require.NoError(t, os.MkdirAll(dir, 0o755))
 		for name, page := range want {
-			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(page), 0o644))
 		}
 	}
 	const remedy = "go test ./integration -run TestToolPages -update writes the pages anew"
@@ -94,29 +94,29 @@ func TestToolPages(t *testing.T) {
 				require.NoError(t, os.RemoveAll(path))
 				continue
 			}
-			t.Errorf("%s is the page of no tool; %s", path, remedy)
+			t.Errorf("%s belongs to no tool; %s", path, remedy)
 		}
 	}
 	for name, page := range want {
-		got, err := os.ReadFile(filepath.Join(folder, name))
+		got, err := os.ReadFile(filepath.Join(dir, name))
 		switch {
 		case err != nil:
 			t.Errorf("%s is missing; %s", name, remedy)
 		case strings.ReplaceAll(string(got), "\r\n", "\n") != page:
-			t.Errorf("%s is not what the tool says of itself now; %s", name, remedy)
+			t.Errorf("%s differs from the tool's Spec; %s", name, remedy)
 		}
 	}
 }
 
 // The page of every conditional tool says when the tool is registered and declared.
-func TestToolPagesSayWhatDepends(t *testing.T) {
+func TestToolPagesStateConditions(t *testing.T) {
 	t.Parallel()
-	names := func(mode policy.ApprovalMode, person bool) (registered, declared []string) {
+	names := func(mode policy.ApprovalMode, subscriber bool) (registered, declared []string) {
 		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), ApprovalMode: mode})
 		require.NoError(t, err)
 		require.NoError(t, c.Initialize(t.Context()))
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
-		if person {
+		if subscriber {
 			bus.Subscribe(t.Context(), c.MessageBus(), func(context.Context, bus.AskUserRequest) {})
 		}
 		registry, err := c.ToolRegistry()

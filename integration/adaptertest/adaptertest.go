@@ -52,11 +52,11 @@ func (s Story) Next(answers []string) (*Call, string, error) {
 	case 2:
 		return s.patch("call_3", answers[1])
 	}
-	told := make([]string, len(answers))
+	summaries := make([]string, len(answers))
 	for i, answer := range answers {
-		told[i] = Summary(answer)
+		summaries[i] = Summary(answer)
 	}
-	return nil, strings.Join(told, "; "), nil
+	return nil, strings.Join(summaries, "; "), nil
 }
 
 // patch changes the greeting, based on the state object in a result.
@@ -83,13 +83,13 @@ var (
 
 // Summary summarizes a result in a few words.
 func Summary(answer string) string {
-	said := "done"
+	summary := "done"
 	var failed struct{ Error struct{ Type string } }
 	if json.Unmarshal([]byte(answer), &failed) == nil && failed.Error.Type != "" {
-		said = failed.Error.Type
+		summary = failed.Error.Type
 	}
 	if found := version.FindStringSubmatch(answer); found != nil {
-		said += ", version " + found[1]
+		summary += ", version " + found[1]
 	}
-	return said
+	return summary
 }

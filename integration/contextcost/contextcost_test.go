@@ -25,7 +25,7 @@ const page = "../../docs/context-cost.md"
 // statements of the page are true. -update rewrites them.
 func TestContextCost(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("paths have other lengths in JSON there")
+		t.Skip("paths have other lengths in JSON on Windows")
 	}
 	costs := map[task][]cost{}
 	for _, task := range tasks() {
@@ -49,7 +49,7 @@ func TestContextCost(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
 		return
 	}
-	require.Equal(t, want, text, "go test ./integration/contextcost -update writes the tables anew")
+	require.Equal(t, want, text, "go test ./integration/contextcost -update rewrites the tables")
 }
 
 // requireReading checks the statements of the page about the figures.
@@ -61,19 +61,19 @@ func requireReading(t *testing.T, task task, all []cost) {
 	} else {
 		require.Equal(t, []cost{patchRegions, editRegions}, []cost{patchDefault, editDefault}, "%v", task)
 	}
-	require.LessOrEqual(t, patchRegions.given, patchWhole.given, "%v: regions never take more", task)
+	require.LessOrEqual(t, patchRegions.given, patchWhole.given, "%v: regions never cost more", task)
 	require.LessOrEqual(t, editRegions.given, editWhole.given, "%v", task)
 	for _, c := range all[:6] {
-		require.Greater(t, c.entering, editSentence.entering, "%v: a sentence enters least", task)
-		require.Greater(t, c.together, editSentence.together, "%v: and is least, all in one turn", task)
+		require.Greater(t, c.entering, editSentence.entering, "%v: a sentence alone costs least", task)
+		require.Greater(t, c.together, editSentence.together, "%v: the same with all changes in one turn", task)
 	}
 	if task.changes == 1 {
-		require.Greater(t, patchWhole.entering, editWhole.entering, "%v: one change is dearer as a patch", task)
+		require.Greater(t, patchWhole.entering, editWhole.entering, "%v: one change costs more as a patch", task)
 		require.Greater(t, patchRegions.entering, editRegions.entering, "%v", task)
 		return
 	}
 	for _, c := range []cost{editWhole, editRegions, editSentence} {
-		require.Less(t, patchWhole.sent, c.sent, "%v: one call is sent less often than many", task)
+		require.Less(t, patchWhole.sent, c.sent, "%v: one call is sent less often than several", task)
 	}
 	require.Less(t, patchRegions.entering, editRegions.entering, "%v", task)
 	require.Less(t, 2*patchWhole.entering, editWhole.entering, "%v", task)
@@ -117,8 +117,8 @@ func declarationTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("| tool | declaration, bytes | tokens | with whole contents, tokens |\n|---|---|---|---|\n")
-	told, plain := declarations(t, 0), declarations(t, -1)
-	for i, d := range told {
+	regions, plain := declarations(t, 0), declarations(t, -1)
+	for i, d := range regions {
 		size := len(d.Name) + len(d.Description) + len(d.Parameters)
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, grouped(size), grouped(declared(d)), grouped(declared(plain[i])))
 	}

@@ -44,7 +44,7 @@ func TestAgentKilledAnywhere(t *testing.T) {
 		state, err := c.config.SessionStateService()
 		require.NoError(t, err)
 		highest := state.Current()
-		require.GreaterOrEqual(t, highest, version, "an acknowledged version would be given again")
+		require.GreaterOrEqual(t, highest, version, "an acknowledged version would be assigned again")
 		for i, turn := range history {
 			for _, r := range turn.Responses() {
 				var v int64
@@ -113,7 +113,7 @@ func listed(t *testing.T, dir, home string) (turns []int) {
 	require.NoError(t, err)
 	list, problems, err := sessions.List(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, problems, "a line that a kill has torn is mended")
+	require.Empty(t, problems, "a torn line is repaired")
 	for _, s := range list {
 		turns = append(turns, s.Turns)
 	}
@@ -142,10 +142,10 @@ func TestLongSession(t *testing.T) {
 		}
 	}
 	require.Len(t, c.client.History(), 800)
-	grown, told := heap[200]-heap[50], size[200]-size[50]
-	t.Logf("heap %d kB at 50 prompts, %d kB at 200; history %d kB and %d kB: %.2f bytes for each of the history's",
-		heap[50]>>10, heap[200]>>10, size[50]>>10, size[200]>>10, float64(grown)/float64(told))
-	require.Less(t, grown, 2*told+(1<<20), "memory grows beyond the history")
+	heapGrowth, historyGrowth := heap[200]-heap[50], size[200]-size[50]
+	t.Logf("heap %d kB at 50 prompts, %d kB at 200; history %d kB and %d kB: %.2f bytes for each byte of history",
+		heap[50]>>10, heap[200]>>10, size[50]>>10, size[200]>>10, float64(heapGrowth)/float64(historyGrowth))
+	require.Less(t, heapGrowth, 2*historyGrowth+(1<<20), "memory grows beyond the history")
 	require.NoError(t, c.close())
 
 	for at := time.Now(); runtime.NumGoroutine() > goroutines && time.Since(at) < 30*time.Second; {

@@ -36,7 +36,7 @@ func (v *versions) note(t *testing.T, s filestate.State, call string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if first, twice := v.seen[*s.Version]; twice {
-		t.Errorf("version %d was handed out twice, by %s and %s", *s.Version, first, call)
+		t.Errorf("version %d was assigned twice, by %s and %s", *s.Version, first, call)
 	}
 	v.seen[*s.Version] = call
 	v.most = max(v.most, *s.Version)
@@ -99,21 +99,21 @@ func TestConcurrentCalls(t *testing.T) {
 		name := fmt.Sprintf("f%02d", i)
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprintf("count %d\n", acked[name]), string(content), "%s: every acknowledged change counts, and no other", name)
+		require.Equal(t, fmt.Sprintf("count %d\n", acked[name]), string(content), "%s: the file has each acknowledged change and no other", name)
 		changes += acked[name]
 	}
 	require.NotZero(t, changes)
 	counter, err := c.SessionStateService()
 	require.NoError(t, err)
-	require.Len(t, seen.seen, int(seen.most), "no version was left out")
+	require.Len(t, seen.seen, int(seen.most), "no version was skipped")
 	require.Equal(t, seen.most, counter.Current())
 	names, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	created := statuses["create"]
-	require.Len(t, names, files+created, "nothing is left behind")
+	require.Len(t, names, files+created, "no leftover files")
 	runtime.GC()
 	require.LessOrEqual(t, goroutines(before), before)
-	t.Logf("%d rounds, %d changes acknowledged, %d versions handed out; %v", total, changes, seen.most, statuses)
+	t.Logf("%d rounds, %d changes acknowledged, %d versions assigned; %v", total, changes, seen.most, statuses)
 }
 
 // caller makes calls concurrently with others.

@@ -107,7 +107,7 @@ func TestKilledAnywhere(t *testing.T) {
 		report, r, err := a.patch("target", replaceAll(version(n), version(n+1)), *shown.SHA256)
 		require.NoError(t, err)
 		require.True(t, report.Success, "%v", r.Result.Error)
-		require.Empty(t, report.KeptFiles, "the dead process's own bytes are nobody's work")
+		require.Empty(t, report.KeptFiles, "no bytes of the killed process are kept")
 		require.NoError(t, a.config.Close())
 
 		names, err = os.ReadDir(dir)
@@ -123,7 +123,7 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 		require.Empty(t, recoveryFiles(t, home))
 	}
-	t.Logf("%d kills, %d of them in the middle of a call; %d temporary files were left and removed, %d recovery files were left and dealt with",
+	t.Logf("%d kills, %d of them in the middle of a call; %d temporary files were left and removed, %d recovery files were left and handled",
 		kills, during, leftovers, recovered)
 }
 

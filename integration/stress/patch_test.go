@@ -81,9 +81,8 @@ const (
 	foreignRune  = "a letter that the code page has not"
 )
 
-// FS-26 to FS-40, FS-67 to FS-70, FS-19, KH-14: for any diff of a model, a file on
-// disk ends with the expected bytes, or it is unchanged and the result gives the
-// reason.
+// FS-26 to FS-40, FS-67 to FS-70, FS-19, KH-14: whatever the diff of a model, a file on disk ends
+// with the expected bytes, or it is unchanged and the result gives the reason.
 func TestPatchesEndToEnd(t *testing.T) {
 	dir := t.TempDir()
 	a, err := newAgent(dir, t.TempDir())
@@ -108,7 +107,7 @@ func TestPatchesEndToEnd(t *testing.T) {
 		shown, err := a.read(name)
 		require.NoError(t, err)
 		if shown.Content == nil || *shown.Content != c.edit.text() {
-			require.True(t, enc.accents, "seed %d: %s is shown as something else", seed, enc.name)
+			require.True(t, enc.accents, "seed %d: %s is decoded to other text", seed, enc.name)
 			undetected++ // a guess: another code page has these letters at other code points
 			continue
 		}
@@ -146,7 +145,7 @@ func TestPatchesEndToEnd(t *testing.T) {
 		require.Equal(t, sumOf(after), *report.LatestFileState.SHA256, where)
 		text, err := enc.NewDecoder().Bytes(after)
 		require.NoError(t, err)
-		require.True(t, c.edit.is(string(text)), "a third thing: %s\nbase\n%s\ngot\n%s", where, c.edit.text(), text)
+		require.True(t, c.edit.is(string(text)), "neither the base nor the expected bytes: %s\nbase\n%s\ngot\n%s", where, c.edit.text(), text)
 		again, err := enc.NewEncoder().Bytes(text)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(after, again), "the encoding changed: %s", where)
@@ -155,7 +154,7 @@ func TestPatchesEndToEnd(t *testing.T) {
 		if c := tallies[m.name]; c != nil {
 			t.Logf("%-35s applied %5d, refused %4d", m.name, c.applied, c.refused)
 			if c.applied+c.refused >= 20 && m.name != "a context line missing" && m.name != "look-alike punctuation" {
-				require.Greater(t, c.applied, c.refused, "%s is hardly ever mended", m.name)
+				require.Greater(t, c.applied, c.refused, "%s is seldom repaired", m.name)
 			}
 		}
 	}
@@ -164,10 +163,10 @@ func TestPatchesEndToEnd(t *testing.T) {
 			t.Logf("%-35s refused %5d", m.name, c.refused)
 		}
 	}
-	t.Logf("%d cases; %d files beside them whose code page was guessed otherwise", wanted, undetected)
+	t.Logf("%d cases, and %d files whose code page was detected as another one", wanted, undetected)
 }
 
-// FS-70: a block that occurs twice, without a hint which one is meant.
+// FS-70: a block that occurs twice, without a hint that selects one.
 func TestAmbiguousPatch(t *testing.T) {
 	dir := t.TempDir()
 	a, err := newAgent(dir, t.TempDir())

@@ -243,7 +243,7 @@ func load(path string) (state, error) {
 			return s, nil
 		}
 		if tries == 1000 {
-			return s, fmt.Errorf("torn for good: %q", content)
+			return s, fmt.Errorf("torn and never repaired: %q", content)
 		}
 	}
 }
@@ -374,7 +374,7 @@ func TestEditorsAndPatchers(t *testing.T) {
 			kept++
 		default:
 			byOther++
-			require.True(t, r.displacedByRename(save), "the editor's save %s upon %s is lost by fettle", save, r.upon[save])
+			require.True(t, r.displacedByRename(save), "fettle lost the editor's save %s, based on %s", save, r.upon[save])
 		}
 	}
 	stale := 0
@@ -386,7 +386,7 @@ func TestEditorsAndPatchers(t *testing.T) {
 	require.Zero(t, r.counts["torn"])
 	require.NotEmpty(t, r.acked)
 	require.NotEmpty(t, r.edited)
-	t.Logf("%d calls, %d acknowledged, all in the history of the file, which has %d states; %d editors' saves, of which %d led to files that fettle kept beside the target "+
+	t.Logf("%d calls, %d acknowledged, all in the history of the file, which has %d states; %d editors' saves, of which %d led to files that fettle kept next to the target "+
 		"and %d the editors lost to each other; %d saves of something loaded earlier; %d reads, %d of a file that an editor was writing into; %d times content was half an editor's, %d times it was read again",
 		r.counts["calls"], len(r.acked), len(history), len(r.edited), kept, byOther, stale, r.counts["reads"], r.counts["busy"], r.counts["half"], r.counts["reread"])
 }
@@ -418,7 +418,7 @@ func (r *record) leftFiles(t *testing.T, dir string) []string {
 		path := filepath.Join(dir, e.Name())
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Contains(t, r.kept, path, "left without a word: %q", content)
+		require.Contains(t, r.kept, path, "an unreported file was left: %q", content)
 		s, ok := parse(content)
 		require.True(t, ok, "%s holds %q", e.Name(), content)
 		saves = append(saves, s.save)
