@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// block is a range of addresses with a purpose of its own.
+// block is a special-purpose address range.
 type block struct {
-	prefix netip.Prefix
-	what   string
-	inside bool // where people have servers of their own: [Options].AllowPrivate opens it
+	prefix   netip.Prefix
+	what     string
+	internal bool // a range of internal servers: [Options].AllowPrivate allows it
 }
 
-// blocks are the ranges that are not of the public internet, by the registries
-// of special-purpose addresses (RFC 6890 and its successors); the first that
-// fits counts. Of IPv6 only 2000::/3 is public at all.
+// blocks are the ranges outside of the public internet, from the registries of special-purpose
+// addresses (RFC 6890 and its successors). The first range that contains an address applies. In
+// IPv6 only 2000::/3 is public.
 var blocks = []block{
 	{netip.MustParsePrefix("0.0.0.0/8"), "an unspecified address", false},
 	{netip.MustParsePrefix("10.0.0.0/8"), "a private address", true},
@@ -26,7 +26,7 @@ var blocks = []block{
 	{netip.MustParsePrefix("172.16.0.0/12"), "a private address", true},
 	{netip.MustParsePrefix("192.0.0.0/24"), "a reserved address", false},
 	{netip.MustParsePrefix("192.0.2.0/24"), "an address for documentation", false},
-	{netip.MustParsePrefix("192.88.99.0/24"), "a relay of 6to4", false},
+	{netip.MustParsePrefix("192.88.99.0/24"), "a 6to4 relay address", false},
 	{netip.MustParsePrefix("192.168.0.0/16"), "a private address", true},
 	{netip.MustParsePrefix("198.18.0.0/15"), "an address for benchmarks", true},
 	{netip.MustParsePrefix("198.51.100.0/24"), "an address for documentation", false},
@@ -53,16 +53,16 @@ var (
 	nat64      = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// special returns the block of an address that is not of the public internet,
-// and nil for one that is.
-func special(a netip.Addr) *block {
+// specialBlock returns the special-purpose range of an address, and nil for an address of the public
+// internet.
+func specialBlock(a netip.Addr) *block {
 	if a.Zone() != "" {
 		return &block{what: "an address with a zone"}
 	}
 	a = a.Unmap()
-	if nat64.Contains(a) { // as good as the IPv4 address in it
+	if nat64.Contains(a) { // equivalent to the embedded IPv4 address
 		b := a.As16()
-		return special(netip.AddrFrom4([4]byte(b[12:])))
+		return specialBlock(netip.AddrFrom4([4]byte(b[12:])))
 	}
 	for _, b := range blocks {
 		if b.prefix.Contains(a) {
@@ -75,11 +75,10 @@ func special(a netip.Addr) *block {
 	return nil
 }
 
-// oddAddr reads a host as some resolvers do: an IPv4 address of one to four
-// decimal, octal or hexadecimal numbers, the last of which fills what is left,
-// as 0x7f.1 or 2130706433. It reports false for what is a name, or an address
-// in its usual form.
-func oddAddr(host string) (netip.Addr, bool) {
+// legacyIPv4 parses a host in the historic IPv4 notation that some resolvers accept: one to four
+// decimal, octal or hexadecimal numbers, of which the last fills the remaining bytes, such as
+// 0x7f.1 or 2130706433. It reports false for a name and for an address in its usual form.
+func legacyIPv4(host string) (netip.Addr, bool) {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return netip.Addr{}, false
 	}

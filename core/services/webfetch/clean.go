@@ -11,28 +11,26 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// What a document may ask of the converter, some of whose steps take time or
-// memory that grows with the square of these.
+// Limits of a document for the converter, which has steps of quadratic time or memory.
 const (
 	maxKept      = 200_000 // nodes
-	maxCells     = 20_000  // of all tables, when short rows are filled up
+	maxCells     = 20_000  // of all tables, after short rows are filled up
 	maxNesting   = 16      // of lists and quotations
 	maxAttribute = 2_000   // bytes of an attribute
 )
 
 // cleaner prepares a document for the converter.
 type cleaner struct {
-	base    *url.URL // what links are relative to
-	chars   int      // of text that are still kept, white space not counted
-	nodes   int      // that are still kept
-	cells   int      // of tables that are still kept
-	nesting int      // of lists and quotations around the element
-	trimmed bool     // something was left out that would have been shown
+	base    *url.URL // base of relative links
+	chars   int      // remaining characters of text, without white space
+	nodes   int      // remaining nodes
+	cells   int      // remaining table cells
+	nesting int      // lists and quotations around the current element
+	trimmed bool     // visible content was removed
 }
 
-// clean takes out of a document what is no text, and what comes after most
-// characters of it; makes its links absolute; and returns its title on one
-// line. u is where the document was found.
+// clean removes every node without text, and all content after the first most characters. It makes
+// links absolute and returns the title on one line. u is the URL of the document.
 func clean(doc *html.Node, u *url.URL, most int) (title string, trimmed bool) {
 	c := cleaner{base: u, chars: most, nodes: maxKept, cells: maxCells}
 	if b := find(doc, atom.Base); b != nil {
@@ -48,7 +46,7 @@ func clean(doc *html.Node, u *url.URL, most int) (title string, trimmed bool) {
 	return title, c.trimmed
 }
 
-// find returns the first element of a kind outside of other namespaces, or nil.
+// find returns the first HTML element of a kind, or nil. Elements of other namespaces do not count.
 func find(n *html.Node, kind atom.Atom) *html.Node {
 	for d := range n.Descendants() {
 		if d.Type == html.ElementNode && d.DataAtom == kind && d.Namespace == "" {
@@ -67,13 +65,12 @@ func attribute(n *html.Node, key string) string {
 	return ""
 }
 
-// children cleans all that is below n, which the parser keeps from being
-// nested deeply.
+// children cleans all descendants of n. The parser bounds the depth of the tree.
 func (c *cleaner) children(n *html.Node) {
 	for child := n.FirstChild; child != nil; {
 		after := child.NextSibling
 		switch {
-		case child.Type == html.CommentNode || child.Type == html.ElementNode && noText(child):
+		case child.Type == html.CommentNode || child.Type == html.ElementNode && hasNoText(child):
 			n.RemoveChild(child)
 		case c.chars == 0 || c.nodes == 0:
 			c.trimmed = true
@@ -89,7 +86,7 @@ func (c *cleaner) children(n *html.Node) {
 	}
 }
 
-// element cleans an element and what is in it.
+// element cleans an element and its descendants.
 func (c *cleaner) element(n *html.Node) {
 	n.Attr = c.attributes(n.Attr)
 	switch n.DataAtom {
@@ -115,7 +112,7 @@ func (c *cleaner) element(n *html.Node) {
 		}
 		c.cells -= rows * columns
 		for d := range n.Descendants() {
-			if d.Type == html.TextNode { // or it would end its cell
+			if d.Type == html.TextNode { // an unescaped bar would end the cell
 				d.Data = strings.ReplaceAll(d.Data, "|", `\|`)
 			}
 		}
@@ -124,7 +121,7 @@ func (c *cleaner) element(n *html.Node) {
 	c.children(n)
 }
 
-// flatten makes an element a mere block.
+// flatten turns an element into a plain block.
 func flatten(n *html.Node) { n.Data, n.DataAtom = "div", atom.Div }
 
 func tablePart(n *html.Node) bool {
@@ -135,8 +132,7 @@ func tablePart(n *html.Node) bool {
 	return false
 }
 
-// size returns how many rows and columns a table has, what is in its cells
-// included.
+// size returns the numbers of rows and columns of a table, nested tables included.
 func size(n *html.Node) (rows, columns int) {
 	for d := range n.Descendants() {
 		if d.Type != html.ElementNode || d.DataAtom != atom.Tr {
@@ -155,7 +151,7 @@ func size(n *html.Node) (rows, columns int) {
 	return rows, columns
 }
 
-// span reads a span; what is none is 1.
+// span parses a colspan or rowspan; an invalid one is 1.
 func span(value string) int {
 	n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 16)
 	if err != nil || n == 0 {
@@ -164,20 +160,20 @@ func span(value string) int {
 	return int(n)
 }
 
-// noText reports whether an element holds nothing to read.
-func noText(n *html.Node) bool {
+// hasNoText reports whether an element has no readable content.
+func hasNoText(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Canvas, atom.Object, atom.Embed, atom.Iframe, atom.Audio, atom.Video,
 		atom.Noscript, atom.Textarea, atom.Head:
 		return true
-	case atom.Img: // its bytes stand in the page
+	case atom.Img: // an image embedded as a data URL
 		src := attribute(n, "src")
 		return len(src) > 5 && strings.EqualFold(src[:5], "data:")
 	}
 	return false
 }
 
-// attributes returns those that are kept, with absolute links.
+// attributes returns the attributes to keep, with absolute links.
 func (c *cleaner) attributes(all []html.Attribute) []html.Attribute {
 	kept := all[:0]
 	for _, a := range all {
@@ -196,7 +192,7 @@ func (c *cleaner) attributes(all []html.Attribute) []html.Attribute {
 	return kept
 }
 
-// text counts the characters of a text, and cuts it where there are too many.
+// text counts the characters of a text node and truncates it at the limit.
 func (c *cleaner) text(n *html.Node) {
 	for i, r := range n.Data {
 		if unicode.IsSpace(r) {

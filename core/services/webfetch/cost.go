@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	maxNodes      = 1_500_000 // that a page's tree may have
-	maxAttributes = 64        // of an element that the parser may copy
-	maxCopied     = 100       // such elements, open at once
-	adoptionCost  = 25        // nodes that the parser may make at a misplaced end tag
+	maxNodes      = 1_500_000 // limit of the tree of a page
+	maxAttributes = 64        // limit of an element that the parser may copy
+	maxCopied     = 100       // limit of such elements that are open at the same time
+	adoptionCost  = 25        // nodes that the parser may create at a misplaced end tag
 )
 
-// formatting are the elements that the parser opens again wherever a block
-// begins while they are open: each is copied, as often as that happens.
-var formatting = []atom.Atom{
+// reopened are the elements that the parser reopens in each new block: it copies every one that
+// is open then.
+var reopened = []atom.Atom{
 	atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike, atom.Strong, atom.Tt, atom.U,
 }
 
-// costly reports whether the tree of a page may have more than maxNodes nodes,
-// far more than its text has tags: a page of a few kilobytes can ask for
-// gigabytes. It is an upper bound, and takes one pass.
-func costly(page string) bool {
+// tooCostly reports whether the tree of a page may exceed maxNodes. A tree can have far more nodes
+// than the text has tags: a page of a few kilobytes can need gigabytes. The count is an upper bound
+// and takes one pass.
+func tooCostly(page string) bool {
 	z := html.NewTokenizer(strings.NewReader(page))
 	c := cost{weight: 1}
 	for c.nodes <= maxNodes {
@@ -36,9 +36,9 @@ func costly(page string) bool {
 			name, more := z.TagName()
 			a := atom.Lookup(name)
 			switch {
-			case !slices.Contains(formatting, a):
+			case !slices.Contains(reopened, a):
 			case kind == html.EndTagToken:
-				c.end(a)
+				c.pop(a)
 			default:
 				attributes := 0
 				for more {
@@ -48,7 +48,7 @@ func costly(page string) bool {
 				if attributes > maxAttributes || len(c.open) == maxCopied {
 					return true
 				}
-				c.start(a, 1+attributes)
+				c.push(a, 1+attributes)
 			}
 		}
 		c.nodes += c.weight
@@ -56,10 +56,10 @@ func costly(page string) bool {
 	return true
 }
 
-// cost counts the nodes that a page's tree may have.
+// cost is an upper bound of the nodes in the tree of a page.
 type cost struct {
 	nodes  int
-	weight int // of one more: itself, and the copies that may come with it
+	weight int // of the next node, with the copies that may precede it
 	open   []copied
 }
 
@@ -69,15 +69,15 @@ type copied struct {
 	weight int
 }
 
-func (c *cost) start(a atom.Atom, weight int) {
-	if a == atom.A || a == atom.Nobr { // these do not nest: one ends the other
-		c.end(a)
+func (c *cost) push(a atom.Atom, weight int) {
+	if a == atom.A || a == atom.Nobr { // these do not nest: a new one closes the open one
+		c.pop(a)
 	}
 	c.open = append(c.open, copied{a, weight})
 	c.weight += weight
 }
 
-func (c *cost) end(a atom.Atom) {
+func (c *cost) pop(a atom.Atom) {
 	at := len(c.open) - 1
 	for at >= 0 && c.open[at].kind != a {
 		at--

@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
-// encoded is a handler that answers with compressed text.
+// encoded is a handler that responds with compressed text.
 func encoded(contentEncoding, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", contentEncoding)
@@ -57,20 +57,20 @@ func TestCompression(t *testing.T) {
 	}
 	require.Nil(t, get(t, webfetch.Options{}, encoded("gzip", "")).Err)
 	for _, c := range []struct{ name, body, words string }{
-		{"gzip", hello, "gzip compression of the answer is broken"},
-		{"gzip", zipped[:len(zipped)-4], "gzip compression of the answer is broken"},
-		{"gzip", zipped[:12] + "\xff\xff\xff" + zipped[15:], "gzip compression of the answer is broken"},
-		{"deflate", "\x78\x9c garbage", "deflate compression of the answer is broken"},
-		{"deflate", "\xff\xff\xff\xff", "deflate compression of the answer is broken"},
-		{"br", "\x0b\x02\x80hello\x03", `compressed its answer as "br"`},
-		{"zstd", "x", `compressed its answer as "zstd"`},
-		{"gzip, gzip, gzip, gzip", zipped, "compressed 4 times over"},
+		{"gzip", hello, "gzip compression of the response is invalid"},
+		{"gzip", zipped[:len(zipped)-4], "gzip compression of the response is invalid"},
+		{"gzip", zipped[:12] + "\xff\xff\xff" + zipped[15:], "gzip compression of the response is invalid"},
+		{"deflate", "\x78\x9c garbage", "deflate compression of the response is invalid"},
+		{"deflate", "\xff\xff\xff\xff", "deflate compression of the response is invalid"},
+		{"br", "\x0b\x02\x80hello\x03", `compressed its response as "br"`},
+		{"zstd", "x", `compressed its response as "zstd"`},
+		{"gzip, gzip, gzip, gzip", zipped, "compressed 4 times"},
 	} {
 		refused(t, get(t, webfetch.Options{}, encoded(c.name, c.body)), c.words)
 	}
 }
 
-// An answer that ends before it should is not taken for the whole.
+// A truncated response is an error.
 func TestBrokenOff(t *testing.T) {
 	for name, answer := range map[string]string{
 		"too short": "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nshort",
@@ -83,7 +83,7 @@ func TestBrokenOff(t *testing.T) {
 				_ = c.Close()
 			}
 		})
-		refused(t, p, "broke off")
+		refused(t, p, "before the end")
 		require.Empty(t, p.Text, name)
 	}
 	refused(t, get(t, webfetch.Options{}, func(w http.ResponseWriter, _ *http.Request) {
@@ -129,5 +129,5 @@ func TestCharsets(t *testing.T) {
 		require.Nil(t, p.Err, c.name)
 		require.Equal(t, c.want, p.Text, c.name)
 	}
-	refused(t, get(t, webfetch.Options{}, text("text/html; charset=iso-2022-kr", "x")), "encoding that is not read")
+	refused(t, get(t, webfetch.Options{}, text("text/html; charset=iso-2022-kr", "x")), "unsupported encoding")
 }

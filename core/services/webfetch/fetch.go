@@ -17,10 +17,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// accept prefers what needs the least conversion.
+// accept prefers the types that need the least conversion.
 const accept = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5"
 
-// fetch gets one page.
+// fetch fetches one page.
 func (s *Service) fetch(ctx context.Context, rawURL string) Page {
 	p := Page{URL: rawURL}
 	u, err := ParseURL(rawURL)
@@ -30,7 +30,7 @@ func (s *Service) fetch(ctx context.Context, rawURL string) Page {
 	}
 	if raw, ok := rawFile(u); ok {
 		u = raw
-		p.Notice = "The URL is GitHub's page about a file; this is the file itself."
+		p.Notice = "The URL was a GitHub page about a file; this is the file."
 	}
 	raw, err := s.load(ctx, &p, u)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) fetch(ctx context.Context, rawURL string) Page {
 	return p
 }
 
-// reason gives an error a class; what ended the fetch says it best.
+// reason converts err to a fault. The cause of an ended context takes precedence.
 func (s *Service) reason(ctx context.Context, p *Page, err error) *fault.Error {
 	cause := context.Cause(ctx)
 	if cause == nil && errors.Is(err, errTimeout) {
@@ -58,14 +58,14 @@ func (s *Service) reason(ctx context.Context, p *Page, err error) *fault.Error {
 	return explain(p.URL, err)
 }
 
-// body is what a server has answered with.
+// body is the body of a response.
 type body struct {
 	data        []byte // decompressed
 	url         *url.URL
-	contentType string // the header
+	contentType string // the Content-Type header
 }
 
-// load follows redirects to an answer, notes in p what it is, and reads it.
+// load follows redirects, stores the final URL, status and content type in p, and returns the body.
 func (s *Service) load(ctx context.Context, p *Page, u *url.URL) (body, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.o.Timeout, errTimeout)
 	defer cancel()
@@ -89,25 +89,25 @@ func (s *Service) load(ctx context.Context, p *Page, u *url.URL) (body, error) {
 	return body{}, err
 }
 
-// follow asks for u and for what that leads to, and checks each place before
-// it is asked. The caller closes the body.
+// follow requests u and follows its redirects. It checks every host before the request. The caller
+// closes the body.
 func (s *Service) follow(ctx context.Context, u *url.URL) (*http.Response, *url.URL, error) {
 	asked := ""
 	for hops := 0; ; hops++ {
 		if f := s.guard.checkHost(u); f != nil {
-			return nil, nil, led(hops, u, f)
+			return nil, nil, viaRedirect(hops, u, f)
 		}
 		if host := u.Hostname() + ":" + portOf(u); host != asked {
 			if wait := s.limiter.take(host); wait > 0 {
-				return nil, nil, failed(fmt.Sprintf("The host %s was asked %d times within a minute, which is as often as may be.", show(host), s.o.PerMinute),
-					fmt.Sprintf("Wait %d seconds before you fetch more from it.", int(wait.Seconds())+1), nil)
+				return nil, nil, failed(fmt.Sprintf("The host %s has received %d requests within a minute, which is the limit.", show(host), s.o.PerMinute),
+					fmt.Sprintf("Wait %d seconds before the next request to it.", int(wait.Seconds())+1), nil)
 			}
 			asked = host
 		}
 		res, err := s.request(ctx, u)
 		if err != nil {
 			if f := fault.As(err); f != nil {
-				err = led(hops, u, f)
+				err = viaRedirect(hops, u, f)
 			}
 			return nil, nil, err
 		}
@@ -117,7 +117,7 @@ func (s *Service) follow(ctx context.Context, u *url.URL) (*http.Response, *url.
 		}
 		res.Body.Close()
 		if hops >= s.o.MaxRedirects {
-			return nil, nil, failed(fmt.Sprintf("The URL leads on more than %d times, the last time to %s.", max(s.o.MaxRedirects, 0), show(u.String())),
+			return nil, nil, failed(fmt.Sprintf("The URL redirects more than %d times, at last to %s.", max(s.o.MaxRedirects, 0), show(u.String())),
 				"It may be a loop. Use another URL.", nil)
 		}
 		if u, err = next(u, location); err != nil {
@@ -134,35 +134,34 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// maxTarget is how long a URL may be, in bytes, that a redirect leads to. It is
-// the server's to choose, and is shown outside of the page's text.
+// maxTarget limits the URL of a redirect, in bytes. A server chooses that URL, and it is displayed
+// outside of the page text.
 const maxTarget = 2000
 
-// next returns where a redirect leads. From https it leads nowhere but to
-// https: what was fetched in secrecy must not come from where anybody on the
-// way can write it.
+// next returns the target of a redirect. It refuses a redirect from https to http, so that content
+// requested over a secure connection is never read from an insecure one.
 func next(from *url.URL, location string) (*url.URL, error) {
 	to, err := parse(from.Parse, location)
 	if err == nil {
 		to, err = ParseURL(to.String())
 	}
 	if err != nil {
-		return nil, failed("The server redirects to where nothing can be fetched. "+fault.As(err).Message, "Use another URL.", err)
+		return nil, failed("The server redirects to a URL that cannot be fetched. "+fault.As(err).Message, "Use another URL.", err)
 	}
 	target := to.String()
 	if len(target) > maxTarget {
-		return nil, failed(fmt.Sprintf("The server redirects to a URL of %d bytes, and none of more than %d is followed. It begins with %s", len(target), maxTarget, escape.Clip(escape.Line(target), 100)),
+		return nil, failed(fmt.Sprintf("The server redirects to a URL of %d bytes, more than %d. It begins with %s", len(target), maxTarget, escape.Clip(escape.Line(target), 100)),
 			"Use another URL.", nil)
 	}
 	if from.Scheme == "https" && to.Scheme == "http" {
-		return nil, failed("The server redirects from https to "+show(target)+", which is not secure and was not followed.",
-			"Fetch that URL itself if it will do.", nil)
+		return nil, failed("The server redirects from https to "+show(target)+", which is insecure, so the redirect was not followed.",
+			"Fetch that URL directly if an insecure connection is acceptable.", nil)
 	}
 	return to, nil
 }
 
-// led says of a refusal that a redirect led to it.
-func led(hops int, u *url.URL, f *fault.Error) *fault.Error {
+// viaRedirect adds the redirect target to the message of a refusal, unless u is the requested URL.
+func viaRedirect(hops int, u *url.URL, f *fault.Error) *fault.Error {
 	if hops == 0 {
 		return f
 	}
@@ -171,8 +170,8 @@ func led(hops int, u *url.URL, f *fault.Error) *fault.Error {
 	return &c
 }
 
-// request asks for u, again where that may help. The answer is the last one,
-// whatever it is.
+// request sends a GET request and retries it where a retry may succeed. It returns the last
+// response, with any status.
 func (s *Service) request(ctx context.Context, u *url.URL) (*http.Response, error) {
 	pause := s.o.Backoff
 	for try := 0; ; try++ {
@@ -182,7 +181,7 @@ func (s *Service) request(ctx context.Context, u *url.URL) (*http.Response, erro
 		}
 		q.Header = http.Header{"User-Agent": {s.o.UserAgent}, "Accept": {accept}, "Accept-Encoding": {"gzip, deflate"}}
 		res, err := s.routes.send(q)
-		if try >= s.o.Retries || !mayHelp(res, err) {
+		if try >= s.o.Retries || !retryable(res, err) {
 			return res, err
 		}
 		wait := pause
@@ -206,15 +205,15 @@ func (s *Service) request(ctx context.Context, u *url.URL) (*http.Response, erro
 	}
 }
 
-// mayHelp reports whether asking once more may bring a better answer.
-func mayHelp(res *http.Response, err error) bool {
+// retryable reports whether a retry may succeed.
+func retryable(res *http.Response, err error) bool {
 	if err != nil {
 		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	}
 	return res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter parses the Retry-After header: seconds or a date. It returns 0 without a valid one.
 func (s *Service) retryAfter(res *http.Response) time.Duration {
 	value := strings.TrimSpace(res.Header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
@@ -226,9 +225,8 @@ func (s *Service) retryAfter(res *http.Response) time.Duration {
 	return 0
 }
 
-// mediaType returns the media type of a Content-Type header without its
-// parameters, or "" where there is none that can be read: two tokens, which hold
-// neither blanks nor brackets.
+// mediaType returns the media type of a Content-Type header without parameters, or "" for a missing
+// or invalid header. The type consists of two tokens, without blanks or brackets.
 func mediaType(header string) string {
 	const most = 100
 	media, _, err := mime.ParseMediaType(header)

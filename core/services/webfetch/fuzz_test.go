@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Whatever a page holds, its text is valid UTF-8 and no longer than it may be,
-// nothing panics, and both ways to it end.
+// For any page, the text is valid UTF-8 and within its limit; no conversion panics, and both ways
+// of conversion end.
 func FuzzConvert(f *testing.F) {
 	for _, page := range []string{
 		"", "<p>a", "<h1>a</h1><ul><li>b</ul><table><tr><td>c</table>", "<a href='%zz'>x</a><base href=':'>", "<b><p></b>x</p>",
@@ -49,8 +49,8 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// A URL that is accepted is accepted again as it is written then, and its host
-// is judged the same.
+// An accepted URL is accepted again in its normalized form, and the guard decides the same about
+// its host.
 func FuzzURL(f *testing.F) {
 	for _, u := range []string{
 		"http://example.com", "https://müller.de./a?b#c", "http://[::1%25a]:80/", "http://0x7f.1", "http://a:b@c", "http://１２７.0.0.1", "HTTP://X:080/", "http://a%41/", "http://[::ffff:1.2.3.4]", "http://0..",

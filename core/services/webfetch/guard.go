@@ -13,10 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// guard keeps requests away from addresses that are not of the public
-// internet. It is immutable.
+// guard denies requests to addresses outside of the public internet. It is immutable.
 type guard struct {
-	open     bool                // private networks and this machine are allowed
+	open     bool                // allow private networks and this machine
 	names    map[string]struct{} // allowed host names, as "host" or "host:port"
 	prefixes []allowedPrefix
 }
@@ -26,19 +25,19 @@ type allowedPrefix struct {
 	port   uint16 // 0: any
 }
 
-// newGuard reads the entries of [Options].Allow.
+// newGuard parses the entries of [Options].Allow.
 func newGuard(open bool, allow []string) (guard, error) {
 	g := guard{open: open, names: map[string]struct{}{}}
 	for _, entry := range allow {
 		if !g.allow(strings.TrimSpace(entry)) {
-			return guard{}, fault.New(fault.InvalidConfig, "webfetch.new", fmt.Sprintf("The allowed address %q cannot be understood.", entry),
-				"Write a host name or an IP address, with a port if only that one is meant, or a prefix such as 10.0.0.0/8.")
+			return guard{}, fault.New(fault.InvalidConfig, "webfetch.new", fmt.Sprintf("The allowed address %q is invalid.", entry),
+				"Write a host name or an IP address, with a port to allow only that port, or a prefix such as 10.0.0.0/8.")
 		}
 	}
 	return g, nil
 }
 
-// allow adds an entry, if it can be read.
+// allow adds an entry and reports whether it is valid.
 func (g *guard) allow(entry string) bool {
 	if prefix, err := netip.ParsePrefix(entry); err == nil {
 		g.prefixes = append(g.prefixes, allowedPrefix{prefix.Masked(), 0})
@@ -72,7 +71,7 @@ func (g *guard) allow(entry string) bool {
 	return true
 }
 
-// allowsName reports whether a host is allowed by its name.
+// allowsName reports whether an entry allows a host by its name.
 func (g *guard) allowsName(host, port string) bool {
 	name, err := hostName(host)
 	if err != nil {
@@ -83,12 +82,11 @@ func (g *guard) allowsName(host, port string) bool {
 	return any || one
 }
 
-// checkAddr refuses an address that is neither public nor allowed. host is how
-// it was named.
+// checkAddr refuses an address that is neither public nor allowed. host is its form in the message.
 func (g *guard) checkAddr(host string, a netip.AddrPort) *fault.Error {
 	addr := a.Addr().Unmap()
-	b := special(addr)
-	if b == nil || g.open && b.inside {
+	b := specialBlock(addr)
+	if b == nil || g.open && b.internal {
 		return nil
 	}
 	for _, p := range g.prefixes {
@@ -96,51 +94,50 @@ func (g *guard) checkAddr(host string, a netip.AddrPort) *fault.Error {
 			return nil
 		}
 	}
-	return private(host, b.what, b.inside)
+	return privateRefusal(host, b.what, b.internal)
 }
 
-// checkHost refuses a URL whose host is plainly private: an address, or a name
-// of this machine. A name that resolves to a private address is refused when
-// it is dialled.
+// checkHost refuses a URL with a private address or a name of this machine as host. A name that
+// resolves to a private address is refused at the time of the connection.
 func (g *guard) checkHost(u *url.URL) *fault.Error {
 	host, port := u.Hostname(), portOf(u)
 	if addr, err := netip.ParseAddr(host); err == nil {
 		n, _ := strconv.ParseUint(port, 10, 16) // ParseURL has checked it
 		return g.checkAddr(host, netip.AddrPortFrom(addr, uint16(n)))
 	}
-	if addr, ok := oddAddr(host); ok {
-		if b := special(addr); b != nil {
-			return private(host+" ("+addr.String()+")", b.what, b.inside)
+	if addr, ok := legacyIPv4(host); ok {
+		if b := specialBlock(addr); b != nil {
+			return privateRefusal(host+" ("+addr.String()+")", b.what, b.internal)
 		}
-		return failed("The host "+show(host)+" is an unusual way to write the address "+addr.String()+", so it is not asked.", "Write the address as "+addr.String()+".", nil)
+		return failed("The host "+show(host)+" is a nonstandard form of the address "+addr.String()+", so no request was sent.", "Write the address as "+addr.String()+".", nil)
 	}
 	if localName(host) && !g.open && !g.allowsName(host, port) {
-		return private(host, "a name of this machine", true)
+		return privateRefusal(host, "a name of this machine", true)
 	}
 	return nil
 }
 
-// control refuses an address at the moment when a connection to it would be
-// opened, so that it does not matter how a name resolved before.
+// control refuses an address immediately before the connection, so that an earlier resolution of
+// the name does not matter.
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return failed("The address "+address+" cannot be checked, so it is not asked.", "", err)
+		return failed("The address "+address+" cannot be checked, so no request was sent.", "", err)
 	}
 	return asError(g.checkAddr(a.Addr().String(), a))
 }
 
-// private returns the refusal of a host that is at a private address. inside
-// says that a setting would allow it.
-func private(host, what string, inside bool) *fault.Error {
+// privateRefusal returns the refusal of a host at a private address. internal reports whether a setting can
+// allow it.
+func privateRefusal(host, what string, internal bool) *fault.Error {
 	remedy := "Use a public address."
-	if inside {
-		remedy = "Use a public address; or ask the user to allow this host alone with the setting web.allowedHosts, or all such addresses with web.allowPrivateAddresses."
+	if internal {
+		remedy = "Use a public address; or ask the user to allow only this host with the setting web.allowedHosts, or all such addresses with web.allowPrivateAddresses."
 	}
-	return failed(fmt.Sprintf("The host is at %s, %s, and is not asked.", show(host), what), remedy, nil).Because(fault.PrivateAddress)
+	return failed(fmt.Sprintf("The host is at %s, %s, so no request was sent.", show(host), what), remedy, nil).Because(fault.PrivateAddress)
 }
 
-// localName reports whether a name always means this machine.
+// localName reports whether a name always refers to this machine.
 func localName(host string) bool {
 	switch host {
 	case "localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback":

@@ -20,8 +20,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
-// resolver answers each look-up of a name with the next of its addresses, the
-// last one again and again; a name without any is not known.
+// resolver responds to each lookup of a name with the next of its addresses, and repeats the last
+// one. A name without addresses is unknown.
 func resolver(t testing.TB, names map[string][]string) *net.Resolver {
 	t.Helper()
 	var mu sync.Mutex
@@ -88,14 +88,14 @@ func through(proxy *httptest.Server) func(*http.Request) (*url.URL, error) {
 	return func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
 }
 
-// isPrivate requires that the guard has refused a page.
+// isPrivate requires that the guard refused a page.
 func isPrivate(t testing.TB, p webfetch.Page) {
 	t.Helper()
-	refused(t, p, "and is not asked")
+	require.NotNil(t, p.Err)
 	require.Equal(t, fault.PrivateAddress, p.Err.Reason, "%v", p.Err)
 }
 
-// TO-12: only public addresses are asked, however they are written.
+// TO-12: only public addresses are requested, in whatever notation.
 func TestAddresses(t *testing.T) {
 	s := newService(t, webfetch.Options{})
 	for _, host := range []string{
@@ -113,7 +113,7 @@ func TestAddresses(t *testing.T) {
 		require.Error(t, err, host)
 		f := fault.As(err)
 		if f.Code == fault.InvalidToolParams {
-			require.True(t, strings.Contains(host, "%"), "%s: %v", host, f) // cannot be parsed
+			require.True(t, strings.Contains(host, "%"), "%s: %v", host, f) // an invalid URL
 			continue
 		}
 		require.Equal(t, fault.WebFetchProcessing, f.Code, host)
@@ -132,7 +132,7 @@ func TestAddresses(t *testing.T) {
 	require.NoError(t, open.Check("http://localhost/"))
 	for _, host := range []string{"10.0.0.1", "192.168.1.1", "100.64.0.1", "[::1]", "[fd00::1]"} {
 		require.NoError(t, open.Check("http://"+host+"/"), host)
-		require.Regexp(t, "this host alone with the setting web.allowedHosts, .* web.allowPrivateAddresses", fault.As(s.Check("http://"+host+"/")).Remedy)
+		require.Regexp(t, "only this host with the setting web.allowedHosts, .* web.allowPrivateAddresses", fault.As(s.Check("http://"+host+"/")).Remedy)
 	}
 	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "0.0.0.0", "224.0.0.1", "192.0.2.1", "0xa9fea9fe"} {
 		isPrivate(t, one(t, open, "http://"+host+"/"))
@@ -160,8 +160,8 @@ func TestURLs(t *testing.T) {
 		"http://x com/":          "cannot be parsed",
 		"http://x.com/\x7f":      "cannot be parsed",
 		"http://[::1":            "cannot be parsed",
-		"http://a<b/":            "host name that is none",
-		"http://ex\u2100mple.c/": "host name that is none",
+		"http://a<b/":            "invalid host name",
+		"http://ex\u2100mple.c/": "invalid host name",
 	} {
 		err := s.Check(rawURL)
 		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), rawURL)
@@ -174,7 +174,7 @@ func TestURLs(t *testing.T) {
 	require.Equal(t, "https://xn--mller-kva.de:8443/%C3%84?q=1", u.String())
 }
 
-// TO-12: a redirect is checked like what was asked for.
+// TO-12: a redirect target is checked like the requested URL.
 func TestRedirectToPrivate(t *testing.T) {
 	hits := 0
 	secret := serve(t, func(http.ResponseWriter, *http.Request) { hits++ })
@@ -188,7 +188,7 @@ func TestRedirectToPrivate(t *testing.T) {
 	}
 	require.Zero(t, hits)
 	for to, words := range map[string]string{
-		"file:///etc/passwd": "scheme file", "http://u:p@127.0.0.1/": "user name", "http://[": "redirects to where nothing can be fetched", "gopher://x/": "scheme gopher",
+		"file:///etc/passwd": "scheme file", "http://u:p@127.0.0.1/": "user name", "http://[": "redirects to a URL that cannot be fetched", "gopher://x/": "scheme gopher",
 	} {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
@@ -200,8 +200,8 @@ func TestRedirectToPrivate(t *testing.T) {
 	}
 }
 
-// TO-12: what counts is the address that is dialled, whatever a name meant
-// before.
+// TO-12: the decision depends on the address of the connection, not on an earlier resolution of the
+// name.
 func TestRebinding(t *testing.T) {
 	hits := 0
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -212,7 +212,7 @@ func TestRebinding(t *testing.T) {
 	_, port, err := net.SplitHostPort(addr)
 	require.NoError(t, err)
 	s := newService(t, webfetch.Options{
-		Allow:    []string{"127.0.0.1:" + port}, // stands for a public address
+		Allow:    []string{"127.0.0.1:" + port}, // represents a public address
 		Resolver: resolver(t, map[string][]string{"rebind.test": {"127.0.0.1", "127.0.0.2"}, "private.test": {"10.1.2.3"}, "six.test": {"::1"}}),
 	})
 	require.Nil(t, one(t, s, "http://rebind.test:"+port).Err)
@@ -222,11 +222,11 @@ func TestRebinding(t *testing.T) {
 	open := newService(t, webfetch.Options{AllowPrivate: true, Resolver: resolver(t, map[string][]string{"cloud.test": {"169.254.169.254"}, "here.test": {"127.0.0.1"}})})
 	isPrivate(t, one(t, open, "http://cloud.test"))
 	require.Nil(t, one(t, open, "http://here.test:"+port).Err)
-	refused(t, one(t, s, "http://unknown.test:"+port), "not known")
+	refused(t, one(t, s, "http://unknown.test:"+port), "is unknown")
 	require.Equal(t, 2, hits)
 }
 
-// What is allowed is no more than was named.
+// An Allow entry allows only the named host.
 func TestAllow(t *testing.T) {
 	server := serve(t, text("text/plain", "x"))
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -252,7 +252,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TO-12: a proxy may be private, and is not asked for what is.
+// TO-12: a proxy may be private, but receives no request for a private host.
 func TestProxy(t *testing.T) {
 	var asked []string
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -280,9 +280,8 @@ func TestProxy(t *testing.T) {
 	require.Equal(t, "from afar", one(t, direct, proxy.URL).Text)
 }
 
-// TO-12: every address of a name is checked here before a proxy is given it, with
-// CONNECT as well, and what cannot be looked up is refused unless the proxy
-// decides.
+// TO-12: every address of a name is checked here before a proxy receives the name, with CONNECT
+// too. A name that cannot be resolved is refused, unless the proxy decides.
 func TestProxyIsGivenCheckedNames(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -336,14 +335,14 @@ func TestProxyIsGivenCheckedNames(t *testing.T) {
 	require.Equal(t, []string{
 		"GET public.test", "CONNECT public.test:443", "GET wiki.test", "CONNECT wiki.test:443", "GET only-there.test", "CONNECT only-there.test:443", "GET unknown.test", "CONNECT unknown.test:443",
 	}, asked)
-	// Where no name can be looked up at all, none is known to be public.
+	// Without a working resolver, no name is known to be public.
 	broken := webfetch.Options{Proxy: through(proxy), Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrClosedPipe }}}
 	isPrivate(t, one(t, newService(t, broken), "http://public.test/"))
 	broken.ProxyDecides = true
 	require.Nil(t, one(t, newService(t, broken), "http://public.test/").Err)
 }
 
-// What a proxy is given to be known by stands in no error, and reaches it.
+// Credentials of a proxy reach the proxy and appear in no error.
 func TestCredentialsOfProxy(t *testing.T) {
 	var given string
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {

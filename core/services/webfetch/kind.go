@@ -7,16 +7,16 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// kind is what is done with a media type.
+// kind is the treatment of a media type.
 type kind int
 
 const (
 	unsupported kind = iota
-	plain            // shown as it is
-	markup           // HTML, turned into Markdown
+	plain            // shown unchanged
+	markup           // HTML, converted to Markdown
 )
 
-// textTypes are media types of text that their names do not give away.
+// textTypes are media types of text that have no prefix or suffix of a text type.
 var textTypes = map[string]bool{
 	"application/json": true, "application/x-ndjson": true, "application/jsonl": true, "application/json5": true, "application/manifest+json": true,
 	"application/xml": true, "application/xml-dtd": true, "application/javascript": true, "application/x-javascript": true,
@@ -37,12 +37,11 @@ func kindOf(media string) kind {
 	return unsupported
 }
 
-// unsupportedType refuses what is no text; size is negative where it is not
-// known.
+// unsupportedType refuses a type that is not text. A negative size is unknown.
 func unsupportedType(media string, size int64) *fault.Error {
 	what := "The content type is " + media
 	if size >= 0 {
 		what += fmt.Sprintf(" (%d bytes)", size)
 	}
-	return failed(what+", which cannot be shown as text.", "Fetch a page of text; or load the file with a shell command, if it is needed.", nil)
+	return failed(what+", which is not text.", "Fetch a page of text; or download the file with a shell command, if it is needed.", nil)
 }

@@ -5,39 +5,39 @@ import (
 	"time"
 )
 
-// limiter counts what each host was asked for within the last minute.
+// limiter counts the fetches from each host within the last minute.
 type limiter struct {
-	most int // negative: any number
-	now  func() time.Time
+	limit int // negative: unlimited
+	now   func() time.Time
 
 	mu    sync.Mutex
-	asked map[string][]time.Time // by host and port, oldest first
+	times map[string][]time.Time // by host and port, oldest first
 }
 
-const minute = time.Minute
+const window = time.Minute
 
-// take counts one more fetch, or returns how long to wait until it may be made.
+// take counts a fetch, or returns the time to wait before it is permitted.
 func (l *limiter) take(host string) (wait time.Duration) {
-	if l.most < 0 {
+	if l.limit < 0 {
 		return 0
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	if l.asked == nil {
-		l.asked = map[string][]time.Time{}
+	if l.times == nil {
+		l.times = map[string][]time.Time{}
 	}
-	for h, times := range l.asked {
-		for len(times) > 0 && now.Sub(times[0]) >= minute {
+	for h, times := range l.times {
+		for len(times) > 0 && now.Sub(times[0]) >= window {
 			times = times[1:]
 		}
-		if l.asked[h] = times; len(times) == 0 {
-			delete(l.asked, h)
+		if l.times[h] = times; len(times) == 0 {
+			delete(l.times, h)
 		}
 	}
-	if times := l.asked[host]; len(times) >= l.most {
-		return minute - now.Sub(times[0])
+	if times := l.times[host]; len(times) >= l.limit {
+		return window - now.Sub(times[0])
 	}
-	l.asked[host] = append(l.asked[host], now)
+	l.times[host] = append(l.times[host], now)
 	return 0
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
-// hang never answers.
+// hang never responds.
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// drip answers byte by byte, for ever.
+// drip responds byte by byte, without end.
 func drip(w http.ResponseWriter, r *http.Request) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -40,7 +40,7 @@ func drip(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// flood answers without end, as fast as it can.
+// flood responds without end, as fast as possible.
 func flood(w http.ResponseWriter, r *http.Request) {
 	block := bytes.Repeat([]byte("flood"), 10_000)
 	for r.Context().Err() == nil {
@@ -50,7 +50,7 @@ func flood(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server may take its time, but not ours.
+// A slow server cannot exceed the time limits.
 func TestSlowServers(t *testing.T) {
 	o := webfetch.Options{Timeout: 100 * time.Millisecond}
 	for name, h := range map[string]http.HandlerFunc{
@@ -75,7 +75,7 @@ func TestSlowServers(t *testing.T) {
 	}
 }
 
-// A server that accepts connections and never says anything.
+// A server that accepts connections and never responds.
 func TestSilentServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// No more is read than is allowed, whatever the server announces.
+// Reading stops at the limit, whatever size the server announces.
 func TestLargeBodies(t *testing.T) {
 	const most = 64 << 10
 	o := webfetch.Options{MaxBytes: most, Timeout: time.Hour, CallTimeout: time.Hour}
@@ -95,9 +95,9 @@ func TestLargeBodies(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain")
 		flood(w, r)
 	})
-	refused(t, p, "The answer has 10737418240 bytes, more than 65536.")
+	refused(t, p, "The response has 10737418240 bytes, more than 65536.")
 	require.Equal(t, 200, p.Status)
-	refused(t, get(t, o, flood), "The answer has more than 65536 bytes.")
+	refused(t, get(t, o, flood), "The response has more than 65536 bytes.")
 	exact := strings.Repeat("x", most)
 	require.Nil(t, get(t, o, text("text/plain", exact)).Err)
 	refused(t, get(t, o, text("text/plain", exact+"x")), "more than 65536")
@@ -105,8 +105,8 @@ func TestLargeBodies(t *testing.T) {
 	zip := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 	bomb := compress(t, strings.Repeat(" ", 100*most), zip)
 	require.Less(t, len(bomb), most)
-	refused(t, get(t, o, encoded("gzip", bomb)), "more than 65536 bytes when it is decompressed")
-	refused(t, get(t, o, encoded("gzip, gzip", compress(t, bomb, zip))), "more than 65536 bytes when it is decompressed")
+	refused(t, get(t, o, encoded("gzip", bomb)), "more than 65536 bytes after decompression")
+	refused(t, get(t, o, encoded("gzip, gzip", compress(t, bomb, zip))), "more than 65536 bytes after decompression")
 }
 
 // Headers are limited too.
@@ -138,16 +138,16 @@ func TestRedirects(t *testing.T) {
 		}
 	})
 	s := newService(t, webfetch.Options{}, server)
-	refused(t, one(t, s, server.URL+"/loop"), "leads on more than 10 times")
+	refused(t, one(t, s, server.URL+"/loop"), "redirects more than 10 times")
 	require.EqualValues(t, 11, hops.Load())
 	p := one(t, s, server.URL+"/a")
 	require.Nil(t, p.Err)
 	require.Equal(t, server.URL+"/b/c?x=1", p.FinalURL)
 	require.Equal(t, "[d]("+server.URL+"/b/d)", p.Text)
-	refused(t, one(t, newService(t, webfetch.Options{MaxRedirects: -1}, server), server.URL+"/a"), "leads on more than 0 times")
+	refused(t, one(t, newService(t, webfetch.Options{MaxRedirects: -1}, server), server.URL+"/a"), "redirects more than 0 times")
 }
 
-// What was asked for in secrecy is not taken from where anybody can write it.
+// A redirect from https to http is not followed.
 func TestDowngrade(t *testing.T) {
 	hits := 0
 	plain := serve(t, func(http.ResponseWriter, *http.Request) { hits++ })
@@ -166,13 +166,13 @@ func TestDowngrade(t *testing.T) {
 	require.Nil(t, one(t, newService(t, webfetch.Options{TLS: tls}, upgrade, secure), upgrade.URL).Err)
 }
 
-// A failure that may pass is tried again, a few times.
+// A temporary failure is retried, up to the limit.
 func TestRetries(t *testing.T) {
 	var tries atomic.Int32
 	reset := func(w http.ResponseWriter) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {
-			_ = c.(*net.TCPConn).SetLinger(0) // a reset instead of an orderly end
+			_ = c.(*net.TCPConn).SetLinger(0) // a reset instead of an orderly close
 			_ = c.Close()
 		}
 	}
@@ -206,7 +206,7 @@ func TestRetries(t *testing.T) {
 		require.NotNil(t, get(t, webfetch.Options{Retries: -1}, failing(1, fail)).Err)
 		require.EqualValues(t, 1, tries.Load(), name)
 	}
-	for name, after := range map[string]string{"seconds": "3600", "date": "Mon, 02 Jan 2090 15:04:05 GMT"} { // longer than there is time
+	for name, after := range map[string]string{"seconds": "3600", "date": "Mon, 02 Jan 2090 15:04:05 GMT"} { // above the time limit
 		refused(t, get(t, o, failing(1, status(429, after))), "status 429")
 		require.EqualValues(t, 1, tries.Load(), name)
 	}
@@ -214,7 +214,7 @@ func TestRetries(t *testing.T) {
 	require.EqualValues(t, 1, tries.Load())
 }
 
-// One host is asked only so often.
+// The rate of fetches from one host is limited.
 func TestPerMinute(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
@@ -234,20 +234,20 @@ func TestPerMinute(t *testing.T) {
 	pass(30 * time.Second)
 	require.Nil(t, one(t, s, server.URL).Err)
 	p := one(t, s, server.URL)
-	refused(t, p, "asked 2 times within a minute")
-	require.Equal(t, "Wait 31 seconds before you fetch more from it.", p.Err.Remedy)
-	refused(t, one(t, s, redirects.URL), "asked 2 times")
+	refused(t, p, "2 requests within a minute")
+	require.Equal(t, "Wait 31 seconds before the next request to it.", p.Err.Remedy)
+	refused(t, one(t, s, redirects.URL), "2 requests")
 	require.Nil(t, one(t, s, other.URL).Err)
 	pass(30 * time.Second)
 	require.Nil(t, one(t, s, server.URL).Err)
-	refused(t, one(t, s, server.URL), "asked 2 times")
+	refused(t, one(t, s, server.URL), "2 requests")
 	free := newService(t, webfetch.Options{PerMinute: -1}, server)
 	for range 100 {
 		require.Nil(t, one(t, free, server.URL).Err)
 	}
 }
 
-// One that is slow does not keep the others, and each stands in its place.
+// A slow page does not delay the others, and the results are in the order of the URLs.
 func TestManyPages(t *testing.T) {
 	var others sync.WaitGroup
 	others.Add(19)
@@ -275,12 +275,12 @@ func TestManyPages(t *testing.T) {
 	s = newService(t, webfetch.Options{Parallel: 1, CallTimeout: 100 * time.Millisecond}, server)
 	pages := s.Fetch(t.Context(), []string{server.URL + "/hang", server.URL + "/hang", server.URL + "/hang"})
 	for _, p := range pages {
-		refused(t, p, "as the call had taken 100ms")
+		refused(t, p, "100ms")
 	}
 	require.Empty(t, s.Fetch(t.Context(), nil))
 }
 
-// A cancelled call returns, with an error for what is not done.
+// A cancelled call returns, with an error for each unfinished page.
 func TestCancel(t *testing.T) {
 	arrived := make(chan struct{})
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {

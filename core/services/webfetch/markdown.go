@@ -17,19 +17,18 @@ import (
 	"golang.org/x/net/html"
 )
 
-// convertTime is how long one page may take to become Markdown.
+// convertTime is the time limit for the conversion of one page to Markdown.
 const convertTime = 5 * time.Second
 
-// errStopped ends a conversion that takes too long.
+// errStopped reports a conversion above its time limit.
 var errStopped = errors.New("the conversion was stopped")
 
-// toMarkdown converts a page that was found at u, as much of it as most
-// characters need. Parser and converter can be made to take any time and memory
-// by pages written for it; such a page is reduced to its plain text, which
-// takes both in proportion to its size. The error is the cause of an ended ctx.
+// toMarkdown converts the page at u, up to most characters. Some pages make the parser or the
+// converter use unbounded time or memory. Such a page is reduced to its plain text, which takes
+// time and memory in proportion to its size. The error is the cause of an ended ctx.
 func toMarkdown(ctx context.Context, page string, u *url.URL, most int) (converted, error) {
-	if costly(page) {
-		return reduced(page, most), nil
+	if tooCostly(page) {
+		return textOnly(page, most), nil
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, convertTime, errStopped)
 	defer cancel()
@@ -38,23 +37,23 @@ func toMarkdown(ctx context.Context, page string, u *url.URL, most int) (convert
 	case ctx.Err() != nil:
 		return converted{}, context.Cause(ctx)
 	case err != nil:
-		return reduced(page, most), nil
+		return textOnly(page, most), nil
 	}
 	return c, nil
 }
 
-// reduced is a page of which no more than its text is made out.
-func reduced(page string, most int) converted {
+// textOnly returns only the plain text of a page.
+func textOnly(page string, most int) converted {
 	text, trimmed := plainText(page, most)
-	return converted{text: text, trimmed: trimmed, notice: "The page's HTML is too deep or too large to be converted; this is its plain text."}
+	return converted{text: text, trimmed: trimmed, notice: "The HTML of the page is too deep or too large to convert; this is its plain text."}
 }
 
-// convert parses and converts a page. It stops soon after ctx has ended. A
-// panic in the libraries becomes an error.
+// convert parses and converts a page. It stops soon after ctx has ended. A panic of the libraries
+// becomes an error.
 func convert(ctx context.Context, page string, u *url.URL, most int) (_ converted, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("converting HTML: %v", cause)
+			err = fmt.Errorf("convert HTML: %v", cause)
 		}
 	}()
 	doc, err := html.Parse(&stoppable{ctx, strings.NewReader(page)})
@@ -62,8 +61,8 @@ func convert(ctx context.Context, page string, u *url.URL, most int) (_ converte
 		return converted{}, err
 	}
 	title, trimmed := clean(doc, u, most)
-	// Escaping would add backslashes that nobody needs who reads the text as it
-	// is, and finding where they are due takes time by the square of a line.
+	// Escaping would add backslashes that plain reading does not need. It also takes quadratic time
+	// in the length of a line.
 	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(
@@ -75,7 +74,7 @@ func convert(ctx context.Context, page string, u *url.URL, most int) (_ converte
 	))
 	c.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
 		if ctx.Err() != nil {
-			panic(errStopped) // the only way out; see recover above
+			panic(errStopped) // the only way to stop the library; recovered above
 		}
 		return converter.RenderTryNext
 	}, converter.PriorityEarly)
@@ -86,7 +85,7 @@ func convert(ctx context.Context, page string, u *url.URL, most int) (_ converte
 	return converted{text: titled(title, strings.ToValidUTF8(string(out), "\ufffd")), trimmed: trimmed}, nil
 }
 
-// titled puts a page's title before its text.
+// titled adds the title of a page before its text.
 func titled(title, text string) string {
 	if title == "" {
 		return text
@@ -94,7 +93,7 @@ func titled(title, text string) string {
 	return strings.TrimSpace("Title: " + title + "\n\n" + text)
 }
 
-// stoppable is a reader that fails once ctx has ended.
+// stoppable is a reader that fails after ctx has ended.
 type stoppable struct {
 	ctx context.Context
 	r   io.Reader

@@ -49,7 +49,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// hostile are pages of about size bytes that are made to take time or memory.
+// hostile are pages of about size bytes, built to need much time or memory.
 func hostile(size int) map[string]string {
 	times := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
 	attributes, unclosed := "", ""
@@ -90,15 +90,15 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// No page takes time or memory out of proportion, be it as deep or as odd as it
-// likes: 100,000 levels, tables of any width, text that is copied for each tag.
+// No page takes time or memory out of proportion to its size: 100,000 levels, tables of any width,
+// text that is copied for each tag.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()
 	size := 30_000
 	if os.Getenv("FETTLE_FULL") != "" {
 		size = 10_000_000
 	}
-	silent := []string{"foreign", "comments", "declarations", "misplaced ends", "links in links", "self-closing", "images"} // no text, or none for sure
+	silent := []string{"foreign", "comments", "declarations", "misplaced ends", "links in links", "self-closing", "images"} // no text, or not certain to have any
 	server := serve(t, nil)
 	s := newService(t, webfetch.Options{Timeout: time.Hour, CallTimeout: time.Hour, PerMinute: -1, MaxBytes: 100 << 20}, server)
 	for name, page := range hostile(size) {
@@ -113,7 +113,7 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// A page too deep for a tree is shown as its text, and says so.
+// A page too deep for a tree is shown as plain text, with a notice.
 func TestPlainText(t *testing.T) {
 	page := "<title>no</title><h1>One  &amp;\n two</h1><p>a <b>b</b>c<br>d<script>no()</script><ul><li>x<li>y</ul>" +
 		"<textarea>no</textarea>" + strings.Repeat("<div>", 100_000) + "deep &lt;"
@@ -123,7 +123,7 @@ func TestPlainText(t *testing.T) {
 	require.Equal(t, "no\nOne & two\na bc\nd\nx\ny\ndeep <", p.Text)
 }
 
-// A long page is cut, and says so, wherever the cut falls.
+// A long page is truncated at any position, and marked as truncated.
 func TestLongPage(t *testing.T) {
 	page := "<ul>" + strings.Repeat("<li>wörd", 10_000) + "</ul>"
 	p := get(t, webfetch.Options{MaxChars: 1000}, text("text/html", page))

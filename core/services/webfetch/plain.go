@@ -9,13 +9,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plainText returns the text of a page without building its tree: each block
-// begins a line. It stops where there is enough for most characters, and reports
-// whether it did.
+// plainText returns the text of a page without building its tree; each block begins a line. It
+// stops when most characters are certain to be covered, and reports that as trimmed.
 func plainText(page string, most int) (text string, trimmed bool) {
 	var out strings.Builder
 	z := html.NewTokenizer(strings.NewReader(page))
-	hidden := atom.Atom(0) // the element that hides what is read
+	hidden := atom.Atom(0) // the hidden element around the current token
 	for out.Len() <= most*utf8.UTFMax {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -30,11 +29,11 @@ func plainText(page string, most int) (text string, trimmed bool) {
 			name, _ := z.TagName()
 			a := atom.Lookup(name)
 			switch {
-			case kind == html.StartTagToken && hidden == 0 && slices.Contains(hiding, a):
+			case kind == html.StartTagToken && hidden == 0 && slices.Contains(hiddenElements, a):
 				hidden = a
 			case kind == html.EndTagToken && hidden == a:
 				hidden = 0
-			case !slices.Contains(phrasing, a):
+			case !slices.Contains(inlineElements, a):
 				newLine(&out)
 			}
 		}
@@ -42,17 +41,17 @@ func plainText(page string, most int) (text string, trimmed bool) {
 	return strings.TrimSpace(out.String()), true
 }
 
-// hiding are elements whose text is not shown; the tokenizer takes what is in
-// them for text up to their end.
-var hiding = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Iframe, atom.Noembed, atom.Noframes, atom.Textarea}
+// hiddenElements are the elements whose content is not shown. The tokenizer returns their content as text
+// up to the end tag.
+var hiddenElements = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Iframe, atom.Noembed, atom.Noframes, atom.Textarea}
 
-// phrasing are the more common elements within a line.
-var phrasing = []atom.Atom{
+// inlineElements are the common elements within a line.
+var inlineElements = []atom.Atom{
 	atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Del, atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Mark,
 	atom.Q, atom.S, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Tt, atom.U, atom.Var, atom.Wbr,
 }
 
-// appendText adds text with its white space made single.
+// appendText adds text with its white space collapsed.
 func appendText(out *strings.Builder, text string) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -70,14 +69,14 @@ func appendText(out *strings.Builder, text string) {
 	}
 }
 
-// blank adds a blank within a line.
+// blank adds a blank within a line, unless one precedes.
 func blank(out *strings.Builder) {
 	if s := out.String(); s != "" && s[len(s)-1] > ' ' {
 		out.WriteByte(' ')
 	}
 }
 
-// newLine begins a line unless one has just begun.
+// newLine begins a line, unless the output is at the beginning of one.
 func newLine(out *strings.Builder) {
 	if s := out.String(); s != "" && s[len(s)-1] != '\n' {
 		out.WriteByte('\n')

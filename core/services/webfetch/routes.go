@@ -14,17 +14,17 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// routes are the two ways to a server: directly, where each address is checked
-// when it is dialled, and through a proxy, which may itself be private.
+// routes are the two ways to a server: directly, with every address checked at the connection, and
+// through a proxy, which may have a private address.
 type routes struct {
 	guard           guard
 	resolver        *net.Resolver
 	proxy           func(*http.Request) (*url.URL, error)
-	proxyDecides    bool // about names that are not known here
+	proxyDecides    bool // about names that cannot be resolved locally
 	direct, proxied *http.Transport
 }
 
-// proxyKey is the key under which a request's context holds its proxy.
+// proxyKey is the context key of a request's proxy.
 type proxyKey struct{}
 
 func newRoutes(o Options, g guard) *routes {
@@ -44,7 +44,7 @@ func newRoutes(o Options, g guard) *routes {
 	r.proxied.Proxy = func(q *http.Request) (*url.URL, error) {
 		u, ok := q.Context().Value(proxyKey{}).(*url.URL)
 		if !ok {
-			return nil, errors.New("no proxy was chosen")
+			return nil, errors.New("the request has no proxy")
 		}
 		return u, nil
 	}
@@ -58,14 +58,14 @@ func newTransport(c *tls.Config) *http.Transport {
 	return &http.Transport{
 		TLSClientConfig:        c,
 		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // bodies are decompressed here, within limits
+		DisableCompression:     true, // this package decompresses bodies, with limits
 		MaxResponseHeaderBytes: 256 << 10,
 		MaxIdleConns:           32,
 		IdleConnTimeout:        30 * time.Second,
 	}
 }
 
-// send makes one request. It follows no redirect.
+// send sends one request. It follows no redirect.
 func (r *routes) send(q *http.Request) (*http.Response, error) {
 	if r.proxy == nil {
 		return r.direct.RoundTrip(q)
@@ -73,7 +73,7 @@ func (r *routes) send(q *http.Request) (*http.Response, error) {
 	proxy, err := r.proxy(q)
 	switch {
 	case err != nil:
-		return nil, failed("The proxy for "+show(q.URL.String())+" cannot be told: "+why(err)+".", "Correct the proxy's setting.", errors.New(why(err)))
+		return nil, failed("The proxy for "+show(q.URL.String())+" cannot be determined: "+errorText(err)+".", "Correct the proxy setting.", errors.New(errorText(err)))
 	case proxy == nil:
 		return r.direct.RoundTrip(q)
 	}
@@ -83,13 +83,13 @@ func (r *routes) send(q *http.Request) (*http.Response, error) {
 	return r.proxied.RoundTrip(q.WithContext(context.WithValue(q.Context(), proxyKey{}, proxy)))
 }
 
-// checkNames refuses a host that is at a private address, by a look-up of its
-// name here, and a name that cannot be looked up here unless the proxy decides.
+// checkNames resolves the host here and refuses it at a private address. It refuses a name that
+// cannot be resolved here, unless the proxy decides.
 //
-// The proxy is given the name, not the address: many decide by names, and with
-// http a proxy has to send the host of the URL on, not the header (RFC 9112,
-// 3.2.2). So a name that means another address to the proxy is not found out. With
-// https the certificate still has to fit the name, which closes that.
+// The proxy receives the name, not the address: many proxies have rules about names, and with http
+// a proxy must forward the host of the URL and ignore the Host header (RFC 9112, 3.2.2). A name
+// that resolves to another address at the proxy is therefore not detected. With https the
+// certificate must still match the name, which closes that gap.
 func (r *routes) checkNames(ctx context.Context, u *url.URL) error {
 	host, port := u.Hostname(), portOf(u)
 	if r.guard.allowsName(host, port) {
@@ -105,8 +105,8 @@ func (r *routes) checkNames(ctx context.Context, u *url.URL) error {
 	case err != nil && r.proxyDecides:
 		return nil
 	case err != nil:
-		return failed("The host "+show(host)+" cannot be looked up here ("+why(err)+"), so it may be private, and is not asked through the proxy.",
-			"Check the URL; or ask the user to allow this host alone with the setting web.allowedHosts, or to leave such names to the proxy with web.proxyDecides.",
+		return failed("The host "+show(host)+" cannot be resolved here ("+errorText(err)+"), so it may be private, and no request was sent through the proxy.",
+			"Check the URL; or ask the user to allow only this host with the setting web.allowedHosts, or to leave such names to the proxy with web.proxyDecides.",
 			err).Because(fault.PrivateAddress)
 	}
 	n, _ := strconv.ParseUint(port, 10, 16) // ParseURL has checked it
@@ -118,13 +118,13 @@ func (r *routes) checkNames(ctx context.Context, u *url.URL) error {
 	return nil
 }
 
-// close closes the connections that nobody uses.
+// close closes the idle connections.
 func (r *routes) close() {
 	r.direct.CloseIdleConnections()
 	r.proxied.CloseIdleConnections()
 }
 
-// explain says why a request got no answer.
+// explain converts the error of a request without a response to a fault.
 func explain(target string, err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f
@@ -135,11 +135,11 @@ func explain(target string, err error) *fault.Error {
 	var refused *net.OpError
 	switch {
 	case errors.As(err, &unknown) && unknown.IsNotFound:
-		return failed("The host of "+target+" is not known.", "Check the URL, or search for the right one.", err)
+		return failed("The host of "+target+" is unknown.", "Check the URL, or search for the right one.", err)
 	case errors.As(err, &untrusted):
-		return failed("The certificate of "+target+" is not trusted: "+why(untrusted.Err)+".", "Use another source; a certificate cannot be overruled here.", err)
+		return failed("The certificate of "+target+" is not trusted: "+errorText(untrusted.Err)+".", "Use another source; there is no option to accept the certificate.", err)
 	case errors.As(err, &refused) && refused.Op == "dial":
-		return failed("No connection could be made to the host of "+target+": "+why(refused.Err)+".", "Check host and port, or try again later.", err)
+		return failed("Connecting to the host of "+target+": "+errorText(refused.Err)+".", "Check the host and the port, or try again later.", err)
 	}
-	return failed("The request for "+target+" failed: "+why(err)+".", "Try again later, or use another source.", err)
+	return failed("The request for "+target+" failed: "+errorText(err)+".", "Try again later, or use another source.", err)
 }

@@ -1,6 +1,6 @@
-// Package webfetch gets web pages as text. It stands between a model and the
-// network: it asks public addresses alone unless it is told otherwise, and
-// bounds time, bytes and text whatever a server does.
+// Package webfetch fetches web pages as text. It guards the network against a model: it requests
+// only public addresses unless configured otherwise, and it bounds time, bytes and text for every
+// server.
 package webfetch
 
 import (
@@ -20,57 +20,53 @@ import (
 
 // Options configure a [Service]. Every field may be zero.
 type Options struct {
-	// AllowPrivate lets this machine and private networks be asked like any other
-	// host. Link-local addresses, where clouds keep credentials, and those that
-	// nobody's server has stay refused.
+	// AllowPrivate allows this machine and private networks like any other host. Link-local
+	// addresses, where cloud providers serve credentials, and reserved addresses stay refused.
 	AllowPrivate bool
-	// Allow lists what is asked although the guard would refuse it: a host name
-	// or an IP address, each with or without a port, or a prefix, as
-	// "wiki.internal", "localhost:8080", "[::1]:80", "10.1.0.0/16". A name
-	// stands for whatever it resolves to, but not for names below it.
+	// Allow lists hosts that are requested despite the guard: a host name or an IP address, each
+	// with or without a port, or a prefix, such as "wiki.internal", "localhost:8080", "[::1]:80",
+	// "10.1.0.0/16". A name allows every address it resolves to, but not its subdomains.
 	Allow []string
 
-	// Timeout ends one fetch: connecting, redirects, retries and the body.
-	// Zero: 10 seconds. CallTimeout ends a call with all its fetches and the
-	// conversion of what they brought. Zero: 30 seconds.
+	// Timeout limits one fetch: connection, redirects, retries and body. Zero: 10 seconds.
+	// CallTimeout limits a call with all its fetches and their conversion. Zero: 30 seconds.
 	Timeout, CallTimeout time.Duration
-	// MaxBytes is how large a body may be, in bytes, as sent and after it is
-	// decompressed; a larger one is refused. Zero: 10 MiB.
+	// MaxBytes is the limit of a body, in bytes, both as sent and decompressed; a larger body is
+	// refused. Zero: 10 MiB.
 	MaxBytes int64
-	// MaxChars is how much text one call returns, in characters, shared
-	// among its pages: what a short page leaves goes to the longer ones. Zero:
-	// 250,000. MaxErrorChars is how much of it is shown of the body of an
-	// answer that is no success. Zero: 10,000.
+	// MaxChars is the limit of the text that one call returns, in characters. Its pages share it:
+	// short pages leave their remainder to longer ones. Zero: 250,000. MaxErrorChars is the limit
+	// of the text of a response without success, within MaxChars. Zero: 10,000.
 	MaxChars, MaxErrorChars int
-	// MaxRedirects is how often a fetch is led on. Zero: 10; negative: never.
+	// MaxRedirects is the limit of redirects of one fetch. Zero: 10; negative: none.
 	MaxRedirects int
-	// Retries is how often a request is repeated that met a lost connection, or
-	// an answer with status 429 or 5xx. Zero: 2; negative: never. Backoff is
-	// the pause before the first of them, doubled for each further one; a
-	// Retry-After header may ask for a longer one, within Timeout. Zero: 500 ms.
+	// Retries is the limit of retries of a request after a lost connection or a response with
+	// status 429 or 5xx. Zero: 2; negative: none. Backoff is the pause before the first retry,
+	// doubled for each further one. A Retry-After header may request a longer pause, within
+	// Timeout. Zero: 500 ms.
 	Retries int
 	Backoff time.Duration
-	// PerMinute is how many fetches may ask one host and port within a minute.
-	// Zero: 60; negative: any number.
+	// PerMinute is the limit of fetches from one host and port within a minute. Zero: 60; negative:
+	// unlimited.
 	PerMinute int
-	// Parallel is how many fetches of one call run at once. Zero: 8.
+	// Parallel is the number of concurrent fetches of one call. Zero: 8.
 	Parallel int
 
-	// UserAgent is the header of that name. "": fettle.
+	// UserAgent is the User-Agent header. "": fettle.
 	UserAgent string
-	// Proxy returns the proxy for a request, or nil for none, as
-	// http.ProxyFromEnvironment does. The proxy may be private; what it is asked
-	// for may not, at any redirect: names are looked up here, and all their
-	// addresses checked, before the proxy is given the name. nil: no proxy.
+	// Proxy returns the proxy of a request, or nil for a direct connection, as
+	// http.ProxyFromEnvironment does. The proxy may have a private address, but the requested host
+	// may not, at any redirect: names are resolved here and all their addresses checked before the
+	// proxy receives the name. nil: no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
-	// ProxyDecides leaves names that cannot be looked up here to the proxy. false:
-	// they are refused. Names that are at private addresses stay refused.
+	// ProxyDecides leaves names that cannot be resolved here to the proxy. false: they are refused.
+	// Names that resolve to private addresses stay refused.
 	ProxyDecides bool
-	// Resolver looks up host names. nil: net.DefaultResolver.
+	// Resolver resolves host names. nil: net.DefaultResolver.
 	Resolver *net.Resolver
-	// TLS is the configuration of secure connections. nil: the zero one.
+	// TLS is the configuration of secure connections. nil: the zero configuration.
 	TLS *tls.Config
-	// Now is the clock of PerMinute and of Retry-After dates. nil: time.Now.
+	// Now is the clock for PerMinute and for Retry-After dates. nil: time.Now.
 	Now func() time.Time
 }
 
@@ -93,79 +89,76 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Page is what came of one URL. Err is nil exactly if the server's answer was
-// a success whose text is shown; with an error Status, ContentType and Text may
-// still tell of the answer.
+// Page is the result of one URL. Err is nil exactly if the response was a success whose text is
+// shown. With an error, Status, ContentType and Text may still describe the response.
 //
-// FinalURL, ContentType and what Err quotes are the server's to choose, and are
-// shown without the mark of untrusted text. So a URL that a redirect leads to
-// has at most 2,000 bytes, with all percent-encoded that a URL may not hold; a
-// media type at most 100 characters, all of which a token may hold; and what is
-// quoted is one line of printable characters, at most 300 of them.
+// A server chooses FinalURL, ContentType and the quotations in Err, and these are displayed without
+// the mark of untrusted text. They are therefore restricted. The URL of a redirect has at most
+// 2,000 bytes, with every character percent-encoded that a URL may not contain. A media type has at
+// most 100 characters, all valid in a token. A quotation is one line of at most 300 printable
+// characters.
 type Page struct {
-	URL         string // as asked for
-	FinalURL    string // what answered in the end; "" if nothing has
-	Status      int    // 0 if nothing has answered
+	URL         string // as requested
+	FinalURL    string // URL of the last response; "" without a response
+	Status      int    // HTTP status; 0 without a response
 	ContentType string // media type without parameters; "" if unknown
-	Text        string // valid UTF-8; Markdown where the page is HTML; from outside, so not to be trusted
-	Truncated   bool   // Text is only the beginning
-	Notice      string // what was done otherwise than asked; "" if nothing
+	Text        string // valid UTF-8; Markdown for an HTML page; untrusted
+	Truncated   bool   // Text is only the beginning of the page
+	Notice      string // a deviation from the request, for the model; "" if none
 	Err         *fault.Error
 }
 
-// Service fetches pages. It has no cookies, sends no credentials and no
-// Referer, and remembers no page. It is safe for concurrent use. A Service that
-// has fetched something is to be closed.
+// Service fetches pages. It has no cookies, sends no credentials and no Referer header, and caches
+// nothing. It is safe for concurrent use. The caller closes a Service that has fetched a page.
 type Service struct {
 	o       Options
 	guard   guard
 	limiter limiter
-	convert chan struct{} // holds a token for each conversion that runs
+	convert chan struct{} // holds a token for each running conversion
 
 	mu     sync.Mutex
 	closed bool
-	routes *routes            // made by the first call, since most sessions fetch nothing
-	calls  map[*call]struct{} // that run
-	active sync.WaitGroup     // the same
+	routes *routes            // created by the first call, because most sessions fetch nothing
+	calls  map[*call]struct{} // running calls
+	active sync.WaitGroup     // counts the running calls
 }
 
-// call is one call that runs.
+// call is one running call.
 type call struct{ cancel context.CancelCauseFunc }
 
-// New returns a Service. It does no I/O. The error is of code invalid_config
-// and names the entry of Allow that cannot be understood.
+// New returns a Service. It does no I/O. The error has code invalid_config and names the invalid
+// entry of Allow.
 func New(o Options) (*Service, error) {
 	o = o.withDefaults()
 	g, err := newGuard(o.AllowPrivate, o.Allow)
 	if err != nil {
 		return nil, err
 	}
-	// Conversion takes much memory, so two at once are enough.
+	// A conversion needs much memory, so at most two run concurrently.
 	s := &Service{o: o, guard: g, convert: make(chan struct{}, 2)}
-	s.limiter = limiter{most: o.PerMinute, now: o.Now}
+	s.limiter = limiter{limit: o.PerMinute, now: o.Now}
 	return s, nil
 }
 
-// Check returns the error that New would, and makes nothing.
+// Check returns the error that New would return. It creates nothing.
 func Check(o Options) error {
 	_, err := newGuard(o.AllowPrivate, o.Allow)
 	return err
 }
 
-// What ends a fetch, as the cause of its context.
+// Causes of a fetch context that has ended.
 var (
-	errTimeout     = errors.New("the time of the fetch is over")
-	errCallTimeout = errors.New("the time of the call is over")
+	errTimeout     = errors.New("the fetch exceeded its time limit")
+	errCallTimeout = errors.New("the call exceeded its time limit")
 	errClosed      = errors.New("the session has ended")
 )
 
-// Fetch gets each of the URLs, several at once, and returns what came of them
-// in their order. It returns when all are done, or when the time of the call
-// is over or ctx ends: pages that are not done then have an error.
+// Fetch fetches the URLs concurrently and returns their pages in the same order. It returns when
+// all have finished, when CallTimeout has passed or when ctx ends; unfinished pages have an error
+// then.
 //
-// Errors of pages are of code web_fetch_processing_error, with reason
-// private_address where the guard refused; invalid_tool_params for a URL that
-// is none; cancelled; or not_initialized after Close.
+// The Err of a page has code web_fetch_processing_error, with reason private_address for a refusal
+// of the guard; invalid_tool_params for an invalid URL; cancelled; or not_initialized after Close.
 func (s *Service) Fetch(ctx context.Context, urls []string) []Page {
 	pages := make([]Page, len(urls))
 	ctx, leave, err := s.enter(ctx)
@@ -196,9 +189,9 @@ func (s *Service) Fetch(ctx context.Context, urls []string) []Page {
 	return pages
 }
 
-// Check refuses a URL that Fetch would refuse without asking anybody: no
-// http or https, credentials in it, a host that is plainly private. The error
-// is as in Fetch. It does no I/O.
+// Check refuses a URL that Fetch would refuse before a request: another scheme than http or https,
+// credentials, a private address or a name of this machine. The error is as in Fetch. Check does no
+// I/O.
 func (s *Service) Check(rawURL string) error {
 	u, err := ParseURL(rawURL)
 	if err != nil {
@@ -207,7 +200,7 @@ func (s *Service) Check(rawURL string) error {
 	return asError(s.guard.checkHost(u))
 }
 
-// asError keeps a nil *fault.Error from becoming an error that is not nil.
+// asError keeps a nil *fault.Error from becoming a non-nil error.
 func asError(f *fault.Error) error {
 	if f == nil {
 		return nil
@@ -215,8 +208,8 @@ func asError(f *fault.Error) error {
 	return f
 }
 
-// enter notes that a call runs, until leave is called, so that Close can end
-// it and wait for it.
+// enter registers a running call until leave is called, so that Close can cancel it and wait for
+// it.
 func (s *Service) enter(ctx context.Context) (_ context.Context, leave func(), _ *fault.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,8 +232,8 @@ func (s *Service) enter(ctx context.Context) (_ context.Context, leave func(), _
 	}, nil
 }
 
-// Close ends the calls that run, waits for them, and closes all connections.
-// Further calls do nothing. It always returns nil.
+// Close cancels the running calls, waits for them and closes all connections. Further calls have no
+// effect. It always returns nil.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -249,20 +242,20 @@ func (s *Service) Close() error {
 	}
 	s.mu.Unlock()
 	s.active.Wait()
-	if s.routes != nil { // no call changes it any more
+	if s.routes != nil { // no running call is left that could change it
 		s.routes.close()
 	}
 	return nil
 }
 
-// ended says why a fetch had to end, from the cause that its context has.
+// ended returns the error of a fetch whose context has ended, from the cause of the context.
 func (s *Service) ended(cause error, target string) *fault.Error {
 	switch {
 	case errors.Is(cause, errTimeout):
-		return failed(fmt.Sprintf("%s was not fetched within %v, so the attempt was ended.", show(target), s.o.Timeout),
-			"Try again later, or use another source; the server is slow or does not answer.", cause)
+		return failed(fmt.Sprintf("%s was not fetched within %v, so the request was cancelled.", show(target), s.o.Timeout),
+			"Try again later, or use another source; the server is slow or does not respond.", cause)
 	case errors.Is(cause, errCallTimeout):
-		return failed(fmt.Sprintf("%s was not fetched, as the call had taken %v.", show(target), s.o.CallTimeout), "Fetch fewer URLs at once.", cause)
+		return failed(fmt.Sprintf("%s was not fetched, because the call had taken %v.", show(target), s.o.CallTimeout), "Fetch fewer URLs at once.", cause)
 	default:
 		return fault.Wrap(fault.Cancelled, op, "The call was cancelled before "+show(target)+" was fetched.", "", cause)
 	}

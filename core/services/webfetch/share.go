@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// share cuts pages so that together they have most characters. What a page
-// needs less than an even share goes to those that need more.
+// share truncates the pages to most characters in total. Pages below an even share leave their
+// remainder to longer ones.
 func share(pages []Page, most int) {
 	bySize := make([]*Page, len(pages))
 	for i := range pages {

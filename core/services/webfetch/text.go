@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// text turns a body into text of valid UTF-8.
+// text converts a body to valid UTF-8 text.
 func (s *Service) text(ctx context.Context, b body) (converted, error) {
 	if len(b.data) == 0 {
 		return converted{}, nil
@@ -25,8 +25,8 @@ func (s *Service) text(ctx context.Context, b body) (converted, error) {
 		return converted{}, err
 	}
 	if actual, ok := binary(b.data, decoded); ok {
-		return converted{}, failed(fmt.Sprintf("The server calls its answer %s, but it is not text (%s, %d bytes).", media, actual, len(b.data)),
-			"Fetch a page of text; or load the file with a shell command, if it is needed.", nil)
+		return converted{}, failed(fmt.Sprintf("The server reports the type %s, but the response is not text (%s, %d bytes).", media, actual, len(b.data)),
+			"Fetch a page of text; or download the file with a shell command, if it is needed.", nil)
 	}
 	if kindOf(media) == plain {
 		return converted{text: decoded}, nil
@@ -40,13 +40,13 @@ func (s *Service) text(ctx context.Context, b body) (converted, error) {
 	return toMarkdown(ctx, decoded, b.url, s.o.MaxChars)
 }
 
-// converted is a body's text, and what there is to say about how it was made.
+// converted is the text of a body, with a notice about its conversion.
 type converted struct {
 	text, notice string
 	trimmed      bool // text is only the beginning
 }
 
-// show puts text into the page, as much of it as one answer may have.
+// show stores the text in the page, up to the limit for its status.
 func (p *Page) show(c converted, o Options) {
 	if c.notice != "" {
 		p.Notice = strings.TrimSpace(p.Notice + " " + c.notice)
@@ -55,30 +55,30 @@ func (p *Page) show(c converted, o Options) {
 	most := o.MaxChars
 	if !isSuccess(p.Status) {
 		most = min(most, o.MaxErrorChars)
-		p.Err = failed(fmt.Sprintf("The server answered with status %d %s.", p.Status, http.StatusText(p.Status)), statusRemedy(p.Status), nil)
+		p.Err = failed(fmt.Sprintf("The server responded with status %d %s.", p.Status, http.StatusText(p.Status)), statusRemedy(p.Status), nil)
 	}
 	p.cut(most)
 }
 
-// statusRemedy says what to do about an answer that is no success.
+// statusRemedy returns the remedy for a status without success.
 func statusRemedy(status int) string {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return "Check the URL, or search for the right one."
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return "The page is not public, or not for programs. Use another source."
+		return "The page is not public, or denies programs. Use another source."
 	case status == http.StatusTooManyRequests, status >= 500:
 		return "Try again later, or use another source."
 	}
 	return "Use another URL."
 }
 
-// cut shortens the text to most characters and returns how many it has then.
+// cut truncates the text to most characters and returns its length in characters.
 func (p *Page) cut(most int) int {
 	n := 0
 	for i := range p.Text {
 		if n == most {
-			p.Text, p.Truncated = strings.Clone(p.Text[:i]), true // lets go of the rest
+			p.Text, p.Truncated = strings.Clone(p.Text[:i]), true // releases the remainder
 			return n
 		}
 		n++
@@ -86,9 +86,9 @@ func (p *Page) cut(most int) int {
 	return n
 }
 
-// decode returns a body as UTF-8, by its byte order mark, its header, what it
-// says of itself, or a guess, in this order. What its bytes plainly are comes
-// before what they are called.
+// decode converts a body to UTF-8. It takes the encoding from the byte order mark, the header, the
+// document or a guess, in this order. Bytes that are clearly UTF-8, or clearly not, take precedence
+// over a declaration.
 func decode(data []byte, contentType string) (string, error) {
 	enc, name, _ := charset.DetermineEncoding(data, contentType)
 	proper, broken := countUTF8(data)
@@ -100,12 +100,12 @@ func decode(data []byte, contentType string) (string, error) {
 	}
 	switch name {
 	case "utf-8":
-	case "replacement": // encodings that browsers refuse, as attacks use them
-		return "", failed("The answer is in an encoding that is not read.", "Use another source.", nil)
+	case "replacement": // encodings that browsers refuse, because attacks use them
+		return "", failed("The response has an unsupported encoding.", "Use another source.", nil)
 	default:
 		decoded, err := enc.NewDecoder().Bytes(data)
 		if err != nil {
-			return "", failed("The answer cannot be read as "+name+": "+err.Error()+".", "Use another source.", err)
+			return "", failed("The response cannot be decoded as "+name+": "+err.Error()+".", "Use another source.", err)
 		}
 		data = decoded
 	}
@@ -113,8 +113,7 @@ func decode(data []byte, contentType string) (string, error) {
 	return strings.ToValidUTF8(string(data), "\ufffd"), nil
 }
 
-// countUTF8 counts the characters beyond ASCII that are right in UTF-8, and the
-// bytes that are not.
+// countUTF8 counts the valid UTF-8 characters beyond ASCII and the invalid bytes.
 func countUTF8(data []byte) (proper, broken int) {
 	for i := 0; i < len(data); {
 		if data[i] < utf8.RuneSelf {
@@ -132,7 +131,7 @@ func countUTF8(data []byte) (proper, broken int) {
 	return proper, broken
 }
 
-// binary reports that what is called text is none, and what it looks like.
+// binary reports whether a body with a text type is binary, and its probable type.
 func binary(data []byte, decoded string) (actual string, ok bool) {
 	const start = 1024
 	actual = mediaType(http.DetectContentType(data))

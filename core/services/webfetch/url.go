@@ -14,10 +14,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// ParseURL reads an absolute http or https URL with a host and without
-// credentials. Its host is returned in lower-case ASCII, without a dot at its
-// end, what a URL may not hold is percent-encoded, and its fragment, which no
-// server sees, is left out. The error is of code invalid_tool_params.
+// ParseURL parses an absolute http or https URL with a host and without credentials. The result has
+// a lower-case ASCII host without a final dot; characters that a URL may not contain are
+// percent-encoded. It has no fragment, because servers do not receive it. The error has code
+// invalid_tool_params.
 func ParseURL(rawURL string) (*url.URL, error) {
 	u, err := parse(url.Parse, strings.TrimSpace(rawURL))
 	if err != nil {
@@ -28,10 +28,10 @@ func ParseURL(rawURL string) (*url.URL, error) {
 	case u.Scheme == "" || !strings.Contains(rawURL, "://"):
 		return nil, badURL(rawURL, "has no scheme")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, badURL(rawURL, "has the scheme "+u.Scheme+", and only http and https can be fetched")
+		return nil, badURL(rawURL, "has the scheme "+u.Scheme+", but only http and https are supported")
 	case u.User != nil:
 		u.User = nil
-		return nil, badURL(u.String(), "was given with a user name or a password, which are never sent")
+		return nil, badURL(u.String(), "contains a user name or a password, which are never sent")
 	case u.Hostname() == "":
 		return nil, badURL(rawURL, "has no host")
 	}
@@ -43,22 +43,21 @@ func ParseURL(rawURL string) (*url.URL, error) {
 	return u, nil
 }
 
-// parse reads a URL with a function of net/url. The error is of code
-// invalid_tool_params.
+// parse parses a URL with a function of net/url. The error has code invalid_tool_params.
 func parse(read func(string) (*url.URL, error), rawURL string) (*url.URL, error) {
 	u, err := read(rawURL)
 	if err != nil {
 		var inner *url.Error
 		if errors.As(err, &inner) {
-			err = inner.Err // which does not repeat the URL
+			err = inner.Err // without the URL, which the message contains already
 		}
 		return nil, badURL(rawURL, "cannot be parsed: "+err.Error())
 	}
 	return u, nil
 }
 
-// escapeQuery percent-encodes what a query may not hold. A path is encoded by
-// [url.URL.String], a query is not.
+// escapeQuery percent-encodes the characters that a query may not contain. [url.URL.String] encodes
+// paths, but not queries.
 func escapeQuery(query string) string {
 	var b strings.Builder
 	for i := range len(query) {
@@ -74,11 +73,11 @@ func escapeQuery(query string) string {
 func normalizeHost(u *url.URL) error {
 	port := u.Port()
 	if n, err := strconv.ParseUint(port, 10, 16); (err != nil || n == 0) && port != "" {
-		return errors.New("has a port that is none")
+		return errors.New("has an invalid port")
 	}
 	host, err := hostName(u.Hostname())
 	if err != nil {
-		return errors.New("has a host name that is none")
+		return errors.New("has an invalid host name")
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -90,7 +89,7 @@ func normalizeHost(u *url.URL) error {
 	return nil
 }
 
-// hostName returns a host in the form in which hosts are compared.
+// hostName returns a host in the normalized form for comparisons.
 func hostName(host string) (string, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.String(), nil
@@ -109,13 +108,13 @@ func hostName(host string) (string, error) {
 	if host == "" || host[0] == '.' || strings.Contains(host, "..") || strings.HasSuffix(host, ".") || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`"#%/<>?@[\]^|`+"`{}", r) }) {
 		return "", errors.New("not a host name")
 	}
-	if addr, err := netip.ParseAddr(host); err == nil { // written in other digits
+	if addr, err := netip.ParseAddr(host); err == nil { // written in non-ASCII digits
 		return addr.String(), nil
 	}
 	return host, nil
 }
 
-// portOf returns the port that a URL leads to.
+// portOf returns the port of a URL.
 func portOf(u *url.URL) string {
 	switch {
 	case u.Port() != "":
@@ -128,11 +127,10 @@ func portOf(u *url.URL) string {
 
 func badURL(rawURL, what string) *fault.Error {
 	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(escape.Quote(rawURL))+" "+escape.Clip(escape.Line(what), 100)+".",
-		"Give a whole URL, as https://example.com/page.")
+		"Give an absolute URL, such as https://example.com/page.")
 }
 
-// rawFile returns the URL of a file's bytes where u is GitHub's page about that
-// file.
+// rawFile returns the raw URL of a file if u is the GitHub page of that file.
 func rawFile(u *url.URL) (*url.URL, bool) {
 	if u.Host != "github.com" && u.Host != "www.github.com" {
 		return nil, false

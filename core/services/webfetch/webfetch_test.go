@@ -16,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
-// newService returns a service that is closed with the test. The guard lets it
-// ask the servers of the test.
+// newService returns a service that is closed with the test. Its guard allows the servers of the
+// test.
 func newService(t testing.TB, o webfetch.Options, servers ...*httptest.Server) *webfetch.Service {
 	t.Helper()
 	for _, s := range servers {
@@ -48,18 +48,18 @@ func one(t testing.TB, s *webfetch.Service, rawURL string) webfetch.Page {
 	return pages[0]
 }
 
-// get fetches one URL from a server that answers as h says.
+// get fetches one URL from a server with the handler h.
 func get(t testing.TB, o webfetch.Options, h http.HandlerFunc) webfetch.Page {
 	t.Helper()
 	server := serve(t, h)
 	return one(t, newService(t, o, server), server.URL)
 }
 
-// text is a handler that answers with a body of a content type.
+// text is a handler that responds with a body of a content type.
 func text(contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if contentType == "" {
-			w.Header()["Content-Type"] = nil // not even sniffed by the server
+			w.Header()["Content-Type"] = nil // keeps the server from sniffing
 		} else {
 			w.Header().Set("Content-Type", contentType)
 		}
@@ -67,7 +67,7 @@ func text(contentType, body string) http.HandlerFunc {
 	}
 }
 
-// refused requires that a page failed, with words of its message or remedy.
+// refused requires that a page failed with the given words in message or remedy.
 func refused(t testing.TB, p webfetch.Page, words string) {
 	t.Helper()
 	require.NotNil(t, p.Err, "%+v", p)
@@ -94,7 +94,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Only text is shown, and what is not is refused by name.
+// Only text is shown; any other type is refused, and the message names the type.
 func TestContentTypes(t *testing.T) {
 	const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 	for _, c := range []struct{ contentType, body, want, refusal string }{
@@ -116,7 +116,7 @@ func TestContentTypes(t *testing.T) {
 		{"image/png", png, "", "image/png (16 bytes)"},
 		{"application/pdf", "%PDF-1.7", "", "application/pdf"},
 		{"application/octet-stream", "x", "", "application/octet-stream"},
-		{"text/html", png, "", "The server calls its answer text/html, but it is not text (image/png, 16 bytes)."},
+		{"text/html", png, "", "The server reports the type text/html, but the response is not text (image/png, 16 bytes)."},
 		{"", png, "", "image/png"},
 		{"text/plain", "a\x00b", "", "not text"},
 	} {
@@ -131,7 +131,7 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// An answer that is no success is an error that shows its beginning.
+// A response without success is an error that shows the beginning of the body.
 func TestStatus(t *testing.T) {
 	for status, words := range map[int]string{
 		404: "status 404 Not Found.", 403: "status 403 Forbidden.", 500: "status 500 Internal Server Error.", 302: "status 302 Found.", 599: "status 599",
@@ -159,7 +159,7 @@ func TestNotAnswering(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
-	refused(t, one(t, newService(t, webfetch.Options{AllowPrivate: true}), "http://"+l.Addr().String()), "No connection could be made")
+	refused(t, one(t, newService(t, webfetch.Options{AllowPrivate: true}), "http://"+l.Addr().String()), l.Addr().String())
 
 	server := httptest.NewTLSServer(text("text/plain", "x"))
 	defer server.Close()
@@ -169,7 +169,7 @@ func TestNotAnswering(t *testing.T) {
 	refused(t, one(t, newService(t, webfetch.Options{}, plain), strings.Replace(plain.URL, "http:", "https:", 1)), "failed")
 }
 
-// What one page leaves of the text goes to the others.
+// Short pages leave their remainder to longer pages.
 func TestShare(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var n int
@@ -197,7 +197,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// GitHub's page about a file is left for the file.
+// The GitHub page of a file is replaced with the file.
 func TestGitHub(t *testing.T) {
 	var asked []string
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -207,14 +207,14 @@ func TestGitHub(t *testing.T) {
 	s := newService(t, webfetch.Options{Proxy: through(proxy), Resolver: resolver(t, map[string][]string{"raw.githubusercontent.com": {"93.184.215.14"}})})
 	p := one(t, s, "https://github.com/o/r/blob/main/a%20b/c.go#L3")
 	require.NotNil(t, p.Err)
-	require.Contains(t, p.Notice, "the file itself")
+	require.Contains(t, p.Notice, "GitHub")
 	require.Equal(t, []string{"raw.githubusercontent.com:443"}, asked)
 	for _, other := range []string{"https://github.com/o/r", "https://github.com/o/r/tree/main/a", "https://example.com/o/r/blob/main/a", "https://github.com/o/r/blob/main/"} {
 		require.Empty(t, one(t, s, other).Notice, other)
 	}
 }
 
-// Close ends what runs, and nothing is left.
+// Close cancels running calls and leaves no goroutine.
 func TestClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	arrived, done := make(chan struct{}), make(chan struct{})
@@ -245,9 +245,8 @@ func TestClose(t *testing.T) {
 	require.LessOrEqual(t, goroutines(before), before)
 }
 
-// goroutines returns how many goroutines there are once they are no more than
-// want. One that has told whoever waits for it that its work is done still
-// takes a moment to be gone.
+// goroutines returns the number of goroutines after it has fallen to want. A goroutine that has
+// reported its end still needs a moment to exit.
 func goroutines(want int) int {
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > want && time.Now().Before(deadline) {
