@@ -33,7 +33,7 @@ type sessionListing struct {
 	Highest int64         `json:"highestVersion"` // of a state object that it received
 	Turns   []turnListing `json:"turns"`
 	// Prompts interrupted before an answer, which are not turns.
-	TakenBack   []takenListing     `json:"takenBack,omitempty"`
+	Withdrawn   []withdrawnListing `json:"takenBack,omitempty"`
 	Interrupted bool               `json:"interrupted,omitempty"` // the last turn was interrupted
 	Problems    []recordingProblem `json:"problems,omitempty"`
 }
@@ -48,8 +48,8 @@ type turnListing struct {
 	Calls   []transcript.ToolCall `json:"calls,omitempty"`
 }
 
-// takenListing is an interrupted prompt.
-type takenListing struct {
+// withdrawnListing is an interrupted prompt.
+type withdrawnListing struct {
 	turnListing
 	At int `json:"at"` // 0-based index of the turn it preceded
 }
@@ -229,8 +229,8 @@ func sessionListingOf(s *transcript.Session) sessionListing {
 	for _, t := range s.Turns {
 		l.Turns = append(l.Turns, turnListingOf(t))
 	}
-	for _, t := range s.TakenBack {
-		l.TakenBack = append(l.TakenBack, takenListing{turnListingOf(t.Turn), t.At})
+	for _, t := range s.Withdrawn {
+		l.Withdrawn = append(l.Withdrawn, withdrawnListing{turnListingOf(t.Turn), t.At})
 	}
 	return l
 }
@@ -248,21 +248,21 @@ func showSession(p *program.Program, s *transcript.Session, history []model.Cont
 	}
 	b.WriteString("\n")
 	for i, turn := range history {
-		showTakenBack(&b, s, func(at int) bool { return at == i })
+		showWithdrawn(&b, s, func(at int) bool { return at == i })
 		for _, part := range turn.Parts {
 			showPart(&b, turn.Role, part)
 		}
 	}
-	showTakenBack(&b, s, func(at int) bool { return at >= len(history) })
+	showWithdrawn(&b, s, func(at int) bool { return at >= len(history) })
 	_, err := io.WriteString(p.Out, b.String())
 	return err
 }
 
-// showTakenBack prints the interrupted prompts at the given places.
-func showTakenBack(b *strings.Builder, s *transcript.Session, here func(at int) bool) {
-	for _, taken := range s.TakenBack {
+// showWithdrawn prints the interrupted prompts at the given places.
+func showWithdrawn(b *strings.Builder, s *transcript.Session, here func(at int) bool) {
+	for _, prompt := range s.Withdrawn {
 		var turn model.Content
-		if !here(taken.At) || json.Unmarshal(taken.Content, &turn) != nil {
+		if !here(prompt.At) || json.Unmarshal(prompt.Content, &turn) != nil {
 			continue
 		}
 		for _, part := range turn.Parts {

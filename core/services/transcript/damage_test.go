@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// A crash cuts the last line at any byte: what was acknowledged before is
-// there, the next Open mends the file, and it goes on.
+// After a crash at any byte of the last line, all acknowledged turns are there, the next Open
+// repairs the file, and the recording continues.
 func TestTornLastLine(t *testing.T) {
 	s, _ := store(t)
 	path := recorded(t, s, "one", "hello")
@@ -38,7 +38,7 @@ func TestTornLastLine(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, texts(t, got.History()))
 		if cut < len(body) {
-			require.Contains(t, got.Problems[0].Message, "not finished")
+			require.Contains(t, got.Problems[0].Message, "incomplete")
 			require.Equal(t, 3, got.Problems[0].Line)
 		}
 		say(t, w, "on")
@@ -49,8 +49,7 @@ func TestTornLastLine(t *testing.T) {
 	}
 }
 
-// Lines in the middle that cannot be read are left out, told, and move no
-// other.
+// Unreadable lines in the middle are ignored and reported, and move no other turn.
 func TestDamageInTheMiddle(t *testing.T) {
 	for name, bad := range map[string]string{
 		"no JSON":           "{{{",
@@ -86,7 +85,7 @@ func TestDamageInTheMiddle(t *testing.T) {
 	}
 }
 
-// A turn that was lost does not move those after it when the history goes back.
+// A lost turn does not move the turns after it when the history is rewound.
 func TestPlacesHoldAfterALoss(t *testing.T) {
 	s, _ := store(t)
 	w := create(t, s, "one")
@@ -106,7 +105,7 @@ func TestPlacesHoldAfterALoss(t *testing.T) {
 	require.Equal(t, []string{"a", "c", "e", "f"}, without(2), "b is lost")
 	require.Equal(t, []string{"a", "b", "c", "e", "f"}, without(5), "the rewind is lost, and shows in the place of e")
 
-	// Once it is opened, places are those of the history that is there.
+	// After Open, positions are those of the remaining history.
 	without(2)
 	w, got, err := s.Open(t.Context(), "one")
 	require.NoError(t, err)
@@ -122,10 +121,10 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	appendRaw(t, path, strings.Repeat("damaged\n", 500))
 	got := load(t, s, "one")
 	require.Len(t, got.Problems, 21)
-	require.Equal(t, "480 more lines could not be read.", got.Problems[20].Message)
+	require.Equal(t, "480 more lines cannot be read.", got.Problems[20].Message)
 }
 
-// A file that does not begin as a recording is none, and says so.
+// A file without a session header is not a recording, and is reported as such.
 func TestNoRecording(t *testing.T) {
 	for name, first := range map[string]string{
 		"empty": "", "no JSON": "hello\n", "a turn": `{"type":"turn","at":0,"content":{"role":"user"}}` + "\n", "bad id": `{"type":"session","version":1,"id":"../x"}` + "\n",
@@ -140,7 +139,7 @@ func TestNoRecording(t *testing.T) {
 			require.NotEmpty(t, fault.As(err).Remedy)
 			recorded(t, s, "two", "good")
 			if name == "long" {
-				return // which a listing reads
+				return // List reads them
 			}
 			list, problems, err := s.List(t.Context())
 			require.NoError(t, err)
@@ -151,8 +150,8 @@ func TestNoRecording(t *testing.T) {
 	}
 }
 
-// What is no JSON in an older line never makes a reader fail, and what a reader
-// makes of a file can be recorded and read again.
+// Invalid JSON in an older line never makes a reader fail. A history that was read can be recorded
+// and read again.
 func FuzzLoad(f *testing.F) {
 	fuzzseed.Add(f)
 	head := `{"type":"session","version":1,"id":"one","startTime":"2026-01-01T00:00:00Z"}` + "\n"
@@ -187,7 +186,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// compact returns contents in one spelling.
+// compact returns contents in compact JSON.
 func compact(t testing.TB, history []json.RawMessage) []json.RawMessage {
 	t.Helper()
 	same := make([]json.RawMessage, len(history))

@@ -11,10 +11,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Delete removes a session with what belongs to it: its files and the sessions
-// of its subagents. One that is being recorded, in this process or another, is
-// refused, and nothing is removed. Errors are of code session_not_found,
-// session_unreadable and cancelled.
+// Delete removes a session with its files and the sessions of its subagents. If one of them is
+// being recorded, in this process or another, Delete fails and removes nothing. The error has code
+// session_not_found, session_unreadable or cancelled.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	path, err := s.locate(ctx, id)
 	if err != nil {
@@ -31,7 +30,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return s.remove(ctx, targets)
 }
 
-// descendants returns the sessions of an id's subagents, and theirs.
+// descendants returns the sessions of a session's subagents, recursively.
 func descendants(all []Summary, id string) []Summary {
 	var found []Summary
 	for parents := []string{id}; len(parents) > 0; {
@@ -50,7 +49,7 @@ func descendants(all []Summary, id string) []Summary {
 // target is a session to remove.
 type target struct{ id, path string }
 
-// remove removes sessions, all or, where one of them is in use, none.
+// remove removes all targets, or none if one of them is in use.
 func (s *Store) remove(ctx context.Context, targets []target) error {
 	var open []*os.File
 	defer func() {
@@ -64,20 +63,20 @@ func (s *Store) remove(ctx context.Context, targets []target) error {
 		}
 		f, err := s.openAny(t.path)
 		if err != nil {
-			return unreadable(t.path, err)
+			return readError(t.path, err)
 		}
 		open = append(open, f)
 		if err := lockFile(f, t.id); err != nil {
 			return err
 		}
 	}
-	if !removesOpen {
+	if !canRemoveOpen {
 		for _, f := range open {
 			_ = closeLocked(f) // nothing was written
 		}
 		open = nil
 	}
-	for _, t := range slices.Backward(targets) { // the session itself last, so that the rest is found again
+	for _, t := range slices.Backward(targets) { // the session itself last, so that a later attempt finds the remainder
 		var errs []error
 		if CheckID(t.id) == nil {
 			errs = append(errs, os.RemoveAll(filepath.Join(s.o.Dir, sidePrefix+t.id)))
@@ -85,34 +84,33 @@ func (s *Store) remove(ctx context.Context, targets []target) error {
 		errs = append(errs, os.Remove(t.path))
 		if err := errors.Join(errs...); err != nil {
 			return fault.Wrap(fault.SessionUnreadable, "transcript.delete", "The recording "+filepath.Base(t.path)+" cannot be removed: "+cause(err)+".",
-				"Make sure that you may write to "+s.o.Dir+".", err)
+				"Make sure that you have write permission for "+s.o.Dir+".", err)
 		}
 	}
 	return nil
 }
 
-// openAny opens a regular file to lock it, however long it is.
+// openAny opens a regular file of any size, to lock it.
 func (s *Store) openAny(path string) (*os.File, error) {
 	unbounded := *s
 	unbounded.o.MaxBytes = 1<<63 - 1
 	return unbounded.open(path, os.O_RDWR)
 }
 
-// Retention says which sessions [Store.Cleanup] removes.
+// Retention is the policy of [Store.Cleanup].
 type Retention struct {
-	MaxAge   time.Duration // since they were recorded last; 0: any age is kept
-	MaxCount int           // how many sessions are kept, those of subagents not counted; 0: any number
-	MinAge   time.Duration // nothing younger is removed; less than an hour is an hour
+	MaxAge   time.Duration // time since the last recorded line; 0: unlimited
+	MaxCount int           // number of sessions to keep, without those of subagents; 0: unlimited
+	MinAge   time.Duration // sessions below this age are kept; at least one hour
 }
 
-// leastAge is the age below which nothing is removed: it may be just begun.
-const leastAge = time.Hour
+// minCleanupAge is the minimum age for removal, because a recent session may have just begun.
+const minCleanupAge = time.Hour
 
-// Cleanup removes sessions that are older than r says, those beyond its number,
-// the oldest first, recordings whose beginning is damaged, and sessions in which nobody
-// said anything. One that is being recorded stays, and so does what cannot be
-// removed. It returns the files that are gone. The error is of code
-// session_unreadable or cancelled.
+// Cleanup removes sessions above the limits of r, the oldest first. It also removes recordings with
+// a damaged beginning and sessions without a prompt. It keeps sessions that are being recorded and
+// files that cannot be removed. It returns the removed files. The error has code session_unreadable
+// or cancelled.
 func (s *Store) Cleanup(ctx context.Context, r Retention) ([]string, error) {
 	all, problems, err := s.all(ctx)
 	if err != nil {
@@ -121,7 +119,7 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) ([]string, error) {
 	now := s.o.Now()
 	young := func(path string) bool {
 		info, err := os.Lstat(path)
-		return err != nil || now.Sub(info.ModTime()) < max(r.MinAge, leastAge)
+		return err != nil || now.Sub(info.ModTime()) < max(r.MinAge, minCleanupAge)
 	}
 	var removed []string
 	remove := func(targets []target) {
@@ -144,7 +142,7 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) ([]string, error) {
 			return removed, cancelled(ctx, "Removing old sessions")
 		}
 		if sum.Kind == KindSubagent && slices.ContainsFunc(all, func(p Summary) bool { return p.ID == sum.Parent }) {
-			continue // it goes with its parent
+			continue // removed with its parent
 		}
 		if sum.Index > 0 {
 			kept++

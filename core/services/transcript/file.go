@@ -11,29 +11,29 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Modes of what is made.
+// File modes of new files and directories.
 const (
-	fileMode   fs.FileMode = 0o600
-	folderMode fs.FileMode = 0o700
+	fileMode fs.FileMode = 0o600
+	dirMode  fs.FileMode = 0o700
 )
 
-// makeDir makes the directory, and makes it private where it is not.
+// makeDir creates the directory, or makes an existing one private.
 func (s *Store) makeDir() error {
-	if err := os.MkdirAll(s.o.Dir, folderMode); err != nil {
+	if err := os.MkdirAll(s.o.Dir, dirMode); err != nil {
 		return err
 	}
 	info, err := os.Stat(s.o.Dir)
 	if err != nil {
 		return err
 	}
-	if info.Mode().Perm()&^folderMode != 0 {
-		return os.Chmod(s.o.Dir, folderMode)
+	if info.Mode().Perm()&^dirMode != 0 {
+		return os.Chmod(s.o.Dir, dirMode)
 	}
 	return nil
 }
 
-// open opens a recording with these flags besides. What is no regular file is
-// refused without waiting for anybody, and so is what lies at the end of a link.
+// open opens a recording with additional flags. It refuses symbolic links and other files that are
+// not regular, and never waits for a pipe.
 func (s *Store) open(path string, flags int) (*os.File, error) {
 	before, err := os.Lstat(path)
 	if err != nil {
@@ -60,18 +60,18 @@ func (s *Store) open(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// lockFile takes the lock of a session whose file is open. The error is of code
-// session_unreadable where another process has it.
+// lockFile locks the open file of a session. The error has code session_unreadable if another
+// process holds the lock.
 func lockFile(f *os.File, id string) error {
 	err := lockedfile.TryLock(f)
 	switch {
 	case errors.Is(err, lockedfile.ErrBusy):
 		return fault.Wrap(fault.SessionUnreadable, "transcript.lock", fmt.Sprintf("The session %s is in use by another process.", id),
-			"End that one first, or work in another session.", err)
+			"End that process first, or work in another session.", err)
 	case err != nil:
-		return unreadable(f.Name(), err)
+		return readError(f.Name(), err)
 	}
-	// Whoever had the lock before may have removed the file.
+	// The previous holder of the lock may have removed the file.
 	mine, err := f.Stat()
 	if err == nil {
 		var there fs.FileInfo
@@ -83,18 +83,18 @@ func lockFile(f *os.File, id string) error {
 		return notFound(id)
 	}
 	if err != nil {
-		return unreadable(f.Name(), err)
+		return readError(f.Name(), err)
 	}
 	return nil
 }
 
-// closeLocked gives the lock of a file back and closes it.
+// closeLocked unlocks and closes a file.
 func closeLocked(f *os.File) error {
 	lockedfile.Unlock(f)
 	return f.Close()
 }
 
-func unreadable(path string, err error) *fault.Error {
+func readError(path string, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e
 	}
@@ -102,13 +102,13 @@ func unreadable(path string, err error) *fault.Error {
 		"Make it readable, or move it away from "+filepath.Dir(path)+".", err)
 }
 
-func unwritten(path string, err error) *fault.Error {
+func writeError(path string, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e
 	}
 	return fault.Wrap(fault.SessionUnreadable, "transcript.write",
-		fmt.Sprintf("The recording %s cannot be written: %s. What follows is not recorded.", filepath.Base(path), cause(err)),
-		"Make sure that you may write to "+filepath.Dir(path)+" and that the disk has room; then begin a new session.", err)
+		fmt.Sprintf("The recording %s cannot be written: %s. The session is no longer recorded.", filepath.Base(path), cause(err)),
+		"Make sure that you have write permission for "+filepath.Dir(path)+" and that the disk has free space; then begin a new session.", err)
 }
 
 func notFound(ref string) *fault.Error {
@@ -116,7 +116,7 @@ func notFound(ref string) *fault.Error {
 		"List the sessions with fettle sessions list.")
 }
 
-// cause returns an error's text without the path, which the sentence names.
+// cause returns the text of an error without the path, which the message names.
 func cause(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -15,8 +15,8 @@ import (
 
 var noon = time.Date(2026, 3, 4, 12, 30, 0, 0, time.UTC)
 
-// store returns a Store over a directory of the test's own whose clock goes on by
-// a second at each look.
+// store returns a Store over a temporary directory, with a clock that advances by a second at each
+// call.
 func store(t testing.TB, change ...func(*transcript.Options)) (*transcript.Store, string) {
 	t.Helper()
 	o := transcript.Options{Dir: filepath.Join(t.TempDir(), "chats"), Now: ticking(noon)}
@@ -53,7 +53,7 @@ func create(t testing.TB, s *transcript.Store, id string) *transcript.Writer {
 	return w
 }
 
-// say appends turns, the user's and the model's by turns.
+// say appends turns, alternately of the user and the model.
 func say(t testing.TB, w *transcript.Writer, texts ...string) {
 	t.Helper()
 	for i, text := range texts {
@@ -65,7 +65,7 @@ func say(t testing.TB, w *transcript.Writer, texts ...string) {
 	}
 }
 
-// recorded makes a session with one prompt and its answer, and closes it.
+// recorded creates a session with one prompt and its response, and closes it.
 func recorded(t testing.TB, s *transcript.Store, id, prompt string) string {
 	t.Helper()
 	w := create(t, s, id)

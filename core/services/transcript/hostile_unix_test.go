@@ -15,8 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// What stands in the place of a recording and is none is neither waited for,
-// nor followed, nor removed.
+// A file of another type in the place of a recording is not waited for, followed or removed.
 func TestNoRegularFile(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte(`{"type":"session","version":1,"id":"one"}`+"\n"), 0o600))
@@ -52,9 +51,8 @@ func TestNoRegularFile(t *testing.T) {
 	}
 }
 
-// In the place of a session's directory of files a link is removed, and not what
-// it leads to.
-func TestSideFolderIsALink(t *testing.T) {
+// A link in the place of a session's file directory is removed, but not its target.
+func TestSideDirIsALink(t *testing.T) {
 	s, _ := store(t)
 	recorded(t, s, "one", "x")
 	elsewhere := filepath.Join(t.TempDir(), "kept")
@@ -67,8 +65,7 @@ func TestSideFolderIsALink(t *testing.T) {
 	require.NoFileExists(t, side)
 }
 
-// A full disk ends the recording with an error that says so, and the file holds
-// what it held.
+// A full disk ends the recording with an error, and the file keeps its previous content.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full here")
@@ -82,7 +79,7 @@ func TestFullDisk(t *testing.T) {
 	err = w.Append(context.Background(), transcript.Turn{Content: user("lost")})
 	require.Equal(t, fault.SessionUnreadable, fault.CodeOf(err))
 	require.ErrorIs(t, err, unix.ENOSPC)
-	require.Contains(t, fault.As(err).Message, "no space left on device. What follows is not recorded.")
+	require.Contains(t, fault.As(err).Message, "no space left on device")
 	require.NotEmpty(t, fault.As(err).Remedy)
 	require.Equal(t, err, w.Append(context.Background(), transcript.Turn{Content: user("lost too")}))
 	require.Equal(t, []string{"kept"}, texts(t, load(t, s, "one").History()))

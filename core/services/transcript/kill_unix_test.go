@@ -19,8 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// roleVar names the directory of a store for a process that records until it is
-// killed: the test binary again.
+// roleVar names the directory of a store. A test process with it records until it is killed.
 const roleVar = "FETTLE_TRANSCRIPT_DIR"
 
 func TestMain(m *testing.M) {
@@ -34,8 +33,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// recordForEver goes on with a session and writes a line to stdout for each turn
-// that is acknowledged: how many the history has.
+// recordForEver continues a session and writes to stdout the number of turns after each
+// acknowledged one.
 func recordForEver(dir string) error {
 	s := transcript.New(transcript.Options{Dir: dir})
 	w, session, err := s.Open(context.Background(), "killed")
@@ -53,13 +52,12 @@ func recordForEver(dir string) error {
 	}
 }
 
-// numbered is the text of turn n, of up to some 20 kB.
+// numbered is the text of turn n, up to 20 kB.
 func numbered(n int) string {
 	return fmt.Sprintf("%d:%s", n, strings.Repeat(strconv.Itoa(n%10), n*7919%20_000))
 }
 
-// Killed at any moment, a recording loads with every turn that was
-// acknowledged, and goes on.
+// After a kill at any moment, a recording loads with every acknowledged turn, and can be continued.
 func TestKilled(t *testing.T) {
 	kills := 20
 	switch {
@@ -84,7 +82,7 @@ func TestKilled(t *testing.T) {
 		for range 1 + rand.IntN(4) {
 			require.True(t, lines.Scan(), "it ended by itself")
 		}
-		for range rand.IntN(20_000) { // some time, to be in another place of the next turn
+		for range rand.IntN(20_000) { // varies the moment within the next turn
 			_ = cmd.Process.Pid
 		}
 		require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
@@ -101,18 +99,18 @@ func TestKilled(t *testing.T) {
 		require.LessOrEqual(t, len(got.Turns), acknowledged+1, "only the one that was being recorded is more")
 		for n, text := range texts(t, got.History()) {
 			if text != numbered(n) {
-				t.Fatalf("turn %d is another", n)
+				t.Fatalf("turn %d differs", n)
 			}
 		}
 		require.GreaterOrEqual(t, got.Highest, int64(acknowledged-1))
 		require.LessOrEqual(t, len(got.Problems), 1)
 		torn += len(got.Problems)
-		if len(got.Turns) > 20 { // begin anew, so that a round stays short
+		if len(got.Turns) > 20 { // start again, so that a round stays short
 			w, _, err := s.Open(t.Context(), "killed")
 			require.NoError(t, err)
 			require.NoError(t, w.Replace(t.Context(), got.History()[:1], 0))
 			require.NoError(t, w.Close())
 		}
 	}
-	t.Logf("%d kills, of which %d tore a line", kills, torn)
+	t.Logf("%d kills, of which %d left an incomplete line", kills, torn)
 }

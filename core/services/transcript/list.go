@@ -13,25 +13,25 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Summary is a recorded session at a glance.
+// Summary describes a recorded session.
 type Summary struct {
 	Header
-	Index   int       `json:"index"` // 1-based, in the order of List; 0 for a session that List leaves out
-	Title   string    `json:"title"` // at most 100 characters, in one line
+	Index   int       `json:"index"` // 1-based, in the order of List; 0 for a session that List omits
+	Title   string    `json:"title"` // one line of at most 100 characters
 	Updated time.Time `json:"updated"`
-	Turns   int       `json:"turns"` // of the history as it is now
+	Turns   int       `json:"turns"` // of the current history
 	Path    string    `json:"path"`
-	// Interrupted says that there was a prompt, and that no turn is left, as each
-	// was taken back before the first whole answer.
+	// Interrupted reports that the session had a prompt but has no turn, because every prompt was
+	// withdrawn before its first complete response.
 	Interrupted bool `json:"interrupted,omitempty"`
 
 	conversation bool
 }
 
-// List returns the sessions in which somebody has said something, also where it
-// was taken back as no answer came, those of subagents left out, in the order in which they began, so that an index stays
-// that of its session when others are added. Recordings that cannot be read are
-// among the problems. The error is of code session_unreadable or cancelled.
+// List returns the sessions with a prompt, including withdrawn prompts, without the sessions of
+// subagents. They are in the order of their beginning, so that a new session leaves the indexes of
+// others unchanged. Unreadable recordings are listed as problems. The error has code
+// session_unreadable or cancelled.
 func (s *Store) List(ctx context.Context) ([]Summary, []fault.Problem, error) {
 	all, problems, err := s.all(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) List(ctx context.Context) ([]Summary, []fault.Problem, error) {
 	return listed(all), problems, nil
 }
 
-// listed are those of all that List returns.
+// listed returns the sessions of all that List returns.
 func listed(all []Summary) []Summary {
 	var list []Summary
 	for _, sum := range all {
@@ -51,8 +51,8 @@ func listed(all []Summary) []Summary {
 	return list
 }
 
-// all returns every session, the oldest first, each once: of copies that which
-// was written to last.
+// all returns every session once, the oldest first. Of several copies it returns the one with the
+// latest line.
 func (s *Store) all(ctx context.Context) ([]Summary, []fault.Problem, error) {
 	paths, err := s.recordings()
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Store) all(ctx context.Context) ([]Summary, []fault.Problem, error) {
 		}
 		if err != nil {
 			problem := fault.Problem{Path: path, Message: fault.As(err).Message}
-			if errors.Is(err, errNoRecording) {
+			if errors.Is(err, errNotRecording) {
 				problem.Kind = kindDamaged
 			}
 			problems = append(problems, problem)
@@ -96,20 +96,19 @@ func (s *Store) all(ctx context.Context) ([]Summary, []fault.Problem, error) {
 	return all, problems, nil
 }
 
-// interrupted reports whether somebody said something and nothing of it is left.
-func (st *state) interrupted() bool { return st.spoken && len(st.history) == 0 }
+// interrupted reports whether the session had a prompt but has no turn.
+func (st *state) interrupted() bool { return st.hasPrompt && len(st.history) == 0 }
 
 func (st *state) summary() Summary {
 	return Summary{
 		Header: st.header, Title: st.title, Updated: st.updated, Turns: len(st.history), Path: st.path,
-		Interrupted: st.interrupted(), conversation: st.spoken,
+		Interrupted: st.interrupted(), conversation: st.hasPrompt,
 	}
 }
 
-// Find returns the session that a person names: by its whole id, by its index
-// in List, by the beginning of its id where no other begins so, or as "latest",
-// which is that of List which was recorded last; "" is the same. The error is of
-// code session_not_found, session_unreadable or cancelled.
+// Find returns the session that ref names: a complete id, an index of List, a unique prefix of an
+// id, or "latest" for the session of List with the latest line; "" is the same as "latest". The
+// error has code session_not_found, session_unreadable or cancelled.
 func (s *Store) Find(ctx context.Context, ref string) (Summary, error) {
 	all, _, err := s.all(ctx)
 	if err != nil {
@@ -143,5 +142,5 @@ func (s *Store) Find(ctx context.Context, ref string) (Summary, error) {
 		return begin[0], nil
 	}
 	return Summary{}, fault.New(fault.SessionNotFound, "transcript.find",
-		fmt.Sprintf("The ids of %d recorded sessions begin with %.*q.", len(begin), maxID, ref), "Give more of the id, or the session's number.")
+		fmt.Sprintf("The ids of %d recorded sessions begin with %.*q.", len(begin), maxID, ref), "Give more of the id, or the index of the session.")
 }

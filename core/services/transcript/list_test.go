@@ -20,8 +20,8 @@ func ids(list []transcript.Summary) []string {
 	return all
 }
 
-// Only sessions with a conversation are listed, the newest last, numbered from
-// one; those of subagents go with their parents.
+// List returns only sessions with a conversation, the newest last, numbered from one, without those
+// of subagents.
 func TestList(t *testing.T) {
 	s, dir := store(t)
 	list, problems, err := s.List(t.Context())
@@ -71,9 +71,9 @@ func TestFind(t *testing.T) {
 	create(t, s, "zz-empty")
 	for ref, want := range map[string]string{
 		"latest": "77", "": "77", "aa11": "aa11", "bb": "bb33", "aa2": "aa22", "1": "aa11", "3": "bb33",
-		"2":  "2",  // the whole id of one goes before the number of another
-		"77": "77", // no number
-		"7":  "77", // and neither is this
+		"2":  "2",  // a complete id takes precedence over an index
+		"77": "77", // not an index
+		"7":  "77", // not an index either
 	} {
 		got, err := s.Find(t.Context(), ref)
 		require.NoError(t, err, ref)
@@ -85,7 +85,7 @@ func TestFind(t *testing.T) {
 		require.Contains(t, fault.As(err).Message, message)
 		require.NotEmpty(t, fault.As(err).Remedy)
 	}
-	// The latest is that which was used last, not that which began last.
+	// "latest" is the session used last, not the one begun last.
 	w, _, err := s.Open(t.Context(), "bb33")
 	require.NoError(t, err)
 	say(t, w, "more")
@@ -96,7 +96,7 @@ func TestFind(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// A session goes with its files and its subagents, or not at all.
+// A session is removed with its files and its subagents, or not at all.
 func TestDelete(t *testing.T) {
 	s, dir := store(t)
 	require.Equal(t, fault.SessionNotFound, fault.CodeOf(s.Delete(t.Context(), "none")))
@@ -167,7 +167,7 @@ func TestCleanup(t *testing.T) {
 		for _, name := range []string{"damaged", "newer"} {
 			require.NoError(t, os.Chtimes(paths[name], noon.Add(-400*day), noon.Add(-400*day)))
 		}
-		require.NoError(t, os.Chtimes(paths["broken"], noon, noon)) // perhaps one that is just begun
+		require.NoError(t, os.Chtimes(paths["broken"], noon, noon)) // otherwise it may have just begun
 		return paths
 	}
 	for name, tt := range map[string]struct {
@@ -202,7 +202,7 @@ func TestCleanup(t *testing.T) {
 			require.ElementsMatch(t, tt.gone, gone)
 		})
 	}
-	// One that is being recorded stays.
+	// A session that is being recorded stays.
 	setUp()
 	w, _, err := s.Open(t.Context(), "old")
 	require.NoError(t, err)

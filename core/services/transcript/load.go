@@ -14,25 +14,25 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Session is a recorded session as it stands.
+// Session is the current state of a recorded session.
 type Session struct {
 	Header
 	Path     string
-	Title    string // given, else the first words of a person's; at most 100 characters
-	Turns    []Turn // the history; those that replaced others have no ID
-	Highest  int64  // version that the conversation was given at any time
+	Title    string // an assigned title, otherwise the beginning of the first prompt; at most 100 characters
+	Turns    []Turn // the history; the turns of a replaced history have no ID
+	Highest  int64  // highest version that the conversation ever received
 	Updated  time.Time
-	Problems []fault.Problem // what was left out
-	// TakenBack are the prompts that are no longer of the history, as they were
-	// interrupted before an answer, in the order in which they were taken back.
-	TakenBack   []TakenBack
+	Problems []fault.Problem // lines that were ignored
+	// Withdrawn lists the prompts that were interrupted before a response, which are no longer in
+	// the history. They are in the order of their withdrawal.
+	Withdrawn   []WithdrawnPrompt
 	Interrupted bool // as in Summary
 }
 
-// TakenBack is a prompt that was taken back.
-type TakenBack struct {
+// WithdrawnPrompt is a prompt that was withdrawn.
+type WithdrawnPrompt struct {
 	Turn
-	At int // 0-based place in Turns before which it stood
+	At int // 0-based index in Turns of the turn that followed
 }
 
 // History returns the contents of the turns.
@@ -44,9 +44,8 @@ func (s *Session) History() []json.RawMessage {
 	return history
 }
 
-// Load reads a session, also one that is being recorded. Lines that cannot be
-// read are left out and told in Problems. Errors are of code session_not_found,
-// session_unreadable and cancelled.
+// Load reads a session, even while it is being recorded. Unreadable lines are ignored and listed in
+// Problems. The error has code session_not_found, session_unreadable or cancelled.
 func (s *Store) Load(ctx context.Context, id string) (*Session, error) {
 	path, err := s.locate(ctx, id)
 	if err != nil {
@@ -62,10 +61,10 @@ func (s *Store) Load(ctx context.Context, id string) (*Session, error) {
 func (s *Store) read(ctx context.Context, path string, contents bool) (*state, error) {
 	f, err := s.open(path, os.O_RDONLY)
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, readError(path, err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	return fold(ctx, path, f, contents)
+	return parseRecording(ctx, path, f, contents)
 }
 
 func (st *state) session() *Session {
@@ -73,12 +72,12 @@ func (st *state) session() *Session {
 		Header: st.header, Path: st.path, Title: st.title, Highest: st.highest, Updated: st.updated, Problems: st.problems,
 		Turns: make([]Turn, len(st.history)), Interrupted: st.interrupted(),
 	}
-	for _, t := range st.taken {
+	for _, t := range st.withdrawn {
 		at := 0
 		for at < len(st.history) && st.history[at].at < t.at {
 			at++
 		}
-		s.TakenBack = append(s.TakenBack, TakenBack{Turn: t.turn, At: at})
+		s.Withdrawn = append(s.Withdrawn, WithdrawnPrompt{Turn: t.turn, At: at})
 	}
 	for i, k := range st.history {
 		s.Turns[i] = k.turn
@@ -86,37 +85,37 @@ func (st *state) session() *Session {
 	return s
 }
 
-// maxHeader is the longest first line of a recording, in bytes.
+// maxHeader is the limit of the first line of a recording, in bytes.
 const maxHeader = 1 << 20
 
 // readHeader reads the first line of a recording.
 func (s *Store) readHeader(path string) (Header, error) {
 	f, err := s.open(path, os.O_RDONLY)
 	if err != nil {
-		return Header{}, unreadable(path, err)
+		return Header{}, readError(path, err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	st := &state{path: path}
 	d := json.NewDecoder(io.LimitReader(f, maxHeader))
 	var first json.RawMessage
 	if err := d.Decode(&first); err != nil {
-		return Header{}, unreadable(path, errNoRecording)
+		return Header{}, readError(path, errNotRecording)
 	}
 	if err := st.add(first, true); err != nil {
-		return Header{}, unreadable(path, err)
+		return Header{}, readError(path, err)
 	}
 	return st.header, nil
 }
 
-// recordings returns the paths of the directory's recordings, oldest first as their
-// names tell it. A directory that does not exist has none.
+// recordings returns the paths of the recordings, the oldest first according to their names. A
+// missing directory has none.
 func (s *Store) recordings() ([]string, error) {
 	entries, err := os.ReadDir(s.o.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, unreadable(s.o.Dir, err)
+		return nil, readError(s.o.Dir, err)
 	}
 	var paths []string
 	for _, e := range entries {
@@ -127,9 +126,8 @@ func (s *Store) recordings() ([]string, error) {
 	return paths, nil
 }
 
-// locate returns the path of a session's file; of several, as copies are, that
-// which was written to last. The error is of code invalid_config,
-// session_not_found, session_unreadable or cancelled.
+// locate returns the path of a session's file, of several copies the one modified last. The error
+// has code invalid_config, session_not_found, session_unreadable or cancelled.
 func (s *Store) locate(ctx context.Context, id string) (string, error) {
 	if err := CheckID(id); err != nil {
 		return "", err
@@ -142,7 +140,7 @@ func (s *Store) locate(ctx context.Context, id string) (string, error) {
 	var broken error
 	for _, path := range paths {
 		if ctx.Err() != nil {
-			return "", cancelled(ctx, "Looking for the session "+id)
+			return "", cancelled(ctx, "Searching for the session "+id)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), fileSuffix)
 		if !strings.HasSuffix(name, "-"+id[:min(len(id), idInName)]) && !strings.HasSuffix(name, "-"+id) {

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openSafely are flags that neither follow a link nor wait for a pipe.
+// openSafely are flags that do not follow a symbolic link and do not wait for a pipe.
 const openSafely = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
-// removesOpen says that a file can be removed while it is open.
-const removesOpen = true
+// canRemoveOpen reports whether an open file can be removed.
+const canRemoveOpen = true
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the entries of a directory durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -25,5 +25,5 @@ func syncDir(path string) error {
 	return err
 }
 
-// truncate cuts a file that is open for appending.
+// truncate truncates a file that is open for appending.
 func truncate(f *os.File, size int64) error { return f.Truncate(size) }

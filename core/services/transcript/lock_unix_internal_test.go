@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KH-13: a session that was closed can be resumed and deleted at once, also while
-// a child that is just being started still has its descriptor.
+// KH-13: a closed session can be resumed and deleted immediately, even while a child process that
+// is being started still has its descriptor.
 func TestLockEndsAtClose(t *testing.T) {
 	s := New(Options{Dir: t.TempDir(), Now: time.Now})
 	w, err := s.Create(t.Context(), Header{ID: "one"})

@@ -6,11 +6,12 @@ import (
 
 const openSafely = 0
 
-// removesOpen says that a file can be removed while it is open.
-const removesOpen = false
+// canRemoveOpen reports whether an open file can be removed.
+const canRemoveOpen = false
 
-// syncDir does nothing: names are durable with the file.
+// syncDir does nothing: an entry is durable together with its file.
 func syncDir(string) error { return nil }
 
-// truncate cuts a file that is open for appending, which its handle may not.
+// truncate truncates a file that is open for appending. The handle of such a file has no permission
+// for it.
 func truncate(f *os.File, size int64) error { return os.Truncate(f.Name(), size) }

@@ -10,16 +10,15 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// masker takes known secret values out of JSON texts: as they are, and as they
-// stand in a JSON string and in JSON that is itself a string, which is what
-// results of tools are. What has the shape of a secret goes besides; its zero
-// value knows no values.
+// masker masks known secret values in JSON texts. It finds them unescaped, as escaped in a JSON
+// string, and as escaped in JSON inside of a JSON string, which tool results are. It also masks
+// texts with the pattern of a secret. The zero value knows no values.
 type masker struct {
-	replacer func() *strings.Replacer // of the values that are known now; nil, and a nil one: there are none
+	replacer func() *strings.Replacer // of the values known so far; both may be nil: none
 }
 
-// newMasker returns one that is safe for concurrent use. more returns further values,
-// of which there are ever more; nil: none.
+// newMasker returns a masker that is safe for concurrent use. more returns further values, a list
+// that only grows; nil: none.
 func newMasker(secrets []string, more func() []string) masker {
 	if more == nil {
 		more = func() []string { return nil }
@@ -36,7 +35,7 @@ func newMasker(secrets []string, more func() []string) masker {
 	}}
 }
 
-// replace returns what takes the known values out, nil if there are none.
+// replace returns the replacer of the known values, nil if there are none.
 func (m masker) replace() *strings.Replacer {
 	if m.replacer == nil {
 		return nil
@@ -44,7 +43,7 @@ func (m masker) replace() *strings.Replacer {
 	return m.replacer()
 }
 
-// text masks a text that is no JSON.
+// text masks a text that is not JSON.
 func (m masker) text(s string) string {
 	return redact.Text(m.known(s))
 }
@@ -58,11 +57,11 @@ func (m masker) known(s string) string {
 	return r.Replace(s)
 }
 
-// json masks a JSON text, and leaves one without a secret as it is, byte for
-// byte. The result is JSON if raw is.
+// json masks a JSON text. A text without a secret stays unchanged, byte for byte. The result is
+// JSON if raw is.
 func (m masker) json(raw json.RawMessage) json.RawMessage {
 	raw = m.values(raw)
-	if clean := maskShapesOf(string(raw)); clean != string(raw) {
+	if clean := maskPatterns(string(raw)); clean != string(raw) {
 		return json.RawMessage(clean)
 	}
 	return raw
@@ -81,21 +80,22 @@ func (m masker) values(raw json.RawMessage) json.RawMessage {
 	if json.Valid([]byte(clean)) {
 		return json.RawMessage(clean)
 	}
-	// A secret of digits stood for a number, or one touched what is no string.
+	// A secret consisted of digits and was a number in the text, or overlapped the syntax around a
+	// string.
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return json.RawMessage(clean) // it was no JSON before
+		return json.RawMessage(clean) // the input was not JSON
 	}
 	line, err := encode(m.value(v))
 	if err != nil {
-		return json.RawMessage("null") // cannot be: v was JSON
+		return json.RawMessage("null") // impossible: v was JSON
 	}
 	return bytes.TrimSuffix(line, []byte("\n"))
 }
 
-// value masks every string and number in v, and the names of members.
+// value masks every string and number in v, and the names of object members.
 func (m masker) value(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -118,7 +118,7 @@ func (m masker) value(v any) any {
 	return v
 }
 
-// turn returns t with all that it holds masked.
+// turn returns t with all its fields masked.
 func (m masker) turn(t Turn) Turn {
 	t.Content, t.Usage = m.json(t.Content), m.json(t.Usage)
 	t.Calls = slices.Clone(t.Calls)

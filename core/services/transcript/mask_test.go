@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// Known secrets reach no file: not in texts, not in arguments, not in results,
-// which are JSON in a string, and not in saved answers.
+// Known secrets reach no file: neither texts, arguments and saved files, nor results, which are
+// JSON in a string.
 func TestSecretsAreMasked(t *testing.T) {
 	secrets := []string{"sk-0123456789abcdef", "sk-0123456789abcdef-longer", `quo"te\d<&>é` + "\n\t secret", "1234567890123"}
 	s, dir := store(t, func(o *transcript.Options) { o.Secrets = secrets })
@@ -69,7 +69,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	require.Equal(t, 1+len(secrets), files, "the recording and what was saved")
 }
 
-// A value of the length that is masked elsewhere is masked in recordings too.
+// The minimum length of a masked value is that of other outputs.
 func TestShortSecrets(t *testing.T) {
 	s, _ := store(t, func(o *transcript.Options) { o.Secrets = []string{"pin-42", "pin42"} })
 	w := create(t, s, "one")
@@ -77,7 +77,7 @@ func TestShortSecrets(t *testing.T) {
 	require.JSONEq(t, `{"role":"user","parts":[{"text":"[masked] pin42"}]}`, string(load(t, s, "one").Turns[0].Content))
 }
 
-// What holds no secret is recorded byte for byte, however it is written.
+// Content without a secret is recorded byte for byte, in whatever form.
 func TestNothingElseIsMasked(t *testing.T) {
 	s, _ := store(t, func(o *transcript.Options) { o.Secrets = []string{"", "a", "text", "role", "sk-0123456789abcdef"} })
 	w := create(t, s, "one")

@@ -6,55 +6,54 @@ import (
 	"time"
 )
 
-// formatVersion is that of the lines below. Keys are added to them and never
-// renamed; what a reader of this version would misread raises it.
+// formatVersion is the version of the line formats below. Keys may be added but not renamed. A
+// change that a reader of this version would misread increments it.
 const formatVersion = 1
 
-// Kind says whose conversation a session is.
+// Kind is the kind of agent in a session.
 type Kind string
 
-// The kinds of a session.
+// The kinds of sessions.
 const (
 	KindMain     Kind = "main"
 	KindSubagent Kind = "subagent"
 )
 
-// Header is what is known of a session when it begins: the first line of its
-// file. ID is required.
+// Header is the first line of a recording: the data of a session known at its beginning. ID is
+// required.
 type Header struct {
 	ID          string    `json:"id"`
-	Kind        Kind      `json:"kind"`                  // "" is written as main
-	Parent      string    `json:"parent,omitempty"`      // the session that a subagent works for
+	Kind        Kind      `json:"kind"`                  // "" is recorded as main
+	Parent      string    `json:"parent,omitempty"`      // for a subagent: the session of its caller
 	Project     string    `json:"project"`               // the project's directory
-	Directories []string  `json:"directories,omitempty"` // further directories of the workspace
-	StartTime   time.Time `json:"startTime"`             // zero is written as now
+	Directories []string  `json:"directories,omitempty"` // additional directories of the workspace
+	StartTime   time.Time `json:"startTime"`             // zero is recorded as the current time
 	Model       string    `json:"model,omitempty"`
 }
 
-// Turn is one turn of a conversation. This package looks into Content only for
-// the role and the texts of its parts, as core/model writes them.
+// Turn is one turn of a conversation. Of Content this package reads only the role and the texts of
+// the parts, in the format of core/model.
 type Turn struct {
-	ID      string          // "1" and so on, in the order of recording; never given twice in a session
-	Time    time.Time       // zero is written as now
+	ID      string          // "1" and so on, in the order of recording; unique in a session
+	Time    time.Time       // zero is recorded as the current time
 	Content json.RawMessage // required
-	Model   string          // what answered; "" for a turn of the user's
-	Usage   json.RawMessage // of its tokens; nil for none
-	Calls   []ToolCall      // those that the turn answers
-	// Highest is the highest version of a state object that the conversation
-	// was given until then.
+	Model   string          // the model that responded; "" for a user turn
+	Usage   json.RawMessage // token usage; nil for none
+	Calls   []ToolCall      // the calls that the turn responds to
+	// Highest is the highest version of a state object that the conversation had received by then.
 	Highest int64
 }
 
-// ToolCall records a call beside the turn that answers it: what people may
-// want to see of it that the model did not.
+// ToolCall records a call next to the turn with its result: details for users that the model did
+// not receive.
 type ToolCall struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
-	Args     json.RawMessage `json:"args,omitempty"` // those that were decided on; nil if the call did not get that far
+	Args     json.RawMessage `json:"args,omitempty"` // as decided by policy; nil if the call was not decided
 	Status   string          `json:"status"`
 	Error    json.RawMessage `json:"error,omitempty"`    // type, message, remedy, reason
-	Display  json.RawMessage `json:"display,omitempty"`  // as people were shown the result
-	Decision json.RawMessage `json:"decision,omitempty"` // of policy
+	Display  json.RawMessage `json:"display,omitempty"`  // the result as displayed to users
+	Decision json.RawMessage `json:"decision,omitempty"` // the policy decision
 	Notices  []string        `json:"notices,omitempty"`
 }
 
@@ -62,8 +61,8 @@ type ToolCall struct {
 const (
 	lineSession = "session" // Header; the first line
 	lineTurn    = "turn"
-	lineRewind  = "rewind"  // only the first keep turns are left
-	lineReplace = "replace" // this is the history now
+	lineRewind  = "rewind"  // only the first keep turns remain
+	lineReplace = "replace" // a new history
 	lineTitle   = "title"
 )
 
@@ -74,12 +73,12 @@ type headerLine struct {
 	Header
 }
 
-// turnLine is a turn. Its place in the history stands beside it, so that a line
-// that is lost moves no other.
+// turnLine is the line of a turn. It contains its position in the history, so that an unreadable
+// line moves no other turn.
 type turnLine struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"id"`
-	At      int             `json:"at"` // 0-based place in the history
+	At      int             `json:"at"` // 0-based position in the history
 	Time    time.Time       `json:"time"`
 	Content json.RawMessage `json:"content"`
 	Model   string          `json:"model,omitempty"`
@@ -108,8 +107,7 @@ type titleLine struct {
 	Title string    `json:"title"`
 }
 
-// encode returns v as one line, with its line break. It fails where a raw
-// message is no JSON.
+// encode returns v as one line with its line break. It fails if a raw message is not JSON.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

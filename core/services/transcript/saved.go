@@ -18,23 +18,23 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Saved are conversations that a person has kept as they were, each under a tag: a
-// file of its own, which is replaced in one step. Its methods are safe for concurrent
-// use, by several processes too, and it keeps nothing between calls.
+// Saved stores conversations that the user saved, each under a tag in a file of its own that is
+// replaced atomically. Its methods are safe for concurrent use, by several processes too, and it
+// keeps nothing between calls.
 type Saved struct {
 	o    Options
 	mask masker
 }
 
-// SavedChat is a conversation as it was saved.
+// SavedChat is a saved conversation.
 type SavedChat struct {
 	Tag     string            `json:"tag"`
 	Time    time.Time         `json:"saved"`
-	Highest int64             `json:"highest"` // highest version given in the conversation; a resumed one continues above it
+	Highest int64             `json:"highest"` // highest version that the conversation received; a resumed one continues above it
 	History []json.RawMessage `json:"history"` // contents of the turns
 }
 
-// NewSaved returns the saved conversations in o.Dir. MaxBytes bounds one of them; 0:
+// NewSaved returns the saved conversations in o.Dir. MaxBytes is the limit of one conversation; 0:
 // 64 MiB. It does no I/O.
 func NewSaved(o Options) *Saved {
 	if o.MaxBytes == 0 {
@@ -47,27 +47,27 @@ func NewSaved(o Options) *Saved {
 }
 
 const (
-	maxTag      = 80 // bytes, so that a file's name is not too long
+	maxTag      = 80 // bytes, to bound the file name
 	savedSuffix = ".json"
 )
 
-// checkTag refuses a tag that no file can be named after.
+// checkTag refuses an invalid tag.
 func checkTag(tag string) error {
 	if tag == "" || len(tag) > maxTag || !utf8.ValidString(tag) || strings.ContainsFunc(tag, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return fault.New(fault.InvalidConfig, "transcript.saved", fmt.Sprintf("A conversation cannot be saved under the tag %.100q.", tag),
+		return fault.New(fault.InvalidConfig, "transcript.saved", fmt.Sprintf("The tag %.100q is invalid.", tag),
 			fmt.Sprintf("Give a tag of 1 to %d bytes, in one line.", maxTag))
 	}
 	return nil
 }
 
-// path is the file of a tag.
+// path returns the file of a tag.
 func (s *Saved) path(tag string) string {
 	return filepath.Join(s.o.Dir, strings.ReplaceAll(url.QueryEscape(tag), ".", "%2E")+savedSuffix)
 }
 
-// Save keeps a history under a tag, secrets masked. A tag that is taken is an error of
-// code attempt_to_create_existing_file unless overwrite is set; other errors are of
-// code invalid_config for what is no tag, session_unreadable and cancelled.
+// Save stores a history under a tag, with secrets masked. An existing tag is an error of code
+// attempt_to_create_existing_file unless overwrite is set. Other errors have code invalid_config
+// for an invalid tag, session_unreadable or cancelled.
 func (s *Saved) Save(ctx context.Context, tag string, history []json.RawMessage, highest int64, overwrite bool) error {
 	if err := checkTag(tag); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Saved) Save(ctx context.Context, tag string, history []json.RawMessage,
 	}
 	defer unlock()
 	if _, err := os.Lstat(s.path(tag)); err == nil && !overwrite {
-		return fault.New(fault.AttemptToCreateExist, "transcript.saved", fmt.Sprintf("A conversation is saved as %q already.", tag), "Choose another tag, or delete that one first.")
+		return fault.New(fault.AttemptToCreateExist, "transcript.saved", fmt.Sprintf("A conversation is already saved as %q.", tag), "Choose another tag, or delete that conversation first.")
 	}
 	chat := SavedChat{Tag: tag, Time: s.o.Now(), Highest: highest, History: slices.Clone(history)}
 	for i := range chat.History {
@@ -97,7 +97,7 @@ func (s *Saved) Save(ctx context.Context, tag string, history []json.RawMessage,
 	return nil
 }
 
-// Load returns what was saved under a tag. The error is of code session_not_found,
+// Load returns the conversation saved under a tag. The error has code session_not_found,
 // session_unreadable or cancelled.
 func (s *Saved) Load(ctx context.Context, tag string) (*SavedChat, error) {
 	if err := checkTag(tag); err != nil {
@@ -131,7 +131,7 @@ func (s *Saved) read(path string) (*SavedChat, error) {
 	return &chat, nil
 }
 
-// Delete removes what was saved under a tag. The error is as that of Load.
+// Delete removes the conversation saved under a tag. The errors are those of Load.
 func (s *Saved) Delete(ctx context.Context, tag string) error {
 	if err := checkTag(tag); err != nil {
 		return s.none(tag)
@@ -154,16 +154,15 @@ func (s *Saved) Delete(ctx context.Context, tag string) error {
 	return nil
 }
 
-// List returns the saved conversations, the one saved first coming first. Files that
-// cannot be read are among the problems. The error is of code session_unreadable or
-// cancelled.
+// List returns the saved conversations in the order in which they were saved. Unreadable files are
+// listed as problems. The error has code session_unreadable or cancelled.
 func (s *Saved) List(ctx context.Context) ([]SavedChat, []fault.Problem, error) {
 	entries, err := os.ReadDir(s.o.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
 	case err != nil:
-		return nil, nil, fault.Wrap(fault.SessionUnreadable, "transcript.saved", "The saved conversations cannot be listed.", "Check who may read "+s.o.Dir+".", err)
+		return nil, nil, fault.Wrap(fault.SessionUnreadable, "transcript.saved", "The saved conversations cannot be listed.", "Check the permissions of "+s.o.Dir+".", err)
 	}
 	var all []SavedChat
 	var problems []fault.Problem
@@ -188,7 +187,7 @@ func (s *Saved) List(ctx context.Context) ([]SavedChat, []fault.Problem, error) 
 
 func (s *Saved) failed(ctx context.Context, tag, what string, err error) error {
 	if ctx.Err() != nil {
-		return fault.Wrap(fault.Cancelled, "transcript.saved", "Work on the saved conversations was cancelled.", "", context.Cause(ctx))
+		return fault.Wrap(fault.Cancelled, "transcript.saved", "The operation on the saved conversations was cancelled.", "", context.Cause(ctx))
 	}
 	return fault.Wrap(fault.SessionUnreadable, "transcript.saved", fmt.Sprintf("The conversation %q could not be %s: %v.", tag, what, err), "Check the directory "+s.o.Dir+".", err)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// CM-12: whatever conversations are called, each is found again under its tag alone,
-// is listed as such, and lies in the directory; what is no tag is refused.
+// CM-12: a conversation is found under its tag only, is listed with it, and lies in the directory.
+// An invalid tag is refused.
 func FuzzTag(f *testing.F) {
 	for _, s := range [][2]string{{"a", "b"}, {"../a", "a"}, {"a/b", "a%2Fb"}, {".", ".."}, {"a b", "a+b"}, {"天気", "\xff"}, {"", "x\n"}, {strings.Repeat("天", 26), "CON"}, {"a\u202eb", "%"}} {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
 		if one == other || strings.EqualFold(one, other) {
-			return // where names are the same in any case of letters
+			return // on file systems with case-insensitive names
 		}
 		dir := filepath.Join(t.TempDir(), "saved")
 		s := transcript.NewSaved(transcript.Options{Dir: dir, Now: func() time.Time { return noon }})

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// turns are a history of texts.
+// turns returns a history of texts.
 func turns(texts ...string) (all []json.RawMessage) {
 	for _, text := range texts {
 		raw, _ := json.Marshal(map[string]string{"role": "user", "text": text})
@@ -51,7 +51,7 @@ func TestSaved(t *testing.T) {
 	}
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 2*len(tags)) // each with its lock
+	require.Len(t, entries, 2*len(tags)) // each with its lock file
 	for _, e := range entries {
 		info, err := e.Info()
 		require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestSaved(t *testing.T) {
 	}
 }
 
-// What is damaged is told, and loses no other.
+// A damaged file is reported, and no other is lost.
 func TestSavedDamaged(t *testing.T) {
 	dir := t.TempDir()
 	s := transcript.NewSaved(transcript.Options{Dir: dir, MaxBytes: 1000})

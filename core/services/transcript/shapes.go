@@ -7,9 +7,9 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// maskShapesOf masks what has the shape of a secret in the content of a turn but
-// for its bytes, whose base64 may have any shape and is to be read again.
-func maskShapesOf(content string) string {
+// maskPatterns masks texts with the pattern of a secret in the content of a turn. It leaves base64
+// data unchanged, because that data may match any pattern and must remain decodable.
+func maskPatterns(content string) string {
 	var c struct {
 		Parts []struct {
 			Data      struct{ Data string }

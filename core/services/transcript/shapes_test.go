@@ -12,8 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// The secrets of these tests are put together here, so that no scanner takes
-// them for real ones.
+// The secrets of these tests are assembled here, so that no scanner takes them for real ones.
 var (
 	line64   = strings.Repeat("MIIEvQ+/", 8)
 	pemBlock = "-----BEGIN RSA PRIVATE " + "KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + line64 + "\n" + line64 + "\nAb==\n-----END RSA PRIVATE " + "KEY-----"
@@ -36,8 +35,8 @@ var (
 	}
 )
 
-// What has the shape of a secret is masked wherever it stands, at any depth of
-// JSON in strings, and what is around it stays.
+// Texts with the pattern of a secret are masked at any depth of JSON in strings, and the text
+// around them stays.
 func TestShapesAreMasked(t *testing.T) {
 	s, _ := store(t)
 	for name, secret := range shaped {
@@ -79,7 +78,7 @@ func quoted(s string) string {
 	return string(raw)
 }
 
-// Of a URL only the password goes.
+// Of a URL only the password is masked.
 func TestPasswordsInURLsAreMasked(t *testing.T) {
 	s, _ := store(t)
 	w := create(t, s, "one")
@@ -96,8 +95,8 @@ func TestPasswordsInURLsAreMasked(t *testing.T) {
 	}
 }
 
-// What only resembles a secret is recorded byte for byte, and so is data in
-// base64, whatever it looks like.
+// Texts that only resemble a secret are recorded byte for byte, and so is base64 data of any
+// content.
 func TestNothingOfAnotherShapeIsMasked(t *testing.T) {
 	s, _ := store(t)
 	w := create(t, s, "one")

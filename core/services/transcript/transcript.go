@@ -1,5 +1,5 @@
-// Package transcript keeps conversations on disk: each session is a file of
-// JSON lines that only grows, so that what was acknowledged outlives the process.
+// Package transcript stores conversations on disk. Each session is an append-only file of JSON
+// lines, so that acknowledged turns outlive the process.
 package transcript
 
 import (
@@ -14,23 +14,22 @@ import (
 
 // Options configure a [Store]. Dir is required; any other field may be zero.
 type Options struct {
-	Dir string // directory of the recordings, absolute; made with mode 0700 at the first write
-	// Secrets are values, as those of keys in the environment, that are masked
-	// before anything is written. Those shorter than [redact.Shortest] are too
-	// common for that and left as they are. What has the shape of a key, a token, or a
-	// password in a URL is masked whether it is among them or not.
+	Dir string // directory of the recordings, absolute; created with mode 0700 at the first write
+	// Secrets are values, such as keys in the environment, to mask before every write. Values
+	// shorter than [redact.Shortest] are too common and are not masked. Texts with the pattern of a
+	// key, a token, or a password in a URL are always masked.
 	Secrets []string
-	// MoreSecrets returns values that are found while it is recorded: each time those
-	// of before, and what has been added behind them. nil: none are.
+	// MoreSecrets returns secret values found during the recording. The list only grows at its end.
+	// nil: none.
 	MoreSecrets func() []string
-	MaxBytes    int64            // the longest recording of a session; 0: 512 MiB
+	MaxBytes    int64            // limit of one recording; 0: 512 MiB
 	Now         func() time.Time // nil: time.Now
 }
 
 const defaultMaxBytes = 512 << 20
 
-// Store is a directory of recorded sessions, those of one project. It is safe for
-// concurrent use, by several processes too, and keeps nothing between calls.
+// Store is a directory with the recorded sessions of one project. It is safe for concurrent use, by
+// several processes too, and keeps nothing between calls.
 type Store struct {
 	o    Options
 	mask masker
@@ -47,25 +46,24 @@ func New(o Options) *Store {
 	return &Store{o: o, mask: newMasker(o.Secrets, o.MoreSecrets)}
 }
 
-// latest names the session that was recorded last.
+// latest is the reference to the session with the latest line.
 const latest = "latest"
 
-// maxID is the longest id of a session.
+// maxID is the limit of a session id, in bytes.
 const maxID = 128
 
-// CheckID reports whether a session may have this id: 1 to 128 of the
-// characters A-Z, a-z, 0-9, - and _, and not "latest", which names another. The
-// error is of code invalid_config.
+// CheckID validates the id of a session: 1 to 128 of the characters A-Z, a-z, 0-9, - and _, except
+// the reserved "latest". The error has code invalid_config.
 func CheckID(id string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	if id == "" || id == latest || len(id) > maxID || strings.Trim(id, allowed) != "" {
-		return fault.New(fault.InvalidConfig, "transcript.id", fmt.Sprintf("%.*q is no id of a session.", maxID, id),
+		return fault.New(fault.InvalidConfig, "transcript.id", fmt.Sprintf("%.*q is not a valid session id.", maxID, id),
 			fmt.Sprintf("Use 1 to %d letters, digits, - and _.", maxID))
 	}
 	return nil
 }
 
-// Names of files. A name tells when a session began and how its id begins.
+// File names. A name contains the start time of the session and the beginning of its id.
 const (
 	filePrefix = "session-"
 	fileSuffix = ".jsonl"
@@ -73,8 +71,8 @@ const (
 	idInName   = 8 // characters of the id
 )
 
-// nameOf returns the name of a session's file: that with the beginning of its
-// id, or, where another session has that, with all of it.
+// nameOf returns the name of a session's file. The name contains the beginning of the id, or the
+// whole id if another session has that name.
 func nameOf(start time.Time, id string, whole bool) string {
 	if !whole {
 		id = id[:min(len(id), idInName)]
@@ -86,9 +84,8 @@ func isRecording(name string) bool {
 	return strings.HasPrefix(name, filePrefix) && strings.HasSuffix(name, fileSuffix)
 }
 
-// SideDir returns the directory for what belongs to a session and is no turn of
-// it, as long answers of tools. It need not exist; whoever makes it gives it
-// mode 0700. It goes with the session.
+// SideDir returns the directory for further files of a session, such as long tool results. It may
+// not exist; the caller that creates it uses mode 0700. It is removed with the session.
 func (s *Store) SideDir(id string) (string, error) {
 	if err := CheckID(id); err != nil {
 		return "", err

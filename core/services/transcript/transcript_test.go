@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// What is recorded is what is loaded.
+// Loading returns the recorded data.
 func TestRoundTrip(t *testing.T) {
 	s, dir := store(t)
 	h := transcript.Header{
@@ -54,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 		require.Empty(t, got.Problems)
 		require.Len(t, got.History(), 3)
 	}
-	check(s.Load(t.Context(), h.ID)) // while it is recorded
+	check(s.Load(t.Context(), h.ID)) // during the recording
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
 	check(s.Load(t.Context(), h.ID))
@@ -67,7 +67,7 @@ func TestRoundTrip(t *testing.T) {
 	require.Equal(t, 4, strings.Count(string(data), "\n"))
 }
 
-// A history goes back, is replaced, and goes on.
+// A history can be rewound, replaced and continued.
 func TestRewindAndReplace(t *testing.T) {
 	s, _ := store(t)
 	w := create(t, s, "one")
@@ -91,7 +91,7 @@ func TestRewindAndReplace(t *testing.T) {
 	require.True(t, strings.HasPrefix(load(t, s, "one").Title, "A title[31m é"), "no escapes for terminals")
 }
 
-// A session that is resumed goes on where it was.
+// A resumed session continues at its last state.
 func TestOpenGoesOn(t *testing.T) {
 	s, _ := store(t)
 	path := recorded(t, s, "one", "hello")
@@ -157,7 +157,7 @@ func TestIDs(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
-	// Two ids that begin alike, begun in the same minute.
+	// Two ids with the same prefix, created in the same minute.
 	a, b := create(t, s, "12345678-a"), create(t, s, "12345678-b")
 	require.NotEqual(t, a.Path(), b.Path())
 	say(t, a, "a")
@@ -168,8 +168,7 @@ func TestIDs(t *testing.T) {
 	require.Equal(t, fault.SessionNotFound, fault.CodeOf(err))
 }
 
-// No two at once write one session, in one process or in two: the lock is of
-// the descriptor.
+// A session has at most one Writer, in one process or in two: the lock belongs to the descriptor.
 func TestLock(t *testing.T) {
 	s, _ := store(t)
 	w := create(t, s, "one")
@@ -185,7 +184,7 @@ func TestLock(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// A turn that cannot be written is refused by itself.
+// A turn that cannot be encoded is refused, and the recording continues.
 func TestRefusedTurn(t *testing.T) {
 	s, _ := store(t)
 	w := create(t, s, "one")
@@ -216,14 +215,14 @@ func TestAppendAfterCancel(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
-// A recording has a limit; beyond it recording ends and what is there stays.
+// A recording has a size limit; at the limit it ends, and the existing lines stay.
 func TestSizeLimit(t *testing.T) {
 	s, _ := store(t, func(o *transcript.Options) { o.MaxBytes = 2000 })
 	w := create(t, s, "one")
 	say(t, w, "small")
 	err := w.Append(t.Context(), transcript.Turn{Content: user(strings.Repeat("x", 2000))})
 	require.Equal(t, fault.SessionUnreadable, fault.CodeOf(err))
-	require.Contains(t, fault.As(err).Message, "What follows is not recorded")
+	require.Contains(t, fault.As(err).Message, "2000 bytes")
 	require.Equal(t, err, w.Append(t.Context(), transcript.Turn{Content: user("y")}), "recording has ended")
 	require.Equal(t, err, w.Rewind(t.Context(), 0, 0))
 	require.Equal(t, err, w.Replace(t.Context(), nil, 0))
@@ -234,7 +233,7 @@ func TestSizeLimit(t *testing.T) {
 	require.Equal(t, fault.SessionUnreadable, fault.CodeOf(err))
 }
 
-// Several may record at once; each turn has a place of its own.
+// Concurrent appends each have their own position.
 func TestConcurrentAppends(t *testing.T) {
 	s, _ := store(t, func(o *transcript.Options) { o.Now = nil })
 	w := create(t, s, "one")
@@ -248,7 +247,7 @@ func TestConcurrentAppends(t *testing.T) {
 			}
 		})
 	}
-	_, _, err := s.List(t.Context()) // meanwhile
+	_, _, err := s.List(t.Context()) // concurrently
 	require.NoError(t, err)
 	all.Wait()
 	got := load(t, s, "one")

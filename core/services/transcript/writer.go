@@ -16,12 +16,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Writer records a session. It holds the session's lock until Close, so that no
-// second one exists, in this process or another. What a method has recorded is
-// durable when it returns; none is called off when ctx ends, so that the end of
-// a conversation is recorded too. After a failure, as of a full disk, every
-// further call has the same error, of code session_unreadable, and the file
-// holds what it held before. It is safe for concurrent use.
+// Writer records a session. It holds the lock of the session until Close, so that there is only one
+// Writer, in this process or another. A record is durable when its method returns. No method stops
+// when ctx ends, so that the end of a conversation is recorded too. After a failure, for example of
+// a full disk, every further call returns the same error, of code session_unreadable, and the file
+// keeps its previous content. A Writer is safe for concurrent use.
 type Writer struct {
 	store *Store
 	id    string
@@ -29,16 +28,15 @@ type Writer struct {
 
 	mu     sync.Mutex
 	f      *os.File // nil: closed
-	size   int64    // of the lines that are whole
+	size   int64    // of the complete lines
 	turns  int      // in the history
 	last   int      // number of the last turn's ID
-	empty  bool     // made here, and nothing was recorded
+	empty  bool     // created by this Writer, without any record
 	failed error
 }
 
-// Create begins to record a session of a new id. The error is of code
-// invalid_config where the id is taken or is none, else session_unreadable.
-// A session without a turn leaves no file once it is closed.
+// Create begins to record a new session. The error has code invalid_config for an existing or
+// invalid id, otherwise session_unreadable. A session without a turn leaves no file after Close.
 func (s *Store) Create(ctx context.Context, h Header) (*Writer, error) {
 	if err := CheckID(h.ID); err != nil {
 		return nil, err
@@ -51,11 +49,11 @@ func (s *Store) Create(ctx context.Context, h Header) (*Writer, error) {
 		h.StartTime = s.o.Now()
 	}
 	if err := s.makeDir(); err != nil {
-		return nil, unwritten(s.o.Dir, err)
+		return nil, writeError(s.o.Dir, err)
 	}
 	_, err := s.locate(ctx, h.ID)
 	if err == nil {
-		return nil, fault.New(fault.InvalidConfig, "transcript.create", fmt.Sprintf("There is a recorded session %s already.", h.ID),
+		return nil, fault.New(fault.InvalidConfig, "transcript.create", fmt.Sprintf("The recorded session %s already exists.", h.ID),
 			"Choose another id, or resume that session.")
 	}
 	if fault.CodeOf(err) != fault.SessionNotFound {
@@ -63,7 +61,7 @@ func (s *Store) Create(ctx context.Context, h Header) (*Writer, error) {
 	}
 	w, err := s.create(h)
 	if err != nil {
-		return nil, unwritten(s.o.Dir, err)
+		return nil, writeError(s.o.Dir, err)
 	}
 	line, err := encode(headerLine{lineSession, formatVersion, h})
 	if err == nil {
@@ -73,13 +71,13 @@ func (s *Store) Create(ctx context.Context, h Header) (*Writer, error) {
 		err = syncDir(s.o.Dir)
 	}
 	if err != nil {
-		_ = w.Close() // which removes the file
-		return nil, unwritten(w.path, err)
+		_ = w.Close() // removes the file
+		return nil, writeError(w.path, err)
 	}
 	return w, nil
 }
 
-// create makes a session's file and takes its lock.
+// create creates the file of a session and locks it.
 func (s *Store) create(h Header) (*Writer, error) {
 	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE | os.O_EXCL | openSafely
 	path := filepath.Join(s.o.Dir, nameOf(h.StartTime, h.ID, false))
@@ -98,10 +96,9 @@ func (s *Store) create(h Header) (*Writer, error) {
 	return &Writer{store: s, id: h.ID, path: path, f: f, empty: true}, nil
 }
 
-// Open goes on with a recorded session: it takes its lock, mends what a crash
-// has left of the last line, and returns what was recorded. Errors are of code
-// session_not_found and session_unreadable, also where another process has the
-// session, and cancelled.
+// Open continues a recorded session. It locks the session, repairs a last line that a crash left
+// incomplete, and returns the recorded state. The error has code session_not_found,
+// session_unreadable (also if another process has the session) or cancelled.
 func (s *Store) Open(ctx context.Context, id string) (*Writer, *Session, error) {
 	path, err := s.locate(ctx, id)
 	if err != nil {
@@ -109,12 +106,12 @@ func (s *Store) Open(ctx context.Context, id string) (*Writer, *Session, error) 
 	}
 	f, err := s.open(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
-		return nil, nil, unreadable(path, err)
+		return nil, nil, readError(path, err)
 	}
 	w := &Writer{store: s, id: id, path: path, f: f}
 	session, err := w.resume(ctx)
 	if err != nil {
-		_ = closeLocked(f) // what was mended is durable
+		_ = closeLocked(f) // the repair is durable
 		return nil, nil, err
 	}
 	return w, session, nil
@@ -124,16 +121,16 @@ func (w *Writer) resume(ctx context.Context) (*Session, error) {
 	if err := lockFile(w.f, w.id); err != nil {
 		return nil, err
 	}
-	st, err := fold(ctx, w.path, w.f, true)
+	st, err := parseRecording(ctx, w.path, w.f, true)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.mend(st); err != nil {
-		return nil, unwritten(w.path, err)
+	if err := w.repair(st); err != nil {
+		return nil, writeError(w.path, err)
 	}
 	session := st.session()
 	w.turns, w.last = len(session.Turns), st.last
-	if st.gaps() { // so that places in the history are those of the file again
+	if st.gaps() { // makes positions in the history equal to those in the file
 		if err := w.Replace(ctx, session.History(), session.Highest); err != nil {
 			return nil, err
 		}
@@ -141,9 +138,8 @@ func (w *Writer) resume(ctx context.Context) (*Session, error) {
 	return session, nil
 }
 
-// mend ends the last line: one that only lacks its line break is given it, and
-// what is less than a line is cut off.
-func (w *Writer) mend(st *state) error {
+// repair completes the last line: it adds a missing line break, or truncates a partial line.
+func (w *Writer) repair(st *state) error {
 	w.size = st.size
 	if info, err := w.f.Stat(); err != nil {
 		return err
@@ -153,10 +149,10 @@ func (w *Writer) mend(st *state) error {
 		}
 	}
 	switch {
-	case st.torn == 0:
+	case st.partial == 0:
 		return nil
-	case st.ended:
-		w.size += int64(st.torn)
+	case st.complete:
+		w.size += int64(st.partial)
 		return w.write([]byte("\n"))
 	}
 	if err := truncate(w.f, w.size); err != nil {
@@ -171,8 +167,8 @@ func (w *Writer) ID() string { return w.id }
 // Path returns the path of the session's file.
 func (w *Writer) Path() string { return w.path }
 
-// Append records the next turn, whose ID it gives. A Content that is no JSON is
-// refused with code session_unreadable, and recording goes on.
+// Append records the next turn and assigns its ID. A Content that is not JSON is refused with code
+// session_unreadable; the recording continues.
 func (w *Writer) Append(_ context.Context, t Turn) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,7 +192,7 @@ func (w *Writer) Append(_ context.Context, t Turn) error {
 	return nil
 }
 
-// Rewind records that only the first keep turns of the history are left.
+// Rewind records that only the first keep turns of the history remain.
 func (w *Writer) Rewind(_ context.Context, keep int, highest int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,7 +207,7 @@ func (w *Writer) Rewind(_ context.Context, keep int, highest int64) error {
 	return nil
 }
 
-// Replace records that this is the history now, the contents of its turns.
+// Replace records a new history, given as the contents of its turns.
 func (w *Writer) Replace(_ context.Context, history []json.RawMessage, highest int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,18 +226,17 @@ func (w *Writer) Replace(_ context.Context, history []json.RawMessage, highest i
 	return nil
 }
 
-// SetTitle gives the session a title in place of its first words. It is cut to
-// 100 characters.
+// SetTitle assigns a title that replaces the beginning of the first prompt. It is truncated to 100
+// characters.
 func (w *Writer) SetTitle(_ context.Context, title string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.record(titleLine{lineTitle, w.store.o.Now(), titleOf(w.store.mask.text(title))})
 }
 
-// Save writes what belongs to the session and is no turn of it, as a long
-// answer of a tool, into a file of its own in [Store.SideDir], secrets masked,
-// and returns its absolute path. The name is that of a kind, as a tool's; a
-// number tells files apart.
+// Save writes a further file of the session, such as a long tool result, to [Store.SideDir], with
+// secrets masked, and returns its absolute path. name is a kind of file, such as the name of a
+// tool; a number makes the file name unique.
 func (w *Writer) Save(ctx context.Context, name string, data []byte) (string, error) {
 	if ctx.Err() != nil {
 		return "", cancelled(ctx, "Saving "+name)
@@ -250,8 +245,8 @@ func (w *Writer) Save(ctx context.Context, name string, data []byte) (string, er
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, folderMode); err != nil {
-		return "", unsaved(dir, err)
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return "", saveError(dir, err)
 	}
 	clean := strings.Map(func(r rune) rune {
 		if CheckID(string(r)) != nil {
@@ -259,28 +254,28 @@ func (w *Writer) Save(ctx context.Context, name string, data []byte) (string, er
 		}
 		return r
 	}, name)
-	f, err := os.CreateTemp(dir, clean[:min(len(clean), 64)]+"-*.txt") // of mode 0600
+	f, err := os.CreateTemp(dir, clean[:min(len(clean), 64)]+"-*.txt") // creates it with mode 0600
 	if err != nil {
-		return "", unsaved(dir, err)
+		return "", saveError(dir, err)
 	}
 	_, err = f.WriteString(w.store.mask.text(string(data)))
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // half a file helps nobody
-		return "", unsaved(dir, err)
+		_ = os.Remove(f.Name()) // a partial file is of no use
+		return "", saveError(dir, err)
 	}
 	return f.Name(), nil
 }
 
-func unsaved(dir string, err error) *fault.Error {
-	return fault.Wrap(fault.FileWriteFailure, "transcript.save", fmt.Sprintf("Nothing could be saved in %s: %s.", dir, cause(err)),
-		"Make sure that you may write to it and that the disk has room.", err)
+func saveError(dir string, err error) *fault.Error {
+	return fault.Wrap(fault.FileWriteFailure, "transcript.save", fmt.Sprintf("Writing to %s failed: %s.", dir, cause(err)),
+		"Make sure that you have write permission and that the disk has free space.", err)
 }
 
-// Close ends the recording and gives the lock back. A session in which nothing
-// was recorded goes. Close is idempotent.
+// Close ends the recording and unlocks the session. It removes a session without a record. Close is
+// idempotent.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,22 +283,22 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	var err error
-	if w.empty && removesOpen {
+	if w.empty && canRemoveOpen {
 		err = os.Remove(w.path)
 	}
 	if closeErr := closeLocked(w.f); err == nil {
 		err = closeErr
 	}
-	if w.empty && !removesOpen {
+	if w.empty && !canRemoveOpen {
 		err = os.Remove(w.path)
 	}
 	w.f, w.failed = nil, fault.New(fault.SessionUnreadable, "transcript.write", "The recording of the session "+w.id+" was ended.", "")
 	return err
 }
 
-// The methods below expect w.mu to be held, or w not to be shared yet.
+// The methods below require w.mu to be held, or w not to be shared yet.
 
-// record writes a line that says something of the conversation.
+// record writes a line about the conversation.
 func (w *Writer) record(v any) error {
 	if w.failed != nil {
 		return w.failed
@@ -313,18 +308,18 @@ func (w *Writer) record(v any) error {
 		return w.refused(err)
 	}
 	if err := w.write(line); err != nil {
-		w.failed = unwritten(w.path, err)
+		w.failed = writeError(w.path, err)
 		return w.failed
 	}
 	return nil
 }
 
 func (w *Writer) refused(err error) error {
-	return fault.Wrap(fault.SessionUnreadable, "transcript.write", "The turn was not recorded, as it cannot be written as JSON.", "", err)
+	return fault.Wrap(fault.SessionUnreadable, "transcript.write", "The turn was not recorded, because it cannot be encoded as JSON.", "", err)
 }
 
-// write adds a line, in one step as far as the system has it, and makes it
-// durable. What it could not finish it takes back.
+// write appends a line, atomically as far as the system permits, and makes it durable. It removes
+// an incomplete line.
 func (w *Writer) write(line []byte) error {
 	if w.size+int64(len(line)) > w.store.o.MaxBytes {
 		return fmt.Errorf("it would be longer than %d bytes", w.store.o.MaxBytes)
@@ -334,7 +329,7 @@ func (w *Writer) write(line []byte) error {
 		err = w.f.Sync()
 	}
 	if err != nil {
-		_ = truncate(w.f, w.size) // else the next Open does it
+		_ = truncate(w.f, w.size) // otherwise the next Open does it
 		return err
 	}
 	w.size += int64(len(line))

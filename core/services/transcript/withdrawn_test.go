@@ -10,9 +10,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// A session whose only prompt was taken back is listed, found and kept like any
-// other, with what was said.
-func TestTakenBack(t *testing.T) {
+// A session whose only prompt was withdrawn is listed, found and kept like any other, with that
+// prompt.
+func TestWithdrawnPrompt(t *testing.T) {
 	now := noon
 	s, _ := store(t, func(o *transcript.Options) { o.Now = func() time.Time { now = now.Add(time.Second); return now } })
 	recorded(t, s, "first", "The first")
@@ -36,8 +36,8 @@ func TestTakenBack(t *testing.T) {
 	got := load(t, s, "cut")
 	require.True(t, got.Interrupted)
 	require.Empty(t, got.Turns)
-	require.Len(t, got.TakenBack, 1)
-	require.JSONEq(t, string(user("The lost one")), string(got.TakenBack[0].Content))
+	require.Len(t, got.Withdrawn, 1)
+	require.JSONEq(t, string(user("The lost one")), string(got.Withdrawn[0].Content))
 
 	old := noon.Add(-48 * time.Hour)
 	require.NoError(t, os.Chtimes(w.Path(), old, old))
@@ -45,7 +45,7 @@ func TestTakenBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, removed)
 
-	// Gone on with, it is a session as any other, and still tells what was lost.
+	// A continued session is like any other, and still lists the withdrawn prompt.
 	w, session, err := s.Open(t.Context(), "cut")
 	require.NoError(t, err)
 	require.Empty(t, session.Turns)
@@ -54,7 +54,7 @@ func TestTakenBack(t *testing.T) {
 	got = load(t, s, "cut")
 	require.False(t, got.Interrupted)
 	require.Equal(t, []string{"Again", "answer"}, texts(t, got.History()))
-	require.Equal(t, []int{0, 2}, []int{got.TakenBack[0].At, got.TakenBack[1].At})
+	require.Equal(t, []int{0, 2}, []int{got.Withdrawn[0].At, got.Withdrawn[1].At})
 	list, _, err = s.List(t.Context())
 	require.NoError(t, err)
 	require.False(t, list[1].Interrupted)
