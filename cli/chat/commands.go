@@ -70,8 +70,8 @@ func (quiet) Progress(string)      {}
 // commandFacts exposes the session to commands.
 type commandFacts struct{ *config.Config }
 
-// Folders implements [commands.Config].
-func (f commandFacts) Folders() []string {
+// Directories implements [commands.Config].
+func (f commandFacts) Directories() []string {
 	ws, err := f.Workspace()
 	if err != nil {
 		return nil

@@ -33,7 +33,7 @@ func (c *chat) services() builtin.Services {
 		Catalog: chatCatalog{c}, Clear: &builtin.Clear{Hooks: chatHooks{c}, Chat: chatReset{c}, Session: chatReset{c}, Tokens: c},
 		Tools: chatTools{c}, Models: chatModels{c}, Transcript: chatTranscript{c}, Compressor: chatCompressor{c},
 		Servers: chatServers{c}, Trust: chatTrust{c}, Policy: chatPolicy{c}, Memory: chatMemory{c}, Stats: chatStats{c},
-		About: chatAbout{c}, Agents: chatAgents{c}, Folders: chatDirectories{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
+		About: chatAbout{c}, Agents: chatAgents{c}, Directories: chatDirectories{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
 		Hooks: chatHooks{c}, Skills: chatSkills{c}, Extensions: chatExtensions{c}, Checkpoints: c.checkpoints(),
 	}
 	if chats, err := config.NewSavedChats(c.config, c.Hide.Values()); err == nil { // otherwise there is no home directory
@@ -337,10 +337,10 @@ func (c chatAgents) Reload(ctx context.Context) ([]string, error) {
 // chatDirectories serves /directory.
 type chatDirectories struct{ *chat }
 
-// List implements [builtin.Folders].
-func (c chatDirectories) List() []string { return commandFacts{c.config}.Folders() }
+// List implements [builtin.Directories].
+func (c chatDirectories) List() []string { return commandFacts{c.config}.Directories() }
 
-// Add implements [builtin.Folders].
+// Add implements [builtin.Directories].
 func (c chatDirectories) Add(ctx context.Context, path string) error {
 	return c.config.AddFolder(ctx, path)
 }

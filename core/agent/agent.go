@@ -119,7 +119,7 @@ type CompactRequest struct {
 	Tokens    int  // length of the last request; 0: unknown
 	Limit     int  // of the model
 	Force     bool // try even if the previous attempt failed
-	Asked     bool // requested by a caller with Client.Compress
+	Requested bool // requested by a caller with Client.Compress
 }
 
 // Compaction is the result of an attempt. Its JSON form is that of the event.

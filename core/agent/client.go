@@ -56,7 +56,7 @@ func New(o Options) (*Client, error) {
 		recording:   o.Recorder != nil,
 		unrecorded:  ValidHistory(o.History) != nil,
 		tools:       o.Tools,
-		history:     slices.Clip(MendHistory(o.History)),
+		history:     slices.Clip(RepairHistory(o.History)),
 	}
 	c.o.History = nil
 	return c, nil
@@ -181,7 +181,7 @@ func (c *Client) History() []model.Content {
 }
 
 // SetHistory replaces the history. An invalid history is repaired: roles alternate, each call has exactly one response,
-// empty turns are removed; see [MendHistory]. The Recorder is notified. history must not be modified afterwards.
+// empty turns are removed; see [RepairHistory]. The Recorder is notified. history must not be modified afterwards.
 func (c *Client) SetHistory(ctx context.Context, history []model.Content) error {
 	if err := c.acquire(ctx); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (c *Client) SetHistory(ctx context.Context, history []model.Content) error 
 	defer c.release()
 	c.refuse(nil)
 	c.compactable = true
-	c.replace(ctx, MendHistory(history))
+	c.replace(ctx, RepairHistory(history))
 	return nil
 }
 

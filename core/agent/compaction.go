@@ -64,7 +64,7 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 	defer func() { end(compacted{result, err}) }()
 	result, err = c.askCompactor(inner, CompactRequest{
 		History: slices.Clip(c.history), Generator: g, Model: bareName(name),
-		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force, Asked: asked,
+		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force, Requested: asked,
 	})
 	c.spend(result.Usage)
 	switch {
@@ -72,7 +72,7 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 		return Compaction{Usage: result.Usage}, err
 	case result.Status.Changed():
 		old := slices.Clip(c.history)
-		c.setHistory(MendHistory(result.History))
+		c.setHistory(RepairHistory(result.History))
 		parts := c.restate(ctx, old)
 		result.After += model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
 		result.History = withState(c.history, parts)
@@ -95,7 +95,7 @@ func (c *Client) askCompactor(ctx context.Context, r CompactRequest) (result Com
 		}
 		return result, err
 	}
-	if result.Status.Changed() && len(MendHistory(result.History)) == 0 {
+	if result.Status.Changed() && len(RepairHistory(result.History)) == 0 {
 		result.Status, result.History = CompactionEmpty, nil
 	}
 	return result, nil

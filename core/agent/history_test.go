@@ -61,7 +61,7 @@ func TestMendHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, err := json.Marshal(tt.history)
 			require.NoError(t, err)
-			mended := agent.MendHistory(tt.history)
+			mended := agent.RepairHistory(tt.history)
 			require.Equal(t, tt.want, outline(mended))
 			require.NoError(t, agent.ValidHistory(mended))
 			after, err := json.Marshal(tt.history)
@@ -74,11 +74,11 @@ func TestMendHistory(t *testing.T) {
 // Responses fit their calls: the name is the call's, the content an object.
 func TestMendResponse(t *testing.T) {
 	bad := model.Part{Response: &model.FunctionResponse{ID: "1", Name: "other", Response: json.RawMessage("no JSON")}}
-	mended := agent.MendHistory([]model.Content{user(text("a")), answer(model.Part{Call: &model.FunctionCall{ID: "1", Name: "tool"}}), user(bad)})
+	mended := agent.RepairHistory([]model.Content{user(text("a")), answer(model.Part{Call: &model.FunctionCall{ID: "1", Name: "tool"}}), user(bad)})
 	got := mended[2].Parts[0].Response
 	require.Equal(t, "tool", got.Name)
 	require.JSONEq(t, `{"output":"no JSON"}`, string(got.Response))
-	open := agent.MendHistory([]model.Content{user(text("a")), answer(model.Part{Call: &model.FunctionCall{}})})
+	open := agent.RepairHistory([]model.Content{user(text("a")), answer(model.Part{Call: &model.FunctionCall{}})})
 	require.Equal(t, "unnamed", open[1].Parts[0].Call.Name)
 	require.Contains(t, string(open[2].Parts[0].Response.Response), `"type":"cancelled"`)
 }
@@ -87,7 +87,7 @@ func TestMendResponse(t *testing.T) {
 func TestMendSameIDs(t *testing.T) {
 	first, second := respPart("1"), respPart("1")
 	second.Response = &model.FunctionResponse{ID: "1", Name: "tool", Response: json.RawMessage(`{"output":"second"}`)}
-	mended := agent.MendHistory([]model.Content{user(text("a")), answer(callPart("1"), callPart("1")), user(first, second)})
+	mended := agent.RepairHistory([]model.Content{user(text("a")), answer(callPart("1"), callPart("1")), user(first, second)})
 	require.Equal(t, []string{`{"output":"of 1"}`, `{"output":"second"}`}, outputs(mended))
 }
 
@@ -113,7 +113,7 @@ func TestValidHistory(t *testing.T) {
 	for name, history := range tests {
 		t.Run(name, func(t *testing.T) {
 			require.Error(t, agent.ValidHistory(history))
-			require.NoError(t, agent.ValidHistory(agent.MendHistory(history)))
+			require.NoError(t, agent.ValidHistory(agent.RepairHistory(history)))
 		})
 	}
 	require.NoError(t, agent.ValidHistory(nil))
@@ -152,9 +152,9 @@ func FuzzMendHistory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, n uint8) {
 		history := randomHistory(seed, int(n))
-		mended := agent.MendHistory(history)
+		mended := agent.RepairHistory(history)
 		require.NoError(t, agent.ValidHistory(mended))
-		require.Equal(t, mended, agent.MendHistory(mended))
+		require.Equal(t, mended, agent.RepairHistory(mended))
 		require.Equal(t, count(history), count(mended), "calls")
 		require.Subset(t, outputs(mended), answered(history))
 	})

@@ -101,7 +101,7 @@ func BenchmarkMend(b *testing.B) {
 			history = append(history, answerOf("open"))
 			b.ReportAllocs()
 			for b.Loop() {
-				agent.MendHistory(history)
+				agent.RepairHistory(history)
 			}
 		})
 	}

@@ -87,7 +87,7 @@ type Services struct {
 
 // Config returns facts about the session.
 type Config interface {
-	Folders() []string // of the workspace, absolute, the target first
+	Directories() []string // of the workspace, absolute, the target first
 	Model() string
 	ApprovalMode() string // default, autoEdit, yolo or plan
 }

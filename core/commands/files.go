@@ -17,8 +17,8 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// Folder may contain commands, as files *.toml in it and in its subdirectories.
-type Folder struct {
+// Dir is a directory that may contain commands, as files *.toml in it and in its subdirectories.
+type Dir struct {
 	Path string // absolute; a missing one has none
 	// Extension and ID identify its extension; "" if it has none.
 	Extension, ID string
@@ -29,9 +29,9 @@ type Folder struct {
 // FileOptions configure a loader of files. Shell and Files are required to run its
 // commands.
 type FileOptions struct {
-	Folders []Folder // in order: of two commands with the same name the later wins
-	Shell   Shell
-	Files   Files
+	Dirs  []Dir // in order: of two commands with the same name the later wins
+	Shell Shell
+	Files Files
 	// Hold is called before a command reads files. The returned function is called after
 	// the expansion, with whether the prompt is submitted. nil: no call.
 	Hold func(ctx context.Context) (context.Context, func(submitted bool))
@@ -53,7 +53,7 @@ func (l *fileLoader) Name() string { return "files" }
 func (l *fileLoader) Load(ctx context.Context) ([]*Command, []fault.Problem, error) {
 	var all []*Command
 	var problems []fault.Problem
-	for _, f := range l.o.Folders {
+	for _, f := range l.o.Dirs {
 		w := &walk{options: l.o, folder: f}
 		if err := w.run(ctx); err != nil {
 			return nil, nil, err
@@ -73,7 +73,7 @@ const (
 // walk is the scan of one directory.
 type walk struct {
 	options  FileOptions
-	folder   Folder
+	folder   Dir
 	root     *os.Root
 	seen     int
 	found    []*Command

@@ -94,7 +94,7 @@ func (u *ui) Progress(string)        {}
 func custom(t testing.TB, s *shell, f files, contents map[string]string) *commands.Set {
 	t.Helper()
 	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
-		Folders: []commands.Folder{{Path: write(t, t.TempDir(), contents)}}, Shell: s, Files: f,
+		Dirs: []commands.Dir{{Path: write(t, t.TempDir(), contents)}}, Shell: s, Files: f,
 	}))
 	require.NoError(t, err)
 	require.Empty(t, problems)
@@ -130,7 +130,7 @@ func TestFiles(t *testing.T) {
 		"sub/.hidden.toml":              `prompt = "p"`,
 		"0/1/2/3/4/5/6/7/8/9/deep.toml": `prompt = "p"`,
 	})
-	all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}, {Path: filepath.Join(dir, "none")}}}).Load(t.Context())
+	all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}, {Path: filepath.Join(dir, "none")}}}).Load(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	found := map[string]*commands.Command{}
@@ -172,7 +172,7 @@ func TestFilesMalformed(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "folder")))
 	require.NoError(t, os.Symlink("ok.toml", filepath.Join(dir, "inside.toml")))
 	require.NoError(t, os.Symlink("gone.toml", filepath.Join(dir, "broken.toml")))
-	all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(t.Context())
+	all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(t.Context())
 	require.NoError(t, err)
 	var names []string
 	for _, c := range all {
@@ -198,7 +198,7 @@ func TestFilesMalformed(t *testing.T) {
 	require.Contains(t, told["folder"], "not followed")
 	require.Contains(t, told["open.toml"], `The "!{" in line 2 of the prompt is not closed.`)
 
-	set, _, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}))
+	set, _, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}))
 	require.NoError(t, err)
 	for _, p := range problems {
 		require.NotContains(t, p.Message, "struct")
@@ -207,12 +207,12 @@ func TestFilesMalformed(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.Contains(t, fault.As(err).Message, "open.toml")
 
-	_, problems, err = commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: filepath.Join(dir, "ok.toml")}}}).Load(t.Context())
+	_, problems, err = commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: filepath.Join(dir, "ok.toml")}}}).Load(t.Context())
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err = commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(ctx)
+	_, _, err = commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(ctx)
 	require.Error(t, err)
 }
 
@@ -237,7 +237,7 @@ func TestFilesMalformedValues(t *testing.T) {
 		"prompt = \"a\"\nprompt = \"b\"":      {2, "The command is invalid", "Correct the line."},
 	} {
 		dir := write(t, t.TempDir(), map[string]string{"c.toml": text})
-		all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(t.Context())
+		all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, all)
 		require.Len(t, problems, 1, text)
@@ -261,7 +261,7 @@ func TestFilesVariables(t *testing.T) {
 			"source.toml":  `prompt = "!{. ${workspacePath}/lib.sh; run}"`,
 		})
 		set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
-			Folders: []commands.Folder{{Path: dir, Extension: "ext", Variables: map[string]string{"workspacePath": folder, "extensionPath": "/ext"}}}, Shell: s, Files: f,
+			Dirs: []commands.Dir{{Path: dir, Extension: "ext", Variables: map[string]string{"workspacePath": folder, "extensionPath": "/ext"}}}, Shell: s, Files: f,
 		}))
 		require.NoError(t, err)
 		require.Empty(t, problems)
@@ -284,7 +284,7 @@ func TestFilesOfSeveralFolders(t *testing.T) {
 	project := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "project"`})
 	extension := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "in ${extensionPath} and ${HOME}"`, "z.toml": `prompt = "z"`})
 	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
-		Folders: []commands.Folder{{Path: user}, {Path: project}, {
+		Dirs: []commands.Dir{{Path: user}, {Path: project}, {
 			Path: extension, Extension: "ext", ID: "1", Variables: map[string]string{"extensionPath": "/ext/${HOME}"},
 		}},
 		Shell: &shell{}, Files: files{},
@@ -404,7 +404,7 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(data))
 	}
 	dir := f.TempDir()
-	l := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}})
+	l := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "c.toml"), data, 0o600))
 		all, problems, err := l.Load(t.Context())

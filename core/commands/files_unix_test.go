@@ -16,7 +16,7 @@ import (
 func TestFilesPipe(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.toml"), 0o600))
-	all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(t.Context())
+	all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all)
 	require.Len(t, problems, 1)

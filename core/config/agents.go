@@ -26,7 +26,7 @@ type Agents struct {
 	Definitions []subagent.Definition
 	// Folders are additional directories of definitions, for example those of
 	// extensions.
-	Folders []subagent.Folder
+	Folders []subagent.Dir
 	// Remote creates the service that calls agents at other servers, as
 	// core/standard does, from this Config's bus and the variables of its
 	// environment. The Config closes the service. nil: no remote agents.

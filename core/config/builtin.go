@@ -30,7 +30,7 @@ import (
 func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	var bound builtIns
 	bound.add(bind(c, file.Factories, file.Services{
-		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: &sh.finder,
+		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
 		Access: s.tracker, Apply: c.params().Seams.Apply, Results: s.state,
 	}, file.InDefaultSet))
 	if s.state.Limits().ChangedRegionsAbove > 0 {
@@ -42,7 +42,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Now, Results: s.state,
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
-		Paths: sh.workspace, Folders: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
+		Paths: sh.workspace, Directories: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
 		Terminal: c.params().Commands.Terminal, Confinement: &c.params().Commands.Confinement, Results: s.state,
 	}, always))
 	bound.add(bind[web.Fetcher](c, web.FetchFactories, &sh.web, always))
@@ -52,7 +52,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	bound.add(bind(c, plan.Factories, plan.Services{
 		Todos: &s.todos, Mode: planMode{c}, Files: sh.workspace, Dir: c.plansDir(sh.workspace.Target()),
 	}, always))
-	bound.add(bind(c, communicate.Factories, communicate.Services{Person: person{c.bus, c.subagent}}, always))
+	bound.add(bind(c, communicate.Factories, communicate.Services{User: person{c.bus, c.subagent}}, always))
 	bound.add(bind(c, memory.Factories, memory.Services{Facts: sh.memory}, always))
 	bound.add(bind(c, internaldocs.Factories, internaldocs.Services{Docs: docs.Files()}, always))
 	bound.add(bind(c, catalog.Factories, catalog.Services{Catalog: s.catalog, WhenShown: s.state.WhenShown}, always))

@@ -203,9 +203,9 @@ func (c *Config) masker() func(text string) string {
 	return m.Text
 }
 
-// Restating configures [Config.Restate]. The zero value of each field is its
+// RestateOptions configures [Config.Restate]. The zero value of each field is its
 // default.
-type Restating struct {
+type RestateOptions struct {
 	Files int // maximum number of files; 0: 10, negative: none
 	// Bytes limits the total size of the restated files; 0: an eighth of the
 	// maximum size of a request, as given by Conversation.Limits or known of the
@@ -250,12 +250,12 @@ var _ = Restated(history.Restated{}) // the type that is encoded for the model
 // file was in use, which includes a disabled cache. After an error, of code
 // not_initialized or cancelled, no file counts as read. The conversation's client
 // calls Restate, and not concurrently with another of its requests.
-func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
+func (c *Config) Restate(ctx context.Context, o RestateOptions) ([]model.Part, error) {
 	s, err := c.own("Restate")
 	if err != nil {
 		return nil, err
 	}
-	return s.history.Restate(ctx, history.Restating(o))
+	return s.history.Restate(ctx, history.RestateOptions(o))
 }
 
 // tokenLimit returns the maximum number of tokens of a request of this
@@ -314,9 +314,9 @@ func (c *Config) RunCalls(ctx context.Context, calls []model.FunctionCall) ([]mo
 	return answers, responses, nil
 }
 
-// Given is the user's answer to a question that an earlier attempt of a call has
+// PriorAnswer is the user's answer to a question that an earlier attempt of a call has
 // left open.
-type Given struct {
+type PriorAnswer struct {
 	Question bus.ToolConfirmationRequest
 	Answer   bus.ToolConfirmationResponse // RunCall sets its CorrelationID
 }
@@ -336,7 +336,7 @@ type Given struct {
 // RunCall is safe for concurrent use; concurrent calls are not ordered (see
 // RunCalls), and each requires an ID of its own. The error has code
 // not_initialized.
-func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Given) (answer model.FunctionResponse, r scheduler.Response, open *bus.ToolConfirmationRequest, err error) {
+func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *PriorAnswer) (answer model.FunctionResponse, r scheduler.Response, open *bus.ToolConfirmationRequest, err error) {
 	s, err := c.own("RunCall")
 	if err != nil {
 		return answer, r, nil, err

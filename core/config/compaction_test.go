@@ -197,7 +197,7 @@ func TestRestateByTheClientsLimit(t *testing.T) {
 	client, err := s.Client()
 	require.NoError(t, err)
 	require.NoError(t, client.Initialize(t.Context()))
-	require.Equal(t, []string{"b"}, inOrder(s, restate(t, s.Config, config.Restating{})))
+	require.Equal(t, []string{"b"}, inOrder(s, restate(t, s.Config, config.RestateOptions{})))
 }
 
 // failing is an unreachable model.

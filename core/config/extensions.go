@@ -85,7 +85,7 @@ func (c *Config) ExtensionProblems() ([]fault.Problem, error) {
 func (c *Config) extensionOptions(target string) extensions.Options {
 	p := c.params()
 	o := extensions.Options{
-		Folders: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Trust == trust.Trusted,
+		Dirs: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
 		ContextFiles: []string{p.Layout.ContextFile, "GEMINI.md"}, Hooks: contributions.HooksOf, Rules: contributions.CheckRules,
 		Getenv: func(name string) (string, bool) {
@@ -116,7 +116,7 @@ func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 		if tmp != "" {
 			kept = filepath.Join(tmp, planFolders)
 		}
-		return append(PlansFolders(), path.Join(c.params().Layout.Dir, plansFolder)), kept
+		return append(PlanDirs(), path.Join(c.params().Layout.Dir, plansFolder)), kept
 	}
 	return c.family.extensions.Open(ctx, c.extensionOptions(target), o)
 }
@@ -125,9 +125,9 @@ func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
 // project, with a file for each directory that plan mode has claimed for plans.
 const planFolders = "plan-folders"
 
-// PlansFolders returns the slash-separated paths of the directories of plans, of
+// PlanDirs returns the slash-separated paths of the directories of plans, of
 // all layouts, relative to the target directory.
-func PlansFolders() []string {
+func PlanDirs() []string {
 	return []string{path.Join(layout.Fettle().Dir, plansFolder), path.Join(layout.Gemini().Dir, plansFolder)}
 }
 

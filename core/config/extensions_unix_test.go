@@ -365,7 +365,7 @@ func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []extensions.HookPart{
 		{Event: "BeforeTool", Matcher: "glob", Command: "sh ${extensionPath}/two"},
-		{Event: "SessionStart", Command: "one", Env: []string{"A", "B"}, Given: []string{"A=2", "B=1"}},
+		{Event: "SessionStart", Command: "one", Env: []string{"A", "B"}, Values: []string{"A=2", "B=1"}},
 	}, parts.Hooks)
 	running, err := s.Hooks(t.Context())
 	require.NoError(t, err)

@@ -52,14 +52,14 @@ func TestRunCallWithAnAnswer(t *testing.T) {
 	require.NoError(t, err)
 	var asked bus.ToolConfirmationRequest
 	require.NoError(t, json.Unmarshal(raw, &asked))
-	no := &config.Given{Question: asked}
+	no := &config.PriorAnswer{Question: asked}
 	_, r, open, err = c.RunCall(t.Context(), call, no)
 	require.NoError(t, err)
 	require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
 	require.Nil(t, open)
 	require.NoFileExists(t, path)
 
-	yes := &config.Given{Question: asked, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
+	yes := &config.PriorAnswer{Question: asked, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
 	answer, r, open, err = c.RunCall(t.Context(), call, yes)
 	require.NoError(t, err)
 	require.Equal(t, scheduler.StatusSuccess, r.Status)
@@ -73,8 +73,8 @@ func TestRunCallThatIsNoLongerTheSame(t *testing.T) {
 	c, dir := unattended(t)
 	_, _, open, err := c.RunCall(t.Context(), writing("f", "one\n"), nil)
 	require.NoError(t, err)
-	yes := func() *config.Given {
-		return &config.Given{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
+	yes := func() *config.PriorAnswer {
+		return &config.PriorAnswer{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
 	}
 	for name, call := range map[string]model.FunctionCall{"other content": writing("f", "two\n"), "another file": writing("g", "one\n")} {
 		_, r, again, err := c.RunCall(t.Context(), call, yes())
@@ -166,13 +166,13 @@ func TestRunCallWithAnAnswerToAlmostTheSame(t *testing.T) {
 	for name, change := range changed {
 		asked := *open
 		change(&asked)
-		_, r, again, err := c.RunCall(t.Context(), call("1"), &config.Given{Question: asked, Answer: bus.ToolConfirmationResponse{Confirmed: true}})
+		_, r, again, err := c.RunCall(t.Context(), call("1"), &config.PriorAnswer{Question: asked, Answer: bus.ToolConfirmationResponse{Confirmed: true}})
 		require.NoError(t, err, name)
 		require.Equal(t, fault.NoApprover, fault.CodeOf(r.Result.Error), name)
 		require.NotNil(t, again, name)
 	}
 	require.Empty(t, paid)
-	_, _, again, err := c.RunCall(t.Context(), call("1"), &config.Given{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}})
+	_, _, again, err := c.RunCall(t.Context(), call("1"), &config.PriorAnswer{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}})
 	require.NoError(t, err)
 	require.Nil(t, again)
 	require.Equal(t, []string{"1"}, paid)
@@ -195,7 +195,7 @@ func TestRunCallWithALargeNumber(t *testing.T) {
 	}
 	_, _, open, err := c.RunCall(t.Context(), call("9007199254740992"), nil)
 	require.NoError(t, err)
-	yes := &config.Given{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
+	yes := &config.PriorAnswer{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
 	_, _, again, err := c.RunCall(t.Context(), call("9007199254740993"), yes)
 	require.NoError(t, err)
 	require.NotNil(t, again)
@@ -227,7 +227,7 @@ func TestRunCallAnswersNoSubagent(t *testing.T) {
 	c, dir = unattended(t, begin)
 	_, _, open, err := c.RunCall(t.Context(), writing("f", "one\n"), nil)
 	require.NoError(t, err)
-	yes := &config.Given{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
+	yes := &config.PriorAnswer{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
 	_, r, open, err := c.RunCall(t.Context(), model.FunctionCall{ID: "call", Name: "begin"}, yes)
 	require.NoError(t, err)
 	require.Equal(t, scheduler.StatusSuccess, r.Status)

@@ -88,9 +88,9 @@ type HookListing struct {
 	Shown string // its command, with secrets from settings masked
 	State HookState
 	Note  string // why it does not run; "": it runs, or State is the reason
-	// Vouched is the content that an approval of a project's hook covers. nil:
+	// Approved is the content that an approval of a project's hook covers. nil:
 	// the hook is not a project's, or cannot be approved.
-	Vouched *hooks.Fingerprint
+	Approved *hooks.Fingerprint
 }
 
 // Hooks returns the hooks in the order in which they run. They must not be
@@ -102,7 +102,7 @@ func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 	}
 	var all []HookListing
 	for _, l := range s.hooks.List(ctx) {
-		all = append(all, HookListing{l.Hook, l.Shown, HookState(l.State), l.Note, l.Vouched})
+		all = append(all, HookListing{l.Hook, l.Shown, HookState(l.State), l.Note, l.Approved})
 	}
 	return all, nil
 }

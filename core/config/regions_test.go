@@ -119,9 +119,9 @@ func TestChangedRegionsFollowTheConversation(t *testing.T) {
 	require.True(t, inRegions(t, s, child, "one", "1"), "it was shown the whole")
 	require.True(t, inRegions(t, s, s.Config, "last", "the last"), "the child has changed and changed back")
 
-	restate(t, s.Config, config.Restating{Files: -1})
+	restate(t, s.Config, config.RestateOptions{Files: -1})
 	require.False(t, inRegions(t, s, s.Config, "the last", "last"))
-	restate(t, s.Config, config.Restating{})
+	restate(t, s.Config, config.RestateOptions{})
 	require.True(t, inRegions(t, s, s.Config, "last", "the last"))
 	require.True(t, strings.HasSuffix(s.Read("long.txt"), "the last\n"))
 }

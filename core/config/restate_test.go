@@ -32,7 +32,7 @@ type restated struct {
 	ReadAgain []string `json:"read_again"`
 }
 
-func restate(t *testing.T, c *config.Config, o config.Restating) restated {
+func restate(t *testing.T, c *config.Config, o config.RestateOptions) restated {
 	t.Helper()
 	parts, err := c.Restate(t.Context(), o)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestRestate(t *testing.T) {
 	require.NoError(t, err)
 	before := state.Current()
 
-	got := restate(t, s.Config, config.Restating{})
+	got := restate(t, s.Config, config.RestateOptions{})
 	require.Equal(t, []string{"c", "a", "b"}, inOrder(s, got), "the last used first, what was never seen whole not at all")
 	for i, want := range []string{"new\n", "one\n2\nthree\n", "one\ntwo\nthree\n"} {
 		f := got.Files[i]
@@ -114,11 +114,11 @@ func TestRestateIsOnesOwn(t *testing.T) {
 	child := derive(t, s.Config, config.DeriveParameters{})
 	read(t, s.Config, "f")
 	read(t, child, "f")
-	got := restate(t, child, config.Restating{})
+	got := restate(t, child, config.RestateOptions{})
 	require.Equal(t, []string{"f"}, inOrder(s, got))
 	require.Equal(t, int64(2), *got.Files[0].Version)
 	require.Equal(t, int64(1), read(t, s.Config, "f").Version, "the parent's placeholder still points to its first read")
-	restate(t, s.Config, config.Restating{Files: -1})
+	restate(t, s.Config, config.RestateOptions{Files: -1})
 	require.Zero(t, cached(t, s.Config))
 	require.Equal(t, 1, cached(t, child))
 }
@@ -142,7 +142,7 @@ func TestRestateNamesTheRest(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, engine.Add(policy.Rule{Name: "no", Tools: []string{"read_file"}, ArgsPattern: "denied", Decision: policy.Deny, Priority: 999, Tier: policy.TierUser}))
 
-	got := restate(t, s.Config, config.Restating{})
+	got := restate(t, s.Config, config.RestateOptions{})
 	codes := map[string]fault.Code{}
 	for i, name := range inOrder(s, got) {
 		if e := got.Files[i].Error; e != nil {
@@ -172,22 +172,22 @@ func TestRestateLimits(t *testing.T) {
 	require.NoError(t, err)
 	before := state.Current()
 
-	got := restate(t, s.Config, config.Restating{})
+	got := restate(t, s.Config, config.RestateOptions{})
 	require.Len(t, got.Files, 10)
 	require.Equal(t, "f14", inOrder(s, got)[0])
 	require.Equal(t, []string{s.Path("f04"), s.Path("f03"), s.Path("f02"), s.Path("f01"), s.Path("f00")}, got.ReadAgain)
 	require.Equal(t, before+10, state.Current())
 
 	s.Write("f14", strings.Repeat("x", 2_500))
-	got = restate(t, s.Config, config.Restating{Bytes: 2_400})
+	got = restate(t, s.Config, config.RestateOptions{Bytes: 2_400})
 	require.Equal(t, []string{"f13", "f12"}, inOrder(s, got), "one that does not fit makes room for others")
 	require.Len(t, got.ReadAgain, 8)
 	require.Equal(t, s.Path("f14"), got.ReadAgain[0])
 
-	got = restate(t, s.Config, config.Restating{Files: -1})
+	got = restate(t, s.Config, config.RestateOptions{Files: -1})
 	require.Empty(t, got.Files)
 	require.Len(t, got.ReadAgain, 2)
-	require.Empty(t, restate(t, s.Config, config.Restating{}).Notice, "nothing is in work")
+	require.Empty(t, restate(t, s.Config, config.RestateOptions{}).Notice, "nothing is in work")
 
 	// A model with a small limit receives little.
 	for i := range 5 {
@@ -196,7 +196,7 @@ func TestRestateLimits(t *testing.T) {
 		read(t, s.Config, name)
 	}
 	s.SetModel("gemma-4-27b")
-	one := restate(t, s.Config, config.Restating{})
+	one := restate(t, s.Config, config.RestateOptions{})
 	require.Less(t, len(one.Files), 5)
 	require.NotEmpty(t, one.Files)
 }
@@ -208,7 +208,7 @@ func TestRestateWithinTheLimitOfRequests(t *testing.T) {
 		s.Write(name, strings.Repeat("x\n", 1_500))
 		read(t, s.Config, name)
 	}
-	got := restate(t, s.Config, config.Restating{})
+	got := restate(t, s.Config, config.RestateOptions{})
 	require.Equal(t, []string{"b"}, inOrder(s, got), "4,000 bytes are an eighth of 8,000 tokens")
 	require.Equal(t, []string{s.Path("a")}, got.ReadAgain)
 }
@@ -229,7 +229,7 @@ func TestRestateAndInstructions(t *testing.T) {
 		require.Len(t, tracker.Given(), 2)
 		require.NoError(t, os.Remove(s.Path("other/f")))
 		s.Write("sub/AGENTS.md", "Be brief and exact.\n")
-		restate(t, s.Config, config.Restating{Messages: messages})
+		restate(t, s.Config, config.RestateOptions{Messages: messages})
 		if !messages {
 			require.Len(t, tracker.Given(), 2)
 			require.Equal(t, "Be brief.\n", tracker.Given()[0].Text, "they stay given as they were")
@@ -280,13 +280,13 @@ func TestRestateCancelled(t *testing.T) {
 	read(t, s.Config, "f")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Restate(ctx, config.Restating{})
+	_, err := s.Restate(ctx, config.RestateOptions{})
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.Zero(t, cached(t, s.Config))
 
 	c, err := config.New(config.Parameters{TargetDir: t.TempDir()})
 	require.NoError(t, err)
-	_, err = c.Restate(t.Context(), config.Restating{})
+	_, err = c.Restate(t.Context(), config.RestateOptions{})
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }
 
@@ -296,7 +296,7 @@ func TestRestateWithoutCache(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) { p.FileReadCacheDisabled = &off })
 	s.Write("f", "a\n")
 	read(t, s.Config, "f")
-	require.Empty(t, restate(t, s.Config, config.Restating{}).Notice)
+	require.Empty(t, restate(t, s.Config, config.RestateOptions{}).Notice)
 }
 
 // summarizer is a model that summarizes.
@@ -317,7 +317,7 @@ func TestCompactionThenPatch(t *testing.T) {
 		Source: model.Always(summarizer{}), Model: func() string { return "script:x" },
 		Compactor: compact.New(compact.Options{}),
 		Restate: func(ctx context.Context, _ []model.Content) ([]model.Part, error) {
-			return s.Restate(ctx, config.Restating{})
+			return s.Restate(ctx, config.RestateOptions{})
 		},
 		History: []model.Content{
 			model.UserText("Work on f. " + strings.Repeat("Please. ", 500)),

@@ -22,7 +22,7 @@ type Skills struct {
 	Given []skills.Skill
 	// Folders are additional directories of skills. Within their scope they come
 	// before the default ones.
-	Folders []skills.Folder
+	Folders []skills.Dir
 }
 
 // loadSkills finds the skills of the session, again if that was done before. The

@@ -185,7 +185,7 @@ func TestSkillScopes(t *testing.T) {
 		s := configtest.New(t, func(p *config.Parameters) {
 			p.HomeDir, p.Trust = home, tt.trust
 			p.Skills.Given = []skills.Skill{{Name: "same", Description: "d", Body: "given"}, {Name: "mine", Description: "d", Body: "of the embedder"}}
-			p.Skills.Folders = []skills.Folder{{Path: extra, Scope: skills.ScopeExtension, Extension: "x"}}
+			p.Skills.Folders = []skills.Dir{{Path: extra, Scope: skills.ScopeExtension, Extension: "x"}}
 			putSkill(t, filepath.Join(p.TargetDir, ".fettle/skills/s"), "same", "project's")
 			putSkill(t, filepath.Join(p.TargetDir, ".agents/skills/s"), "same", "project's shared")
 		})

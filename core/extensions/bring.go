@@ -21,8 +21,8 @@ type bringing struct {
 }
 
 func (p bringing) find(m Manifest, defaults []string) {
-	p.e.CommandsDir, p.e.SkillsDir = p.folder(CommandsFolder), p.folder(SkillsFolder)
-	p.e.AgentsDir, p.e.PoliciesDir = p.folder(AgentsFolder), p.folder(PoliciesFolder)
+	p.e.CommandsDir, p.e.SkillsDir = p.folder(CommandsDir), p.folder(SkillsDir)
+	p.e.AgentsDir, p.e.PoliciesDir = p.folder(AgentsDir), p.folder(PoliciesDir)
 	p.e.HooksFile = p.file(HooksFile)
 	names := m.ContextFileNames
 	if names == nil {

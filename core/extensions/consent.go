@@ -90,7 +90,7 @@ func (s *Store) consentOf(ctx context.Context, e Extension, from string) (Consen
 		c.whole = append(c.whole, server.whole)
 	}
 	for _, hook := range p.Hooks {
-		c.whole = append(c.whole, hook.Given...)
+		c.whole = append(c.whole, hook.Values...)
 	}
 	return c, nil
 }
@@ -172,8 +172,8 @@ func (s ServerPart) line() string {
 	for _, way := range s.Else {
 		line += ", or else " + way
 	}
-	if s.Folder != "" {
-		line += ", in " + s.Folder
+	if s.Dir != "" {
+		line += ", in " + s.Dir
 	}
 	if len(s.Env) > 0 {
 		line += " (with " + strings.Join(s.Env, ", ") + " in its environment)"

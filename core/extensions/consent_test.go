@@ -13,12 +13,12 @@ import (
 // consent returns the consent for the extension of a world.
 func (w *world) consent() extensions.Consent {
 	w.t.Helper()
-	w.person.refuse = true
-	defer func() { w.person.refuse = false }()
+	w.user.refuse = true
+	defer func() { w.user.refuse = false }()
 	_, err := w.install()
 	require.Error(w.t, err)
-	require.NotEmpty(w.t, w.person.consents, "%v", err)
-	return w.person.consents[len(w.person.consents)-1]
+	require.NotEmpty(w.t, w.user.consents, "%v", err)
+	return w.user.consents[len(w.user.consents)-1]
 }
 
 // Every hook that would run is named, in any format of its file.
@@ -77,10 +77,10 @@ func TestUpdateAsksAgain(t *testing.T) {
 			_, err := w.install()
 			require.NoError(t, err)
 			put(tt.after, "2")
-			u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.person, nil)
+			u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.user, nil)
 			require.NoError(t, err)
 			require.True(t, u.Changed)
-			require.Equal(t, tt.asks, len(w.person.consents) == 2)
+			require.Equal(t, tt.asks, len(w.user.consents) == 2)
 		})
 	}
 }

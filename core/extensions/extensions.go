@@ -10,12 +10,12 @@ import (
 
 // Names of the parts, below the directory of an extension.
 const (
-	CommandsFolder = "commands"
-	SkillsFolder   = "skills"
-	AgentsFolder   = "agents"
-	PoliciesFolder = "policies"
-	HooksFile      = "hooks/hooks.json"
-	EnvFile        = ".env" // values of its settings that are not sensitive
+	CommandsDir = "commands"
+	SkillsDir   = "skills"
+	AgentsDir   = "agents"
+	PoliciesDir = "policies"
+	HooksFile   = "hooks/hooks.json"
+	EnvFile     = ".env" // values of its settings that are not sensitive
 )
 
 // Extension is one extension. Unless it is Active it contributes nothing. It is
@@ -29,11 +29,11 @@ type Extension struct {
 	Inactive string `json:"inactive,omitempty"`
 	// Path is the directory of its files, absolute.
 	Path string `json:"path"`
-	// Folder is its entry in the extensions directory, which differs from Path if it is
+	// InstallDir is its entry in the extensions directory, which differs from Path if it is
 	// linked; "" if it is elsewhere.
-	Folder   string `json:"-"`
-	Manifest string `json:"-"` // absolute path of its manifest
-	ID       string `json:"id"`
+	InstallDir string `json:"-"`
+	Manifest   string `json:"-"` // absolute path of its manifest
+	ID         string `json:"id"`
 	// Install is the record of its installation; nil: it was copied by hand.
 	Install *InstallMetadata `json:"installMetadata,omitempty"`
 	// MCPServers are its servers by name, from the manifest. Path variables as

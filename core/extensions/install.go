@@ -13,9 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Person is the user who approves an installation or update. Its methods are never
+// User is the user who approves an installation or update. Its methods are never
 // called concurrently.
-type Person interface {
+type User interface {
 	// Agree asks for approval of an extension. The error, for example nobody_to_ask,
 	// ends the installation.
 	Agree(ctx context.Context, c Consent) (bool, error)
@@ -43,7 +43,7 @@ type InstallRequest struct {
 // installed name, path_not_in_workspace or file_too_large for refused files,
 // invalid_config for an invalid manifest, execution_failed for a failed fetch,
 // cancelled, or a code of file errors.
-func (s *Store) Install(ctx context.Context, r InstallRequest, person Person) (Extension, error) {
+func (s *Store) Install(ctx context.Context, r InstallRequest, user User) (Extension, error) {
 	from, err := parseSource(r.Source)
 	if err != nil {
 		return Extension{}, err
@@ -67,12 +67,12 @@ func (s *Store) Install(ctx context.Context, r InstallRequest, person Person) (E
 	if err != nil {
 		return Extension{}, err
 	}
-	return s.settle(ctx, g, e, m, person, !r.SkipSettings)
+	return s.settle(ctx, g, e, m, user, !r.SkipSettings)
 }
 
 // Link installs a directory in place: its files are not copied, and changes apply from
 // the next session. The error is as that of [Store.Install].
-func (s *Store) Link(ctx context.Context, path string, person Person) (Extension, error) {
+func (s *Store) Link(ctx context.Context, path string, user User) (Extension, error) {
 	from, err := parseSource(path)
 	if err != nil {
 		return Extension{}, err
@@ -99,8 +99,8 @@ func (s *Store) Link(ctx context.Context, path string, person Person) (Extension
 	if err := os.Mkdir(g.path(stagedNew), 0o755); err != nil {
 		return Extension{}, unwritable(g.path(stagedNew), err)
 	}
-	e.Folder = g.path(stagedNew)
-	return s.settle(ctx, g, e, m, person, false)
+	e.InstallDir = g.path(stagedNew)
+	return s.settle(ctx, g, e, m, user, false)
 }
 
 // candidate fetches an extension into the staging directory, and loads it there.
@@ -166,7 +166,7 @@ func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata, li
 			return Extension{}, fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("The extension in %s is invalid: %s", m.Source, withoutRemedy(p)), p.Remedy)
 		}
 	}
-	e.Folder, e.Install, e.ID = folder, &m, IDOf(e.Name, &m)
+	e.InstallDir, e.Install, e.ID = folder, &m, IDOf(e.Name, &m)
 	return e, nil
 }
 
@@ -184,7 +184,7 @@ func relativeTo(folder, path string) string {
 }
 
 // settle asks for approval, and moves the staged extension into place.
-func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMetadata, person Person, ask bool) (Extension, error) {
+func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMetadata, user User, ask bool) (Extension, error) {
 	if err := s.free(e.Name); err != nil {
 		return Extension{}, err
 	}
@@ -192,18 +192,18 @@ func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMe
 	if err != nil {
 		return Extension{}, err
 	}
-	if err := agree(ctx, person, c); err != nil {
+	if err := agree(ctx, user, c); err != nil {
 		return Extension{}, err
 	}
 	given := map[string]string{}
 	if ask {
-		if given, err = askSettings(ctx, person, e.Settings); err != nil {
+		if given, err = askSettings(ctx, user, e.Settings); err != nil {
 			return Extension{}, err
 		}
 	}
 	hash := ""
 	if m.Type != InstallLink {
-		if hash, err = treeHash(ctx, e.Folder); err != nil {
+		if hash, err = treeHash(ctx, e.InstallDir); err != nil {
 			return Extension{}, err
 		}
 	}
@@ -227,7 +227,7 @@ func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMe
 		}
 	}
 	place := filepath.Join(s.o.Dir, e.Name)
-	if err := os.Rename(e.Folder, place); err != nil {
+	if err := os.Rename(e.InstallDir, place); err != nil {
 		return Extension{}, s.takeBack(ctx, e, unwritable(place, err))
 	}
 	return s.placed(e, place), nil
@@ -235,16 +235,16 @@ func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMe
 
 // placed returns an extension with the paths of its final directory.
 func (s *Store) placed(e Extension, place string) Extension {
-	if e.Path == e.Folder {
+	if e.Path == e.InstallDir {
 		e.Path = place
 	}
-	e.Folder = place
+	e.InstallDir = place
 	return e
 }
 
 // prepare writes the metadata and the values of settings into the staged extension.
 func (s *Store) prepare(ctx context.Context, g *staging, e Extension, m InstallMetadata, given map[string]string) error {
-	if err := WriteInstall(e.Folder, m); err != nil {
+	if err := WriteInstall(e.InstallDir, m); err != nil {
 		return err
 	}
 	if err := g.note(stagedName, e.Name); err != nil {
@@ -308,8 +308,8 @@ func (s *Store) free(name string) error {
 }
 
 // agree asks for approval, and returns an error if it is refused.
-func agree(ctx context.Context, person Person, c Consent) error {
-	agreed, err := person.Agree(ctx, c)
+func agree(ctx context.Context, user User, c Consent) error {
+	agreed, err := user.Agree(ctx, c)
 	switch {
 	case ctx.Err() != nil:
 		return cancelled(ctx.Err())
@@ -322,10 +322,10 @@ func agree(ctx context.Context, person Person, c Consent) error {
 }
 
 // askSettings asks for values, by variable.
-func askSettings(ctx context.Context, person Person, wanted []Setting) (map[string]string, error) {
+func askSettings(ctx context.Context, user User, wanted []Setting) (map[string]string, error) {
 	given := map[string]string{}
 	for _, setting := range wanted {
-		value, ok, err := person.Value(ctx, setting)
+		value, ok, err := user.Value(ctx, setting)
 		switch {
 		case ctx.Err() != nil:
 			return nil, cancelled(ctx.Err())

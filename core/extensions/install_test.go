@@ -20,8 +20,8 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// person approves unless configured otherwise, and gives values.
-type person struct {
+// testUser approves unless configured otherwise, and gives values.
+type testUser struct {
 	refuse bool
 	values map[string]string
 
@@ -30,18 +30,18 @@ type person struct {
 	asked    []string
 }
 
-func (p *person) Agree(_ context.Context, c extensions.Consent) (bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.consents = append(p.consents, c)
-	return !p.refuse, nil
+func (u *testUser) Agree(_ context.Context, c extensions.Consent) (bool, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.consents = append(u.consents, c)
+	return !u.refuse, nil
 }
 
-func (p *person) Value(_ context.Context, s extensions.Setting) (string, bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.asked = append(p.asked, s.EnvVar)
-	value, ok := p.values[s.EnvVar]
+func (u *testUser) Value(_ context.Context, s extensions.Setting) (string, bool, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asked = append(u.asked, s.EnvVar)
+	value, ok := u.values[s.EnvVar]
 	return value, ok, nil
 }
 
@@ -52,7 +52,7 @@ func hooksOf(e extensions.Extension) (all []extensions.HookPart) {
 	for _, h := range found {
 		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
 		for name, value := range h.Env {
-			part.Env, part.Given = append(part.Env, name), append(part.Given, name+"="+value)
+			part.Env, part.Values = append(part.Env, name), append(part.Values, name+"="+value)
 		}
 		all = append(all, part)
 	}
@@ -64,12 +64,12 @@ type world struct {
 	t            *testing.T
 	home, source string
 	options      extensions.Options
-	person       *person
+	user         *testUser
 }
 
 func newWorld(t *testing.T) *world {
 	home := t.TempDir()
-	w := &world{t: t, home: home, source: filepath.Join(home, "src"), person: &person{}}
+	w := &world{t: t, home: home, source: filepath.Join(home, "src"), user: &testUser{}}
 	w.options = extensions.Options{Dir: filepath.Join(home, ".fettle", "extensions"), Home: home, Workspace: home, ContextFiles: []string{"FETTLE.md"}, Hooks: hooksOf}
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.0.0",
 		"settings": [{"name": "Key", "envVar": "SHELF_KEY", "sensitive": true}, {"name": "Room", "envVar": "SHELF_ROOM"}]}`)
@@ -90,7 +90,7 @@ func (w *world) request() extensions.InstallRequest {
 }
 
 func (w *world) install() (extensions.Extension, error) {
-	return w.store().Install(w.t.Context(), w.request(), w.person)
+	return w.store().Install(w.t.Context(), w.request(), w.user)
 }
 
 func (w *world) loaded(name string) extensions.Extension {
@@ -127,12 +127,12 @@ func TestInstall(t *testing.T) {
 	w.write(".git/config", "[core]\n")
 	require.NoError(t, os.Chmod(filepath.Join(w.source, "bin/run.sh"), 0o4777|fs.ModeSetuid))
 	require.NoError(t, os.Symlink("bin/run.sh", filepath.Join(w.source, "run")))
-	w.person.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "blue room"}
+	w.user.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "blue room"}
 	e, err := w.install()
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(w.options.Dir, "shelf"), e.Path)
-	require.Equal(t, []string{"SHELF_KEY", "SHELF_ROOM"}, w.person.asked)
-	require.Len(t, w.person.consents, 1)
+	require.Equal(t, []string{"SHELF_KEY", "SHELF_ROOM"}, w.user.asked)
+	require.Len(t, w.user.consents, 1)
 
 	got := w.loaded("shelf")
 	require.True(t, got.Active)
@@ -143,7 +143,7 @@ func TestInstall(t *testing.T) {
 	for _, s := range got.ResolvedSettings {
 		values[s.EnvVar] = s.Value.Reveal()
 	}
-	require.Equal(t, w.person.values, values)
+	require.Equal(t, w.user.values, values)
 	info, err := os.Stat(filepath.Join(got.Path, "bin/run.sh"))
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o755), info.Mode()&(fs.ModePerm|fs.ModeSetuid), "set-uid and writing by others are dropped")
@@ -196,14 +196,14 @@ func TestInstallRefuses(t *testing.T) {
 		"broken manifest":      {func(w *world) { w.write("fettle-extension.json", `{"name":`) }, fault.InvalidConfig},
 		"no directory":         {func(w *world) { w.source += "x" }, fault.FileNotFound},
 		"a file":               {func(w *world) { w.source += "/fettle-extension.json" }, fault.PathIsNotADirectory},
-		"not agreed":           {func(w *world) { w.person.refuse = true }, fault.DeniedByUser},
+		"not agreed":           {func(w *world) { w.user.refuse = true }, fault.DeniedByUser},
 		"not allowed":          {func(w *world) { w.options.Allowed = []string{`^https://example\.org/`} }, fault.PolicyViolation},
 		"allowed by no regexp": {func(w *world) { w.options.Allowed = []string{`(`} }, fault.PolicyViolation},
-		"value of two lines":   {func(w *world) { w.person.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "a\nb"} }, fault.InvalidConfig},
+		"value of two lines":   {func(w *world) { w.user.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "a\nb"} }, fault.InvalidConfig},
 		"records broken": {func(w *world) {
 			require.NoError(w.t, os.MkdirAll(filepath.Dir(w.options.Dir), 0o755))
 			require.NoError(w.t, os.WriteFile(filepath.Join(filepath.Dir(w.options.Dir), extensions.IntegrityFile), []byte("["), 0o600))
-			w.person.values = map[string]string{"SHELF_KEY": "hunter2"}
+			w.user.values = map[string]string{"SHELF_KEY": "hunter2"}
 		}, fault.InvalidConfig},
 	}
 	for name, tt := range tests {
@@ -242,13 +242,13 @@ func TestSources(t *testing.T) {
 		{Source: "github:-a"}, {Source: "github:a/../../b"}, {Source: "github:a"}, {Source: "https://example.org/a\nb"},
 		{Source: "https://example.org/a", Ref: "-x"}, {Source: "https://example.org/a", Ref: "a:b"}, {Source: "https://example.org/a", Ref: "+a"}, {Source: "https://example.org/a", Ref: "a..b"},
 	} {
-		_, err := w.store().Install(t.Context(), r, w.person)
+		_, err := w.store().Install(t.Context(), r, w.user)
 		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), "%+v: %v", r, err)
 		require.NotContains(t, fault.As(err).Line(), "hunter2")
 	}
 	require.Empty(t, w.files())
 	w.options.BlockGit = true
-	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: "github:a/b"}, w.person)
+	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: "github:a/b"}, w.user)
 	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))
 }
 
@@ -287,7 +287,7 @@ func TestInstallFromRepository(t *testing.T) {
 	url := "file://" + filepath.ToSlash(w.source)
 	for ref, want := range map[string]string{"v1": "one", first: "one", "main": "two", "": "two"} {
 		s := w.store()
-		e, err := s.Install(t.Context(), extensions.InstallRequest{Source: url, Ref: ref, AutoUpdate: true, PreRelease: true, Environ: environ}, w.person)
+		e, err := s.Install(t.Context(), extensions.InstallRequest{Source: url, Ref: ref, AutoUpdate: true, PreRelease: true, Environ: environ}, w.user)
 		require.NoError(t, err)
 		text, err := os.ReadFile(filepath.Join(e.Path, "hooks.txt"))
 		require.NoError(t, err)
@@ -300,14 +300,14 @@ func TestInstallFromRepository(t *testing.T) {
 	}
 	require.NoFileExists(t, ran)
 
-	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Ref: "nosuch", Environ: environ}, w.person)
+	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Ref: "nosuch", Environ: environ}, w.user)
 	require.Equal(t, fault.ExecutionFailed, fault.CodeOf(err))
 	require.Contains(t, err.Error(), "nosuch")
 
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(w.source, "absolute")))
 	git(t, w.source, "add", "-A")
 	git(t, w.source, "commit", "-qm", "three")
-	_, err = w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Environ: environ}, w.person)
+	_, err = w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Environ: environ}, w.user)
 	require.Equal(t, fault.PathNotInWorkspace, fault.CodeOf(err))
 	require.Contains(t, err.Error(), url, "and not the directory that it was fetched to")
 	require.NotContains(t, err.Error(), ".staging")
@@ -337,7 +337,7 @@ func TestInstallAtOnce(t *testing.T) {
 }
 
 func (w *world) update(name string) error {
-	_, err := w.store().Update(w.t.Context(), w.loaded(name), w.person, os.Environ())
+	_, err := w.store().Update(w.t.Context(), w.loaded(name), w.user, os.Environ())
 	return err
 }
 
@@ -345,13 +345,13 @@ func (w *world) update(name string) error {
 func TestInstallCancelled(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := w.store().Install(ctx, w.request(), ending{w.person, cancel})
+	_, err := w.store().Install(ctx, w.request(), ending{w.user, cancel})
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.Empty(t, w.files())
 }
 
 type ending struct {
-	extensions.Person
+	extensions.User
 	cancel func()
 }
 
@@ -363,7 +363,7 @@ func (e ending) Value(context.Context, extensions.Setting) (string, bool, error)
 // EX-03
 func TestLink(t *testing.T) {
 	w := newWorld(t)
-	e, err := w.store().Link(t.Context(), w.source, w.person)
+	e, err := w.store().Link(t.Context(), w.source, w.user)
 	require.NoError(t, err)
 	require.Equal(t, w.source, e.Path)
 	got := w.loaded("shelf")
@@ -371,9 +371,9 @@ func TestLink(t *testing.T) {
 	require.Equal(t, extensions.InstallLink, got.Install.Type)
 	require.Equal(t, e.ID, got.ID)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(w.update("shelf")))
-	_, err = w.store().Link(t.Context(), w.source, w.person)
+	_, err = w.store().Link(t.Context(), w.source, w.user)
 	require.Equal(t, fault.AttemptToCreateExist, fault.CodeOf(err))
-	_, err = w.store().Link(t.Context(), "https://example.org/a", w.person)
+	_, err = w.store().Link(t.Context(), "https://example.org/a", w.user)
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 
 	require.NoError(t, w.store().SetSetting(t.Context(), got, "SHELF_KEY", "hunter2", extensions.ScopeUser))

@@ -164,13 +164,13 @@ func (s *Store) verify(ctx context.Context, e Extension) (hash string, err error
 	if err != nil {
 		return "", err
 	}
-	record, has := of[path.Base(filepath.ToSlash(e.Folder))]
-	again := "Uninstall it and install it again; your changes in " + e.Folder + " are then lost."
+	record, has := of[path.Base(filepath.ToSlash(e.InstallDir))]
+	again := "Uninstall it and install it again; your changes in " + e.InstallDir + " are then lost."
 	if !has {
 		return "", fault.New(fault.FileChangedSinceRead, "extensions.integrity",
 			fmt.Sprintf("The extension %s is not updated: there is no record of its installed files.", e.Name), again)
 	}
-	hash, err = treeHash(ctx, e.Folder)
+	hash, err = treeHash(ctx, e.InstallDir)
 	if err != nil {
 		return "", err
 	}

@@ -29,7 +29,7 @@ func TestKilled(t *testing.T) {
 	for i := range 40 {
 		w.write(filepath.Join("files", string(rune('a'+i%26)), "f"+string(rune('a'+i/26))), "some text")
 	}
-	w.person.values = map[string]string{"SHELF_KEY": "hunter2"}
+	w.user.values = map[string]string{"SHELF_KEY": "hunter2"}
 	rounds := 6
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 200
@@ -72,7 +72,7 @@ func TestKilled(t *testing.T) {
 
 // installForever installs, updates and removes until it is killed.
 func installForever(t *testing.T, home string) {
-	w := &world{t: t, home: home, source: filepath.Join(home, "src"), person: &person{values: map[string]string{"SHELF_KEY": "hunter2"}}}
+	w := &world{t: t, home: home, source: filepath.Join(home, "src"), user: &testUser{values: map[string]string{"SHELF_KEY": "hunter2"}}}
 	w.options = extensions.Options{Dir: filepath.Join(home, ".fettle", "extensions"), Home: home, Workspace: home}
 	manifest := func(version string) {
 		w.write("fettle-extension.json", `{"name": "shelf", "version": "`+version+`", "settings": [{"name": "Key", "envVar": "SHELF_KEY", "sensitive": true}]}`)

@@ -86,7 +86,7 @@ func (l *loading) folders() []entry {
 			all = append(all, entry{path, true})
 		}
 	}
-	for _, path := range l.s.o.Folders {
+	for _, path := range l.s.o.Dirs {
 		all = append(all, entry{path, false})
 	}
 	return all
@@ -109,7 +109,7 @@ func (l *loading) load(from entry) {
 	}
 	if from.installed {
 		if why, remedy := l.refused(install); why != "" {
-			l.problems = append(l.problems, fault.Problem{Path: e.Folder, Extension: e.Name, Message: "The extension " + e.Name + " is not used: " + why + ".", Remedy: remedy, Severity: fault.SeverityError})
+			l.problems = append(l.problems, fault.Problem{Path: e.InstallDir, Extension: e.Name, Message: "The extension " + e.Name + " is not used: " + why + ".", Remedy: remedy, Severity: fault.SeverityError})
 			return
 		}
 	}
@@ -152,7 +152,7 @@ func (l *loading) inactive(e Extension) string {
 		}
 	case slices.ContainsFunc(l.s.o.Disabled, is):
 		return "The setting extensions.disabled names it."
-	case e.Folder != "" && l.broken:
+	case e.InstallDir != "" && l.broken:
 		return "The file " + EnablementFile + " is invalid and may disable it."
 	case !l.enablement.enabled(e.Name, l.s.o.Workspace, l.s.o.Home):
 		return "It is disabled in this directory."
@@ -200,7 +200,7 @@ func (l *loading) refuseTwins() {
 	l.found = slices.DeleteFunc(l.found, func(e Extension) bool {
 		twins := byName[strings.ToLower(e.Name)]
 		for _, other := range twins {
-			if other.Path == e.Path && other.Folder == e.Folder {
+			if other.Path == e.Path && other.InstallDir == e.InstallDir {
 				continue
 			}
 			l.problems = append(l.problems, fault.Problem{Path: e.Path, Extension: e.Name, Severity: fault.SeverityError,
@@ -224,7 +224,7 @@ func (l *loading) tellOfUnknown() {
 func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool) {
 	e := Extension{Path: filepath.Clean(folder), Install: install}
 	if l.s.o.Dir != "" && filepath.Dir(e.Path) == filepath.Clean(l.s.o.Dir) {
-		e.Folder = e.Path
+		e.InstallDir = e.Path
 	}
 	fail := func(path, message, remedy string) (Extension, bool) {
 		l.problems = append(l.problems, fault.Problem{Path: path, Extension: e.Name, Message: message, Remedy: remedy, Severity: fault.SeverityError})
@@ -308,8 +308,8 @@ func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) 
 // envFiles are the .env files of an extension, that of its entry first.
 func (l *loading) envFiles(e Extension, c container) []string {
 	var all []string
-	if e.Install != nil && e.Install.Type == InstallLink && e.Folder != "" {
-		all = append(all, filepath.Join(e.Folder, EnvFile))
+	if e.Install != nil && e.Install.Type == InstallLink && e.InstallDir != "" {
+		all = append(all, filepath.Join(e.InstallDir, EnvFile))
 	}
 	if path, err := c.find(EnvFile, false); err == nil {
 		all = append(all, path)

@@ -100,7 +100,7 @@ func TestLoaded(t *testing.T) {
 	require.Contains(t, problems[0].Message, "trust")
 	require.True(t, problems[0].Severity == fault.SeverityNotice)
 	e, dir := found[0], filepath.Join(s.o.Dir, "whole")
-	require.Equal(t, []any{"whole", "1.2.3", "has everything", true, "", dir, dir}, []any{e.Name, e.Version, e.Description, e.Active, e.Inactive, e.Path, e.Folder})
+	require.Equal(t, []any{"whole", "1.2.3", "has everything", true, "", dir, dir}, []any{e.Name, e.Version, e.Description, e.Active, e.Inactive, e.Path, e.InstallDir})
 	require.Equal(t, extensions.IDOf("", &extensions.InstallMetadata{Source: "git@github.com:owner/whole", Type: extensions.InstallGit}), e.ID, "however its address is written")
 	require.Equal(t, "main", e.Install.Ref)
 	require.JSONEq(t, fmt.Sprintf(`{"command": "node", "args": [%q]}`, filepath.Join(dir, "server.js")), string(e.MCPServers["srv"]))
@@ -248,9 +248,9 @@ func TestSource(t *testing.T) {
 func TestFolders(t *testing.T) {
 	s := newShelf(t)
 	own := s.put("../elsewhere/gemini-extension.json", `{"name": "own", "version": "1"}`)
-	s.o.Folders, s.o.Allowed = []string{filepath.Dir(own)}, []string{"^nothing$"}
+	s.o.Dirs, s.o.Allowed = []string{filepath.Dir(own)}, []string{"^nothing$"}
 	e := s.one()
-	require.Equal(t, []any{"own", "", true}, []any{e.Name, e.Folder, e.Active})
+	require.Equal(t, []any{"own", "", true}, []any{e.Name, e.InstallDir, e.Active})
 }
 
 // The Path of a linked extension is the target directory.
@@ -263,7 +263,7 @@ func TestLinked(t *testing.T) {
 	s.put("dev/.fettle-extension-install.json", fmt.Sprintf(`{"source": %q, "type": "link"}`, files))
 	s.put("dev/.env", "B=2")
 	e := s.one()
-	require.Equal(t, []string{files, filepath.Join(s.o.Dir, "dev")}, []string{e.Path, e.Folder})
+	require.Equal(t, []string{files, filepath.Join(s.o.Dir, "dev")}, []string{e.Path, e.InstallDir})
 	require.Equal(t, []string{filepath.Join(files, "GEMINI.md")}, e.ContextFiles)
 	require.Equal(t, []string{"A=1", "B=2"}, e.Env())
 	require.NoError(t, os.RemoveAll(files))

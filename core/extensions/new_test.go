@@ -26,7 +26,7 @@ func TestNew(t *testing.T) {
 			require.True(t, v.Valid)
 			require.Equal(t, "my-ext", v.Name)
 			require.NotEqual(t, extensions.Parts{}, v.Brings)
-			_, err = w.store().Install(t.Context(), extensions.InstallRequest{Source: dir}, w.person)
+			_, err = w.store().Install(t.Context(), extensions.InstallRequest{Source: dir}, w.user)
 			require.NoError(t, err)
 			for _, file := range written {
 				text, err := os.ReadFile(file)

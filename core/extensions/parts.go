@@ -49,7 +49,7 @@ type ServerPart struct {
 	Command string   `json:"command,omitempty"` // with its arguments
 	URL     string   `json:"url,omitempty"`
 	Else    []string `json:"else,omitempty"`    // used if the previous ones turn out to be empty
-	Folder  string   `json:"folder,omitempty"`  // working directory of the command; "": the session's
+	Dir     string   `json:"folder,omitempty"`  // working directory of the command; "": the session's
 	Env     []string `json:"env,omitempty"`     // names of its environment variables
 	Headers []string `json:"headers,omitempty"` // names of its request headers
 	SignIn  []string `json:"signIn,omitempty"`  // sign-in addresses, by key
@@ -64,9 +64,9 @@ type HookPart struct {
 	Matcher string   `json:"matcher,omitempty"` // "": every subject
 	Command string   `json:"command"`
 	Env     []string `json:"env,omitempty"` // names of its environment variables, sorted
-	// Given are the variables as NAME=VALUE, sorted, for comparison only; they are never
+	// Values are the variables as NAME=VALUE, sorted, for comparison only; they are never
 	// shown.
-	Given []string `json:"-"`
+	Values []string `json:"-"`
 }
 
 // CommandPart is a slash command.
@@ -117,7 +117,7 @@ func (s *Store) PartsOf(ctx context.Context, e Extension) (Parts, error) {
 	}
 	if e.PoliciesDir != "" {
 		for _, file := range filesBelow(ctx, e.PoliciesDir, ".toml", false) {
-			p.Policies = append(p.Policies, PoliciesFolder+"/"+file)
+			p.Policies = append(p.Policies, PoliciesDir+"/"+file)
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -163,7 +163,7 @@ func serverParts(e Extension) []ServerPart {
 		_ = json.Unmarshal(e.MCPServers[name], &spec) // invalid fields stay empty
 		whole, _ := json.Marshal(spec)                // it was decoded from JSON
 		part := ServerPart{
-			Name: name, Folder: e.unfilled(spec.Cwd), Env: slices.Sorted(maps.Keys(spec.Env)), Headers: slices.Sorted(maps.Keys(spec.Headers)),
+			Name: name, Dir: e.unfilled(spec.Cwd), Env: slices.Sorted(maps.Keys(spec.Env)), Headers: slices.Sorted(maps.Keys(spec.Headers)),
 			OAuth: spec.OAuth != nil, whole: e.unfilled(string(whole)),
 		}
 		for _, key := range slices.Sorted(maps.Keys(spec.OAuth)) {
@@ -216,7 +216,7 @@ func commandLine(e Extension, command string, args []string) string {
 // commandPart derives the name of a command from its file.
 func commandPart(e Extension, file string) CommandPart {
 	name := strings.ReplaceAll(strings.TrimSuffix(file, ".toml"), "/", ":")
-	return CommandPart{Name: "/" + name, Path: CommandsFolder + "/" + file, Runs: runs(e, filepath.Join(e.CommandsDir, filepath.FromSlash(file)))}
+	return CommandPart{Name: "/" + name, Path: CommandsDir + "/" + file, Runs: runs(e, filepath.Join(e.CommandsDir, filepath.FromSlash(file)))}
 }
 
 // mayRun matches a shell command in a prompt, also one that an expanded variable may

@@ -299,7 +299,7 @@ func (s *Store) changeEnv(ctx context.Context, e Extension, variable string, val
 		return err
 	}
 	if scope == ScopeUser {
-		if folder = e.Folder; folder == "" {
+		if folder = e.InstallDir; folder == "" {
 			folder = e.Path
 		}
 	}

@@ -12,9 +12,9 @@ import (
 type Options struct {
 	// Dir is the user's extensions directory, absolute. It need not exist; "": none.
 	Dir string
-	// Folders are additional extensions, each a directory with a manifest, absolute.
+	// Dirs are additional extensions, each a directory with a manifest, absolute.
 	// They are not installed, so restrictions on sources do not apply.
-	Folders []string
+	Dirs []string
 	// Workspace is the working directory and Home the user's home directory, both
 	// absolute.
 	Workspace, Home string

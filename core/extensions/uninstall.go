@@ -25,7 +25,7 @@ func Find(all []Extension, name string) (Extension, error) {
 	for _, test := range tests {
 		var found []Extension
 		for _, e := range all {
-			if e.Folder != "" && test(e) {
+			if e.InstallDir != "" && test(e) {
 				found = append(found, e)
 			}
 		}
@@ -106,7 +106,7 @@ func (s *Store) installedAt(ctx context.Context, name string) (folder, id, calle
 	}
 	e, err := Find(all, name)
 	if err == nil {
-		return e.Folder, e.ID, e.Name, nil
+		return e.InstallDir, e.ID, e.Name, nil
 	}
 	entries, readErr := os.ReadDir(s.o.Dir)
 	if readErr != nil {

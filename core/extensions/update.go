@@ -18,8 +18,8 @@ type Updated struct {
 	Extension Extension // the current version
 	From      string    // the previous version
 	Changed   bool      // it has been replaced
-	// Asked are its new settings.
-	Asked []Setting
+	// NewSettings are the new settings. The user was asked for their values.
+	NewSettings []Setting
 }
 
 // Update updates an installed extension from its source, or from the new source in its
@@ -29,7 +29,7 @@ type Updated struct {
 // the installed version, and a repository with the same files, change nothing. The error
 // is as that of [Store.Install], file_changed_since_read for a modified extension, and
 // invalid_config for one that cannot be updated.
-func (s *Store) Update(ctx context.Context, e Extension, person Person, environ []string) (Updated, error) {
+func (s *Store) Update(ctx context.Context, e Extension, user User, environ []string) (Updated, error) {
 	if err := s.updatable(e); err != nil {
 		return Updated{}, err
 	}
@@ -56,26 +56,26 @@ func (s *Store) Update(ctx context.Context, e Extension, person Person, environ 
 	if newer.Install.Type == InstallLocal && newer.Version == e.Version {
 		return same, nil
 	}
-	if after, err = treeHash(ctx, newer.Folder); err != nil || after == before {
+	if after, err = treeHash(ctx, newer.InstallDir); err != nil || after == before {
 		return same, err
 	}
 	if newer.Name != e.Name {
 		return Updated{}, fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s is called %s in its new version.", e.Name, newer.Name),
 			"Uninstall it and install the new one if intended.")
 	}
-	asked, given, err := s.askAgain(ctx, e, newer, person)
+	asked, given, err := s.askAgain(ctx, e, newer, user)
 	if err != nil {
 		return Updated{}, err
 	}
 	if newer, err = s.swap(ctx, g, e, newer, before, after, given); err != nil {
 		return Updated{}, err
 	}
-	return Updated{Extension: newer, From: e.Version, Changed: true, Asked: asked}, nil
+	return Updated{Extension: newer, From: e.Version, Changed: true, NewSettings: asked}, nil
 }
 
 // stillThere refuses an extension that has been uninstalled in the meantime.
 func (s *Store) stillThere(e Extension) error {
-	if _, err := os.Lstat(e.Folder); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(e.InstallDir); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s was uninstalled in the meantime, so it is not updated.", e.Name), "Install it again if intended.")
@@ -85,7 +85,7 @@ func (s *Store) stillThere(e Extension) error {
 func (s *Store) updatable(e Extension) error {
 	why, remedy := "", ""
 	switch {
-	case e.Folder == "" || e.Install == nil:
+	case e.InstallDir == "" || e.Install == nil:
 		why, remedy = "its source is unknown", "Install it again from its source."
 	case e.Install.Type == InstallLink:
 		why, remedy = "it is linked, so changes in "+e.Path+" apply without an update", ""
@@ -132,8 +132,8 @@ func (s *Store) fetchNewer(ctx context.Context, g *staging, from source, m Insta
 }
 
 // askAgain asks for approval of the changes.
-func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person) (asked []Setting, given map[string]string, err error) {
-	before, err := s.loadAt(ctx, e.Folder, *e.Install, false) // as the new one was read: without expansion
+func (s *Store) askAgain(ctx context.Context, e, newer Extension, user User) (asked []Setting, given map[string]string, err error) {
+	before, err := s.loadAt(ctx, e.InstallDir, *e.Install, false) // as the new one was read: without expansion
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +147,7 @@ func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person)
 	}
 	if !now.same(old) {
 		now.Update = true
-		if err := agree(ctx, person, now); err != nil {
+		if err := agree(ctx, user, now); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person)
 			asked = append(asked, setting)
 		}
 	}
-	given, err = askSettings(ctx, person, asked)
+	given, err = askSettings(ctx, user, asked)
 	return asked, given, err
 }
 
@@ -170,24 +170,24 @@ func (s *Store) swap(ctx context.Context, g *staging, e, newer Extension, before
 	if err := s.stillThere(e); err != nil {
 		return Extension{}, err
 	}
-	if now, err := treeHash(ctx, e.Folder); err != nil || now != before {
+	if now, err := treeHash(ctx, e.InstallDir); err != nil || now != before {
 		return Extension{}, fault.Wrap(fault.FileChangedSinceRead, "extensions.update", fmt.Sprintf("The extension %s was changed while its update was fetched; nothing was done.", e.Name), "Run the update again.", err)
 	}
-	if err := copyEnv(e.Folder, newer.Folder); err != nil {
+	if err := copyEnv(e.InstallDir, newer.InstallDir); err != nil {
 		return Extension{}, err
 	}
 	if err := s.prepare(ctx, g, newer, *newer.Install, nil); err != nil {
 		return Extension{}, err
 	}
-	if err := s.setRecord(ctx, filepath.Base(e.Folder), &integrityRecord{Hash: before, Next: after}); err != nil {
+	if err := s.setRecord(ctx, filepath.Base(e.InstallDir), &integrityRecord{Hash: before, Next: after}); err != nil {
 		return Extension{}, err
 	}
-	if err := replaceFolder(newer.Folder, e.Folder, g.path(stagedOld)); err != nil {
-		return Extension{}, unwritable(e.Folder, err)
+	if err := replaceFolder(newer.InstallDir, e.InstallDir, g.path(stagedOld)); err != nil {
+		return Extension{}, unwritable(e.InstallDir, err)
 	}
 	done := context.WithoutCancel(ctx) // the update is complete
-	newer = s.placed(newer, e.Folder)
-	if err := s.setRecord(done, filepath.Base(e.Folder), &integrityRecord{Hash: after}); err != nil {
+	newer = s.placed(newer, e.InstallDir)
+	if err := s.setRecord(done, filepath.Base(e.InstallDir), &integrityRecord{Hash: after}); err != nil {
 		return newer, err
 	}
 	return newer, s.carryOver(done, e, newer, given)

@@ -15,29 +15,29 @@ import (
 // EX-03: another version in the source directory is an update, which preserves settings.
 func TestUpdate(t *testing.T) {
 	w := newWorld(t)
-	w.person.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "blue"}
+	w.user.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "blue"}
 	_, err := w.install()
 	require.NoError(t, err)
 
 	w.write("notes", "more")
-	u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.person, nil)
+	u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.user, nil)
 	require.NoError(t, err)
 	require.False(t, u.Changed, "the version is the same")
 
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.1.0", "excludeTools": ["web_fetch"],
 		"settings": [{"name": "Key", "envVar": "SHELF_KEY", "sensitive": true}, {"name": "Door", "envVar": "SHELF_DOOR"}]}`)
-	w.person.refuse = true
+	w.user.refuse = true
 	require.Equal(t, fault.DeniedByUser, fault.CodeOf(w.update("shelf")), "it brings something else")
 	require.Equal(t, "1.0.0", w.loaded("shelf").Version)
 
-	w.person.refuse, w.person.asked = false, nil
-	w.person.values["SHELF_DOOR"] = "oak"
+	w.user.refuse, w.user.asked = false, nil
+	w.user.values["SHELF_DOOR"] = "oak"
 	require.NoError(t, w.store().SetEnabled(t.Context(), "shelf", extensions.ScopeUser, false))
-	u, err = w.store().Update(t.Context(), w.loaded("shelf"), w.person, nil)
+	u, err = w.store().Update(t.Context(), w.loaded("shelf"), w.user, nil)
 	require.NoError(t, err)
 	require.True(t, u.Changed)
 	require.Equal(t, "1.0.0", u.From)
-	require.Equal(t, []string{"SHELF_DOOR"}, w.person.asked)
+	require.Equal(t, []string{"SHELF_DOOR"}, w.user.asked)
 	got := w.loaded("shelf")
 	require.Equal(t, "1.1.0", got.Version)
 	require.False(t, got.Active, "that it is disabled stays")
@@ -51,12 +51,12 @@ func TestUpdate(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(env), "blue", "what is no setting any more is forgotten")
 
-	seen := len(w.person.consents)
+	seen := len(w.user.consents)
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.2.0", "excludeTools": ["web_fetch"],
 		"settings": [{"name": "Key", "envVar": "SHELF_KEY", "sensitive": true}, {"name": "Door", "envVar": "SHELF_DOOR"}]}`)
 	require.NoError(t, w.update("shelf"))
 	require.Equal(t, "1.2.0", w.loaded("shelf").Version)
-	require.Len(t, w.person.consents, seen, "it brings what it brought before")
+	require.Len(t, w.user.consents, seen, "it brings what it brought before")
 
 	w.write("fettle-extension.json", `{"name": "other", "version": "2"}`)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(w.update("shelf")), "another name")
@@ -126,9 +126,9 @@ func TestUpdateFromRepository(t *testing.T) {
 	git(t, w.source, "add", "-A")
 	git(t, w.source, "commit", "-qm", "one")
 	url := "file://" + filepath.ToSlash(w.source)
-	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Environ: os.Environ()}, w.person)
+	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Environ: os.Environ()}, w.user)
 	require.NoError(t, err)
-	u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.person, os.Environ())
+	u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.user, os.Environ())
 	require.NoError(t, err)
 	require.False(t, u.Changed)
 
@@ -136,16 +136,16 @@ func TestUpdateFromRepository(t *testing.T) {
 	git(t, w.home, "clone", "-q", w.source, moved)
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.0.0", "migratedTo": "file://`+filepath.ToSlash(moved)+`"}`)
 	git(t, w.source, "commit", "-qam", "two")
-	u, err = w.store().Update(t.Context(), w.loaded("shelf"), w.person, os.Environ())
+	u, err = w.store().Update(t.Context(), w.loaded("shelf"), w.user, os.Environ())
 	require.NoError(t, err)
 	require.True(t, u.Changed, "the version is the same and the files are not")
 	require.Equal(t, url, w.loaded("shelf").Install.Source)
 
 	rewrite(t, filepath.Join(moved, "fettle-extension.json"), `{"name": "shelf", "version": "2.0.0"}`)
 	git(t, moved, "commit", "-qam", "three")
-	w.person.refuse = true
+	w.user.refuse = true
 	require.Equal(t, fault.DeniedByUser, fault.CodeOf(w.update("shelf")), "it comes from somewhere else")
-	w.person.refuse = false
+	w.user.refuse = false
 	require.NoError(t, w.update("shelf"))
 	got := w.loaded("shelf")
 	require.Equal(t, "2.0.0", got.Version)
@@ -159,7 +159,7 @@ func TestUpdateStays(t *testing.T) {
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.0.0", "migratedTo": "file:///nowhere"}`)
 	git(t, w.source, "add", "-A")
 	git(t, w.source, "commit", "-qm", "one")
-	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: "file://" + filepath.ToSlash(w.source), Environ: os.Environ()}, w.person)
+	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: "file://" + filepath.ToSlash(w.source), Environ: os.Environ()}, w.user)
 	require.NoError(t, err)
 	w.write("notes", "")
 	git(t, w.source, "add", "-A")
@@ -170,7 +170,7 @@ func TestUpdateStays(t *testing.T) {
 
 // leaving is a user who uninstalls the extension while its update waits for approval.
 type leaving struct {
-	*person
+	*testUser
 	uninstall func() error
 }
 
@@ -185,9 +185,9 @@ func TestUpdateOfUninstalled(t *testing.T) {
 	e := w.loaded("shelf")
 	uninstall := func() error { _, err := w.store().Uninstall(t.Context(), "shelf"); return err }
 	for range 2 { // during the approval, and before
-		_, err = w.store().Update(t.Context(), e, leaving{w.person, uninstall}, nil)
+		_, err = w.store().Update(t.Context(), e, leaving{w.user, uninstall}, nil)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 		require.Contains(t, err.Error(), "The extension shelf was uninstalled in the meantime")
-		require.NoDirExists(t, e.Folder)
+		require.NoDirExists(t, e.InstallDir)
 	}
 }

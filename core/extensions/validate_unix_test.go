@@ -63,7 +63,7 @@ func TestConsent(t *testing.T) {
 	w.write("FETTLE.md", "x")
 	_, err := w.install()
 	require.NoError(t, err)
-	text := w.person.consents[0].Text()
+	text := w.user.consents[0].Text()
 	for _, want := range []string{
 		"Installing the extension shelf 1.0<U+001B>[2J from " + w.source + ".",
 		`MCP server books, a program run here: node ${extensionPath}/server.js "a b" (with MODE in its environment)`,

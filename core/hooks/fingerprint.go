@@ -16,7 +16,7 @@ import (
 
 // Project is the project in which a hook's command runs.
 type Project struct {
-	Folder    string            // absolute
+	Dir       string            // absolute
 	Settings  string            // name of its settings directory; "" if it has none
 	Variables map[string]string // variables of the command's environment with paths: HOME and the project's directory
 }
@@ -53,10 +53,10 @@ func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {
 	}
 	sum := sha256.New()
 	part(sum, "definition", definition)
-	vars := map[string]string{"PWD": p.Folder, "workspacePath": p.Folder}
+	vars := map[string]string{"PWD": p.Dir, "workspacePath": p.Dir}
 	maps.Copy(vars, p.Variables)
 	maps.Copy(vars, h.Env)
-	r, err := readCommand(h.Command, p.Folder, vars)
+	r, err := readCommand(h.Command, p.Dir, vars)
 	if err != nil {
 		return Fingerprint{}, err
 	}

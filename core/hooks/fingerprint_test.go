@@ -21,14 +21,14 @@ func newProject(t *testing.T) inProject {
 	home := t.TempDir()
 	folder := filepath.Join(home, "a project")
 	require.NoError(t, os.Mkdir(folder, 0o755))
-	return inProject{t, Project{Folder: folder, Settings: ".fettle", Variables: map[string]string{
+	return inProject{t, Project{Dir: folder, Settings: ".fettle", Variables: map[string]string{
 		"FETTLE_PROJECT_DIR": folder, "CLAUDE_PROJECT_DIR": folder, "HOME": home,
 	}}}
 }
 
 func (p inProject) write(name, text string) {
 	p.t.Helper()
-	path := filepath.Join(p.project.Folder, name)
+	path := filepath.Join(p.project.Dir, name)
 	require.NoError(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(p.t, os.WriteFile(path, []byte(text), 0o644))
 }
@@ -160,13 +160,13 @@ func TestFingerprintOfDefinitions(t *testing.T) {
 // Large files, and files outside, are not covered, which is reported.
 func TestFingerprintBounds(t *testing.T) {
 	p := newProject(t)
-	require.NoError(t, os.WriteFile(filepath.Join(p.project.Folder, "..", "outside.sh"), []byte("1"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(p.project.Dir, "..", "outside.sh"), []byte("1"), 0o644))
 	require.Empty(t, p.of(Hook{Command: "sh ../outside.sh"}).Files)
 	require.True(t, p.of(Hook{Command: "python3 ."}).Open)
 	require.True(t, p.of(Hook{Command: strings.Repeat("(", 1000) + "x" + strings.Repeat(")", 1000)}).Open)
 	_, err := FingerprintOf(&Hook{Command: "x " + strings.Repeat("a ", maxWords)}, p.project)
 	require.ErrorIs(t, err, errTooMuch)
-	large := filepath.Join(p.project.Folder, "large.sh")
+	large := filepath.Join(p.project.Dir, "large.sh")
 	require.NoError(t, os.WriteFile(large, nil, 0o644))
 	require.NoError(t, os.Truncate(large, maxFileBytes+1))
 	_, err = FingerprintOf(&Hook{Command: "sh large.sh"}, p.project)
@@ -183,7 +183,7 @@ func FuzzFingerprint(f *testing.F) {
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, command string) {
 		h := Hook{Event: BeforeTool, Command: command, Env: map[string]string{"X": command}}
-		p := Project{Folder: folder, Settings: ".fettle"}
+		p := Project{Dir: folder, Settings: ".fettle"}
 		one, err := FingerprintOf(&h, p)
 		two, again := FingerprintOf(&h, p)
 		require.Equal(t, err, again)

@@ -25,8 +25,8 @@ type search struct {
 }
 
 func newSearch(p Project) *search {
-	s := &search{project: p, real: p.Folder, files: map[string]string{}, written: map[string]bool{}}
-	if real, err := filepath.EvalSymlinks(p.Folder); err == nil {
+	s := &search{project: p, real: p.Dir, files: map[string]string{}, written: map[string]bool{}}
+	if real, err := filepath.EvalSymlinks(p.Dir); err == nil {
 		s.real = real
 	}
 	return s
@@ -68,7 +68,7 @@ func (s *search) find(r *reading) {
 
 // inside returns a path relative to the project.
 func (s *search) inside(path string) (rel string, ok bool) {
-	for _, top := range []string{s.project.Folder, s.real} {
+	for _, top := range []string{s.project.Dir, s.real} {
 		if rel, err := filepath.Rel(top, path); err == nil && filepath.IsLocal(rel) {
 			return rel, true
 		}
@@ -121,10 +121,10 @@ func (s *search) widen(h *Hook, r *reading) {
 		folders = append(folders, s.project.Settings)
 	}
 	for _, folder := range folders {
-		s.walk(filepath.Join(s.project.Folder, folder), isProgram)
+		s.walk(filepath.Join(s.project.Dir, folder), isProgram)
 	}
 	names := namesIn(append(slices.Clone(r.words), h.Command)...)
-	s.walk(s.project.Folder, func(path string) bool { return names[filepath.Base(path)] })
+	s.walk(s.project.Dir, func(path string) bool { return names[filepath.Base(path)] })
 }
 
 // walk adds the wanted files below a directory, except those of version control and of

@@ -18,7 +18,7 @@ import (
 // Found describes the target of a path in a prompt.
 type Found struct {
 	Path    string // absolute
-	Folder  bool
+	IsDir   bool
 	Ignored bool // an ignore rule matches it
 }
 
@@ -26,7 +26,7 @@ type Found struct {
 type Files interface {
 	// Look returns the target of a path. A relative path may be in any directory of the workspace. The error has code
 	// file_not_found, path_not_in_workspace or another code of reading, and explains why the path cannot be used.
-	Look(ctx context.Context, path string) (Found, error)
+	Stat(ctx context.Context, path string) (Found, error)
 	// Search returns the absolute paths of at most most files whose path contains text. It omits ignored files.
 	Search(ctx context.Context, text string, most int) ([]string, error)
 }
@@ -161,10 +161,10 @@ func (w *work) resolve(r reference, written string) {
 		return
 	}
 	path, at := r.name, ""
-	found, err := w.o.Files.Look(w.ctx, path)
+	found, err := w.o.Files.Stat(w.ctx, path)
 	if err != nil && place.MatchString(path) {
 		at = place.FindString(path)
-		if again, errAgain := w.o.Files.Look(w.ctx, strings.TrimSuffix(path, at)); errAgain == nil {
+		if again, errAgain := w.o.Files.Stat(w.ctx, strings.TrimSuffix(path, at)); errAgain == nil {
 			found, err = again, nil
 		}
 	}
@@ -179,10 +179,10 @@ func (w *work) resolve(r reference, written string) {
 		w.notice(written, "An ignore rule matches it, so it was not read. Ask the model to read it if it is needed.")
 	default:
 		pattern := found.Path
-		if found.Folder {
+		if found.IsDir {
 			pattern = escaped(found.Path) + "/**"
 		}
-		w.ask(asked{written, pattern, found.Folder})
+		w.ask(asked{written, pattern, found.IsDir})
 		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path + at})
 	}
 }

@@ -13,7 +13,7 @@ import (
 // none is a workspace without the referenced files, in which every search has results.
 type none struct{ searched []string }
 
-func (f *none) Look(_ context.Context, path string) (Found, error) {
+func (f *none) Stat(_ context.Context, path string) (Found, error) {
 	return Found{}, fault.New(fault.FileNotFound, "test", "There is no file "+path+".", "")
 }
 

@@ -12,7 +12,7 @@ import (
 
 // preview returns the result of a call in plan mode: the confirmation. It matches [tools.PreviewSchema].
 func preview(c *tools.Confirmation) tools.Result {
-	if c.ForPeople {
+	if c.UserOnly {
 		told := c.ForModel
 		if told == "" {
 			told = "The preview of " + c.Title + " is not shown, as the file may not be read. Read it with read_file first, if that is allowed."

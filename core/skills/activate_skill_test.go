@@ -47,7 +47,7 @@ func one(t *testing.T) (*skills.SkillManager, string) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "scripts"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "scripts", "fill.py"), []byte("x"), 0o600))
 	return discover(t, []skills.Skill{{Name: "own", Description: "Of fettle", Body: "Own body", Scope: skills.ScopeBuiltIn}},
-		skills.Folder{Path: filepath.Dir(dir), Scope: skills.ScopeUser}), dir
+		skills.Dir{Path: filepath.Dir(dir), Scope: skills.ScopeUser}), dir
 }
 
 func call(t *testing.T, tool tools.DeclarativeTool, args string) tools.ToolInvocation {
@@ -147,7 +147,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, result.LLMContent.String(), "Fills in forms", "the file is read again by a reload alone")
 	inv = call(t, bound(t, m, s), `{"name":"pdf"}`)
-	require.NoError(t, m.Discover(t.Context(), nil, []skills.Folder{{Path: filepath.Dir(dir), Scope: skills.ScopeUser}}))
+	require.NoError(t, m.Discover(t.Context(), nil, []skills.Dir{{Path: filepath.Dir(dir), Scope: skills.ScopeUser}}))
 	result, err = inv.Execute(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, fault.ExecutionFailed, result.Error.Code)

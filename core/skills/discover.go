@@ -17,9 +17,9 @@ import (
 // FileName is the name of a skill file.
 const FileName = "SKILL.md"
 
-// Folder is a directory that may contain skills: a SKILL.md of its own, and
+// Dir is a directory that may contain skills: a SKILL.md of its own, and
 // subdirectories with one each.
-type Folder struct {
+type Dir struct {
 	Path      string // absolute
 	Scope     Scope
 	Extension string // name of its extension; "" if it has none
@@ -41,7 +41,7 @@ type loading struct {
 
 // load reads the skills of directories, in order. A missing directory has none; an
 // unreadable or invalid file affects no other. The error is that of ctx.
-func load(ctx context.Context, folders []Folder) ([]Skill, []fault.Problem, error) {
+func load(ctx context.Context, folders []Dir) ([]Skill, []fault.Problem, error) {
 	l := &loading{}
 	for _, f := range folders {
 		if err := l.folder(ctx, f); err != nil {
@@ -55,7 +55,7 @@ func (l *loading) fail(path, message, remedy string) {
 	l.problems = append(l.problems, fault.Problem{Path: path, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
-func (l *loading) folder(ctx context.Context, f Folder) error {
+func (l *loading) folder(ctx context.Context, f Dir) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func readDir(path string) ([]fs.DirEntry, error) {
 }
 
 // entries reads the skills of a directory; real is its resolved path.
-func (l *loading) entries(ctx context.Context, f Folder, real string, entries []fs.DirEntry) error {
+func (l *loading) entries(ctx context.Context, f Dir, real string, entries []fs.DirEntry) error {
 	within := real
 	if f.Within != "" {
 		var err error
@@ -119,7 +119,7 @@ func (l *loading) entries(ctx context.Context, f Folder, real string, entries []
 }
 
 // file reads the skill at path, if there is one.
-func (l *loading) file(f Folder, path, within string) {
+func (l *loading) file(f Dir, path, within string) {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !isLink(path):

@@ -31,7 +31,7 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-func discover(t *testing.T, given []skills.Skill, folders ...skills.Folder) *skills.SkillManager {
+func discover(t *testing.T, given []skills.Skill, folders ...skills.Dir) *skills.SkillManager {
 	t.Helper()
 	m := new(skills.SkillManager)
 	require.NoError(t, m.Discover(t.Context(), given, folders))
@@ -58,12 +58,12 @@ func said(m *skills.SkillManager) string {
 // replaces a built-in skill; within a scope the later directory takes precedence.
 func TestScopes(t *testing.T) {
 	top := tempDir(t)
-	folder := func(name string, scope skills.Scope) skills.Folder {
+	folder := func(name string, scope skills.Scope) skills.Dir {
 		write(t, filepath.Join(top, name, "s"), "Same", name)
-		return skills.Folder{Path: filepath.Join(top, name), Scope: scope}
+		return skills.Dir{Path: filepath.Join(top, name), Scope: scope}
 	}
 	given := []skills.Skill{{Name: "same", Description: "own", Scope: skills.ScopeBuiltIn}}
-	all := []skills.Folder{folder("workspace", skills.ScopeWorkspace), folder("user", skills.ScopeUser), folder("user2", skills.ScopeUser), folder("extension", skills.ScopeExtension)}
+	all := []skills.Dir{folder("workspace", skills.ScopeWorkspace), folder("user", skills.ScopeUser), folder("user2", skills.ScopeUser), folder("extension", skills.ScopeExtension)}
 	all[3].Extension = "kit"
 
 	m := discover(t, given)
@@ -93,7 +93,7 @@ func TestDisabled(t *testing.T) {
 	top := tempDir(t)
 	write(t, filepath.Join(top, "a"), "Alpha", "a")
 	write(t, filepath.Join(top, "b"), "beta", "b")
-	m := discover(t, nil, skills.Folder{Path: top, Scope: skills.ScopeUser})
+	m := discover(t, nil, skills.Dir{Path: top, Scope: skills.ScopeUser})
 	told := 0
 	stop := m.Watch(func() { told++ })
 	m.SetDisabled([]string{"ALPHA", "absent"})
@@ -106,7 +106,7 @@ func TestDisabled(t *testing.T) {
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 	require.Contains(t, fault.As(err).Line(), `"Alpha" is disabled`)
 	require.Contains(t, fault.As(err).Line(), "beta")
-	require.NoError(t, m.Discover(t.Context(), nil, []skills.Folder{{Path: top, Scope: skills.ScopeUser}}))
+	require.NoError(t, m.Discover(t.Context(), nil, []skills.Dir{{Path: top, Scope: skills.ScopeUser}}))
 	require.Equal(t, []string{"beta"}, names(m.Enabled()), "it stays disabled")
 	m.SetEnabled("alpha", true)
 	m.SetEnabled("beta", false)
@@ -133,7 +133,7 @@ func TestWhereSkillsAre(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(top, "file"), nil, 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(top, "empty"), 0o755))
 	require.NoError(t, os.Symlink("one", filepath.Join(top, "twice"))) // stays inside
-	m := discover(t, nil, skills.Folder{Path: top, Scope: skills.ScopeUser}, skills.Folder{Path: filepath.Join(top, "absent"), Scope: skills.ScopeUser})
+	m := discover(t, nil, skills.Dir{Path: top, Scope: skills.ScopeUser}, skills.Dir{Path: filepath.Join(top, "absent"), Scope: skills.ScopeUser})
 	require.Equal(t, []string{"one", "top"}, names(m.All()))
 	s, _ := m.Get("one")
 	require.Equal(t, []string{filepath.Join(top, "one"), filepath.Join(top, "one", skills.FileName)}, []string{s.Dir, s.Path})
@@ -152,7 +152,7 @@ func TestLinksOut(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(top, "outside", skills.FileName), filepath.Join(root, "file", skills.FileName)))
 	require.NoError(t, os.Symlink("loop", filepath.Join(root, "loop")))
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(root, "dangling")))
-	m := discover(t, nil, skills.Folder{Path: root, Scope: skills.ScopeUser})
+	m := discover(t, nil, skills.Dir{Path: root, Scope: skills.ScopeUser})
 	require.Empty(t, m.All())
 	require.Equal(t, 3, strings.Count(said(m), "is a link that leads out of"), said(m))
 	for _, p := range m.Problems() {
@@ -160,7 +160,7 @@ func TestLinksOut(t *testing.T) {
 	}
 
 	require.NoError(t, os.Symlink(filepath.Join(top, "outside"), filepath.Join(top, "project", "all")))
-	whole := skills.Folder{Path: filepath.Join(top, "project", "all"), Scope: skills.ScopeWorkspace}
+	whole := skills.Dir{Path: filepath.Join(top, "project", "all"), Scope: skills.ScopeWorkspace}
 	require.Equal(t, []string{"outside"}, names(discover(t, nil, whole).All()), "a user may keep the directory elsewhere")
 	whole.Within = filepath.Join(top, "project")
 	m = discover(t, nil, whole)
@@ -174,7 +174,7 @@ func TestThousand(t *testing.T) {
 	for i := range 1000 {
 		write(t, filepath.Join(top, fmt.Sprint(i)), fmt.Sprintf("skill-%04d", i), strings.Repeat("long ", 100))
 	}
-	m := discover(t, nil, skills.Folder{Path: top, Scope: skills.ScopeUser})
+	m := discover(t, nil, skills.Dir{Path: top, Scope: skills.ScopeUser})
 	require.Len(t, m.Enabled(), 1000)
 	require.Empty(t, m.Problems())
 	listing := skills.Listing(m.Enabled())
@@ -189,10 +189,10 @@ func TestThousand(t *testing.T) {
 func TestDiscoverIsCancelled(t *testing.T) {
 	top := tempDir(t)
 	write(t, top, "a", "d")
-	m := discover(t, nil, skills.Folder{Path: top, Scope: skills.ScopeUser})
+	m := discover(t, nil, skills.Dir{Path: top, Scope: skills.ScopeUser})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, fault.Cancelled, fault.CodeOf(m.Discover(ctx, nil, []skills.Folder{{Path: top}})))
+	require.Equal(t, fault.Cancelled, fault.CodeOf(m.Discover(ctx, nil, []skills.Dir{{Path: top}})))
 	require.Equal(t, []string{"a"}, names(m.All()))
 }
 
@@ -200,7 +200,7 @@ func TestDiscoverIsCancelled(t *testing.T) {
 func TestExpand(t *testing.T) {
 	top := tempDir(t)
 	require.NoError(t, os.WriteFile(filepath.Join(top, skills.FileName), []byte("---\nname: a\ndescription: in ${x}\n---\nRun ${x}/run.\n"), 0o600))
-	m := discover(t, nil, skills.Folder{Path: top, Scope: skills.ScopeExtension, Expand: strings.NewReplacer("${x}", "/opt").Replace})
+	m := discover(t, nil, skills.Dir{Path: top, Scope: skills.ScopeExtension, Expand: strings.NewReplacer("${x}", "/opt").Replace})
 	s, _ := m.Get("a")
 	require.Equal(t, []string{"in /opt", "Run /opt/run."}, []string{s.Description, s.Body})
 }
@@ -215,7 +215,7 @@ func TestManagerAtOnce(t *testing.T) {
 		wg.Go(func() {
 			stop := m.Watch(func() { m.Enabled() })
 			defer stop()
-			if err := m.Discover(t.Context(), nil, []skills.Folder{{Path: top, Scope: skills.ScopeUser}}); err != nil {
+			if err := m.Discover(t.Context(), nil, []skills.Dir{{Path: top, Scope: skills.ScopeUser}}); err != nil {
 				t.Error(err)
 			}
 			m.SetEnabled("a", slices.Contains(names(m.All()), "a"))

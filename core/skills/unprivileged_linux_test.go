@@ -23,7 +23,7 @@ func TestUnreadable(t *testing.T) {
 	if !ok {
 		return
 	}
-	m := discover(t, nil, skills.Folder{Path: filepath.Join(top, "skills"), Scope: skills.ScopeUser}, skills.Folder{Path: filepath.Join(top, "shut"), Scope: skills.ScopeUser})
+	m := discover(t, nil, skills.Dir{Path: filepath.Join(top, "skills"), Scope: skills.ScopeUser}, skills.Dir{Path: filepath.Join(top, "shut"), Scope: skills.ScopeUser})
 	require.Equal(t, []string{"a"}, names(m.All()))
 	require.Len(t, m.Problems(), 3, said(m))
 	require.Contains(t, said(m), "not a regular file")

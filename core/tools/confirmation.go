@@ -16,9 +16,9 @@ type Confirmation struct {
 	*MCPDetails
 	*InfoDetails
 
-	// ForPeople marks details that only the user may see, because they contain content that the model may not read.
-	ForPeople bool `json:"-"`
-	// ForModel replaces details that are ForPeople in the model's result, in full sentences; "" is the default text,
+	// UserOnly marks details that only the user may see, because they contain content that the model may not read.
+	UserOnly bool `json:"-"`
+	// ForModel replaces details that are UserOnly in the model's result, in full sentences; "" is the default text,
 	// that the model may not read the file.
 	ForModel string `json:"-"`
 

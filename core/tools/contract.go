@@ -200,7 +200,7 @@ const (
 	EffectWriteFiles Effect = "write_files"
 	EffectRunProcess Effect = "run_process"
 	EffectNetwork    Effect = "network"
-	EffectAskPerson  Effect = "ask_person"
+	EffectAskUser    Effect = "ask_person"
 )
 
 // Origin is the source of a tool.

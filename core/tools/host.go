@@ -22,13 +22,13 @@ type Host interface {
 	Ask(ctx context.Context, questions ...Question) ([]Reply, error)
 }
 
-// Parting is a [Host] that can disconnect while a call runs and reconnect for the result, such as an HTTP client that
+// DisconnectingHost is a [Host] that can disconnect while a call runs and reconnect for the result, such as an HTTP client that
 // should not keep a connection open.
-type Parting interface {
+type DisconnectingHost interface {
 	Host
-	// Part ends the connection of the response and asks the host to reconnect after the given time. The call continues.
-	// Part reports false if the host cannot reconnect.
-	Part(after time.Duration) bool
+	// Disconnect ends the connection of the response and asks the host to reconnect after the given time. The call continues.
+	// It reports false if the host cannot reconnect.
+	Disconnect(after time.Duration) bool
 }
 
 // Progress is the progress of a call.
@@ -190,37 +190,37 @@ func (g *guarded) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over = true
-	for _, giveUp := range g.asking {
-		giveUp()
+	for _, cancel := range g.asking {
+		cancel()
 	}
 }
 
-// tell calls something unless the host is detached.
-func (g *guarded) tell(something func()) {
+// attached calls f unless the host is detached.
+func (g *guarded) attached(f func()) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if !g.over {
-		something()
+		f()
 	}
 }
 
-func (g *guarded) Progress(p Progress) { g.tell(func() { g.host.Progress(p) }) }
+func (g *guarded) Progress(p Progress) { g.attached(func() { g.host.Progress(p) }) }
 
-func (g *guarded) Log(e LogEntry) { g.tell(func() { g.host.Log(e) }) }
+func (g *guarded) Log(e LogEntry) { g.attached(func() { g.host.Log(e) }) }
 
-// Part disconnects the host if it supports that.
-func (g *guarded) Part(after time.Duration) (gone bool) {
-	g.tell(func() {
-		if h, ok := g.host.(Parting); ok {
-			gone = h.Part(after)
+// Disconnect disconnects the host if it supports that.
+func (g *guarded) Disconnect(after time.Duration) (disconnected bool) {
+	g.attached(func() {
+		if h, ok := g.host.(DisconnectingHost); ok {
+			disconnected = h.Disconnect(after)
 		}
 	})
-	return gone
+	return disconnected
 }
 
 func (g *guarded) Ask(ctx context.Context, questions ...Question) ([]Reply, error) {
-	ctx, giveUp := context.WithCancel(ctx)
-	defer giveUp()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	g.mu.Lock()
 	if g.over {
 		g.mu.Unlock()
@@ -228,7 +228,7 @@ func (g *guarded) Ask(ctx context.Context, questions ...Question) ([]Reply, erro
 	}
 	id := g.asked
 	g.asked++
-	g.asking[id] = giveUp
+	g.asking[id] = cancel
 	g.mu.Unlock()
 	replies, err := g.host.Ask(ctx, questions...)
 	g.mu.Lock()

@@ -92,18 +92,18 @@ func TestHostUntil(t *testing.T) {
 func TestHostUntilParts(t *testing.T) {
 	h := new(partingHost)
 	ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
-	p, ok := tools.HostOf(ctx).(tools.Parting)
+	p, ok := tools.HostOf(ctx).(tools.DisconnectingHost)
 	require.True(t, ok)
-	require.True(t, p.Part(time.Second))
+	require.True(t, p.Disconnect(time.Second))
 	require.Equal(t, []time.Duration{time.Second}, h.parted)
 	end()
-	require.False(t, p.Part(time.Second))
+	require.False(t, p.Disconnect(time.Second))
 	require.Len(t, h.parted, 1, "not after the call")
 
 	ctx, end = tools.HostUntil(tools.WithHost(t.Context(), new(host)))
 	defer end()
-	p, ok = tools.HostOf(ctx).(tools.Parting)
-	require.True(t, !ok || !p.Part(time.Second))
+	p, ok = tools.HostOf(ctx).(tools.DisconnectingHost)
+	require.True(t, !ok || !p.Disconnect(time.Second))
 }
 
 // partingHost can be sent away.
@@ -112,7 +112,7 @@ type partingHost struct {
 	parted []time.Duration
 }
 
-func (h *partingHost) Part(after time.Duration) bool {
+func (h *partingHost) Disconnect(after time.Duration) bool {
 	h.parted = append(h.parted, after)
 	return true
 }

@@ -34,7 +34,7 @@ func TestKinds(t *testing.T) {
 // What a tool declares counts like its kind.
 func TestSpecMutates(t *testing.T) {
 	for _, k := range tools.Kinds() {
-		require.Equal(t, k.Mutates(), tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectNetwork, tools.EffectAskPerson}}.Mutates(), k)
+		require.Equal(t, k.Mutates(), tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectNetwork, tools.EffectAskUser}}.Mutates(), k)
 		require.True(t, tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}}.Mutates(), k)
 		require.True(t, tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectRunProcess}}.Mutates(), k)
 	}

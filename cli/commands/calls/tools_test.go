@@ -11,7 +11,7 @@ import (
 
 var pageSpec = tools.Spec{
 	Name: "note_todos", Aliases: []string{"todos"}, GovernedBy: []string{"edit"}, Description: "Notes *all* <todos>.\nAnd | more.", Kind: tools.KindOther,
-	Effects: []tools.Effect{tools.EffectNetwork, tools.EffectAskPerson}, StreamsOutput: true, OutputIsMarkdown: true, Parallel: true,
+	Effects: []tools.Effect{tools.EffectNetwork, tools.EffectAskUser}, StreamsOutput: true, OutputIsMarkdown: true, Parallel: true,
 	Schema: json.RawMessage(`{"type":"object","required":["todos"],"properties":{
 		"todos":{"type":"array","minItems":1,"maxItems":4,"description":"The list | all of it.","items":{"type":"object","required":["status"],"properties":{
 			"status":{"type":"string","enum":["open","done"]},

@@ -171,7 +171,7 @@ func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error
 	if c.TrustedFolder() || isHomes(dir, c.Layout().Dir) {
 		return nil, nil
 	}
-	defs, problems, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir, Scope: subagent.ScopeProject}}})
+	defs, problems, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir, Scope: subagent.ScopeProject}}})
 	if err != nil || len(defs)+len(problems) == 0 {
 		return nil, err
 	}

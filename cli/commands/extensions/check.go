@@ -47,7 +47,7 @@ func checkSkills(ctx context.Context, e extensions.Extension) ([]fault.Problem, 
 		return nil, nil
 	}
 	m := &skills.SkillManager{}
-	if err := m.Discover(ctx, nil, []skills.Folder{{Path: e.SkillsDir, Scope: skills.ScopeExtension, Extension: e.Name, Within: e.Path}}); err != nil {
+	if err := m.Discover(ctx, nil, []skills.Dir{{Path: e.SkillsDir, Scope: skills.ScopeExtension, Extension: e.Name, Within: e.Path}}); err != nil {
 		return partsChecked(ctx, nil)
 	}
 	var all []fault.Problem
@@ -61,7 +61,7 @@ func checkAgents(ctx context.Context, e extensions.Extension) ([]fault.Problem, 
 	if e.AgentsDir == "" {
 		return nil, nil
 	}
-	_, problems, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name}}})
+	_, problems, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name}}})
 	if err != nil {
 		return partsChecked(ctx, nil)
 	}
@@ -80,7 +80,7 @@ func checkCommands(ctx context.Context, e extensions.Extension) ([]fault.Problem
 	if e.CommandsDir == "" {
 		return nil, nil
 	}
-	_, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: e.CommandsDir, Extension: e.Name, ID: e.ID}}}).Load(ctx)
+	_, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: e.CommandsDir, Extension: e.Name, ID: e.ID}}}).Load(ctx)
 	if err != nil {
 		return partsChecked(ctx, nil)
 	}
@@ -96,12 +96,12 @@ func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, err
 	if e.PlanDir == "" {
 		return nil, nil
 	}
-	why := extensions.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), config.PlansFolders())
+	why := extensions.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), config.PlanDirs())
 	if why == "" {
 		return nil, nil
 	}
 	return []fault.Problem{found(e.Manifest, 0, fmt.Sprintf("The directory %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
-		"Use a directory of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
+		"Use a directory of its own, or one below "+config.PlanDirs()[0]+".", true)}, nil
 }
 
 // checkExcluded checks the tools that the extension excludes.

@@ -78,7 +78,7 @@ func updateExtensions(ctx context.Context, p *program.Program, store *extensions
 	answers := []updateAnswer{}
 	var first error
 	for _, e := range found {
-		if e.Folder == "" { // built into the program
+		if e.InstallDir == "" { // built into the program
 			continue
 		}
 		answer := updateAnswer{Name: e.Name, Version: e.Version, State: stateNotUpdatable}

@@ -64,8 +64,8 @@ func HookOf(h config.HookListing) Hook {
 		Event: h.Event, Matcher: h.Matcher, Sequential: h.Sequential, Name: h.Name, Command: h.Shown, Description: h.Description,
 		Timeout: timeout.Milliseconds(), Source: h.Source, Path: h.Path, Line: h.Line, Extension: h.Extension, State: h.State, Note: h.Note,
 	}
-	if h.Vouched != nil {
-		l.Files, l.Open = h.Vouched.Files, h.Vouched.Open
+	if h.Approved != nil {
+		l.Files, l.Open = h.Approved.Files, h.Approved.Open
 	}
 	return l
 }

@@ -88,7 +88,7 @@ func TestAnyHistory(t *testing.T) {
 				}
 				h = append(h, turn)
 			}
-			h = agent.MendHistory(h)
+			h = agent.RepairHistory(h)
 		}
 	}
 	for _, status := range []agent.CompactionStatus{agent.Compacted, agent.CompactionInflated, agent.CompactionEmpty, agent.CompactionNoop, agent.CompactionTruncated} {

@@ -14,11 +14,11 @@ import (
 // Facts are what a prompt is made of. The zero value of a field leaves out what
 // it would say.
 type Facts struct {
-	Product string    // the program's name; "": fettle
-	Folders []string  // of the workspace, the target first, absolute
-	System  string    // as "linux"
-	Today   time.Time // the day, in the person's time zone
-	GitRepo bool      // the target lies in a repository of git
+	Product     string    // the program's name; "": fettle
+	Directories []string  // of the workspace, the target first, absolute
+	System      string    // as "linux"
+	Today       time.Time // the day, in the person's time zone
+	GitRepo     bool      // the target lies in a repository of git
 
 	Tools       []string // names of the tools that are declared
 	Interactive bool     // a person can be asked while the session runs
@@ -197,7 +197,7 @@ You are planning. Calls that change something are not run; their answer is a pre
 
 func (f Facts) place(b *strings.Builder) {
 	fmt.Fprint(b, "\n# Where you are\n\n")
-	for i, folder := range f.Folders {
+	for i, folder := range f.Directories {
 		if i == 0 {
 			fmt.Fprintf(b, "- Directory: %s. Relative paths count from it.\n", folder)
 			continue

@@ -11,7 +11,7 @@ import (
 )
 
 var everything = prompt.Facts{
-	Folders: []string{"/shop", "/lib"}, System: "linux", Today: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), GitRepo: true,
+	Directories: []string{"/shop", "/lib"}, System: "linux", Today: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), GitRepo: true,
 	Tools:       []string{"read_file", "safe_patch", "write_file", "read_many_files", "search_file_content", "run_shell_command", "write_todos", "ask_user", "exit_plan_mode", "tool_search"},
 	Catalog:     "github (1): merge",
 	Servers:     []prompt.Server{{Name: "shelf", Instructions: "<mcp_server_instructions server=\"shelf\">\nAsk for books.\n</mcp_server_instructions>"}},
@@ -39,8 +39,8 @@ func TestSystemTellsEachFact(t *testing.T) {
 		"planning":         {func(f *prompt.Facts) { f.PlanMode = false }, "# Plan mode"},
 		"plans":            {func(f *prompt.Facts) { f.PlansDir = "" }, "/home/me/plans"},
 		"leaving":          {func(f *prompt.Facts) { f.Tools = nil }, "exit_plan_mode"},
-		"folder":           {func(f *prompt.Facts) { f.Folders = nil }, "Directory: /shop."},
-		"more directories": {func(f *prompt.Facts) { f.Folders = f.Folders[:1] }, "/lib"},
+		"folder":           {func(f *prompt.Facts) { f.Directories = nil }, "Directory: /shop."},
+		"more directories": {func(f *prompt.Facts) { f.Directories = f.Directories[:1] }, "/lib"},
 		"system":           {func(f *prompt.Facts) { f.System = "" }, "System: linux"},
 		"day":              {func(f *prompt.Facts) { f.Today = time.Time{} }, "Wednesday, 4 March 2026"},
 		"servers":          {func(f *prompt.Facts) { f.Servers = nil }, "## The server \"shelf\"\n\n<mcp_server_instructions server=\"shelf\">\nAsk for books.\n</mcp_server_instructions>\n"},

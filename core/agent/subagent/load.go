@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Folder is a directory that may hold definitions.
-type Folder struct {
+// Dir is a directory that may hold definitions.
+type Dir struct {
 	Path      string
 	Scope     Scope
 	Extension string // whose directory it is, for ScopeExtension
@@ -27,9 +27,9 @@ type Folder struct {
 // LoadOptions say where definitions are. Zero fields are none.
 type LoadOptions struct {
 	BuiltIn []Definition // fettle's own, and those of the embedder; see [BuiltIn]
-	// Folders are looked through in the order of their scopes, and within one in
+	// Dirs are searched in the order of their scopes, and within one in
 	// the order given. A caller names the project's only where it is trusted.
-	Folders []Folder
+	Dirs []Dir
 	// Reserved reports whether a name is taken, as that of a tool, so that no
 	// definition of a file may have it. nil: no name is but complete_task.
 	Reserved func(name string) bool
@@ -56,7 +56,7 @@ func Load(ctx context.Context, o LoadOptions) ([]Definition, []fault.Problem, er
 		l.take(d)
 	}
 	for _, scope := range []Scope{ScopeBuiltIn, ScopeProject, ScopeUser, ScopeExtension} {
-		for _, f := range o.Folders {
+		for _, f := range o.Dirs {
 			if f.Scope != scope {
 				continue
 			}
@@ -85,7 +85,7 @@ func (l *loading) warn(s Source, message, remedy string) {
 }
 
 // folder reads a directory's definitions. The error is that of ctx.
-func (l *loading) folder(ctx context.Context, f Folder) error {
+func (l *loading) folder(ctx context.Context, f Dir) error {
 	entries, err := os.ReadDir(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -112,7 +112,7 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 	return nil
 }
 
-func (l *loading) file(path string, f Folder) {
+func (l *loading) file(path string, f Dir) {
 	data, err := lockedfile.Head(path, MaxFile+1)
 	if err != nil {
 		l.lose(path, 0, "The agent cannot be read: "+cause(err)+".", "Check the file, and who may read it.")

@@ -34,7 +34,7 @@ func TestLoadOrder(t *testing.T) {
 	write(t, ext, "z.md", agentFile("its", "of ${extensionPath}"))
 	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{
 		BuiltIn: subagent.BuiltIn(),
-		Folders: []subagent.Folder{
+		Dirs: []subagent.Dir{
 			{Path: ext, Scope: subagent.ScopeExtension, Extension: "ext", Expand: strings.NewReplacer("${extensionPath}", ext).Replace}, {Path: user, Scope: subagent.ScopeUser},
 			{Path: project, Scope: subagent.ScopeProject}, {Path: filepath.Join(root, "none"), Scope: subagent.ScopeProject},
 		},
@@ -63,7 +63,7 @@ func TestLoadOrder(t *testing.T) {
 // EX-13: the hash is that of the file, so that consent holds for what it said.
 func TestLoadHash(t *testing.T) {
 	dir := t.TempDir()
-	o := subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir, Scope: subagent.ScopeProject}}}
+	o := subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir, Scope: subagent.ScopeProject}}}
 	write(t, dir, "a.md", agentFile("a", "d"))
 	before, _, err := subagent.Load(t.Context(), o)
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestLoadChecks(t *testing.T) {
 	write(t, dir, "b.md", agentFile("read_file", "d"))
 	write(t, dir, "c.md", agentFile("complete_task", "d"))
 	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{
-		Folders:    []subagent.Folder{{Path: dir, Scope: subagent.ScopeUser}},
+		Dirs:       []subagent.Dir{{Path: dir, Scope: subagent.ScopeUser}},
 		Reserved:   func(name string) bool { return name == "read_file" },
 		Tools:      func() []tools.DeclarativeTool { return []tools.DeclarativeTool{tool(t, "read_file", tools.KindRead)} },
 		CheckModel: func(string) error { return errors.New("no") },
@@ -107,7 +107,7 @@ func TestLoadUnreadable(t *testing.T) {
 		require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "device.md")))
 	}
 	notFolder := write(t, dir, "file", "")
-	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{Folders: []subagent.Folder{
+	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{Dirs: []subagent.Dir{
 		{Path: dir, Scope: subagent.ScopeUser}, {Path: notFolder, Scope: subagent.ScopeUser},
 	}})
 	require.NoError(t, err)
@@ -125,9 +125,9 @@ func TestLoadEnds(t *testing.T) {
 	write(t, dir, "a.md", agentFile("a", "d"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir}}})
+	_, _, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir}}})
 	require.NoError(t, err, "a directory of no scope is none of those")
-	_, _, err = subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir, Scope: subagent.ScopeUser}}})
+	_, _, err = subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir, Scope: subagent.ScopeUser}}})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

@@ -21,7 +21,7 @@ func TestLoadForbidden(t *testing.T) {
 		return
 	}
 	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{
-		Folders: []subagent.Folder{{Path: filepath.Join(top, "agents"), Scope: subagent.ScopeUser}},
+		Dirs: []subagent.Dir{{Path: filepath.Join(top, "agents"), Scope: subagent.ScopeUser}},
 	})
 	require.NoError(t, err)
 	require.Len(t, defs, 1)

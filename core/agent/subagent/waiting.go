@@ -29,7 +29,7 @@ func watchWaiting(ctx context.Context, b *bus.MessageBus, schedulerID string, al
 		return w, func() {}
 	}
 	for _, t := range all {
-		if spec := t.Spec(); slices.Contains(spec.Effects, tools.EffectAskPerson) {
+		if spec := t.Spec(); slices.Contains(spec.Effects, tools.EffectAskUser) {
 			w.asking[spec.Name] = true
 		}
 	}

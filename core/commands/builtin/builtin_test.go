@@ -249,7 +249,7 @@ func (w *world) all() builtin.Services {
 		Catalog: catalog{w}, Clear: &builtin.Clear{Hooks: hooks{w}, Chat: chat{w}, Session: chat{w}, Tokens: tokens{w}}, Tools: toolList{w}, Models: models{w},
 		Chats: chats{w}, Transcript: transcripts{w}, Compressor: compressor{w}, Skills: skills{w}, Servers: servers{w}, Trust: trust{w}, Policy: policies{w},
 		Memory: memory{w}, Stats: numbers{w}, Checkpoints: checkpoints{w}, About: about{w}, Agents: agents{w}, Hooks: hookList{w}, Extensions: extensions{w},
-		Folders: folders{w}, ContextFile: contextFile{w}, Mode: modes{w},
+		Directories: folders{w}, ContextFile: contextFile{w}, Mode: modes{w},
 		Dialogs: []string{"auth", "theme", "editor", "privacy", "settings", "sessionBrowser", "agentConfig"},
 	}
 }

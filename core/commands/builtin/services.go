@@ -36,7 +36,7 @@ type Services struct {
 	Agents      Agents      // /agents
 	Hooks       Hooks       // /hooks
 	Extensions  Extensions  // /extensions
-	Folders     Folders     // /directory
+	Directories Directories // /directory
 	ContextFile ContextFile // /init
 	Mode        Mode        // /mode, /plan
 	Dialogs     []string    // names of dialogs of the front end, see [commands.Dialog]: each becomes a command
@@ -351,8 +351,8 @@ type Extension struct {
 	Problem       string // "" if it has none
 }
 
-// Folders are the directories of the workspace.
-type Folders interface {
+// Directories are the directories of the workspace.
+type Directories interface {
 	List() []string // absolute, the target first
 	Add(ctx context.Context, path string) error
 }

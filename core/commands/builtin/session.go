@@ -167,7 +167,7 @@ func took(d time.Duration) string {
 func directoryCommand(s *Services) *commands.Command {
 	show := func(context.Context) (commands.Result, error) {
 		var b strings.Builder
-		for _, folder := range s.Folders.List() {
+		for _, folder := range s.Directories.List() {
 			item(&b, folder, "")
 		}
 		return titled("The directories of the workspace:", &b, "The workspace has no directory."), nil
@@ -185,7 +185,7 @@ func directoryCommand(s *Services) *commands.Command {
 						if path = strings.TrimSpace(path); path == "" {
 							continue
 						}
-						if err := s.Folders.Add(ctx, path); err != nil {
+						if err := s.Directories.Add(ctx, path); err != nil {
 							return nil, err
 						}
 						added = append(added, code(path))

@@ -308,8 +308,8 @@ func (s *shop) call(ctx context.Context, c mcp.Client, count *atomic.Int64, name
 		host.Log(tools.LogEntry{Level: tools.LogWarning, Logger: "shop", Data: json.RawMessage(`{"n":1}`)})
 		return text("logged")
 	case "part":
-		p, ok := host.(tools.Parting)
-		return text(fmt.Sprint(ok && p.Part(time.Millisecond)))
+		p, ok := host.(tools.DisconnectingHost)
+		return text(fmt.Sprint(ok && p.Disconnect(time.Millisecond)))
 	case "large":
 		return text(strings.Repeat("x", 8<<20))
 	case "change":

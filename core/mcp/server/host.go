@@ -32,7 +32,7 @@ type host struct {
 	asking  int                  // requests to the client without an answer
 }
 
-var _ tools.Parting = (*host)(nil)
+var _ tools.DisconnectingHost = (*host)(nil)
 
 func newHost(r *run, x *exchange, ended <-chan struct{}) *host {
 	h := &host{r: r, ended: ended}
@@ -128,8 +128,8 @@ func (h *host) Log(e tools.LogEntry) {
 	})
 }
 
-// Part ends the stream over which the answer would be sent.
-func (h *host) Part(after time.Duration) bool {
+// Disconnect ends the stream over which the answer would be sent.
+func (h *host) Disconnect(after time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	x := h.x

@@ -476,7 +476,7 @@ func TestSlowReader(t *testing.T) {
 
 // EX-20, SEP-1699: a tool can end its client's stream; the client reconnects for
 // the result.
-func TestPart(t *testing.T) {
+func TestDisconnect(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{})
 	c := clientOf(t, &sdk.StreamableClientTransport{Endpoint: w.url}, "2025-11-25", sdk.ClientOptions{})
 	require.Equal(t, "true", c.text(t, "part", nil))

@@ -100,16 +100,16 @@ func TestPartIsNotDropped(t *testing.T) {
 		<-sent
 	}
 	h := newHost(&run{s: s}, x, nil)
-	require.True(t, h.Part(0))
+	require.True(t, h.Disconnect(0))
 	within(t, "sending", func() { <-first })
 	for range maxTold {
-		require.True(t, h.Part(0))
+		require.True(t, h.Disconnect(0))
 	}
-	require.False(t, h.Part(0), "there is no room for it")
+	require.False(t, h.Disconnect(0), "there is no room for it")
 	close(sent)
 	within(t, "leaving", h.leave)
-	require.False(t, h.Part(0), "nobody is there")
+	require.False(t, h.Disconnect(0), "nobody is there")
 	require.NoError(t, s.end())
 	h.meet(x)
-	require.False(t, h.Part(0), "the session has ended")
+	require.False(t, h.Disconnect(0), "the session has ended")
 }

@@ -120,7 +120,7 @@ func TestExternalQuestion(t *testing.T) {
 			return map[string]string{"PATH": os.Getenv("PATH"), "HOME": "/home/x", "TMPDIR": "/t", "API_KEY": "secret"}[name]
 		},
 		History: func() []checker.Turn {
-			return []checker.Turn{{User: checker.Said{Text: "hi"}, Model: checker.Reply{Text: "ho",
+			return []checker.Turn{{User: checker.UserMessage{Text: "hi"}, Model: checker.Reply{Text: "ho",
 				ToolCalls: []checker.ToolCall{{Name: "glob", Args: json.RawMessage(`{}`)}}}}}
 		},
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -50,12 +50,12 @@ type Options struct {
 
 // Turn is one exchange of the conversation, as sent to programs.
 type Turn struct {
-	User  Said  `json:"user"`
-	Model Reply `json:"model"`
+	User  UserMessage `json:"user"`
+	Model Reply       `json:"model"`
 }
 
-// Said is the text of the user.
-type Said struct {
+// UserMessage is the prompt of the user.
+type UserMessage struct {
 	Text string `json:"text"`
 }
 

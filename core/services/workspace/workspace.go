@@ -81,8 +81,8 @@ func (w *Workspace) add(folder string, readOnly bool) error {
 	return nil
 }
 
-// Usable returns the error of [Workspace.Add] for an invalid directory; nil for any other.
-func Usable(folder string) error {
+// Validate returns the error of [Workspace.Add] for an invalid directory; nil for any other.
+func Validate(folder string) error {
 	_, _, err := checkFolder(folder)
 	return err
 }

@@ -42,7 +42,7 @@ func newAskUser() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, AskUserParams]{
 		Spec: tools.Spec{
 			Name: AskUser, DisplayName: "Ask User", Description: askUserDescription,
-			Kind: tools.KindCommunicate, Effects: []tools.Effect{tools.EffectAskPerson}, OutputSchema: json.RawMessage(output),
+			Kind: tools.KindCommunicate, Effects: []tools.Effect{tools.EffectAskUser}, OutputSchema: json.RawMessage(output),
 		},
 		Validate: func(_ Services, p AskUserParams) error {
 			for i, q := range p.Questions {
@@ -113,10 +113,10 @@ func (a *askUser) Locations() []tools.Location { return nil }
 func (a *askUser) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
 
 func (a *askUser) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
-	if a.services.Person == nil {
+	if a.services.User == nil {
 		return tools.Fail(nobody(nil)), nil
 	}
-	answers, err := a.services.Person.Ask(ctx, slices.Clone(a.p.Questions))
+	answers, err := a.services.User.Ask(ctx, slices.Clone(a.p.Questions))
 	if err != nil {
 		return tools.Fail(failed(ctx, err)), nil
 	}

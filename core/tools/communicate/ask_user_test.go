@@ -38,15 +38,15 @@ func says(a communicate.Answers) person {
 	return func(context.Context, []communicate.Question) (communicate.Answers, error) { return a, nil }
 }
 
-func tool(t testing.TB, p communicate.Person) tools.DeclarativeTool {
+func tool(t testing.TB, p communicate.User) tools.DeclarativeTool {
 	t.Helper()
 	factories, err := communicate.Factories()
 	require.NoError(t, err)
 	require.Len(t, factories, 1)
-	return factories[0].Bind(communicate.Services{Person: p})
+	return factories[0].Bind(communicate.Services{User: p})
 }
 
-func ask(t *testing.T, p communicate.Person, questions ...args) scheduler.Response {
+func ask(t *testing.T, p communicate.User, questions ...args) scheduler.Response {
 	t.Helper()
 	s := configtest.New(t, func(c *config.Parameters) {
 		c.CoreTools = []string{}
@@ -225,7 +225,7 @@ func TestNobody(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		person  communicate.Person
+		person  communicate.User
 		code    fault.Code
 		message string
 	}{

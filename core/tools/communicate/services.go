@@ -10,17 +10,17 @@ import (
 
 // Services are the session services of these tools; they must be safe for concurrent use.
 type Services struct {
-	Person Person // nil: no user can be asked
+	User User // nil: no user can be asked
 }
 
-// Person is the user at a front end.
-type Person interface {
+// User is the user at a front end.
+type User interface {
 	// Ask shows all questions and waits for the answers until ctx ends or the front end disconnects. Its error is a
 	// *fault.Error with code nobody_to_ask if there is no front end, or if it has disconnected; or ctx's.
 	Ask(ctx context.Context, questions []Question) (Answers, error)
 }
 
-// Question is a question to the user. The caller of [Person] has validated it: its texts are not blank, and only a
+// Question is a question to the user. The caller of [User] has validated it: its texts are not blank, and only a
 // choice has options.
 type Question struct {
 	Question    string       `json:"question" jsonschema:"minLength=1" jsonschema_description:"The whole question, as shown to the user; line breaks are kept."`

@@ -69,9 +69,9 @@ func (c *change) Confirmation(ctx context.Context) (*tools.Confirmation, error) 
 			FileName: diff.FileName, FilePath: diff.FilePath, FileDiff: diff.FileDiff,
 			OriginalContent: diff.OriginalContent, NewContent: diff.NewContent, DiffStat: diff.DiffStat,
 		},
-		ForPeople: plan.Hidden(),
-		Paths:     []string{c.request.Path.String()},
-		Bases:     []tools.FileVersion{{Path: c.request.Path.String(), SHA256: plan.Base().SHA256}},
+		UserOnly: plan.Hidden(),
+		Paths:    []string{c.request.Path.String()},
+		Bases:    []tools.FileVersion{{Path: c.request.Path.String(), SHA256: plan.Base().SHA256}},
 	}, nil
 }
 

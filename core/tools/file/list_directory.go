@@ -91,7 +91,7 @@ func (c *listDirectory) Locations() []tools.Location {
 func (c *listDirectory) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
 
 func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
-	entries, err := c.services.Folders.ReadDir(ctx, c.dir)
+	entries, err := c.services.Directories.ReadDir(ctx, c.dir)
 	if err != nil {
 		return tools.Fail(c.failed(ctx, err)), nil
 	}

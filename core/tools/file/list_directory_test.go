@@ -128,7 +128,7 @@ func TestListDirectoryArguments(t *testing.T) {
 
 // fakeFolder is a directory of many files, and one directory that sorts last.
 type fakeFolder struct {
-	file.Folders
+	file.Directories
 	file.Finder
 	files int
 }
@@ -152,7 +152,7 @@ func TestListDirectoryOfAHugeFolder(t *testing.T) {
 	require.NoError(t, err)
 	defer ws.Close()
 	fake := fakeFolder{files: 10_000}
-	tool := bind(t, file.ListDirectory, file.Services{Paths: ws, Folders: fake, Finder: fake})
+	tool := bind(t, file.ListDirectory, file.Services{Paths: ws, Directories: fake, Finder: fake})
 	list := func(a args) (got folder) {
 		require.NoError(t, json.Unmarshal([]byte(execute(t, tool, a).LLMContent.String()), &got))
 		return got

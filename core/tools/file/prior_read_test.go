@@ -71,7 +71,7 @@ func newBench(t testing.TB, change ...func(*filestate.Options)) *bench {
 	}
 	b.state = filestate.New(o)
 	b.services = file.Services{
-		Paths: ws, Reader: b.state, Folders: ws,
+		Paths: ws, Reader: b.state, Directories: ws,
 		Mutator: mutation.New(mutation.Options{Files: ws, Committer: commit.New(commit.Options{}), State: b.state}),
 	}
 	return b

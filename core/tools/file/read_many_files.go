@@ -187,7 +187,7 @@ func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
 	for _, name := range c.p.Paths {
 		path, err := c.services.Paths.Resolve(name)
 		if err == nil && isPattern(name) {
-			if _, statErr := c.services.Folders.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
+			if _, statErr := c.services.Directories.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
 				if err := c.expand(ctx, name, &list); err != nil {
 					return nil, err
 				}

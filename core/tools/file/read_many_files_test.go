@@ -297,7 +297,7 @@ func TestReadToolsOnlyPassStatesOn(t *testing.T) {
 	require.NoError(t, err)
 	defer ws.Close()
 	reader := new(fakeReader)
-	services := file.Services{Paths: ws, Reader: reader, Folders: ws, Finder: discovery.New(ws)}
+	services := file.Services{Paths: ws, Reader: reader, Directories: ws, Finder: discovery.New(ws)}
 	one := execute(t, bind(t, file.ReadFile, services), args{"file_path": "x"})
 	many := execute(t, bind(t, file.ReadManyFiles, services), args{"paths": []string{"c", "a", "c", "b"}})
 	require.Equal(t, []string{"x", "c", "a", "b"}, reader.asked)
@@ -330,7 +330,7 @@ func TestReadManyFilesCapsFiles(t *testing.T) {
 	for name, paths := range map[string][]string{"pattern": {"*"}, "paths": named, "both": {"*", "g1", "g2"}} {
 		t.Run(name, func(t *testing.T) {
 			reader := new(fakeReader)
-			tool := bind(t, file.ReadManyFiles, file.Services{Paths: ws, Reader: reader, Folders: ws, Finder: finder})
+			tool := bind(t, file.ReadManyFiles, file.Services{Paths: ws, Reader: reader, Directories: ws, Finder: finder})
 			var got []element
 			require.NoError(t, json.Unmarshal([]byte(execute(t, tool, args{"paths": paths}).LLMContent.String()), &got))
 			require.Len(t, got, most+1)

@@ -19,14 +19,14 @@ import (
 // Services are the session services of these tools. All but Access, Apply and Results are required; all must be safe for
 // concurrent use.
 type Services struct {
-	Paths   Paths
-	Reader  Reader
-	Mutator Mutator
-	Folders Folders
-	Finder  Finder
-	Access  Access        // called for each successful access; nil: none
-	Apply   patch.Applier // nil: patch.ApplyStrict
-	Results Results       // nil: results have no limit of their own
+	Paths       Paths
+	Reader      Reader
+	Mutator     Mutator
+	Directories Directories
+	Finder      Finder
+	Access      Access        // called for each successful access; nil: none
+	Apply       patch.Applier // nil: patch.ApplyStrict
+	Results     Results       // nil: results have no limit of their own
 }
 
 // Results returns the maximum size of the text of one result, as JSON, in bytes; *filestate.Service implements it.
@@ -52,8 +52,8 @@ type Mutator interface {
 	Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome
 }
 
-// Folders lists a directory; *workspace.Workspace implements it.
-type Folders interface {
+// Directories lists a directory; *workspace.Workspace implements it.
+type Directories interface {
 	Stat(p workspace.Path) (workspace.Info, error)
 	ReadDir(ctx context.Context, p workspace.Path) ([]workspace.Entry, error)
 }

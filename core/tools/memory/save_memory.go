@@ -94,9 +94,9 @@ func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, err
 			FileName: diff.FileName, FilePath: diff.FilePath, FileDiff: diff.FileDiff,
 			OriginalContent: diff.OriginalContent, NewContent: diff.NewContent, DiffStat: diff.DiffStat,
 		},
-		ForPeople: true,
-		ForModel:  told,
-		Paths:     []string{c.Path},
+		UserOnly: true,
+		ForModel: told,
+		Paths:    []string{c.Path},
 	}, nil
 }
 

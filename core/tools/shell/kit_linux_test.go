@@ -46,7 +46,7 @@ func (s session) open(t testing.TB, change ...func(*config.Parameters)) session 
 			var bound []tools.DeclarativeTool
 			for _, f := range factories {
 				bound = append(bound, f.Bind(shell.Services{
-					Paths: v.Workspace, Folders: v.Workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: v.FileState, Settle: s.settle, Terminal: s.terminal,
+					Paths: v.Workspace, Directories: v.Workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: v.FileState, Settle: s.settle, Terminal: s.terminal,
 				}))
 			}
 			return bound, nil

@@ -101,7 +101,7 @@ func (c *runShellCommand) Confirmation(context.Context) (*tools.Confirmation, er
 }
 
 func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.Result, error) {
-	info, err := c.services.Folders.Stat(c.dir)
+	info, err := c.services.Directories.Stat(c.dir)
 	if err == nil && !info.Mode.IsDir() {
 		err = fault.New(fault.PathIsNotADirectory, "shell.run", c.dir.String()+" is not a directory, so no command can run in it.", "Name an existing directory.")
 	}

@@ -254,7 +254,7 @@ func TestNoSeen(t *testing.T) {
 	require.NoError(t, err)
 	factories, err := shell.Factories()
 	require.NoError(t, err)
-	tool := factories[0].Bind(shell.Services{Paths: w, Folders: w, Runner: s.processes, Reader: s.processes, Control: s.processes})
+	tool := factories[0].Bind(shell.Services{Paths: w, Directories: w, Runner: s.processes, Reader: s.processes, Control: s.processes})
 	inv, err := tool.Build(json.RawMessage(`{"command": "true"}`))
 	require.NoError(t, err)
 	r, err := inv.Execute(t.Context(), nil)

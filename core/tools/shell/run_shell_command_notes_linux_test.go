@@ -32,7 +32,7 @@ func executed(t *testing.T, s shell.Services, dir string, result process.Result)
 	w, err := workspace.Open(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
-	s.Paths, s.Folders, s.Runner = w, w, gave{result}
+	s.Paths, s.Directories, s.Runner = w, w, gave{result}
 	factories, err := shell.Factories()
 	require.NoError(t, err)
 	require.Equal(t, shell.RunShellCommand, factories[0].Spec().Name)

@@ -15,12 +15,12 @@ import (
 
 // Services are the session services of these tools. The first five are required; all must be safe for concurrent use.
 type Services struct {
-	Paths   Paths
-	Folders Folders
-	Runner  Runner
-	Reader  Reader
-	Control Control
-	Seen    Seen // nil: no record of read files
+	Paths       Paths
+	Directories Directories
+	Runner      Runner
+	Reader      Reader
+	Control     Control
+	Seen        Seen // nil: no record of read files
 
 	// Terminal runs every command at a terminal of its own, so that programs behave as for an interactive user. It
 	// requires process.TerminalsExist.
@@ -73,8 +73,8 @@ type Paths interface {
 	Resolve(path string) (workspace.Path, error)
 }
 
-// Folders inspects a path; *workspace.Workspace implements it.
-type Folders interface {
+// Directories inspects a path; *workspace.Workspace implements it.
+type Directories interface {
 	Stat(p workspace.Path) (workspace.Info, error)
 }
 

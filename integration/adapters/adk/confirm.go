@@ -46,7 +46,7 @@ func hint(q bus.ToolConfirmationRequest) string {
 }
 
 // given returns the user's answer for the call of ctx, or nil.
-func given(ctx agent.Context) *config.Given {
+func given(ctx agent.Context) *config.PriorAnswer {
 	confirmation := ctx.ToolConfirmation()
 	if confirmation == nil {
 		return nil
@@ -55,7 +55,7 @@ func given(ctx agent.Context) *config.Given {
 	if !ok {
 		return nil // so that it is asked again
 	}
-	g := &config.Given{Question: question}
+	g := &config.PriorAnswer{Question: question}
 	if answer, err := convert[bus.ToolConfirmationResponse](confirmation.Payload); err == nil {
 		g.Answer = answer
 	}

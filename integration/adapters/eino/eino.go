@@ -88,7 +88,7 @@ func (s Toolset) run(ctx context.Context, name, arguments string) (model.Functio
 		}
 		return answers[0], nil
 	}
-	var given *config.Given
+	var given *config.PriorAnswer
 	if interrupted, _, asked := tool.GetInterruptState[string](ctx); interrupted {
 		targeted, _, answer := tool.GetResumeContext[bus.ToolConfirmationResponse](ctx)
 		if !targeted { // the request of another call was answered
@@ -98,7 +98,7 @@ func (s Toolset) run(ctx context.Context, name, arguments string) (model.Functio
 		if err != nil {
 			return model.FunctionResponse{}, err
 		}
-		given = &config.Given{Question: question, Answer: answer}
+		given = &config.PriorAnswer{Question: question, Answer: answer}
 	}
 	answer, _, open, err := s.Config.RunCall(ctx, call, given)
 	if err != nil || open == nil {

@@ -31,7 +31,7 @@ type Remote interface {
 // Sources are the locations of definitions, and the functions to check them.
 type Sources struct {
 	Definitions []subagent.Definition // take precedence over fettle's own
-	Folders     []subagent.Folder
+	Folders     []subagent.Dir
 	UserDir     string // the user's settings directory; "": there is none
 	ProjectDir  string // that of the project; "": it is not trusted
 	Registry    *tools.Registry
@@ -106,7 +106,7 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 	before := s.now()
 	o := subagent.LoadOptions{
 		BuiltIn: slices.Concat(from.Definitions, subagent.BuiltIn()),
-		Folders: slices.Clone(from.Folders),
+		Dirs:    slices.Clone(from.Folders),
 		Tools:   from.Registry.All, CheckModel: from.CheckModel,
 		Reserved: func(name string) bool {
 			_, err := from.Registry.Lookup(name)
@@ -114,10 +114,10 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 		},
 	}
 	if from.UserDir != "" {
-		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(from.UserDir, Folder), Scope: subagent.ScopeUser})
+		o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(from.UserDir, Folder), Scope: subagent.ScopeUser})
 	}
 	if from.ProjectDir != "" && !paths.Same(from.ProjectDir, from.UserDir) {
-		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(from.ProjectDir, Folder), Scope: subagent.ScopeProject})
+		o.Dirs = append(o.Dirs, subagent.Dir{Path: filepath.Join(from.ProjectDir, Folder), Scope: subagent.ScopeProject})
 	}
 	a := &found{}
 	var err error

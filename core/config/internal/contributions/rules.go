@@ -109,10 +109,10 @@ func HooksOf(e extensions.Extension) []extensions.HookPart {
 	for _, h := range found {
 		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
 		for name, value := range h.Env {
-			part.Env, part.Given = append(part.Env, name), append(part.Given, name+"="+value)
+			part.Env, part.Values = append(part.Env, name), append(part.Values, name+"="+value)
 		}
 		slices.Sort(part.Env)
-		slices.Sort(part.Given)
+		slices.Sort(part.Values)
 		all = append(all, part)
 	}
 	return all

@@ -23,7 +23,7 @@ type Set struct {
 	Skills   []Folder // directories that contain skills
 	Commands []Folder // directories of TOML files
 	policies []Folder // directories of rules
-	Agents   []subagent.Folder
+	Agents   []subagent.Dir
 	Context  []File                     // instruction files; Data is not set
 	Exclude  []string                   // excluded tools
 	Excluded map[string]toolrules.Place // position of each of Exclude
@@ -87,7 +87,7 @@ func (b *bringing) extension(e extensions.Extension) {
 	add(&b.all.Commands, e.CommandsDir)
 	add(&b.all.policies, e.PoliciesDir)
 	if e.AgentsDir != "" {
-		b.all.Agents = append(b.all.Agents, subagent.Folder{
+		b.all.Agents = append(b.all.Agents, subagent.Dir{
 			Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name, Expand: Expand(e.Variables(b.o.Target)),
 		})
 	}

@@ -64,7 +64,7 @@ type compaction struct {
 // Compact implements agent.Compactor.
 func (c *compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.Compaction, error) {
 	c.history.compaction = nil
-	c.begins(ctx, r.Asked)
+	c.begins(ctx, r.Requested)
 	result, err := c.Compactor.Compact(ctx, r)
 	if err != nil || !result.Status.Changed() {
 		return result, err
@@ -92,9 +92,9 @@ func (h *History) AfterCompaction(ctx context.Context, old []model.Content) ([]m
 	done := h.compaction
 	h.compaction = nil
 	if done == nil {
-		return h.Restate(ctx, Restating{Messages: h.o.Messages})
+		return h.Restate(ctx, RestateOptions{Messages: h.o.Messages})
 	}
-	o := Restating{Messages: h.o.Messages, Bytes: restatedBytes(done.limit), Tokens: min(done.limit/restatedShare, done.spared-1)}
+	o := RestateOptions{Messages: h.o.Messages, Bytes: restatedBytes(done.limit), Tokens: min(done.limit/restatedShare, done.spared-1)}
 	if o.Tokens <= 0 {
 		o.Tokens = -1
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Restating configures [History.Restate]. The zero value of each field is its
+// RestateOptions configures [History.Restate]. The zero value of each field is its
 // default.
-type Restating struct {
+type RestateOptions struct {
 	Files    int   // maximum number of files; negative: none
 	Bytes    int64 // maximum total size
 	Tokens   int   // maximum length of the result; 0: only Bytes applies, negative: the result is empty
@@ -51,7 +51,7 @@ const restatedNotice = "The conversation was compacted, so what you were shown o
 
 // Restate clears the cache, reads the files in use again and records them as
 // read. The error has code cancelled; then no file counts as read.
-func (h *History) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
+func (h *History) Restate(ctx context.Context, o RestateOptions) ([]model.Part, error) {
 	h.o.State.ApplyKillSwitch()
 	known := h.o.State.Cache.Recent()
 	r := h.restater(o, known)
@@ -67,7 +67,7 @@ func (h *History) Restate(ctx context.Context, o Restating) ([]model.Part, error
 	return parts, err
 }
 
-func (h *History) restatingDefaults(o Restating) Restating {
+func (h *History) restatingDefaults(o RestateOptions) RestateOptions {
 	o.Files = cmp.Or(o.Files, defaultRestatedFiles)
 	if o.Bytes == 0 {
 		o.Bytes = restatedBytes(h.o.Limit())
@@ -89,7 +89,7 @@ func restatedBytes(limit int) int64 {
 // restater reads files again within its remaining limits.
 type restater struct {
 	*History
-	left Restating
+	left RestateOptions
 	// shown contains, by path, the hashes under which files were shown, if steps
 	// or hooks inspect calls: they have not seen later content. nil: nothing
 	// inspects calls.
@@ -98,7 +98,7 @@ type restater struct {
 
 // restater returns a restater. It must be created while the known files are in
 // the cache.
-func (h *History) restater(o Restating, known []string) *restater {
+func (h *History) restater(o RestateOptions, known []string) *restater {
 	r := &restater{History: h, left: h.restatingDefaults(o)}
 	if !h.o.Watched() {
 		return r

@@ -24,7 +24,7 @@ type Files struct {
 	Policies []string // files and directories of rules
 	Commands string   // directory of slash commands
 	Agents   string   // directory of definitions of agents
-	Skills   []skills.Folder
+	Skills   []skills.Dir
 }
 
 // OfProject returns the effects that require trust: settings, variables of .env
@@ -70,14 +70,14 @@ func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
 // user: slash commands, agents and skills.
 func powersOfTexts(ctx context.Context, files Files) ([]settings.Power, error) {
 	var all []settings.Power
-	found, _, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: files.Commands}}}).Load(ctx)
+	found, _, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: files.Commands}}}).Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range found {
 		all = append(all, settings.Power{Source: c.Source, Text: "adds the command /" + c.Name + ", whose text may run shell commands once you use it"})
 	}
-	agents, _, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: files.Agents, Scope: subagent.ScopeProject}}})
+	agents, _, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: files.Agents, Scope: subagent.ScopeProject}}})
 	if err != nil {
 		return nil, err
 	}

@@ -73,9 +73,9 @@ type Files struct {
 	Finder    func() *discovery.Finder // the current one
 }
 
-// Look tries a relative path in each directory of the workspace, the target
+// Stat tries a relative path in each directory of the workspace, the target
 // first.
-func (f Files) Look(ctx context.Context, path string) (mention.Found, error) {
+func (f Files) Stat(ctx context.Context, path string) (mention.Found, error) {
 	folders := f.Workspace.Folders()
 	if filepath.IsAbs(path) {
 		folders = folders[:1]
@@ -113,7 +113,7 @@ func (f Files) look(ctx context.Context, path string) (mention.Found, error) {
 	if err != nil {
 		return mention.Found{}, err
 	}
-	return mention.Found{Path: p.String(), Folder: info.Mode.IsDir(), Ignored: why.Ignored}, nil
+	return mention.Found{Path: p.String(), IsDir: info.Mode.IsDir(), Ignored: why.Ignored}, nil
 }
 
 // Search finds files by a part of their path.

@@ -116,7 +116,7 @@ func (s *Set) seen() bool {
 
 // where returns the project of the hooks.
 func (s *Set) where() hooks.Project {
-	p := hooks.Project{Folder: s.o.Workspace.Target(), Settings: s.o.Layout.Dir, Variables: s.variables()}
+	p := hooks.Project{Dir: s.o.Workspace.Target(), Settings: s.o.Layout.Dir, Variables: s.variables()}
 	if home, err := os.UserHomeDir(); err == nil {
 		p.Variables["HOME"] = home
 	}
@@ -164,10 +164,10 @@ func noHome() error {
 // Listing is a hook and its state.
 type Listing struct {
 	*hooks.Hook
-	Shown   string // its command, with secrets from settings masked
-	State   State
-	Note    string             // why it does not run; "": it runs, or State is the reason
-	Vouched *hooks.Fingerprint // the content that an approval of a project's hook covers; nil: none
+	Shown    string // its command, with secrets from settings masked
+	State    State
+	Note     string             // why it does not run; "": it runs, or State is the reason
+	Approved *hooks.Fingerprint // the content that an approval of a project's hook covers; nil: none
 }
 
 // List returns the hooks in the order in which they run.
@@ -185,7 +185,7 @@ func (c *Conversation) List(ctx context.Context) []Listing {
 		}
 		if h.Source == hooks.SourceProject {
 			if found, err := hooks.FingerprintOf(h, s.where()); err == nil {
-				l.Vouched = &found
+				l.Approved = &found
 			}
 		}
 		s.mu.Lock()

@@ -91,7 +91,7 @@ func (a *Active) renew() error {
 // Activated implements skills.Session.
 func (a *Active) Activated(ctx context.Context, skill skills.Skill) error {
 	if skill.Dir != "" {
-		if err := workspace.Usable(skill.Dir); err != nil {
+		if err := workspace.Validate(skill.Dir); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ type Sources struct {
 	Disabled   bool     // no skills
 	Off        []string // names of initially disabled skills
 	Given      []skills.Skill
-	Folders    []skills.Folder        // the embedder's
+	Folders    []skills.Dir           // the embedder's
 	Extensions []contributions.Folder // of extensions
 	Home       string                 // "": there is none
 	Target     string                 // the project's directory
@@ -60,10 +60,10 @@ func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
 
 // folders returns the directories that may contain skills, including the
 // project's if it is trusted.
-func (s Sources) folders() []skills.Folder {
+func (s Sources) folders() []skills.Dir {
 	folders := slices.Clone(s.Folders)
 	for _, f := range s.Extensions {
-		folders = append(folders, skills.Folder{
+		folders = append(folders, skills.Dir{
 			Path: f.Path, Scope: skills.ScopeExtension, Extension: f.Extension, Within: f.Variables["extensionPath"], Expand: contributions.Expand(f.Variables),
 		})
 	}
@@ -72,7 +72,7 @@ func (s Sources) folders() []skills.Folder {
 		users = []string{filepath.Join(s.Home, s.Dir, skillsFolder), filepath.Join(s.Home, agentsShared, skillsFolder)}
 	}
 	for _, path := range users {
-		folders = append(folders, skills.Folder{Path: path, Scope: skills.ScopeUser})
+		folders = append(folders, skills.Dir{Path: path, Scope: skills.ScopeUser})
 	}
 	if !s.Trusted {
 		return folders
@@ -87,10 +87,10 @@ func (s Sources) folders() []skills.Folder {
 
 // OfProject returns the directories of skills of a project whose settings
 // directory is dir; a later one takes precedence.
-func OfProject(target, dir string) []skills.Folder {
-	var all []skills.Folder
+func OfProject(target, dir string) []skills.Dir {
+	var all []skills.Dir
 	for _, below := range []string{dir, agentsShared} {
-		all = append(all, skills.Folder{Path: filepath.Join(target, below, skillsFolder), Scope: skills.ScopeWorkspace, Within: target})
+		all = append(all, skills.Dir{Path: filepath.Join(target, below, skillsFolder), Scope: skills.ScopeWorkspace, Within: target})
 	}
 	return all
 }

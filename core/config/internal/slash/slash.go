@@ -47,21 +47,21 @@ func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.S
 	loaders := append(slices.Clone(extra), promptCommands{o.Servers}, skillCommands{o.Skills, o.Activate, o.Lines}, agentCommands{o.Registry})
 	folders, problems := o.folders()
 	set, more, err := commands.Assemble(ctx, append(loaders, commands.NewFiles(commands.FileOptions{
-		Folders: folders, Shell: o.Lines, Files: templateFiles{o.Files, o.Tools}, Hold: o.Hold,
+		Dirs: folders, Shell: o.Lines, Files: templateFiles{o.Files, o.Tools}, Hold: o.Hold,
 	}))...)
 	return set, append(problems, more...), err
 }
 
 // folders returns the directories of commands, in the order of their precedence.
-func (o Options) folders() (folders []commands.Folder, problems []fault.Problem) {
+func (o Options) folders() (folders []commands.Dir, problems []fault.Problem) {
 	if o.UserDir != "" {
-		folders = append(folders, commands.Folder{Path: filepath.Join(o.UserDir, Folder)})
+		folders = append(folders, commands.Dir{Path: filepath.Join(o.UserDir, Folder)})
 	}
 	if !paths.Same(o.ProjectDir, o.UserDir) {
 		dir := filepath.Join(o.ProjectDir, Folder)
 		switch {
 		case o.Trusted:
-			folders = append(folders, commands.Folder{Path: dir})
+			folders = append(folders, commands.Dir{Path: dir})
 		case paths.IsFolder(dir):
 			problems = append(problems, fault.Problem{Path: dir, Severity: fault.SeverityError,
 				Message: "The project's own commands are not there, as its directory is not trusted.", Remedy: "Look at them, and trust the directory with fettle trust."})
@@ -71,7 +71,7 @@ func (o Options) folders() (folders []commands.Folder, problems []fault.Problem)
 		return strings.Compare(a.Extension, b.Extension)
 	})
 	for _, f := range brought {
-		folders = append(folders, commands.Folder{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
+		folders = append(folders, commands.Dir{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
 	}
 	return folders, problems
 }
@@ -86,7 +86,7 @@ var _ commands.Files = templateFiles{}
 
 // Read implements [commands.Files].
 func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected, error) {
-	found, err := f.files.Look(ctx, path)
+	found, err := f.files.Stat(ctx, path)
 	switch {
 	case ctx.Err() != nil:
 		return commands.Injected{}, fault.WasCancelled("config.Read", ctx.Err())

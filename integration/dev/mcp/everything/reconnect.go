@@ -12,8 +12,8 @@ import (
 func addReconnectionTool(b *toolbox) {
 	b.add(tools.Define("test_reconnection", "Ends the connection while it runs; the result is there when the host comes back.", tools.KindRead,
 		func(ctx context.Context, _ none) (tools.Result, error) {
-			if host, ok := tools.HostOf(ctx).(tools.Parting); ok {
-				host.Part(10 * time.Millisecond)
+			if host, ok := tools.HostOf(ctx).(tools.DisconnectingHost); ok {
+				host.Disconnect(10 * time.Millisecond)
 			}
 			if err := pause(ctx, 100*time.Millisecond); err != nil {
 				return tools.Result{}, err

@@ -9,11 +9,11 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// MendHistory repairs a history so that it is valid by [ValidHistory], and returns a valid history unchanged. Adjacent
+// RepairHistory repairs a history so that it is valid by [ValidHistory], and returns a valid history unchanged. Adjacent
 // turns of one role are merged; empty parts and turns and responses without a call are removed; a late response moves to
 // its call; a call without a response is answered as cancelled. No call with a response loses it. The argument is not
 // modified.
-func MendHistory(history []model.Content) []model.Content {
+func RepairHistory(history []model.Content) []model.Content {
 	if ValidHistory(history) == nil {
 		return history
 	}
