@@ -12,16 +12,15 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Commit puts a plan's bytes in place if the file is still what the plan was
-// computed from, and records the write. A refused plan gives
-// its refusal again; a plan can be committed once.
+// Commit writes the bytes of a plan if the file still matches the base of the plan, and records the
+// write. For a refused plan it returns the same refusal each time. A plan can be committed once.
 func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	if p.refusal != nil {
 		return *p.refusal
 	}
 	if p.spent {
 		return Outcome{State: filestate.Withheld(p.request.Path.String()), Err: fault.New(fault.ExecutionFailed, "mutation.commit",
-			"This change was committed already.", "Plan it again.")}
+			"This change was already committed.", "Plan it again.")}
 	}
 	p.spent = true
 	s.at(WindowCommit, p.request.Path)
@@ -33,7 +32,7 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	s.at(WindowRechecked, p.request.Path)
 	out, err := s.put(ctx, p)
 	for _, name := range out.Kept {
-		s.log.Warn("foreign bytes were kept beside the target", slog.String("component", p.request.Verb.Component),
+		s.log.Warn("preserved bytes of another program next to the target", slog.String("component", p.request.Verb.Component),
 			slog.String("path", p.request.Path.String()), slog.String("kept", name))
 	}
 	if err != nil {
@@ -53,8 +52,8 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	return Outcome{State: state, Corrections: p.change.Corrections, Kept: out.Kept}
 }
 
-// written records a write and returns the state to show: the changed regions
-// where that is wanted and the conversation knew the whole base, else the whole.
+// written records a write and returns the state to show: the changed regions if that is requested
+// and the conversation knew the whole base, otherwise the whole text.
 func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) filestate.State {
 	path, text := p.request.Path, p.change.Text
 	if p.known && s.state.WantsRegions(path, text) {
@@ -71,11 +70,11 @@ func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) file
 	return s.state.Written(ctx, path, out.Info, text, out.SHA256)
 }
 
-// regionsOf returns the regions that a change is about; never nil.
+// regionsOf returns the regions of a change; never nil.
 func regionsOf(c *patch.Change) []filestate.ChangedRegion {
 	regions := []filestate.ChangedRegion{}
 	for _, r := range c.Regions() {
-		// Decoded text is without the mark that a change may add to the file.
+		// Decoded text does not contain the byte order mark that a change may add to the file.
 		content := strings.TrimPrefix(r.Text, byteOrderMark)
 		if r.New[0] > 1 {
 			content = r.Text
@@ -93,8 +92,8 @@ func (p *Plan) check() filestate.Check {
 	return c
 }
 
-// put makes the parents of a new file and hands the bytes to commit. Folders
-// that it made for nothing go again.
+// put creates the parents of a new file and passes the bytes to commit. If the commit fails it
+// removes the directories that it created.
 func (s *Service) put(ctx context.Context, p *Plan) (commit.Outcome, error) {
 	r := commit.Request{Path: p.request.Path.String(), Data: p.data}
 	if p.base.Exists {
@@ -122,10 +121,9 @@ func (s *Service) putAt(ctx context.Context, path workspace.Path, r commit.Reque
 	return s.commit.Commit(ctx, r)
 }
 
-// refuseLate ends a plan that was ready when it was made. Its conversation
-// knew the whole base, so it is shown what became of it; of a file
-// that came to be meanwhile it is shown nothing, nor of one whose base it knew
-// only as empty, the hash of which anybody can quote.
+// refuseLate refuses a plan that was ready. If the conversation knew the whole base, the refusal
+// shows the current state. It shows nothing of a file that was created meanwhile. It shows nothing
+// either if the conversation knew the base only by the hash of empty content, which needs no read.
 func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error, kept []string) Outcome {
 	s.logLate(p.request, refusal)
 	state := filestate.Withheld(p.request.Path.String())

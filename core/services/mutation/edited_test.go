@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// AR-21: a change that was made for a base is refused where that is not what
-// is there, even if the conversation knows what is.
+// AR-21: a change computed for a base is refused if the file differs, even if the conversation
+// knows the current content.
 func TestPlanFromABase(t *testing.T) {
 	fx := newFixture(t)
 	p := fx.known("a.txt", "text\n")
@@ -25,7 +25,7 @@ func TestPlanFromABase(t *testing.T) {
 	fx.known("a.txt", "other\n")
 	plan := fx.Plan(t.Context(), r)
 	requireRefusal(t, plan.Refused(), fault.FileChangedSinceRead, fault.Changed)
-	require.Equal(t, "other\n", *fx.Commit(t.Context(), plan).State.Content, "it is known, so it is shown")
+	require.Equal(t, "other\n", *fx.Commit(t.Context(), plan).State.Content, "a known state is shown")
 
 	require.NoError(t, os.Remove(p.String()))
 	requireRefusal(t, fx.Plan(t.Context(), r).Refused(), fault.FileChangedSinceRead, fault.Disappeared)
@@ -34,11 +34,11 @@ func TestPlanFromABase(t *testing.T) {
 	r = upper(fx.path("b.txt"))
 	r.From = &absent
 	require.Nil(t, fx.Plan(t.Context(), r).Refused())
-	fx.known("b.txt", "") // of the same hash, and yet not absent
+	fx.known("b.txt", "") // same hash, but the file exists
 	requireRefusal(t, fx.Plan(t.Context(), r).Refused(), fault.EditRequiresPriorRead, fault.NeverRead)
 }
 
-// PR-30: of what a person wrote the conversation knows what it is shown.
+// PR-30: the conversation knows a text edited by the user only after it is shown.
 func TestEditedTextIsKnownOnlyWhereItIsShown(t *testing.T) {
 	may := true
 	var state *filestate.Service
@@ -60,7 +60,7 @@ func TestEditedTextIsKnownOnlyWhereItIsShown(t *testing.T) {
 	}
 	p := fx.known("a.txt", "text\n")
 	require.Equal(t, "1\n2\n", *write(p, "1\n2\n").Content)
-	require.Nil(t, fx.Plan(t.Context(), upper(p)).Refused(), "shown, so it qualifies")
+	require.Nil(t, fx.Plan(t.Context(), upper(p)).Refused(), "a shown text is known")
 
 	require.Equal(t, filestate.Withheld(p.String()), write(p, "1\n2\n3\n"), "above the limits")
 	requireRefusal(t, fx.Plan(t.Context(), upper(p)).Refused(), fault.FileChangedSinceRead, fault.Changed)

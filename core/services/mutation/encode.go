@@ -8,12 +8,11 @@ import (
 	"github.com/fettle-dev/fettle/core/services/textfile"
 )
 
-// byteOrderMark is the character that a file's first bytes are where they tell
-// its encoding.
+// byteOrderMark is the character that marks the encoding at the beginning of a file.
 const byteOrderMark = "\ufeff"
 
-// encode turns the new text into bytes that read back as that very text: what
-// is reported of the file is what the next read of it shows.
+// encode encodes the new text. It refuses bytes that would decode to a different text, so that the
+// reported state equals the result of the next read.
 func (s *Service) encode(p *Plan) *fault.Error {
 	p.dropCopiedMark()
 	format, text := p.format(), p.change.Text
@@ -31,8 +30,8 @@ func (s *Service) encode(p *Plan) *fault.Error {
 	return nil
 }
 
-// dropCopiedMark removes the byte order mark from the head of a text whose
-// file has one anyway: whoever gave the text has copied it.
+// dropCopiedBOM removes a byte order mark from the beginning of a text whose file has one anyway:
+// the mark was copied from the file.
 func (p *Plan) dropCopiedMark() {
 	if !p.format().BOM || strings.HasPrefix(p.base.Text, byteOrderMark) {
 		return
@@ -42,8 +41,8 @@ func (p *Plan) dropCopiedMark() {
 	}
 }
 
-// format is the base's, or plain UTF-8 for a new file, with the byte-order mark that
-// the change wants.
+// format returns the format of the base, or plain UTF-8 for a new file, with the byte order mark
+// that the change requests.
 func (p *Plan) format() textfile.Format {
 	format := textfile.Format{Encoding: textfile.UTF8}
 	if p.base.Exists {
@@ -55,11 +54,11 @@ func (p *Plan) format() textfile.Format {
 	return format
 }
 
-// readsBack reports whether data, which is text in format, is taken for the
-// same text by whoever reads it without knowing the format.
+// readsBack reports whether data, the encoded text, decodes to the same text without knowledge of
+// the format.
 func readsBack(format textfile.Format, text string, data []byte) bool {
 	if format.Encoding == textfile.UTF8 && !format.BOM && !strings.HasPrefix(text, byteOrderMark) {
-		return true // valid UTF-8 without a mark is always read as such
+		return true // valid UTF-8 without a mark always decodes as UTF-8
 	}
 	doc := textfile.Decode(data)
 	return doc.Lossless && doc.Text == text
@@ -67,20 +66,20 @@ func readsBack(format textfile.Format, text string, data []byte) bool {
 
 func (s *Service) refuseAsNonText(p *Plan, format textfile.Format) *fault.Error {
 	return fault.New(fault.FileWriteFailure, "mutation.encode",
-		fmt.Sprintf("With the new text, in %s, %s would no longer be taken for a text file, and could not be read or changed with these tools again.",
+		fmt.Sprintf("With the new text, in %s, %s would be detected as binary, and these tools could no longer read or change it.",
 			format.Encoding, p.request.Path.String()),
-		"Leave out NUL and other control characters, and what only a file of another kind begins with; or write the file by a shell command if it is meant to be binary.")
+		"Leave out NUL, other control characters and signatures of binary formats; or write the file with a shell command if it is meant to be binary.")
 }
 
 func refuseGarbled(p *Plan, format textfile.Format) *fault.Error {
 	if !p.base.Exists || !format.BOM && format.Encoding == textfile.UTF8 {
 		return fault.New(fault.FileWriteFailure, "mutation.encode",
-			fmt.Sprintf("The new text begins with U+FEFF, which at the head of a file in %s is a byte order mark and not text: %s would read differently from what was given.",
+			fmt.Sprintf("The new text begins with U+FEFF, which is a byte order mark at the beginning of a file in %s: %s would decode to a different text.",
 				format.Encoding, p.request.Path.String()),
-			"Leave the character out; if the file should have a byte order mark, add it by a shell command.")
+			"Leave the character out; if the file needs a byte order mark, add it with a shell command.")
 	}
 	return fault.New(fault.FileWriteFailure, "mutation.encode",
-		fmt.Sprintf("%s is in %s, and nothing in it says so: with the new text its encoding would be taken for another, and it would read differently from what was given.",
+		fmt.Sprintf("%s is in %s without a byte order mark: with the new text another encoding would be detected, and the file would decode to a different text.",
 			p.request.Path.String(), format.Encoding),
-		"Convert the file to UTF-8 by a shell command, read it again and then change it; or use other characters.")
+		"Convert the file to UTF-8 with a shell command, read it again and then change it; or use other characters.")
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// to asks for a whole new text.
+// to requests a whole new text.
 func to(p workspace.Path, text string) mutation.Request {
 	return mutation.Request{Path: p, Verb: verb, Compute: func(mutation.Base) (mutation.Change, *fault.Error) {
 		return mutation.Change{Text: text}, nil
 	}}
 }
 
-// latin1 encodes text whose characters all are in Latin-1.
+// latin1 encodes text with Latin-1 characters only.
 func latin1(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -31,8 +31,8 @@ func latin1(text string) string {
 
 const german = "Grüße aus Köln,\nzwei Straßen weiter für fünf Euro,\nschöne Fußgängerzone, Äpfel und Öl\n"
 
-// FS-08, FS-19: no text is written whose bytes would be read as another, or
-// as no text at all.
+// FS-08, FS-19: a text whose bytes would decode to a different text, or be detected as binary, is
+// not written.
 func TestTextThatWouldNotReadBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		base, text string
@@ -40,15 +40,15 @@ func TestTextThatWouldNotReadBack(t *testing.T) {
 		message    string
 		remedy     string
 	}{
-		"legacy text that happens to be UTF-8":  {base: latin1(german), text: "GrÃ¼Ã\u009fe\n", message: "iso-8859-1", remedy: "UTF-8 by a shell command"},
-		"legacy text too short to be told":      {base: latin1(german), text: "\u0081 \u008d", message: "iso-8859-1", remedy: "UTF-8 by a shell command"},
-		"NUL":                                   {base: "text\n", text: "te\x00xt\n", message: "utf-8", remedy: "NUL"},
-		"NUL in UTF-16":                         {base: "\xff\xfea\x00\n\x00", text: "a\x00b\n", message: "utf-16le", remedy: "NUL"},
-		"NUL in a new file":                     {absent: true, text: "te\x00xt\n", message: "utf-8", remedy: "NUL"},
-		"control characters":                    {base: "text\n", text: "\x01\x02\x03\n", message: "utf-8", remedy: "control"},
-		"the signature of another kind of file": {absent: true, text: "%PDF-1.4\n", message: "utf-8", remedy: "another kind"},
-		"a mark at the head of a new file":      {absent: true, text: "\ufefftext\n", message: "U+FEFF", remedy: "Leave"},
-		"a mark at the head of a file without":  {base: "text\n", text: "\ufefftext\n", message: "U+FEFF", remedy: "Leave"},
+		"legacy text that happens to be UTF-8": {base: latin1(german), text: "GrÃ¼Ã\u009fe\n", message: "iso-8859-1", remedy: "UTF-8 with a shell command"},
+		"legacy text too short to detect":      {base: latin1(german), text: "\u0081 \u008d", message: "iso-8859-1", remedy: "UTF-8 with a shell command"},
+		"NUL":                                  {base: "text\n", text: "te\x00xt\n", message: "utf-8", remedy: "NUL"},
+		"NUL in UTF-16":                        {base: "\xff\xfea\x00\n\x00", text: "a\x00b\n", message: "utf-16le", remedy: "NUL"},
+		"NUL in a new file":                    {absent: true, text: "te\x00xt\n", message: "utf-8", remedy: "NUL"},
+		"control characters":                   {base: "text\n", text: "\x01\x02\x03\n", message: "utf-8", remedy: "control"},
+		"a binary signature":                   {absent: true, text: "%PDF-1.4\n", message: "utf-8", remedy: "binary"},
+		"a mark at the head of a new file":     {absent: true, text: "\ufefftext\n", message: "U+FEFF", remedy: "Leave"},
+		"a mark at the head of a file without": {base: "text\n", text: "\ufefftext\n", message: "U+FEFF", remedy: "Leave"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fx := newFixture(t)
@@ -67,22 +67,23 @@ func TestTextThatWouldNotReadBack(t *testing.T) {
 				return
 			}
 			require.Equal(t, tt.base, fx.content(p))
-			require.True(t, out.State.Shown(), "the latest state goes out as with any refusal of a known file")
+			require.True(t, out.State.Shown(), "a refusal of a known file shows the latest state")
 		})
 	}
 }
 
-// What is reported after a write is what a read shows, and can be changed on.
+// The state reported after a write equals the result of a read, and is a valid base for the next
+// change.
 func TestWhatIsReportedIsWhatIsRead(t *testing.T) { // FS-08
 	for name, tt := range map[string]struct{ base, text, reported, bytes string }{
-		"legacy":                           {latin1(german), german + "größer\n", german + "größer\n", latin1(german + "größer\n")},
-		"legacy that becomes ASCII":        {latin1(german), "Koeln\n", "Koeln\n", "Koeln\n"},
-		"a copied mark":                    {"\ufeffold\n", "\ufeffnew\n", "new\n", "\ufeffnew\n"},
-		"a copied mark in UTF-16":          {"\xff\xfeo\x00\n\x00", "\ufeffn\n", "n\n", "\xff\xfen\x00\n\x00"},
-		"a file that truly has two marks":  {"\ufeff\ufeffold\n", "\ufeffnew\n", "\ufeffnew\n", "\ufeff\ufeffnew\n"},
-		"a mark elsewhere, which is text":  {"old\n", "new\ufeff\n", "new\ufeff\n", "new\ufeff\n"},
-		"NUL beyond where kinds are told":  {"old\n", strings.Repeat("a", 9000) + "\x00\n", strings.Repeat("a", 9000) + "\x00\n", strings.Repeat("a", 9000) + "\x00\n"},
-		"escapes, as terminal colours are": {"old\n", "\x1b[1mnew\x1b[0m\n", "\x1b[1mnew\x1b[0m\n", "\x1b[1mnew\x1b[0m\n"},
+		"legacy":                            {latin1(german), german + "größer\n", german + "größer\n", latin1(german + "größer\n")},
+		"legacy that becomes ASCII":         {latin1(german), "Koeln\n", "Koeln\n", "Koeln\n"},
+		"a copied mark":                     {"\ufeffold\n", "\ufeffnew\n", "new\n", "\ufeffnew\n"},
+		"a copied mark in UTF-16":           {"\xff\xfeo\x00\n\x00", "\ufeffn\n", "n\n", "\xff\xfen\x00\n\x00"},
+		"a file that has two marks":         {"\ufeff\ufeffold\n", "\ufeffnew\n", "\ufeffnew\n", "\ufeff\ufeffnew\n"},
+		"a mark elsewhere, which is text":   {"old\n", "new\ufeff\n", "new\ufeff\n", "new\ufeff\n"},
+		"NUL beyond the inspected bytes":    {"old\n", strings.Repeat("a", 9000) + "\x00\n", strings.Repeat("a", 9000) + "\x00\n", strings.Repeat("a", 9000) + "\x00\n"},
+		"escapes, such as terminal colours": {"old\n", "\x1b[1mnew\x1b[0m\n", "\x1b[1mnew\x1b[0m\n", "\x1b[1mnew\x1b[0m\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fx := newFixture(t)
@@ -102,8 +103,8 @@ func TestWhatIsReportedIsWhatIsRead(t *testing.T) { // FS-08
 	}
 }
 
-// The hash of nothing is known to everybody, so it is no reason to show what
-// an empty file that nobody read has come to hold.
+// The hash of empty content needs no read, so it does not reveal the later content of an empty file
+// that was never read.
 func TestEmptyHashShowsNothingLater(t *testing.T) { // FS-29, PR-17
 	for name, seen := range map[string]bool{"never read": false, "read": true} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func (fx *fixture) path(name string) workspace.Path {
 	return p
 }
 
-// known writes a file and reads it as the conversation would.
+// known writes a file and reads it for the conversation.
 func (fx *fixture) known(name, content string) workspace.Path {
 	fx.t.Helper()
 	p := fx.write(name, content)
@@ -81,7 +81,7 @@ func (fx *fixture) content(p workspace.Path) string {
 	return string(data)
 }
 
-// upper asks for the file's text in capitals, or for "NEW" where there is none.
+// upper requests the text in capitals, or "NEW" for a missing file.
 func upper(p workspace.Path) mutation.Request {
 	return mutation.Request{Path: p, Verb: verb, Compute: func(b mutation.Base) (mutation.Change, *fault.Error) {
 		if !b.Exists {
@@ -117,7 +117,7 @@ func TestPlanAndCommit(t *testing.T) {
 	require.Equal(t, int64(2), *out.State.Version)
 	require.Empty(t, out.Kept)
 
-	// A plan is committed once.
+	// A plan can be committed once.
 	require.NoError(t, os.WriteFile(p.String(), []byte("text\n"), 0o644))
 	out = fx.Commit(t.Context(), plan)
 	requireRefusal(t, out.Err, fault.ExecutionFailed, "")
@@ -138,7 +138,7 @@ func TestCreation(t *testing.T) {
 	require.Equal(t, "NEW", fx.content(p))
 }
 
-// Compute runs at most once, after proof, and not at all for what is refused.
+// Compute runs at most once, after the proof, and never for a refused request.
 func TestComputeComesAfterProof(t *testing.T) {
 	fx := newFixture(t)
 	fx.write("unread.txt", "secret")
@@ -157,8 +157,7 @@ func TestComputeComesAfterProof(t *testing.T) {
 	require.Equal(t, "secret", fx.content(fx.path("unread.txt")))
 }
 
-// FS-43, KH-12: a refused plan stays refused, and its answer the same, even if
-// the file comes to match.
+// FS-43, KH-12: a refused plan stays refused with the same result, even if the file matches again.
 func TestRefusedPlanStaysRefused(t *testing.T) {
 	fx := newFixture(t)
 	p := fx.known("a.txt", "text")
@@ -173,8 +172,7 @@ func TestRefusedPlanStaysRefused(t *testing.T) {
 	require.Equal(t, "text", fx.content(p))
 }
 
-// What Compute answers as an error refuses the change, with the state that
-// the conversation may see.
+// An error of Compute refuses the change, with the state that the conversation may see.
 func TestComputeRefuses(t *testing.T) {
 	fx := newFixture(t)
 	no := fault.New(fault.EditNoChange, "test", "No.", "Do something else.")
@@ -187,8 +185,8 @@ func TestComputeRefuses(t *testing.T) {
 	require.Equal(t, filestate.Withheld(fx.path("absent").String()), fx.Commit(t.Context(), plan).State)
 }
 
-// What may only be read is refused when it is planned, before anybody is asked, and
-// when a link has come to lead there meanwhile.
+// A read-only target is refused at the plan, before an approver is asked, and at the commit if a
+// new link leads to it.
 func TestReadOnly(t *testing.T) {
 	fx := newFixture(t)
 	skill := t.TempDir()
@@ -211,8 +209,8 @@ func TestReadOnly(t *testing.T) {
 	require.Len(t, entries, 1)
 }
 
-// A file is not grown beyond what could be read again.
-func TestTooLargeAResult(t *testing.T) {
+// A file does not grow beyond the limit for reading it.
+func TestResultTooLarge(t *testing.T) {
 	files := newFixture(t).files
 	state := filestate.New(filestate.Options{Files: files, Limits: filestate.Limits{FileBytes: 10}})
 	s := mutation.New(mutation.Options{Files: files, State: state, Committer: commit.New(commit.Options{})})
@@ -226,7 +224,7 @@ func TestTooLargeAResult(t *testing.T) {
 	require.NoFileExists(t, p.String())
 }
 
-// committer is a Committer that answers as it is told.
+// committer is a Committer with a fixed result.
 type committer struct {
 	out commit.Outcome
 	err error
@@ -238,8 +236,7 @@ func (c *committer) Commit(_ context.Context, r commit.Request) (commit.Outcome,
 	return c.out, c.err
 }
 
-// RC-32: a stat that failed after the write does not fail it, and nothing
-// stale survives.
+// RC-32: a failed stat after the write does not fail the write, and leaves no stale entry.
 func TestStatFailedAfterTheWrite(t *testing.T) {
 	fake := new(committer)
 	fx := newFixture(t, func(o *mutation.Options) { o.Committer = fake })
@@ -255,8 +252,8 @@ func TestStatFailedAfterTheWrite(t *testing.T) {
 	require.EqualValues(t, len("text"), fake.got.BaseSize)
 }
 
-// FS-60: foreign bytes that commit kept are reported with a success and with
-// a failure.
+// FS-60: bytes of other programs that commit preserved are reported with a success and with a
+// failure.
 func TestKeptFilesAreReported(t *testing.T) {
 	for name, err := range map[string]error{
 		"success": nil,
@@ -274,8 +271,8 @@ func TestKeptFilesAreReported(t *testing.T) {
 	}
 }
 
-// How commit's errors come out: the words of the decision for what moved,
-// commit's own for the rest, and the state that is there now (FS-29).
+// Mapping of commit errors: a changed file gets the message of the state decision, other errors
+// keep theirs, and the refusal shows the current state (FS-29).
 func TestCommitErrors(t *testing.T) {
 	because := func(code fault.Code, reason fault.Reason) error {
 		return fault.New(code, "commit", "Commit says so.", "Commit's remedy.").Because(reason)
@@ -310,17 +307,16 @@ func TestCommitErrors(t *testing.T) {
 	}
 }
 
-// FS-65, PR-19: directories made for a write that failed are gone, those that
-// somebody has used meanwhile are not.
-func TestFoldersMadeForNothing(t *testing.T) {
+// FS-65, PR-19: directories created for a failed write are removed, unless another process has used
+// them.
+func TestDirectoriesOfAFailedWrite(t *testing.T) {
 	fake := &committer{err: fault.New(fault.NoSpaceLeft, "commit", "Full.", "Free some.")}
 	fx := newFixture(t, func(o *mutation.Options) { o.Committer = fake })
 	requireRefusal(t, fx.Commit(t.Context(), fx.Plan(t.Context(), upper(fx.path("a/b/c.txt")))).Err, fault.NoSpaceLeft, "")
 	require.NoDirExists(t, filepath.Join(fx.dir, "a"))
 }
 
-// TE-08, PR-16, PR-18: the windows come in their order, each once, and none
-// after a refusal.
+// TE-08, PR-16, PR-18: the windows occur in order, each once, and none after a refusal.
 func TestWindows(t *testing.T) {
 	var seen []mutation.Window
 	var act func(mutation.Window)
@@ -334,7 +330,7 @@ func TestWindows(t *testing.T) {
 	})
 	all := []mutation.Window{mutation.WindowDecided, mutation.WindowPlanned, mutation.WindowCommit, mutation.WindowRechecked}
 	for _, w := range all {
-		require.NotContains(t, []filestate.Window{filestate.WindowStatRead, filestate.WindowReading}, filestate.Window(w), "told apart in a log")
+		require.NotContains(t, []filestate.Window{filestate.WindowStatRead, filestate.WindowReading}, filestate.Window(w), "distinct in a log")
 	}
 	p := fx.known("a.txt", "text")
 	require.Nil(t, fx.Commit(t.Context(), fx.Plan(t.Context(), upper(p))).Err)
@@ -355,15 +351,14 @@ func TestWindows(t *testing.T) {
 			require.Equal(t, "theirs", fx.content(p))
 			if at == mutation.WindowDecided {
 				require.Equal(t, all[:1], seen)
-			} else { // a stat does not tell; the commit does, as it hashes
+			} else { // a stat does not detect it, but the commit does by hashing
 				require.Equal(t, all, seen)
 			}
 		})
 	}
 }
 
-// AR-29: an ended context ends a plan and a commit with code cancelled and
-// nothing written.
+// AR-29: an ended context ends a plan and a commit with code cancelled, and nothing is written.
 func TestCancelled(t *testing.T) {
 	fx := newFixture(t)
 	p := fx.known("a.txt", "text")
@@ -378,7 +373,7 @@ func TestCancelled(t *testing.T) {
 	require.Equal(t, "text", fx.content(p))
 }
 
-// A proof that matches is enough for NeedsProof; well read is not (FS-52).
+// NeedsProof requires a matching proof; a complete read is not sufficient (FS-52).
 func TestNeedsProof(t *testing.T) {
 	fx := newFixture(t)
 	p := fx.known("a.txt", "text")
@@ -389,15 +384,15 @@ func TestNeedsProof(t *testing.T) {
 	require.Equal(t, "text", *fx.Commit(t.Context(), plan).State.Content)
 	r.Proof = filestate.Sum([]byte("text"))
 	require.Nil(t, fx.Commit(t.Context(), fx.Plan(t.Context(), r)).Err)
-	// A file that does not exist needs none.
+	// A missing file needs no proof.
 	r = upper(fx.path("new.txt"))
 	r.NeedsProof = true
 	require.Nil(t, fx.Commit(t.Context(), fx.Plan(t.Context(), r)).Err)
 }
 
-// FS-17, FS-19, FS-47: bytes that are no text, or would not survive, are no
-// base, however well they are proved.
-func TestBasesThatAreNoText(t *testing.T) {
+// FS-17, FS-19, FS-47: binary content and content that would not survive decoding are no base, even
+// with a matching proof.
+func TestNonTextBases(t *testing.T) {
 	for name, content := range map[string]string{
 		"binary": "\x00\x01", "lossy": "a \xff\xc3 \x81\n", "large SVG": "<svg xmlns=\"http://www.w3.org/2000/svg\">" + strings.Repeat("x", 1<<20) + "</svg>",
 	} {
@@ -417,9 +412,8 @@ func TestBasesThatAreNoText(t *testing.T) {
 	}
 }
 
-// What happens to the way to the file between check and commit is refused with
-// a code, and followed nowhere.
-func TestTheWayToTheFileChanges(t *testing.T) {
+// A change of the path between check and commit is refused with a code, and not followed.
+func TestPathChanges(t *testing.T) {
 	for name, tt := range map[string]struct {
 		window mutation.Window
 		target string
@@ -429,8 +423,8 @@ func TestTheWayToTheFileChanges(t *testing.T) {
 		"deleted before it was read": {mutation.WindowDecided, "dir/a.txt", func(t *testing.T, fx *fixture) {
 			require.NoError(t, os.Remove(filepath.Join(fx.dir, "dir/a.txt")))
 		}, fault.FileChangedSinceRead},
-		"directory is a file now": {mutation.WindowRechecked, "new/a.txt", func(_ *testing.T, fx *fixture) { fx.write("new", "") }, fault.PathIsNotADirectory},
-		"directory leads outside now": {mutation.WindowRechecked, "dir/a.txt", func(t *testing.T, fx *fixture) {
+		"directory becomes a file": {mutation.WindowRechecked, "new/a.txt", func(_ *testing.T, fx *fixture) { fx.write("new", "") }, fault.PathIsNotADirectory},
+		"directory becomes a link to the outside": {mutation.WindowRechecked, "dir/a.txt", func(t *testing.T, fx *fixture) {
 			require.NoError(t, os.Rename(filepath.Join(fx.dir, "dir"), filepath.Join(fx.dir, "moved")))
 			require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(fx.dir, "dir")))
 		}, fault.PathNotInWorkspace},
@@ -455,8 +449,8 @@ func TestTheWayToTheFileChanges(t *testing.T) {
 	}
 }
 
-// FS-62: a name that is taken at the last moment is told as unread.
-func TestNameTakenAtTheLastMoment(t *testing.T) {
+// FS-62: a file created at the last moment is reported as unread.
+func TestFileCreatedAtTheLastMoment(t *testing.T) {
 	fx := newFixture(t, func(o *mutation.Options) {
 		o.Committer = &committer{err: fault.New(fault.EditRequiresPriorRead, "commit", "Taken.", "Read.").Because(fault.NeverRead)}
 	})

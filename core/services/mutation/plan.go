@@ -16,72 +16,68 @@ import (
 type Request struct {
 	Path workspace.Path
 	Verb filestate.Verb
-	// Proof is the base hash that the model supplied, lower-case hex; "" for
-	// none.
+	// Proof is the base hash from the model, in lower-case hex; "" for none.
 	Proof string
-	// From is the base that the change was made for already. The plan is
-	// refused where the file is another by now; nil: any that the conversation
-	// knows.
+	// From is the base for which the change was already computed. The plan is refused if the file
+	// has changed since; nil: any base that the conversation knows.
 	From *Base
-	// Edited says that a person changed the text that the model proposed: the
-	// conversation knows what is written only once it is shown.
+	// Edited reports that the user changed the proposed text. The conversation knows the written
+	// text only after it is shown.
 	Edited bool
-	// Whole says that what Compute returns is all the conversation's own, whatever
-	// the base holds. Where it is not, who had nothing but the hash of the base does
-	// not know what is written.
+	// Whole reports that the text from Compute is entirely the conversation's own, whatever the
+	// base contains. Otherwise a conversation that had only the hash of the base does not know the
+	// written text.
 	Whole bool
-	// NeedsProof refuses to change an existing file without Proof, however
-	// well it was read.
+	// NeedsProof refuses to change an existing file without Proof, even after a complete read.
 	NeedsProof bool
-	// Compute makes the new text from the base. It is called at most once,
-	// after the conversation has proved to know the base. What it returns as
-	// an error refuses the change.
+	// Compute computes the new text from the base. It is called at most once, after the
+	// conversation has proved that it knows the base. An error refuses the change.
 	Compute func(Base) (Change, *fault.Error)
 }
 
-// Base is what a change is computed from.
+// Base is the content on which a change is based.
 type Base struct {
-	Exists bool   // false: the file is absent and the other fields are empty
-	Text   string // decoded, line endings as in the file
-	SHA256 string // of the raw bytes; that of empty input for an absent file
+	Exists bool   // false: the file does not exist and the other fields are empty
+	Text   string // decoded, with the line endings of the file
+	SHA256 string // of the raw bytes; that of empty content for a missing file
 	Format textfile.Format
 }
 
-// Change is what Compute wants of the file.
+// Change is the result of Compute.
 type Change struct {
 	Text        string             // the whole new text
-	Diff        *patch.Change      // from the first text of [Plan.Texts] to the second, if known already; nil: found when asked for
-	BOM         *bool              // whether the file is to begin with a byte-order mark; nil: as it does, a new one without
-	Corrections []patch.Correction // what was mended in the model's input
+	Diff        *patch.Change      // from the first text of [Plan.Texts] to the second; nil: computed on demand
+	BOM         *bool              // whether the file begins with a byte order mark; nil: unchanged, none in a new file
+	Corrections []patch.Correction // repairs of the model's input
 }
 
-// Plan is a mutation computed in memory. It is either ready for
-// [Service.Commit] or refused for good: a refused plan never writes, even if
-// the file comes to match again. A Plan is not for concurrent use.
+// Plan is a mutation computed in memory. It is either ready for [Service.Commit] or permanently
+// refused: a refused plan never writes, even if the file matches again later. A Plan is not safe
+// for concurrent use.
 type Plan struct {
 	request Request
 	base    Base
 	change  Change
 	size    int64           // of the base, in bytes
-	data    []byte          // Text encoded as the base is
-	seen    bool            // the conversation had been shown the file when it was planned
-	last    filestate.Known // what it had been given every byte of then
-	known   bool            // that is the base
+	data    []byte          // Text in the encoding of the base
+	seen    bool            // the conversation had been shown the file before the plan
+	last    filestate.Known // the last content that the conversation knew completely
+	known   bool            // last is the base
 	info    workspace.Info  // of the base
-	hidden  bool            // the model may not see the base
+	hidden  bool            // the model must not see the base
 	refusal *Outcome
 	spent   bool
 }
 
-// Outcome is how a mutation ended.
+// Outcome is the result of a mutation.
 type Outcome struct {
 	Err         *fault.Error       // nil: the change is on disk
 	State       filestate.State    // latest state, withheld if the content must not be shown
 	Corrections []patch.Correction // of the committed change
-	Kept        []string           // absolute paths of copies beside the target, of versions that other programs wrote during the commit
+	Kept        []string           // absolute paths of copies next to the target, with versions that other programs wrote during the commit
 }
 
-// Refused returns the refusal that the plan ended in, nil if it is ready.
+// Refused returns the refusal of the plan, nil if it is ready.
 func (p *Plan) Refused() *fault.Error {
 	if p.refusal == nil {
 		return nil
@@ -89,18 +85,18 @@ func (p *Plan) Refused() *fault.Error {
 	return p.refusal.Err
 }
 
-// Hidden reports whether the model may not see the base, nor what shows parts
-// of it, as a diff does. A person may.
+// Hidden reports whether the model must not see the base or excerpts of it, such as a diff. The
+// user may see them.
 func (p *Plan) Hidden() bool { return p.hidden }
 
-// Base returns what the change was computed from.
+// Base returns the base of the change.
 func (p *Plan) Base() Base { return p.base }
 
 // NewText returns the whole new text.
 func (p *Plan) NewText() string { return p.change.Text }
 
-// Diff returns how the new text differs from the base: for a patch the
-// corrected diff that will be applied.
+// Diff returns the difference from the base to the new text. For a patch it is the repaired diff to
+// apply.
 func (p *Plan) Diff() *patch.Change {
 	if p.change.Diff == nil {
 		p.change.Diff = patch.Between(p.Texts())
@@ -108,8 +104,8 @@ func (p *Plan) Diff() *patch.Change {
 	return p.change.Diff
 }
 
-// Texts returns the text of the base and the new one. Both have their byte-order
-// mark if the change adds or removes it.
+// Texts returns the base text and the new text. Both include their byte order mark if the change
+// adds or removes one.
 func (p *Plan) Texts() (before, after string) {
 	before, after = p.base.Text, p.change.Text
 	if p.BOM() == nil {
@@ -121,8 +117,8 @@ func (p *Plan) Texts() (before, after string) {
 	return before, byteOrderMark + after
 }
 
-// BOM returns whether the new file begins with a byte-order mark, if the old one
-// does not, or the other way round; else nil.
+// BOM returns whether the new file begins with a byte order mark if the change adds or removes one;
+// otherwise nil.
 func (p *Plan) BOM() *bool {
 	if p.change.BOM == nil || *p.change.BOM == p.base.Format.BOM {
 		return nil
@@ -130,11 +126,11 @@ func (p *Plan) BOM() *bool {
 	return p.change.BOM
 }
 
-// Plan proves, reads and computes a mutation; it writes nothing. It never
-// fails: what stands in the way is the plan's refusal.
+// Plan checks, reads and computes a mutation; it writes nothing. It does not fail: an error becomes
+// the refusal of the plan.
 func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 	p := &Plan{request: r}
-	if err := s.files.Writable(r.Path); err != nil { // before anybody is asked about it
+	if err := s.files.Writable(r.Path); err != nil { // before an approver is asked
 		return p.refuse(asFault(err, "mutation.plan"), filestate.Withheld(r.Path.String()))
 	}
 	check := filestate.Check{Path: r.Path, Verb: r.Verb, Proof: r.Proof, Expect: r.expect()}
@@ -163,7 +159,7 @@ func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 	return p
 }
 
-// expect says what has to be found at the path.
+// expect returns the required state of the path.
 func (r Request) expect() filestate.Expect {
 	switch {
 	case r.From == nil:
@@ -174,8 +170,8 @@ func (r Request) expect() filestate.Expect {
 	return filestate.ExpectAbsent
 }
 
-// proveBase holds the bytes just read against what the conversation knows
-// , and decodes them.
+// proveBase compares the bytes just read with the content that the conversation knows, and decodes
+// them.
 func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check, snap *filestate.Snapshot) *fault.Error {
 	r := p.request
 	check.Current = snap
@@ -213,7 +209,7 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 	return nil
 }
 
-// compute fills in the change and its bytes, or the refusal.
+// compute sets the change and its bytes, or the refusal.
 func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot) bool {
 	p.hidden = p.base.Exists && (!s.state.MayShow(p.request.Path) || s.state.Dropped(p.request.Path, p.base.SHA256))
 	change, refusal := p.request.Compute(p.base)
@@ -240,20 +236,20 @@ func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot
 	return false
 }
 
-// show returns the state that the target is in now, of a plan that is refused.
+// show returns the current state of the target of a refused plan.
 func (s *Service) show(ctx context.Context, p *Plan, snap *filestate.Snapshot) filestate.State {
 	return s.state.ShowSince(ctx, p.request.Path, snap, p.last, func(base, text string) []filestate.ChangedRegion {
 		return regionsOf(patch.Between(base, text))
 	})
 }
 
-// withoutContent is a refusal of Compute's that says nothing of the file.
+// withoutContent returns a refusal of Compute without details of the file.
 func withoutContent(r Request, refusal *fault.Error) *fault.Error {
 	return &fault.Error{
 		Code: refusal.Code, Reason: refusal.Reason, Op: refusal.Op,
-		Message: "The change does not fit " + r.Path.String() + ". What does not fit is not said, as the file may not be shown.",
-		Short:   "The change does not fit.",
-		Remedy:  "Read the file with read_file if that is allowed; else tell the user what is needed.",
+		Message: "The change does not match " + r.Path.String() + ". Details are omitted, because the file may not be shown.",
+		Short:   "The change does not match.",
+		Remedy:  "Read the file with read_file if that is permitted; otherwise tell the user which change is needed.",
 	}
 }
 
@@ -265,13 +261,13 @@ func (p *Plan) refuse(err *fault.Error, state filestate.State) *Plan {
 func refuseWithoutProof(r Request) *fault.Error {
 	return &fault.Error{
 		Code: fault.BaseHashRequired, Op: "mutation.plan",
-		Message: "An existing file may not be overwritten without declaring the state that it is in.",
+		Message: "An existing file may not be overwritten without declaring its current state.",
 		Short:   "Overwriting needs base_content_sha256.",
-		Remedy:  "To replace it, give the sha256 of latest_file_state as base_content_sha256.",
+		Remedy:  "To replace it, pass the sha256 of latest_file_state as base_content_sha256.",
 	}
 }
 
-// asFault gives an error a class; nil stays nil.
+// asFault converts an error to a fault; nil stays nil.
 func asFault(err error, op string) *fault.Error {
 	if err == nil {
 		return nil

@@ -1,6 +1,5 @@
-// Package mutation is the one path by which a tool changes a file: a plan is
-// computed in memory from proven bytes, and committed only if those bytes are
-// still there.
+// Package mutation is the only way by which a tool changes a file. A plan is computed in memory
+// from proven bytes, and committed only if the file still has those bytes.
 package mutation
 
 import (
@@ -13,15 +12,15 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Files finds the real place of a target; *workspace.Workspace has it.
+// Files locates targets; *workspace.Workspace implements it.
 type Files interface {
-	// Writable says why p may not be changed, as where it may only be read.
+	// Writable returns the reason why p may not be changed, such as a read-only directory.
 	Writable(p workspace.Path) error
 	Locate(p workspace.Path) (*workspace.Location, error)
 	MakeParents(p workspace.Path) (undo func(), err error)
 }
 
-// Committer puts bytes in place; *commit.Committer has it.
+// Committer replaces files; *commit.Committer implements it.
 type Committer interface {
 	Commit(ctx context.Context, r commit.Request) (commit.Outcome, error)
 }
@@ -31,23 +30,23 @@ type Options struct {
 	Files     Files
 	Committer Committer
 	State     *filestate.Service
-	Logger    *slog.Logger                 // refusals after the first check, as warnings; nil: none
-	Hook      func(Window, workspace.Path) // test seam, called at each window; nil: none
+	Logger    *slog.Logger                 // receives refusals after the first check, as warnings; nil: none
+	Hook      func(Window, workspace.Path) // called at each window, for tests; nil: none
 }
 
-// Window names a moment of a mutation at which a test may stage a race.
+// Window is a moment of a mutation at which a test may cause a race.
 type Window string
 
-// The windows. Between check and commit proper see commit.Step.
+// The windows. For moments inside of the commit see commit.Step.
 const (
-	WindowDecided   Window = "decide-read"   // allowed by stat, not read yet
-	WindowPlanned   Window = "read-confirm"  // computed, not asked about yet
-	WindowCommit    Window = "confirm-write" // confirmed, not checked again yet
-	WindowRechecked Window = "check-commit"  // checked again, not handed to commit yet
+	WindowDecided   Window = "decide-read"   // permitted by stat, not yet read
+	WindowPlanned   Window = "read-confirm"  // computed, not yet approved
+	WindowCommit    Window = "confirm-write" // approved, not yet checked again
+	WindowRechecked Window = "check-commit"  // checked again, not yet passed to commit
 )
 
-// Service plans and commits the mutations of one conversation. It is safe
-// for concurrent use: mutations of one file are put in order by commit's lock.
+// Service plans and commits the mutations of one conversation. It is safe for concurrent use: the
+// lock of commit serializes mutations of one file.
 type Service struct {
 	files  Files
 	commit Committer
