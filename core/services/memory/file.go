@@ -18,29 +18,29 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// maxFile is the longest context file that is changed, in bytes.
+// maxFile is the limit of a context file to change, in bytes.
 const maxFile = 1 << 20
 
-// document is the context file as it was read, and where it lies.
+// document is the content of the context file and its location.
 type document struct {
-	path   string               // links followed
-	folder *workspace.Workspace // that holds it; nil: it does not exist
+	path   string               // with links resolved
+	dir    *workspace.Workspace // the directory of the file; nil: it does not exist
 	data   []byte
 	exists bool
 }
 
 func (d *document) close() {
-	if d.folder != nil {
-		_ = d.folder.Close() // nothing was written through it
+	if d.dir != nil {
+		_ = d.dir.Close() // nothing was written through it
 	}
 }
 
-// read reads the context file. An absent one is empty.
+// read reads the context file. A missing file is empty.
 func (s *Service) read(ctx context.Context) (*document, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	path, err := follow(s.o.Path)
+	path, err := resolveLinks(s.o.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func (s *Service) read(ctx context.Context) (*document, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return d, nil
 	}
-	if d.folder, err = workspace.Open(filepath.Dir(path)); err != nil {
-		return nil, unusable(path, err)
+	if d.dir, err = workspace.Open(filepath.Dir(path)); err != nil {
+		return nil, fileError(path, err)
 	}
 	err = d.load()
 	if fault.CodeOf(err) == fault.FileNotFound {
@@ -63,21 +63,21 @@ func (s *Service) read(ctx context.Context) (*document, error) {
 	return d, nil
 }
 
-// load reads the file in its directory. What is no regular file is opened without
-// waiting, and not read.
+// load reads the file in its directory. A file that is not regular is opened without waiting and
+// not read.
 func (d *document) load() error {
-	p, err := d.folder.Resolve(d.path)
+	p, err := d.dir.Resolve(d.path)
 	if err != nil {
 		return err
 	}
-	f, err := d.folder.OpenRead(p)
+	f, err := d.dir.OpenRead(p)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	info, err := workspace.InfoOf(f)
 	if err != nil {
-		return unusable(d.path, err)
+		return fileError(d.path, err)
 	}
 	if !info.Mode.IsRegular() {
 		what := "a pipe, socket or device"
@@ -85,24 +85,24 @@ func (d *document) load() error {
 			what = "a directory"
 		}
 		return fault.New(fault.NotARegularFile, "memory.read", fmt.Sprintf("The context file %s is %s.", d.path, what),
-			"Ask the user to put a text file in its place.")
+			"Ask the user to replace it with a text file.")
 	}
 	if d.data, err = io.ReadAll(io.LimitReader(f, maxFile+1)); err != nil {
-		return unusable(d.path, err)
+		return fileError(d.path, err)
 	}
 	if len(d.data) > maxFile {
-		return fault.New(fault.FileTooLarge, "memory.read", fmt.Sprintf("The context file %s is longer than %d bytes.", d.path, maxFile),
-			"Ask the user to shorten it: all of it is given to the model with every session.")
+		return fault.New(fault.FileTooLarge, "memory.read", fmt.Sprintf("The context file %s is larger than %d bytes.", d.path, maxFile),
+			"Ask the user to shorten it: the model receives all of it in every session.")
 	}
 	return nil
 }
 
-// change computes what the file becomes with the fact, and its bytes.
+// change computes the text and the bytes of the file with the fact.
 func (s *Service) change(d *document, fact string) (Change, []byte, error) {
 	doc := textfile.Decode(d.data)
 	kind := textfile.Classify(filepath.Base(d.path), d.data[:min(len(d.data), textfile.HeadSize)], int64(len(d.data))).Kind
 	if !doc.Lossless || kind != textfile.KindText {
-		return Change{}, nil, fault.New(fault.ReadContentFailure, "memory.read", "The context file "+d.path+" is not text in an encoding that is known.",
+		return Change{}, nil, fault.New(fault.ReadContentFailure, "memory.read", "The context file "+d.path+" is not text in a known encoding.",
 			"Ask the user to convert it to UTF-8.")
 	}
 	c := Change{Path: s.o.Path, Exists: d.exists, Before: doc.Text, After: insert(doc.Text, s.o.Heading, fact)}
@@ -115,23 +115,23 @@ func (s *Service) change(d *document, fact string) (Change, []byte, error) {
 	}
 	if again := textfile.Decode(data); !again.Lossless || again.Text != c.After {
 		return Change{}, nil, fault.New(fault.FileWriteFailure, "memory.encode",
-			fmt.Sprintf("The context file %s is in %s, and nothing in it says so: with the fact it would be taken for another encoding.", d.path, doc.Format.Encoding),
+			fmt.Sprintf("The context file %s is in %s without a byte order mark: with the fact, another encoding would be detected.", d.path, doc.Format.Encoding),
 			"Ask the user to convert it to UTF-8.")
 	}
 	return c, data, nil
 }
 
-// put hands the new bytes to the commit, and returns the names of files with
-// somebody else's bytes that it has kept beside the target.
+// put passes the new bytes to the commit. It returns the names of files next to the target in which
+// the commit kept bytes of other programs.
 func (s *Service) put(ctx context.Context, d *document, data []byte) (kept []string, err error) {
-	if d.folder == nil {
-		return nil, unusable(d.path, fs.ErrNotExist) // the directory is gone again
+	if d.dir == nil {
+		return nil, fileError(d.path, fs.ErrNotExist) // the directory was removed meanwhile
 	}
-	p, err := d.folder.Resolve(d.path)
+	p, err := d.dir.Resolve(d.path)
 	if err != nil {
 		return nil, err
 	}
-	at, err := d.folder.Locate(p)
+	at, err := d.dir.Locate(p)
 	if err != nil {
 		return nil, err
 	}
@@ -145,11 +145,11 @@ func (s *Service) put(ctx context.Context, d *document, data []byte) (kept []str
 	return out.Kept, err
 }
 
-// follow returns where a path leads if it is a symbolic link, even one to
-// nothing, as files in a home directory often are links to where they are kept.
-func follow(path string) (string, error) {
+// resolveLinks resolves the symbolic links of a path, including one to a missing file. Files in a home
+// directory are often links to a directory of configuration files.
+func resolveLinks(path string) (string, error) {
 	if !filepath.IsAbs(path) {
-		return "", fault.New(fault.InvalidConfig, "memory.follow", "There is no context file of the user, as there is no home directory.", "Set HOME.")
+		return "", fault.New(fault.InvalidConfig, "memory.follow", "The user has no context file, because there is no home directory.", "Set HOME.")
 	}
 	const longest = 40
 	at := filepath.Clean(path)
@@ -159,37 +159,37 @@ func follow(path string) (string, error) {
 			return at, nil
 		}
 		if err != nil {
-			return "", unusable(path, err)
+			return "", fileError(path, err)
 		}
 		link, err := os.Readlink(at)
 		if err != nil {
-			return "", unusable(path, err)
+			return "", fileError(path, err)
 		}
 		if !filepath.IsAbs(link) {
-			folder, err := filepath.EvalSymlinks(filepath.Dir(at)) // what .. counts from
+			directory, err := filepath.EvalSymlinks(filepath.Dir(at)) // the base of .. in the link
 			if err != nil {
-				return "", unusable(path, err)
+				return "", fileError(path, err)
 			}
-			link = filepath.Join(folder, link)
+			link = filepath.Join(directory, link)
 		}
 		at = filepath.Clean(link)
 	}
-	return "", unusable(path, errors.New("its links lead in a circle"))
+	return "", fileError(path, errors.New("its links form a cycle"))
 }
 
-func mkdirAll(folder string) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return unusable(folder, err)
+func mkdirAll(directory string) error {
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return fileError(directory, err)
 	}
 	return nil
 }
 
-// unusable says what the system has against a path.
-func unusable(path string, err error) error {
+// fileError converts a system error about a path to a fault.
+func fileError(path string, err error) error {
 	cause := err
 	if e := new(fs.PathError); errors.As(err, &e) {
 		cause = e.Err
 	}
 	return fault.Wrap(fault.FileWriteFailure, "memory.file", fmt.Sprintf("%s cannot be used (%s).", path, strings.TrimSuffix(cause.Error(), ".")),
-		"Ask the user to look at the file and its directory.", err)
+		"Ask the user to check the file and its directory.", err)
 }

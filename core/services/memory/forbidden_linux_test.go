@@ -12,12 +12,12 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
-// Files and directories that may not be read or written.
+// Files and directories without permission to read or write.
 func TestForbidden(t *testing.T) {
 	home := func(top, name string) string { return filepath.Join(top, name) }
 	top, ok := unprivileged.Run(t, func(top string) {
 		for name, modes := range map[string][2]os.FileMode{
-			"unreadable": {0o777, 0o222}, "read-only": {0o777, 0o444}, "fixed-folder": {0o555, 0o666},
+			"unreadable": {0o777, 0o222}, "read-only": {0o777, 0o444}, "fixed-dir": {0o555, 0o666},
 		} {
 			dir := filepath.Join(home(top, name), ".fettle")
 			require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -29,7 +29,7 @@ func TestForbidden(t *testing.T) {
 	if !ok {
 		return
 	}
-	for _, name := range []string{"unreadable", "read-only", "fixed-folder", "no-home"} {
+	for _, name := range []string{"unreadable", "read-only", "fixed-dir", "no-home"} {
 		fx := fixtureIn(t, home(top, name))
 		_, err := fx.Save(t.Context(), "fact")
 		require.Equal(t, fault.MemoryToolExecution, fault.CodeOf(err), name)

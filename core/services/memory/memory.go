@@ -1,5 +1,5 @@
-// Package memory keeps facts for later sessions: lines in a section of the
-// user's context file, which is given to the model with every session.
+// Package memory stores facts for later sessions: lines in a section of the user's context file,
+// which the model receives in every session.
 package memory
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 )
 
-// Committer puts bytes in place; *commit.Committer has it.
+// Committer replaces files; *commit.Committer implements it.
 type Committer interface {
 	Commit(ctx context.Context, r commit.Request) (commit.Outcome, error)
 }
 
-// Options say where facts are kept. Both texts and Committer are required.
+// Options configure a [Service]. All fields are required.
 type Options struct {
-	Path      string // absolute context file, which need not exist, nor its directory
-	Heading   string // of the section, a line as "## Added Memories"; see [HeadingOf]
+	Path      string // absolute path of the context file; the file and its directory need not exist
+	Heading   string // heading line of the section, such as "## Added Memories"; see [HeadingOf]
 	Committer Committer
 }
 
-// HeadingOf returns the heading of the section in the context file of a
-// program of that name: "fettle" gives "## Fettle Added Memories".
+// HeadingOf returns the heading of the section for a program: "fettle" gives "## Fettle Added
+// Memories".
 func HeadingOf(program string) string {
 	name := []rune(program)
 	if len(name) > 0 {
@@ -38,9 +38,9 @@ func HeadingOf(program string) string {
 	return "## " + string(name) + " Added Memories"
 }
 
-// Service keeps the facts of one user. It is safe for concurrent use, also
-// beside other Services and processes on the same file: no fact is lost, and
-// nobody else's change of the file. It holds no descriptor between calls.
+// Service stores the facts of one user. It is safe for concurrent use, including other Services and
+// processes on the same file: no fact is lost, and no change of another program. It holds no
+// descriptor between calls.
 type Service struct {
 	o    Options
 	turn chan struct{} // holds a token while a call of this Service saves
@@ -49,29 +49,28 @@ type Service struct {
 // New returns a Service. It does no I/O.
 func New(o Options) *Service { return &Service{o: o, turn: make(chan struct{}, 1)} }
 
-// Path returns the context file as given.
+// Path returns the path of the context file as configured.
 func (s *Service) Path() string { return s.o.Path }
 
-// Change is what saving a fact makes of the context file.
+// Change describes how saving a fact changes the context file.
 type Change struct {
-	Path   string   // the context file as given; a link is followed when it is written
-	Exists bool     // before; false: it will be, or was, made
-	Before string   // its text, "" where it did not exist
-	After  string   // the same as Before where the file has the fact already
-	Kept   []string // absolute names of files beside it that hold somebody else's bytes; see commit.Outcome
+	Path   string   // the configured path; writing follows a link
+	Exists bool     // before the change; false: saving creates the file
+	Before string   // the previous text; "" for a missing file
+	After  string   // the new text; equal to Before if the file already has the fact
+	Kept   []string // absolute names of files next to it with bytes of other programs; see commit.Outcome
 }
 
-// Known reports whether the file has the fact already.
+// Known reports whether the file already has the fact.
 func (c Change) Known() bool { return c.Exists && c.Before == c.After }
 
-// MaxFact is the longest fact, in bytes.
+// MaxFact is the limit of a fact, in bytes.
 const MaxFact = 4 << 10
 
-// Fact returns a fact as it is kept: on one line, without blanks around it
-// and without a list's dash at its head. The error is of code
-// invalid_tool_params: nothing is left, it is longer than [MaxFact], or it has
-// control characters, among which those that turn the direction of writing
-// count, as they show a person another text than the model gets.
+// Fact normalizes a fact to one line, without surrounding blanks and without a leading list dash.
+// The error has code invalid_tool_params: the fact is empty, longer than [MaxFact], or contains
+// control characters. These include the characters that change the text direction, because they
+// make the user see a different text than the model.
 func Fact(text string) (string, error) {
 	var lines []string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n\r\t\u0085\u2028\u2029", r) }) {
@@ -90,17 +89,17 @@ func Fact(text string) (string, error) {
 	}
 	switch {
 	case strings.Trim(fact, "- ") == "":
-		return refuse("The fact is empty.", "Give one fact, in a sentence that can be understood by itself.")
+		return refuse("The fact is empty.", "Give one fact, in a self-contained sentence.")
 	case len(fact) > MaxFact:
-		return refuse(fmt.Sprintf("The fact has %d bytes, more than the limit of %d.", len(fact), MaxFact), "Give one short fact; keep longer texts in a file of the project.")
+		return refuse(fmt.Sprintf("The fact has %d bytes, more than the limit of %d.", len(fact), MaxFact), "Give one short fact; store longer texts in a file of the project.")
 	case strings.ContainsFunc(fact, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }):
 		return refuse("The fact has control characters.", "Give it as plain text.")
 	}
 	return fact, nil
 }
 
-// Preview returns what saving a fact, as [Fact] returns it, would change now.
-// It writes nothing. Errors are those of [Service.Save].
+// Preview returns the change that saving a normalized fact would make now. It writes nothing. Its
+// errors are those of [Service.Save].
 func (s *Service) Preview(ctx context.Context, fact string) (Change, error) {
 	d, err := s.read(ctx)
 	if err != nil {
@@ -111,22 +110,20 @@ func (s *Service) Preview(ctx context.Context, fact string) (Change, error) {
 	return c, failed(ctx, err)
 }
 
-// maxTries bounds how often a change is made again because somebody else has
-// changed the file meanwhile. Each such conflict is another one's success.
+// maxTries is the limit of attempts after conflicts with other writers. Each conflict is a
+// successful write of another.
 const maxTries = 200
 
-// Save puts a fact, as [Fact] returns it, at the end of the section, and the
-// section at the end of the file if it is not there. All else is kept byte for
-// byte, encoding and line endings included, whatever happens: the file
-// is replaced in one step, and the change is made again on what somebody else
-// has written meanwhile. A fact that the section has is not written twice.
+// Save appends a fact, as [Fact] returns it, to the section. A missing section is added at the end
+// of the file. All other bytes are kept, including encoding and line endings: the file is replaced
+// atomically, and after a conflict the change is computed again from the new content. A fact that
+// the section already has is not added again.
 //
-// A missing file is made, with mode 0666 less the umask, and a missing directory
-// with mode 0700. A link is followed and stays.
+// A missing file is created with mode 0666 less the umask, a missing directory with mode 0700. A
+// link is followed and kept.
 //
-// The error is of code memory_tool_execution_error, or cancelled; either means
-// that the fact was not saved. Where the commit's own error says more, its
-// reason is kept.
+// The error has code memory_tool_execution_error or cancelled; in both cases the fact was not
+// saved. The reason of a commit error is kept.
 func (s *Service) Save(ctx context.Context, fact string) (Change, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -145,9 +142,9 @@ func (s *Service) Save(ctx context.Context, fact string) (Change, error) {
 	}
 }
 
-// try saves the fact unless somebody else is faster.
+// try saves the fact unless another writer interferes.
 func (s *Service) try(ctx context.Context, fact string) (Change, error) {
-	if err := s.makeFolder(); err != nil {
+	if err := s.makeDir(); err != nil {
 		return Change{}, err
 	}
 	d, err := s.read(ctx)
@@ -163,16 +160,15 @@ func (s *Service) try(ctx context.Context, fact string) (Change, error) {
 	return c, err
 }
 
-// isConflict reports whether the file was another when it was to be written.
-// Who has it open for writing is waited for by the commit, and no conflict.
+// isConflict reports whether the file changed before the write. A file that another program has
+// open for writing is not a conflict, because the commit waits for it.
 func isConflict(err error) bool {
 	e := fault.As(err)
 	return e != nil && (e.Code == fault.FileChangedSinceRead && e.Reason != fault.OpenElsewhere ||
 		e.Code == fault.EditRequiresPriorRead)
 }
 
-// pause lets others finish: for a random while, so that those who are in each
-// other's way part.
+// pause waits for a random time, so that conflicting writers separate.
 func pause(ctx context.Context, try int) error {
 	longest := time.Duration(min(try, 20)) * time.Millisecond
 	timer := time.NewTimer(rand.N(longest))
@@ -185,7 +181,7 @@ func pause(ctx context.Context, try int) error {
 	}
 }
 
-// failed gives an error its class; nil stays nil.
+// failed converts an error to a fault; nil stays nil.
 func failed(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -209,9 +205,9 @@ func failed(ctx context.Context, err error) error {
 	return out
 }
 
-// makeFolder makes the directory of the file that the path leads to.
-func (s *Service) makeFolder() error {
-	path, err := follow(s.o.Path)
+// makeDir creates the directory of the context file, after resolving links.
+func (s *Service) makeDir() error {
+	path, err := resolveLinks(s.o.Path)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 
 const heading = "## Fettle Added Memories"
 
-// fixture is a service over a home directory of the test's own.
+// fixture is a Service over a temporary home directory.
 type fixture struct {
 	*memory.Service
 	t    testing.TB
@@ -47,7 +47,7 @@ func fixtureIn(t testing.TB, home string, change ...func(*memory.Options)) *fixt
 	return &fixture{memory.New(o), t, home, o.Path}
 }
 
-// write puts content in the context file.
+// write writes the context file.
 func (fx *fixture) write(content string) *fixture {
 	fx.t.Helper()
 	require.NoError(fx.t, os.MkdirAll(filepath.Dir(fx.path), 0o755))
@@ -89,11 +89,11 @@ func (fx *fixture) refuse(want string) *fault.Error {
 	require.True(fx.t, strings.HasPrefix(e.Message, "Saving the fact failed. "))
 	require.NotEmpty(fx.t, e.Remedy)
 	_, err = fx.Preview(fx.t.Context(), "fact")
-	require.NotNil(fx.t, err, "a preview tells the same")
+	require.NotNil(fx.t, err, "a preview fails too")
 	return e
 }
 
-// TO-13: two facts, both present, other text kept.
+// TO-13: two facts are both present, and other text is kept.
 func TestSave(t *testing.T) {
 	fx := newFixture(t).write("# Mine\n\n" + heading + "\n- old\n\n# More\nNo newline at the end")
 	c := fx.save("one")
@@ -115,8 +115,8 @@ func TestSave(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode(), "the mode is kept")
 }
 
-// File and directory are made where they are not there, by Save alone.
-func TestSaveToNothing(t *testing.T) {
+// Only Save creates a missing file and directory.
+func TestSaveCreatesFiles(t *testing.T) {
 	fx := newFixture(t)
 	c, err := fx.Preview(t.Context(), "one")
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestSaveToNothing(t *testing.T) {
 	require.Equal(t, heading+"\n- one\n- two\n", fx.content())
 }
 
-// TO-13: encoding, mark and line endings stay what they are.
+// TO-13: encoding, byte order mark and line endings are kept.
 func TestSaveKeepsTheFormat(t *testing.T) {
 	utf16le := func(text string) string {
 		b := []byte{0xff, 0xfe}
@@ -161,14 +161,14 @@ func TestSaveKeepsTheFormat(t *testing.T) {
 	}
 }
 
-// What cannot be changed without a loss is left as it is.
+// A file that cannot be changed without loss is left unchanged.
 func TestRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		content, message string
 	}{
 		"binary":          {"a\x00b", "not text"},
 		"unknown bytes":   {"\x81\xfe\xff\n\x8d", "not text"},
-		"too long":        {strings.Repeat("a line\n", 150_000), "longer than 1048576 bytes"},
+		"too long":        {strings.Repeat("a line\n", 150_000), "1048576 bytes"},
 		"broken mark":     {"\xef\xbb\xbfa\xff\n", "not text"},
 		"a PDF's content": {"%PDF-1.4\n", "not text"},
 	} {
@@ -192,7 +192,7 @@ func TestRefuses(t *testing.T) {
 		require.NoError(t, os.MkdirAll(fx.path, 0o755))
 		fx.refuse("is a directory")
 	})
-	t.Run("a file in the directory's place", func(t *testing.T) {
+	t.Run("a file in place of the directory", func(t *testing.T) {
 		fx := newFixture(t)
 		require.NoError(t, os.WriteFile(filepath.Dir(fx.path), nil, 0o600))
 		fx.refuse("cannot be used")
@@ -202,7 +202,7 @@ func TestRefuses(t *testing.T) {
 	})
 }
 
-// A full disk is told as one, and nothing is left of the attempt.
+// A full disk is reported as such, and no file is left.
 func TestFullDisk(t *testing.T) {
 	for _, step := range []commit.Step{commit.StepLocked, commit.StepTempLinked} {
 		fx := newFixture(t, func(o *memory.Options) {
@@ -222,7 +222,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A context file that is kept elsewhere and linked to stays so.
+// A context file that is a link stays a link.
 func TestLinks(t *testing.T) {
 	for name, link := range map[string]func(fx *fixture, kept string) error{
 		"the file, absolute": func(fx *fixture, kept string) error { return os.Symlink(kept, fx.path) },
@@ -267,7 +267,7 @@ func TestLinks(t *testing.T) {
 				if err := link(fx, kept); err != nil {
 					t.Skip("no symbolic links here: ", err)
 				}
-				require.Equal(t, fx.path, fx.save("one").Path, "the name that the person knows")
+				require.Equal(t, fx.path, fx.save("one").Path, "the configured path")
 				data, err := os.ReadFile(kept)
 				require.NoError(t, err)
 				require.Equal(t, want, string(data))
@@ -277,15 +277,15 @@ func TestLinks(t *testing.T) {
 			})
 		}
 	}
-	t.Run("a circle", func(t *testing.T) {
+	t.Run("a cycle", func(t *testing.T) {
 		fx := newFixture(t)
 		require.NoError(t, os.Mkdir(filepath.Dir(fx.path), 0o755))
 		require.NoError(t, os.Symlink("FETTLE.md", fx.path))
-		fx.refuse("circle")
+		fx.refuse("cycle")
 	})
 }
 
-// conflict is a committer before whose first commits somebody else saves.
+// conflict is a committer with another writer before each of its first commits.
 type conflict struct {
 	memory.Committer
 	times int
@@ -302,9 +302,9 @@ func (c *conflict) Commit(ctx context.Context, r commit.Request) (commit.Outcome
 	return c.Committer.Commit(ctx, r)
 }
 
-// TO-13: the change is made again on what somebody else has written, has
-// created, or has taken away meanwhile.
-func TestSaveBesideOthers(t *testing.T) {
+// TO-13: the change is computed again after another process has changed, created or removed the
+// file.
+func TestSaveWithConflicts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before, want string
 		save         func(fx *fixture, n int) error
@@ -333,8 +333,7 @@ func TestSaveBesideOthers(t *testing.T) {
 	}
 }
 
-// One who changes the file for ever is given up on, and so is a call that
-// is cancelled.
+// After too many conflicts Save fails, and a cancelled call ends.
 func TestSaveGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the pauses take no time
 		c := &conflict{times: 1 << 30}
@@ -360,8 +359,8 @@ func TestSaveGivesUp(t *testing.T) {
 	})
 }
 
-// TO-13: many at once, through one service and through several, lose no fact.
-func TestSaveAtOnce(t *testing.T) {
+// TO-13: concurrent saves, through one Service and through several, lose no fact.
+func TestConcurrentSaves(t *testing.T) {
 	const workers = 8
 	facts := 6
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -384,7 +383,7 @@ func TestSaveAtOnce(t *testing.T) {
 	require.Equal(t, []string{"FETTLE.md"}, fx.names())
 }
 
-// requireFacts requires each fact once, those of a worker in their order.
+// requireFacts requires each fact once, and those of a worker in order.
 func requireFacts(t testing.TB, content string, workers, facts int) {
 	t.Helper()
 	require.True(t, strings.HasPrefix(content, "# Mine\n\n# More\n\n"+heading+"\n- fact"), content)

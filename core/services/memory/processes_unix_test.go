@@ -20,11 +20,10 @@ import (
 	"github.com/fettle-dev/fettle/core/services/memory"
 )
 
-// variable names the part that a test binary plays in the test that started
-// it.
+// variable is the environment variable with the role of a test process.
 const variable = "FETTLE_TEST_MEMORY"
 
-// again prepares a run of the calling test alone, in that part.
+// again prepares a run of only the calling test, in that role.
 func again(t *testing.T, part ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,7 +33,7 @@ func again(t *testing.T, part ...string) *exec.Cmd {
 	return cmd
 }
 
-// TO-13: eight processes at once lose no fact.
+// TO-13: eight concurrent processes lose no fact.
 func TestSaveFromProcesses(t *testing.T) {
 	facts := 5
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -64,8 +63,8 @@ func TestSaveFromProcesses(t *testing.T) {
 	require.Equal(t, []string{"FETTLE.md"}, fx.names())
 }
 
-// TO-13: a process killed at any step leaves the file whole, as it was or with
-// the fact, and nothing stands in the way of the next one.
+// TO-13: a process killed at any step leaves the file complete, without or with the fact, and does
+// not block the next one.
 func TestKilled(t *testing.T) {
 	if part := os.Getenv(variable); part != "" {
 		home, step, _ := strings.Cut(part, "|")
@@ -73,7 +72,7 @@ func TestKilled(t *testing.T) {
 			o.Committer = commit.New(commit.Options{Hook: func(s commit.Step) error {
 				if s == commit.Step(step) {
 					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-					time.Sleep(time.Hour) // until it is killed; without cgo, select {} would be told as a deadlock
+					time.Sleep(time.Hour) // until it is killed; without cgo, select {} would be reported as a deadlock
 				}
 				return nil
 			}})
@@ -102,7 +101,7 @@ func TestKilled(t *testing.T) {
 	require.GreaterOrEqual(t, killed, 4)
 }
 
-// A pipe that nobody writes to is refused and not waited for.
+// A pipe without a writer is refused without waiting.
 func TestPipe(t *testing.T) {
 	fx := newFixture(t)
 	require.NoError(t, os.Mkdir(filepath.Dir(fx.path), 0o755))

@@ -2,10 +2,9 @@ package memory
 
 import "strings"
 
-// insert returns text with the fact as the last line of the section of that
-// heading, and with the section at its end where there is none. A section that
-// has the fact leaves text as it is. Nothing is taken out of text, and nothing
-// in it is changed.
+// insert returns text with the fact as the last line of the section. A missing section is added at
+// the end. A section that already has the fact leaves text unchanged. Nothing in text is removed or
+// changed.
 func insert(text, heading, fact string) string {
 	item := "- " + fact
 	found := find(text, heading, item)
@@ -18,15 +17,15 @@ func insert(text, heading, fact string) string {
 	section := heading + "\n" + item
 	switch {
 	case text == "":
-	case strings.TrimSpace(lastLine(text)) == "": // there is a blank line
+	case strings.TrimSpace(lastLine(text)) == "": // it ends with a blank line
 	default:
 		section = "\n" + section
 	}
 	return put(text, len(text), section)
 }
 
-// put inserts lines at the head of a line of text, or at its end, with the
-// line endings that are there.
+// put inserts lines at the beginning of a line of text, or at its end, with the line endings of the
+// text.
 func put(text string, at int, lines string) string {
 	before, after := text[:at], text[at:]
 	if before != "" && !strings.HasSuffix(before, "\n") {
@@ -39,8 +38,7 @@ func put(text string, at int, lines string) string {
 	return before + lines + after
 }
 
-// ending returns how the nearest line that is ended ends, one before the place
-// first.
+// ending returns the ending of the nearest terminated line, preferably one before the position.
 func ending(text string, at int) string {
 	end := strings.LastIndexByte(text[:at], '\n')
 	if end < 0 {
@@ -58,16 +56,15 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// section is what was found of the section.
+// section is the result of find.
 type section struct {
-	end int  // behind its last line that is not blank; -1: there is no section
-	has bool // it has the fact
+	end int  // offset after the last line that is not blank; -1: no section
+	has bool // the section has the fact
 }
 
-// find looks for the section and the fact in it. A section goes on to the next
-// heading of the first or second level. What stands in a fenced block is no
-// heading, unless a block is never closed: then nobody can tell what was meant
-// to stand in one.
+// find searches for the section and for the fact in it. A section extends to the next heading of
+// the first or second level. A line in a fenced block is not a heading. If a block is never closed,
+// its extent is ambiguous and fences are ignored.
 func find(text, heading, item string) section {
 	s, closed := search(text, heading, item, fenceAfter)
 	if !closed {
@@ -76,11 +73,11 @@ func find(text, heading, item string) section {
 	return s
 }
 
-// search is find, given which fence is open after a line. It reports whether
-// all are closed at the end.
+// search is find with a function that returns the open fence after a line. It reports whether all
+// fences are closed at the end.
 func search(text, heading, item string, next func(fence, line string) string) (s section, closed bool) {
 	s.end = -1
-	var fence string // that opened the block; "" outside of one
+	var fence string // that opened the block; "" outside of a block
 	at, over := 0, false
 	for line := range strings.Lines(text) {
 		at += len(line)
@@ -113,8 +110,7 @@ func isHeading(line string) bool {
 	return (level == 1 || level == 2) && (len(line) == level || line[level] == ' ' || line[level] == '\t')
 }
 
-// fenceAfter returns the fence of the block that is open after a line, given
-// the one that was before it.
+// fenceAfter returns the fence of the open block after a line, from the fence before it.
 func fenceAfter(fence, line string) string {
 	line, ok := unindent(line)
 	if !ok || line == "" || line[0] != '`' && line[0] != '~' {
@@ -133,8 +129,8 @@ func fenceAfter(fence, line string) string {
 	return fence
 }
 
-// unindent cuts the up to three blanks that a heading or a fence may have
-// before it; not ok if there are more.
+// unindent removes up to three blanks before a heading or a fence; it reports false if there are
+// more.
 func unindent(line string) (string, bool) {
 	cut := strings.TrimLeft(line, " ")
 	return cut, len(line)-len(cut) <= 3

@@ -10,7 +10,7 @@ import (
 
 const heading = "## Fettle Added Memories"
 
-// TO-13: where a fact goes, and how the line before it and after it end.
+// TO-13: the position of a fact, and the endings of the lines around it.
 func TestInsert(t *testing.T) {
 	const h = heading
 	for name, tt := range map[string]struct{ text, want string }{
@@ -52,8 +52,8 @@ func TestInsert(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, every byte of it is kept, in its order, and the fact
-// is there once more at most. Where all lines end alike they still do.
+// For any file, every byte is kept in order, and the fact is there at most once more. Uniform line
+// endings stay uniform.
 func FuzzInsert(f *testing.F) {
 	for _, text := range []string{
 		"", "a", "a\n\n", heading, heading + "\r\n- x\r\n\r\n# B", "```\n" + heading + "\n", "\r\n" + heading + "\n~~~\n", "\n\r", "# x\r",
@@ -94,7 +94,7 @@ func FuzzInsert(f *testing.F) {
 	})
 }
 
-// between returns what after has more than text, in one piece.
+// between returns the text that after has in addition to text, if it is one piece.
 func between(text, after string) (added string, ok bool) {
 	if len(after) < len(text) {
 		return "", false
