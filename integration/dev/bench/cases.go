@@ -12,7 +12,7 @@ type Group struct{ Key, Title string }
 func groups() []Group {
 	return []Group{
 		{"noise", "Noise: the same work as two contestants"},
-		{"call", "A call's overhead"},
+		{"call", "Overhead of a call"},
 		{"read", "Reading"},
 		{"patch", "`safe_patch`: ten hunks"},
 		{"edit", "`edit`: one line"},

@@ -12,7 +12,7 @@ import (
 
 func busCases() []Case {
 	return []Case{
-		{ID: "bus/ask", Title: "a question and its answer", What: "One front end is asked over the bus and answers at once.",
+		{ID: "bus/ask", Title: "a question and its answer", What: "One front end receives a question over the bus and answers at once.",
 			Contestants: []Contestant{
 				{"fettle", Ours, askOverBus},
 				{"two channels and a goroutine", Floor, askOverChannels},
@@ -70,11 +70,11 @@ func publish(ctx context.Context, _ *Lab) (*Prepared, error) {
 
 func shellCases() []Case {
 	const bare = "bash -c true"
-	return []Case{{ID: "shell/true", Title: "`run_shell_command`, the command `true`", What: "The shortest command is run and its output awaited.",
+	return []Case{{ID: "shell/true", Title: "`run_shell_command`, the command `true`", What: "The shortest command runs, and its output is read to the end.",
 		Budgets: []Budget{{Kind: Ratio, Most: 1.5, Against: bare}},
 		Contestants: []Contestant{
 			{"fettle", Ours, caller("run_shell_command", map[string]any{"command": "true"}, nil)},
-			{"the service of processes alone", Part, func(ctx context.Context, lab *Lab) (*Prepared, error) {
+			{"the process service alone", Part, func(ctx context.Context, lab *Lab) (*Prepared, error) {
 				if _, err := lab.Program("bash"); err != nil {
 					return nil, err
 				}

@@ -20,9 +20,8 @@ func noopArguments() map[string]any {
 }
 
 func callCases() []Case {
-	const overhead = "A tool that does nothing is called in a session: look up, validate, decide, schedule."
 	return []Case{
-		{ID: "call/overhead", Title: "a tool that does nothing", What: overhead,
+		{ID: "call/overhead", Title: "a tool that does nothing", What: "A tool that does nothing is called in a session: look-up, validation, decision, scheduling.",
 			Budgets: []Budget{{Kind: Absolute, Most: 30e3}},
 			Contestants: []Contestant{
 				{"fettle", Ours, caller("noop", noopArguments(), nil)},
@@ -33,10 +32,10 @@ func callCases() []Case {
 						return json.Unmarshal(raw, &p)
 					})}, err
 				}},
-				{"and a front end follows every event", Part, caller("noop", noopArguments(), followed)},
-				{"and a person is asked, and says yes", Part, caller("asked", noopArguments(), approved, asking)},
+				{"with a front end that receives every event", Part, caller("noop", noopArguments(), followed)},
+				{"with an approval by the user", Part, caller("asked", noopArguments(), approved, asking)},
 			}},
-		{ID: "call/allocations", Title: "a tool that does nothing: allocations", What: overhead + " How many times it allocates.", Unit: Count, Turns: 5,
+		{ID: "call/allocations", Title: "a tool that does nothing: allocations", What: "The number of allocations of that call.", Unit: Count, Turns: 5,
 			Budgets:     []Budget{{Kind: Absolute, Most: 150}},
 			Contestants: []Contestant{{"fettle", Ours, allocations(caller("noop", noopArguments(), nil))}}},
 	}

@@ -32,7 +32,7 @@ func changeCases() []Case {
 	var patches, edits, writes []Case
 	for _, n := range lineCounts() {
 		patch := Case{ID: fmt.Sprintf("patch/%d-lines", n), Title: "`safe_patch`, ten hunks in " + thousands(n) + " lines",
-			What: "A diff of ten hunks is parsed, located, applied and written, with the proof that the file is as the model knows it.",
+			What: "A diff of ten hunks is parsed, located, applied and written, and the base hash is verified.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, patchRequests)},
 				{durably, Floor, durable(n)},
@@ -46,14 +46,14 @@ func changeCases() []Case {
 				{"fettle", Ours, changer(n, editRequests)},
 				{"read, replace, " + durably, Floor, edited(n)},
 			}})
-		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: "`write_file`, " + thousands(n) + " lines", What: "All of the file is given anew; ten of its lines differ.",
+		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: "`write_file`, " + thousands(n) + " lines", What: "The whole file is written again; ten lines differ.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, writeRequests)},
 				{durably, Floor, durable(n)},
 			}})
 	}
 	patches = append(patches, Case{ID: "patch/50000-lines-allocated", Title: "`safe_patch`, ten hunks in 50,000 lines: memory allocated", Unit: Bytes, Turns: 5,
-		What:    "All that the call allocates, beside the size of the file.",
+		What:    "The memory that the call allocates, compared with the size of the file.",
 		Budgets: []Budget{{Kind: Ratio, Most: 6, Against: "the file"}},
 		Contestants: []Contestant{
 			{"fettle", Ours, allocatedBytes(changer(patchBudget, patchRequests))},

@@ -61,7 +61,7 @@ func (s *modelServer) Close() error {
 }
 
 func headlessCases() []Case {
-	const what = "One prompt in a new process: the model has a file read and answers; from start to end of the process."
+	const what = "One prompt in a new process: the model requests a read, and then answers. Measured from start to end of the process."
 	return []Case{
 		{ID: "headless/turn", Title: "a prompt, one call, an answer", What: what, Contestants: []Contestant{
 			{"fettle", Ours, headless(func(p *headlessRun) *Prepared {

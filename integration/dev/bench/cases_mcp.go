@@ -25,7 +25,7 @@ const (
 )
 
 func mcpCases() []Case {
-	return []Case{{ID: "mcp/call", Title: "`read_file` of a small file", What: "A call over `fettle mcp serve` and its pipes, and the same call without them.",
+	return []Case{{ID: "mcp/call", Title: "`read_file` of a small file", What: "A call to `fettle mcp serve` over pipes, and the same call without them.",
 		Contestants: []Contestant{
 			{"over stdio", Ours, mcpOverStdio},
 			{"over MCP in memory", Part, mcpInMemory},

@@ -32,9 +32,9 @@ func noiseCases() []Case {
 		return Case{ID: "noise/" + id, Title: title, What: what, Contestants: []Contestant{{"once", Ours, prepare}, {"again", Floor, prepare}}}
 	}
 	return []Case{
-		twice("hash", "SHA-256 of 1 MB", "Work of the processor alone.", hash),
+		twice("hash", "SHA-256 of 1 MB", "Processor only.", hash),
 		twice("process", "a Go program that does nothing", "Start and end of a process.", start),
-		twice("write", "100 KB written, flushed, renamed", "Work of the disk.", write),
+		twice("write", "100 KB written, flushed, renamed", "Disk only.", write),
 	}
 }
 

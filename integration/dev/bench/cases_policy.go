@@ -18,11 +18,11 @@ func policyCases() []Case {
 		key, title, what, tool, params string
 		most                           map[int]float64 // the budget, by the number of rules
 	}{
-		{"plain", "a decision on a plain tool", "A decision about a tool that no rule looks into the arguments of.",
+		{"plain", "a decision on a plain tool", "A decision about a tool whose arguments no rule examines.",
 			"read_file", `{"file_path":"/w/a.go"}`, map[int]float64{10: 2e3, 10_000: 5e3}},
-		{"pattern", "a decision on a tool with an `argsPattern`", "A decision about a tool that a rule matches the arguments of.",
+		{"pattern", "a decision on a tool with an `argsPattern`", "A decision about a tool whose arguments a rule matches.",
 			"write_file", `{"content":"package main\n\nfunc main() {}\n","file_path":"a.go"}`, nil},
-		{"shell", "a decision on a command line of three programs", "A decision about a command line, which is parsed for it.",
+		{"shell", "a decision on a command line of three programs", "A decision about a command line, which is parsed first.",
 			"run_shell_command", `{"command":"git status --short | grep -v '^??' | wc -l"}`,
 			map[int]float64{10: 50e3, 100: 50e3, 1_000: 50e3, 10_000: 50e3}},
 	} {

@@ -24,7 +24,7 @@ func readCases() []Case {
 	var all []Case
 	for _, size := range readSizes() {
 		c := Case{ID: "read/" + size.Name, Title: "`read_file`, " + size.Title,
-			What: "The whole file is read, hashed, and given as JSON, as at the first read of it.",
+			What: "The whole file is read, hashed and returned as JSON, as in a first read.",
 			Contestants: []Contestant{
 				{"fettle", Ours, readWhole(size.Bytes)},
 				{"read, SHA-256, JSON by hand", Floor, func(_ context.Context, lab *Lab) (*Prepared, error) {
@@ -51,7 +51,7 @@ func readCases() []Case {
 		return err
 	}
 	return append(all,
-		Case{ID: "read/unchanged", Title: "unchanged re-read, three directories down", What: "The model has the file already: a look at it, and a placeholder.",
+		Case{ID: "read/unchanged", Title: "unchanged re-read, three directories deep", What: "The model already has the file: its stat data is checked, and a placeholder is returned.",
 			Budgets: []Budget{{Kind: Difference, Most: 10e3, Against: noop}},
 			Contestants: []Contestant{
 				{"fettle", Ours, caller("read_file", args, func(ctx context.Context, s *session) error {

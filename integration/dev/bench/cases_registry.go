@@ -23,8 +23,8 @@ func registryCases() []Case {
 		floor            *Contestant
 	}{
 		{"lookup", "a look-up", "One tool is found by its name.", 100, lookUp, &Contestant{"a Go map", Floor, mapLookUp}},
-		{"first", "declarations listed first", "The declarations of all tools are listed after one tool was added and taken away.", 10e6, listFirst, nil},
-		{"cached", "declarations listed again", "The declarations of all tools are listed, and nothing has changed.", 50e3, listAgain, nil},
+		{"first", "declarations listed after a change", "The declarations of all tools are listed after one tool was added and removed.", 10e6, listFirst, nil},
+		{"cached", "declarations listed again", "The declarations of all tools are listed again without a change.", 50e3, listAgain, nil},
 	} {
 		for _, n := range toolCounts() {
 			c := Case{ID: fmt.Sprintf("registry/%s-%d", kind.key, n), Title: kind.title + " among " + thousands(n) + " tools", What: kind.what,
@@ -164,10 +164,10 @@ func schemaCases() []Case {
 		}
 	}
 	return []Case{
-		{ID: "schema/validate", Title: "validation of eight parameters", What: "Arguments are decoded and held against a schema.",
+		{ID: "schema/validate", Title: "validation of eight parameters", What: "Arguments are decoded and validated against a schema.",
 			Contestants: []Contestant{
 				{"fettle", Ours, checks(validArguments)},
-				{"with a number sent as text, which is mended", Part, checks(wrongArguments)},
+				{"with a number sent as text, which is repaired", Part, checks(wrongArguments)},
 				{schemaByHand, Floor, func(context.Context, *Lab) (*Prepared, error) {
 					return &Prepared{InProcess: true, Run: timed(func(context.Context) error {
 						var a arguments
@@ -175,7 +175,7 @@ func schemaCases() []Case {
 					})}, nil
 				}},
 			}},
-		{ID: "schema/compile", Title: schemaReflected + ", made and compiled", What: "What a tool costs when it is first used.",
+		{ID: "schema/compile", Title: schemaReflected + ", generated and compiled", What: "The cost of the first use of a tool.",
 			Contestants: []Contestant{{"fettle", Ours, func(context.Context, *Lab) (*Prepared, error) {
 				return &Prepared{InProcess: true, Run: timed(func(context.Context) error {
 					s, err := tools.SchemaOf[arguments]("sample")

@@ -31,9 +31,9 @@ func soughts(tree string) []Sought {
 	}
 	return []Sought{
 		{"rare", "a rare literal", needle, false},
-		{"rare-fold", "a rare literal, in any case", needle, true},
+		{"rare-fold", "a rare literal, case-insensitive", needle, true},
 		{"common", "a common literal", "return", false},
-		{"common-fold", "a common literal, in any case", "return", true},
+		{"common-fold", "a common literal, case-insensitive", "return", true},
 		{"expression", "`func \\w+Reader\\(`", `func \w+Reader\(`, false},
 		{"no-literal", "`[0-9]{4}-[0-9]{2}\\|[A-Z]{12}`", `[0-9]{4}-[0-9]{2}|[A-Z]{12}`, false},
 		{"alternatives", "`foo\\|bar\\|baz\\|quux`", "foo|bar|baz|quux", false},
@@ -49,8 +49,8 @@ func searchCases() []Case {
 		generated := tree.key == "generated"
 		for _, p := range soughts(tree.key) {
 			c := Case{ID: "search/" + tree.key + "-" + p.Key, Title: tree.title + ": " + p.Title,
-				What: "All lines that match are found, in files that no ignore rule hides; the files are in the page cache. " +
-					"Of fettle it is the finder that the tool stands on, which writes nothing; of gemini-cli-core the tool.",
+				What: "All matching lines are found in the files that no ignore rule excludes; the files are in the page cache. " +
+					"For fettle this is the finder below the tool, without formatted output; for gemini-cli-core it is the tool.",
 				Contestants: []Contestant{{"fettle", Ours, searcher(tree.get, p)}}}
 			if p.Key == "rare" {
 				c.Contestants = append(c.Contestants, Contestant{"WalkDir, ReadFile, Contains", Floor, scanByHand(tree.get, p.Pattern)})
@@ -60,10 +60,10 @@ func searchCases() []Case {
 			}
 			all = append(all, c)
 		}
-		walk := Case{ID: "search/" + tree.key + "-walk", Title: tree.title + ": a walk", What: "Every file that no ignore rule hides is named.",
+		walk := Case{ID: "search/" + tree.key + "-walk", Title: tree.title + ": a walk", What: "Every file that no ignore rule excludes is listed.",
 			Contestants: []Contestant{{"fettle", Ours, walker(tree.get)}, {"WalkDir", Floor, walkByHand(tree.get)}}}
 		pattern := map[string]string{"generated": "**/*.ts", "go": "**/*_test.go"}[tree.key]
-		glob := Case{ID: "search/" + tree.key + "-glob", Title: tree.title + ": a glob, `" + pattern + "`", What: "Every file that fits a pattern is named, the newest first. Of fettle it is the finder that the tool stands on; of gemini-cli-core the tool.",
+		glob := Case{ID: "search/" + tree.key + "-glob", Title: tree.title + ": a glob, `" + pattern + "`", What: "Every file that matches a pattern is listed, newest first. For fettle this is the finder below the tool; for gemini-cli-core it is the tool.",
 			Contestants: []Contestant{{"fettle", Ours, globber(tree.get, pattern)}}}
 		if generated {
 			walk.Budgets = []Budget{{Kind: Ratio, Most: 1.2, Against: ripgrep, Full: true}}

@@ -48,13 +48,13 @@ func sessionCases() []Case {
 				{usedSessions, Part, sessionsOf(n, true, of)},
 			}}
 		}
-		created := figure("time", title+": creation of one", "New and Initialize in a process of its own, divided by their number.", Time,
+		created := figure("time", title+": creation of one", "The time of New and Initialize per Config, in a process of their own.", Time,
 			func(r sessionReport) Measured { return Measured{Elapsed: r.Elapsed / time.Duration(n)} })
 		created.Growth = &Growth{Plot: "creation", Line: "initialized, unused", X: float64(n)}
-		resident := figure("memory", title+": resident memory", "What a process grows by, its garbage given back.", Bytes,
+		resident := figure("memory", title+": resident memory", "The growth of a process after its garbage was returned to the system.", Bytes,
 			func(r sessionReport) Measured { return Measured{Value: r.Resident} })
 		resident.Growth = &Growth{Plot: "sessions", Line: "initialized, unused", X: float64(n)}
-		left := figure("goroutines", title+": goroutines", "How many more there are than without.", Count,
+		left := figure("goroutines", title+": goroutines", "The number of additional goroutines.", Count,
 			func(r sessionReport) Measured { return Measured{Value: r.Goroutines} })
 		if n == mostSessions {
 			resident.Budgets = []Budget{{Kind: Absolute, Most: 200e6}}

@@ -89,7 +89,7 @@ func sizeCases() []Case {
 			{doesNothing, Floor, fileSize((*Lab).Nothing)},
 		}}}
 	for _, s := range starts() {
-		all = append(all, Case{ID: "size/" + s.Key, Title: "`fettle " + s.Args[0] + "`: peak memory", What: "What the system counts at most for the process.", Unit: Bytes, Turns: 7,
+		all = append(all, Case{ID: "size/" + s.Key, Title: "`fettle " + s.Args[0] + "`: peak memory", What: "The peak memory of the process, as the system reports it.", Unit: Bytes, Turns: 7,
 			Budgets: []Budget{{Kind: Absolute, Most: 25e6}},
 			Contestants: []Contestant{
 				{"fettle", Ours, peakOf((*Lab).Fettle, s.Args...)},

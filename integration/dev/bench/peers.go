@@ -113,12 +113,12 @@ func peerCases() []Case { return chatCases() }
 // notCompared says, by peer and work, why a comparison that one could expect is not made.
 func notCompared() []struct{ What, Because string } {
 	return []struct{ What, Because string }{
-		{"qwen's tools in process", "its package is a program in one piece and exports no tools"},
-		{"grep_search of gemini-cli-core, but for a rare literal", "it is made for a hundred matches; asked for each of many thousand, a turn takes many seconds"},
-		{"gemini-cli-core and diffs", "it has no tool that takes one"},
+		{"qwen's tools in process", "its package is one bundled program and exports no tools"},
+		{"grep_search of gemini-cli-core, except for a rare literal", "it is designed for a hundred matches; with many thousands a turn takes many seconds"},
+		{"gemini-cli-core and diffs", "it has no tool that accepts a diff"},
 		{"start/tools", "gemini and qwen have no command that lists tools"},
-		{"bus/publish", "gemini-cli's bus calls listeners one after the other within publish, and has no queue that could be awaited"},
+		{"bus/publish", "gemini-cli's bus calls listeners one after the other within publish, and has no queue to wait for"},
 		{"sessions/goroutines", "Node has none"},
-		{"MCP", "gemini and qwen are clients of it, and have no command that serves their tools by it"},
+		{"MCP", "gemini and qwen are MCP clients without a command that serves their tools"},
 	}
 }

@@ -148,13 +148,13 @@ func fettleProgram(ctx context.Context, lab *Lab, url string) (env, command []st
 
 // chatCases are the headless turn in the dialect that qwen speaks.
 func chatCases() []Case {
-	const what = "As the turn above, on a server that speaks as OpenAI's do."
+	const what = "The turn above with a server of OpenAI's API."
 	return []Case{
-		{ID: "headless/turn-openai", Title: "the same in OpenAI's dialect", What: what, Contestants: []Contestant{
+		{ID: "headless/turn-openai", Title: "the same with OpenAI's API", What: what, Contestants: []Contestant{
 			{"fettle", Ours, prompted(newChatServer, fettleProgram, promptTime)},
 			{qwen, Peer, prompted(newChatServer, qwenProgram, promptTime)},
 		}},
-		{ID: "headless/memory-openai", Title: "the same: peak memory", What: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
+		{ID: "headless/memory-openai", Title: "the same with OpenAI's API: peak memory", What: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
 			{"fettle", Ours, prompted(newChatServer, fettleProgram, promptPeak)},
 			{qwen, Peer, prompted(newChatServer, qwenProgram, promptPeak)},
 		}},

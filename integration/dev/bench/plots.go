@@ -80,14 +80,14 @@ func ratioPlot(g Group, results []Result) (Plot, bool) {
 	c := &canvas{width: 1060, height: top + step*float64(len(bars)) + 52}
 	bottom := c.height - 46
 	scale := decades(values, left, c.width-right)
-	title := "How many times fettle takes what others take: " + plain(g.Title)
+	title := "fettle compared with other contestants: " + plain(g.Title)
 	c.text(16, 26, start, 16, ink, title, ` font-weight="600"`)
-	c.text(16, 46, start, 12, ink, "bar: by the medians; dot: by the least; below 1 × fettle takes less; red: the budget", "")
+	c.text(16, 46, start, 12, ink, "bar: ratio of the medians; dot: ratio of the minima; below 1 × fettle takes less; red: the budget", "")
 	for _, t := range scale.ticks() {
 		c.line(scale.at(t), top-8, scale.at(t), bottom, 1, faint, "")
 		c.text(scale.at(t), bottom+16, middle, 11, ink, times(t), "")
 	}
-	c.text((left+c.width-right)/2, bottom+36, middle, 12, ink, "fettle's figure ÷ the other's (logarithmic)", "")
+	c.text((left+c.width-right)/2, bottom+36, middle, 12, ink, "fettle's figure ÷ the contestant's (logarithmic)", "")
 	c.line(scale.at(1), top-8, scale.at(1), bottom, 1.5, ink, "")
 	for i, b := range bars {
 		y := top + step*float64(i)
@@ -189,7 +189,7 @@ func growthPlot(key, title, x, y string, results []Result) (string, bool) {
 	if budgets {
 		legend := bottom + 66 + 20*float64(len(names))
 		c.line(left, legend-4, left+24, legend-4, 3, budgeted, "")
-		c.text(left+32, legend, start, 12, ink, "budget; upright lines: from a tenth to nine tenths of the turns", "")
+		c.text(left+32, legend, start, 12, ink, "budget; vertical lines: first to ninth decile of the turns", "")
 	}
 	return c.String(title), true
 }

@@ -53,8 +53,8 @@ type Met string
 const (
 	MetYes       Met = "yes"
 	MetNo        Met = "no"
-	MetLeast     Met = "by the least" // by the least figures alone, not by the medians
-	MetMedian    Met = "by the median"
+	MetLeast     Met = "minimum only" // met by the minima, not by the medians
+	MetMedian    Met = "median only"
 	MetUndecided Met = "undecided"
 )
 

@@ -25,8 +25,8 @@ func searchCalls() []searchCall {
 		{noSearch, "no call", "", nil},
 		{"rare", "`search_file_content`, a rare literal", search.SearchFileContent, map[string]any{"pattern": "rare_Needle"}},
 		{"common", "a common literal", search.SearchFileContent, map[string]any{"pattern": "return"}},
-		{"names", "a common literal, names only, all of them", search.SearchFileContent, map[string]any{"pattern": "return", "names_only": true, "total_max_matches": 1 << 20}},
-		{"expression", "an expression without a literal", search.SearchFileContent, map[string]any{"pattern": `\w+_\w+ {3}here`}},
+		{"names", "a common literal, all file names", search.SearchFileContent, map[string]any{"pattern": "return", "names_only": true, "total_max_matches": 1 << 20}},
+		{"expression", "a regular expression without a literal", search.SearchFileContent, map[string]any{"pattern": `\w+_\w+ {3}here`}},
 		{"glob", "`glob`", search.Glob, map[string]any{"pattern": "**/*.ts"}},
 	}
 }

@@ -12,7 +12,7 @@ import (
 type row struct{ Case, Contestant, Least, Median, Spread, Ratio, Allocations string }
 
 func headers() row {
-	return row{"case", "contestant", "least", "median", "±", "fettle ÷ it, least and median", "allocated"}
+	return row{"case", "contestant", "minimum", "median", "±", "fettle ÷ it, minimum and median", "allocated"}
 }
 
 func (r row) cells() []string {
@@ -128,7 +128,7 @@ func columns(out *strings.Builder, head []string, rows [][]string) {
 }
 
 func budgetHeaders() []string {
-	return []string{"budget", "at most", "found, least", "found, median", "met"}
+	return []string{"budget", "at most", "found, minimum", "found, median", "met"}
 }
 
 // budgetRows returns a row for each budget.
