@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary be started again as one of the processes whose
-// memory is measured.
+// TestMain runs the test binary as one of the processes whose memory is measured, if childVariable
+// is set.
 func TestMain(m *testing.M) {
 	done, err := runChild(context.Background())
 	if err != nil {
@@ -37,14 +37,14 @@ func newLab(tb testing.TB) *Lab {
 	return lab
 }
 
-// BenchmarkCases runs every case a few times at the least size, to see that it
-// runs; the command says how long it takes.
+// BenchmarkCases runs every case a few times at the smallest size, as a test that it works. The
+// command measures the time.
 func BenchmarkCases(b *testing.B) {
 	lab := newLab(b)
 	cases, err := allCases()
 	require.NoError(b, err)
 	for _, c := range cases {
-		name := strings.ReplaceAll(c.ID, "/", ":") // -bench parts patterns at slashes
+		name := strings.ReplaceAll(c.ID, "/", ":") // -bench splits patterns at slashes
 		b.Run(name, func(b *testing.B) {
 			r, err := measure(b.Context(), lab, c, Pace{MinTurns: 2, MaxTurns: max(2, min(b.N, 1000)), Time: time.Duration(b.N) * time.Millisecond})
 			require.NoError(b, err)
@@ -57,7 +57,7 @@ func BenchmarkCases(b *testing.B) {
 			if r.Skipped != "" {
 				b.Skip(r.Skipped)
 			}
-			b.ReportMetric(0, "ns/op") // that of the preparation says nothing
+			b.ReportMetric(0, "ns/op") // the time of the preparation is meaningless
 			ours := r.ours()
 			b.ReportMetric(ours.Stats.Least, string(r.unit())+"/least")
 			for _, o := range r.Outcomes {

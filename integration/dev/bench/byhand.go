@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 )
 
-// stateByHand is the least that a read needs: the bytes, their hash, and JSON.
+// stateByHand does the minimum of a read: it reads the bytes, hashes them and encodes JSON.
 func stateByHand(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -27,8 +27,8 @@ func stateByHand(path string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// replaceByHand puts data in a file's place so that a crash loses nothing: a
-// temporary file, flushed, renamed, and the directory flushed where that can be done.
+// replaceByHand replaces a file durably: it writes a temporary file, flushes and renames it, and
+// flushes the directory where the system can.
 func replaceByHand(dir, name string, data []byte) (err error) {
 	temporary, err := os.CreateTemp(dir, name)
 	if err != nil {
@@ -42,15 +42,15 @@ func replaceByHand(dir, name string, data []byte) (err error) {
 	if err := os.Rename(temporary.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	folder, err := os.Open(dir)
+	parent, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	_ = folder.Sync() // not every system flushes directories
-	return folder.Close()
+	_ = parent.Sync() // not every system flushes directories
+	return parent.Close()
 }
 
-// withOutput runs a command; its error holds what the command printed.
+// withOutput runs a command. Its error contains the command's output.
 func withOutput(cmd *exec.Cmd) error {
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -59,7 +59,7 @@ func withOutput(cmd *exec.Cmd) error {
 	return nil
 }
 
-// printed runs a command and returns its stdout; an error holds its stderr.
+// printed runs a command and returns its stdout. An error contains its stderr.
 func printed(ctx context.Context, dir string, env []string, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Env = dir, env

@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// Case is one piece of work that several contestants do, by turns. One of them
-// is fettle; every ratio is fettle's figure divided by that of another.
+// Case is a unit of work that several contestants do by turns. One of them is fettle; every ratio
+// is fettle's figure divided by that of another contestant.
 type Case struct {
-	// ID names the case: the group, a slash, words in kebab case, such as
-	// "patch/5000-lines". It is unique, and what -run matches. The part before
-	// the slash is the key of a Group.
+	// ID identifies the case: the group, a slash, and words in kebab case, such as
+	// "patch/5000-lines". It is unique, and -run matches it. The part before the slash is the key
+	// of a Group.
 	ID string
 	// Title is the case's name in tables, such as "10 hunks in 5,000 lines".
 	Title string
-	// What says in one sentence what is measured.
-	What string
-	// Unit is what is measured; zero: time.
+	// Description states in one sentence what the case measures.
+	Description string
+	// Unit is the unit of the figures; zero: time.
 	Unit Unit
-	// Budgets are the limits of the design; none: none is set.
+	// Budgets are the limits of the design; it may be empty.
 	Budgets []Budget
 	// Growth places the case on a line of a plot; nil: on none.
 	Growth *Growth
-	// Turns is how many turns are made at most; 0: as many as the time allows.
+	// Turns is the maximum number of turns; 0: as many as the time allows.
 	Turns int
-	// Contestants are fettle and what it is compared with.
+	// Contestants are fettle and the programs or code that it is compared with.
 	Contestants []Contestant
 }
 
-// Role says what a contestant stands for.
+// Role is the purpose of a contestant in its case.
 type Role string
 
 const (
-	Ours  Role = "subject" // fettle, of which there is one in each case; in the group noise a floor itself
-	Floor Role = "floor"   // the least that the same work costs by hand
-	Peer  Role = "peer"    // what a user would pick instead
-	Part  Role = "part"    // a part of fettle that ours contains, or another way to it
+	Ours  Role = "subject" // fettle, once in each case; in the group noise the first of two equal contestants
+	Floor Role = "floor"   // the minimal hand-written code for the same work
+	Peer  Role = "peer"    // a program or library that a user could choose instead
+	Part  Role = "part"    // a part of fettle that the subject includes, or a variant of it
 )
 
 // Contestant does the work of a case in one way.
@@ -46,37 +46,35 @@ type Contestant struct {
 	// Name is unique within the case: "fettle", "ripgrep", "read + SHA-256 + JSON".
 	Name string
 	Role Role
-	// Prepare gets everything ready that is not measured. An [Absent] error
-	// leaves the contestant out, by name, with its reason; any other ends
-	// the case.
+	// Prepare does all work that is not measured. An [Absent] error skips the contestant and
+	// reports its name and reason; any other error ends the case.
 	Prepare func(ctx context.Context, lab *Lab) (*Prepared, error)
 }
 
 // Prepared is a contestant that is ready to take turns.
 type Prepared struct {
-	// Run does the work once. It is repeated within a turn when it is short, if
-	// Reset is nil and it does not measure itself. An error ends the case:
-	// a contestant that does not do the work has no time.
+	// Run does the work once. It is repeated within a turn if it is short, Reset is nil and it does
+	// not measure itself. An error ends the case, because incomplete work has no valid time.
 	Run func(ctx context.Context) (Measured, error)
 	// Reset is called before each Run, and is not measured; it may be nil.
 	Reset func(ctx context.Context) error
-	// Close ends what Prepare began and waits for it; it may be nil.
+	// Close ends what Prepare started and waits for it; it may be nil.
 	Close func() error
-	// InProcess says that Run allocates in this process, so that what it
-	// allocates is counted.
+	// InProcess reports that Run allocates in this process, so that its allocations are counted.
 	InProcess bool
 }
 
-// Measured is what a Run has found out itself. The zero value has it timed.
+// Measured is the result of a Run that measures itself. The zero value lets the framework measure
+// the time.
 type Measured struct {
-	// Elapsed is the time of one operation where the contestant knows it
-	// better, as another process that it has asked does; 0: Run is timed.
+	// Elapsed is the time of one operation, if the contestant measures it more precisely, as
+	// another process does; 0: Run is timed.
 	Elapsed time.Duration
 	// Value is the figure of a case whose unit is not time.
 	Value float64
 }
 
-// Unit is what a case measures.
+// Unit is the unit of a case.
 type Unit string
 
 const (
@@ -85,40 +83,40 @@ const (
 	Count Unit = "count" // allocations, goroutines
 )
 
-// Budget is a limit of the design. It is met if the least and the median meet it.
+// Budget is a limit of the design. It is met if the minimum and the median meet it.
 type Budget struct {
-	// Kind says what is limited.
+	// Kind selects the limited figure.
 	Kind BudgetKind
-	// Most is a factor for Ratio, else in the unit of the case.
+	// Most is the limit: a factor for Ratio, otherwise in the unit of the case.
 	Most float64
-	// Against names the other contestant of Ratio and Difference.
+	// Against is the name of the other contestant of Ratio and Difference.
 	Against string
-	// Full: the design speaks of the full size, so a small run decides nothing.
+	// Full restricts the budget to runs of the full size; smaller runs leave it undecided.
 	Full bool
 }
 
-// BudgetKind is what a budget limits.
+// BudgetKind is the kind of figure that a budget limits.
 type BudgetKind string
 
 const (
 	Absolute   BudgetKind = "absolute"   // fettle's figure
-	Ratio      BudgetKind = "ratio"      // fettle's figure divided by another's
-	Difference BudgetKind = "difference" // fettle's figure less another's
+	Ratio      BudgetKind = "ratio"      // fettle's figure divided by that of another contestant
+	Difference BudgetKind = "difference" // fettle's figure minus that of another contestant
 )
 
-// Growth places a case in a plot of how a figure grows.
+// Growth places a case in a plot of a figure against a size.
 type Growth struct {
 	Plot string  // key of a plot in plots.go
-	Line string  // which line of it
-	X    float64 // how many there are of what grows
+	Line string  // line of the plot
+	X    float64 // the size
 }
 
-// Absent is why a contestant, or all of a case, cannot take part here.
+// Absent is the error for a contestant, or a whole case, that cannot run on this machine.
 type Absent struct{ Reason string }
 
 func (a *Absent) Error() string { return a.Reason }
 
-// absent makes an [Absent] error.
+// absent returns an [Absent] error.
 func absent(format string, args ...any) error {
 	return &Absent{Reason: fmt.Sprintf(format, args...)}
 }
@@ -132,7 +130,7 @@ func absence(err error) (string, bool) {
 	return "", false
 }
 
-// timed makes a Run that the framework times of a plain func.
+// timed returns a Run that calls f and lets the framework measure the time.
 func timed(f func(ctx context.Context) error) func(context.Context) (Measured, error) {
 	return func(ctx context.Context) (Measured, error) { return Measured{}, f(ctx) }
 }

@@ -32,7 +32,8 @@ func groups() []Group {
 	}
 }
 
-// allCases lists every case with all its contestants, in the order of the groups.
+// allCases lists every case with all its contestants, in the order of the groups. It fails if a
+// case has no group, or an ID occurs twice.
 func allCases() ([]Case, error) {
 	all := slices.Concat(noiseCases(), callCases(), readCases(), changeCases(), searchCases(), policyCases(), registryCases(),
 		schemaCases(), busCases(), shellCases(), mcpCases(), agentCases(), headlessCases(), startCases(), sizeCases(), sessionCases(), peerCases())
@@ -47,12 +48,12 @@ func allCases() ([]Case, error) {
 		c.Contestants = append(slices.Clip(c.Contestants), peers[c.ID]...)
 		delete(peers, c.ID)
 		if _, ok := index[c.group()]; !ok || seen[c.ID] {
-			return nil, fmt.Errorf("case %s has no group of its own, or stands there twice", c.ID)
+			return nil, fmt.Errorf("case %s has no group, or its ID occurs twice", c.ID)
 		}
 		seen[c.ID] = true
 	}
 	for id := range peers {
-		return nil, fmt.Errorf("peers join case %s, which there is not", id)
+		return nil, fmt.Errorf("peers are registered for case %s, which does not exist", id)
 	}
 	slices.SortStableFunc(all, func(a, b Case) int { return index[a.group()] - index[b.group()] })
 	return all, nil

@@ -12,10 +12,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// readsOnce is a model that has a file read, and then is done.
-type readsOnce struct{ args json.RawMessage }
+// oneReadModel is a model that requests one read and then ends.
+type oneReadModel struct{ args json.RawMessage }
 
-func (g readsOnce) Stream(_ context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+func (g oneReadModel) Stream(_ context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		part := model.Part{Call: &model.FunctionCall{ID: "c", Name: "read_file", Args: g.args}}
 		if len(r.Contents[len(r.Contents)-1].Responses()) > 0 {
@@ -25,22 +25,22 @@ func (g readsOnce) Stream(_ context.Context, r *model.Request) iter.Seq2[*model.
 	}
 }
 
-func (g readsOnce) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+func (g oneReadModel) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	return model.Collect(g.Stream(ctx, r))
 }
 
-func (g readsOnce) CountTokens(_ context.Context, r *model.Request) (int, error) {
+func (g oneReadModel) CountTokens(_ context.Context, r *model.Request) (int, error) {
 	return model.EstimateTokens(r), nil
 }
 
 func agentCases() []Case {
 	const size = 1 << 20
 	args := json.RawMessage(`{"file_path":"f.go","offset":0,"limit":1048576}`)
-	return []Case{{ID: "agent/turn", Title: "a prompt whose model reads 1 MB and answers", What: "A new conversation, two requests to a model in this process, one call; nothing is recorded.",
+	return []Case{{ID: "agent/turn", Title: "a prompt whose model reads 1 MB and answers", Description: "A new conversation, two requests to a model in this process, one call; nothing is recorded.",
 		Contestants: []Contestant{
 			{"fettle", Ours, func(ctx context.Context, lab *Lab) (*Prepared, error) {
 				s, err := newSession(ctx, lab, func(p *config.Parameters) {
-					p.Models, p.Conversation = model.Always(readsOnce{args}), config.Conversation{Limits: agent.Limits{CompactAt: -1}}
+					p.Models, p.Conversation = model.Always(oneReadModel{args}), config.Conversation{Limits: agent.Limits{CompactAt: -1}}
 				})
 				if err != nil {
 					return nil, err

@@ -12,12 +12,12 @@ import (
 
 func busCases() []Case {
 	return []Case{
-		{ID: "bus/ask", Title: "a question and its answer", What: "One front end receives a question over the bus and answers at once.",
+		{ID: "bus/ask", Title: "a question and its answer", Description: "One front end receives a question over the bus and answers at once.",
 			Contestants: []Contestant{
 				{"fettle", Ours, askOverBus},
 				{"two channels and a goroutine", Floor, askOverChannels},
 			}},
-		{ID: "bus/publish", Title: "128 events to ten listeners", What: "From the first event to the end of the last handler.",
+		{ID: "bus/publish", Title: "128 events to ten listeners", Description: "From the first event to the end of the last handler.",
 			Contestants: []Contestant{{"fettle", Ours, publish}}},
 	}
 }
@@ -70,7 +70,7 @@ func publish(ctx context.Context, _ *Lab) (*Prepared, error) {
 
 func shellCases() []Case {
 	const bare = "bash -c true"
-	return []Case{{ID: "shell/true", Title: "`run_shell_command`, the command `true`", What: "The shortest command runs, and its output is read to the end.",
+	return []Case{{ID: "shell/true", Title: "`run_shell_command`, the command `true`", Description: "The shortest command runs, and its output is read to the end.",
 		Budgets: []Budget{{Kind: Ratio, Most: 1.5, Against: bare}},
 		Contestants: []Contestant{
 			{"fettle", Ours, caller("run_shell_command", map[string]any{"command": "true"}, nil)},

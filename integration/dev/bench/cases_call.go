@@ -14,14 +14,14 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 )
 
-// noopArguments are what the tool that does nothing is called with.
+// noopArguments are the arguments of the tool that does nothing.
 func noopArguments() map[string]any {
 	return map[string]any{"file_path": "core/config/config.go", "offset": 100, "limit": 200}
 }
 
 func callCases() []Case {
 	return []Case{
-		{ID: "call/overhead", Title: "a tool that does nothing", What: "A tool that does nothing is called in a session: look-up, validation, decision, scheduling.",
+		{ID: "call/overhead", Title: "a tool that does nothing", Description: "A tool that does nothing is called in a session: look-up, validation, decision, scheduling.",
 			Budgets: []Budget{{Kind: Absolute, Most: 30e3}},
 			Contestants: []Contestant{
 				{"fettle", Ours, caller("noop", noopArguments(), nil)},
@@ -35,28 +35,28 @@ func callCases() []Case {
 				{"with a front end that receives every event", Part, caller("noop", noopArguments(), followed)},
 				{"with an approval by the user", Part, caller("asked", noopArguments(), approved, asking)},
 			}},
-		{ID: "call/allocations", Title: "a tool that does nothing: allocations", What: "The number of allocations of that call.", Unit: Count, Turns: 5,
+		{ID: "call/allocations", Title: "a tool that does nothing: allocations", Description: "The number of allocations of that call.", Unit: Count, Turns: 5,
 			Budgets:     []Budget{{Kind: Absolute, Most: 150}},
 			Contestants: []Contestant{{"fettle", Ours, allocations(caller("noop", noopArguments(), nil))}}},
 	}
 }
 
-// followed has a front end listen to everything.
+// followed subscribes a front end to all messages.
 func followed(ctx context.Context, s *session) error {
 	bus.Observe(context.WithoutCancel(ctx), s.config.MessageBus(), func(context.Context, bus.Message) {})
 	return nil
 }
 
-// approved has a front end answer every question with yes, at once.
+// approved subscribes a front end that approves every request at once.
 func approved(ctx context.Context, s *session) error {
 	b := s.config.MessageBus()
 	bus.Subscribe(context.WithoutCancel(ctx), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
-		_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true}) // refused only if the call is over
+		_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true}) // fails only if the call has ended
 	})
 	return nil
 }
 
-// asking adds a tool that is asked about.
+// asking adds a tool that needs approval.
 func asking(p *config.Parameters) {
 	p.ApprovalMode = policy.ModeDefault
 	asked, err := tools.Define("asked", "Does nothing.", tools.KindEdit,
@@ -64,17 +64,17 @@ func asking(p *config.Parameters) {
 			return tools.Result{LLMContent: tools.Text("done")}, nil
 		})
 	if err != nil {
-		panic(err) // the schema of read_file is a schema
+		panic(err) // the schema of read_file is always valid
 	}
 	p.Tools = append(p.Tools, asked)
 }
 
-// allocations has the number of allocations of a call take the place of its time.
+// allocations replaces the time of a call by the number of its allocations.
 func allocations(prepare func(context.Context, *Lab) (*Prepared, error)) func(context.Context, *Lab) (*Prepared, error) {
 	return counted(prepare, func(m *runtime.MemStats) uint64 { return m.Mallocs })
 }
 
-// allocatedBytes has the bytes that a call allocates take the place of its time.
+// allocatedBytes replaces the time of a call by the number of bytes that it allocates.
 func allocatedBytes(prepare func(context.Context, *Lab) (*Prepared, error)) func(context.Context, *Lab) (*Prepared, error) {
 	return counted(prepare, func(m *runtime.MemStats) uint64 { return m.TotalAlloc })
 }
@@ -86,7 +86,7 @@ func counted(prepare func(context.Context, *Lab) (*Prepared, error), count func(
 			return nil, err
 		}
 		run := p.Run
-		for range 4 { // what is made once
+		for range 4 { // one-time allocations
 			if _, err := run(ctx); err != nil {
 				return nil, errors.Join(err, p.Close())
 			}

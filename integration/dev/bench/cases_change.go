@@ -17,22 +17,22 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// gitApply is the name of git's contestant, which a budget speaks of.
+// gitApply is the name of git's contestant, which a budget refers to.
 const gitApply = "git apply"
 
 const (
 	durably     = "write, flush, rename by hand"
 	changeFile  = "f"
-	patchBudget = 50_000 // the size that the budgets of safe_patch speak of
-	shownLines  = 2_000  // what a read shows at once, and a success repeats
+	patchBudget = 50_000 // number of lines that the budgets of safe_patch apply to
+	shownLines  = 2_000  // lines that one read shows, and that a success repeats
 )
 
-// changeCases are safe_patch, edit and write_file, there and back by turns.
+// changeCases are safe_patch, edit and write_file. Each makes a change and reverts it by turns.
 func changeCases() []Case {
 	var patches, edits, writes []Case
 	for _, n := range lineCounts() {
 		patch := Case{ID: fmt.Sprintf("patch/%d-lines", n), Title: "`safe_patch`, ten hunks in " + thousands(n) + " lines",
-			What: "A diff of ten hunks is parsed, located, applied and written, and the base hash is verified.",
+			Description: "A diff of ten hunks is parsed, located, applied and written, and the base hash is verified.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, patchRequests)},
 				{durably, Floor, durable(n)},
@@ -41,20 +41,20 @@ func changeCases() []Case {
 			patch.Budgets = []Budget{{Kind: Ratio, Most: 1, Against: gitApply}}
 		}
 		patches = append(patches, patch)
-		edits = append(edits, Case{ID: fmt.Sprintf("edit/%d-lines", n), Title: "`edit`, one of " + thousands(n) + " lines", What: "One line is replaced by another.",
+		edits = append(edits, Case{ID: fmt.Sprintf("edit/%d-lines", n), Title: "`edit`, one of " + thousands(n) + " lines", Description: "One line is replaced by another.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, editRequests)},
 				{"read, replace, " + durably, Floor, edited(n)},
 			}})
-		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: "`write_file`, " + thousands(n) + " lines", What: "The whole file is written again; ten lines differ.",
+		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: "`write_file`, " + thousands(n) + " lines", Description: "The whole file is written again; ten lines differ.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, writeRequests)},
 				{durably, Floor, durable(n)},
 			}})
 	}
 	patches = append(patches, Case{ID: "patch/50000-lines-allocated", Title: "`safe_patch`, ten hunks in 50,000 lines: memory allocated", Unit: Bytes, Turns: 5,
-		What:    "The memory that the call allocates, compared with the size of the file.",
-		Budgets: []Budget{{Kind: Ratio, Most: 6, Against: "the file"}},
+		Description: "The memory that the call allocates, compared with the size of the file.",
+		Budgets:     []Budget{{Kind: Ratio, Most: 6, Against: "the file"}},
 		Contestants: []Contestant{
 			{"fettle", Ours, allocatedBytes(changer(patchBudget, patchRequests))},
 			{"the file", Floor, func(context.Context, *Lab) (*Prepared, error) {
@@ -65,8 +65,8 @@ func changeCases() []Case {
 	return append(append(patches, edits...), writes...)
 }
 
-// changer prepares two calls that take turns; after each the file must be as
-// texts has it at the end.
+// changer prepares two calls that alternate. After each call, the file must equal the corresponding
+// entry of texts.
 func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]string, err error)) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (_ *Prepared, err error) {
 		calls, texts, err := requests(changeOf(n))
@@ -102,14 +102,14 @@ func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]
 				return nil, err
 			}
 			if data, err := os.ReadFile(path); err != nil || string(data) != texts[at] {
-				return nil, errors.Join(errors.New("the call did not make of the file what it should"), err)
+				return nil, errors.Join(errors.New("the file does not have the expected content after the call"), err)
 			}
 		}
 		return &Prepared{InProcess: true, Run: timed(run), Close: s.config.Close}, nil
 	}
 }
 
-// readInParts reads a file as a model does that wants to see all of it.
+// readInParts reads a file as a model does that needs all of it.
 func readInParts(ctx context.Context, s *session, name string) error {
 	var part struct {
 		NextOffset *int `json:"next_offset"`
@@ -162,7 +162,7 @@ func writeRequests(c Change) (calls [2]scheduler.Request, texts [2]string, err e
 	return calls, c.Texts, err
 }
 
-// durable writes the one text and the other by turns, and reads nothing.
+// durable writes the two texts alternately and reads nothing.
 func durable(n int) func(context.Context, *Lab) (*Prepared, error) {
 	return func(_ context.Context, lab *Lab) (*Prepared, error) {
 		dir, err := lab.TempDir("durable")
@@ -181,8 +181,8 @@ func durable(n int) func(context.Context, *Lab) (*Prepared, error) {
 	}
 }
 
-// edited replaces one line, and gives the new state as JSON as edit does: with the
-// content as far as a read would show it at once.
+// edited replaces one line and returns the new state as JSON, as edit does: with as much content as
+// one read would show.
 func edited(n int) func(context.Context, *Lab) (*Prepared, error) {
 	return func(_ context.Context, lab *Lab) (*Prepared, error) {
 		dir, err := lab.TempDir("edited")
@@ -199,7 +199,7 @@ func edited(n int) func(context.Context, *Lab) (*Prepared, error) {
 			}
 			old := []byte(c.Lines[at])
 			if bytes.Count(data, old) != 1 {
-				return errors.New("the line is not there once")
+				return errors.New("the line does not occur exactly once")
 			}
 			data = bytes.Replace(data, old, []byte(c.Lines[1-at]), 1)
 			at = 1 - at

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// The file that the model has read in a headless turn, and its last words.
+// The file that the model reads in a headless turn, and its final answer.
 const (
 	headlessFile   = "f.txt"
 	headlessAnswer = "Done, as asked."
 )
 
-// modelServer is a server on 127.0.0.1 that speaks as Google's models do: it has
-// read_file called on a file, and once it is shown an answer to that it is done.
+// modelServer is a server on 127.0.0.1 with the API of Google's models. Its model requests
+// read_file for one file, and ends when it receives a response to that call.
 type modelServer struct {
 	URL string
 	web *http.Server
@@ -48,7 +48,7 @@ func newModelServer(file string) (*modelServer, error) {
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = fmt.Fprintf(w, "data: {\"candidates\":[{\"index\":0,\"content\":{\"role\":\"model\",\"parts\":[%s]},\"finishReason\":\"STOP\"}],"+
-			"\"usageMetadata\":{\"promptTokenCount\":1,\"candidatesTokenCount\":1,\"totalTokenCount\":2},\"modelVersion\":\"test-model\"}\n\n", part) // the client reports what it misses
+			"\"usageMetadata\":{\"promptTokenCount\":1,\"candidatesTokenCount\":1,\"totalTokenCount\":2},\"modelVersion\":\"test-model\"}\n\n", part) // the client reports a missing field
 	})}
 	s.run.Go(func() { _ = s.web.Serve(listener) })
 	return s, nil
@@ -63,13 +63,13 @@ func (s *modelServer) Close() error {
 func headlessCases() []Case {
 	const what = "One prompt in a new process: the model requests a read, and then answers. Measured from start to end of the process."
 	return []Case{
-		{ID: "headless/turn", Title: "a prompt, one call, an answer", What: what, Contestants: []Contestant{
+		{ID: "headless/turn", Title: "a prompt, one call, an answer", Description: what, Contestants: []Contestant{
 			{"fettle", Ours, headless(func(p *headlessRun) *Prepared {
 				return &Prepared{Run: timed(p.turn)}
 			})},
 			{"a Go program that makes the two requests", Floor, headlessByHand},
 		}},
-		{ID: "headless/memory", Title: "a prompt, one call, an answer: peak memory", What: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
+		{ID: "headless/memory", Title: "a prompt, one call, an answer: peak memory", Description: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
 			{"fettle", Ours, headless(func(p *headlessRun) *Prepared {
 				return &Prepared{Run: func(ctx context.Context) (Measured, error) {
 					peak, err := peakBytes(ctx, p.dir, p.env, p.command...)
@@ -81,14 +81,14 @@ func headlessCases() []Case {
 	}
 }
 
-// headlessRun is fettle -p with what it needs.
+// headlessRun is the environment of a run of fettle -p.
 type headlessRun struct {
 	dir     string
 	env     []string
 	command []string
 }
 
-// headless prepares a directory with a file and a server, and what make makes of them.
+// headless prepares a directory with a file and a server, and passes them to make.
 func headless(make func(*headlessRun) *Prepared) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		fettle, err := lab.Fettle(ctx)
@@ -121,17 +121,17 @@ func headless(make func(*headlessRun) *Prepared) func(context.Context, *Lab) (*P
 	}
 }
 
-// turn runs the program and looks that the model's last words were printed.
+// turn runs the program and checks that it printed the model's final answer.
 func (h *headlessRun) turn(ctx context.Context) error {
 	out, err := printed(ctx, h.dir, h.env, h.command...)
 	if err == nil && !strings.Contains(out, headlessAnswer) {
-		err = fmt.Errorf("the model's answer is missing in what was printed: %.300s", out)
+		err = fmt.Errorf("the output does not contain the model's answer: %.300s", out)
 	}
 	return err
 }
 
-// asks is a program that asks the server at the address it is given twice, as a
-// harness does, and fails if the answers are not those.
+// asks is a program that sends two requests to the server at the given address, as a harness does.
+// It fails if a response is not the expected one.
 const asks = `package main
 
 import (

@@ -25,7 +25,7 @@ const (
 )
 
 func mcpCases() []Case {
-	return []Case{{ID: "mcp/call", Title: "`read_file` of a small file", What: "A call to `fettle mcp serve` over pipes, and the same call without them.",
+	return []Case{{ID: "mcp/call", Title: "`read_file` of a small file", Description: "A call to `fettle mcp serve` over pipes, and the same call without them.",
 		Contestants: []Contestant{
 			{"over stdio", Ours, mcpOverStdio},
 			{"over MCP in memory", Part, mcpInMemory},
@@ -55,7 +55,7 @@ func mcpInMemory(ctx context.Context, lab *Lab) (*Prepared, error) {
 	end := func() error {
 		closing := inWrite.Close()
 		var draining sync.WaitGroup
-		draining.Go(func() { _, _ = io.Copy(io.Discard, outRead) }) // what is still written must not block the server
+		draining.Go(func() { _, _ = io.Copy(io.Discard, outRead) }) // the server must not block on unread output
 		serving.Wait()
 		closing = errors.Join(closing, served, outRead.Close())
 		draining.Wait()
@@ -100,7 +100,7 @@ func mcpOverStdio(ctx context.Context, lab *Lab) (*Prepared, error) {
 	end := func() error {
 		err := errors.Join(in.Close(), cmd.Wait())
 		if ctx.Err() != nil {
-			return nil // it was ended
+			return nil // the process was killed
 		}
 		return err
 	}
@@ -111,7 +111,7 @@ func mcpOverStdio(ctx context.Context, lab *Lab) (*Prepared, error) {
 	return &Prepared{Close: end, Run: timed(func(context.Context) error { return client.call("read_file", mcpArguments) })}, nil
 }
 
-// lineClient is the least client of MCP: it writes lines and reads lines.
+// lineClient is a minimal MCP client: it writes lines and reads lines.
 type lineClient struct {
 	in  io.Writer
 	out *bufio.Reader
@@ -131,7 +131,7 @@ func (c *lineClient) call(tool, args string) error {
 	return c.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
 }
 
-// request sends a request and waits for its answer, which must be no error.
+// request sends a request and waits for its response, which must not be an error.
 func (c *lineClient) request(method, params string) error {
 	c.id++
 	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params); err != nil {
@@ -140,7 +140,7 @@ func (c *lineClient) request(method, params string) error {
 	for {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
-			return fmt.Errorf("the MCP server's answer: %w", err)
+			return fmt.Errorf("the response of the MCP server: %w", err)
 		}
 		var m struct {
 			ID     int             `json:"id"`
@@ -157,7 +157,7 @@ func (c *lineClient) request(method, params string) error {
 			continue
 		}
 		if len(m.Error) > 0 || m.Result.IsError {
-			return fmt.Errorf("the MCP server answered %s", line)
+			return fmt.Errorf("the MCP server responded %s", line)
 		}
 		return nil
 	}

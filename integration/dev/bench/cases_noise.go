@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// noiseCases have the same work done by two contestants: what their ratio is
-// more or less than 1 is what the machine adds.
+// noiseCases run the same work as two contestants. The distance of their ratio from 1 is the noise
+// of the machine.
 func noiseCases() []Case {
 	hash := func(context.Context, *Lab) (*Prepared, error) {
 		data := []byte(source(1 << 20))
@@ -29,7 +29,7 @@ func noiseCases() []Case {
 		return &Prepared{InProcess: true, Run: timed(func(context.Context) error { return replaceByHand(dir, "f", data) })}, nil
 	}
 	twice := func(id, title, what string, prepare func(context.Context, *Lab) (*Prepared, error)) Case {
-		return Case{ID: "noise/" + id, Title: title, What: what, Contestants: []Contestant{{"once", Ours, prepare}, {"again", Floor, prepare}}}
+		return Case{ID: "noise/" + id, Title: title, Description: what, Contestants: []Contestant{{"once", Ours, prepare}, {"again", Floor, prepare}}}
 	}
 	return []Case{
 		twice("hash", "SHA-256 of 1 MB", "Processor only.", hash),
@@ -38,7 +38,8 @@ func noiseCases() []Case {
 	}
 }
 
-// started prepares a command that is started and awaited. env nil: this process's.
+// started prepares a command that is started and awaited. With env nil it inherits the environment
+// of this process.
 func started(dir string, env []string, command ...string) *Prepared {
 	return &Prepared{Run: timed(func(ctx context.Context) error {
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)

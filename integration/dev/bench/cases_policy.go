@@ -16,7 +16,7 @@ func policyCases() []Case {
 	var all []Case
 	for _, kind := range []struct {
 		key, title, what, tool, params string
-		most                           map[int]float64 // the budget, by the number of rules
+		most                           map[int]float64 // the budgets by number of rules
 	}{
 		{"plain", "a decision on a plain tool", "A decision about a tool whose arguments no rule examines.",
 			"read_file", `{"file_path":"/w/a.go"}`, map[int]float64{10: 2e3, 10_000: 5e3}},
@@ -28,7 +28,7 @@ func policyCases() []Case {
 	} {
 		for _, n := range ruleCounts() {
 			c := Case{ID: fmt.Sprintf("policy/%s-%d", kind.key, n), Title: kind.title + ", " + thousands(n) + " rules",
-				What:        kind.what + " The rules are for other tools and other commands.",
+				Description: kind.what + " The rules are for other tools and other commands.",
 				Growth:      &Growth{Plot: "policy", Line: kind.title, X: float64(n)},
 				Contestants: []Contestant{{"fettle", Ours, decision(n, kind.tool, kind.params)}}}
 			if most, ok := kind.most[n]; ok {
@@ -48,7 +48,7 @@ func decision(n int, tool, params string) func(context.Context, *Lab) (*Prepared
 		}
 		c, ok := policy.WellKnown(tool)
 		if !ok {
-			return nil, fmt.Errorf("policy knows no tool %s", tool)
+			return nil, fmt.Errorf("the policy has no tool %s", tool)
 		}
 		c.Params, c.Dir, c.Roots = json.RawMessage(params), "/w", []string{"/w"}
 		if d := e.Decide(c); d.Decision != policy.Allow {
@@ -58,8 +58,8 @@ func decision(n int, tool, params string) func(context.Context, *Lab) (*Prepared
 	}
 }
 
-// manyRules makes n rules of every sort, none of them about write_file or the
-// commands that are asked about, but for the last four.
+// manyRules returns n rules of every kind. Only the last four apply to write_file or to the
+// measured commands.
 func manyRules(n int) []policy.Rule {
 	verdicts := []policy.Verdict{policy.Allow, policy.Deny, policy.AskUser}
 	rules := make([]policy.Rule, 0, n)
@@ -84,7 +84,7 @@ func manyRules(n int) []policy.Rule {
 		policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Allow, CommandPrefix: []string{"git status", "grep", "wc"}, Priority: 10, Tier: policy.TierUser})
 }
 
-// thousands writes n with commas.
+// thousands formats n with commas.
 func thousands(n int) string {
 	s := fmt.Sprint(n)
 	var parts []string

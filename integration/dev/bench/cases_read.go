@@ -24,7 +24,7 @@ func readCases() []Case {
 	var all []Case
 	for _, size := range readSizes() {
 		c := Case{ID: "read/" + size.Name, Title: "`read_file`, " + size.Title,
-			What: "The whole file is read, hashed and returned as JSON, as in a first read.",
+			Description: "The whole file is read, hashed and returned as JSON, as in a first read.",
 			Contestants: []Contestant{
 				{"fettle", Ours, readWhole(size.Bytes)},
 				{"read, SHA-256, JSON by hand", Floor, func(_ context.Context, lab *Lab) (*Prepared, error) {
@@ -51,7 +51,7 @@ func readCases() []Case {
 		return err
 	}
 	return append(all,
-		Case{ID: "read/unchanged", Title: "unchanged re-read, three directories deep", What: "The model already has the file: its stat data is checked, and a placeholder is returned.",
+		Case{ID: "read/unchanged", Title: "unchanged re-read, three directories deep", Description: "The model already has the file: its stat data is checked, and a placeholder is returned.",
 			Budgets: []Budget{{Kind: Difference, Most: 10e3, Against: noop}},
 			Contestants: []Contestant{
 				{"fettle", Ours, caller("read_file", args, func(ctx context.Context, s *session) error {
@@ -59,14 +59,15 @@ func readCases() []Case {
 				})},
 				{noop, Part, caller("noop", args, nil)},
 			}},
-		Case{ID: "read/1000-files", Title: "`read_many_files`, 1,000 of 1 KB", What: "One call reads all files of a directory.",
+		Case{ID: "read/1000-files", Title: "`read_many_files`, 1,000 of 1 KB", Description: "One call reads all files of a directory.",
 			Contestants: []Contestant{
 				{"fettle", Ours, readMany()},
 				{"list, read, SHA-256, JSON by hand", Floor, manyByHand},
 			}})
 }
 
-// readWhole reads a file of n bytes, asked for in full so that there is no placeholder.
+// readWhole reads a file of n bytes with an explicit range, so that no placeholder replaces the
+// content.
 func readWhole(n int) func(context.Context, *Lab) (*Prepared, error) {
 	args := map[string]any{"file_path": "f.go", "offset": 0, "limit": 1 << 20}
 	return caller("read_file", args, func(ctx context.Context, s *session) error {
@@ -85,14 +86,14 @@ func readWhole(n int) func(context.Context, *Lab) (*Prepared, error) {
 			}
 			var state struct{ Content string }
 			if err := json.Unmarshal([]byte(response.Result.LLMContent.String()), &state); err != nil || state.Content != text {
-				return errors.Join(errors.New("read_file did not give the file back"), err)
+				return errors.Join(errors.New("read_file did not return the file"), err)
 			}
 		}
 		return nil
 	})
 }
 
-// readTwice reads a file and looks that the second answer is the placeholder.
+// readTwice reads a file twice and checks that the second result is the placeholder.
 func readTwice(ctx context.Context, s *session, args any) error {
 	r, err := request("read_file", args)
 	if err != nil {
@@ -103,7 +104,7 @@ func readTwice(ctx context.Context, s *session, args any) error {
 	}
 	again, err := s.call(ctx, r)
 	if err == nil && !strings.Contains(again.Result.LLMContent.String(), filestate.StatusUnchanged) {
-		err = fmt.Errorf("the second read gave no placeholder: %.200s", again.Result.LLMContent.String())
+		err = fmt.Errorf("the second read did not return a placeholder: %.200s", again.Result.LLMContent.String())
 	}
 	return err
 }
@@ -138,7 +139,7 @@ func readMany() func(context.Context, *Lab) (*Prepared, error) {
 				return err
 			}
 			if len(states) != manyFiles || len(states[manyFiles-1].Content) != manyFilesSize {
-				return fmt.Errorf("read_many_files gave %d files", len(states))
+				return fmt.Errorf("read_many_files returned %d files", len(states))
 			}
 		}
 		return nil

@@ -12,7 +12,7 @@ import (
 // toolCounts are the sizes of the cases registry/KIND-N.
 func toolCounts() []int { return []int{20, 1_000, 10_000} }
 
-const theMost = 10_000 // tools; what the budgets of the registry speak of
+const budgetTools = 10_000 // tools; the size that the budgets of the registry apply to
 
 func registryCases() []Case {
 	var all []Case
@@ -27,10 +27,10 @@ func registryCases() []Case {
 		{"cached", "declarations listed again", "The declarations of all tools are listed again without a change.", 50e3, listAgain, nil},
 	} {
 		for _, n := range toolCounts() {
-			c := Case{ID: fmt.Sprintf("registry/%s-%d", kind.key, n), Title: kind.title + " among " + thousands(n) + " tools", What: kind.what,
+			c := Case{ID: fmt.Sprintf("registry/%s-%d", kind.key, n), Title: kind.title + " among " + thousands(n) + " tools", Description: kind.what,
 				Growth:      &Growth{Plot: "registry", Line: kind.title, X: float64(n)},
 				Contestants: []Contestant{{"fettle", Ours, kind.ours(n)}}}
-			if n == theMost {
+			if n == budgetTools {
 				c.Budgets = []Budget{{Kind: Absolute, Most: kind.most}}
 				if kind.floor != nil {
 					c.Contestants = append(c.Contestants, *kind.floor)
@@ -90,10 +90,10 @@ func lookUp(n int) func(context.Context, *Lab) (*Prepared, error) {
 
 func mapLookUp(context.Context, *Lab) (*Prepared, error) {
 	all := map[string]*declared{}
-	for i := range theMost {
+	for i := range budgetTools {
 		all[fmt.Sprintf("tool_%d", i)] = &declared{}
 	}
-	name := fmt.Sprintf("tool_%d", theMost*3/4)
+	name := fmt.Sprintf("tool_%d", budgetTools*3/4)
 	return &Prepared{InProcess: true, Run: timed(func(context.Context) error {
 		if all[name] == nil {
 			return errors.New("not found")
@@ -109,7 +109,7 @@ func listAgain(n int) func(context.Context, *Lab) (*Prepared, error) {
 func listFirst(n int) func(context.Context, *Lab) (*Prepared, error) {
 	extra := declared{tools.Spec{Name: "extra", Description: "X.", Kind: tools.KindRead, Schema: []byte(`{}`)}}
 	return inRegistry(n, func(r *tools.Registry) error {
-		if err := r.Register(extra); err != nil { // makes the listing stale
+		if err := r.Register(extra); err != nil { // invalidates the list
 			return err
 		}
 		r.Unregister("extra")
@@ -141,8 +141,8 @@ type replacement struct {
 	New string `json:"new,omitempty" jsonschema_description:"Text to put in its place."`
 }
 
-// validArguments and wrongArguments fit and do not fit the schema; of the latter
-// a number is sent as text, which is mended.
+// validArguments match the schema; wrongArguments do not. One of the latter is a number as text,
+// which is repaired.
 const (
 	validArguments  = `{"file_path":"a/b.go","limit":200,"ratio":0.5,"deep":true,"mode":"fast","paths":["a","b"],"edits":[{"old":"x","new":"y"}],"env":{"A":1}}`
 	wrongArguments  = `{"file_path":"a/b.go","limit":"200","ratio":0.5,"deep":true,"mode":"fast","paths":["a","b"],"edits":[{"old":"x","new":"y"}],"env":{"A":1}}`
@@ -164,7 +164,7 @@ func schemaCases() []Case {
 		}
 	}
 	return []Case{
-		{ID: "schema/validate", Title: "validation of eight parameters", What: "Arguments are decoded and validated against a schema.",
+		{ID: "schema/validate", Title: "validation of eight parameters", Description: "Arguments are decoded and validated against a schema.",
 			Contestants: []Contestant{
 				{"fettle", Ours, checks(validArguments)},
 				{"with a number sent as text, which is repaired", Part, checks(wrongArguments)},
@@ -175,7 +175,7 @@ func schemaCases() []Case {
 					})}, nil
 				}},
 			}},
-		{ID: "schema/compile", Title: schemaReflected + ", generated and compiled", What: "The cost of the first use of a tool.",
+		{ID: "schema/compile", Title: schemaReflected + ", generated and compiled", Description: "The cost of the first use of a tool.",
 			Contestants: []Contestant{{"fettle", Ours, func(context.Context, *Lab) (*Prepared, error) {
 				return &Prepared{InProcess: true, Run: timed(func(context.Context) error {
 					s, err := tools.SchemaOf[arguments]("sample")

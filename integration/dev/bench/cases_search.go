@@ -14,22 +14,22 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// ripgrep is the name of its contestant, which budgets speak of.
+// ripgrep is the name of its contestant, which budgets refer to.
 const ripgrep = "ripgrep"
 
-// Sought is a pattern that is looked for in both trees.
-type Sought struct {
+// SearchPattern is a pattern that is searched for in both trees.
+type SearchPattern struct {
 	Key, Title, Pattern string
 	Fold                bool
 }
 
-// soughts are the patterns of the cases search/TREE-KEY.
-func soughts(tree string) []Sought {
-	needle := "rare_Needle" // once
+// searchPatterns are the patterns of the cases search/TREE-KEY.
+func searchPatterns(tree string) []SearchPattern {
+	needle := "rare_Needle" // occurs once
 	if tree == "go" {
-		needle = "ascii85" // in about ten lines, of the part for quick runs too
+		needle = "ascii85" // in about ten lines, in a part that quick runs have, too
 	}
-	return []Sought{
+	return []SearchPattern{
 		{"rare", "a rare literal", needle, false},
 		{"rare-fold", "a rare literal, case-insensitive", needle, true},
 		{"common", "a common literal", "return", false},
@@ -47,9 +47,9 @@ func searchCases() []Case {
 		get        func(*Lab, context.Context) (Tree, error)
 	}{{"generated", "generated files", (*Lab).Generated}, {"go", "Go's source", (*Lab).GoSource}} {
 		generated := tree.key == "generated"
-		for _, p := range soughts(tree.key) {
+		for _, p := range searchPatterns(tree.key) {
 			c := Case{ID: "search/" + tree.key + "-" + p.Key, Title: tree.title + ": " + p.Title,
-				What: "All matching lines are found in the files that no ignore rule excludes; the files are in the page cache. " +
+				Description: "All matching lines are found in the files that no ignore rule excludes; the files are in the page cache. " +
 					"For fettle this is the finder below the tool, without formatted output; for gemini-cli-core it is the tool.",
 				Contestants: []Contestant{{"fettle", Ours, searcher(tree.get, p)}}}
 			if p.Key == "rare" {
@@ -60,10 +60,10 @@ func searchCases() []Case {
 			}
 			all = append(all, c)
 		}
-		walk := Case{ID: "search/" + tree.key + "-walk", Title: tree.title + ": a walk", What: "Every file that no ignore rule excludes is listed.",
+		walk := Case{ID: "search/" + tree.key + "-walk", Title: tree.title + ": a walk", Description: "Every file that no ignore rule excludes is listed.",
 			Contestants: []Contestant{{"fettle", Ours, walker(tree.get)}, {"WalkDir", Floor, walkByHand(tree.get)}}}
 		pattern := map[string]string{"generated": "**/*.ts", "go": "**/*_test.go"}[tree.key]
-		glob := Case{ID: "search/" + tree.key + "-glob", Title: tree.title + ": a glob, `" + pattern + "`", What: "Every file that matches a pattern is listed, newest first. For fettle this is the finder below the tool; for gemini-cli-core it is the tool.",
+		glob := Case{ID: "search/" + tree.key + "-glob", Title: tree.title + ": a glob, `" + pattern + "`", Description: "Every file that matches a pattern is listed, newest first. For fettle this is the finder below the tool; for gemini-cli-core it is the tool.",
 			Contestants: []Contestant{{"fettle", Ours, globber(tree.get, pattern)}}}
 		if generated {
 			walk.Budgets = []Budget{{Kind: Ratio, Most: 1.2, Against: ripgrep, Full: true}}
@@ -74,7 +74,7 @@ func searchCases() []Case {
 	return all
 }
 
-// finding prepares what a finder does in a tree.
+// finding prepares a call of a finder in a tree.
 func finding(get func(*Lab, context.Context) (Tree, error), find func(ctx context.Context, f *discovery.Finder, start workspace.Path, tree Tree) error) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		tree, err := get(lab, ctx)
@@ -94,7 +94,7 @@ func finding(get func(*Lab, context.Context) (Tree, error), find func(ctx contex
 	}
 }
 
-func searcher(get func(*Lab, context.Context) (Tree, error), p Sought) func(context.Context, *Lab) (*Prepared, error) {
+func searcher(get func(*Lab, context.Context) (Tree, error), p SearchPattern) func(context.Context, *Lab) (*Prepared, error) {
 	return finding(get, func(ctx context.Context, f *discovery.Finder, start workspace.Path, tree Tree) error {
 		pattern, err := discovery.CompilePattern(p.Pattern, false, p.Fold)
 		if err != nil {
@@ -102,7 +102,7 @@ func searcher(get func(*Lab, context.Context) (Tree, error), p Sought) func(cont
 		}
 		r, err := f.Search(ctx, discovery.Search{Pattern: pattern, Start: start, MaxBytes: 1 << 30})
 		if err == nil && tree.Files > 0 && p.Key == "rare" && r.Matches != 1 {
-			err = fmt.Errorf("the needle was found %d times", r.Matches)
+			err = fmt.Errorf("%d matches of the needle", r.Matches)
 		}
 		return err
 	})
@@ -113,7 +113,7 @@ func walker(get func(*Lab, context.Context) (Tree, error)) func(context.Context,
 		n := 0
 		_, err := f.Walk(ctx, discovery.Walk{Start: start, Depth: -1}, func(discovery.File) bool { n++; return true })
 		if err == nil && (n == 0 || tree.Files > 0 && n != tree.Files) {
-			err = fmt.Errorf("the walk named %d files", n)
+			err = fmt.Errorf("the walk listed %d files", n)
 		}
 		return err
 	})
@@ -123,18 +123,18 @@ func globber(get func(*Lab, context.Context) (Tree, error), pattern string) func
 	return finding(get, func(ctx context.Context, f *discovery.Finder, start workspace.Path, tree Tree) error {
 		found, err := f.Find(ctx, discovery.Find{Pattern: pattern, Dir: start, Limit: 1 << 30})
 		if err == nil && (len(found.Files) == 0 || tree.Files > 0 && len(found.Files) != tree.Files/3) {
-			err = fmt.Errorf("the glob named %d files", len(found.Files))
+			err = fmt.Errorf("the glob listed %d files", len(found.Files))
 		}
 		return err
 	})
 }
 
-// walkByHand names all files, the ignored ones too.
+// walkByHand lists all files, including ignored ones.
 func walkByHand(get func(*Lab, context.Context) (Tree, error)) func(context.Context, *Lab) (*Prepared, error) {
 	return overTree(get, func(string) error { return nil })
 }
 
-// scanByHand looks for a literal in all files, the ignored ones too.
+// scanByHand searches for a literal in all files, including ignored ones.
 func scanByHand(get func(*Lab, context.Context) (Tree, error), literal string) func(context.Context, *Lab) (*Prepared, error) {
 	return overTree(get, func(path string) error {
 		data, err := os.ReadFile(path)

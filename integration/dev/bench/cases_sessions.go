@@ -16,8 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// sessionCounts are the sizes of the cases sessions/KIND-N; the last one is made
-// with -full only.
+// sessionCounts are the sizes of the cases sessions/KIND-N. The last one runs only with -full.
 func sessionCounts() []int { return []int{1, 100, 1_000, 10_000} }
 
 const (
@@ -25,13 +24,13 @@ const (
 	usedSessions = "each has read a file"
 )
 
-// sessionReport is what a process with many sessions has found out of itself.
+// sessionReport is the report of a process with many sessions about itself.
 type sessionReport struct {
-	Elapsed    time.Duration `json:"elapsed"`  // for all of them
-	Resident   float64       `json:"resident"` // bytes that the system counts, more than without; 0: it does not say
-	Heap       float64       `json:"heap"`     // bytes, more than without
+	Elapsed    time.Duration `json:"elapsed"`  // of all sessions
+	Resident   float64       `json:"resident"` // growth of the resident memory in bytes; 0: unknown
+	Heap       float64       `json:"heap"`     // growth of the heap in bytes
 	Goroutines float64       `json:"goroutines"`
-	// OutOfDescriptors: the system does not allow as many open files.
+	// OutOfDescriptors is set if the system does not allow as many open files.
 	OutOfDescriptors bool `json:"out_of_descriptors,omitempty"`
 }
 
@@ -43,7 +42,7 @@ func sessionCases() []Case {
 			title = "1 Config"
 		}
 		figure := func(key, title, what string, unit Unit, of func(sessionReport) Measured) Case {
-			return Case{ID: fmt.Sprintf("sessions/%s-%d", key, n), Title: title, What: what, Unit: unit, Turns: 5, Contestants: []Contestant{
+			return Case{ID: fmt.Sprintf("sessions/%s-%d", key, n), Title: title, Description: what, Unit: unit, Turns: 5, Contestants: []Contestant{
 				{"fettle", Ours, sessionsOf(n, false, of)},
 				{usedSessions, Part, sessionsOf(n, true, of)},
 			}}
@@ -66,12 +65,12 @@ func sessionCases() []Case {
 	return all
 }
 
-// sessionsOf prepares turns each of which is a process with n sessions. Cases that
-// take several figures of it share the processes.
+// sessionsOf prepares turns of one process with n sessions each. Cases that use different figures
+// of it share the processes.
 func sessionsOf(n int, use bool, of func(sessionReport) Measured) func(context.Context, *Lab) (*Prepared, error) {
 	return func(_ context.Context, lab *Lab) (*Prepared, error) {
 		if n > lab.Size(100, 1_000, mostSessions) {
-			return nil, absent("%s sessions are made with -full", thousands(n))
+			return nil, absent("%s sessions need -full", thousands(n))
 		}
 		turn := 0
 		return &Prepared{Run: func(ctx context.Context) (Measured, error) {
@@ -92,7 +91,7 @@ func sessionsOf(n int, use bool, of func(sessionReport) Measured) func(context.C
 	}
 }
 
-// makeSessions makes the sessions of a task in this process, and closes them.
+// makeSessions creates the sessions of a task in this process, and closes them.
 func makeSessions(ctx context.Context, t childTask) (r sessionReport, err error) {
 	dir, err := os.MkdirTemp("", "fettle-bench-sessions-")
 	if err != nil {
@@ -145,7 +144,7 @@ func makeSessions(ctx context.Context, t childTask) (r sessionReport, err error)
 	return r, nil
 }
 
-// heapBytes returns what is reachable.
+// heapBytes returns the size of the reachable memory.
 func heapBytes() float64 {
 	runtime.GC()
 	runtime.GC()
@@ -154,8 +153,8 @@ func heapBytes() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// residentBytes returns the memory that the system counts for this process,
-// after the garbage was given back; 0 where it does not say.
+// residentBytes returns the resident memory of this process after garbage was returned to the
+// system; 0 if the system does not report it.
 func residentBytes() float64 {
 	debug.FreeOSMemory()
 	data, err := os.ReadFile("/proc/self/statm")

@@ -21,7 +21,7 @@ const doesNothing = "a Go program that does nothing"
 func startCases() []Case {
 	var all []Case
 	for _, s := range starts() {
-		all = append(all, Case{ID: "start/" + s.Key, Title: "`fettle " + s.Args[0] + "`", What: "From start to end of the process.",
+		all = append(all, Case{ID: "start/" + s.Key, Title: "`fettle " + s.Args[0] + "`", Description: "From start to end of the process.",
 			Budgets: []Budget{{Kind: Absolute, Most: 20e6}},
 			Contestants: []Contestant{
 				{"fettle", Ours, command((*Lab).Fettle, s.Args...)},
@@ -31,7 +31,7 @@ func startCases() []Case {
 	return all
 }
 
-// command prepares a program in an empty directory and home.
+// command prepares a program in an empty directory with an empty home.
 func command(program func(*Lab, context.Context) (string, error), args ...string) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		path, err := program(lab, ctx)
@@ -66,7 +66,7 @@ func peakOf(program func(*Lab, context.Context) (string, error), args ...string)
 	}
 }
 
-// fileSize prepares the size of a program.
+// fileSize prepares the size of a program's file.
 func fileSize(program func(*Lab, context.Context) (string, error)) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		path, err := program(lab, ctx)
@@ -82,14 +82,14 @@ func fileSize(program func(*Lab, context.Context) (string, error)) func(context.
 }
 
 func sizeCases() []Case {
-	all := []Case{{ID: "size/binary", Title: "the stripped program", What: "Built with -trimpath -tags grpcnotrace -ldflags '-s -w', without cgo.", Unit: Bytes, Turns: 1,
+	all := []Case{{ID: "size/binary", Title: "the stripped program", Description: "Built with -trimpath -tags grpcnotrace -ldflags '-s -w', without cgo.", Unit: Bytes, Turns: 1,
 		Budgets: []Budget{{Kind: Absolute, Most: 40e6}},
 		Contestants: []Contestant{
 			{"fettle", Ours, fileSize((*Lab).Fettle)},
 			{doesNothing, Floor, fileSize((*Lab).Nothing)},
 		}}}
 	for _, s := range starts() {
-		all = append(all, Case{ID: "size/" + s.Key, Title: "`fettle " + s.Args[0] + "`: peak memory", What: "The peak memory of the process, as the system reports it.", Unit: Bytes, Turns: 7,
+		all = append(all, Case{ID: "size/" + s.Key, Title: "`fettle " + s.Args[0] + "`: peak memory", Description: "The peak memory of the process, as the system reports it.", Unit: Bytes, Turns: 7,
 			Budgets: []Budget{{Kind: Absolute, Most: 25e6}},
 			Contestants: []Contestant{
 				{"fettle", Ours, peakOf((*Lab).Fettle, s.Args...)},
@@ -100,7 +100,7 @@ func sizeCases() []Case {
 		if c.key == noSearch {
 			continue
 		}
-		all = append(all, Case{ID: "size/search-" + c.key, Title: "one call, " + c.title + ": peak memory", What: "A process that makes one call in the generated files.", Unit: Bytes, Turns: 3,
+		all = append(all, Case{ID: "size/search-" + c.key, Title: "one call, " + c.title + ": peak memory", Description: "A process that makes one call in the generated files.", Unit: Bytes, Turns: 3,
 			Budgets: []Budget{{Kind: Absolute, Most: 64e6, Full: true}},
 			Contestants: []Contestant{
 				{"fettle", Ours, peakOfSearch(c.key)},

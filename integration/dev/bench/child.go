@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// childVariable tells this program, started again by itself, what one process is
-// to do whose memory is measured; see runChild.
+// childVariable is the variable with the task of a child process, which runs this program again so
+// that its memory can be measured; see runChild.
 const childVariable = "FETTLE_BENCH_CHILD"
 
-// childTask is what the variable holds, as JSON.
+// childTask is the content of the variable, as JSON.
 type childTask struct {
-	// Sessions is how many are made; 0: none.
+	// Sessions is the number of sessions to create; 0: none.
 	Sessions int `json:"sessions,omitempty"`
-	// Use has each session read a file.
+	// Use makes each session read a file.
 	Use bool `json:"use,omitempty"`
-	// Search is the key of one of searchCalls, made once in Tree; "": none.
+	// Search is the key of one of searchCalls, which is made once in Tree; "": none.
 	Search string `json:"search,omitempty"`
 	Tree   string `json:"tree,omitempty"`
 }
 
-// runChild does what childVariable says and reports whether there was
-// something to do. What a task finds out goes to stdout, as JSON.
+// runChild runs the task in childVariable, and reports whether there was one. The result of a task
+// goes to stdout as JSON.
 func runChild(ctx context.Context) (bool, error) {
 	text := os.Getenv(childVariable)
 	if text == "" {
@@ -34,7 +34,7 @@ func runChild(ctx context.Context) (bool, error) {
 	}
 	var t childTask
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return true, fmt.Errorf("%s is for this program alone: %w", childVariable, err)
+		return true, fmt.Errorf("%s is reserved for this program: %w", childVariable, err)
 	}
 	if t.Search != "" {
 		return true, searchOnce(ctx, t.Tree, t.Search)
@@ -46,7 +46,7 @@ func runChild(ctx context.Context) (bool, error) {
 	return true, json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// child returns this program as a command with a task.
+// child returns a command that runs this program with a task.
 func (l *Lab) child(ctx context.Context, t childTask) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *Lab) child(ctx context.Context, t childTask) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// outputOf runs a command and decodes the JSON that it prints.
+// outputOf runs a command and decodes its JSON output.
 func outputOf[T any](cmd *exec.Cmd) (v T, err error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -58,8 +58,8 @@ func TestList(t *testing.T) {
 	require.NotContains(t, stdout, "read/1kb")
 }
 
-// Every case has one subject, contestants of different names, and budgets that
-// speak of one of them.
+// Every case has one subject, contestants with different names, and budgets that refer to one of
+// them.
 func TestCases(t *testing.T) {
 	cases, err := allCases()
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestCases(t *testing.T) {
 	for _, c := range cases {
 		require.Regexp(t, regexp.MustCompile(`^[a-z]+/[a-z0-9-]+$`), c.ID)
 		require.NotEmpty(t, c.Title, c.ID)
-		require.True(t, strings.HasSuffix(c.What, "."), c.ID)
+		require.True(t, strings.HasSuffix(c.Description, "."), c.ID)
 		require.True(t, c.Growth == nil || plots[c.Growth.Plot], c.ID)
 		subjects, names := 0, map[string]bool{}
 		for _, contestant := range c.Contestants {
@@ -88,11 +88,11 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// The whole command on quick cases: a table, JSON lines of the documented form that
-// can be shown again, and a page with pictures.
+// The whole command with quick cases: a table, JSON lines of the documented form that can be shown
+// again, and a page with plots.
 func TestCommand(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	t.Setenv("PATH", t.TempDir()) // no peer is here
+	t.Setenv("PATH", t.TempDir()) // no peer is installed
 	file := filepath.Join(t.TempDir(), "run.jsonl")
 	code, stdout, stderr := runBench(t.Context(), "-run", "^(noise/hash|read/1mb|registry/lookup-.*)$", "-time", "1ms", "-json", file)
 	require.Zero(t, code, stderr)
@@ -138,8 +138,8 @@ func TestCommand(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", pageName))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(docs, pageName), page, 0o644))
-	require.NoError(t, os.Mkdir(filepath.Join(docs, plotFolder), 0o755))
-	stale := filepath.Join(docs, plotFolder, "ratios-old.svg")
+	require.NoError(t, os.Mkdir(filepath.Join(docs, plotDirName), 0o755))
+	stale := filepath.Join(docs, plotDirName, "ratios-old.svg")
 	require.NoError(t, os.WriteFile(stale, nil, 0o644))
 	code, again, stderr := runBench(t.Context(), "-from", file, "-write", "-docs", docs)
 	require.Zero(t, code, stderr)
@@ -152,8 +152,8 @@ func TestCommand(t *testing.T) {
 	require.Contains(t, text, "of 2 budgets are met.")
 	require.Contains(t, text, "## Where the time of a part goes", "the prose stays")
 	for _, picture := range []string{"ratios-read.svg", "growth-registry.svg"} {
-		require.Contains(t, text, "("+plotFolder+"/"+picture+")")
-		svg, err := os.ReadFile(filepath.Join(docs, plotFolder, picture))
+		require.Contains(t, text, "("+plotDirName+"/"+picture+")")
+		svg, err := os.ReadFile(filepath.Join(docs, plotDirName, picture))
 		require.NoError(t, err)
 		wellFormed(t, svg)
 		require.Contains(t, string(svg), `fill="#ffffff"`)
@@ -184,7 +184,7 @@ func TestCommandInterrupted(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// The page has a place for each part of a run.
+// The page has a block for each part of a run.
 func TestPageHasBlocks(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", pageName))
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// source returns n bytes of lines like those of a program.
+// source returns n bytes of lines that resemble a program.
 func source(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -34,20 +34,19 @@ func readSizes() []struct {
 // edit/N-lines and write/N-lines.
 func lineCounts() []int { return []int{200, 5_000, 50_000} }
 
-// Change is a text and what ten changes spread over it make of it, with the
-// diffs there (0) and back (1) as git writes them. A contestant takes them by
-// turns, so that the file is as it was after every second turn.
+// Change is a text with ten changes spread over it, and the diffs in both directions, forward (0)
+// and back (1), as git writes them. A contestant applies them alternately, so that the file is
+// unchanged after every second turn.
 type Change struct {
 	Texts [2]string
 	Diffs [2]string
-	// Lines are the first changed line, as it is in each of Texts, with its
-	// line feed: what a tool that replaces one string is given. Singles are
-	// the texts before and after that change alone.
+	// Lines are the first changed line, as it is in each of Texts, with its line feed, for tools
+	// that replace one string. Singles are the texts before and after that change alone.
 	Lines   [2]string
 	Singles [2]string
 }
 
-// changeOf makes the Change of a text of n lines. The diffs are of a file named "f".
+// changeOf returns the Change of a text of n lines. The diffs are of a file named "f".
 func changeOf(n int) Change {
 	olds := make([]string, n)
 	for i := range olds {
@@ -57,7 +56,7 @@ func changeOf(n int) Change {
 		}
 	}
 	news := append([]string(nil), olds...)
-	around := min(10, n/20-2) // hunks must not touch
+	around := min(10, n/20-2) // hunks must not overlap
 	var diffs [2]strings.Builder
 	for b := range diffs {
 		diffs[b].WriteString("--- a/f\n+++ b/f\n")
@@ -95,13 +94,13 @@ func changeOf(n int) Change {
 // Tree is a directory to search in.
 type Tree struct {
 	Top string // absolute, links resolved
-	// Files is how many files there are that no ignore rule hides, .gitignore included, 0 if that is not known.
+	// Files is the number of files that no ignore rule excludes, including .gitignore; 0: unknown.
 	Files int
 }
 
-// Generated returns a repository of 5,000 files, with -full 100,000, of 3 KB of
-// source-like text each: a quarter of them is ignored, one of the others holds
-// rare_Needle. It is the same in every run.
+// Generated returns a repository of 5,000 files, or 100,000 with -full, of 3 KB of source-like text
+// each. A quarter of them is ignored; one of the others contains rare_Needle. It is the same in
+// every run.
 func (l *Lab) Generated(ctx context.Context) (Tree, error) {
 	return Shared(ctx, l, "generated tree", func(ctx context.Context) (Tree, func() error, error) {
 		files := l.Size(400, 5_000, 100_000)
@@ -152,8 +151,7 @@ func generate(ctx context.Context, top string, files int) error {
 	return nil
 }
 
-// GoSource returns the source tree of Go's standard library, a repository that
-// is there wherever Go is.
+// GoSource returns the source tree of Go's standard library, which every Go installation has.
 func (l *Lab) GoSource(ctx context.Context) (Tree, error) {
 	return Shared(ctx, l, "source of Go", func(ctx context.Context) (Tree, func() error, error) {
 		root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()

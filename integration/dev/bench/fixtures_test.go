@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The diffs of a Change are what git takes, there and back.
+// git applies the diffs of a Change in both directions.
 func TestChange(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// GO-07: sessions leave no goroutine behind, and hold nothing that grows.
+// GO-07: closed sessions leave no goroutine, and nothing grows with their number.
 func TestSessionsLeaveNoGoroutine(t *testing.T) {
 	lab := newLab(t)
 	cmd, err := lab.child(t.Context(), childTask{Sessions: 50, Use: true})

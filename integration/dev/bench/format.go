@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// figure writes a value of a unit for people, with three digits or so.
+// figure formats a value with its unit and about three digits.
 func figure(v float64, unit Unit) string {
 	scaled := func(names []string, step float64) string {
 		i, sign := 0, ""
@@ -28,8 +28,7 @@ func figure(v float64, unit Unit) string {
 	}
 }
 
-// digits writes a number that is not negative with three significant digits, but
-// all of those before the point.
+// digits formats a number ≥ 0 with three significant digits, or more if its integer part has more.
 func digits(v float64) string {
 	switch {
 	case v == math.Trunc(v) && v < 1e6, v >= 99.95:
@@ -43,7 +42,7 @@ func digits(v float64) string {
 	}
 }
 
-// times writes a ratio.
+// times formats a ratio.
 func times(r float64) string {
 	if r == 0 {
 		return "–"
@@ -51,7 +50,7 @@ func times(r float64) string {
 	return digits(r) + " ×"
 }
 
-// percent writes a part of one, as the ± of a figure.
+// percent formats a fraction, as the ± of a figure.
 func percent(part float64) string {
 	if part > 0 && part < 0.01 {
 		return "<1 %"
@@ -59,7 +58,7 @@ func percent(part float64) string {
 	return fmt.Sprintf("%.0f %%", part*100)
 }
 
-// limit writes what a budget allows, and found what was found of it.
+// limit formats the limit of a budget, and found the measured value.
 func (v *Verdict) limit(unit Unit) string {
 	switch v.Kind {
 	case Ratio:

@@ -8,12 +8,12 @@ import (
 	"maps"
 )
 
-// The kinds of JSON lines, each an object with a key "kind".
+// The kinds of JSON lines. Each is an object with the key "kind".
 const (
-	kindRun         = "run"         // RunInfo; the first line, and, with all versions, the last
+	kindRun         = "run"         // RunInfo; the first line, and again, with all versions, the last
 	kindMeasurement = "measurement" // one contestant of one case
-	kindMissing     = "missing"     // a contestant that has no figures, and why
-	kindBudget      = "budget"      // a budget of the design, and how it stands
+	kindMissing     = "missing"     // a contestant without figures, and the reason
+	kindBudget      = "budget"      // a budget of the design with its result
 )
 
 type runLine struct {
@@ -31,8 +31,8 @@ type measurementLine struct {
 	Turns      int    `json:"turns"`
 	Calls      int    `json:"calls"` // in each turn
 	Stats
-	Ratio Ratios `json:"ratio"` // the subject's figure divided by this one's
-	// Of one call in this process; absent for others.
+	Ratio Ratios `json:"ratio"` // the subject's figure divided by this one
+	// Per call in this process; absent for other contestants.
 	AllocatedBytes *float64 `json:"allocated_bytes,omitempty"`
 	Allocations    *float64 `json:"allocations,omitempty"`
 }
@@ -43,7 +43,7 @@ type missingLine struct {
 	Contestant string `json:"contestant"`
 	Role       Role   `json:"role"`
 	Reason     string `json:"reason"`
-	Failed     bool   `json:"failed"` // true: it went wrong; false: it is not here
+	Failed     bool   `json:"failed"` // true: it failed; false: it is not available
 }
 
 type budgetLine struct {
@@ -52,12 +52,12 @@ type budgetLine struct {
 	Limit   BudgetKind `json:"limit"`
 	Most    float64    `json:"most"`
 	Against string     `json:"against,omitempty"`
-	Found   Ratios     `json:"found"` // what is limited, by the least figures and the medians
+	Found   Ratios     `json:"found"` // the limited figure, by the minima and the medians
 	Met     Met        `json:"met"`
 	Note    string     `json:"note,omitempty"`
 }
 
-// lineWriter writes JSON lines; its zero value writes nothing.
+// lineWriter writes JSON lines. Its zero value writes nothing.
 type lineWriter struct{ w io.Writer }
 
 func (l lineWriter) put(v any) error {
@@ -85,7 +85,7 @@ func (l lineWriter) result(r Result) error {
 		case o.Skipped != "":
 			v = missingLine{kindMissing, r.ID, o.Name, o.Role, o.Skipped, false}
 		default:
-			continue // the case ended before it
+			continue // the case ended before this contestant ran
 		}
 		if err := l.put(v); err != nil {
 			return err
@@ -99,20 +99,20 @@ func (l lineWriter) result(r Result) error {
 	return nil
 }
 
-// readLines reads what a lineWriter has written of a run of cases. Ratios and
-// budgets are computed anew.
+// readLines reads the lines of a run that a lineWriter has written. It computes ratios and budgets
+// again.
 func readLines(in io.Reader, cases []Case) (info RunInfo, results []Result, err error) {
 	byID := map[string]*Case{}
 	for i := range cases {
 		byID[cases[i].ID] = &cases[i]
 	}
-	at := map[string]int{} // of the case's result
+	at := map[string]int{} // index of the case's result
 	outcome := func(id string) (*Result, error) {
 		i, ok := at[id]
 		if !ok {
 			c := byID[id]
 			if c == nil {
-				return nil, fmt.Errorf("there is no case %s any more: measure again", id)
+				return nil, fmt.Errorf("case %s does not exist any more: measure again", id)
 			}
 			i, at[id] = len(results), len(results)
 			results = append(results, Result{Case: *c})
@@ -130,7 +130,7 @@ func readLines(in io.Reader, cases []Case) (info RunInfo, results []Result, err 
 		return info, nil, err
 	}
 	if info.Date == "" {
-		return info, nil, fmt.Errorf("there is no line of kind %q: give a file that -json has written", kindRun)
+		return info, nil, fmt.Errorf("there is no line of kind %q: pass a file that -json has written", kindRun)
 	}
 	for i := range results {
 		results[i].compare(info.Full)
@@ -185,9 +185,9 @@ func readLine(line []byte, info *RunInfo, result func(id string) (*Result, error
 			r.Skipped, r.Failed = o.Skipped, o.Failed
 		}
 		r.Outcomes = append(r.Outcomes, o)
-	case kindBudget: // computed anew
+	case kindBudget: // computed again
 	default:
-		return fmt.Errorf("kind %q is not one of those that -json writes", kind.Kind)
+		return fmt.Errorf("kind %q is not one that -json writes", kind.Kind)
 	}
 	return nil
 }

@@ -13,22 +13,21 @@ import (
 	"sync"
 )
 
-// Lab is what contestants prepare with: a scratch directory that goes away at the
-// end, programs, and fixtures that are made once.
+// Lab is the environment in which contestants are prepared: a temporary scratch directory,
+// programs, and fixtures that are created once.
 type Lab struct {
 	// Dir is the scratch directory, absolute, with links resolved.
 	Dir string
-	// Full asks for the sizes that the design's budgets speak of.
+	// Full selects the sizes that the design's budgets refer to.
 	Full bool
-	// Quick asks for the least sizes, where it only counts that every case runs;
-	// Full wins.
+	// Quick selects the smallest sizes, for tests that every case runs. Full takes precedence.
 	Quick bool
-	// Note is told what is being made, for who waits; never nil.
+	// Note reports progress to the user; never nil.
 	Note func(format string, args ...any)
 
 	mu       sync.Mutex
 	shared   map[string]*fixture
-	closes   []func() error // in the order of making
+	closes   []func() error // in the order of creation
 	versions map[string]string
 }
 
@@ -38,7 +37,7 @@ type fixture struct {
 	err   error
 }
 
-// NewLab makes a Lab with a scratch directory below the system's one for temporary files.
+// NewLab creates a Lab with a scratch directory below the system's directory for temporary files.
 func NewLab(full bool, note func(format string, args ...any)) (*Lab, error) {
 	dir, err := os.MkdirTemp("", "fettle-bench-")
 	if err != nil {
@@ -51,7 +50,7 @@ func NewLab(full bool, note func(format string, args ...any)) (*Lab, error) {
 	return &Lab{Dir: real, Full: full, Note: note, shared: map[string]*fixture{}, versions: map[string]string{}}, nil
 }
 
-// Close ends all fixtures, the last one first, and removes the scratch directory.
+// Close closes all fixtures in reverse order, and removes the scratch directory.
 func (l *Lab) Close() error {
 	l.mu.Lock()
 	closes := l.closes
@@ -64,9 +63,9 @@ func (l *Lab) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.Dir))...)
 }
 
-// Shared returns the fixture named key, made by make the first time it is asked
-// for. What make returns as the closing func, which may be nil, runs when the Lab
-// ends. An error is kept too, an [Absent] one included.
+// Shared returns the fixture with a key. The first call creates it with make. The returned func of
+// make, which may be nil, closes the fixture when the Lab is closed. An error is kept, too,
+// including an [Absent] one.
 func Shared[T any](ctx context.Context, l *Lab, key string, make func(ctx context.Context) (T, func() error, error)) (T, error) {
 	l.mu.Lock()
 	f, ok := l.shared[key]
@@ -88,8 +87,8 @@ func Shared[T any](ctx context.Context, l *Lab, key string, make func(ctx contex
 	return v, f.err
 }
 
-// Uses records the version of a program or library that takes part, for the
-// page and the JSON lines: Uses("ripgrep", "13.0.0").
+// Uses records the version of a program or library for the page and the JSON lines: Uses("ripgrep",
+// "13.0.0").
 func (l *Lab) Uses(name, version string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +102,7 @@ func (l *Lab) used() map[string]string {
 	return maps.Clone(l.versions)
 }
 
-// Size returns the size of a fixture as the run has it.
+// Size returns the size of a fixture for this run.
 func (l *Lab) Size(quick, small, full int) int {
 	switch {
 	case l.Full:
@@ -114,7 +113,7 @@ func (l *Lab) Size(quick, small, full int) int {
 	return small
 }
 
-// TempDir makes a directory of its own below Dir, with name in its name.
+// TempDir creates a directory below Dir with name in its name.
 func (l *Lab) TempDir(name string) (string, error) {
 	return os.MkdirTemp(l.Dir, strings.Map(func(r rune) rune {
 		if r == '/' || r == ' ' || r == '*' {
@@ -124,8 +123,8 @@ func (l *Lab) TempDir(name string) (string, error) {
 	}, name)+"-")
 }
 
-// Program returns the path of the first of names that is installed, else an
-// [Absent] error that names the first.
+// Program returns the path of the first installed program of names. If none is installed, it
+// returns an [Absent] error with the first name.
 func (l *Lab) Program(names ...string) (string, error) {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
@@ -135,7 +134,7 @@ func (l *Lab) Program(names ...string) (string, error) {
 	return "", absent("%s is not installed", names[0])
 }
 
-// Fettle returns the path of the program, built as it is released.
+// Fettle returns the path of the program, built as for a release.
 func (l *Lab) Fettle(ctx context.Context) (string, error) {
 	return l.build(ctx, "fettle", "github.com/fettle-dev/fettle/cli/fettle")
 }
@@ -145,7 +144,7 @@ func (l *Lab) Nothing(ctx context.Context) (string, error) {
 	return l.compiled(ctx, "nothing", "package main\n\nfunc main() {}\n")
 }
 
-// compiled returns the path of a program of one file of Go.
+// compiled returns the path of a program that consists of one Go file.
 func (l *Lab) compiled(ctx context.Context, name, source string) (string, error) {
 	path := filepath.Join(l.Dir, name+".go")
 	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
@@ -162,11 +161,11 @@ func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {
 		l.Note("building %s", name)
 		out := filepath.Join(l.Dir, "bin-"+name)
 		args := []string{"build", "-o", out}
-		if !l.Quick { // as it is released; else as tests have compiled it already
+		if !l.Quick { // built as for a release; otherwise as the tests have already compiled it
 			args = append(args, "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w")
 		}
 		cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTMPDIR="+l.Dir) // what it leaves when it is ended goes with the Lab
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTMPDIR="+l.Dir) // leftovers of an interrupted build are removed with the Lab
 		text, err := cmd.CombinedOutput()
 		if err != nil {
 			return "", nil, fmt.Errorf("go build %s (in fettle's repository, which must compile): %w\n%s", pkg, err, text)
@@ -175,8 +174,8 @@ func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {
 	})
 }
 
-// Environment is what processes of contestants are started with: an empty home
-// in the scratch directory, PATH, and nothing of the user's settings.
+// Environment returns the environment of contestants' processes: an empty home in the scratch
+// directory, PATH, and nothing of the user's settings.
 func (l *Lab) Environment(ctx context.Context) ([]string, error) {
 	home, err := Shared(ctx, l, "home", func(context.Context) (string, func() error, error) {
 		dir, err := l.TempDir("home")

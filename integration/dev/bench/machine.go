@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// RunInfo says where, when and with what a run was made.
+// RunInfo records when, where and with which versions a run was made.
 type RunInfo struct {
 	Date    string  `json:"date"` // of its beginning, UTC, YYYY-MM-DD
 	Full    bool    `json:"full"`
-	PerCase string  `json:"per_case"` // how long a case was measured, as "3s"
+	PerCase string  `json:"per_case"` // time per case, as "3s"
 	Machine Machine `json:"machine"`
-	// Load is the system's load average over one minute when the run began, -1
-	// where it does not say.
+	// Load is the system's load average over one minute when the run began; -1: unknown.
 	Load float64 `json:"load"`
-	// Versions of what took part, by its name.
+	// Versions has the version of each program and library, by name.
 	Versions map[string]string `json:"versions"`
 }
 
-// Machine says what a run was made on; what cannot be found out is "" or 0.
+// Machine describes the machine of a run. Unknown values are "" or 0.
 type Machine struct {
 	OS        string `json:"os"` // and architecture, as "linux/amd64"
 	Kernel    string `json:"kernel"`
@@ -35,7 +34,7 @@ type Machine struct {
 	Disk      string `json:"disk"`   // type of the file system of the scratch directory
 }
 
-// about describes this machine; l's scratch directory says which disk is used.
+// about describes this machine. The scratch directory of l determines the disk.
 func about(ctx context.Context, l *Lab, pace Pace) RunInfo {
 	info := RunInfo{
 		Date: time.Now().UTC().Format(time.DateOnly), Full: l.Full, PerCase: pace.Time.String(), Load: loadAverage(),
@@ -56,7 +55,7 @@ func about(ctx context.Context, l *Lab, pace Pace) RunInfo {
 	return info
 }
 
-// loadAverage returns that of the last minute, -1 where the system does not say.
+// loadAverage returns the load average of the last minute, -1 if the system does not report it.
 func loadAverage() float64 {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -69,17 +68,16 @@ func loadAverage() float64 {
 	return load
 }
 
-// busy returns a warning if the machine had something else to do when the run
-// began, else "".
+// busy returns a warning if other processes used the machine when the run began, otherwise "".
 func (i *RunInfo) busy() string {
 	if i.Load <= float64(i.Machine.Cores)/2 {
 		return ""
 	}
-	return fmt.Sprintf("the load average was %.1f on %d cores when the run began: something else runs, and the figures are worth less; wait for it to end and run again",
+	return fmt.Sprintf("the load average was %.1f on %d cores when the run began, so other processes distort the figures; wait for them to end and run again",
 		i.Load, i.Machine.Cores)
 }
 
-// versions lists what took part with its version, sorted.
+// versions lists all names with their versions, sorted.
 func (i *RunInfo) versions() string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(i.Versions)) {

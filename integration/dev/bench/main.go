@@ -1,5 +1,5 @@
-// Command bench measures fettle and what a user would pick instead of it, by turns
-// in one run, and prints one table with ratios. docs/benchmarks.md records a run.
+// Command bench measures fettle and its alternatives by turns in one run, and prints one table with
+// ratios. docs/benchmarks.md records a run.
 package main
 
 import (
@@ -33,14 +33,14 @@ func main() {
 // The exit codes.
 const (
 	exitDone        = 0
-	exitFailed      = 1 // somebody did not do the work, or a file could not be written
+	exitFailed      = 1 // a contestant failed, or a file could not be written
 	exitUsage       = 2
 	exitInterrupted = 130
 )
 
 // options are the flags.
 type options struct {
-	run         *regexp.Regexp // cases; nil: all
+	run         *regexp.Regexp // cases to measure; nil: all
 	full, write bool
 	list        bool
 	json, from  string
@@ -50,13 +50,13 @@ type options struct {
 
 const usage = `usage: go run -C integration/dev ./bench [flags]
 
-Measures fettle and what a user would pick instead, by turns in one run, and
-prints one table: the least and the median time of each, and how many times as
-long fettle takes. Who is not installed is skipped by name.
+Measures fettle and its alternatives by turns in one run, and prints one table:
+the minimum and the median time of each contestant, and the ratio of fettle's
+time to it. Programs that are not installed are skipped by name.
 
 `
 
-// parse reads the flags. A nil result means that all has been said.
+// parse parses the flags. A nil result means that the command has nothing left to do.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -66,13 +66,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		flags.PrintDefaults()
 	}
 	pattern := flags.String("run", "", "measure only the cases whose name matches this `regexp`; -list has the names")
-	flags.BoolVar(&o.full, "full", false, "the sizes that the budgets speak of: 100,000 files, 10,000 sessions; 3 s a case")
-	flags.StringVar(&o.json, "json", "", "write JSON lines to this `file`; - is stdout, in place of the table")
+	flags.BoolVar(&o.full, "full", false, "use the sizes of the budgets: 100,000 files, 10,000 sessions; 3 s a case")
+	flags.StringVar(&o.json, "json", "", "write JSON lines to this `file`; - is stdout, instead of the table")
 	flags.StringVar(&o.from, "from", "", "measure nothing: show the run that -json has written to this `file`")
-	flags.BoolVar(&o.write, "write", false, "write the tables and plots into docs/benchmarks.md; for a whole run")
+	flags.BoolVar(&o.write, "write", false, "write the tables and plots to docs/benchmarks.md; requires a whole run")
 	flags.BoolVar(&o.list, "list", false, "list the cases and their contestants, and measure nothing")
-	flags.DurationVar(&o.pace.Time, "time", 0, "how long each case is measured, as 2s (default 500ms, with -full 3s)")
-	flags.StringVar(&o.docs, "docs", "../../docs", "the `directory` that -write finds benchmarks.md in")
+	flags.DurationVar(&o.pace.Time, "time", 0, "the time of each case, as 2s (default 500ms, with -full 3s)")
+	flags.StringVar(&o.docs, "docs", "../../docs", "the `directory` of benchmarks.md for -write")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -80,13 +80,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	switch {
 	case flags.NArg() > 0:
-		return nil, fmt.Errorf("%q is no flag: cases are chosen by -run", flags.Arg(0))
+		return nil, fmt.Errorf("%q is not a flag: select cases with -run", flags.Arg(0))
 	case o.pace.Time < 0:
 		return nil, errors.New("-time must not be negative")
 	case o.write && given["run"]:
-		return nil, errors.New("-write is for a whole run, as it replaces every table of the page: leave -run out, or -write")
+		return nil, errors.New("-write needs a whole run, because it replaces every table of the page: remove -run or -write")
 	case o.from != "" && (o.full || given["time"] || o.json != ""):
-		return nil, errors.New("-from shows a run that was made: leave -full, -time and -json out")
+		return nil, errors.New("-from shows a finished run: remove -full, -time and -json")
 	}
 	var err error
 	if o.run, err = regexp.Compile(*pattern); err != nil {
@@ -105,7 +105,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
-// run is the command; it returns the exit code.
+// run executes the command and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -137,7 +137,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	failed, err := report(ctx, o, chosen, stdout, stderr)
 	switch {
 	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "bench: interrupted; nothing was left behind")
+		fmt.Fprintln(stderr, "bench: interrupted; no files are left")
 		return exitInterrupted
 	case err != nil:
 		fmt.Fprintln(stderr, "bench:", err)
@@ -150,13 +150,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func list(w io.Writer, cases []Case) {
 	for _, c := range cases {
-		fmt.Fprintf(w, "%s\n    %s. %s\n", c.ID, plain(c.Title), c.What)
+		fmt.Fprintf(w, "%s\n    %s. %s\n", c.ID, plain(c.Title), c.Description)
 		for _, contestant := range c.Contestants {
 			fmt.Fprintf(w, "    %-8s %s\n", contestant.Role, contestant.Name)
 		}
 	}
 	fmt.Fprintln(w, "not compared:")
 	for _, n := range notCompared() {
-		fmt.Fprintf(w, "    %s, because %s\n", n.What, n.Because)
+		fmt.Fprintf(w, "    %s, because %s\n", n.Subject, n.Because)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Pace is how long cases are measured.
+// Pace determines how long cases are measured.
 type Pace struct {
 	Time     time.Duration // for all turns of one case; at least MinTurns are made
 	MinTurns int
@@ -17,11 +17,11 @@ type Pace struct {
 }
 
 const (
-	// shortTurn is how long a turn of work that is quickly done lasts, so that
-	// reading the clock costs nothing beside it.
+	// shortTurn is the minimum duration of a turn of short work. It makes the cost of reading the
+	// clock negligible.
 	shortTurn = 200 * time.Microsecond
-	// collected is how long the work must take for the garbage of the contestant
-	// before to be collected first.
+	// collected is the minimum duration of work for which the garbage of the previous contestant is
+	// collected before the turn.
 	collected = time.Millisecond
 	mostCalls = 1 << 20
 )
@@ -34,9 +34,8 @@ type entrant struct {
 	values []float64
 }
 
-// measure has the contestants of a case take turns. The error is that of ctx, or
-// of what could not be cleaned up; what goes wrong with a contestant is in the
-// Result.
+// measure lets the contestants of a case take turns. It returns an error only if ctx ended or if
+// closing a contestant failed. The failure of a contestant is in the Result.
 func measure(ctx context.Context, lab *Lab, c Case, pace Pace) (result Result, err error) {
 	result = Result{Case: c, Outcomes: make([]Outcome, len(c.Contestants))}
 	var entrants []*entrant
@@ -88,7 +87,7 @@ func measure(ctx context.Context, lab *Lab, c Case, pace Pace) (result Result, e
 	return result, nil
 }
 
-// drop leaves a contestant out.
+// drop records the error of a contestant that is left out.
 func (o *Outcome) drop(err error) {
 	if reason, ok := absence(err); ok {
 		o.Skipped = reason
@@ -104,8 +103,8 @@ func (c *Case) unit() Unit {
 	return c.Unit
 }
 
-// takeTurns measures the entrants by turns, each round beginning with another
-// one, and returns those that did not fail. If fettle's fails it ends.
+// takeTurns measures the entrants by turns and returns those that did not fail. Each round begins
+// with the next entrant. It ends if fettle's contestant fails.
 func takeTurns(ctx context.Context, c Case, all []*entrant, pace Pace) ([]*entrant, error) {
 	var running []*entrant
 	for _, e := range all {
@@ -150,9 +149,8 @@ func takeTurns(ctx context.Context, c Case, all []*entrant, pace Pace) ([]*entra
 	return running, nil
 }
 
-// warm does the work twice and finds out how often it is to be done in a turn.
-// What is done a few times at most, as it takes long or is not timed, is not
-// done in vain.
+// warm does the work twice and determines how often a turn repeats it. Work that takes long or is
+// not timed is not repeated for the warm-up.
 func (e *entrant) warm(ctx context.Context, unit Unit, pace Pace) error {
 	if unit != Time {
 		return nil
@@ -197,7 +195,7 @@ func (e *entrant) turn(ctx context.Context, unit Unit) (float64, error) {
 	return float64(took) / float64(e.calls), nil
 }
 
-// repeat does the work as often as belongs to a turn.
+// repeat does the work as often as a turn requires.
 func (e *entrant) repeat(ctx context.Context) (m Measured, err error) {
 	for range e.calls {
 		if m, err = e.Run(ctx); err != nil {
@@ -207,8 +205,8 @@ func (e *entrant) repeat(ctx context.Context) (m Measured, err error) {
 	return m, nil
 }
 
-// countAllocations finds out what a call allocates: the least of three, as
-// what runs beside it is counted too.
+// countAllocations measures the allocations of a call. It takes the minimum of three tries, because
+// concurrent work is counted, too.
 func (e *entrant) countAllocations(ctx context.Context) error {
 	const tries, calls = 3, 4
 	for try := range tries {

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// contestant is one that is prepared already, or cannot be.
+// contestant returns a contestant with this preparation or error.
 func contestant(name string, role Role, p *Prepared, err error) Contestant {
 	return Contestant{name, role, func(context.Context, *Lab) (*Prepared, error) { return p, err }}
 }
 
-// takes is a contestant that says how long it took.
+// takes returns a contestant that reports this time.
 func takes(d time.Duration, note func()) *Prepared {
 	return &Prepared{Run: func(context.Context) (Measured, error) { note(); return Measured{Elapsed: d}, nil }}
 }
@@ -39,7 +39,7 @@ func TestContestantsTakeTurns(t *testing.T) {
 	require.Equal(t, -1.0, r.Outcomes[0].Allocations)
 }
 
-// Short work is repeated within a turn, and what it allocates is counted.
+// Short work is repeated within a turn, and its allocations are counted.
 func TestShortWorkIsRepeated(t *testing.T) {
 	runs := 0
 	var kept []byte
@@ -55,7 +55,7 @@ func TestShortWorkIsRepeated(t *testing.T) {
 	require.Len(t, kept, 4096)
 }
 
-// What must be put back is not repeated within a turn: Reset comes before each.
+// Work with Reset is not repeated within a turn, because Reset comes before each run.
 func TestReset(t *testing.T) {
 	ready := false
 	p := &Prepared{
@@ -74,8 +74,8 @@ func TestReset(t *testing.T) {
 	require.Equal(t, 3, r.Outcomes[0].Turns)
 }
 
-// Who is absent is skipped by name; who fails is named with the error; the others
-// go on, and everybody who was prepared is closed.
+// An absent contestant is skipped by name, and a failed one is reported with its error. The others
+// continue, and every prepared one is closed.
 func TestSkippedAndFailed(t *testing.T) {
 	var closed []string
 	ends := func(name string, p *Prepared) *Prepared {
@@ -135,7 +135,7 @@ func TestInterrupted(t *testing.T) {
 	require.True(t, closed)
 }
 
-// A fixture is made once, its error is kept, and the last one ends first.
+// A fixture is created once, its error is kept, and the last one is closed first.
 func TestShared(t *testing.T) {
 	lab, err := NewLab(false, func(string, ...any) {})
 	require.NoError(t, err)

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	pageName   = "benchmarks.md"
-	plotFolder = "benchmarks" // beside the page
-	blockEnd   = "<!-- bench: end -->"
+	pageName    = "benchmarks.md"
+	plotDirName = "benchmarks" // next to the page
+	blockEnd    = "<!-- bench: end -->"
 )
 
-// blockStart is the line that the block of a key begins after.
+// blockStart returns the line before the block of a key.
 func blockStart(key string) string { return "<!-- bench: " + key + " -->" }
 
-// The keys of the blocks that are no group's.
+// The keys of the blocks that do not belong to a group.
 const (
 	blockRun     = "run"
 	blockBudgets = "budgets"
 	blockAbsent  = "not-compared"
 )
 
-// blockKeys lists the blocks that the page has.
+// blockKeys lists the blocks of the page.
 func blockKeys() []string {
 	keys := []string{blockRun, blockBudgets, blockAbsent}
 	for _, g := range groups() {
@@ -35,14 +35,14 @@ func blockKeys() []string {
 	return keys
 }
 
-// writeDocs writes a run into the page in dir and the plots beside it, takes plots
-// away that the run does not have, and returns how many files were written. What
-// stands outside of the page's blocks stays.
+// writeDocs writes a run into the page in dir and its plots into the directory next to it. It
+// removes plots that the run does not have, and returns the number of files that it wrote. The page
+// outside of its blocks stays unchanged.
 func writeDocs(dir string, info RunInfo, results []Result) (int, error) {
 	path := filepath.Join(dir, pageName)
 	page, err := os.ReadFile(path)
 	if err != nil {
-		return 0, fmt.Errorf("%w: run the command in fettle's repository, or name the directory of the page by -docs", err)
+		return 0, fmt.Errorf("%w: run the command in fettle's repository, or set the directory of the page with -docs", err)
 	}
 	plots := drawPlots(results)
 	blocks := map[string]string{blockRun: runBlock(info), blockBudgets: budgetBlock(results), blockAbsent: notComparedBlock()}
@@ -55,16 +55,16 @@ func writeDocs(dir string, info RunInfo, results []Result) (int, error) {
 			return 0, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	folder := filepath.Join(dir, plotFolder)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	plotDir := filepath.Join(dir, plotDirName)
+	if err := os.MkdirAll(plotDir, 0o755); err != nil {
 		return 0, err
 	}
-	old, err := filepath.Glob(filepath.Join(folder, "*.svg"))
+	old, err := filepath.Glob(filepath.Join(plotDir, "*.svg"))
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range plots {
-		file := filepath.Join(folder, p.File)
+		file := filepath.Join(plotDir, p.File)
 		if err := os.WriteFile(file, []byte(p.SVG), 0o644); err != nil {
 			return 0, err
 		}
@@ -78,7 +78,7 @@ func writeDocs(dir string, info RunInfo, results []Result) (int, error) {
 	return len(plots) + 1, os.WriteFile(path, []byte(text), 0o644)
 }
 
-// replaceBlock puts content between the lines that begin and end a block.
+// replaceBlock replaces the content between the lines that begin and end a block.
 func replaceBlock(page, key, content string) (string, error) {
 	before, rest, ok := strings.Cut(page, blockStart(key)+"\n")
 	if !ok {
@@ -112,7 +112,7 @@ func runBlock(info RunInfo) string {
 		fmt.Fprintf(&b, "| load average at the beginning | %.2f |\n", info.Load)
 	}
 	if warning := info.busy(); warning != "" {
-		fmt.Fprintf(&b, "\n**These figures are to be taken again**: %s.\n", warning)
+		fmt.Fprintf(&b, "\n**These figures must be measured again**: %s.\n", warning)
 	}
 	return b.String()
 }
@@ -145,14 +145,14 @@ func budgetBlock(results []Result) string {
 func notComparedBlock() string {
 	var b strings.Builder
 	for _, n := range notCompared() {
-		fmt.Fprintf(&b, "- %s: %s.\n", escaped(n.What), escaped(n.Because))
+		fmt.Fprintf(&b, "- %s: %s.\n", escaped(n.Subject), escaped(n.Because))
 	}
 	return b.String()
 }
 
 func groupBlock(g Group, results []Result, plots []Plot) string {
 	var b strings.Builder
-	var whats []string
+	var descriptions []string
 	var lines [][]string
 	var members []Result
 	for _, r := range results {
@@ -160,11 +160,11 @@ func groupBlock(g Group, results []Result, plots []Plot) string {
 			continue
 		}
 		members = append(members, r)
-		if !slices.Contains(whats, r.What) {
-			whats = append(whats, r.What)
+		if !slices.Contains(descriptions, r.Description) {
+			descriptions = append(descriptions, r.Description)
 		}
 		for _, line := range rows(r) {
-			if line.Median != "" { // who is missing is named below
+			if line.Median != "" { // skipped and failed contestants are named below
 				lines = append(lines, line.cells())
 			}
 		}
@@ -172,11 +172,11 @@ func groupBlock(g Group, results []Result, plots []Plot) string {
 	if len(members) == 0 {
 		return "Not measured in this run."
 	}
-	fmt.Fprintf(&b, "%s\n\n", strings.Join(whats, " "))
+	fmt.Fprintf(&b, "%s\n\n", strings.Join(descriptions, " "))
 	markdownTable(&b, headers().cells(), lines)
 	for _, p := range plots {
 		if p.Group == g.Key {
-			fmt.Fprintf(&b, "\n![%s](%s/%s)\n", p.Title, plotFolder, p.File)
+			fmt.Fprintf(&b, "\n![%s](%s/%s)\n", p.Title, plotDirName, p.File)
 		}
 	}
 	if absent := missing(members); len(absent) > 0 {
@@ -198,7 +198,7 @@ func markdownTable(b *strings.Builder, head []string, lines [][]string) {
 	}
 }
 
-// escaped makes text safe to stand in a page and in a cell of a table.
+// escaped escapes a text for the page and for cells of a table.
 func escaped(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(s)
 }

@@ -12,16 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peakBytes returns the most memory that a command takes, which must end with
-// code 0. A process's peak starts with that of the one that started it, so a
-// shell, which is small, starts it and leaves it to this process to wait for. A
-// command that ends before its shell does may be waited for there; then it is
-// run again.
+// peakBytes returns the peak memory of a command, which must end with code 0. A process's peak
+// starts with that of its parent. A small shell therefore starts the command, and leaves it to this
+// process to wait for it. A command that ends before the shell may be reaped by the shell; then it
+// is run again.
 func peakBytes(ctx context.Context, dir string, env []string, command ...string) (float64, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, err
 	}
-	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }() // it was accepted before
+	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }() // the same option was accepted before
 	const tries = 100
 	for range tries {
 		peak, err := peakOnce(ctx, dir, env, command)
@@ -29,7 +28,7 @@ func peakBytes(ctx context.Context, dir string, env []string, command ...string)
 			return peak, err
 		}
 	}
-	return 0, fmt.Errorf("%s always ended before the shell that had started it", command[0])
+	return 0, fmt.Errorf("%s always ended before the shell that started it", command[0])
 }
 
 func peakOnce(ctx context.Context, dir string, env, command []string) (float64, error) {
@@ -47,7 +46,7 @@ func peakOnce(ctx context.Context, dir string, env, command []string) (float64, 
 	if err := errors.Join(scanning, shell.Wait()); err != nil {
 		return 0, err
 	}
-	// The command is nobody's that exec knows: it is ended here if ctx is.
+	// The command is not a child of exec.Cmd, so ctx must end it here.
 	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 	defer stop()
 	var status syscall.WaitStatus

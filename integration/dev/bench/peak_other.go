@@ -4,7 +4,7 @@ package main
 
 import "context"
 
-// peakBytes is for Linux, which says how much memory a process took at most.
+// peakBytes works on Linux only, which reports the peak memory of a process.
 func peakBytes(context.Context, string, []string, ...string) (float64, error) {
 	return 0, absent("peak memory is measured on Linux")
 }

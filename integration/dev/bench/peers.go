@@ -11,8 +11,8 @@ const (
 	qwen   = "qwen"
 )
 
-// peerContestants returns, by the ID of a case, who else does its work. What does
-// not appear here has a reason in notCompared.
+// peerContestants returns the peers by the ID of their case. Peers that are missing have a reason
+// in notCompared.
 func peerContestants() map[string][]Contestant {
 	all := map[string][]Contestant{
 		"call/overhead":   {{geminiCore, Peer, inNode(coreNPM, coreDoesNothing)}},
@@ -54,7 +54,7 @@ func peerContestants() map[string][]Contestant {
 	}
 	for _, n := range toolCounts() {
 		all[fmt.Sprintf("registry/lookup-%d", n)] = []Contestant{{geminiCore, Peer, inNode(coreNPM, coreRegistry("lookup", n))}}
-		for _, kind := range []string{"first", "cached"} { // it keeps no list
+		for _, kind := range []string{"first", "cached"} { // it keeps no list of declarations
 			all[fmt.Sprintf("registry/%s-%d", kind, n)] = []Contestant{{geminiCore, Peer, inNode(coreNPM, coreRegistry("declare", n))}}
 		}
 	}
@@ -66,7 +66,8 @@ func peerContestants() map[string][]Contestant {
 	return all
 }
 
-// searchTree is a tree of the cases search/KEY-NAME, and what the names end in that its glob looks for.
+// searchTree is a tree of the cases search/KEY-NAME, and the suffix of the names that its glob
+// matches.
 type searchTree struct {
 	key, glob string
 	get       func(*Lab, context.Context) (Tree, error)
@@ -76,12 +77,12 @@ func searchTrees() []searchTree {
 	return []searchTree{{"generated", "*.ts", (*Lab).Generated}, {"go", "*_test.go", (*Lab).GoSource}}
 }
 
-// searchPeers adds those of the cases search/NAME.
+// searchPeers adds the peers of the cases search/NAME.
 func searchPeers(all map[string][]Contestant) {
 	every := func(t Tree) int { return t.Files }
 	aThird := func(t Tree) int { return t.Files / 3 }
 	for _, tree := range searchTrees() {
-		for _, p := range soughts(tree.key) {
+		for _, p := range searchPatterns(tree.key) {
 			id := "search/" + tree.key + "-" + p.Key
 			all[id] = append(all[id], ripgrepSearch(tree.get, p))
 			if p.Key != "rare" {
@@ -107,12 +108,12 @@ func startOf(pkg, program, flag string) Contestant {
 	return Contestant{program, Peer, agentProgram(pkg, program, want, flag)}
 }
 
-// peerCases returns the cases that only peers give a reason for.
+// peerCases returns the cases that exist only for peers.
 func peerCases() []Case { return chatCases() }
 
-// notCompared says, by peer and work, why a comparison that one could expect is not made.
-func notCompared() []struct{ What, Because string } {
-	return []struct{ What, Because string }{
+// notCompared lists, by peer and work, the comparisons that are not made, and why.
+func notCompared() []struct{ Subject, Because string } {
+	return []struct{ Subject, Because string }{
 		{"qwen's tools in process", "its package is one bundled program and exports no tools"},
 		{"grep_search of gemini-cli-core, except for a rare literal", "it is designed for a hundred matches; with many thousands a turn takes many seconds"},
 		{"gemini-cli-core and diffs", "it has no tool that accepts a diff"},

@@ -13,17 +13,17 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// The contestants of gemini-cli-core, in a process of Node that runs all the while.
+// The contestants of gemini-cli-core, in a process of Node that runs during the whole case.
 const (
 	geminiCore      = "gemini-cli-core"
 	geminiCoreAlone = "gemini-cli-core, the tool alone"
 	jsdiff          = "jsdiff, read and written in Node"
 )
 
-// inNode prepares an errand for the driver of the Node packages.
-func inNode(pkg string, make func(ctx context.Context, lab *Lab) (errand, error)) func(context.Context, *Lab) (*Prepared, error) {
+// inNode prepares a driverTask for the driver of the Node packages.
+func inNode(pkg string, make func(ctx context.Context, lab *Lab) (driverTask, error)) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
-		d, err := sharedDriver(ctx, lab, pkg) // before what make makes, which costs something
+		d, err := sharedDriver(ctx, lab, pkg) // before make, whose work is expensive
 		if err != nil {
 			return nil, err
 		}
@@ -38,11 +38,11 @@ func inNode(pkg string, make func(ctx context.Context, lab *Lab) (errand, error)
 	}
 }
 
-// viaCore returns two contestants that make the same call: through the scheduler,
-// as a model's call goes, and built and executed by itself.
-func viaCore(make func(lab *Lab) (errand, error)) []Contestant {
+// viaCore returns two contestants that make the same call: through the scheduler, as a model does,
+// and by building and executing the tool directly.
+func viaCore(make func(lab *Lab) (driverTask, error)) []Contestant {
 	way := func(alone bool) func(context.Context, *Lab) (*Prepared, error) {
-		return inNode(coreNPM, func(_ context.Context, lab *Lab) (errand, error) {
+		return inNode(coreNPM, func(_ context.Context, lab *Lab) (driverTask, error) {
 			e, err := make(lab)
 			if err == nil {
 				e.Params["alone"] = alone
@@ -53,11 +53,11 @@ func viaCore(make func(lab *Lab) (errand, error)) []Contestant {
 	return []Contestant{{geminiCore, Peer, way(false)}, {geminiCoreAlone, Peer, way(true)}}
 }
 
-// shows checks that a result is a text.
+// shows checks that a result equals a text.
 func shows(want string) func(string) error {
 	return func(shown string) error {
 		if shown != want {
-			return fmt.Errorf("%d bytes in place of %d: %.80q", len(shown), len(want), shown)
+			return fmt.Errorf("%d bytes instead of %d: %.80q", len(shown), len(want), shown)
 		}
 		return nil
 	}
@@ -73,7 +73,7 @@ func mentions(want string) func(string) error {
 	}
 }
 
-// fileWith makes a file in a directory of its own.
+// fileWith creates a file in a directory of its own.
 func fileWith(lab *Lab, name, text string) (dir, path string, err error) {
 	dir, err = lab.TempDir("peer")
 	if err != nil {
@@ -83,51 +83,51 @@ func fileWith(lab *Lab, name, text string) (dir, path string, err error) {
 	return dir, path, os.WriteFile(path, []byte(text), 0o644)
 }
 
-// alternates checks that a file holds the one text and the other by turns.
+// alternates checks that a file has the two texts alternately.
 func alternates(path string, texts [2]string) func(done int) error {
 	return func(done int) error {
 		data, err := os.ReadFile(path)
 		if err == nil && string(data) != texts[done%2] {
-			err = errors.New("the file is not as the change should have made it")
+			err = errors.New("the file does not have the expected content after the change")
 		}
 		return err
 	}
 }
 
-// coreReads reads a file of n bytes whole; without end_line it would be cut.
-func coreReads(n int) func(lab *Lab) (errand, error) {
-	return func(lab *Lab) (errand, error) {
+// coreReads reads a whole file of n bytes. Without end_line the result would be truncated.
+func coreReads(n int) func(lab *Lab) (driverTask, error) {
+	return func(lab *Lab) (driverTask, error) {
 		dir, path, err := fileWith(lab, "f.go", source(n))
 		args := []any{map[string]any{"file_path": path, "start_line": 1, "end_line": 1 << 20}}
-		return errand{Work: "call", Params: map[string]any{"dir": dir, "tool": "read_file", "args": args}, Check: shows(source(n))}, err
+		return driverTask{Work: "call", Params: map[string]any{"dir": dir, "tool": "read_file", "args": args}, Check: shows(source(n))}, err
 	}
 }
 
-func coreReadsMany(_ context.Context, lab *Lab) (errand, error) {
+func coreReadsMany(_ context.Context, lab *Lab) (driverTask, error) {
 	dir, err := lab.TempDir("peer-many")
 	if err != nil {
-		return errand{}, err
+		return driverTask{}, err
 	}
 	text := source(manyFilesSize)
-	return errand{Work: "readMany", Params: map[string]any{"dir": dir, "args": map[string]any{"include": []string{"*.go"}}},
+	return driverTask{Work: "readMany", Params: map[string]any{"dir": dir, "args": map[string]any{"include": []string{"*.go"}}},
 		Check: func(shown string) error {
 			if n := strings.Count(shown, text); n != manyFiles {
-				return fmt.Errorf("%d files were given", n)
+				return fmt.Errorf("%d files were returned", n)
 			}
 			return nil
 		}}, writeMany(dir)
 }
 
-// coreChanges has a tool make of the one text the other and back.
-func coreChanges(tool string, texts [2]string, args func(path string) []any) func(lab *Lab) (errand, error) {
-	return func(lab *Lab) (errand, error) {
+// coreChanges lets a tool change one text into the other and back.
+func coreChanges(tool string, texts [2]string, args func(path string) []any) func(lab *Lab) (driverTask, error) {
+	return func(lab *Lab) (driverTask, error) {
 		dir, path, err := fileWith(lab, changeFile, texts[0])
-		return errand{Work: "call", Params: map[string]any{"dir": dir, "tool": tool, "args": args(path)}, After: alternates(path, texts)}, err
+		return driverTask{Work: "call", Params: map[string]any{"dir": dir, "tool": tool, "args": args(path)}, After: alternates(path, texts)}, err
 	}
 }
 
-func coreEdits(n int) func(lab *Lab) (errand, error) {
-	return func(lab *Lab) (errand, error) {
+func coreEdits(n int) func(lab *Lab) (driverTask, error) {
+	return func(lab *Lab) (driverTask, error) {
 		c := changeOf(n)
 		return coreChanges("replace", c.Singles, func(path string) (args []any) {
 			for i := range 2 {
@@ -138,8 +138,8 @@ func coreEdits(n int) func(lab *Lab) (errand, error) {
 	}
 }
 
-func coreWrites(n int) func(lab *Lab) (errand, error) {
-	return func(lab *Lab) (errand, error) {
+func coreWrites(n int) func(lab *Lab) (driverTask, error) {
+	return func(lab *Lab) (driverTask, error) {
 		c := changeOf(n)
 		return coreChanges("write_file", c.Texts, func(path string) (args []any) {
 			for i := range 2 {
@@ -150,33 +150,33 @@ func coreWrites(n int) func(lab *Lab) (errand, error) {
 	}
 }
 
-func jsdiffApplies(n int) func(context.Context, *Lab) (errand, error) {
-	return func(_ context.Context, lab *Lab) (errand, error) {
+func jsdiffApplies(n int) func(context.Context, *Lab) (driverTask, error) {
+	return func(_ context.Context, lab *Lab) (driverTask, error) {
 		c := changeOf(n)
 		_, path, err := fileWith(lab, changeFile, c.Texts[0])
-		return errand{Work: "jsdiff", Params: map[string]any{"file": path, "diffs": c.Diffs}, After: alternates(path, c.Texts)}, err
+		return driverTask{Work: "jsdiff", Params: map[string]any{"file": path, "diffs": c.Diffs}, After: alternates(path, c.Texts)}, err
 	}
 }
 
-// coreDecides has the policy engine decide by the rules that fettle's decides by,
-// as a file that its own loader reads, and by a rule of its default ones.
-func coreDecides(n int, tool string, args map[string]any) func(context.Context, *Lab) (errand, error) {
-	return func(_ context.Context, lab *Lab) (errand, error) {
+// coreDecides lets the policy engine decide by the same rules as fettle's, which its own loader
+// reads from a file, and by one of its default rules.
+func coreDecides(n int, tool string, args map[string]any) func(context.Context, *Lab) (driverTask, error) {
+	return func(_ context.Context, lab *Lab) (driverTask, error) {
 		const userTier, defaultTier = 4, 1
 		dir, rules, err := fileWith(lab, "rules.toml", rulesTOML(manyRules(n)))
 		if err != nil {
-			return errand{}, err
+			return driverTask{}, err
 		}
 		defaults := filepath.Join(dir, "defaults.toml")
 		const reads = "[[rule]]\ntoolName = \"read_file\"\ndecision = \"allow\"\npriority = 50\n"
-		return errand{Work: "policy", Short: true, Check: shows("allow"), Params: map[string]any{
+		return driverTask{Work: "policy", Short: true, Check: shows("allow"), Params: map[string]any{
 			"files": []any{map[string]any{"path": rules, "tier": userTier}, map[string]any{"path": defaults, "tier": defaultTier}},
 			"call":  map[string]any{"name": tool, "args": args},
 		}}, os.WriteFile(defaults, []byte(reads), 0o644)
 	}
 }
 
-// rulesTOML writes rules as gemini-cli reads them.
+// rulesTOML formats rules as TOML for gemini-cli.
 func rulesTOML(rules []policy.Rule) string {
 	list := func(texts []string) string {
 		if len(texts) == 1 {
@@ -204,46 +204,46 @@ func rulesTOML(rules []policy.Rule) string {
 	return b.String()
 }
 
-// coreRegistry has a registry of n tools of an MCP server, with the schema of fettle's.
-func coreRegistry(what string, n int) func(context.Context, *Lab) (errand, error) {
-	return func(_ context.Context, lab *Lab) (errand, error) {
+// coreRegistry prepares a registry of n tools of an MCP server, with the schema of fettle's case.
+func coreRegistry(what string, n int) func(context.Context, *Lab) (driverTask, error) {
+	return func(_ context.Context, lab *Lab) (driverTask, error) {
 		schema, err := tools.SchemaOf[arguments]("tool")
 		if err != nil {
-			return errand{}, err
+			return driverTask{}, err
 		}
 		dir, err := lab.TempDir("peer")
 		declarations := make([]any, n)
 		for i := range declarations {
 			declarations[i] = map[string]any{"name": fmt.Sprintf("tool_%d", i), "description": "Does nothing.", "schema": schema.Raw()}
 		}
-		return errand{Work: "registry", Short: true, Check: shows(fmt.Sprint(n)),
+		return driverTask{Work: "registry", Short: true, Check: shows(fmt.Sprint(n)),
 			Params: map[string]any{"dir": dir, "what": what, "declarations": declarations}}, err
 	}
 }
 
-func coreValidates(context.Context, *Lab) (errand, error) {
+func coreValidates(context.Context, *Lab) (driverTask, error) {
 	schema, err := tools.SchemaOf[arguments]("sample")
 	if err != nil {
-		return errand{}, err
+		return driverTask{}, err
 	}
-	return errand{Work: "schema", Short: true, Check: shows(""),
+	return driverTask{Work: "schema", Short: true, Check: shows(""),
 		Params: map[string]any{"schema": schema.Raw(), "args": validArguments, "wrong": wrongArguments}}, nil
 }
 
-func coreAsks(_ context.Context, lab *Lab) (errand, error) {
+func coreAsks(_ context.Context, lab *Lab) (driverTask, error) {
 	dir, err := lab.TempDir("peer")
-	return errand{Work: "bus", Short: true, Check: shows("yes"), Params: map[string]any{"dir": dir}}, err
+	return driverTask{Work: "bus", Short: true, Check: shows("yes"), Params: map[string]any{"dir": dir}}, err
 }
 
-func coreDoesNothing(_ context.Context, lab *Lab) (errand, error) {
+func coreDoesNothing(_ context.Context, lab *Lab) (driverTask, error) {
 	dir, err := lab.TempDir("peer")
-	return errand{Work: "noop", Short: true, Check: shows("done"), Params: map[string]any{"dir": dir, "args": noopArguments()}}, err
+	return driverTask{Work: "noop", Short: true, Check: shows("done"), Params: map[string]any{"dir": dir, "args": noopArguments()}}, err
 }
 
-// coreRuns runs a command that is as quick as true and has an output to check.
-func coreRuns(lab *Lab) (errand, error) {
+// coreRuns runs a command that is as fast as true and has an output to check.
+func coreRuns(lab *Lab) (driverTask, error) {
 	dir, err := lab.TempDir("peer")
-	e := errand{Work: "call", Params: map[string]any{"dir": dir, "tool": "run_shell_command", "args": []any{map[string]any{"command": "true"}}}}
+	e := driverTask{Work: "call", Params: map[string]any{"dir": dir, "tool": "run_shell_command", "args": []any{map[string]any{"command": "true"}}}}
 	e.Check = func(shown string) error {
 		if strings.Contains(shown, "Exit Code") || !strings.Contains(shown, "Process Group PGID: ") {
 			return fmt.Errorf("true did not succeed: %.200q", shown)
@@ -253,17 +253,17 @@ func coreRuns(lab *Lab) (errand, error) {
 	return e, err
 }
 
-// coreSearches has a tree searched by its grep_search, with the help of ripgrep or without.
-func coreSearches(get func(*Lab, context.Context) (Tree, error), withRipgrep bool, p Sought) func(context.Context, *Lab) (errand, error) {
-	return func(ctx context.Context, lab *Lab) (errand, error) {
+// coreSearches searches a tree with its grep_search, with or without ripgrep.
+func coreSearches(get func(*Lab, context.Context) (Tree, error), withRipgrep bool, p SearchPattern) func(context.Context, *Lab) (driverTask, error) {
+	return func(ctx context.Context, lab *Lab) (driverTask, error) {
 		if withRipgrep {
 			if _, err := lab.Program("rg"); err != nil {
-				return errand{}, err
+				return driverTask{}, err
 			}
 		}
 		tree, err := get(lab, ctx)
 		if err != nil {
-			return errand{}, err
+			return driverTask{}, err
 		}
 		args := map[string]any{"pattern": p.Pattern, "dir_path": ".", "total_max_matches": 1 << 24}
 		if withRipgrep {
@@ -273,40 +273,40 @@ func coreSearches(get func(*Lab, context.Context) (Tree, error), withRipgrep boo
 		if p.Key == "rare" && tree.Files > 0 {
 			check = mentions("Found 1 match ")
 		}
-		return errand{Work: "grep", Check: check, Params: map[string]any{"dir": tree.Top, "ripgrep": withRipgrep, "args": args}}, nil
+		return driverTask{Work: "grep", Check: check, Params: map[string]any{"dir": tree.Top, "ripgrep": withRipgrep, "args": args}}, nil
 	}
 }
 
-func coreGlobs(get func(*Lab, context.Context) (Tree, error), pattern string) func(context.Context, *Lab) (errand, error) {
-	return func(ctx context.Context, lab *Lab) (errand, error) {
+func coreGlobs(get func(*Lab, context.Context) (Tree, error), pattern string) func(context.Context, *Lab) (driverTask, error) {
+	return func(ctx context.Context, lab *Lab) (driverTask, error) {
 		tree, err := get(lab, ctx)
 		if err != nil {
-			return errand{}, err
+			return driverTask{}, err
 		}
 		check := mentions("Found ")
 		if tree.Files > 0 {
 			check = mentions(fmt.Sprintf("Found %d file", tree.Files/3))
 		}
-		return errand{Work: "call", Check: check, Params: map[string]any{"dir": tree.Top, "tool": "glob", "alone": true,
+		return driverTask{Work: "call", Check: check, Params: map[string]any{"dir": tree.Top, "tool": "glob", "alone": true,
 			"args": []any{map[string]any{"pattern": pattern}}}}, nil
 	}
 }
 
-// coreSessions is what a process of Node with many sessions has found out of itself.
+// coreSessions is the report of a process of Node with many sessions about itself.
 type coreSessions struct {
 	NS     float64 `json:"ns"`
 	RSS    float64 `json:"rss"`
-	Length int     `json:"length"` // how many are usable
+	Length int     `json:"length"` // number of working sessions
 }
 
-// coreSessionsOf prepares turns each of which is a process with n sessions, shared
-// by the cases that take several figures of it.
+// coreSessionsOf prepares turns of one process with n sessions each. Cases that use different
+// figures of it share the processes.
 func coreSessionsOf(n int, of func(coreSessions) Measured) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		if n == mostSessions && !lab.Full {
-			return nil, absent("%s sessions are made with -full", thousands(n))
+			return nil, absent("%s sessions need -full", thousands(n))
 		}
-		_, folder, err := npmVersion(ctx, lab, coreNPM)
+		_, modules, err := npmVersion(ctx, lab, coreNPM)
 		if err != nil {
 			return nil, err
 		}
@@ -326,7 +326,7 @@ func coreSessionsOf(n int, of func(coreSessions) Measured) func(context.Context,
 					return s, nil, err
 				}
 				defer func() { err = errors.Join(err, d.close()) }()
-				if err := d.ask(ctx, map[string]any{"op": "import", "packages": folder, "names": []string{coreNPM}}, nil); err != nil {
+				if err := d.ask(ctx, map[string]any{"op": "import", "packages": modules, "names": []string{coreNPM}}, nil); err != nil {
 					return s, nil, err
 				}
 				err = d.ask(ctx, map[string]any{"op": "sessions", "params": map[string]any{"dir": dir, "count": n}}, &s)

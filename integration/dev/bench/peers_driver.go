@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// answerWithin is how long the driver may take for one answer before it is ended.
+// answerWithin is the maximum time for a response of the driver before it is killed.
 const answerWithin = 15 * time.Minute
 
-// driver is a process that does the work of peers and measures it; it speaks the
-// protocol of node/driver.mjs. Several goroutines may ask; they take turns.
+// driver is a process that does the work of peers and measures it, with the protocol of
+// node/driver.mjs. Concurrent requests wait for each other.
 type driver struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr *lastWords
+	stderr *tailBuffer
 
 	mu    sync.Mutex
-	ended error // why it answers no more
+	ended error // why it does not answer any more
 }
 
-// startDriver starts cmd as a driver. Whoever starts it closes it.
+// startDriver starts cmd as a driver. The caller closes it.
 func startDriver(cmd *exec.Cmd) (*driver, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -38,7 +38,7 @@ func startDriver(cmd *exec.Cmd) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &driver{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<16), stderr: &lastWords{}}
+	d := &driver{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<16), stderr: &tailBuffer{}}
 	cmd.Stderr = d.stderr
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
@@ -47,8 +47,8 @@ func startDriver(cmd *exec.Cmd) (*driver, error) {
 	return d, nil
 }
 
-// ask sends a request and decodes the answer. A driver that answers with an error
-// can be asked again; one that ctx had to end, or that ended by itself, cannot.
+// ask sends a request and decodes the response. It can be called again after an error response, but
+// not after ctx killed the driver or the driver ended.
 func (d *driver) ask(ctx context.Context, request map[string]any, answer any) error {
 	line, err := json.Marshal(request)
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *driver) ask(ctx context.Context, request map[string]any, answer any) er
 	if d.ended != nil {
 		return d.ended
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer to %q within %v", request["op"], answerWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no response to %q within %v", request["op"], answerWithin))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = d.cmd.Process.Kill() }) // it may have ended
 	_, err = d.in.Write(append(line, '\n'))
@@ -72,13 +72,13 @@ func (d *driver) ask(ctx context.Context, request map[string]any, answer any) er
 	}
 	if err != nil {
 		_ = d.cmd.Process.Kill() // it may have ended
-		_ = d.cmd.Wait()         // for the last of its stderr
+		_ = d.cmd.Wait()         // for the end of its stderr
 		d.ended = fmt.Errorf("the driver of the Node packages ended: %w\n%s", err, d.stderr)
 		return d.ended
 	}
 	var failure struct{ Error *string }
 	if err := json.Unmarshal(text, &failure); err != nil {
-		return fmt.Errorf("the driver's answer to %q is no JSON: %.200q", request["op"], text)
+		return fmt.Errorf("the driver's response to %q is not JSON: %.200q", request["op"], text)
 	}
 	if failure.Error != nil {
 		return fmt.Errorf("%s: %s", request["op"], *failure.Error)
@@ -89,7 +89,7 @@ func (d *driver) ask(ctx context.Context, request map[string]any, answer any) er
 	return json.Unmarshal(text, answer)
 }
 
-// close ends the process, by the end of its input, else by force, and waits for it.
+// close ends the process by closing its input, or by force, and waits for it.
 func (d *driver) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,24 +100,24 @@ func (d *driver) close() error {
 	kill := time.AfterFunc(10*time.Second, func() { _ = d.cmd.Process.Kill() })
 	defer kill.Stop()
 	_, _ = io.Copy(io.Discard, d.out)
-	_ = d.cmd.Wait() // how it ends does not matter any more, nor whether it was waited for
+	_ = d.cmd.Wait() // the exit code does not matter any more, nor a previous wait
 	return nil
 }
 
-// over reports whether it answers no more.
+// over reports whether the driver has ended.
 func (d *driver) over() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ended != nil
 }
 
-// lastWords keeps the end of what is written to it.
-type lastWords struct {
+// tailBuffer keeps the end of the text written to it.
+type tailBuffer struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (w *lastWords) Write(p []byte) (int, error) {
+func (w *tailBuffer) Write(p []byte) (int, error) {
 	const most = 2_000
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,20 +126,20 @@ func (w *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *lastWords) String() string {
+func (w *tailBuffer) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.TrimSpace(string(w.text))
 }
 
-// errand is work that a driver does.
-type errand struct {
+// driverTask is a unit of work for a driver.
+type driverTask struct {
 	Work   string         // key of the driver's works
-	Params map[string]any // what it is prepared with
-	// Check looks at what the first run gave, and once more after the others of
-	// the warm-up; every later one must be as long. Required if After is nil.
+	Params map[string]any // parameters of the preparation
+	// Check examines the output of the first run, and once more that of the last warm-up run. The
+	// output of every later run must have the same length. Required if After is nil.
 	Check func(shown string) error
-	// After looks, after every run, at what it left behind. done counts the runs.
+	// After examines the effect of every run. done counts the runs.
 	After func(done int) error
 	// Short work is repeated within a turn. It cannot have After.
 	Short bool
@@ -148,19 +148,18 @@ type errand struct {
 const (
 	warmTime  = time.Second // the compilers of Node's engine need some runs
 	warmRuns  = 200
-	shortWork = time.Millisecond // how long short work is repeated in a turn
+	shortWork = time.Millisecond // for how long short work is repeated in a turn
 )
 
-// ran is the driver's answer to "run".
-type ran struct {
+// runReply is the driver's response to "run".
+type runReply struct {
 	NS     float64 `json:"ns"`
 	Shown  string  `json:"shown"`
 	Length float64 `json:"length"`
 }
 
-// prepare has the driver get an errand ready, checks that it is done right, and
-// warms it up for as long as warm says.
-func (d *driver) prepare(ctx context.Context, e errand, warm time.Duration) (_ *Prepared, err error) {
+// prepare lets the driver prepare a task, checks its result, and warms it up for the time warm.
+func (d *driver) prepare(ctx context.Context, e driverTask, warm time.Duration) (_ *Prepared, err error) {
 	var made struct {
 		Handle int `json:"handle"`
 	}
@@ -179,8 +178,8 @@ func (d *driver) prepare(ctx context.Context, e errand, warm time.Duration) (_ *
 		}
 	}()
 	done, repeat, length := 0, 1, -1.0
-	run := func(ctx context.Context, show bool) (ran, error) {
-		var r ran
+	run := func(ctx context.Context, show bool) (runReply, error) {
+		var r runReply
 		if err := d.ask(ctx, map[string]any{"op": "run", "handle": made.Handle, "turn": done, "repeat": repeat, "show": show}, &r); err != nil {
 			return r, err
 		}
@@ -194,7 +193,7 @@ func (d *driver) prepare(ctx context.Context, e errand, warm time.Duration) (_ *
 			}
 			length = r.Length
 		case e.Check != nil && r.Length != length:
-			return r, fmt.Errorf("wrong result: %v long in place of %v", r.Length, length)
+			return r, fmt.Errorf("wrong result: length %v instead of %v", r.Length, length)
 		}
 		if e.After != nil {
 			if err := e.After(done); err != nil {

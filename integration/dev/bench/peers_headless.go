@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// newChatServer is the modelServer of another dialect, that of OpenAI's chat
-// completions: it too has read_file called, and once it is shown an answer to that
-// it is done.
+// newChatServer returns a modelServer with the API of OpenAI's chat completions. Its model, too,
+// requests read_file, and ends when it receives a response to that call.
 func newChatServer(file string) (*modelServer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,7 +38,7 @@ func newChatServer(file string) (*modelServer, error) {
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		const head = `data: {"id":"r","object":"chat.completion.chunk","created":1,"model":"test-model",`
-		_, _ = fmt.Fprint(w, // the client reports what it misses
+		_, _ = fmt.Fprint(w, // the client reports a missing field
 			head, `"choices":[{"index":0,"delta":`, delta, `,"finish_reason":null}]}`, "\n\n",
 			head, `"choices":[{"index":0,"delta":{},"finish_reason":"`, reason, `"}]}`, "\n\n",
 			head, `"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, "\n\n",
@@ -49,15 +48,15 @@ func newChatServer(file string) (*modelServer, error) {
 	return s, nil
 }
 
-// promptRun is a program that is given a prompt, and a server of models for it.
+// promptRun is a program that receives a prompt, with a model server for it.
 type promptRun struct {
 	dir     string
 	env     []string
 	command []string
 }
 
-// prompted prepares a directory with the file that a server has read, that server, and
-// what make makes of them. The first run must print the model's last words.
+// prompted prepares a directory with the file to read, the server, and the program. The first run
+// must print the model's final answer.
 func prompted(serve func(file string) (*modelServer, error), program func(ctx context.Context, lab *Lab, url string) (env, command []string, err error),
 	make func(r *promptRun) *Prepared) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (_ *Prepared, err error) {
@@ -88,7 +87,7 @@ func prompted(serve func(file string) (*modelServer, error), program func(ctx co
 	}
 }
 
-// turn runs the program from start to end and looks that the model's last words were printed.
+// turn runs the program from start to end and checks that it printed the model's final answer.
 func (r *promptRun) turn() func(context.Context) (Measured, error) {
 	return selfTimed(func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, r.command[0], r.command[1:]...)
@@ -96,7 +95,7 @@ func (r *promptRun) turn() func(context.Context) (Measured, error) {
 		return cmd
 	}, func(stdout []byte) error {
 		if !strings.Contains(string(stdout), headlessAnswer) {
-			return fmt.Errorf("the model's answer is missing in what was printed: %.300s", stdout)
+			return fmt.Errorf("the output does not contain the model's answer: %.300s", stdout)
 		}
 		return nil
 	})
@@ -113,7 +112,7 @@ func promptPeak(r *promptRun) *Prepared {
 
 const aPrompt = "Read the file."
 
-// geminiProgram is gemini with a prompt, on a server that speaks as Google's do.
+// geminiProgram runs gemini with a prompt, on a server with the API of Google.
 func geminiProgram(ctx context.Context, lab *Lab, url string) (env, command []string, err error) {
 	path, err := npmProgram(ctx, lab, geminiNPM, "gemini")
 	if err != nil {
@@ -124,7 +123,7 @@ func geminiProgram(ctx context.Context, lab *Lab, url string) (env, command []st
 		[]string{path, "-m", "gemini-2.5-pro", "--approval-mode", "yolo", "-p", aPrompt}, err
 }
 
-// qwenProgram is qwen with a prompt, on a server that speaks as OpenAI's do.
+// qwenProgram runs qwen with a prompt, on a server with the API of OpenAI.
 func qwenProgram(ctx context.Context, lab *Lab, url string) (env, command []string, err error) {
 	path, err := npmProgram(ctx, lab, qwenNPM, "qwen")
 	if err != nil {
@@ -135,7 +134,7 @@ func qwenProgram(ctx context.Context, lab *Lab, url string) (env, command []stri
 		[]string{path, "--auth-type", "openai", "--approval-mode", "yolo", "-p", aPrompt}, err
 }
 
-// fettleProgram is fettle with a prompt, on a server that speaks as OpenAI's do.
+// fettleProgram runs fettle with a prompt, on a server with the API of OpenAI.
 func fettleProgram(ctx context.Context, lab *Lab, url string) (env, command []string, err error) {
 	path, err := lab.Fettle(ctx)
 	if err != nil {
@@ -146,15 +145,15 @@ func fettleProgram(ctx context.Context, lab *Lab, url string) (env, command []st
 		[]string{path, "-m", "openai:test-model", "--approval-mode", "yolo", "-p", aPrompt}, err
 }
 
-// chatCases are the headless turn in the dialect that qwen speaks.
+// chatCases are the headless turn with the API that qwen uses.
 func chatCases() []Case {
 	const what = "The turn above with a server of OpenAI's API."
 	return []Case{
-		{ID: "headless/turn-openai", Title: "the same with OpenAI's API", What: what, Contestants: []Contestant{
+		{ID: "headless/turn-openai", Title: "the same with OpenAI's API", Description: what, Contestants: []Contestant{
 			{"fettle", Ours, prompted(newChatServer, fettleProgram, promptTime)},
 			{qwen, Peer, prompted(newChatServer, qwenProgram, promptTime)},
 		}},
-		{ID: "headless/memory-openai", Title: "the same with OpenAI's API: peak memory", What: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
+		{ID: "headless/memory-openai", Title: "the same with OpenAI's API: peak memory", Description: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
 			{"fettle", Ours, prompted(newChatServer, fettleProgram, promptPeak)},
 			{qwen, Peer, prompted(newChatServer, qwenProgram, promptPeak)},
 		}},

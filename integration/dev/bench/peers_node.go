@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// The npm packages that are compared, as node/package.json names them.
+// The npm packages that are compared, with their names in node/package.json.
 const (
 	coreNPM   = "@google/gemini-cli-core"
 	geminiNPM = "@google/gemini-cli"
@@ -21,7 +21,7 @@ const (
 	jsdiffNPM = "diff"
 )
 
-// packagesVariable names a directory other than integration/dev/bench/node that holds node_modules.
+// packagesVariable names a directory with node_modules, other than integration/dev/bench/node.
 const packagesVariable = "FETTLE_BENCH_NODE"
 
 const packagesFolder = "integration/dev/bench/node"
@@ -29,24 +29,24 @@ const packagesFolder = "integration/dev/bench/node"
 //go:embed node/driver.mjs
 var driverSource []byte
 
-// npmVersion returns the version of a package that is installed and the directory
-// that holds node_modules, else an [Absent] error that says how to install it.
-func npmVersion(ctx context.Context, lab *Lab, name string) (version, folder string, err error) {
-	folder, err = Shared(ctx, lab, "directory of the Node packages", func(ctx context.Context) (string, func() error, error) {
+// npmVersion returns the version of an installed package and the directory of node_modules. An
+// [Absent] error has the command that installs it.
+func npmVersion(ctx context.Context, lab *Lab, name string) (version, modules string, err error) {
+	modules, err = Shared(ctx, lab, "directory of the Node packages", func(ctx context.Context) (string, func() error, error) {
 		if dir := os.Getenv(packagesVariable); dir != "" {
 			dir, err := filepath.Abs(dir)
 			return dir, nil, err
 		}
 		root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/fettle-dev/fettle").Output()
 		if err != nil {
-			return "", nil, absent("fettle's repository is not here, nor does %s name a directory with the npm packages", packagesVariable)
+			return "", nil, absent("fettle's repository is not here, and %s is not set to a directory with the npm packages", packagesVariable)
 		}
 		return filepath.Join(strings.TrimSpace(string(root)), filepath.FromSlash(packagesFolder)), nil, nil
 	})
 	if err != nil {
 		return "", "", err
 	}
-	data, err := os.ReadFile(filepath.Join(folder, "node_modules", filepath.FromSlash(name), "package.json"))
+	data, err := os.ReadFile(filepath.Join(modules, "node_modules", filepath.FromSlash(name), "package.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", "", absent("npm package %s is not installed: npm install --ignore-scripts --no-package-lock --prefix %s", name, packagesFolder)
 	}
@@ -55,28 +55,28 @@ func npmVersion(ctx context.Context, lab *Lab, name string) (version, folder str
 	}
 	var about struct{ Version string }
 	if err := json.Unmarshal(data, &about); err != nil || about.Version == "" {
-		return "", "", fmt.Errorf("package.json of %s gives no version: %w", name, err)
+		return "", "", fmt.Errorf("package.json of %s has no version: %w", name, err)
 	}
-	return about.Version, folder, nil
+	return about.Version, modules, nil
 }
 
-// npmProgram returns the path of a program that a package brings.
+// npmProgram returns the path of a program of a package.
 func npmProgram(ctx context.Context, lab *Lab, pkg, program string) (string, error) {
 	if _, err := lab.Program("node"); err != nil {
 		return "", err
 	}
-	_, folder, err := npmVersion(ctx, lab, pkg)
+	_, modules, err := npmVersion(ctx, lab, pkg)
 	if err != nil {
 		return "", err
 	}
-	path, err := exec.LookPath(filepath.Join(folder, "node_modules", ".bin", program))
+	path, err := exec.LookPath(filepath.Join(modules, "node_modules", ".bin", program))
 	if err != nil {
 		return "", absent("npm package %s has no program %s here: %v", pkg, program, err)
 	}
 	return path, nil
 }
 
-// nodeDriver is a driver that is started when it is needed, and again after it has ended.
+// nodeDriver is a driver that starts on demand, and again after it has ended.
 type nodeDriver struct {
 	start func(ctx context.Context) (*driver, error)
 	mu    sync.Mutex
@@ -109,7 +109,7 @@ func (n *nodeDriver) close() error {
 	return n.now.close()
 }
 
-// sharedDriver returns the driver in which all peers in Node do their work.
+// sharedDriver returns the driver in which all peers in Node work.
 func sharedDriver(ctx context.Context, lab *Lab, packages ...string) (*driver, error) {
 	n, err := Shared(ctx, lab, "driver of the Node packages", func(context.Context) (*nodeDriver, func() error, error) {
 		n := &nodeDriver{start: func(ctx context.Context) (*driver, error) { return newDriver(ctx, lab) }}
@@ -118,9 +118,9 @@ func sharedDriver(ctx context.Context, lab *Lab, packages ...string) (*driver, e
 	if err != nil {
 		return nil, err
 	}
-	var folder string
+	var modules string
 	for _, name := range packages {
-		if _, folder, err = npmVersion(ctx, lab, name); err != nil {
+		if _, modules, err = npmVersion(ctx, lab, name); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +128,7 @@ func sharedDriver(ctx context.Context, lab *Lab, packages ...string) (*driver, e
 	if err != nil {
 		return nil, err
 	}
-	return d, d.ask(ctx, map[string]any{"op": "import", "packages": folder, "names": packages}, nil)
+	return d, d.ask(ctx, map[string]any{"op": "import", "packages": modules, "names": packages}, nil)
 }
 
 // newDriver starts node/driver.mjs in a process of its own.
@@ -145,14 +145,14 @@ func newDriver(ctx context.Context, lab *Lab) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(node, "--expose-gc", "--max-old-space-size=8192", script)  // ends by close
-	cmd.Dir, cmd.Env = lab.Dir, append(env, "GEMINI_API_KEY=bench-key-0123456789") // nobody is sent it
+	cmd := exec.Command(node, "--expose-gc", "--max-old-space-size=8192", script)  // close ends it
+	cmd.Dir, cmd.Env = lab.Dir, append(env, "GEMINI_API_KEY=bench-key-0123456789") // the key is never sent
 	return startDriver(cmd)
 }
 
-// peerEnvironment is that of the Lab with a home of the peers' own, in which their
-// settings turn off what would reach for the network: updates, usage statistics,
-// telemetry, and the memory that qwen has a model extract after a turn.
+// peerEnvironment returns the environment of the Lab with a home for the peers. Settings in it turn
+// off all network use: updates, usage statistics, telemetry, and the memory that qwen lets a model
+// extract after a turn.
 func peerEnvironment(ctx context.Context, lab *Lab) ([]string, error) {
 	env, err := lab.Environment(ctx)
 	if err != nil {

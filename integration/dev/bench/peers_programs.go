@@ -16,8 +16,8 @@ const (
 	fd       = "fd"
 )
 
-// patching has a program apply a diff there and back. diff is the path of the
-// diff, which is as git writes it, of changeFile in the directory it is started in.
+// patching lets a program apply a diff and revert it. diff is the path of the diff in git's format.
+// The program is started in the directory of changeFile.
 func patching(n int, program string, args func(diff string) []string) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		path, err := lab.Program(program)
@@ -54,8 +54,7 @@ func patching(n int, program string, args func(diff string) []string) func(conte
 	}
 }
 
-// selfTimed makes a Run that times a process from start to end, and has its
-// stdout checked after that.
+// selfTimed returns a Run that times a process from start to end, and checks its stdout afterwards.
 func selfTimed(command func(ctx context.Context) *exec.Cmd, check func(stdout []byte) error) func(context.Context) (Measured, error) {
 	return func(ctx context.Context) (Measured, error) {
 		var stdout, stderr bytes.Buffer
@@ -75,13 +74,12 @@ func selfTimed(command func(ctx context.Context) *exec.Cmd, check func(stdout []
 	}
 }
 
-// foundNothing is how a program that looks for something ends silently where there
-// is nothing; whether that is right, its check says.
+// foundNothing is the exit code of search programs without a match. The check of the output decides
+// whether that is right.
 const foundNothing = 1
 
-// lister prepares a program whose lines of output are counted: want lines there
-// must be, if that is known and not below 0, some if it is not known, and in every
-// turn as many.
+// lister prepares a program whose output lines are counted. If want returns a number ≥ 0, there
+// must be as many lines. Otherwise there must be some, and equally many in every turn.
 func lister(get func(*Lab, context.Context) (Tree, error), programs []string, args []string, want func(Tree) int) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		program, err := lab.Program(programs...)
@@ -108,9 +106,9 @@ func lister(get func(*Lab, context.Context) (Tree, error), programs []string, ar
 			n := bytes.Count(stdout, []byte("\n"))
 			switch {
 			case lines > 0 && n != lines, lines == 0 && n == 0:
-				return fmt.Errorf("%d lines in place of %d", n, lines)
+				return fmt.Errorf("%d lines instead of %d", n, lines)
 			case earlier >= 0 && n != earlier:
-				return fmt.Errorf("%d lines, and in an earlier turn %d", n, earlier)
+				return fmt.Errorf("%d lines, but %d in an earlier turn", n, earlier)
 			}
 			earlier = n
 			return nil
@@ -118,13 +116,13 @@ func lister(get func(*Lab, context.Context) (Tree, error), programs []string, ar
 	}
 }
 
-// ripgrepArgs are what makes ripgrep look where fettle looks: hidden files too,
-// but nothing of git's, and by nobody's settings.
+// ripgrepArgs are the arguments with which ripgrep searches the same files as fettle: hidden files,
+// too, but no files of git, and without the user's settings.
 func ripgrepArgs(more ...string) []string {
 	return append([]string{"--no-config", "--hidden", "-g", "!.git"}, more...)
 }
 
-func ripgrepSearch(get func(*Lab, context.Context) (Tree, error), p Sought) Contestant {
+func ripgrepSearch(get func(*Lab, context.Context) (Tree, error), p SearchPattern) Contestant {
 	args := ripgrepArgs("-n", "--no-heading")
 	if p.Fold {
 		args = append(args, "-i")
@@ -152,8 +150,7 @@ func fdFiles(get func(*Lab, context.Context) (Tree, error), want func(Tree) int,
 	return Contestant{fd, Peer, lister(get, []string{"fd", "fdfind"}, args, want)}
 }
 
-// agentProgram prepares the start of a program that an npm package brings, which
-// must print want.
+// agentProgram prepares the start of a program of an npm package, which must print want.
 func agentProgram(pkg, program string, want func(version string) string, args ...string) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		command, err := agentCommand(ctx, lab, pkg, program, args...)
@@ -173,8 +170,8 @@ func agentProgram(pkg, program string, want func(version string) string, args ..
 	}
 }
 
-// agentCommand returns what starts a program of an npm package in an empty directory,
-// in the peers' home.
+// agentCommand returns a function that starts a program of an npm package in an empty directory,
+// with the peers' home.
 func agentCommand(ctx context.Context, lab *Lab, pkg, program string, args ...string) (func(context.Context) *exec.Cmd, error) {
 	path, err := npmProgram(ctx, lab, pkg, program)
 	if err != nil {
@@ -192,8 +189,8 @@ func agentCommand(ctx context.Context, lab *Lab, pkg, program string, args ...st
 	}, err
 }
 
-// agentPeak prepares a program of an npm package whose peak memory is measured:
-// that of the largest of its processes.
+// agentPeak prepares a program of an npm package whose peak memory is measured. The figure is the
+// peak of its largest process.
 func agentPeak(pkg, program string, args ...string) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		command, err := agentCommand(ctx, lab, pkg, program, args...)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeVariable has the test program be a driver that behaves as the value says.
+// fakeVariable makes the test program a driver that behaves as the value demands.
 const fakeVariable = "FETTLE_BENCH_FAKE_DRIVER"
 
 // The other side of the driver's protocol, in a process of its own.
@@ -80,7 +80,7 @@ func fakeDriver(t *testing.T, mode string) *driver {
 
 func TestDriverMeasures(t *testing.T) {
 	d := fakeDriver(t, "right")
-	p, err := d.prepare(t.Context(), errand{Work: "w", Check: shows("done")}, warmTime)
+	p, err := d.prepare(t.Context(), driverTask{Work: "w", Check: shows("done")}, warmTime)
 	require.NoError(t, err)
 	m, err := p.Run(t.Context())
 	require.NoError(t, err)
@@ -88,19 +88,19 @@ func TestDriverMeasures(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// A peer that does not do the work has no time.
+// A peer with a wrong result has no time.
 func TestDriverWrongResult(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 	for name, tt := range map[string]struct {
 		mode string
-		e    errand
+		e    driverTask
 		want string
 	}{
-		"another result":        {"wrong", errand{Check: shows("done")}, "wrong result"},
-		"a part is missing":     {"wrong", errand{Check: mentions("done")}, "wrong result"},
-		"a file is not changed": {"right", errand{After: alternates(path, [2]string{"old", "new"})}, "wrong result: the file is not"},
-		"it takes no time":      {"idle", errand{Check: shows("done")}, "took 0 ns"},
+		"another result":        {"wrong", driverTask{Check: shows("done")}, "wrong result"},
+		"a part is missing":     {"wrong", driverTask{Check: mentions("done")}, "wrong result"},
+		"a file is not changed": {"right", driverTask{After: alternates(path, [2]string{"old", "new"})}, "wrong result: the file is not"},
+		"it takes no time":      {"idle", driverTask{Check: shows("done")}, "took 0 ns"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := fakeDriver(t, tt.mode).prepare(t.Context(), tt.e, 0)
@@ -109,7 +109,7 @@ func TestDriverWrongResult(t *testing.T) {
 	}
 	t.Run("later results differ", func(t *testing.T) {
 		d := fakeDriver(t, "shorter")
-		p, err := d.prepare(t.Context(), errand{Check: shows("done")}, 0)
+		p, err := d.prepare(t.Context(), driverTask{Check: shows("done")}, 0)
 		for range 400 {
 			if err != nil {
 				break
@@ -141,7 +141,7 @@ func TestDriverCancelled(t *testing.T) {
 	require.True(t, d.over())
 }
 
-// After a driver has ended, the next case has another one.
+// After a driver has ended, the next case starts a new one.
 func TestDriverStartsAgain(t *testing.T) {
 	starts := 0
 	n := &nodeDriver{start: func(context.Context) (*driver, error) { starts++; return fakeDriver(t, "right"), nil }}
@@ -158,12 +158,12 @@ func TestDriverStartsAgain(t *testing.T) {
 	require.NoError(t, n.close())
 }
 
-// Where nothing is installed, every peer is skipped, by name and with its reason.
+// If nothing is installed, every peer is skipped with its name and the reason.
 func TestPeersAbsent(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv(packagesVariable, t.TempDir())
 	lab := newLab(t)
-	lab.Full = true // so that none is left out for its size
+	lab.Full = true // so that none is skipped for its size
 	n := 0
 	for id, contestants := range peerContestants() {
 		for _, c := range contestants {
@@ -195,7 +195,7 @@ func TestPeerVersions(t *testing.T) {
 	}
 }
 
-// A program that succeeds and changes nothing is found out.
+// A program that succeeds without changing anything is detected.
 func TestPatchingWrongResult(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program is a script for sh")
@@ -209,7 +209,7 @@ func TestPatchingWrongResult(t *testing.T) {
 	require.ErrorContains(t, err, "wrong result")
 }
 
-// Programs that are there do the work, there and back.
+// The installed programs apply the diff and revert it.
 func TestPatchingPrograms(t *testing.T) {
 	for id, contestants := range peerContestants() {
 		if id != "patch/200-lines" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// peerVersions returns the version of every program and package that is here, by
-// its name. What is absent is left out; the contestants say why.
+// peerVersions returns the versions of all installed programs and packages by name. It leaves out
+// missing ones; their contestants report the reason.
 func peerVersions(ctx context.Context, lab *Lab) map[string]string {
 	all := map[string]string{}
 	for name, programs := range map[string][]string{
@@ -25,7 +25,8 @@ func peerVersions(ctx context.Context, lab *Lab) map[string]string {
 	return all
 }
 
-// programVersion returns the word of a program's first line of --version that has a digit.
+// programVersion returns the first word with a digit in the first line of a program's --version
+// output.
 func programVersion(ctx context.Context, lab *Lab, names ...string) (string, error) {
 	path, err := lab.Program(names...)
 	if err != nil {

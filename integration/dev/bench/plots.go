@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Plot is a picture of a run.
+// Plot is a plot of a run.
 type Plot struct {
 	File  string
 	Title string
-	Group string // whose section it belongs to
+	Group string // key of its section
 	SVG   string
 }
 
-// growthPlots are the pictures of how figures grow, by the key in Growth.Plot.
+// growthPlots are the plots of figures against a size, by the key in Growth.Plot.
 func growthPlots() []struct{ Key, Group, Title, X, Y string } {
 	return []struct{ Key, Group, Title, X, Y string }{
 		{"policy", "policy", "A decision, by the number of rules", "rules", "median time of a decision"},
@@ -24,8 +24,8 @@ func growthPlots() []struct{ Key, Group, Title, X, Y string } {
 	}
 }
 
-// drawPlots makes the pictures that the results have figures for: of ratios for
-// each group, and of growth.
+// drawPlots draws the plots for which the results have figures: the ratios of each group, and
+// growth.
 func drawPlots(results []Result) []Plot {
 	var all []Plot
 	for _, g := range groups() {
@@ -44,17 +44,17 @@ func drawPlots(results []Result) []Plot {
 	return all
 }
 
-// bar is a ratio in a picture.
+// bar is a ratio in a plot.
 type bar struct {
 	label  string
 	ratio  Ratios
 	budget float64 // 0: none
 }
 
-// ratioPlot draws how many times fettle's figure is that of each other one.
+// ratioPlot draws the ratio of fettle's figure to that of each other contestant.
 func ratioPlot(g Group, results []Result) (Plot, bool) {
 	var bars []bar
-	values := []float64{0.5, 2} // the scale goes beyond 1 both ways
+	values := []float64{0.5, 2} // the scale extends to both sides of 1
 	for _, r := range results {
 		if r.group() != g.Key {
 			continue
@@ -114,14 +114,14 @@ func clipped(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// point is a figure in a picture of growth.
+// point is a figure in a plot of growth.
 type point struct {
 	x      float64
 	stats  Stats
 	budget float64 // 0: none
 }
 
-// growthPlot draws fettle's medians over what grows, with the budgets.
+// growthPlot draws fettle's medians against the size, with the budgets.
 func growthPlot(key, title, x, y string, results []Result) (string, bool) {
 	lines := map[string][]point{}
 	var names []string

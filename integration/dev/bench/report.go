@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// report measures, or reads what was measured, and shows it; failed says that a
-// contestant did not do its work.
+// report measures, or reads a finished run, and shows it. failed reports that a contestant failed.
 func report(ctx context.Context, o *options, cases []Case, stdout, stderr io.Writer) (failed bool, err error) {
 	var info RunInfo
 	var results []Result
@@ -57,8 +56,8 @@ func readRun(path string, cases []Case) (RunInfo, []Result, error) {
 	return info, results, errors.Join(err, in.Close())
 }
 
-// measureAll measures cases in their order and writes the JSON lines as they
-// come, so that those of a run that is interrupted are there.
+// measureAll measures cases in their order. It writes each JSON line at once, so that an
+// interrupted run has the lines of its finished cases.
 func measureAll(ctx context.Context, o *options, cases []Case, stdout, stderr io.Writer) (info RunInfo, results []Result, err error) {
 	lines := lineWriter{}
 	switch o.json {
@@ -101,7 +100,7 @@ func measureAll(ctx context.Context, o *options, cases []Case, stdout, stderr io
 	return info, results, lines.run(info)
 }
 
-// remark says for whoever watches what did not take part.
+// remark lists the contestants that did not take part, for the progress output.
 func (r *Result) remark() string {
 	text := ""
 	for _, o := range r.Outcomes {

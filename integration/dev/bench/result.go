@@ -1,53 +1,52 @@
 package main
 
-// Result is what came out of a case.
+// Result is the result of a case.
 type Result struct {
 	Case
 	Outcomes []Outcome
 	Verdicts []Verdict
-	// Skipped says why the case could not be measured here: fettle's own
-	// contestant is absent, or nobody it could be compared with is here.
+	// Skipped is the reason why the case could not be measured here: fettle's own contestant or all
+	// other contestants are absent.
 	Skipped string
-	// Failed says what went wrong with fettle's own contestant; then there are no
-	// outcomes.
+	// Failed is the error of fettle's own contestant. If it is set, there are no outcomes.
 	Failed string
 }
 
-// Outcome is what came out of one contestant.
+// Outcome is the result of one contestant.
 type Outcome struct {
 	Name string
 	Role Role
-	// Skipped says why it could not take part, Failed what went wrong; the rest
-	// is zero then.
+	// Skipped is the reason why it did not take part, Failed its error. If one of them is set, the
+	// other fields are zero.
 	Skipped, Failed string
-	Turns           int // how many were measured
-	Calls           int // how often the work was done in one turn
+	Turns           int // number of measured turns
+	Calls           int // repetitions of the work in one turn
 	Stats           Stats
-	// Ratio is fettle's figure divided by this one's.
+	// Ratio is fettle's figure divided by that of this contestant.
 	Ratio Ratios
-	// Allocated and Allocations are what one call allocates in this process, -1
-	// for work that is done elsewhere.
+	// Allocated and Allocations are the bytes and the allocations of one call in this process, -1
+	// for work in other processes.
 	Allocated, Allocations float64
 }
 
 // Measured reports whether there are figures.
 func (o *Outcome) Measured() bool { return o.Turns > 0 }
 
-// Ratios are those of the least figures and of the medians.
+// Ratios are the ratios of the minima and of the medians.
 type Ratios struct {
 	Least  float64 `json:"least"`
 	Median float64 `json:"median"`
 }
 
-// Verdict says whether a budget is met.
+// Verdict reports whether a budget is met.
 type Verdict struct {
 	Budget
-	Found Ratios // what Budget.Most limits, by the least figures and by the medians
+	Found Ratios // the figure that Budget.Most limits, by the minima and by the medians
 	Met   Met
 	Note  string // why it is undecided
 }
 
-// Met is how a budget stands.
+// Met is the result of a budget.
 type Met string
 
 const (
@@ -58,8 +57,8 @@ const (
 	MetUndecided Met = "undecided"
 )
 
-// outcome returns that of the contestant of a name, nil if there is none or it
-// has no figures.
+// outcome returns the outcome of the contestant with a name, nil if it does not exist or has no
+// figures.
 func (r *Result) outcome(name string) *Outcome {
 	for i := range r.Outcomes {
 		if r.Outcomes[i].Name == name && r.Outcomes[i].Measured() {
@@ -79,7 +78,7 @@ func (r *Result) ours() *Outcome {
 	return nil
 }
 
-// compare fills in ratios and verdicts. full says of which size the run was.
+// compare computes ratios and verdicts. full reports whether the run had the full size.
 func (r *Result) compare(full bool) {
 	ours := r.ours()
 	if ours == nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/search"
 )
 
-// searchCall is a call whose memory is measured, as the only one of a process.
+// searchCall is a call whose memory is measured. It is the only call of its process.
 type searchCall struct {
 	key, title, tool string
 	args             map[string]any
 }
 
-// noSearch is the key of the call that is none.
+// noSearch is the key of the empty entry, which makes no call.
 const noSearch = "nothing"
 
 func searchCalls() []searchCall {
@@ -31,7 +31,7 @@ func searchCalls() []searchCall {
 	}
 }
 
-// everything may be shown.
+// everything allows showing every file.
 type everything struct{}
 
 func (everything) MayShow(workspace.Path) bool { return true }
@@ -47,7 +47,7 @@ func searchOnce(ctx context.Context, top, key string) error {
 		}
 		return call.make(ctx, top)
 	}
-	return fmt.Errorf("no search %s", key)
+	return fmt.Errorf("search %s does not exist", key)
 }
 
 func (call searchCall) make(ctx context.Context, top string) (err error) {
@@ -79,7 +79,7 @@ func (call searchCall) make(ctx context.Context, top string) (err error) {
 		}
 		return err
 	}
-	return fmt.Errorf("no tool %s", call.tool)
+	return fmt.Errorf("tool %s does not exist", call.tool)
 }
 
 // peakOfSearch prepares processes that make one call in the generated files.

@@ -17,20 +17,20 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// session is a Config in a directory of its own that asks nobody, and whose clock is
-// so late that no file is racily clean. It has a tool noop that does nothing.
+// session is a Config in a directory of its own without an approver. Its clock is so late that no
+// file is racily clean. It has a tool noop that does nothing.
 type session struct {
 	dir    string
 	config *config.Config
 	calls  *scheduler.Scheduler
 }
 
-// showsAll are limits within which every file of the cases is shown at once.
+// showsAll returns limits within which one call shows every file of the cases.
 func showsAll() filestate.Limits {
 	return filestate.Limits{Lines: 1 << 20, Bytes: 8 << 20, ResultBytes: -1}
 }
 
-// newSession makes a session; each of change may alter its Parameters.
+// newSession creates a session. Each change may alter its Parameters.
 func newSession(ctx context.Context, lab *Lab, change ...func(*config.Parameters)) (*session, error) {
 	noop, err := tools.Define("noop", "Does nothing.", tools.KindRead,
 		func(context.Context, file.ReadFileParams) (tools.Result, error) {
@@ -69,7 +69,7 @@ func newSession(ctx context.Context, lab *Lab, change ...func(*config.Parameters
 	return &session{dir: dir, config: c, calls: calls}, nil
 }
 
-// write puts a file in the session's directory and returns its path.
+// write writes a file in the session's directory and returns its path.
 func (s *session) write(name, content string) (string, error) {
 	path := filepath.Join(s.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -78,7 +78,7 @@ func (s *session) write(name, content string) (string, error) {
 	return path, os.WriteFile(path, []byte(content), 0o644)
 }
 
-// call runs a call, which must succeed.
+// call makes a call, which must succeed.
 func (s *session) call(ctx context.Context, r scheduler.Request) (scheduler.Response, error) {
 	response := s.calls.Run(ctx, r)
 	if response.Status == scheduler.StatusSuccess {
@@ -95,7 +95,7 @@ func request(tool string, args any) (scheduler.Request, error) {
 	return scheduler.Request{CallID: "c", Tool: tool, Args: raw}, err
 }
 
-// caller prepares the same call again and again, in a session that setup has got ready.
+// caller prepares a call that is repeated in a session that setup has prepared.
 func caller(tool string, args any, setup func(ctx context.Context, s *session) error, change ...func(*config.Parameters)) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		r, err := request(tool, args)

@@ -5,20 +5,18 @@ import (
 	"slices"
 )
 
-// Stats sums up what the turns of a contestant measured, in the unit of the case.
+// Stats are the statistics of a contestant's turns, in the unit of the case.
 type Stats struct {
 	Least  float64 `json:"least"`
 	Median float64 `json:"median"`
 	P10    float64 `json:"p10"` // a tenth of the turns is at most this
 	P90    float64 `json:"p90"`
-	// Self is how many times the median of every second turn is that of the
-	// others, at least 1: by so much two runs of the same thing differ, so a
-	// ratio that is nearer to 1 says nothing. 0: fewer than four turns.
+	// Self is the ratio of the medians of the odd and of the even turns, at least 1. It is the
+	// noise of one contestant: a ratio closer to 1 is not significant. 0: fewer than four turns.
 	Self float64 `json:"self,omitempty"`
 }
 
-// summed makes Stats of at least one value, in the order in which they were
-// measured.
+// summed returns the Stats of at least one value. The values are in the order of measurement.
 func summed(values []float64) Stats {
 	sorted := slices.Sorted(slices.Values(values))
 	s := Stats{Least: sorted[0], Median: quantile(sorted, 0.5), P10: quantile(sorted, 0.1), P90: quantile(sorted, 0.9)}
@@ -36,8 +34,8 @@ func summed(values []float64) Stats {
 	return s
 }
 
-// quantile returns the value below which the part q of sorted lies, between
-// two of them in proportion.
+// quantile returns the value below which the fraction q of sorted lies, interpolated between two
+// values.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	low := math.Floor(at)
@@ -45,13 +43,13 @@ func quantile(sorted []float64, q float64) float64 {
 	return below + (above-below)*(at-low)
 }
 
-// Spread is half of the distance from P10 to P90, as a part of the median: the ±
-// of the tables.
+// Spread returns half of the distance from P10 to P90 as a fraction of the median: the ± of the
+// tables.
 func (s Stats) Spread() float64 {
 	return quotient(s.P90-s.P10, 2*s.Median)
 }
 
-// quotient returns a/b, 0 where that is no number.
+// quotient returns a/b, 0 if b is 0.
 func quotient(a, b float64) float64 {
 	if b == 0 || math.IsNaN(a/b) || math.IsInf(a/b, 0) {
 		return 0

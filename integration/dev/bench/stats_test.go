@@ -82,7 +82,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// decoded refuses keys that v does not have.
+// decoded rejects keys that v does not have.
 func decoded[T any](t *testing.T, line []byte) T {
 	t.Helper()
 	var v T

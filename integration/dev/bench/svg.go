@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// canvas is an SVG picture in the making. Its background is white whatever the
-// page around it is like, so that its colours can be told apart everywhere.
+// canvas is an SVG image under construction. Its background is white in every theme of a page, so
+// that its colours remain distinguishable.
 type canvas struct {
 	width, height float64
 	body          strings.Builder
 }
 
-// The colours of the pictures.
+// The colours of the plots.
 const (
 	ink      = "#1f2328"
 	faint    = "#d0d7de"
-	quicker  = "#1a7f64" // bars of what fettle does in less time
+	quicker  = "#1a7f64" // bars of cases in which fettle takes less time
 	slower   = "#b35900"
 	budgeted = "#c4001d"
 )
 
-// lineColors tell the lines of a plot apart, without regard to red and green.
+// lineColors are the colours of the lines of a plot. They are distinguishable without red and
+// green.
 func lineColors() []string { return []string{"#0550ae", "#b35900", "#1a7f64", "#8250df"} }
 
 type anchor string
@@ -37,7 +38,7 @@ const (
 func (c *canvas) text(x, y float64, at anchor, size float64, color, text string, more string) {
 	var escaped strings.Builder
 	if err := xml.EscapeText(&escaped, []byte(text)); err != nil {
-		panic(err) // a strings.Builder takes everything
+		panic(err) // a strings.Builder never fails
 	}
 	fmt.Fprintf(&c.body, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%g\" fill=\"%s\"%s>%s</text>\n", x, y, at, size, color, more, escaped.String())
 }
@@ -62,11 +63,11 @@ func (c *canvas) path(points [][2]float64, color string) {
 	fmt.Fprintf(&c.body, "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", d.String(), color)
 }
 
-// String returns the picture, with title as what it is for those who cannot see it.
+// String returns the SVG. title is its accessible name.
 func (c *canvas) String(title string) string {
 	var escaped strings.Builder
 	if err := xml.EscapeText(&escaped, []byte(title)); err != nil {
-		panic(err) // a strings.Builder takes everything
+		panic(err) // a strings.Builder never fails
 	}
 	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" font-family=\"system-ui, 'DejaVu Sans', Arial, sans-serif\">\n"+
 		"<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n%s</svg>\n", c.width, c.height, c.width, c.height, escaped.String(), c.body.String())
@@ -75,7 +76,7 @@ func (c *canvas) String(title string) string {
 // logScale maps values above 0 to a length, by powers of ten.
 type logScale struct{ low, high, from, to float64 }
 
-// decades makes a scale that holds all values, with a power of ten at both ends.
+// decades returns a scale that includes all values, with a power of ten at both ends.
 func decades(values []float64, from, to float64) logScale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {

@@ -19,7 +19,7 @@ func (r row) cells() []string {
 	return []string{r.Case, r.Contestant, r.Least, r.Median, r.Spread, r.Ratio, r.Allocations}
 }
 
-// rows returns those of a result. The case is named in the first.
+// rows returns the rows of a result. Only the first one names the case.
 func rows(r Result) []row {
 	var all []row
 	for _, o := range r.Outcomes {
@@ -39,7 +39,7 @@ func rows(r Result) []row {
 		case o.Failed != "":
 			line.Least = "failed: " + firstOf(o.Failed)
 		case o.Skipped != "":
-			line.Least = "skipped" // the reason stands below the table, once
+			line.Least = "skipped" // the reason is below the table, once
 		default:
 			continue
 		}
@@ -56,7 +56,7 @@ func firstOf(text string) string {
 	return line
 }
 
-// printTable writes the one table, group by group, and the budgets below it.
+// printTable writes the table, group by group, and the budgets below it.
 func printTable(w io.Writer, results []Result) error {
 	var out strings.Builder
 	var all [][]string
@@ -90,7 +90,7 @@ func printTable(w io.Writer, results []Result) error {
 	return err
 }
 
-// plain takes the marks of Markdown away.
+// plain removes the marks of Markdown.
 func plain(s string) string { return strings.NewReplacer("`", "", `\|`, "|").Replace(s) }
 
 func groupTitle(key string) string {
@@ -102,8 +102,8 @@ func groupTitle(key string) string {
 	return key
 }
 
-// columns writes rows below a head, as wide as they need; the last cell of a row
-// that has fewer than the head may be wider than its column.
+// columns writes rows below a head with columns as wide as needed. The last cell of a row that has
+// fewer cells than the head may exceed its column.
 func columns(out *strings.Builder, head []string, rows [][]string) {
 	widths := make([]int, len(head))
 	for _, cells := range append([][]string{head}, rows...) {
@@ -165,7 +165,7 @@ func failures(results []Result) []string {
 	return all
 }
 
-// missing lists, by reason, who is not here.
+// missing lists the absent contestants by reason.
 func missing(results []Result) []string {
 	var all []string
 	for _, r := range results {

@@ -1,5 +1,5 @@
-// Driver of the peers that live in Node: it does their work in this process and
-// measures it by the monotonic clock. One JSON object a line each way.
+// The driver of the peers in Node: it does their work in this process and measures
+// it with the monotonic clock. Requests and responses are JSON objects, one a line.
 //
 //   {"op":"import","packages":DIR,"names":[…]}  -> {"ns":…}
 //   {"op":"prepare","work":KEY of `works`,"params":{…}} -> {"handle":N}
@@ -7,9 +7,9 @@
 //   {"op":"close","handle":N} -> {}
 //   {"op":"sessions","params":{…}} -> {"ns":…,"rss":…,"heap":…,"all":…,"length":…}
 //
-// ns is the time of one of the R repetitions. "shown" is what the last of them
-// gave, for the caller to check, and "length" how long that is: the driver itself
-// takes a result for right if it is no error. What goes wrong is answered as {"error":TEXT}.
+// ns is the time of one of the R repetitions. "shown" is the output of the last one,
+// which the caller checks, and "length" its length. The driver itself accepts every
+// result without an error. A failure has the response {"error":TEXT}.
 
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -17,8 +17,8 @@ import fs from 'node:fs';
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-// The packages log to the console, which the programs made of them swallow
-// unless debugging; stdout belongs to the protocol.
+// The packages log to the console, which their programs suppress unless they
+// debug. stdout is reserved for the protocol.
 for (const name of ['debug', 'log', 'info', 'warn', 'error']) console[name] = () => {};
 process.removeAllListeners('warning');
 
@@ -35,9 +35,9 @@ async function load(dir, name) {
 
 const core = () => loaded['@google/gemini-cli-core'];
 
-// config makes a session as its program makes one for a prompt on the command
-// line that may do everything, without telemetry, servers, extensions and hooks,
-// and with edits that no model corrects.
+// config creates a session as its program does for a prompt on the command line with
+// all approvals, without telemetry, servers, extensions and hooks, and without
+// correction of edits by a model.
 function config(dir, id, more = {}) {
   return new (core().Config)({
     sessionId: `bench-${id}`, targetDir: dir, cwd: dir, model: 'gemini-2.5-pro', debugMode: false, interactive: false,
@@ -49,8 +49,8 @@ function config(dir, id, more = {}) {
   });
 }
 
-// Some tools want a model at hand. This one has no answers: a call that asked it
-// anything would fail.
+// Some tools require a model. This one has no responses: a call that sent it a
+// request would fail.
 const silent = path.join(process.cwd(), 'no-answers.jsonl');
 fs.writeFileSync(silent, '');
 
@@ -72,8 +72,8 @@ function given(result) {
   return result.llmContent;
 }
 
-// caller returns a func that calls a tool: through the scheduler, as a model's
-// call goes, or the tool alone, built and executed.
+// caller returns a function that calls a tool: through the scheduler, as a model
+// does, or by building and executing the tool directly.
 async function caller({ dir, tool, alone }) {
   const c = await session(dir);
   const registry = c.toolRegistry;
@@ -91,7 +91,7 @@ async function caller({ dir, tool, alone }) {
   };
 }
 
-// A tool of ours on its base classes that does nothing.
+// A tool that does nothing, based on its classes.
 function nothing(c) {
   const { BaseDeclarativeTool, BaseToolInvocation, Kind } = core();
   class Invocation extends BaseToolInvocation {
@@ -109,8 +109,8 @@ function nothing(c) {
   return new Tool();
 }
 
-// Each maker returns {run(turn), close()}: run does the work once and returns
-// what it gave. What must not be measured is done by the maker.
+// Each maker returns {run(turn), close()}: run does the work once and returns its
+// output. The maker itself does the work that is not measured.
 const works = {
   // A call of a tool with the arguments that belong to a turn.
   async call({ dir, tool, alone, args }) {
@@ -125,7 +125,7 @@ const works = {
     const call = await caller({ dir, alone: true, tool: (c) => new (core().ReadManyFilesTool)(c, c.messageBus) });
     return { run: async () => textOf(await call(args)) };
   },
-  // Its search with ripgrep or without, whichever it would choose itself.
+  // Its search with or without ripgrep, independent of its own choice.
   async grep({ dir, ripgrep, args }) {
     const tool = (c) => new (ripgrep ? core().RipGrepTool : core().GrepTool)(c, c.messageBus);
     const call = await caller({ dir, alone: true, tool });
@@ -171,7 +171,7 @@ const works = {
     if (!SchemaValidator.validate(schema, JSON.parse(wrong))) throw new Error('wrong arguments are accepted');
     return { run: () => SchemaValidator.validate(schema, JSON.parse(args)) ?? '' };
   },
-  // A question that somebody answers at once, by the bus's own request.
+  // A question that a listener answers at once, by the bus's own request.
   async bus({ dir }) {
     const { MessageBus, MessageBusType } = core();
     const bus = new MessageBus((await session(dir)).getPolicyEngine());
@@ -186,7 +186,7 @@ const works = {
 async function run({ handle, turn, repeat = 1, show }) {
   const work = handles.get(handle);
   if (!work) throw new Error(`nothing is prepared as ${handle}`);
-  let shown; // text, or a number of things
+  let shown; // text, or a number of items
   const began = process.hrtime.bigint();
   for (let i = 0; i < repeat; i++) {
     shown = work.run(turn + i);
@@ -220,7 +220,7 @@ const ops = {
     handles.delete(handle);
     return {};
   },
-  // How much n sessions cost that nobody uses. They live until the process ends.
+  // The cost of n unused sessions. They live until the process ends.
   async sessions({ params: { dir, count } }) {
     const before = memory();
     const kept = [];
