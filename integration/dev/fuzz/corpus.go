@@ -28,16 +28,15 @@ type input struct {
 	data []byte
 }
 
-// keep adds inputs to the target's archive and returns their number: interesting
-// inputs of the go command up to the limits, and every failing input that it has
-// written as a file, which is moved into the archive. Committed inputs stay: one may
-// be the input of a repaired failure.
+// keep adds inputs to the target's archive and returns their number. It adds interesting inputs of
+// the go command up to the limits, and moves every failing input that the go command wrote into the
+// archive. Committed inputs stay, because each may be the input of a repaired failure.
 func keep(ctx context.Context, root string, t target) (int, error) {
 	out, err := goTool(ctx, root, "env", "GOCACHE")
 	if err != nil {
 		return 0, err
 	}
-	pkg, err := goTool(ctx, root, "list", "./"+t.folder)
+	pkg, err := goTool(ctx, root, "list", "./"+t.dir)
 	if err != nil {
 		return 0, err
 	}
@@ -80,8 +79,8 @@ func archived(file string) (all []input, err error) {
 	return all, nil
 }
 
-// writeArchive writes the inputs sorted by name. Inputs of the go command have one
-// line per value, so no line can be mistaken for a separator of the archive.
+// writeArchive writes the inputs sorted by name. Inputs of the go command have one line per value,
+// so that no line looks like a separator of the archive.
 func writeArchive(file string, all []input) error {
 	slices.SortFunc(all, func(a, b input) int { return strings.Compare(a.name, b.name) })
 	var archive txtar.Archive
@@ -113,8 +112,8 @@ func inputs(dir string) (all []input, err error) {
 	return all, nil
 }
 
-// choose returns the inputs of found to add to have: those without data of the
-// machine, evenly distributed over all sizes.
+// choose returns the inputs of found to add to have. They contain no data of the machine, and are
+// evenly distributed over all sizes.
 func choose(have, found []input) (chosen []input) {
 	room, bytes := maxFiles-len(have), maxBytes
 	known := map[string]bool{}

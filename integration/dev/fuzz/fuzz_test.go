@@ -90,7 +90,7 @@ func TestKeep(t *testing.T) {
 	put("p/testdata/fuzz/FuzzP.txtar", "-- b --\n"+first+"string(\"b\")\n")
 	put("p/testdata/fuzz/FuzzP/c", first+"string(\"c\")\n")
 	put("cache/fuzz/example.com/m/p/FuzzP/a", first+"string(\"-- a --\\n\")\n")
-	p := target{folder: "p", name: "FuzzP"}
+	p := target{dir: "p", name: "FuzzP"}
 	for range 2 {
 		n, err := keep(t.Context(), root, p)
 		require.NoError(t, err)
@@ -179,11 +179,11 @@ func TestMerge(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for _, args := range [][]string{{"-time", "0s"}, {"-parallel", "0"}, {"more"}, {"-run", "("}, {"-run", "nothing like it"}, {"-unknown"}} {
-		var out, said bytes.Buffer
-		require.Equal(t, 2, run(t.Context(), args, &out, &said), "%q", args)
-		require.NotEmpty(t, said.String())
+		var out, stderr bytes.Buffer
+		require.Equal(t, 2, run(t.Context(), args, &out, &stderr), "%q", args)
+		require.NotEmpty(t, stderr.String())
 	}
-	var out, said bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"-list", "-run", `core/tools\.FuzzNames$`}, &out, &said), said.String())
+	var out, stderr bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"-list", "-run", `core/tools\.FuzzNames$`}, &out, &stderr), stderr.String())
 	require.Equal(t, "core/tools.FuzzNames\n", out.String())
 }

@@ -45,18 +45,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("fuzz", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.DurationVar(&o.time, "time", 2*time.Minute, "how long each target runs")
-	flags.StringVar(&o.run, "run", "", "only targets whose FOLDER.NAME matches this regular expression")
+	flags.DurationVar(&o.time, "time", 2*time.Minute, "the time of each target")
+	flags.StringVar(&o.run, "run", "", "run only targets whose DIR.NAME matches this regular expression")
 	flags.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "processes of a target")
-	flags.BoolVar(&o.list, "list", false, "list the targets and end")
-	flags.BoolVar(&o.keep, "keep", false, "keep failing inputs, and a part of what was found interesting, in testdata/fuzz")
-	flags.BoolVar(&o.write, "write", false, "put the rows into "+page)
-	flags.BoolVar(&o.json, "json", false, "print a JSON object a line for each target")
+	flags.BoolVar(&o.list, "list", false, "list the targets, and run none")
+	flags.BoolVar(&o.keep, "keep", false, "store failing inputs and some of the new interesting ones in testdata/fuzz")
+	flags.BoolVar(&o.write, "write", false, "write the rows into "+page)
+	flags.BoolVar(&o.json, "json", false, "print a JSON object on a line for each target")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 || o.time <= 0 || o.parallel < 1 {
-		fmt.Fprintln(stderr, "fuzz: takes no arguments, and -time and -parallel are above zero")
+		fmt.Fprintln(stderr, "fuzz: arguments are not allowed, and -time and -parallel must be positive")
 		return 2
 	}
 	pattern, err := regexp.Compile(o.run)
@@ -124,7 +124,7 @@ func all(ctx context.Context, root string, targets []target, o options, stdout, 
 			fmt.Fprintf(stdout, "%s\n", line)
 		}
 		done = append(done, r)
-		if o.write { // immediately, so that an interrupt loses no row
+		if o.write { // at once, so that an interrupt loses no row
 			if err := write(filepath.Join(root, page), machine(), done); err != nil {
 				fmt.Fprintf(stderr, "fuzz: %v\n", err)
 				code = 1
@@ -146,11 +146,11 @@ func machine() string {
 func goTool(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	var said strings.Builder
-	cmd.Stderr = &said
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
+		return nil, fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
 	}
 	return out, nil
 }

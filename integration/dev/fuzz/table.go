@@ -34,8 +34,8 @@ func table(all []outcome) string {
 	return b.String()
 }
 
-// write puts the outcomes between the marks of a page. Rows of other targets stay if
-// they come from the same machine.
+// write writes the outcomes between the marks of a page. Rows of other targets stay if they come
+// from the same machine.
 func write(file, machine string, all []outcome) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 
 // target is one fuzz function.
 type target struct {
-	folder string // directory of its package, relative to the module's root, with slashes
+	dir    string // directory of its package, relative to the module's root, with slashes
 	name   string
-	seeded bool // it adds the inputs of its archive
+	seeded bool // it calls Add for the inputs of its archive
 }
 
-func (t target) String() string { return t.folder + "." + t.name }
+func (t target) String() string { return t.dir + "." + t.name }
 
 // failures returns the directory in which the go command writes failing inputs.
 func (t target) failures(root string) string {
-	return filepath.Join(root, filepath.FromSlash(t.folder), "testdata", "fuzz", t.name)
+	return filepath.Join(root, filepath.FromSlash(t.dir), "testdata", "fuzz", t.name)
 }
 
 // archive returns the file of the inputs that every test of the package runs.
@@ -60,7 +60,7 @@ func find(ctx context.Context) (root string, targets []target, err error) {
 		} else if err != nil {
 			return "", nil, fmt.Errorf("go list: %w", err)
 		}
-		folder, err := filepath.Rel(root, p.Dir)
+		dir, err := filepath.Rel(root, p.Dir)
 		if err != nil {
 			return "", nil, err
 		}
@@ -70,7 +70,7 @@ func find(ctx context.Context) (root string, targets []target, err error) {
 				return "", nil, err
 			}
 			for _, t := range found {
-				t.folder = filepath.ToSlash(folder)
+				t.dir = filepath.ToSlash(dir)
 				targets = append(targets, t)
 			}
 		}
@@ -131,11 +131,11 @@ type outcome struct {
 	output     string
 }
 
-// fuzz runs the target. Its processes have ended when it returns, also when ctx is
-// done. Minimizing an input is limited to three seconds: with slow executions it
-// would take the whole time.
+// fuzz runs the target. All its processes have ended when it returns, also after ctx ended.
+// Minimizing an input is limited to three seconds: with slow executions it would take the whole
+// time.
 func (t target) fuzz(ctx context.Context, root string, o options) outcome {
-	cmd := exec.CommandContext(ctx, "go", "test", "./"+t.folder, "-run", "^$", "-fuzz", "^"+t.name+"$",
+	cmd := exec.CommandContext(ctx, "go", "test", "./"+t.dir, "-run", "^$", "-fuzz", "^"+t.name+"$",
 		"-fuzztime", o.time.String(), "-fuzzminimizetime", "3s", "-parallel", strconv.Itoa(o.parallel), "-timeout", "0")
 	cmd.Dir = root
 	var out bytes.Buffer
@@ -146,9 +146,9 @@ func (t target) fuzz(ctx context.Context, root string, o options) outcome {
 	r := read(out.String(), err == nil)
 	r.Target, r.Date, r.Load, r.output = t.String(), time.Now().Format(time.DateOnly), loadAverage(), out.String()
 	if r.Input != "" {
-		r.Again = "go test ./" + t.folder + " -run '^" + t.name + "$/^" + path.Base(r.Input) + "$'"
+		r.Again = "go test ./" + t.dir + " -run '^" + t.name + "$/^" + path.Base(r.Input) + "$'"
 		if strings.HasPrefix(r.Input, "testdata/") {
-			r.Input = t.folder + "/" + r.Input
+			r.Input = t.dir + "/" + r.Input
 		}
 	}
 	if all, err := archived(t.archive(root)); err == nil {
@@ -191,7 +191,7 @@ func read(out string, passed bool) outcome {
 		}
 		return r
 	}
-	// The go command reports a failure if the time ends during an execution: no input
+	// The go command reports a failure if the time ends during an execution, although no input
 	// failed.
 	if at := strings.Index(out, "--- FAIL: "); at >= 0 && r.Executions > 0 && atTheEnd.MatchString(out[at:]) {
 		return r

@@ -20,14 +20,14 @@ import (
 func main() {
 	flags := flag.NewFlagSet("release", flag.ExitOnError)
 	to := flags.String("to", ".release", "the `directory` to write man/man1 and completions into")
-	date := flags.String("date", "", "the `day` that the manual bears, as 2006-01-02, with or without a time behind it; empty: today")
-	program := flags.String("sbom", "", "write the list of this `program`'s modules instead, in CycloneDX's JSON")
+	date := flags.String("date", "", "the `date` of the manual, as 2006-01-02, with or without a time after it; empty: today")
+	program := flags.String("sbom", "", "instead, write the list of this `program`'s modules in CycloneDX JSON")
 	out := flags.String("out", "", "the `file` of that list; empty: the program's name with .cdx.json")
-	_ = flags.Parse(os.Args[1:]) // it ends the program itself
+	_ = flags.Parse(os.Args[1:]) // it exits on errors
 	var err error
 	switch {
 	case flags.NArg() > 0:
-		fmt.Fprintf(os.Stderr, "release: %q is not understood; see -help\n", flags.Arg(0))
+		fmt.Fprintf(os.Stderr, "release: unknown argument %q; see -help\n", flags.Arg(0))
 		os.Exit(2)
 	case *program != "":
 		if *out == "" {
@@ -60,12 +60,12 @@ func write(to, date string) error {
 }
 
 // writeManual writes a man page for each command, such as fettle-mcp-add.1.
-func writeManual(root *cobra.Command, folder string, day time.Time) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func writeManual(root *cobra.Command, dir string, day time.Time) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	tidy(root)
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "fettle", Manual: "fettle", Date: &day}, folder)
+	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "fettle", Manual: "fettle", Date: &day}, dir)
 }
 
 // tidy removes the line with the generator and the date of a page.
@@ -76,9 +76,9 @@ func tidy(c *cobra.Command) {
 	}
 }
 
-// writeCompletions writes each script under the name by which its shell finds it.
-func writeCompletions(root *cobra.Command, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+// writeCompletions writes each script with the name that its shell expects.
+func writeCompletions(root *cobra.Command, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	for name, generate := range map[string]func(io.Writer) error{
@@ -87,7 +87,7 @@ func writeCompletions(root *cobra.Command, folder string) error {
 		"fettle.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
 		"fettle.ps1":  root.GenPowerShellCompletionWithDesc,
 	} {
-		file, err := os.Create(filepath.Join(folder, name))
+		file, err := os.Create(filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}

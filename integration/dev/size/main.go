@@ -1,12 +1,11 @@
-// Command size counts the lines of code of core and cli for each package, and how
-// many of them were there at an earlier commit: go run -C integration/dev ./size REV.
+// Command size counts the lines of code of core and cli for each package, and how many of them
+// existed at an earlier commit: go run -C integration/dev ./size REV.
 //
-// A line of code holds a Go token. Comments, blank lines, files named _test.go and
-// testdata do not count. A line of today was there at REV if it stands, without
-// its white space, in code of core or cli at REV; each line of REV counts once, for the
-// package it was in first. Moved code counts as kept, and a line that was changed, if only
-// by a new name in it, as added: kept is the least that is left of the old code, and
-// now is all there is.
+// A line of code contains a Go token. Comments, blank lines, files named _test.go and testdata do
+// not count. A current line existed at REV if code of core or cli contained it at REV, without
+// regard to white space. Each line of REV counts once, for the package that had it first. Moved
+// code therefore counts as kept. A changed line counts as added, even if only a name in it changed.
+// The column kept is the minimum that remains of the old code, and now is the current total.
 package main
 
 import (
@@ -26,7 +25,7 @@ import (
 	"text/tabwriter"
 )
 
-// tree holds the lines of code of each package, without white space around them.
+// tree holds the lines of code of each package, without surrounding white space.
 type tree map[string][]string
 
 func main() {
@@ -81,8 +80,8 @@ func report(out io.Writer, then, now tree) error {
 	return w.Flush()
 }
 
-// survivors returns how many lines of each package of now stand in then, a line of
-// then counted once. Packages are served by their own lines first.
+// survivors returns the number of lines of each package of now that are in then. A line of then
+// counts once, first for its own package.
 func survivors(then, now tree) map[string]int {
 	left := map[string]map[string]int{} // by package, by line
 	for name, lines := range then {
@@ -157,8 +156,8 @@ func read(root, rev, name string) ([]byte, error) {
 	return show.Output()
 }
 
-// code returns the lines of a source that hold a token, without white space around
-// them. Each line of a raw string counts unless it is blank.
+// code returns the lines of a source that contain a token, without surrounding white space. Each
+// line of a raw string counts unless it is blank.
 func code(source []byte) []string {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", -1, len(source))

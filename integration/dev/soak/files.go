@@ -27,7 +27,7 @@ type account struct {
 func (a *account) check(path string) error {
 	data, err := os.ReadFile(path)
 	if err == nil && string(data) != a.want {
-		err = fmt.Errorf("%s holds %q and not %q", a.name, clip(string(data)), clip(a.want))
+		err = fmt.Errorf("%s contains %q, want %q", a.name, clip(string(data)), clip(a.want))
 	}
 	return err
 }
@@ -39,9 +39,8 @@ func clip(text string) string {
 	return text
 }
 
-// changes reads a file, sometimes lets another program change it, and changes it with
-// each of the tools. A change based on a stale version is refused, with the current
-// file.
+// changes reads a file, sometimes lets another program change it, and changes it with each of the
+// tools. A change based on a stale version is refused with the current file.
 func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 	c, a := s.long, s.files[r.IntN(len(s.files))]
 	a.mu.Lock()
@@ -53,7 +52,7 @@ func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 			return err
 		}
 		if state.Content == nil || *state.Content != a.want {
-			return fmt.Errorf("%s is shown as %+v and holds %q", a.name, state, clip(a.want))
+			return fmt.Errorf("%s is shown as %+v and contains %q", a.name, state, clip(a.want))
 		}
 		base := a.want
 		outside := r.IntN(3) == 0
@@ -72,8 +71,8 @@ func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 		}
 		switch failure := fault.As(answer.Result.Error); {
 		case failure != nil && failure.Reason == fault.OpenElsewhere:
-			// A child process holds every descriptor of this process until it runs
-			// its program, including that of a file that was just written.
+			// A child process inherits every descriptor of this process, including that of a file
+			// that was just written, and keeps it until it runs its program.
 			s.mu.Lock()
 			s.held++
 			s.mu.Unlock()
@@ -81,10 +80,10 @@ func changes(ctx context.Context, s *soak, r *rand.Rand) error {
 			a.want = next
 		case outside && fault.CodeOf(answer.Result.Error) == fault.FileChangedSinceRead:
 			if got := report.LatestFileState.Content; got == nil || *got != a.want {
-				return fmt.Errorf("%s refuses with %+v; the file holds %q", tool, report.LatestFileState, clip(a.want))
+				return fmt.Errorf("%s refuses with %+v; the file contains %q", tool, report.LatestFileState, clip(a.want))
 			}
 		default:
-			return fmt.Errorf("%s of %s, changed by somebody: %v: %s: %w", tool, a.name, outside, answer.Status, answer.Result.Error)
+			return fmt.Errorf("%s of %s, which another program changed: %v: %s: %w", tool, a.name, outside, answer.Status, answer.Result.Error)
 		}
 		if err := a.check(path); err != nil {
 			return err

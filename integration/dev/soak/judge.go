@@ -39,7 +39,7 @@ type judged struct {
 // single peaks, times the time between the first and the last.
 func judge(samples []sample, baseline, end sample) (all []judged) {
 	samples = samples[len(samples)/4:]
-	if len(samples) > 1000 { // thinned evenly, because there are many pairs
+	if len(samples) > 1000 { // thinned evenly, because the number of pairs is quadratic
 		thin := make([]sample, 1000)
 		for i := range thin {
 			thin[i] = samples[i*len(samples)/len(thin)]
@@ -49,7 +49,7 @@ func judge(samples []sample, baseline, end sample) (all []judged) {
 	for _, f := range figures {
 		j := judged{figure: f, baseline: f.of(baseline), after: f.of(end)}
 		if len(samples) < 2 {
-			j.wrong = f.name + ": there are too few samples"
+			j.wrong = f.name + ": too few samples"
 			all = append(all, j)
 			continue
 		}
@@ -68,7 +68,7 @@ func judge(samples []sample, baseline, end sample) (all []judged) {
 		case j.grown > allowed:
 			j.wrong = fmt.Sprintf("%s grew by %s, from %s to %s", f.name, f.show(j.grown), f.show(j.first), f.show(j.last))
 		case f.end && j.after-j.baseline > allowed:
-			j.wrong = fmt.Sprintf("%s: %s are left when all has ended; there were %s before", f.name, f.show(j.after), f.show(j.baseline))
+			j.wrong = fmt.Sprintf("%s: %s are left after the run; there were %s before", f.name, f.show(j.after), f.show(j.baseline))
 		}
 		all = append(all, j)
 	}

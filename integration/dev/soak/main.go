@@ -34,23 +34,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o := options{rounds: 20, warm: 5, parts: allParts()}
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.DurationVar(&o.time, "for", 10*time.Minute, "how long to run")
-	flags.IntVar(&o.workers, "workers", 3, "how many work at once")
-	flags.Uint64Var(&o.seed, "seed", 1, "of what is random")
+	flags.DurationVar(&o.time, "for", 10*time.Minute, "the time to run")
+	flags.IntVar(&o.workers, "workers", 3, "the number of concurrent workers")
+	flags.Uint64Var(&o.seed, "seed", 1, "the seed of random choices")
 	plot := flags.String("svg", "", "write a plot of the samples to this `file`")
-	page := flags.String("write", "", "put the table into this `page`, as ../../docs/fuzzing.md")
-	lines := flags.Bool("json", false, "print the samples, a JSON object a line, in place of the table")
+	page := flags.String("write", "", "write the table into this `page`, as ../../docs/fuzzing.md")
+	lines := flags.Bool("json", false, "print the samples as JSON objects, one a line, instead of the table")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 || o.time <= 0 || o.workers < 1 {
-		fmt.Fprintln(stderr, "soak: takes no arguments, and -for and -workers are above zero")
+		fmt.Fprintln(stderr, "soak: arguments are not allowed, and -for and -workers must be positive")
 		return 2
 	}
-	told := 0.0
+	reported := 0.0
 	o.progress = func(s sample) {
-		if s.Seconds-told >= 10 {
-			told = s.Seconds
+		if s.Seconds-reported >= 10 {
+			reported = s.Seconds
 			fmt.Fprintln(stderr, s)
 		}
 	}

@@ -44,8 +44,8 @@ func serveOver(ctx context.Context, c *config.Config, in *os.File, out *os.File)
 }
 
 // programServer returns this program as a server named after its directory.
-func (s *soak) programServer(folder string) mcp.ServerSpec {
-	return mcp.ServerSpec{Name: "program", Command: s.program, Env: map[string]string{serveVariable: s.path(folder)}, Dir: s.dir, Trusted: true}
+func (s *soak) programServer(dir string) mcp.ServerSpec {
+	return mcp.ServerSpec{Name: "program", Command: s.program, Env: map[string]string{serveVariable: s.path(dir)}, Dir: s.dir, Trusted: true}
 }
 
 // withServers makes a session connect to servers.
@@ -82,18 +82,18 @@ func mcpByHand(ctx context.Context, s *soak, r *rand.Rand) error {
 			Error  json.RawMessage `json:"error"`
 		}
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			return fmt.Errorf("%q is no message: %w", line, err)
+			return fmt.Errorf("%q is not a message: %w", line, err)
 		}
 		if m.ID == nil {
 			continue
 		}
 		if answers[*m.ID] || m.Error != nil || *m.ID > 1 && !strings.Contains(string(m.Result), "f00.txt") {
-			return fmt.Errorf("request %d is answered by %q", *m.ID, clip(line))
+			return fmt.Errorf("request %d has the response %q", *m.ID, clip(line))
 		}
 		answers[*m.ID] = true
 	}
 	if len(answers) != requests {
-		return fmt.Errorf("%d of %d requests are answered", len(answers), requests)
+		return fmt.Errorf("%d of %d requests have a response", len(answers), requests)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func mcpInMemory(ctx context.Context, s *soak, r *rand.Rand) error {
 			word := fmt.Sprint("word", r.IntN(1000))
 			text, err := c.must(ctx, "mcp_memory_echo", map[string]any{"say": word})
 			if err == nil && !strings.Contains(text, word) {
-				err = fmt.Errorf("%s is answered by %q", word, clip(text))
+				err = fmt.Errorf("%s has the response %q", word, clip(text))
 			}
 			if err != nil {
 				return err
@@ -145,10 +145,10 @@ func mcpOverStdio(ctx context.Context, s *soak, r *rand.Rand) error {
 		if err := os.WriteFile(filepath.Join(outer.dir, "a.txt"), nil, 0o644); err != nil {
 			return err
 		}
-		folder, err := filepath.Rel(s.dir, outer.dir)
+		dir, err := filepath.Rel(s.dir, outer.dir)
 		if err != nil {
 			return err
 		}
-		return s.short(ctx, withServers(s.programServer(folder)), look)
+		return s.short(ctx, withServers(s.programServer(dir)), look)
 	})
 }

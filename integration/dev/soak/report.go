@@ -14,7 +14,7 @@ const (
 	end   = "<!-- end of soak -->\n"
 )
 
-// write puts a table into a page.
+// write writes a table into a page.
 func write(page, table string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
@@ -41,11 +41,11 @@ func (r result) table() string {
 	for _, status := range names(r.calls) {
 		fmt.Fprintf(&b, " %d %s", r.calls[status], status)
 	}
-	fmt.Fprintf(&b, ".\n%d changes were refused, with nothing written, as the file was still open for writing.\nParts:", r.held)
+	fmt.Fprintf(&b, ".\n%d changes were refused without a write, because the file was still open for writing.\nParts:", r.held)
 	for _, name := range names(r.done) {
 		fmt.Fprintf(&b, " %d %s", r.done[name], name)
 	}
-	b.WriteString(".\n\n| | first | least | median | most | last | growth by the slope | before | after all has ended | |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
+	b.WriteString(".\n\n| | first | minimum | median | maximum | last | growth by slope | before | after the end | |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
 	for _, f := range r.figures {
 		verdict := "flat"
 		if f.wrong != "" {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// sample is the resource usage at a moment without activity. A count of -1 is not
-// available on this system.
+// sample is the resource usage at a moment without activity. A count is -1 if this system does not
+// provide it.
 type sample struct {
 	at          time.Duration // since the start of the run
 	Seconds     float64       `json:"seconds"`

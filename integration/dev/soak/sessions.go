@@ -57,7 +57,7 @@ func sessions(ctx context.Context, s *soak, r *rand.Rand) error {
 			}
 			answer := c.through(ctx, calls, "read_file", map[string]any{"file_path": "a.txt"})
 			if text := answer.Result.LLMContent.String(); !strings.Contains(text, `"version":1,`) {
-				err = fmt.Errorf("a derived session counts on its own: %s", clip(text))
+				err = fmt.Errorf("a derived session must have its own state: %s", clip(text))
 			}
 			if err := errors.Join(err, child.Close()); err != nil {
 				return err
@@ -67,14 +67,14 @@ func sessions(ctx context.Context, s *soak, r *rand.Rand) error {
 	})
 }
 
-// approvals asks an approver, who accepts, declines, and once is absent.
+// approvals asks an approver, who accepts, declines, and is absent once.
 func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
 	return s.short(ctx, func(p *config.Parameters) { p.ApprovalMode = policy.ModeDefault }, func(c *session) error {
 		if got := c.call(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}); fault.CodeOf(got.Result.Error) != fault.NoApprover {
-			return fmt.Errorf("nobody is there: %v: %w", got.Status, got.Result.Error)
+			return fmt.Errorf("a call without an approver: %v: %w", got.Status, got.Result.Error)
 		}
 		yes := r.IntN(2) == 0
-		person := bus.Subscribe(ctx, c.MessageBus(), func(_ context.Context, q bus.ToolConfirmationRequest) {
+		approver := bus.Subscribe(ctx, c.MessageBus(), func(_ context.Context, q bus.ToolConfirmationRequest) {
 			answer := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 			if yes {
 				answer.Outcome, answer.Confirmed = bus.ProceedOnce, true
@@ -82,11 +82,11 @@ func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
 			_ = c.MessageBus().Publish(answer) // rejected if the call has ended
 		})
 		got := c.call(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"})
-		person.Unsubscribe()
-		<-person.Done()
+		approver.Unsubscribe()
+		<-approver.Done()
 		_, err := os.Stat(filepath.Join(c.dir, "a.txt"))
 		if (got.Status == scheduler.StatusSuccess) != yes || (err == nil) != yes {
-			return fmt.Errorf("the person said yes: %t; the call: %s: %w; the file: %w", yes, got.Status, got.Result.Error, err)
+			return fmt.Errorf("approved: %t; the call: %s: %w; the file: %w", yes, got.Status, got.Result.Error, err)
 		}
 		return nil
 	})
@@ -135,7 +135,7 @@ func watched(ctx context.Context, s *soak, _ *rand.Rand) error {
 	}
 	now, err := s.long.Settings()
 	if err == nil && now.Context.FileFiltering.MaxFileCount != n {
-		err = fmt.Errorf("the settings say %d and not %d", now.Context.FileFiltering.MaxFileCount, n)
+		err = fmt.Errorf("the setting is %d, want %d", now.Context.FileFiltering.MaxFileCount, n)
 	}
 	return err
 }
@@ -169,7 +169,7 @@ func background(ctx context.Context, s *soak, _ *rand.Rand) error {
 			}
 			m := processID.FindStringSubmatch(text)
 			if m == nil {
-				return fmt.Errorf("%q names no process", text)
+				return fmt.Errorf("%q contains no process id", text)
 			}
 			ids[line] = m[1]
 		}
@@ -246,7 +246,7 @@ func checkpoints(ctx context.Context, s *soak, _ *rand.Rand) error {
 		data, err := os.ReadFile(path)
 		_, made := os.Stat(filepath.Join(c.dir, "made.txt"))
 		if err != nil || string(data) != "old\n" || !errors.Is(made, os.ErrNotExist) {
-			return fmt.Errorf("after the restore the file holds %q, made.txt: %v, %w", data, made, err)
+			return fmt.Errorf("after the restore the file contains %q, made.txt: %v, %w", data, made, err)
 		}
 		return nil
 	})
@@ -277,7 +277,7 @@ func listeners(ctx context.Context, s *soak, r *rand.Rand) error {
 		<-sub.Done()
 	}
 	if want := int64(sent * len(subs)); heard.Load() != want && ctx.Err() == nil {
-		return fmt.Errorf("%d messages were heard, not %d", heard.Load(), want)
+		return fmt.Errorf("%d messages were received, want %d", heard.Load(), want)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ type options struct {
 	progress func(sample) // nil: progress is not reported
 }
 
-// part is one kind of traffic. It ends everything that it starts, and returns an
-// error for an unexpected result.
+// part is one kind of traffic. It ends everything that it starts, and returns an error for an
+// unexpected result.
 type part struct {
 	name string
 	run  func(ctx context.Context, s *soak, r *rand.Rand) error
@@ -195,7 +195,7 @@ func (s *soak) settle() {
 		answers += n
 	}
 	if answers != s.asked {
-		s.report("calls", fmt.Errorf("%d were made and %d answered", s.asked, answers))
+		s.report("calls", fmt.Errorf("%d calls were made, and %d have a result", s.asked, answers))
 	}
 	for _, a := range s.files {
 		if err := a.check(s.path("long", a.name)); err != nil {
@@ -204,7 +204,7 @@ func (s *soak) settle() {
 	}
 	left, err := os.ReadDir(s.path("long"))
 	if err != nil || len(left) != len(s.files) {
-		s.report("accounts", fmt.Errorf("there are %d files and not %d: %v", len(left), len(s.files), err))
+		s.report("accounts", fmt.Errorf("there are %d files, want %d: %v", len(left), len(s.files), err))
 	}
 }
 

@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 	require.NoError(t, xml.Unmarshal([]byte(r.svg()), new(struct{})))
 }
 
-// The purpose of a run: everything that is kept from round to round is reported.
+// The purpose of a run: all growth from round to round is reported.
 func TestSoakFindsLeaks(t *testing.T) {
 	needsShell(t)
 	if runtime.GOOS != "linux" {

@@ -19,8 +19,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// speaker is a model: it reads the file a.txt for each prompt, delegates the read to
-// an agent if the prompt says so, and then returns the result.
+// speaker is a model. For each prompt it reads the file a.txt, delegates the read to an agent if
+// the prompt requests that, and then returns the result.
 type speaker struct{}
 
 func (speaker) answer(r *model.Request) model.Part {
@@ -111,7 +111,7 @@ func talk(ctx context.Context, s *soak, r *rand.Rand) error {
 		for _, prompt := range prompts[:2+r.IntN(4)] {
 			text, err := say(ctx, client, prompt)
 			if err == nil && prompt != "delegate" && !strings.Contains(text, "a line of text") {
-				err = fmt.Errorf("%q is answered by %q", prompt, clip(text))
+				err = fmt.Errorf("%q has the answer %q", prompt, clip(text))
 			}
 			if err != nil {
 				return errors.Join(err, recording.Close())
@@ -125,7 +125,7 @@ func talk(ctx context.Context, s *soak, r *rand.Rand) error {
 			return err
 		}
 		if heard.Load() == 0 {
-			return errors.New("no hook has heard of it")
+			return errors.New("no hook ran")
 		}
 		again, err := s.open(ctx, c.dir, filepath.Join(filepath.Dir(c.dir), "home"), speaks)
 		if err != nil {
@@ -147,7 +147,7 @@ func resumed(ctx context.Context, c *session, id string, turns int) error {
 		return err
 	}
 	if len(history) != turns {
-		return errors.Join(fmt.Errorf("%d turns are recorded, not %d", len(history), turns), recording.Close())
+		return errors.Join(fmt.Errorf("%d turns are recorded, want %d", len(history), turns), recording.Close())
 	}
 	client, err := c.Converse(config.Opening{Recorder: recording, History: history, Agents: transcripts})
 	if err == nil {
@@ -175,7 +175,7 @@ func slash(ctx context.Context, s *soak, r *rand.Rand) error {
 			return err
 		}
 		if prompt, is := got.(commands.SubmitPrompt); !is || !strings.Contains(prompt.Content.String(), "what is in "+word) || !strings.Contains(prompt.Content.String(), "for "+word) {
-			return fmt.Errorf("the command says %+v", got)
+			return fmt.Errorf("the command returned %+v", got)
 		}
 		return nil
 	})

@@ -177,5 +177,5 @@ func echo(list []mcp.Tool, call func(string, json.RawMessage) error) error {
 		}
 		return call("json_schema_echo", args)
 	}
-	return fmt.Errorf("there is no tool json_schema_2020_12_tool")
+	return fmt.Errorf("tool json_schema_2020_12_tool does not exist")
 }

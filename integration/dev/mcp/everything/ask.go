@@ -8,13 +8,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// addAskingTools adds tools that send requests to their host for its model or its
-// user. A host that cannot answer refuses with a fault.Error, which the tool returns.
+// addAskingTools adds tools that send requests to their host for its model or its user. A host
+// without an answer returns a fault.Error, which the tool returns.
 func addAskingTools(b *toolbox) {
 	type prompt struct {
-		Prompt string `json:"prompt" jsonschema_description:"What the host's model is told."`
+		Prompt string `json:"prompt" jsonschema_description:"The prompt for the host's model."`
 	}
-	b.add(tools.Define("test_sampling", "Has the host's model answer a prompt.", tools.KindCommunicate,
+	b.add(tools.Define("test_sampling", "Asks the host's model to answer a prompt.", tools.KindCommunicate,
 		func(ctx context.Context, p prompt) (tools.Result, error) {
 			replies, err := tools.HostOf(ctx).Ask(ctx, sample("answer", p.Prompt, 100))
 			if err != nil {
@@ -24,20 +24,20 @@ func addAskingTools(b *toolbox) {
 		}))
 
 	type message struct {
-		Message string `json:"message" jsonschema_description:"What the person is shown."`
+		Message string `json:"message" jsonschema_description:"The message to the user."`
 	}
-	b.add(tools.Define("test_elicitation", "Asks the person for a name and an address.", tools.KindCommunicate,
+	b.add(tools.Define("test_elicitation", "Asks the user for a name and an address.", tools.KindCommunicate,
 		func(ctx context.Context, p message) (tools.Result, error) {
 			return fillIn(ctx, "user", p.Message, `{"type":"object","properties":{
-				"username":{"type":"string","description":"How the person wants to be called."},
-				"email":{"type":"string","format":"email","description":"Where the person gets mail."}},
+				"username":{"type":"string","description":"The user's name."},
+				"email":{"type":"string","format":"email","description":"The user's email address."}},
 				"required":["username","email"]}`)
 		}))
 
 	// A field that the user omits has its default.
-	b.add(tools.Define("test_elicitation_sep1034_defaults", "Shows the person a form with a default for each kind of field.", tools.KindCommunicate,
+	b.add(tools.Define("test_elicitation_sep1034_defaults", "Shows the user a form with a default for each kind of field.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
-			return fillIn(ctx, "profile", "Please check what is filled in.", `{"type":"object","properties":{
+			return fillIn(ctx, "profile", "Please check the defaults.", `{"type":"object","properties":{
 				"name":{"type":"string","default":"John Doe"},
 				"age":{"type":"integer","default":30},
 				"score":{"type":"number","default":95.5},
@@ -46,7 +46,7 @@ func addAskingTools(b *toolbox) {
 		}))
 
 	// The forms of choices: with and without titles, single and multiple.
-	b.add(tools.Define("test_elicitation_sep1330_enums", "Shows the person a form of choices.", tools.KindCommunicate,
+	b.add(tools.Define("test_elicitation_sep1330_enums", "Shows the user a form of choices.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
 			return fillIn(ctx, "choices", "Please choose.", `{"type":"object","properties":{
 				"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
@@ -58,13 +58,13 @@ func addAskingTools(b *toolbox) {
 					{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}`)
 		}))
 
-	b.add(tools.Define("test_streaming_elicitation", "Reports progress, and then asks the person.", tools.KindCommunicate,
+	b.add(tools.Define("test_streaming_elicitation", "Reports progress, and then asks the user.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
 			tools.HostOf(ctx).Progress(tools.Progress{Done: 1, Total: 2, Message: "about to ask"})
-			return fillIn(ctx, "confirm", "Shall the call go on?", okSchema)
+			return fillIn(ctx, "confirm", "Continue the call?", okSchema)
 		}))
 
-	b.add(tools.Define("test_missing_capability", "Needs a host that has a model; others are told so.", tools.KindCommunicate,
+	b.add(tools.Define("test_missing_capability", "Requires a host with a model, and returns an error to other hosts.", tools.KindCommunicate,
 		func(ctx context.Context, _ none) (tools.Result, error) {
 			if _, err := tools.HostOf(ctx).Ask(ctx, sample("word", "Say a word.", 10)); err != nil {
 				return tools.Result{}, err

@@ -31,7 +31,7 @@ func (c *changes) watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
-// tell does not hold the lock, as required by the Watch of a Service.
+// tell calls the watchers without the lock, as the Watch of a Service requires.
 func (c *changes) tell(change mcp.Change) {
 	c.mu.Lock()
 	watchers := slices.Collect(maps.Keys(c.watchers))
@@ -45,14 +45,14 @@ func (c *changes) tell(change mcp.Change) {
 // its first call, removes it at the next, and so on.
 func (e *everything) addChangeTools(b *toolbox) {
 	const name = "test_transient_tool"
-	transient, err := tools.Define(name, "Comes and goes with the calls of test_trigger_tool_change.", tools.KindRead,
-		func(context.Context, none) (tools.Result, error) { return say("It is there now."), nil })
+	transient, err := tools.Define(name, "Added and removed by test_trigger_tool_change.", tools.KindRead,
+		func(context.Context, none) (tools.Result, error) { return say("The tool exists now."), nil })
 	if err != nil {
 		b.add(nil, err)
 		return
 	}
 	var mu sync.Mutex // for concurrent calls
-	b.add(tools.Define("test_trigger_tool_change", "Adds a tool, or takes it away again.", tools.KindThink,
+	b.add(tools.Define("test_trigger_tool_change", "Adds a tool, or removes it again.", tools.KindThink,
 		func(context.Context, none) (tools.Result, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -62,13 +62,13 @@ func (e *everything) addChangeTools(b *toolbox) {
 				}
 			}
 			e.changes.tell(mcp.Change{Tools: true})
-			return say("The tools are others now."), nil
+			return say("The list of tools has changed."), nil
 		}))
 
-	b.add(tools.Define("test_trigger_prompt_change", "Adds a prompt, or takes it away again.", tools.KindThink,
+	b.add(tools.Define("test_trigger_prompt_change", "Adds a prompt, or removes it again.", tools.KindThink,
 		func(context.Context, none) (tools.Result, error) {
 			e.prompts.toggle()
 			e.changes.tell(mcp.Change{Prompts: true})
-			return say("The prompts are others now."), nil
+			return say("The list of prompts has changed."), nil
 		}))
 }

@@ -37,7 +37,7 @@ func started(t *testing.T, flags []string) sdk.Transport {
 	t.Helper()
 	inside, stdin := io.Pipe()
 	stdout, outside := io.Pipe()
-	told, stderr := io.Pipe()
+	output, stderr := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -51,8 +51,8 @@ func started(t *testing.T, flags []string) sdk.Transport {
 		cancel()
 		require.NoError(t, <-done)
 	})
-	lines := bufio.NewScanner(told)
-	defer func() { go func() { _, _ = io.Copy(io.Discard, told) }() }()
+	lines := bufio.NewScanner(output)
+	defer func() { go func() { _, _ = io.Copy(io.Discard, output) }() }()
 	if len(flags) == 0 {
 		return &sdk.IOTransport{Reader: stdout, Writer: stdin}
 	}
@@ -174,14 +174,14 @@ func TestWays(t *testing.T) {
 					require.Fail(t, "no progress")
 				}
 			}
-			require.Equal(t, "This is for a host that has come back.", text(call("test_reconnection", nil)))
+			require.Equal(t, "The host has reconnected.", text(call("test_reconnection", nil)))
 
 			asking := map[string]string{ // the tools with requests to the client, and their results
 				"test_elicitation":                           `Elicitation completed: action=accept, content={"email":"me@example.com","username":"my username"}`,
 				"test_sampling":                              "LLM response: as you say",
 				"test_elicitation_sep1034_defaults":          `Elicitation completed: action=accept, content={"age":30,"name":"John Doe","score":95.5,"status":"active","verified":true}`,
-				"test_input_required_result_list_roots":      "The host works in 1 directories: file:///work",
-				"test_input_required_result_multiple_inputs": "as you say my name, who works in 1 directories",
+				"test_input_required_result_list_roots":      "The host has 1 directories: file:///work",
+				"test_input_required_result_multiple_inputs": "as you say my name, with 1 directories",
 				"test_input_required_result_multi_round":     "my name likes my color.",
 				"test_input_required_result_capabilities":    "The host answered 3 of 3 questions.",
 			}
@@ -220,7 +220,7 @@ func TestWays(t *testing.T) {
 
 // EX-20: a client is notified of changes: those that it triggers and those of a
 // resource that it has subscribed to.
-func TestToldOfChanges(t *testing.T) {
+func TestNotifiedOfChanges(t *testing.T) {
 	for name, way := range ways {
 		if name == "stateless 2025-11-25" {
 			continue // no client to notify
@@ -240,7 +240,7 @@ func TestToldOfChanges(t *testing.T) {
 			select {
 			case <-c.tools:
 			case <-time.After(time.Minute):
-				require.Fail(t, "it was not told of the tool")
+				require.Fail(t, "the client was not notified of the tool")
 			}
 			r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "test_transient_tool"})
 			require.NoError(t, err)

@@ -6,8 +6,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// addContentTools adds a tool for each kind of content. A read-only tool declares
-// that with its kind, and that it may run concurrently with WithParallel.
+// addContentTools adds a tool for each kind of content. The kind of a read-only tool declares that,
+// and WithParallel declares that it may run concurrently.
 func addContentTools(b *toolbox) {
 	show := func(name, description string, parts ...tools.Part) {
 		b.add(tools.Define(name, description, tools.KindRead, func(context.Context, none) (tools.Result, error) {
@@ -24,8 +24,8 @@ func addContentTools(b *toolbox) {
 	show("test_simple_text", "Returns one line of text.", text)
 	show("test_image_content", "Returns an image, a red dot.", image)
 	show("test_audio_content", "Returns a sound, a moment of silence.", audio)
-	show("test_embedded_resource", "Returns a resource with what it holds.", note)
-	show("test_resource_link", "Returns the address of a resource, which can be read by it.", link)
+	show("test_embedded_resource", "Returns a resource with its content.", note)
+	show("test_resource_link", "Returns a link to a resource, which the client can read.", link)
 	show("test_multiple_content_types", "Returns text, an image and a resource together.",
 		tools.Part{Text: "Multiple content types test:"}, image, data)
 }

@@ -57,10 +57,10 @@ func talk(t *testing.T, archive *txtar.Archive) {
 	spoken := lines(out)
 	known := map[string]any{}
 	for _, part := range archive.Files {
-		said := strings.Split(strings.TrimSpace(string(part.Data)), "\n")
+		messages := strings.Split(strings.TrimSpace(string(part.Data)), "\n")
 		switch part.Name {
 		case "client":
-			for _, line := range said {
+			for _, line := range messages {
 				for name, value := range known {
 					text, err := json.Marshal(value)
 					require.NoError(t, err)
@@ -70,14 +70,14 @@ func talk(t *testing.T, archive *txtar.Archive) {
 				require.NoError(t, err)
 			}
 		case "server":
-			expect(t, said, spoken, known)
+			expect(t, messages, spoken, known)
 		default:
-			t.Fatalf("nobody is named %q", part.Name)
+			t.Fatalf("unknown speaker %q", part.Name)
 		}
 	}
 	require.NoError(t, in.Close())
 	for line := range spoken {
-		t.Errorf("nobody expected: %s", line)
+		t.Errorf("unexpected line: %s", line)
 	}
 	require.NoError(t, server.Wait(), "it ends when its client goes; stderr: %s", &stderr)
 }

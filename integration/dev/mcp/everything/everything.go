@@ -59,7 +59,7 @@ func (e *everything) service() *mcp.Service {
 		Call: func(ctx context.Context, name string, args json.RawMessage) tools.Result {
 			return e.calls.Run(ctx, scheduler.Request{Tool: name, Args: args}).Result
 		},
-		Instructions: "Every tool here shows one thing that a server can do. Call them in any order; none changes anything outside of the server.",
+		Instructions: "Every tool shows one feature of a server. Call them in any order; none changes anything outside of the server.",
 		Resources:    listResources,
 		Templates:    listTemplates,
 		Read:         readResource,

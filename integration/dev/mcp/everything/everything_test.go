@@ -100,7 +100,7 @@ func sampled(text string) tools.Reply {
 // EX-20: tools that call their host, with a host that answers and one that cannot.
 func TestAsking(t *testing.T) {
 	e := made(t)
-	folders := tools.Reply{Roots: []tools.Root{{URI: "file:///a"}, {URI: "file:///b"}}}
+	roots := tools.Reply{Roots: []tools.Root{{URI: "file:///a"}, {URI: "file:///b"}}}
 	for name, tt := range map[string]struct {
 		args    string
 		replies map[string]tools.Reply
@@ -114,10 +114,10 @@ func TestAsking(t *testing.T) {
 		"test_streaming_elicitation":                     {`{}`, map[string]tools.Reply{"confirm": accepted(`{"ok":true}`)}, `Elicitation completed: action=accept, content={"ok":true}`},
 		"test_missing_capability":                        {`{}`, map[string]tools.Reply{"word": sampled("yes")}, "The host has a model."},
 		"test_input_required_result_elicitation":         {`{}`, map[string]tools.Reply{"user_name": accepted(`{"name":"Ada"}`)}, "Hello, Ada!"},
-		"test_input_required_result_sampling":            {`{}`, map[string]tools.Reply{"capital_question": sampled("Paris")}, "The model says: Paris"},
-		"test_input_required_result_list_roots":          {`{}`, map[string]tools.Reply{"client_roots": folders}, "The host works in 2 directories: file:///a, file:///b"},
-		"test_input_required_result_request_state":       {`{}`, map[string]tools.Reply{"confirm": accepted(`{"ok":true}`)}, "state-ok: the call went on where it was."},
-		"test_input_required_result_multiple_inputs":     {`{}`, map[string]tools.Reply{"user_name": accepted(`{"name":"Ada"}`), "greeting": sampled("Hi"), "client_roots": folders}, "Hi Ada, who works in 2 directories"},
+		"test_input_required_result_sampling":            {`{}`, map[string]tools.Reply{"capital_question": sampled("Paris")}, "The model answered: Paris"},
+		"test_input_required_result_list_roots":          {`{}`, map[string]tools.Reply{"client_roots": roots}, "The host has 2 directories: file:///a, file:///b"},
+		"test_input_required_result_request_state":       {`{}`, map[string]tools.Reply{"confirm": accepted(`{"ok":true}`)}, "state-ok: the call continued."},
+		"test_input_required_result_multiple_inputs":     {`{}`, map[string]tools.Reply{"user_name": accepted(`{"name":"Ada"}`), "greeting": sampled("Hi"), "client_roots": roots}, "Hi Ada, with 2 directories"},
 		"test_input_required_result_multi_round":         {`{}`, map[string]tools.Reply{"step1": accepted(`{"name":"Ada"}`), "step2": accepted(`{"color":"green"}`)}, "Ada likes green."},
 		"test_input_required_result_capabilities":        {`{}`, map[string]tools.Reply{"greeting": sampled("Hi")}, "The host answered 1 of 3 questions."},
 		"test_input_required_result_capabilities (none)": {`{}`, nil, "The host answered 0 of 3 questions."},

@@ -36,15 +36,15 @@ func serve(ctx context.Context, args []string, in io.Reader, out, stderr io.Writ
 	flags := flag.NewFlagSet("everything", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	address := flags.String("http", "", "serve streamable HTTP at this `address`, as 127.0.0.1:8000, instead of stdin and stdout")
-	stateless := flags.Bool("stateless", false, "over HTTP, give clients no sessions")
-	every := flags.Duration("update", 3*time.Second, "how often the watched resource changes")
+	stateless := flags.Bool("stateless", false, "over HTTP, serve clients without sessions")
+	every := flags.Duration("update", 3*time.Second, "the interval of changes of the watched resource")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
 		return err
 	}
 	if *every <= 0 {
-		return errors.New("-update must be more than nothing")
+		return errors.New("-update must be positive")
 	}
 	e, err := newEverything()
 	if err != nil {

@@ -41,7 +41,7 @@ func newPromptList() promptList {
 			},
 		},
 		{
-			mcp.Prompt{Name: "test_prompt_with_embedded_resource", Title: "Prompt with a resource", Description: "A prompt that holds a resource.", Arguments: []mcp.PromptArgument{
+			mcp.Prompt{Name: "test_prompt_with_embedded_resource", Title: "Prompt with a resource", Description: "A prompt with a resource.", Arguments: []mcp.PromptArgument{
 				{Name: "resourceUri", Description: "URI of the resource to embed", Required: true},
 			}},
 			func(_ context.Context, args map[string]string) ([]tools.Message, error) {
@@ -51,7 +51,7 @@ func newPromptList() promptList {
 			},
 		},
 		{
-			mcp.Prompt{Name: "test_prompt_with_image", Title: "Prompt with an image", Description: "A prompt that holds an image."},
+			mcp.Prompt{Name: "test_prompt_with_image", Title: "Prompt with an image", Description: "A prompt with an image."},
 			func(context.Context, map[string]string) ([]tools.Message, error) {
 				return user(
 					tools.Part{InlineData: &tools.InlineData{MIMEType: "image/png", Data: redDot()}},
@@ -59,7 +59,7 @@ func newPromptList() promptList {
 			},
 		},
 		{ // a prompt may send requests, too
-			mcp.Prompt{Name: "test_input_required_result_prompt", Title: "Prompt that asks", Description: "A prompt that asks the person what it is about."},
+			mcp.Prompt{Name: "test_input_required_result_prompt", Title: "Prompt that asks", Description: "A prompt that asks the user for its context."},
 			func(ctx context.Context, _ map[string]string) ([]tools.Message, error) {
 				replies, err := tools.HostOf(ctx).Ask(ctx, elicit("user_context", "What context should the prompt use?",
 					`{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`))
@@ -95,12 +95,12 @@ func (l *promptList) fill(ctx context.Context, name string, args map[string]stri
 	p, ok := l.find(name)
 	if !ok {
 		return mcp.PromptMessages{}, fault.New(fault.InvalidToolParams, "everything.prompt",
-			fmt.Sprintf("There is no prompt %q.", name), "List the prompts to see what there is.")
+			fmt.Sprintf("Prompt %q does not exist.", name), "List the prompts.")
 	}
 	for _, a := range p.Arguments {
 		if _, given := args[a.Name]; a.Required && !given {
 			return mcp.PromptMessages{}, fault.New(fault.InvalidToolParams, "everything.prompt",
-				fmt.Sprintf("The prompt %s needs the argument %s.", name, a.Name), "Give all of its arguments.")
+				fmt.Sprintf("The prompt %s needs the argument %s.", name, a.Name), "Pass all of its arguments.")
 		}
 	}
 	messages, err := p.fill(ctx, args)
@@ -128,9 +128,9 @@ func (l *promptList) toggle() {
 		return
 	}
 	l.prompts = append(l.prompts, prompt{
-		mcp.Prompt{Name: name, Description: "Comes and goes with the calls of test_trigger_prompt_change."},
+		mcp.Prompt{Name: name, Description: "Added and removed by test_trigger_prompt_change."},
 		func(context.Context, map[string]string) ([]tools.Message, error) {
-			return user(tools.Part{Text: "It is there now."}), nil
+			return user(tools.Part{Text: "The prompt exists now."}), nil
 		},
 	})
 }

@@ -23,9 +23,9 @@ const (
 
 func listResources(context.Context) ([]mcp.Resource, error) {
 	return []mcp.Resource{
-		{URI: textURI, Name: "static-text", Title: "Text", Description: "A text that stays as it is.", MIMEType: "text/plain"},
-		{URI: binaryURI, Name: "static-binary", Title: "Image", Description: "An image that stays as it is.", MIMEType: "image/png"},
-		{URI: watchedURI, Name: "watched-resource", Title: "Watched text", Description: "A text that whoever subscribes to it is told of every few seconds.", MIMEType: "text/plain"},
+		{URI: textURI, Name: "static-text", Title: "Text", Description: "A text that never changes.", MIMEType: "text/plain"},
+		{URI: binaryURI, Name: "static-binary", Title: "Image", Description: "An image that never changes.", MIMEType: "image/png"},
+		{URI: watchedURI, Name: "watched-resource", Title: "Watched text", Description: "A text that changes every few seconds; subscribers are notified.", MIMEType: "text/plain"},
 	}, nil
 }
 
@@ -43,14 +43,14 @@ func readResource(_ context.Context, uri string) ([]tools.Resource, error) {
 	case binaryURI:
 		return []tools.Resource{{URI: uri, MIMEType: "image/png", Blob: redDot()}}, nil
 	case watchedURI:
-		return []tools.Resource{{URI: uri, MIMEType: "text/plain", Text: "Whoever subscribes is told every few seconds."}}, nil
+		return []tools.Resource{{URI: uri, MIMEType: "text/plain", Text: "Subscribers are notified every few seconds."}}, nil
 	}
 	if id, ok := templateID(uri); ok {
 		text, err := json.Marshal(map[string]any{"id": id, "templateTest": true, "data": "Data for ID: " + id})
 		return []tools.Resource{{URI: uri, MIMEType: "application/json", Text: string(text)}}, err
 	}
 	return nil, fault.New(fault.FileNotFound, "everything.read",
-		fmt.Sprintf("There is no resource %q.", uri), "List the resources and templates to see what there is.")
+		fmt.Sprintf("Resource %q does not exist.", uri), "List the resources and templates.")
 }
 
 // templateID returns the id in a URI of the template.

@@ -27,7 +27,7 @@ func addRoundTools(b *toolbox) {
 			}))
 	}
 
-	round("elicitation", "Asks the person for a name.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("elicitation", "Asks the user for a name.", func(ctx context.Context, host tools.Host) (string, error) {
 		replies, err := host.Ask(ctx, elicit("user_name", "What is your name?", nameSchema))
 		if err != nil {
 			return "", err
@@ -40,10 +40,10 @@ func addRoundTools(b *toolbox) {
 		if err != nil {
 			return "", err
 		}
-		return "The model says: " + replies[0].Sample.Content.String(), nil
+		return "The model answered: " + replies[0].Sample.Content.String(), nil
 	})
 
-	round("list_roots", "Asks which directories the host works in.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("list_roots", "Asks for the host's directories.", func(ctx context.Context, host tools.Host) (string, error) {
 		replies, err := host.Ask(ctx, roots("client_roots"))
 		if err != nil {
 			return "", err
@@ -52,21 +52,21 @@ func addRoundTools(b *toolbox) {
 		for _, r := range replies[0].Roots {
 			uris = append(uris, r.URI)
 		}
-		return fmt.Sprintf("The host works in %d directories: %s", len(uris), strings.Join(uris, ", ")), nil
+		return fmt.Sprintf("The host has %d directories: %s", len(uris), strings.Join(uris, ", ")), nil
 	})
 
-	// The state of the call is sent with its requests and comes back with the
-	// answers. The server protects it against modification.
+	// The state of the call is sent with its requests, and returns with the answers. The server
+	// protects it against modification.
 	confirm := func(ctx context.Context, host tools.Host) (string, error) {
 		if _, err := host.Ask(ctx, elicit("confirm", "Please confirm.", okSchema)); err != nil {
 			return "", err
 		}
-		return "state-ok: the call went on where it was.", nil
+		return "state-ok: the call continued.", nil
 	}
-	round("request_state", "Asks the person to confirm, and goes on where it was.", confirm)
-	round("tampered_state", "Asks the person to confirm; an answer to a question that was not asked is refused.", confirm)
+	round("request_state", "Asks the user to confirm, and continues the call.", confirm)
+	round("tampered_state", "Asks the user to confirm, and refuses an answer to any other question.", confirm)
 
-	round("multiple_inputs", "Asks the person, the host's model and for the host's directories, all at once.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("multiple_inputs", "Sends a question to the user, a prompt to the host's model and a request for the host's directories, all at once.", func(ctx context.Context, host tools.Host) (string, error) {
 		replies, err := host.Ask(ctx,
 			elicit("user_name", "What is your name?", nameSchema),
 			sample("greeting", "Generate a greeting.", 50),
@@ -74,10 +74,10 @@ func addRoundTools(b *toolbox) {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s %s, who works in %d directories", replies[1].Sample.Content.String(), field(replies[0], "name"), len(replies[2].Roots)), nil
+		return fmt.Sprintf("%s %s, with %d directories", replies[1].Sample.Content.String(), field(replies[0], "name"), len(replies[2].Roots)), nil
 	})
 
-	round("multi_round", "Asks the person twice, one question after the other.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("multi_round", "Asks the user two questions, one after the other.", func(ctx context.Context, host tools.Host) (string, error) {
 		first, err := host.Ask(ctx, elicit("step1", "What is your name?", nameSchema))
 		if err != nil {
 			return "", err
@@ -90,7 +90,7 @@ func addRoundTools(b *toolbox) {
 		return field(first[0], "name") + " likes " + field(second[0], "color") + ".", nil
 	})
 
-	round("capabilities", "Asks whatever the host can answer, of his person, his model and his directories.", func(ctx context.Context, host tools.Host) (string, error) {
+	round("capabilities", "Sends the requests that the host can answer: to the user, to the model, or for directories.", func(ctx context.Context, host tools.Host) (string, error) {
 		answered := 0
 		for _, q := range []tools.Question{
 			elicit("user_name", "What is your name?", nameSchema),
@@ -110,7 +110,7 @@ func addRoundTools(b *toolbox) {
 	})
 }
 
-// field returns the text that the user has entered, or "nobody".
+// field returns the text that the user has entered, or "unknown".
 func field(reply tools.Reply, name string) string {
 	var filled map[string]any
 	if reply.Elicit.Action == tools.ElicitAccept && json.Unmarshal(reply.Elicit.Content, &filled) == nil {
@@ -118,5 +118,5 @@ func field(reply tools.Reply, name string) string {
 			return text
 		}
 	}
-	return "nobody"
+	return "unknown"
 }

@@ -11,11 +11,11 @@ import (
 // written as JSON and sent to clients unchanged.
 func addSchemaTools(b *toolbox) {
 	repeat := func(_ context.Context, args json.RawMessage, _ tools.Output) (tools.Result, error) {
-		return say("It was called with " + string(args)), nil
+		return say("The arguments are " + string(args)), nil
 	}
 	b.add(tools.DefineJSON(tools.Spec{
 		Name:        "json_schema_2020_12_tool",
-		Description: "Takes a person's address, and how the person is reached; the schema uses what JSON Schema 2020-12 has for that.",
+		Description: "Takes an address and a contact method. The schema uses keywords of JSON Schema 2020-12.",
 		Kind:        tools.KindRead,
 		Parallel:    true,
 		Schema: json.RawMessage(`{
@@ -42,14 +42,14 @@ func addSchemaTools(b *toolbox) {
 	// the request, which proxies can read.
 	b.add(tools.DefineJSON(tools.Spec{
 		Name:        "test_x_mcp_header",
-		Description: "Takes a region, which HTTP clients repeat in a header, and a level, which they do not.",
+		Description: "Takes a region, which HTTP clients repeat in a header, and a level, which stays in the body.",
 		Kind:        tools.KindRead,
 		Parallel:    true,
 		Schema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
-				"region": {"type": "string", "description": "Where the work is to be done.", "x-mcp-header": "Region"},
-				"level": {"type": "integer", "description": "How thoroughly it is to be done."}},
+				"region": {"type": "string", "description": "Region of the work.", "x-mcp-header": "Region"},
+				"level": {"type": "integer", "description": "Level of detail."}},
 			"additionalProperties": false}`),
 	}, repeat))
 
@@ -59,7 +59,7 @@ func addSchemaTools(b *toolbox) {
 		Temperature float64 `json:"temperature" jsonschema_description:"Degrees Celsius."`
 		Conditions  string  `json:"conditions"`
 	}
-	b.add(tools.Define("test_structured_content", "Returns the weather of no place in particular, for programs too.", tools.KindRead,
+	b.add(tools.Define("test_structured_content", "Returns the weather of an invented place, as text and as JSON.", tools.KindRead,
 		func(context.Context, none) (tools.Result, error) {
 			content, err := tools.JSON(weather{22.5, "partly cloudy"})
 			return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay("22.5 °C, partly cloudy")}, err

@@ -28,7 +28,7 @@ func addSpeakingTools(b *toolbox) {
 	b.add(tools.Define("test_logging_tool", "Logs one message of level info.", tools.KindRead,
 		func(ctx context.Context, _ none) (tools.Result, error) {
 			logInfo(ctx, "test_logging_tool runs")
-			return say("A message was logged, for clients that want messages of its level."), nil
+			return say("A message was logged. Clients receive it if they requested its level."), nil
 		}, tools.WithParallel()))
 
 	b.add(tools.Define("test_tool_with_progress", "Reports its progress: 0, 50 and 100 of 100.", tools.KindRead,
@@ -46,7 +46,7 @@ func addSpeakingTools(b *toolbox) {
 		}, tools.WithParallel()))
 
 	// A failure that the model should see is a fault.Error with a remedy.
-	b.add(tools.Define("test_error_handling", "Fails, always.", tools.KindRead,
+	b.add(tools.Define("test_error_handling", "Always fails.", tools.KindRead,
 		func(context.Context, none) (tools.Result, error) {
 			return tools.Result{}, fault.New(fault.ExecutionFailed, "test_error_handling",
 				"This tool intentionally returns an error for testing.", "Call another tool.")
