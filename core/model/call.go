@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// maxToolName is the longest name of a tool that every provider takes.
+// maxToolName is the longest tool name that every provider accepts.
 const maxToolName = 64
 
-// NewCallID returns an ID for a call whose provider gave it none. It differs from
-// every other and is one that every provider takes.
+// NewCallID returns an ID for a call that its provider sent without one. It is unique and valid for
+// every provider.
 func NewCallID() string { return "call_" + strings.ToLower(rand.Text()[:24]) }
 
-// Object returns the arguments as a JSON object, which is what providers take
-// back: as the model wrote them, {} where it wrote none, and anything else that
-// it wrote as a text under invalid_arguments, so that it sees what it did.
+// Object returns the arguments as a JSON object, the form that providers accept in a history. It
+// returns {} for empty arguments. Arguments that are not a JSON object become a text under
+// invalid_arguments, so that the model sees them.
 func (c FunctionCall) Object() json.RawMessage {
 	args := bytes.TrimSpace(c.Args)
 	switch {
@@ -32,13 +32,13 @@ func (c FunctionCall) Object() json.RawMessage {
 	return raw
 }
 
-// ValidToolName reports whether every provider takes name for a tool: 1 to 64 of
-// a–z, A–Z, 0–9, _ and -.
+// ValidToolName reports whether every provider accepts name as a tool name: 1 to 64 of a–z, A–Z,
+// 0–9, _ and -.
 func ValidToolName(name string) bool { return name != "" && SafeToolName(name) == name }
 
-// SafeToolName returns name as every provider takes it back in a conversation,
-// though a model made it up or another provider allowed it: cut to 64 characters,
-// _ in the place of others, generic_tool in the place of none.
+// SafeToolName returns a tool name that every provider accepts in a history, since a model may
+// invent a name and providers allow different ones. It is cut to 64 characters; every other
+// character becomes _; an empty name becomes generic_tool.
 func SafeToolName(name string) string {
 	if name == "" {
 		return "generic_tool"

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Collector joins the chunks of one answer to a [Response]. The zero value is
-// ready for use; it is not safe for concurrent use.
+// Collector joins the chunks of one response to a [Response]. The zero value is ready for use; it
+// is not safe for concurrent use.
 type Collector struct {
 	response Response
-	text     strings.Builder // of the last part, while it may be continued
+	text     strings.Builder // of the last part, while it can be continued
 	open     bool
 }
 
-// Add joins the next chunk. It keeps nothing of chunk but its parts.
+// Add joins the next chunk. It retains only the parts of chunk.
 //
-// A text continues a text before it, a thought a thought, until one of them has a
-// signature. A thought of nothing but a signature signs the thought before it, if
-// that has none; any other part of nothing but a signature stands for itself.
+// A text continues a previous text and a thought a previous thought, until that part has a
+// signature. A thought that consists only of a signature signs the previous thought, if that has
+// none. Any other part that consists only of a signature is a separate part.
 func (c *Collector) Add(chunk *Chunk) {
 	if chunk == nil {
 		return
@@ -70,7 +70,7 @@ func (c *Collector) add(p Part) {
 	}
 }
 
-// close ends the last part: what follows begins a new one.
+// close ends the last part; the next chunk starts a new one.
 func (c *Collector) close() {
 	if !c.open {
 		return
@@ -81,7 +81,7 @@ func (c *Collector) close() {
 	c.open = false
 }
 
-// Response returns the answer so far. What is added later does not change it.
+// Response returns the response so far. Later calls of Add do not change it.
 func (c *Collector) Response() *Response {
 	r := c.response
 	r.Content.Role = RoleModel
@@ -93,8 +93,7 @@ func (c *Collector) Response() *Response {
 	return &r
 }
 
-// Collect ranges over a stream and returns the whole answer, or the error that
-// ended it.
+// Collect ranges over a stream and returns the complete response, or the error that ended it.
 func Collect(chunks iter.Seq2[*Chunk, error]) (*Response, error) {
 	var c Collector
 	for chunk, err := range chunks {
@@ -106,5 +105,5 @@ func Collect(chunks iter.Seq2[*Chunk, error]) (*Response, error) {
 	return c.Response(), nil
 }
 
-// isText reports whether p is a text, a thought, or a signature of its own.
+// isText reports whether p is a text, a thought, or a separate signature.
 func (p Part) isText() bool { return p.Data == nil && p.Call == nil && p.Response == nil }

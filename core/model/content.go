@@ -1,78 +1,77 @@
-// Package model is a conversation with a language model in words that belong to
-// no provider, and what fettle asks of a provider: a Generator.
+// Package model represents a conversation with a language model independently of providers. A
+// provider implements [Generator].
 package model
 
 import "encoding/json"
 
-// Role says who speaks.
+// Role is the author of a [Content].
 type Role string
 
-// The roles of a [Content]. What tools answer is the user's turn. The system
-// prompt is no content, see [Request.System].
+// The roles of a [Content]. Tool results belong to a user turn. The system prompt is not a Content,
+// see [Request.System].
 const (
 	RoleUser  Role = "user"
 	RoleModel Role = "model"
 )
 
-// Content is one turn of a conversation: its parts in order. Its JSON form is
-// what sessions are recorded in; keys are added to it and never renamed.
+// Content is one turn of a conversation: its parts in order. Sessions are recorded in its JSON
+// form; keys may be added and are never renamed.
 type Content struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
 }
 
-// Part is one piece of a turn: exactly one of Text, Data, Call and Response,
-// or, with Thought, what a model thought before it answered. A part with
-// nothing but a Signature is a thought that its provider keeps to itself.
+// Part is one piece of a turn. Exactly one of Text, Data, Call and Response is set; with Thought,
+// Text is a thought of the model. A part that has only a Signature is a thought that its provider
+// does not show.
 type Part struct {
 	Text     string            `json:"text,omitempty"`
 	Data     *Data             `json:"data,omitempty"`
 	Call     *FunctionCall     `json:"functionCall,omitempty"`
 	Response *FunctionResponse `json:"functionResponse,omitempty"`
 
-	// Thought marks the text as the model's thinking, which is no part of its
-	// answer and is not shown as one.
+	// Thought marks the text as thinking of the model. It is not part of the answer and not shown
+	// as one.
 	Thought bool `json:"thought,omitempty"`
-	// Signature is a provider's proof that it produced this part. It goes back
-	// unchanged with the part, to the same provider alone; see Provider.
+	// Signature is the provider's proof that it produced this part. It is sent back unchanged with
+	// the part, and only to that provider; see Provider.
 	Signature []byte `json:"signature,omitempty"`
-	// Provider is who made Signature, as "gemini"; "" where there is none.
+	// Provider is the provider of Signature, e.g. "gemini"; "" without one.
 	Provider string `json:"provider,omitempty"`
 }
 
-// Data is a picture, a document or other bytes.
+// Data is an image, a document or other bytes.
 type Data struct {
 	MIMEType string `json:"mimeType"`
 	Bytes    []byte `json:"data"`
-	Name     string `json:"name,omitempty"` // a file's name, for people; may be empty
+	Name     string `json:"name,omitempty"` // a file name, for display; may be empty
 }
 
-// FunctionCall is a call of a tool that a model asks for.
+// FunctionCall is a tool call that a model requests.
 type FunctionCall struct {
-	// ID tells this call from others of the conversation. A provider that gives
-	// none gets one from its Generator, so that it is never empty.
+	// ID identifies the call within the conversation. It is never empty: a Generator creates one if
+	// the provider sends none.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Args is what the model wrote, byte for byte, so that numbers keep all their
-	// digits. It is empty for no arguments, and may be no JSON at all.
+	// Args is the text that the model wrote, byte for byte, so that numbers keep all their digits.
+	// It is empty for no arguments, and may be invalid JSON.
 	Args json.RawMessage `json:"-"`
 }
 
-// FunctionResponse is the answer to the call of the same ID and name.
+// FunctionResponse is the result of the call with the same ID and name.
 type FunctionResponse struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Response is a JSON object: {"output": …} or {"error": …, "output": …}, with
-	// "context" and "notice" where there is such; see
-	// scheduler.Response.FunctionResponse.
+	// Response is a JSON object: {"output": …} or {"error": …, "output": …}, with optional
+	// "context" and "notice"; see scheduler.Response.FunctionResponse.
 	Response json.RawMessage `json:"response,omitempty"`
-	Data     []Data          `json:"data,omitempty"` // what came with it and is no text
+	Data     []Data          `json:"data,omitempty"` // attached data that is not text
 }
 
 // TextPart returns a part of text.
 func TextPart(text string) Part { return Part{Text: text} }
 
-// UserText returns a turn of the user's that is text alone.
+// UserText returns a user turn that consists of text.
 func UserText(text string) Content { return Content{Role: RoleUser, Parts: []Part{{Text: text}}} }
 
 // Text returns the answer in c: its texts joined, without thoughts.
@@ -97,7 +96,7 @@ func (c Content) Calls() []FunctionCall {
 	return calls
 }
 
-// Responses returns the answers to calls in c, in order.
+// Responses returns the tool results in c, in order.
 func (c Content) Responses() []FunctionResponse {
 	var responses []FunctionResponse
 	for _, p := range c.Parts {
@@ -108,8 +107,8 @@ func (c Content) Responses() []FunctionResponse {
 	return responses
 }
 
-// callJSON is a FunctionCall on record. Arguments that are no JSON are kept as
-// text beside the place where they would stand.
+// callJSON is the recorded form of a FunctionCall. Arguments that are invalid JSON are kept as text
+// under a separate key.
 type callJSON struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
@@ -117,8 +116,7 @@ type callJSON struct {
 	RawArgs *string         `json:"rawArgs,omitempty"`
 }
 
-// MarshalJSON writes arguments that are JSON as such, and others as a text
-// under rawArgs.
+// MarshalJSON encodes valid JSON arguments as JSON, and others as a text under rawArgs.
 func (c FunctionCall) MarshalJSON() ([]byte, error) {
 	out := callJSON{ID: c.ID, Name: c.Name}
 	switch {
@@ -132,7 +130,7 @@ func (c FunctionCall) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the form of MarshalJSON.
 func (c *FunctionCall) UnmarshalJSON(data []byte) error {
 	var in callJSON
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// turns have every field of a Content once.
+// turns sets every field of a Content once.
 var turns = []model.Content{
 	{Role: model.RoleUser, Parts: []model.Part{
 		{Text: "Grüße <b>& 🙂\n"},
@@ -33,7 +33,7 @@ var turns = []model.Content{
 	}},
 }
 
-// Sessions are recorded in this form: a change of the file breaks those that exist.
+// Sessions are recorded in this form: a change of the file breaks existing ones.
 func TestContentOnRecord(t *testing.T) {
 	file := filepath.Join("testdata", "content.json")
 	got, err := json.MarshalIndent(turns, "", "  ")
@@ -42,7 +42,7 @@ func TestContentOnRecord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got)+"\n")
 
-	// Without the indentation, which goes into raw JSON too.
+	// Without the indentation, which also affects raw JSON.
 	got, err = json.Marshal(turns)
 	require.NoError(t, err)
 	var back []model.Content

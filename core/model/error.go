@@ -10,31 +10,31 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Error is a request that failed. [Error.Fault] says it to people.
+// Error is a failed request. [Error.Fault] returns it in a form for users.
 type Error struct {
-	Provider   string        // as "gemini"
-	Kind       ErrorKind     // what to do about it
-	Status     int           // of HTTP; 0: the request got no answer
-	Code       string        // the provider's own word, as "RESOURCE_EXHAUSTED"; may be empty
-	Message    string        // what the provider said, without keys and headers
-	RetryAfter time.Duration // how long the provider asks to wait; 0: it did not say
+	Provider   string        // e.g. "gemini"
+	Kind       ErrorKind     // class of the failure, which decides the reaction
+	Status     int           // HTTP status; 0: no response was received
+	Code       string        // the provider's error code, e.g. "RESOURCE_EXHAUSTED"; may be empty
+	Message    string        // the provider's message, without keys and headers
+	RetryAfter time.Duration // requested delay before a retry; 0: none was stated
 	Err        error         // the cause; may be nil
 }
 
-// ErrorKind is a class of failures that are treated alike.
+// ErrorKind is a class of failures that are handled alike.
 type ErrorKind string
 
 // The kinds of an [Error].
 const (
 	RateLimited     ErrorKind = "rate_limited"     // too many requests for now: wait and try again
-	QuotaExhausted  ErrorKind = "quota_exhausted"  // no more for a day, or until somebody pays
+	QuotaExhausted  ErrorKind = "quota_exhausted"  // the quota is used up for a day or longer, or the account needs a payment
 	Unavailable     ErrorKind = "unavailable"      // the provider failed, or is overloaded: try again
 	Connection      ErrorKind = "connection"       // the provider was not reached, or the stream broke: try again
-	InvalidRequest  ErrorKind = "invalid_request"  // the request is wrong, and will be wrong again
-	ContextExceeded ErrorKind = "context_exceeded" // the conversation is longer than the model takes
-	Unauthenticated ErrorKind = "unauthenticated"  // the key is missing, wrong, or may not do this
-	NotFound        ErrorKind = "not_found"        // there is no such model
-	BadAnswer       ErrorKind = "bad_answer"       // the provider's answer is not what it should be: try again
+	InvalidRequest  ErrorKind = "invalid_request"  // the request is wrong; a retry fails again
+	ContextExceeded ErrorKind = "context_exceeded" // the conversation is longer than the model's limit
+	Unauthenticated ErrorKind = "unauthenticated"  // the key is missing, invalid or not permitted to do this
+	NotFound        ErrorKind = "not_found"        // the model does not exist
+	BadAnswer       ErrorKind = "bad_answer"       // the provider's response is malformed: try again
 	Canceled        ErrorKind = "cancelled"        // ctx ended
 )
 
@@ -65,8 +65,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError returns err as an [*Error], one that is none as of kind cancelled
-// where a context ended, else as connection.
+// AsError returns err as an [*Error]. Any other error becomes one of kind cancelled if it reports
+// the end of a context, else of kind connection.
 func AsError(provider string, err error) *Error {
 	var e *Error
 	switch {
@@ -80,8 +80,7 @@ func AsError(provider string, err error) *Error {
 	return &Error{Provider: provider, Kind: Connection, Message: err.Error(), Err: err}
 }
 
-// Fault returns e for people, of code model_error, or cancelled: what happened
-// and what can be done about it.
+// Fault returns e for users: the failure and its remedy. The code is model_error, or cancelled.
 func (e *Error) Fault() *fault.Error {
 	if e.Kind == Canceled {
 		return fault.Wrap(fault.Cancelled, "model.generate", "The request to the model was cancelled.", "", e)
@@ -89,14 +88,14 @@ func (e *Error) Fault() *fault.Error {
 	return fault.Wrap(fault.ModelError, "model.generate", e.sentence(), e.remedy(), e).Because(fault.Reason(e.Kind))
 }
 
-// sentence says what happened, and ends as a sentence does.
+// sentence describes the failure and ends with a full stop.
 func (e *Error) sentence() string {
 	text := fmt.Sprintf("The request to the model's provider %s failed", e.Provider)
 	if e.Status != 0 {
 		text = fmt.Sprintf("The model's provider %s answered with HTTP status %d", e.Provider, e.Status)
 	}
-	if said := strings.TrimSpace(e.Message); said != "" {
-		text += ": " + said
+	if message := strings.TrimSpace(e.Message); message != "" {
+		text += ": " + message
 	}
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "…") {
 		return text

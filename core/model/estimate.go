@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// What one of these has about as input, in tokens.
+// Estimated input tokens of one item of each type.
 const (
 	imageTokens = 3_000
 	pdfTokens   = 25_800
 )
 
-// longText is from how many characters on a text is no longer looked at.
+// longText is the length in characters above which a text is estimated by its length alone.
 const longText = 100_000
 
-// EstimateTokens returns about how many tokens r has as input: a quarter for each
-// ASCII character and one and a half for each other; a quarter a character of
-// texts above 100,000 characters; a quarter a byte of JSON for calls, their answers
-// and tools; 3,000 for an image, 25,800 for a PDF, a quarter a byte of base64 for
-// other data. Thoughts count like texts.
+// EstimateTokens returns an estimate of the input tokens of r:
+//
+//   - text and thoughts: 0.25 for each ASCII character, 1.5 for each other; 0.25 a character for texts above 100,000 characters
+//   - calls, tool results and tools: 0.25 for each byte of JSON
+//   - images: 3,000; PDFs: 25,800; other data: 0.25 for each byte of base64
 func EstimateTokens(r *Request) int {
 	quarters := textQuarters(r.System) + len(r.ResponseSchema)
 	for _, c := range r.Contents {
@@ -86,11 +86,11 @@ func jsonLength(v any) int {
 	return len(raw)
 }
 
-// defaultTokenLimit is that of a model that is not known.
+// defaultTokenLimit is the limit of an unknown model.
 const defaultTokenLimit = 1 << 20
 
-// tokenLimits are the tokens of input that families of models take, as their
-// makers state them; the first prefix that fits counts.
+// tokenLimits has the input token limits of model families, as their vendors state them. The first
+// matching prefix applies.
 var tokenLimits = []struct {
 	prefix string
 	tokens int
@@ -132,13 +132,12 @@ var tokenLimits = []struct {
 	{"o4", 200_000},
 }
 
-// TokenLimit returns how many tokens of input the named model takes, as far as
-// it is known; else 1,048,576. What stands before a slash, as in models/NAME or
-// VENDOR/NAME, does not count.
+// TokenLimit returns the input token limit of the named model, or 1,048,576 if it is unknown. A
+// prefix that ends with a slash, as in models/NAME or VENDOR/NAME, is ignored.
 func TokenLimit(name string) int {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	if strings.HasPrefix(name, "claude-") {
-		name = strings.ReplaceAll(name, ".", "-") // as others write its versions
+		name = strings.ReplaceAll(name, ".", "-") // the notation of versions elsewhere
 	}
 	for _, l := range tokenLimits {
 		if strings.HasPrefix(name, l.prefix) {

@@ -6,30 +6,30 @@ import (
 	"iter"
 )
 
-// Generator is a provider's model, or whatever takes its place. All methods are
-// safe for concurrent use, end when ctx does, and try once: retries are the
-// agent's. Their errors are [*Error].
+// Generator is the model of a provider, or a substitute for one. All methods are safe for
+// concurrent use, end with ctx, and send a request once: retries are up to the agent. Their errors
+// are [*Error].
 type Generator interface {
-	// Generate returns the whole answer at once.
+	// Generate returns the complete response.
 	Generate(ctx context.Context, r *Request) (*Response, error)
-	// Stream returns the answer in pieces, in order. The sequence is ranged over
-	// once; the request begins with the ranging. An error is its last element,
-	// with a nil chunk. Leaving the loop ends the request and frees what it holds.
+	// Stream returns the response in chunks, in order. The sequence can be ranged over once;
+	// ranging sends the request. An error is the last element, with a nil chunk. Leaving the loop
+	// cancels the request and releases its resources.
 	Stream(ctx context.Context, r *Request) iter.Seq2[*Chunk, error]
-	// CountTokens returns how many tokens r has as input; one that cannot tell
-	// returns an estimate as [EstimateTokens] makes it.
+	// CountTokens returns the number of input tokens of r. A provider that cannot count returns
+	// [EstimateTokens].
 	CountTokens(ctx context.Context, r *Request) (int, error)
 }
 
-// Described is a Generator that knows which model it asks, whatever name it was
-// found by, as "auto".
+// Described is a Generator that knows its model, also if it was requested by an alias such as
+// "auto".
 type Described interface {
 	Generator
 	Name() Name // the model; zero: not known
-	Limit() int // how many tokens of input it takes; 0: not known
+	Limit() int // limit of input tokens; 0: not known
 }
 
-// NameOf returns the model that g asks, as far as it tells; else the zero Name.
+// NameOf returns the model of g, or the zero Name if g is not [Described].
 func NameOf(g Generator) Name {
 	if d, ok := g.(Described); ok {
 		return d.Name()
@@ -37,8 +37,7 @@ func NameOf(g Generator) Name {
 	return Name{}
 }
 
-// LimitOf returns how many tokens of input the model of g takes, as far as it
-// tells; else 0.
+// LimitOf returns the input token limit of g's model, or 0 if g is not [Described].
 func LimitOf(g Generator) int {
 	if d, ok := g.(Described); ok {
 		return d.Limit()
@@ -46,40 +45,40 @@ func LimitOf(g Generator) int {
 	return 0
 }
 
-// Source finds the Generator of a model by its name, as config.Config.Model and
-// the flag --model give it; see [ParseName]. It is called again when the name
-// changes. The error is of code invalid_config and says what is missing.
+// Source returns the Generator of a model by its name, as given to config.Config.Model and the flag
+// --model; see [ParseName]. It is called again when the name changes. The error is of code
+// invalid_config and names the missing configuration.
 type Source func(ctx context.Context, name string) (Generator, error)
 
-// Always is a Source with one Generator for every name.
+// Always returns a Source that returns g for every name.
 func Always(g Generator) Source {
 	return func(context.Context, string) (Generator, error) { return g, nil }
 }
 
-// Request is what a model is asked. A Generator does not change it.
+// Request is a request to a model. A Generator does not change it.
 type Request struct {
-	Model    string    // the name without the provider, as "gemini-2.5-pro"; "": the provider's default
+	Model    string    // name without the provider, e.g. "gemini-2.5-pro"; "": the provider's default
 	System   string    // the system prompt; "": none
-	Contents []Content // begins and ends with a turn of the user's; roles alternate
+	Contents []Content // begins and ends with a user turn; roles alternate
 	Tools    []Tool
 	Choice   ToolChoice // zero: the model decides
 
 	Temperature     *float64 // nil: the provider's default
 	TopP            *float64
-	MaxOutputTokens int // 0: the provider's default, or where it demands one, the largest that the model is known to take
+	MaxOutputTokens int // 0: the provider's default, or the model's known maximum if the provider requires a number
 
-	// ResponseSchema, where it is not nil, makes the answer one JSON value of this
-	// JSON schema. Tools must be empty then.
+	// ResponseSchema, if not nil, makes the answer one JSON value that matches this JSON schema.
+	// Tools must be empty then.
 	ResponseSchema json.RawMessage
 
-	// Purpose says what the request is for, for statistics and telemetry.
+	// Purpose is the reason for the request, for statistics and telemetry.
 	Purpose Purpose
-	// Deferred counts tools that the model can search for and is not told of in
-	// Tools, for statistics and telemetry.
+	// Deferred is the number of tools that the model can search for and that are not in Tools, for
+	// statistics and telemetry.
 	Deferred int
 }
 
-// DeclaredBytes is how long the declarations of Tools are together.
+// DeclaredBytes returns the total length in bytes of the declarations in Tools.
 func (r *Request) DeclaredBytes() int {
 	sum := 0
 	for _, t := range r.Tools {
@@ -88,7 +87,7 @@ func (r *Request) DeclaredBytes() int {
 	return sum
 }
 
-// Purpose is why a request is made.
+// Purpose is the reason for a request.
 type Purpose string
 
 // The purposes. "" counts as PurposeMain.
@@ -98,75 +97,74 @@ const (
 	PurposeCompact  Purpose = "utility_compressor"
 )
 
-// Tool is a tool as a model is told of it.
+// Tool is the declaration of a tool for a model.
 type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // a JSON schema of an object; nil: no parameters
 }
 
-// Bytes is how long the declaration is: name, description and schema.
+// Bytes returns the length of the declaration in bytes: name, description and schema.
 func (t Tool) Bytes() int { return len(t.Name) + len(t.Description) + len(t.Parameters) }
 
-// ToolChoice restricts which tools a model may call.
+// ToolChoice restricts the tools that a model may call.
 type ToolChoice struct {
 	Mode    ToolMode
 	Allowed []string // names, for ToolAny; nil: all
 }
 
-// ToolMode says whether a model may, must or must not call tools.
+// ToolMode states whether a model may, must or must not call tools.
 type ToolMode string
 
 // The modes of a [ToolChoice].
 const (
-	ToolAuto ToolMode = ""     // as the model decides
-	ToolAny  ToolMode = "any"  // at least one
-	ToolNone ToolMode = "none" // none
+	ToolAuto ToolMode = ""     // the model decides
+	ToolAny  ToolMode = "any"  // at least one call
+	ToolNone ToolMode = "none" // no call
 )
 
-// Response is a whole answer.
+// Response is a complete response.
 type Response struct {
-	ID        string // the provider's, for its support; may be empty
-	Model     string // what answered, where the provider says so
+	ID        string // the provider's ID, for support requests; may be empty
+	Model     string // the model that answered, if the provider states it
 	Content   Content
 	Finish    FinishReason
 	Usage     Usage
-	Citations []string // sources that the provider names
+	Citations []string // sources that the provider lists
 }
 
-// Chunk is a piece of an answer. A field that is zero adds nothing. A call
-// arrives whole, in one chunk.
+// Chunk is a piece of a response. Zero fields add nothing. A call arrives complete, in one chunk.
 type Chunk struct {
 	ID    string
 	Model string
-	// Parts follow those of earlier chunks. A text or thought continues the last
-	// part if that is of the same sort.
+	// Parts follow those of earlier chunks. A text or thought continues the last part if that is of
+	// the same type.
 	Parts     []Part
-	Finish    FinishReason // "" until the provider says why it stopped
-	Usage     *Usage       // of the request so far, not of the chunk; nil: nothing new
+	Finish    FinishReason // "" until the provider states a finish reason
+	Usage     *Usage       // totals for the request so far, not for the chunk; nil: unchanged
 	Citations []string
 }
 
-// FinishReason is why a model stopped.
+// FinishReason is the reason why a model stopped.
 type FinishReason string
 
-// The reasons. "" means that the provider gave none.
+// The finish reasons. "" means that the provider gave none.
 const (
-	FinishStop          FinishReason = "stop"            // it was done, or it calls tools
-	FinishMaxTokens     FinishReason = "max_tokens"      // the answer was cut
-	FinishSafety        FinishReason = "safety"          // the provider withheld it
+	FinishStop          FinishReason = "stop"            // it finished, or it calls tools
+	FinishMaxTokens     FinishReason = "max_tokens"      // the length limit was reached
+	FinishSafety        FinishReason = "safety"          // the provider blocked the content
 	FinishRecitation    FinishReason = "recitation"      // it repeated a protected text
-	FinishMalformedCall FinishReason = "malformed_call"  // it wrote a call that cannot be read
-	FinishUnexpected    FinishReason = "unexpected_call" // it called a tool where none was offered
+	FinishMalformedCall FinishReason = "malformed_call"  // it wrote a call that cannot be parsed
+	FinishUnexpected    FinishReason = "unexpected_call" // it called a tool although none was offered
 	FinishOther         FinishReason = "other"
 )
 
-// Usage counts tokens. Zero fields were not told.
+// Usage counts tokens. Zero fields were not reported.
 type Usage struct {
-	Input    int `json:"input"`    // of the request, cached ones included
+	Input    int `json:"input"`    // of the request, including cached ones
 	Output   int `json:"output"`   // of the answer, without thoughts
-	Cached   int `json:"cached"`   // of Input, those read from a cache
+	Cached   int `json:"cached"`   // the part of Input that was read from a cache
 	Thoughts int `json:"thoughts"` // of thinking
 	Tool     int `json:"tool"`     // of the provider's own tools
-	Total    int `json:"total"`    // as the provider counts; 0: Input + Output + Thoughts + Tool
+	Total    int `json:"total"`    // the provider's total; 0: Input + Output + Thoughts + Tool
 }

@@ -10,23 +10,23 @@ import (
 
 // Name is a model with its provider.
 type Name struct {
-	Provider string // as "gemini", "openai", "anthropic", "script"
-	Model    string // as the provider calls it, or the file of a script
+	Provider string // e.g. "gemini", "openai", "anthropic", "script"
+	Model    string // the provider's name of the model, or the file of a script
 }
 
 // String returns PROVIDER:MODEL.
 func (n Name) String() string { return n.Provider + ":" + n.Model }
 
-// prefixes tell the provider of a name that does not say it.
+// prefixes maps the prefixes of model names to providers.
 var prefixes = []struct{ prefix, provider string }{
 	{"gemini-", "gemini"}, {"gemma-", "gemini"}, {"models/", "gemini"},
 	{"claude-", "anthropic"},
 	{"gpt-", "openai"}, {"chatgpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"}, {"codex-", "openai"},
 }
 
-// ParseName reads PROVIDER:MODEL for one of the given providers, or a name whose
-// beginning tells its provider, which need not be one of them, as gemini-2.5-pro,
-// claude-…, gpt-…. The error is of code invalid_config.
+// ParseName parses PROVIDER:MODEL for one of the given providers. It also accepts a name whose
+// prefix implies the provider, such as gemini-2.5-pro, claude-… or gpt-…; that provider need not be
+// in providers. The error is of code invalid_config.
 func ParseName(text string, providers []string) (Name, error) {
 	if provider, name, found := strings.Cut(text, ":"); found && name != "" && slices.Contains(providers, provider) {
 		return Name{provider, name}, nil
@@ -44,5 +44,5 @@ func ParseName(text string, providers []string) (Name, error) {
 		"Give it as "+strings.Join(forms, ", ")+".")
 }
 
-// quoted returns text in quotes and in one line, short.
+// quoted returns text in quotes, on one line and cut.
 func quoted(text string) string { return escape.Quote(escape.ClipBytes(text, 100)) }

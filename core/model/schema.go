@@ -10,29 +10,29 @@ import (
 	"strings"
 )
 
-// Dialect is whose rules a tool's schema has to keep, named like the provider.
+// Dialect is a provider's rules for the schemas of tools; its value is the provider's name.
 type Dialect string
 
-// The dialects, and what they refuse of a schema that is valid by the standard.
+// The dialects, and the standard features that each of them does not support.
 const (
-	// DialectGemini takes the keywords that Google documents for JSON schemas and
-	// no others; combinations only as anyOf; in enum only texts that are not empty
-	// and numbers; in required only names that properties has.
+	// DialectGemini accepts only the keywords that Google documents for JSON schemas. Combinations
+	// are only anyOf; enum has only non-empty texts and numbers; required has only names that are
+	// in properties.
 	DialectGemini Dialect = "gemini"
-	// DialectOpenAI takes no combination of schemas at the top and no array without
-	// items. Servers that build a grammar of the schema know no references.
+	// DialectOpenAI accepts no combination of schemas at the top and no array without items.
+	// Servers that build a grammar from the schema do not support references.
 	DialectOpenAI Dialect = "openai"
-	// DialectAnthropic takes no combination of schemas at the top.
+	// DialectAnthropic accepts no combination of schemas at the top.
 	DialectAnthropic Dialect = "anthropic"
 )
 
-// maxSchemaNodes is how many schemas one may have once its references are in
-// place; those beyond it are left open.
+// maxSchemaNodes is the limit of subschemas after references are replaced; further ones accept any
+// value.
 const maxSchemaNodes = 10_000
 
-// AdaptTools returns tools with the schemas of a dialect. The error is an
-// [*Error] of kind invalid_request that names the tool: two have one name, a name
-// is none that [ValidToolName] takes, or a schema is none of an object.
+// AdaptTools returns tools with their schemas converted to a dialect. The error is an [*Error] of
+// kind invalid_request that names the tool. It fails if a name is duplicated or not a
+// [ValidToolName], or if a schema does not describe an object.
 func AdaptTools(tools []Tool, d Dialect) ([]Tool, error) {
 	adapted := make([]Tool, 0, len(tools))
 	seen := make(map[string]bool, len(tools))
@@ -44,7 +44,7 @@ func AdaptTools(tools []Tool, d Dialect) ([]Tool, error) {
 			return nil, refuse(t.Name, "a name has 1 to 64 letters, digits, _ and -")
 		}
 		if seen[t.Name] {
-			return nil, refuse(t.Name, "there are two of this name")
+			return nil, refuse(t.Name, "two tools have this name")
 		}
 		seen[t.Name] = true
 		schema, err := AdaptSchema(t.Parameters, d)
@@ -57,15 +57,14 @@ func AdaptTools(tools []Tool, d Dialect) ([]Tool, error) {
 	return adapted, nil
 }
 
-// AdaptSchema returns raw, a JSON schema of a tool's parameters, as a dialect
-// takes it. References inside of it are replaced by what they name; where that
-// refers to itself it is left open at the second turn. Identifiers, comments and
-// unknown keywords are dropped. What the dialect refuses is put in other words
-// where there are some, else dropped: it makes the schema wider, never narrower,
-// and the tool still checks its arguments against its own.
+// AdaptSchema converts raw, the JSON schema of a tool's parameters, to a dialect. Internal
+// references are replaced by their targets; a recursive reference accepts any value at its second
+// occurrence. Identifiers, comments and unknown keywords are dropped. Unsupported features are
+// expressed in another way if possible, else dropped. The result is never narrower than raw; the
+// tool still checks its arguments against its own schema.
 //
-// An empty raw is the schema of no parameters. The result has its keys in
-// alphabetical order. Numbers keep all their digits.
+// An empty raw is the schema of no parameters. The keys of the result are in alphabetical order.
+// Numbers keep all their digits.
 func AdaptSchema(raw json.RawMessage, d Dialect) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return json.RawMessage(`{"properties":{},"type":"object"}`), nil
@@ -74,7 +73,7 @@ func AdaptSchema(raw json.RawMessage, d Dialect) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if err := dec.Decode(&root); err != nil || dec.InputOffset() != int64(len(bytes.TrimRight(raw, " \t\r\n"))) {
-		return nil, errors.New("its schema is no JSON")
+		return nil, errors.New("its schema is not valid JSON")
 	}
 	a := adapter{root: root, dialect: d, open: map[string]bool{}}
 	schema, err := a.schema(root)
@@ -93,7 +92,7 @@ func AdaptSchema(raw json.RawMessage, d Dialect) (json.RawMessage, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// adapter turns one schema into that of a dialect.
+// adapter converts one schema to a dialect.
 type adapter struct {
 	root    any
 	dialect Dialect
@@ -101,17 +100,17 @@ type adapter struct {
 	nodes   int
 }
 
-// holds says what the value of a keyword consists of.
+// holds is the type of value of a keyword.
 type holds int
 
 const (
-	plain       holds = iota // no schema
-	oneSchema                // a schema, or a boolean that is left as it is
+	plain       holds = iota // not a schema
+	oneSchema                // a schema, or a boolean that is kept
 	manySchemas              // a list of schemas
 	namedSchema              // an object of schemas
 )
 
-// keywords are those that dialects other than Gemini's keep.
+// keywords are the ones that dialects other than Gemini's keep.
 var keywords = map[string]holds{
 	"type": plain, "title": plain, "description": plain, "default": plain, "examples": plain, "enum": plain, "const": plain, "format": plain, "nullable": plain,
 	"minimum": plain, "maximum": plain, "exclusiveMinimum": plain, "exclusiveMaximum": plain, "multipleOf": plain,
@@ -124,14 +123,14 @@ var keywords = map[string]holds{
 	"properties": namedSchema, "patternProperties": namedSchema, "dependentSchemas": namedSchema,
 }
 
-// geminiKeywords are those that Google documents.
+// geminiKeywords are the ones that Google documents.
 var geminiKeywords = []string{
 	"type", "title", "description", "enum", "format", "minimum", "maximum", "minItems", "maxItems", "required",
 	"items", "prefixItems", "anyOf", "properties", "additionalProperties",
 }
 
-// schema returns v adapted. A boolean, and what would make the whole too large,
-// becomes the schema of anything.
+// schema returns v converted. A boolean, and any subschema beyond the limit, becomes the schema
+// that accepts any value.
 func (a *adapter) schema(v any) (map[string]any, error) {
 	in, ok := v.(map[string]any)
 	if !ok {
@@ -182,7 +181,7 @@ func (a *adapter) schema(v any) (map[string]any, error) {
 	return out, nil
 }
 
-// checkRequired refuses a required that is no list of texts.
+// checkRequired fails if required is not a list of texts.
 func checkRequired(s map[string]any) error {
 	value, ok := s["required"]
 	if !ok {
@@ -194,7 +193,7 @@ func checkRequired(s map[string]any) error {
 		ok = ok && text
 	}
 	if !ok {
-		return errors.New("required in its schema is no list of names")
+		return errors.New("required in its schema is not a list of names")
 	}
 	return nil
 }
@@ -209,7 +208,7 @@ func (a *adapter) value(kind holds, value any) (any, error) {
 	case manySchemas:
 		list, ok := value.([]any)
 		if !ok {
-			return nil, errors.New("a part of its schema that should be a list of schemas is none")
+			return nil, errors.New("a part of its schema must be a list of schemas")
 		}
 		adapted := make([]any, 0, len(list))
 		for _, v := range list {
@@ -223,10 +222,10 @@ func (a *adapter) value(kind holds, value any) (any, error) {
 	case namedSchema:
 		named, ok := value.(map[string]any)
 		if !ok {
-			return nil, errors.New("a part of its schema that should be an object of schemas is none")
+			return nil, errors.New("a part of its schema must be an object of schemas")
 		}
 		adapted := make(map[string]any, len(named))
-		for _, name := range slices.Sorted(maps.Keys(named)) { // in order, so that the same ones are left open
+		for _, name := range slices.Sorted(maps.Keys(named)) { // sorted, so that the limit always applies to the same ones
 			s, err := a.schema(named[name])
 			if err != nil {
 				return nil, err
@@ -238,18 +237,18 @@ func (a *adapter) value(kind holds, value any) (any, error) {
 	return value, nil
 }
 
-// reference returns what a $ref names, adapted.
+// reference returns the target of a $ref, converted.
 func (a *adapter) reference(ref any) (map[string]any, error) {
 	pointer, ok := ref.(string)
 	if !ok || !strings.HasPrefix(pointer, "#") || (pointer != "#" && !strings.HasPrefix(pointer, "#/")) {
-		return nil, fmt.Errorf("its schema refers to %s, which is not inside of it", quoted(fmt.Sprint(ref)))
+		return nil, fmt.Errorf("its schema refers to %s, which is outside of it", quoted(fmt.Sprint(ref)))
 	}
 	target := a.root
 	for _, step := range strings.Split(pointer, "/")[1:] {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		object, _ := target.(map[string]any)
 		if target, ok = object[step]; !ok {
-			return nil, fmt.Errorf("its schema refers to %s, which it does not have", quoted(pointer))
+			return nil, fmt.Errorf("its schema refers to %s, which does not exist", quoted(pointer))
 		}
 	}
 	if a.open[pointer] {
@@ -264,7 +263,7 @@ func (a *adapter) reference(ref any) (map[string]any, error) {
 	return a.schema(target)
 }
 
-// gemini brings an adapted schema to what Google documents.
+// gemini reduces a converted schema to the features that Google documents.
 func gemini(s map[string]any) {
 	if value, ok := s["const"]; ok {
 		s["enum"] = []any{value}
@@ -304,8 +303,8 @@ func gemini(s map[string]any) {
 	maps.DeleteFunc(s, func(key string, _ any) bool { return !slices.Contains(geminiKeywords, key) })
 }
 
-// asObject returns the schema of a tool's parameters: of an object, and without a
-// combination of others at its top, whose properties it takes instead.
+// asObject returns the schema of a tool's parameters: that of an object. A combination at the top
+// is replaced by the properties of its schemas.
 func asObject(s map[string]any) (map[string]any, error) {
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := s[key].([]any)
@@ -327,14 +326,14 @@ func asObject(s map[string]any) (map[string]any, error) {
 	case nil:
 	case string:
 		if t != "object" {
-			return nil, fmt.Errorf("its schema describes a value of type %s, and parameters are an object", quoted(t))
+			return nil, fmt.Errorf("its schema describes a value of type %s; parameters must be an object", quoted(t))
 		}
 	case []any:
 		if !slices.Contains(t, any("object")) {
-			return nil, errors.New("its schema describes no object, and parameters are one")
+			return nil, errors.New("its schema does not describe an object; parameters must be one")
 		}
 	default:
-		return nil, errors.New("the type in its schema is no text")
+		return nil, errors.New("the type in its schema is not a text")
 	}
 	s["type"] = "object"
 	if s["properties"] == nil {
@@ -343,7 +342,7 @@ func asObject(s map[string]any) (map[string]any, error) {
 	return s, nil
 }
 
-// merge adds to s what it lacks of the schema m, properties one by one.
+// merge adds the keywords and properties of m that s lacks.
 func merge(s, m map[string]any) {
 	for key, value := range m {
 		mine, both := s[key].(map[string]any)
@@ -365,7 +364,7 @@ func merge(s, m map[string]any) {
 	}
 }
 
-// require adds to what s requires what m does.
+// require adds the required names of m to those of s.
 func require(s, m map[string]any) {
 	list, _ := s["required"].([]any)
 	more, _ := m["required"].([]any)
@@ -380,7 +379,7 @@ func require(s, m map[string]any) {
 	}
 }
 
-// common returns a schema that requires what each of a list does.
+// common returns a schema that requires the names that every schema of a list requires.
 func common(list []any) map[string]any {
 	var names []any
 	for i, member := range list {

@@ -78,7 +78,7 @@ func TestAdaptSchemaErrors(t *testing.T) {
 	}
 }
 
-// References that name each other many times over do not grow without bound.
+// References that name each other repeatedly do not grow without limit.
 func TestAdaptSchemaIsBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"$defs":{"d0":{"type":"string"}`)

@@ -10,45 +10,45 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// errCutShort is the end of a stream before the end of its answer.
+// errCutShort reports a stream that ended before its response was complete.
 var errCutShort = errors.New("the answer broke off before its end")
 
-// answer puts together the events of one stream.
+// answer assembles the response from the events of one stream.
 type answer struct {
-	asText bool // the answer is the call of answerTool, told as text
-	done   bool // the last event has come
+	asText bool // the response is the call of answerTool, passed on as text
+	done   bool // the final event has arrived
 
 	raw   rawUsage
-	block *block // that is being sent; nil between blocks
+	block *block // the block being received; nil between blocks
 }
 
-// block is a part of an answer that is being sent.
+// block is a content block that is being received.
 type block struct {
 	index     int64
 	kind      string
 	id, name  string // of a call
-	input     string // of a call, as it was at the beginning
-	partial   []byte // of a call's input
-	signature []byte // of a thought
+	input     string // input of a call as given in the start event
+	partial   []byte // input of a call received in pieces
+	signature []byte // signature of a thought
 }
 
-// rawUsage is the usage as the API counts.
+// rawUsage holds the token counts as the API reports them.
 type rawUsage struct{ input, output, thoughts, cacheRead, cacheWrite int64 }
 
-// take returns what an event adds; nil: nothing. The error is a *model.Error of
-// kind bad_answer for events that do not follow the protocol.
+// take returns the chunk that an event adds; nil if it adds nothing. The error is a *model.Error of
+// kind bad_answer if the event violates the protocol.
 func (a *answer) take(event *sdk.MessageStreamEventUnion) (*model.Chunk, error) {
 	switch event.Type {
 	case "message_start":
 		return a.start(&event.Message), nil
 	case "content_block_start":
 		if a.block != nil {
-			return nil, badAnswer("a part of the answer began before the one before it had ended")
+			return nil, badAnswer("a part of the answer began before the previous one ended")
 		}
 		return a.open(event)
 	case "content_block_delta":
 		if a.block == nil || a.block.index != event.Index {
-			return nil, badAnswer("a piece of the answer belongs to no part of it")
+			return nil, badAnswer("the answer has a piece of a part that has not begun")
 		}
 		return a.delta(&event.Delta), nil
 	case "content_block_stop":
@@ -64,7 +64,7 @@ func (a *answer) take(event *sdk.MessageStreamEventUnion) (*model.Chunk, error) 
 		}
 		a.done = true
 	}
-	return nil, nil // events may be added to the protocol
+	return nil, nil // the protocol allows new event types
 }
 
 func (a *answer) start(m *sdk.Message) *model.Chunk {
@@ -73,7 +73,7 @@ func (a *answer) start(m *sdk.Message) *model.Chunk {
 	return &model.Chunk{ID: m.ID, Model: m.Model, Usage: a.raw.usage()}
 }
 
-// open begins a part. Its beginning may hold the whole of it already.
+// open starts a block. The start event may already contain all of its content.
 func (a *answer) open(event *sdk.MessageStreamEventUnion) (*model.Chunk, error) {
 	b := event.ContentBlock
 	a.block = &block{index: event.Index, kind: b.Type, id: b.ID, name: b.Name}
@@ -118,8 +118,8 @@ func (a *answer) delta(d *sdk.MessageStreamEventUnionDelta) *model.Chunk {
 	return nil
 }
 
-// text is a piece of text or thought. Words beside an answer that has to be one
-// JSON value are dropped.
+// text returns a piece of text or of a thought. Text next to a response that must be one JSON value
+// is dropped.
 func (a *answer) text(text string, thought bool) *model.Chunk {
 	if text == "" || (a.asText && !thought) {
 		return nil
@@ -127,7 +127,7 @@ func (a *answer) text(text string, thought bool) *model.Chunk {
 	return &model.Chunk{Parts: []model.Part{{Text: text, Thought: thought}}}
 }
 
-// close ends a part: what can only be used whole is told now.
+// close ends a block and returns the content that is useful only as a whole.
 func (a *answer) close() (*model.Chunk, error) {
 	b := a.block
 	a.block = nil
@@ -153,13 +153,13 @@ func (a *answer) close() (*model.Chunk, error) {
 	return nil, nil
 }
 
-// jsonAnswer takes the value out of the call of answerTool.
+// jsonAnswer returns the JSON value from the call of answerTool.
 func (a *answer) jsonAnswer(args []byte) (*model.Chunk, error) {
 	var in struct {
 		Answer json.RawMessage `json:"answer"`
 	}
 	if json.Unmarshal(args, &in) != nil || len(in.Answer) == 0 {
-		return nil, badAnswer("the answer is not the JSON that was asked for")
+		return nil, badAnswer("the answer is not the requested JSON")
 	}
 	return &model.Chunk{Parts: []model.Part{{Text: string(in.Answer)}}}, nil
 }
@@ -174,8 +174,8 @@ func (a *answer) finish(event *sdk.MessageStreamEventUnion) *model.Chunk {
 	return &model.Chunk{Finish: finishReason(event.Delta.StopReason), Usage: a.raw.usage()}
 }
 
-// usage adds up what the API counts apart: tokens read from the cache, written
-// to it and neither are all input; thoughts are part of its output.
+// usage adds up the separate counts of the API. Input is the sum of tokens read from the cache,
+// written to it and uncached. Thoughts are a part of the output count.
 func (u rawUsage) usage() *model.Usage {
 	thoughts := min(u.thoughts, u.output)
 	out := model.Usage{

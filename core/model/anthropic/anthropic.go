@@ -1,5 +1,5 @@
-// Package anthropic has the models of Anthropic, and of servers that speak the
-// same Messages API, as a model.Generator.
+// Package anthropic implements model.Generator for the models of Anthropic and for servers with the
+// same Messages API.
 package anthropic
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// Provider is the name under which this package signs parts and errors.
+// Provider is the provider name in the parts and errors of this package.
 const Provider = "anthropic"
 
-// DefaultModel answers a request that names no model, unless Options.Model does.
+// DefaultModel is the model of a request without a name, unless Options.Model is set.
 const DefaultModel = "claude-sonnet-5-5"
 
 // publicAPI is the address of the public API.
@@ -29,14 +29,14 @@ const publicAPI = "https://api.anthropic.com"
 
 // Options configure a [Generator]. The environment is not read.
 type Options struct {
-	APIKey     string       // required by the public API; "": none is sent, as for a local server
-	BaseURL    string       // as "http://127.0.0.1:8080", without /v1; "": the public API
-	Model      string       // of requests that name none; "": DefaultModel
-	HTTPClient *http.Client // nil: one without a timeout, as an answer may take long; redirects are not followed
+	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
+	BaseURL    string       // e.g. "http://127.0.0.1:8080", without /v1; "": the public API
+	Model      string       // model of requests that name none; "": DefaultModel
+	HTTPClient *http.Client // nil: a client without a timeout, since a response may take long; redirects are never followed
 }
 
-// Generator asks models over the Messages API. It is safe for concurrent use.
-// Each request is made once: retries are the caller's.
+// Generator sends requests over the Messages API. It is safe for concurrent use. Each request is
+// sent once; retries are up to the caller.
 type Generator struct {
 	messages sdk.MessageService
 	name     string
@@ -45,8 +45,8 @@ type Generator struct {
 
 var _ model.Generator = (*Generator)(nil)
 
-// New returns a Generator. It does no I/O. The error is of code invalid_config:
-// BaseURL is no HTTP address, or there is no key for the public API.
+// New returns a Generator. It does no I/O. It fails with code invalid_config if BaseURL is not an
+// HTTP address, or if the public API is used without a key.
 func New(o Options) (*Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	if key == "" && strings.TrimSpace(o.BaseURL) == "" {
@@ -63,7 +63,7 @@ func New(o Options) (*Generator, error) {
 	}
 	client.CheckRedirect = refuseRedirect
 	options := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(base, "/v1")), // the SDK adds it
+		option.WithBaseURL(strings.TrimSuffix(base, "/v1")), // the SDK adds /v1
 		option.WithoutOpenTelemetry(),
 		option.WithHTTPClient(&client),
 		option.WithMaxRetries(0),
@@ -78,21 +78,20 @@ func New(o Options) (*Generator, error) {
 	}, nil
 }
 
-// errRedirect is returned for an answer that sends the request elsewhere: the
-// key is not meant for that place.
+// errRedirect rejects a redirect: the key must not be sent to another address.
 var errRedirect = errors.New("the server redirects to another address, which is not followed because the key is not meant for it")
 
 func refuseRedirect(*http.Request, []*http.Request) error { return errRedirect }
 
-// Generate returns the whole answer. It is streamed, as the API demands for
-// answers that may be long.
+// Generate returns the complete response. It streams internally, because the API requires streaming
+// for long responses.
 func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	return model.Collect(g.Stream(ctx, r))
 }
 
-// Stream returns the answer as it comes. A call arrives when its last byte has;
-// a thought's signature follows its text in a part of its own. An answer that
-// does not come to its end is an error of kind connection.
+// Stream returns the response as it arrives. A call arrives in one chunk, after its last byte. The
+// signature of a thought follows its text in a separate part. A response that ends early is an
+// error of kind connection.
 func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		params, forced, err := messageParams(r, g.name)
@@ -102,7 +101,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 		}
 		var response *http.Response
 		stream := g.messages.NewStreaming(ctx, *params, option.WithResponseInto(&response))
-		defer stream.Close() //nolint:errcheck // the answer is complete, or an error is already told
+		defer stream.Close() //nolint:errcheck // the response is complete, or its error is returned
 		answer := answer{asText: forced}
 		for stream.Next() {
 			event := stream.Current()
@@ -120,7 +119,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 		}
 		err = stream.Err()
 		if err == nil && ctx.Err() == nil && !isStream(response) {
-			yield(nil, badAnswer("the server answers with something else than a stream of events; the base URL may be wrong"))
+			yield(nil, badAnswer("the server did not answer with a stream of events; the base URL may be wrong"))
 			return
 		}
 		if err == nil {
@@ -130,13 +129,13 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 	}
 }
 
-// isStream reports whether an answer says of itself that it is one of events.
+// isStream reports whether the response has the content type of an event stream.
 func isStream(r *http.Response) bool {
 	return r != nil && strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "text/event-stream")
 }
 
-// CountTokens asks the API how long a request is. A server that has no such
-// endpoint makes it an estimate.
+// CountTokens returns the API's token count of a request. If the server does not have the endpoint,
+// it returns an estimate.
 func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
 	params, _, err := messageParams(r, g.name)
 	if err != nil {
@@ -144,11 +143,11 @@ func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 	}
 	count, err := g.messages.CountTokens(ctx, countParams(params))
 	if err != nil {
-		told := g.hide.asError(ctx, err)
-		if told.Status == http.StatusNotFound || told.Status == http.StatusMethodNotAllowed || told.Status == http.StatusNotImplemented {
+		failure := g.hide.asError(ctx, err)
+		if failure.Status == http.StatusNotFound || failure.Status == http.StatusMethodNotAllowed || failure.Status == http.StatusNotImplemented {
 			return model.EstimateTokens(r), nil
 		}
-		return 0, told
+		return 0, failure
 	}
 	if count.InputTokens <= 0 {
 		return model.EstimateTokens(r), nil

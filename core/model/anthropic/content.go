@@ -18,8 +18,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// messages returns the turns in the API's words. A turn without anything that
-// the API takes is left out.
+// messages converts turns to API messages. It omits a turn without any content that the API
+// accepts.
 func messages(contents []model.Content) []sdk.MessageParam {
 	var out []sdk.MessageParam
 	for _, c := range contents {
@@ -36,8 +36,8 @@ func messages(contents []model.Content) []sdk.MessageParam {
 	return out
 }
 
-// modelBlocks returns what a model said. Thoughts that this provider did not
-// sign stay here: it takes back only its own, unchanged.
+// modelBlocks converts the parts of a model turn. It drops thoughts without this provider's
+// signature: the API accepts only its own, unchanged.
 func modelBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 	var blocks []sdk.ContentBlockParamUnion
 	for _, p := range parts {
@@ -45,7 +45,7 @@ func modelBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 		switch {
 		case p.Call != nil:
 			blocks = append(blocks, sdk.NewToolUseBlock(callID(p.Call.ID), p.Call.Object(), model.SafeToolName(p.Call.Name)))
-		case p.Data != nil, p.Response != nil: // the API takes neither as a model's
+		case p.Data != nil, p.Response != nil: // the API accepts neither in a model turn
 		case p.Thought && signed:
 			blocks = append(blocks, sdk.NewThinkingBlock(string(p.Signature), p.Text))
 		case p.Thought:
@@ -58,8 +58,7 @@ func modelBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 	return blocks
 }
 
-// userBlocks returns what a user said and what tools answered; the answers
-// first, as the API demands.
+// userBlocks converts the parts of a user turn. Tool results come first, as the API requires.
 func userBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 	var answers, rest []sdk.ContentBlockParamUnion
 	for _, p := range parts {
@@ -75,11 +74,11 @@ func userBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 	return append(answers, rest...)
 }
 
-// blank reports whether the API would refuse a text as empty.
+// blank reports whether the API would reject a text as empty.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// callID returns an ID in the letters that the API takes; those of other
-// providers may hold more.
+// callID returns an ID that has only characters that the API accepts. IDs of other providers may
+// have others.
 func callID(id string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || ('0' <= r && r <= '9') || ('a' <= r && r <= 'z') || ('A' <= r && r <= 'Z') {
@@ -94,9 +93,8 @@ func callID(id string) string {
 	return clean + "_" + hex.EncodeToString(sum[:6])
 }
 
-// toolResult returns a tool's answer: the output itself, with a context in a block of
-// its own, or with is_error the whole of what a failure says, and what came with it and
-// is no text.
+// toolResult converts the result of a call. A success holds the output itself, with a context in a
+// separate block. A failure has is_error and the complete response, with attached data.
 func toolResult(r *model.FunctionResponse) sdk.ContentBlockParamUnion {
 	text, context, failed := resultText(r.Response)
 	result := sdk.ToolResultBlockParam{ToolUseID: callID(r.ID)}
@@ -117,8 +115,7 @@ func toolResult(r *model.FunctionResponse) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: &result}
 }
 
-// resultText takes {"output": …, "context": …} apart, and leaves everything else as it
-// is.
+// resultText splits {"output": …, "context": …}. It returns any other object unchanged.
 func resultText(response json.RawMessage) (text, context string, failed bool) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(response, &keys) != nil {
@@ -127,8 +124,8 @@ func resultText(response json.RawMessage) (text, context string, failed bool) {
 	if e, ok := keys["error"]; ok && string(e) != "null" {
 		return string(response), "", true
 	}
-	beside, has := keys["context"]
-	if has && json.Unmarshal(beside, &context) == nil {
+	extra, has := keys["context"]
+	if has && json.Unmarshal(extra, &context) == nil {
 		delete(keys, "context")
 	}
 	output, ok := keys["output"]
@@ -141,8 +138,8 @@ func resultText(response json.RawMessage) (text, context string, failed bool) {
 	return string(output), context, false
 }
 
-// dataBlock returns a picture or a document. What the API does not take is
-// named, so that the model knows that there was something.
+// dataBlock converts an image or a document. Data that the API does not accept is replaced by a
+// text that names it.
 func dataBlock(d *model.Data) sdk.ContentBlockParamUnion {
 	kind, _, err := mime.ParseMediaType(d.MIMEType)
 	if err != nil {
@@ -163,7 +160,7 @@ func dataBlock(d *model.Data) sdk.ContentBlockParamUnion {
 		setTitle(block, d.Name)
 		return block
 	}
-	return sdk.NewTextBlock(fmt.Sprintf("[%s: %d bytes of type %s, which this model cannot be shown]",
+	return sdk.NewTextBlock(fmt.Sprintf("[%s: %d bytes of type %s, which cannot be shown to this model]",
 		cmp.Or(d.Name, "attachment"), len(d.Bytes), cmp.Or(d.MIMEType, "unknown")))
 }
 

@@ -16,20 +16,19 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// hider returns a text without what no error may show, on one line and of a
-// bounded length. It is a func, so that keys are not shown either where a
-// Generator is printed.
+// hider returns a text on one line, of bounded length, without the secrets that no error may show.
+// It is a func so that printing a Generator does not print its keys.
 type hider func(text string) string
 
-// asError says what failed. It keeps nothing of the request, whose headers hold
-// the key.
+// asError converts an error of the SDK. It keeps nothing of the request, whose headers contain the
+// key.
 func (hide hider) asError(ctx context.Context, err error) *model.Error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return &model.Error{Provider: Provider, Kind: model.Canceled, Message: "the request was cancelled", Err: ctxErr}
 	}
-	var told *sdk.Error
-	if errors.As(err, &told) {
-		return hide.fromAPI(told)
+	var apiErr *sdk.Error
+	if errors.As(err, &apiErr) {
+		return hide.fromAPI(apiErr)
 	}
 	if errors.Is(err, errRedirect) {
 		return invalidRequest(errRedirect.Error(), nil)
@@ -40,7 +39,7 @@ func (hide hider) asError(ctx context.Context, err error) *model.Error {
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // without the address, which may hold a password
+		err = wrapped.Err // without the address, which may contain a password
 	}
 	e := &model.Error{Provider: Provider, Kind: model.Connection, Message: hide(err.Error())}
 	if e.Message == err.Error() {
@@ -49,40 +48,40 @@ func (hide hider) asError(ctx context.Context, err error) *model.Error {
 	return e
 }
 
-// fromAPI reads an error that the API sent: instead of an answer, or as an
-// event in the midst of one, which has a status of its own no more.
-func (hide hider) fromAPI(told *sdk.Error) *model.Error {
+// fromAPI converts an error that the API sent, either in place of a response or as an event within
+// one. An event has no HTTP status.
+func (hide hider) fromAPI(apiErr *sdk.Error) *model.Error {
 	var body struct {
 		Error struct {
 			Type    string `json:"type"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	var said string
-	if json.Unmarshal([]byte(told.RawJSON()), &body) == nil && body.Error.Message != "" {
-		said = body.Error.Message
+	var message string
+	if json.Unmarshal([]byte(apiErr.RawJSON()), &body) == nil && body.Error.Message != "" {
+		message = body.Error.Message
 	} else {
-		said = wire.Said(told.StatusCode, []byte(told.RawJSON()))
+		message = wire.ServerMessage(apiErr.StatusCode, []byte(apiErr.RawJSON()))
 	}
-	e := &model.Error{Provider: Provider, Status: told.StatusCode, Code: hide(body.Error.Type), Message: hide(said)}
+	e := &model.Error{Provider: Provider, Status: apiErr.StatusCode, Code: hide(body.Error.Type), Message: hide(message)}
 	if e.Status < http.StatusBadRequest {
 		e.Status = 0
 	}
-	e.Kind = kindOf(e.Status, body.Error.Type, strings.ToLower(said))
-	if told.Response != nil && e.Status != 0 {
-		e.RetryAfter = wire.RetryAfter(told.Response.Header, said)
+	e.Kind = kindOf(e.Status, body.Error.Type, strings.ToLower(message))
+	if apiErr.Response != nil && e.Status != 0 {
+		e.RetryAfter = wire.RetryAfter(apiErr.Response.Header, message)
 	}
 	return e
 }
 
-// kindOf classifies by the status where it is of the request's own fault, as a
-// gateway may have a word for it that fits another; else by the API's word, then
-// by the status. Some of what is an invalid request is told apart by what it says.
-func kindOf(status int, code, said string) model.ErrorKind {
+// kindOf classifies an error. A status that blames the request takes precedence, since a gateway
+// may add a code that does not fit. Otherwise the API's code decides, then the status. Some errors
+// of type invalid_request are distinguished by their message.
+func kindOf(status int, code, message string) model.ErrorKind {
 	switch {
-	case contains(said, "credit balance is too low", "reached your specified api usage limits"):
+	case contains(message, "credit balance is too low", "reached your specified api usage limits"):
 		return model.QuotaExhausted
-	case mayBeTooLong(status) && (code == "request_too_large" || tooLong.MatchString(said)):
+	case mayBeTooLong(status) && (code == "request_too_large" || tooLong.MatchString(message)):
 		return model.ContextExceeded
 	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != statusClientClosed:
 		return wire.Kind(status)
@@ -105,16 +104,16 @@ func kindOf(status int, code, said string) model.ErrorKind {
 	case code == "invalid_request_error":
 		return model.InvalidRequest
 	}
-	return model.Unavailable // in the midst of an answer that had begun well
+	return model.Unavailable // within a response that began with a success status
 }
 
-// statusClientClosed is what a proxy answers when it has lost its client.
+// statusClientClosed is the status that a proxy reports when its client has disconnected.
 const statusClientClosed = 499
 
 var tooLong = regexp.MustCompile(`(?s)prompt is too long|exceed context limit|exceeds the context window|context window exceeded|input token count.*exceeds the maximum`)
 
-// mayBeTooLong reports whether the words of an error may be about the length of
-// the conversation: not where its status says something else.
+// mayBeTooLong reports whether an error with this status may be about the length of the
+// conversation.
 func mayBeTooLong(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusRequestTimeout, statusClientClosed:

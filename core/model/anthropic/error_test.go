@@ -53,7 +53,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		"request timeout":  {408, nil, "", model.Unavailable, "", 0},
 		"another":          {418, nil, "", model.InvalidRequest, "", 0},
 
-		// A status of the request's own fault says more than the type beside it.
+		// A status that blames the request takes precedence over the type next to it.
 		"bad request, as a server's":     {400, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
 		"bad request, as a rate":         {400, nil, apiError("rate_limit_error", "no such field"), model.InvalidRequest, "rate_limit_error", 0},
 		"unprocessable, as a server's":   {422, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
@@ -91,15 +91,15 @@ func TestErrorsOfTheAPI(t *testing.T) {
 	}
 }
 
-// What a provider says is a sentence before the remedy is, however it ends.
+// The provider's message ends as a sentence before the remedy, whatever its punctuation.
 func TestTextOfAWrongKey(t *testing.T) {
-	for said, want := range map[string]string{
+	for message, want := range map[string]string{
 		"invalid x-api-key":         "invalid x-api-key.",
 		"wrong key: " + testKey:     "wrong key: [masked].",
 		"There is no such key.":     "There is no such key.",
 		`there is no key {"id": 1}`: `there is no key {"id": 1}.`,
 	} {
-		a := newAPI(t, fail(401, nil, apiError("authentication_error", said)))
+		a := newAPI(t, fail(401, nil, apiError("authentication_error", message)))
 		_, err := generator(t, a.URL).Generate(t.Context(), hello())
 		var e *model.Error
 		require.ErrorAs(t, err, &e)
@@ -128,7 +128,7 @@ func TestNobodyThere(t *testing.T) {
 	require.Zero(t, e.Status)
 }
 
-// A client's own timeout is no cancellation of the caller's.
+// A timeout of the client is not a cancellation by the caller.
 func TestTimeoutOfTheClient(t *testing.T) {
 	a := newAPI(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	g, err := New(Options{APIKey: testKey, BaseURL: a.URL, HTTPClient: &http.Client{Timeout: 20 * time.Millisecond, Transport: &http.Transport{DisableKeepAlives: true}}})
@@ -139,7 +139,7 @@ func TestTimeoutOfTheClient(t *testing.T) {
 	require.Equal(t, model.Connection, e.Kind)
 }
 
-// everything is all that an error may say, in each way of printing it.
+// everything returns all output of an error, in each way of printing it.
 func everything(err error) string {
 	var b strings.Builder
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -203,7 +203,7 @@ func TestLongMessagesAreCut(t *testing.T) {
 	require.NotContains(t, e.Message, "\n")
 }
 
-// The key does not follow a redirect.
+// The key is not sent to the target of a redirect.
 func TestRedirects(t *testing.T) {
 	reached := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
@@ -240,7 +240,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// The environment is the program's business alone.
+// Only the program reads the environment.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the address of the environment was asked") }))
 	defer elsewhere.Close()

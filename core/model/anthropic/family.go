@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// family is what must be known of a model to ask it.
+// family holds the properties of a model that a request depends on.
 type family struct {
-	maxOutput  int  // tokens; the API demands a number
+	maxOutput  int  // tokens; the API requires a number
 	sampling   bool // temperature and top_p are accepted
-	oneSampler bool // and only one of them at a time
-	structured bool // answers of a JSON schema are a feature of its own
+	oneSampler bool // only one of the two is accepted in a request
+	structured bool // the model supports structured output
 }
 
-// versioned reads claude-opus-4-6, claude-3-5-sonnet-20241022, and the same
-// behind a cloud's prefix. A date is no minor version.
+// versioned matches claude-opus-4-6, claude-3-5-sonnet-20241022, and the same names behind the
+// prefix of a cloud. A date is not a minor version.
 var versioned = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:[^\d]|$)`)
 
-// familyOf returns what is known of a model by its name; a name that is not
-// known gets what every server accepts.
+// familyOf returns the properties of a model by its name. An unknown name gets values that every
+// server accepts.
 func familyOf(name string) family {
 	m := versioned.FindStringSubmatch(strings.ToLower(name))
 	if m == nil {

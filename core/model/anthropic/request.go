@@ -11,14 +11,12 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// answerTool is the tool through which a model that has no structured output
-// gives an answer of a JSON schema.
+// answerTool is the tool that returns a JSON response for models without structured output.
 const answerTool = "give_answer"
 
-// messageParams returns a request in the API's words, to the model named
-// fallback if it names none; forced reports that the
-// answer comes as a call of answerTool. The error is a *model.Error of kind
-// invalid_request.
+// messageParams converts a request to API parameters. The model is fallback if the request names
+// none. forced reports that the response comes as a call of answerTool. The error is a *model.Error
+// of kind invalid_request.
 func messageParams(r *model.Request, fallback string) (params *sdk.MessageNewParams, forced bool, err error) {
 	name := cmp.Or(r.Model, fallback)
 	known := familyOf(name)
@@ -43,7 +41,7 @@ func messageParams(r *model.Request, fallback string) (params *sdk.MessageNewPar
 	return params, forced, nil
 }
 
-// setSampling leaves out what the model would refuse: newer ones take neither
+// setSampling sets the sampling parameters that the model accepts: newer models accept neither
 // temperature nor top_p, others only one of them.
 func setSampling(params *sdk.MessageNewParams, r *model.Request, known family) {
 	if !known.sampling {
@@ -57,9 +55,9 @@ func setSampling(params *sdk.MessageNewParams, r *model.Request, known family) {
 	}
 }
 
-// setTools declares the tools. Where only some are allowed, only those are
-// declared, as the API knows one tool, any tool or none. A conversation with
-// calls in it needs declarations even where none is offered.
+// setTools declares the tools. If Choice.Allowed restricts them, only those tools are declared,
+// since the API supports only one tool, any tool or none. A conversation with calls needs
+// declarations even if no tool is offered.
 func setTools(params *sdk.MessageNewParams, r *model.Request) error {
 	tools, choice := r.Tools, r.Choice
 	if choice.Mode == model.ToolAny && len(choice.Allowed) > 0 {
@@ -85,7 +83,7 @@ func setTools(params *sdk.MessageNewParams, r *model.Request) error {
 	return nil
 }
 
-// toolsOf returns a declaration of each tool that was called, in order of name.
+// toolsOf returns a declaration for each tool that was called, sorted by name.
 func toolsOf(contents []model.Content) []model.Tool {
 	var names []string
 	for _, c := range contents {
@@ -101,7 +99,7 @@ func toolsOf(contents []model.Content) []model.Tool {
 	return tools
 }
 
-// declare returns tools as the API takes them.
+// declare converts tools to API declarations.
 func declare(tools []model.Tool) ([]sdk.ToolUnionParam, error) {
 	adapted, err := model.AdaptTools(tools, model.DialectAnthropic)
 	if err != nil {
@@ -118,16 +116,15 @@ func declare(tools []model.Tool) ([]sdk.ToolUnionParam, error) {
 	return declared, nil
 }
 
-// setSchema makes the answer one JSON value: by the API's own means, or, where
-// the model or the schema is not up to that, by a call that the model must make.
-// forced reports the latter.
+// setSchema makes the response one JSON value. It uses structured output, or a forced call of
+// answerTool if the model or the schema does not support that. forced reports the latter.
 func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known family) (forced bool, err error) {
 	var keys map[string]any
 	if err := json.Unmarshal(schema, &keys); err != nil || keys == nil {
-		return false, invalidRequest("the schema of the answer is no JSON schema", err)
+		return false, invalidRequest("the schema of the answer is not a valid JSON schema", err)
 	}
 	if known.structured {
-		// The SDK makes of it what the API accepts: closed objects, no ranges.
+		// The SDK converts the schema to the supported subset: closed objects, no ranges.
 		accepted, _ := sdk.BetaJSONSchemaOutputFormat(keys).Schema.(map[string]any)
 		if len(accepted) > 0 {
 			params.OutputConfig.Format.Schema = accepted
@@ -135,7 +132,7 @@ func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known famil
 		}
 	}
 	wrapped := map[string]any{"type": "object", "required": []string{"answer"}, "properties": map[string]any{"answer": keys}}
-	for _, definitions := range []string{"$defs", "definitions"} { // references begin at the root
+	for _, definitions := range []string{"$defs", "definitions"} { // references are resolved from the root
 		if v, ok := keys[definitions]; ok {
 			wrapped[definitions] = v
 			delete(keys, definitions)
@@ -143,7 +140,7 @@ func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known famil
 	}
 	parameters, err := json.Marshal(wrapped)
 	if err != nil {
-		return false, invalidRequest("the schema of the answer is no JSON schema", err)
+		return false, invalidRequest("the schema of the answer is not a valid JSON schema", err)
 	}
 	declared, err := declare([]model.Tool{{
 		Name: answerTool, Description: "Gives your answer. Call it once, with the whole answer.", Parameters: parameters,
@@ -156,8 +153,8 @@ func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known famil
 	return true, nil
 }
 
-// markCache marks what the next request is likely to begin with: the tools, the
-// system prompt (marked when it was set) and the conversation so far.
+// markCache marks the prefix that the next request is likely to share: the tools, the system prompt
+// (already marked) and the conversation so far.
 func markCache(params *sdk.MessageNewParams) {
 	cache := sdk.NewCacheControlEphemeralParam()
 	if n := len(params.Tools); n > 0 {
@@ -171,7 +168,7 @@ func markCache(params *sdk.MessageNewParams) {
 	}
 }
 
-// countParams is the same request for counting.
+// countParams returns the parameters that count the tokens of the same request.
 func countParams(p *sdk.MessageNewParams) sdk.MessageCountTokensParams {
 	count := sdk.MessageCountTokensParams{
 		Model: p.Model, Messages: p.Messages, ToolChoice: p.ToolChoice, OutputConfig: p.OutputConfig,

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// sent returns the body that a request makes, read back.
+// sent returns the decoded body that a request makes.
 func sent(t *testing.T, r *model.Request) (body map[string]any, raw string) {
 	t.Helper()
 	a := newAPI(t, stream(fullAnswer()))
@@ -94,7 +94,7 @@ func TestConversation(t *testing.T) {
 	require.NotContains(t, body, "temperature")
 }
 
-// What an answer held goes back as it was.
+// The content of a response is sent back unchanged.
 func TestRoundTrip(t *testing.T) {
 	r := hello()
 	r.Contents = append(r.Contents, fullResponse().Content, model.Content{Role: model.RoleUser, Parts: []model.Part{
@@ -212,8 +212,8 @@ func TestSchemaOfTheAnswer(t *testing.T) {
 	require.NotContains(t, a.last(t).body, "tools")
 }
 
-// A model without that feature, and a schema that the API does not take, get a
-// tool that must be called; the answer is a text all the same.
+// A model without structured output, or a schema that the API does not support, leads to a forced
+// tool call; the response is still a text.
 func TestAnswerByATool(t *testing.T) {
 	for name, r := range map[string]*model.Request{
 		"model":  {Model: "local-model", ResponseSchema: json.RawMessage(answerSchema)},
@@ -272,9 +272,9 @@ func TestData(t *testing.T) {
 		"jpg":         {model.Data{MIMEType: "image/jpg", Bytes: []byte{1}}, `{"type":"image","source":{"type":"base64","media_type":"image/jpeg","data":"AQ=="}}`},
 		"parameters":  {model.Data{MIMEType: "IMAGE/WEBP; q=1", Bytes: []byte{1}}, `{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"AQ=="}}`},
 		"text":        {model.Data{MIMEType: "text/markdown", Bytes: []byte("# a"), Name: "a.md"}, `{"type":"document","title":"a.md","source":{"type":"text","media_type":"text/plain","data":"# a"}}`},
-		"sound":       {model.Data{MIMEType: "audio/wav", Bytes: []byte{1, 2}, Name: "a.wav"}, `{"type":"text","text":"[a.wav: 2 bytes of type audio/wav, which this model cannot be shown]"}`},
-		"nothing":     {model.Data{}, `{"type":"text","text":"[attachment: 0 bytes of type unknown, which this model cannot be shown]"}`},
-		"binary text": {model.Data{MIMEType: "text/plain", Bytes: []byte{0xff}}, `{"type":"text","text":"[attachment: 1 bytes of type text/plain, which this model cannot be shown]"}`},
+		"sound":       {model.Data{MIMEType: "audio/wav", Bytes: []byte{1, 2}, Name: "a.wav"}, `{"type":"text","text":"[a.wav: 2 bytes of type audio/wav, which cannot be shown to this model]"}`},
+		"nothing":     {model.Data{}, `{"type":"text","text":"[attachment: 0 bytes of type unknown, which cannot be shown to this model]"}`},
+		"binary text": {model.Data{MIMEType: "text/plain", Bytes: []byte{0xff}}, `{"type":"text","text":"[attachment: 1 bytes of type text/plain, which cannot be shown to this model]"}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { require.JSONEq(t, tt.want, compact(t, dataBlock(&tt.data))) })
@@ -311,7 +311,7 @@ func jsonType(next http.Handler) http.Handler {
 	})
 }
 
-// A server without the endpoint makes it an estimate; other failures are told.
+// A server without the endpoint leads to an estimate; other failures are returned.
 func TestCountTokensElsewhere(t *testing.T) {
 	g := generator(t, newAPI(t, fail(404, nil, `<html>not found</html>`)).URL)
 	n, err := g.CountTokens(t.Context(), hello())

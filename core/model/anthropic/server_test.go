@@ -17,14 +17,14 @@ import (
 
 const testKey = "sk-ant-api03-SECRETSECRETSECRET"
 
-// api is a server on 127.0.0.1 that speaks the wire format of the Messages API.
+// api is a server on 127.0.0.1 with the wire format of the Messages API.
 type api struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []recorded
 }
 
-// recorded is a request as it came.
+// recorded is a received request.
 type recorded struct {
 	path   string
 	header http.Header
@@ -69,7 +69,7 @@ func generator(t testing.TB, base string) *Generator {
 	return g
 }
 
-// sse writes events as the API does.
+// sse writes events in the format of the API.
 func sse(events ...string) string {
 	var b strings.Builder
 	for _, data := range events {
@@ -102,7 +102,7 @@ func fail(status int, header map[string]string, body string) http.HandlerFunc {
 	}
 }
 
-// The events of answers.
+// The events of responses.
 const (
 	started    = `{"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":25,"cache_creation_input_tokens":100,"cache_read_input_tokens":1000,"output_tokens":1}}}`
 	ping       = `{"type":"ping"}`
@@ -150,7 +150,7 @@ func concat(parts ...[]string) []string {
 	return all
 }
 
-// fullAnswer has all that an answer may have: thoughts, hidden ones, texts and
+// fullAnswer returns a response with every kind of content: thoughts, redacted thoughts, texts and
 // two calls, in characters of one to four bytes.
 func fullAnswer() string {
 	return sse(concat(

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// canned answers each request with a body that comes as it says.
+// canned is a transport that answers each request with the body that it returns.
 type canned struct{ body func() io.ReadCloser }
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,7 +33,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// pieces is a body that comes in just these reads, and then fails with err.
+// pieces is a body that is read in exactly these pieces, and then fails with err.
 type pieces struct {
 	left [][]byte
 	err  error
@@ -75,7 +75,7 @@ func TestWholeAnswer(t *testing.T) {
 	require.EqualValues(t, 128_000, r.body["max_tokens"])
 }
 
-// A call is one chunk, texts come as they are sent.
+// A call is one chunk; texts arrive as they are sent.
 func TestChunks(t *testing.T) {
 	g := generator(t, newAPI(t, stream(fullAnswer())).URL)
 	var texts, thoughts []string
@@ -104,7 +104,7 @@ func TestChunks(t *testing.T) {
 	require.Equal(t, []model.FinishReason{model.FinishStop}, finishes)
 }
 
-// The stream split at every byte, within runes too, is the same answer.
+// A stream that is split at any byte, also within a rune, gives the same response.
 func TestSplitAnywhere(t *testing.T) {
 	whole := []byte(fullAnswer())
 	want := fullResponse()
@@ -128,7 +128,7 @@ func TestSplitAnywhere(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// Other ends of lines are as good.
+// Other line endings are accepted.
 func TestCarriageReturns(t *testing.T) {
 	g := generator(t, newAPI(t, stream(": a comment\r\n\r\n"+strings.ReplaceAll(fullAnswer(), "\n", "\r\n"))).URL)
 	got, err := g.Generate(t.Context(), hello())
@@ -136,8 +136,8 @@ func TestCarriageReturns(t *testing.T) {
 	require.Equal(t, fullResponse(), got)
 }
 
-// An answer that is cut at any byte, whether the connection breaks or just
-// ends, is an error of kind connection, and no call is told that is not whole.
+// A response that is cut at any byte is an error of kind connection, whether the connection breaks
+// or ends. No incomplete call is passed on.
 func TestCutAnywhere(t *testing.T) {
 	whole := []byte(fullAnswer())
 	end := bytes.LastIndex(whole, []byte("\n\n")) + 2
@@ -169,7 +169,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// The same over a real connection, which the server closes.
+// The same over a real connection that the server closes.
 func TestCutConnection(t *testing.T) {
 	whole := fullAnswer()
 	for _, chunked := range []bool{true, false} {
@@ -179,7 +179,7 @@ func TestCutConnection(t *testing.T) {
 			if err != nil {
 				panic(err)
 			}
-			defer conn.Close() //nolint:errcheck // it is what is tested
+			defer conn.Close() //nolint:errcheck // the test closes it
 			head := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 			if chunked {
 				fmt.Fprintf(rw, "%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s", head, len(whole), whole[:at])
@@ -231,7 +231,7 @@ func TestBadEvents(t *testing.T) {
 	}
 }
 
-// An answer of another kind is no broken connection.
+// A response of another content type is not a broken connection.
 func TestWebPage(t *testing.T) {
 	for _, kind := range []string{"text/html; charset=utf-8", "application/json", ""} {
 		_, err := generator(t, newAPI(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -245,7 +245,7 @@ func TestWebPage(t *testing.T) {
 	}
 }
 
-// Whatever a server sends ends, and is a success only if it says that it is whole.
+// Every response of a server ends, and is a success only if it is marked as complete.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(fullAnswer()))
 	f.Add([]byte(sse(started, stopped)))
@@ -271,7 +271,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// What the protocol may add is passed over.
+// Unknown event types are ignored.
 func TestUnknownEvents(t *testing.T) {
 	body := sse(concat([]string{
 		started, `{"type":"new_event","x":[1]}`,
@@ -299,8 +299,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// Calls keep what the model wrote: exact numbers, the input at the beginning of
-// the part where no piece follows, nothing, and what is cut by max_tokens.
+// Calls keep their arguments: exact numbers, the input in the start event if no piece follows,
+// empty input, and input that is cut by max_tokens.
 func TestCallArguments(t *testing.T) {
 	start := func(input string) string {
 		return `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"","name":"t","input":` + input + `}}`
@@ -341,8 +341,8 @@ func TestCitations(t *testing.T) {
 	require.Equal(t, []string{"https://example.com/a", "notes.txt"}, r.Citations)
 }
 
-// hanging sends the beginning of an answer and then nothing, until the other
-// side goes away, which it tells.
+// hanging sends the beginning of a response and then nothing until the client disconnects, which it
+// reports on gone.
 func hanging(gone chan<- struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -399,8 +399,8 @@ func TestLeavingEarlyFreesTheConnection(t *testing.T) {
 	settle(t, before)
 }
 
-// settle waits until no more goroutines are left than before; those of the
-// server's connections end a moment later.
+// settle waits until no more goroutines are left than before; those of the server's connections end
+// a moment later.
 func settle(t *testing.T, before int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
@@ -411,7 +411,7 @@ func settle(t *testing.T, before int) {
 	}
 }
 
-// The request begins with the ranging, not with Stream.
+// Ranging sends the request; Stream does not.
 func TestStreamIsLazy(t *testing.T) {
 	a := newAPI(t, stream(fullAnswer()))
 	_ = generator(t, a.URL).Stream(t.Context(), hello())

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// event is a piece of an answer in the API's words. The SDK's own type is not
-// used, as it holds numbers of arguments with 53 bits.
+// event is a streamed part of a response in the form of the API. The SDK's own type is not used,
+// because it decodes numbers in arguments with 53 bits.
 type event struct {
 	ResponseID   wire.Text `json:"responseId"`
 	ModelVersion wire.Text `json:"modelVersion"`
@@ -64,14 +64,14 @@ type part struct {
 	} `json:"inlineData"`
 }
 
-// answer takes the events of an answer and makes chunks of them.
+// answer converts the events of a response to chunks.
 type answer struct {
 	chunks   wire.Pieces
-	complete bool // the API has said why it ended
+	complete bool // the API has stated a finish reason
 	usage    model.Usage
 }
 
-// take takes an event.
+// take adds an event.
 func (a *answer) take(raw []byte) error {
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -89,7 +89,7 @@ func (a *answer) take(raw []byte) error {
 	}
 	for _, c := range e.Candidates {
 		if c.Index != 0 {
-			continue // one was asked for
+			continue // only one candidate was requested
 		}
 		for _, p := range c.Content.Parts {
 			if converted, ok, err := p.convert(); err != nil {
@@ -113,7 +113,7 @@ func (a *answer) take(raw []byte) error {
 	return nil
 }
 
-// count keeps of each number the last that was told.
+// count keeps the latest value of each count.
 func (a *answer) count(e *event) {
 	set := func(to *int, n wire.Count) {
 		if n > 0 {
@@ -139,7 +139,7 @@ func (s source) appendTo(citations []string) []string {
 	return citations
 }
 
-// convert returns p; false: there is nothing in it.
+// convert returns p as a model.Part; false if p is empty.
 func (p part) convert() (model.Part, bool, error) {
 	out := model.Part{Text: p.Text, Thought: p.Thought}
 	switch {
@@ -165,7 +165,7 @@ func (p part) convert() (model.Part, bool, error) {
 	return out, out.Text != "" || out.Call != nil || out.Data != nil || len(out.Signature) > 0, nil
 }
 
-// decodeBase64 reads both alphabets, with padding or without, as the API does.
+// decodeBase64 decodes both alphabets, with or without padding, as the API does.
 func decodeBase64(text string) ([]byte, error) {
 	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 	return base64.RawStdEncoding.DecodeString(text)

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	longWait  = 300 * time.Second // from which delay on waiting is no longer worth it
-	perMinute = time.Minute       // how long a limit a minute lasts, where no delay is told
+	longWait  = 300 * time.Second // longest delay that is still retried
+	perMinute = time.Minute       // delay for a limit per minute if none is stated
 )
 
-// status is an error in the API's words.
+// status is an error in the form of the API.
 type status struct {
 	Code    wire.Count `json:"code"`
 	Message wire.Text  `json:"message"`
@@ -23,25 +23,25 @@ type status struct {
 	Details []detail   `json:"details"`
 }
 
-// detail is one of several kinds of detail of an error.
+// detail is a union of several kinds of error details.
 type detail struct {
 	Type       string `json:"@type"`
 	Reason     string `json:"reason"`     // of ErrorInfo
-	RetryDelay string `json:"retryDelay"` // of RetryInfo, as "34.07s"
+	RetryDelay string `json:"retryDelay"` // of RetryInfo, e.g. "34.07s"
 	Violations []struct {
 		QuotaID string `json:"quotaId"`
 	} `json:"violations"` // of QuotaFailure
 }
 
-// problem returns the error that a server answered with.
+// problem converts the error response of a server.
 func problem(x *wire.Exchange, secrets wire.Secrets) *model.Error {
 	e := &model.Error{Provider: Provider, Status: x.Status}
 	s, ok := decodeStatus(x.Problem)
 	if !ok {
-		s = status{Message: wire.Text(wire.Said(x.Status, x.Problem))}
+		s = status{Message: wire.Text(wire.ServerMessage(x.Status, x.Problem))}
 	}
 	if x.Status >= 200 && x.Status < 300 {
-		e.Status = int(s.Code) // of an error within the answer
+		e.Status = int(s.Code) // of an error within a response
 	}
 	e.Code = secrets.Redact(string(s.Status))
 	e.Message = secrets.Redact(string(s.Message))
@@ -56,7 +56,7 @@ func problem(x *wire.Exchange, secrets wire.Secrets) *model.Error {
 	return e
 }
 
-// decodeStatus reads {"error": …}, which may stand in a list.
+// decodeStatus decodes {"error": …}, also within a list.
 func decodeStatus(raw []byte) (status, bool) {
 	type envelope struct {
 		Error *status `json:"error"`
@@ -83,7 +83,7 @@ func (s status) delay() time.Duration {
 	return 0
 }
 
-// kind returns what can be done about an error.
+// kind returns the class of an error.
 func (s status) kind(code int, delay time.Duration) model.ErrorKind {
 	kind := wire.Kind(code)
 	message := strings.ToLower(string(s.Message))
@@ -100,7 +100,7 @@ func (s status) kind(code int, delay time.Duration) model.ErrorKind {
 	return kind
 }
 
-// quota tells a limit that is over in minutes from one that is not.
+// quota distinguishes a limit that ends within minutes from a longer one.
 func (s status) quota(kind model.ErrorKind, delay time.Duration) model.ErrorKind {
 	if kind != model.Unavailable {
 		kind = model.RateLimited
@@ -116,7 +116,7 @@ func (s status) quota(kind model.ErrorKind, delay time.Duration) model.ErrorKind
 	return kind
 }
 
-// violates reports whether a quota was met whose ID contains word.
+// violates reports whether the ID of a violated quota contains word.
 func (s status) violates(word string) bool {
 	for _, d := range s.Details {
 		for _, v := range d.Violations {

@@ -1,4 +1,4 @@
-// Package gemini has the models of Google's Gemini API as a model.Generator.
+// Package gemini implements model.Generator for the models of Google's Gemini API.
 package gemini
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// Provider is the name under which this package signs parts and errors.
+// Provider is the provider name in the parts and errors of this package.
 const Provider = "gemini"
 
-// DefaultModel answers a request that names no model, unless Options.Model does.
+// DefaultModel is the model of a request without a name, unless Options.Model is set.
 const DefaultModel = "gemini-2.5-pro"
 
 const (
@@ -31,27 +31,27 @@ const (
 // Options configure a [Generator]. The environment is not read.
 type Options struct {
 	APIKey     string       // required
-	BaseURL    string       // as "http://127.0.0.1:8080", with /v1beta or without; "": the public API
-	Model      string       // of requests that name none; "": DefaultModel
-	HTTPClient *http.Client // its transport is used, and nothing else of it; nil: http.DefaultTransport
+	BaseURL    string       // e.g. "http://127.0.0.1:8080", with or without /v1beta; "": the public API
+	Model      string       // model of requests that name none; "": DefaultModel
+	HTTPClient *http.Client // only its transport is used; nil: http.DefaultTransport
 }
 
-// Generator asks models over the Gemini API. It is safe for concurrent use. Each
-// request is made once, follows no redirect and has no time limit but its ctx.
+// Generator sends requests over the Gemini API. It is safe for concurrent use. Each request is sent
+// once, follows no redirect and is limited in time only by its ctx.
 type Generator struct {
 	config  genai.ClientConfig
 	name    string
 	secrets wire.Secrets
 
-	once   sync.Once // makes client
+	once   sync.Once // creates client
 	client *genai.Client
 	err    error
 }
 
 var _ model.Generator = (*Generator)(nil)
 
-// New returns a Generator. It does no I/O. The error is of code invalid_config:
-// there is no key, or BaseURL is no HTTP address.
+// New returns a Generator. It does no I/O. It fails with code invalid_config without a key, or if
+// BaseURL is not an HTTP address.
 func New(o Options) (*Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	if key == "" {
@@ -65,7 +65,7 @@ func New(o Options) (*Generator, error) {
 	}
 	o.Model = cmp.Or(o.Model, DefaultModel)
 	g := &Generator{name: o.Model, secrets: wire.Secrets{key, password}}
-	// Whatever the SDK would else take from the environment is set.
+	// Every field that the SDK would read from the environment is set.
 	g.config = genai.ClientConfig{
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI,
@@ -75,18 +75,18 @@ func New(o Options) (*Generator, error) {
 	return g, nil
 }
 
-// models returns the SDK, which asks for a context to be made with and does
-// nothing with it.
+// models returns the SDK client. The SDK requires a context to create it and does not use that
+// context.
 func (g *Generator) models(ctx context.Context) (*genai.Models, error) {
 	g.once.Do(func() { g.client, g.err = genai.NewClient(ctx, &g.config) })
 	if g.err != nil {
-		// Its text holds the key.
-		return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the client could not be made"}
+		// The text of err contains the key.
+		return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the client cannot be created"}
 	}
 	return g.client.Models, nil
 }
 
-// Generate returns the whole answer.
+// Generate returns the complete response.
 func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	q, err := g.query(r)
 	if err != nil {
@@ -105,8 +105,8 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 	return a.chunks.Response(), nil
 }
 
-// Stream returns the answer as it comes. An answer that ends without saying why
-// is an error of kind connection.
+// Stream returns the response as it arrives. A response that ends without a finish reason is an
+// error of kind connection.
 func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		q, err := g.query(r)
@@ -138,9 +138,9 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 	}
 }
 
-// CountTokens asks the API how long the contents are and adds an estimate of the
-// system prompt and the tools, which it does not count. A server that does not
-// count makes it an estimate.
+// CountTokens returns the API's token count of the contents, plus an estimate for the system prompt
+// and the tools, which the API does not count. If the server cannot count, all of it is an
+// estimate.
 func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
 	q, err := g.query(r)
 	if err != nil {
@@ -167,8 +167,7 @@ func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 	return int(count.TotalTokens) + model.EstimateTokens(&model.Request{System: r.System, Tools: r.Tools}), nil
 }
 
-// failure returns why there is no whole answer; nil: there is one. It is an
-// *model.Error.
+// failure returns the *model.Error of an incomplete response; nil if the response is complete.
 func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, complete bool) error {
 	return x.Failure(ctx, Provider, err, complete, g.secrets, problem)
 }

@@ -23,8 +23,8 @@ import (
 
 const key = "AIzaSy-test-key-0123456789"
 
-// stream is an answer as the API sends it, with thoughts, text beyond ASCII, two
-// calls of which one has a signature, and a number that float64 cannot hold.
+// stream is a response in the form of the API, with thoughts, text beyond ASCII, two calls of which
+// one has a signature, and a number that float64 cannot represent.
 const stream = `data: {"candidates": [{"content": {"parts": [{"text": "**Think** ","thought": true}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 9,"totalTokenCount": 9},"modelVersion": "gemini-3-pro","responseId": "r1"}
 
 data: {"candidates": [{"content": {"parts": [{"text": "hard","thought": true}],"role": "model"},"index": 0}],"modelVersion": "gemini-3-pro","responseId": "r1"}
@@ -108,7 +108,7 @@ func TestGenerate(t *testing.T) {
 	require.Equal(t, "/v1beta/models/gemini-2.5-pro:generateContent", s.Last().Path)
 }
 
-// The answer is the same wherever the stream is split, inside a rune too.
+// The response is the same wherever the stream is split, also within a rune.
 func TestStreamSplitAnywhere(t *testing.T) {
 	for i := 0; i <= len(stream); i++ {
 		g, err := gemini.New(gemini.Options{APIKey: key, HTTPClient: &http.Client{Transport: wiretest.Pieces{[]byte(stream[:i]), []byte(stream[i:])}}})
@@ -119,7 +119,7 @@ func TestStreamSplitAnywhere(t *testing.T) {
 	}
 }
 
-// step returns n, or 1 where every position is to be tried.
+// step returns n, or 1 if every position is to be tried.
 func step(n int) int {
 	if os.Getenv("FETTLE_FULL") == "1" {
 		return 1
@@ -127,8 +127,8 @@ func step(n int) int {
 	return n
 }
 
-// Wherever the connection breaks, it is an error of kind connection, and no call
-// has come that is not whole.
+// A connection that breaks anywhere is an error of kind connection, and no incomplete call is
+// passed on.
 func TestStreamCutAnywhere(t *testing.T) {
 	for name, unframed := range map[string]bool{"broken": false, "looks like an end": true} {
 		t.Run(name, func(t *testing.T) {
@@ -155,8 +155,7 @@ func TestGenerateCut(t *testing.T) {
 	}
 }
 
-// What servers answer that is none of the API's answers never panics and never
-// passes for one.
+// Responses that the API does not send never panic and never succeed.
 func TestBadAnswers(t *testing.T) {
 	for name, body := range map[string]string{
 		"no JSON":                  "data: {not json}\n\n",
@@ -270,7 +269,7 @@ func TestUnreachable(t *testing.T) {
 	require.NotContains(t, e.Fault().Error(), "a-password")
 }
 
-// No test waits for the clock: the server says that the client has gone.
+// The test needs no timer: the server reports that the client has disconnected.
 func TestCancelled(t *testing.T) {
 	first := stream[:strings.Index(stream, "\n\n")+2]
 	s := wiretest.Serve(t, wiretest.Answer{Body: first, Hang: true})
@@ -302,7 +301,7 @@ func TestLeavingTheLoopFreesTheConnection(t *testing.T) {
 	<-s.Gone
 }
 
-// Only ctx ends a request: an answer may take long.
+// Only ctx ends a request: a response may take long.
 func TestTheTimeoutOfTheClientIsNotUsed(t *testing.T) {
 	client := &http.Client{Timeout: 1, Transport: wiretest.Pieces{[]byte(stream)}}
 	g, err := gemini.New(gemini.Options{APIKey: key, HTTPClient: client})
@@ -370,7 +369,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// An address may name the version already.
+// The base URL may contain the version.
 func TestBaseURLWithTheVersion(t *testing.T) {
 	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
 	g, err := gemini.New(gemini.Options{APIKey: key, BaseURL: s.URL + "/proxy/v1beta/", Model: "mine"})

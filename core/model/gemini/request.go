@@ -13,15 +13,14 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// query is a request in the SDK's words.
+// query is a request in the form of the SDK.
 type query struct {
 	model    string
 	contents []*genai.Content
 	config   *genai.GenerateContentConfig
 }
 
-// query returns r in the SDK's words. The error is a *model.Error of kind
-// invalid_request.
+// query converts r to the form of the SDK. The error is a *model.Error of kind invalid_request.
 func (g *Generator) query(r *model.Request) (*query, error) {
 	name := cmp.Or(r.Model, g.name)
 	tools, err := model.AdaptTools(r.Tools, model.DialectGemini)
@@ -30,7 +29,7 @@ func (g *Generator) query(r *model.Request) (*query, error) {
 	}
 	off := false
 	config := &genai.GenerateContentConfig{
-		AutomaticContinuation: &off, // the SDK would repeat a request whose stream broke
+		AutomaticContinuation: &off, // the SDK would otherwise repeat a request whose stream broke
 		Tools:                 declarations(tools),
 		Temperature:           float(r.Temperature),
 		TopP:                  float(r.TopP),
@@ -44,7 +43,7 @@ func (g *Generator) query(r *model.Request) (*query, error) {
 	}
 	if len(r.ResponseSchema) > 0 {
 		if !json.Valid(r.ResponseSchema) {
-			return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the schema of the answer is no JSON"}
+			return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the schema of the answer is not valid JSON"}
 		}
 		config.ResponseMIMEType = "application/json"
 		config.ResponseJsonSchema = held(r.ResponseSchema)
@@ -55,11 +54,11 @@ func (g *Generator) query(r *model.Request) (*query, error) {
 	return &query{name, contents(r.Contents, family(name)), config}, nil
 }
 
-// family returns the name of a model without what stands before it.
+// family returns the name of a model without its prefix.
 func family(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]) }
 
-// thinks reports whether a model can be asked for its thoughts; the others refuse
-// a request that does.
+// thinks reports whether a model supports returning thoughts; other models reject a request for
+// them.
 func thinks(name string) bool {
 	name = family(name)
 	if !strings.HasPrefix(name, "gemini-") {
@@ -106,8 +105,7 @@ func toolConfig(c model.ToolChoice) *genai.ToolConfig {
 	return &genai.ToolConfig{FunctionCallingConfig: calling}
 }
 
-// contents returns the turns in the SDK's words. A turn of which nothing is left
-// is left out.
+// contents converts turns. It omits a turn that has no parts left.
 func contents(turns []model.Content, name string) []*genai.Content {
 	var out []*genai.Content
 	for _, c := range turns {
@@ -122,9 +120,9 @@ func contents(turns []model.Content, name string) []*genai.Content {
 	return out
 }
 
-// modelParts returns what a model said. Its thoughts stay here. The first call of
-// a turn carries a signature, which models from Gemini 3 on demand; one that comes
-// from another provider, or from nobody, says that there is none.
+// modelParts converts the parts of a model turn, without thoughts. The first call of a turn carries
+// a signature, which models from Gemini 3 on require. A call without one of this provider gets a
+// placeholder that skips the check.
 func modelParts(parts []model.Part) []*genai.Part {
 	var out []*genai.Part
 	called := false
@@ -156,8 +154,8 @@ func modelParts(parts []model.Part) []*genai.Part {
 	return out
 }
 
-// userParts returns what the user said and what tools answered. Data of answers
-// follows all of them where a model does not take it within.
+// userParts converts the parts of a user turn. If within is false, data of tool results is placed
+// after all results.
 func userParts(parts []model.Part, within bool) []*genai.Part {
 	var out, data []*genai.Part
 	for _, p := range parts {
@@ -178,7 +176,7 @@ func userParts(parts []model.Part, within bool) []*genai.Part {
 			out = append(out, &genai.Part{Text: p.Text})
 		}
 	}
-	// Behind the last answer, before what the user says.
+	// After the last tool result, before the user's text.
 	last := 0
 	for i, p := range out {
 		if p.FunctionResponse != nil {
@@ -188,8 +186,8 @@ func userParts(parts []model.Part, within bool) []*genai.Part {
 	return append(out[:last:last], append(data, out[last:]...)...)
 }
 
-// dataInResponses reports whether a model takes data within the answer of a
-// function, as those from Gemini 3 on do.
+// dataInResponses reports whether a model accepts data within a function response, as models from
+// Gemini 3 on do.
 func dataInResponses(name string) bool {
 	version, ok := strings.CutPrefix(name, "gemini-")
 	return ok && version != "" && version[0] >= '3' && version[0] <= '9'
@@ -199,7 +197,7 @@ func inline(d model.Data) *genai.Part {
 	return &genai.Part{InlineData: &genai.Blob{Data: d.Bytes, MIMEType: d.MIMEType}}
 }
 
-// responseObject returns an answer as the object that the API demands.
+// responseObject returns a tool result as the object that the API requires.
 func responseObject(raw json.RawMessage) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) == nil && object != nil {
@@ -212,22 +210,22 @@ func responseObject(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// skipValidation is what the API documents as the signature of a call that it did
-// not make; unsigned is what it decodes to, as the SDK wants it.
+// skipValidation is the documented signature of a call that the API did not make; unsigned is its
+// decoded form, which the SDK expects.
 const skipValidation = "skip_thought_signature_validator"
 
 var unsigned, _ = base64.URLEncoding.DecodeString(skipValidation)
 
-// holder is the one key of an object that holds JSON as text.
+// holder is the only key of an object that holds JSON as text.
 const holder = "json"
 
-// held returns raw in a form in which the SDK does not decode it, since its
-// numbers would lose digits; [restore] undoes it in the request.
+// held wraps raw so that the SDK does not decode it, since its numbers would lose digits; [restore]
+// unwraps it in the request.
 func held(raw json.RawMessage) map[string]any { return map[string]any{holder: string(raw)} }
 
-// restore returns the JSON of a request with what was [held] in its place, with the
-// documented spelling of skipValidation, and with the empty text of a part that is
-// a signature alone, which the SDK leaves out and the API demands.
+// restore returns the JSON of a request with three corrections: [held] values unwrapped,
+// skipValidation in its documented form, and an empty text in each part that is only a signature.
+// The SDK omits that text, and the API requires it.
 func restore(body []byte) ([]byte, error) {
 	release := func(raw json.RawMessage) (json.RawMessage, error) {
 		var h map[string]string

@@ -73,7 +73,7 @@ func TestRequest(t *testing.T) {
 	require.Contains(t, body, `"maximum":9007199254740993`)
 }
 
-// A call without a signature of this provider's, first in its turn, says so.
+// The first call of a turn without a signature of this provider gets the placeholder signature.
 func TestForeignCalls(t *testing.T) {
 	body := sent(t, &model.Request{Model: "gemini-3-pro", Contents: []model.Content{
 		model.UserText("hi"),

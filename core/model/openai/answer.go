@@ -10,15 +10,15 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// event is a piece of an answer, or a whole one. The SDK's own type is not used:
-// it refuses much of what servers other than OpenAI's send.
+// event is a streamed part of a response, or a complete one. The SDK's own type is not used: it
+// rejects much of the output of servers other than OpenAI's.
 type event struct {
 	ID      wire.Text `json:"id"`
 	Model   wire.Text `json:"model"`
 	Choices []struct {
 		Index        wire.Count      `json:"index"`
 		Delta        *message        `json:"delta"`
-		Message      *message        `json:"message"` // of a whole answer
+		Message      *message        `json:"message"` // of a complete response
 		FinishReason wire.Text       `json:"finish_reason"`
 		Error        json.RawMessage `json:"error"` // of some routers
 	} `json:"choices"`
@@ -30,7 +30,7 @@ type message struct {
 	Content          wire.Text `json:"content"`
 	Refusal          wire.Text `json:"refusal"`
 	ReasoningContent wire.Text `json:"reasoning_content"`
-	Reasoning        wire.Text `json:"reasoning"` // the same in other words
+	Reasoning        wire.Text `json:"reasoning"` // the same as ReasoningContent
 	ToolCalls        []delta   `json:"tool_calls"`
 	FunctionCall     *function `json:"function_call"` // the older form
 	Annotations      []struct {
@@ -49,14 +49,14 @@ type delta struct {
 
 type function struct {
 	Name      wire.Text       `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // JSON in a text, or as such
+	Arguments json.RawMessage `json:"arguments"` // JSON as a string, or the JSON itself
 }
 
 type usage struct {
 	Prompt        wire.Count `json:"prompt_tokens"`
 	Completion    wire.Count `json:"completion_tokens"`
 	Total         wire.Count `json:"total_tokens"`
-	CacheHit      wire.Count `json:"prompt_cache_hit_tokens"` // DeepSeek's word
+	CacheHit      wire.Count `json:"prompt_cache_hit_tokens"` // the name that DeepSeek uses
 	PromptDetails struct {
 		Cached wire.Count `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -65,19 +65,19 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// errProblem ends an answer in which the server tells an error.
+// errProblem ends a response that contains an error.
 var errProblem = errors.New("the answer holds an error")
 
-// answer takes the events of an answer and makes chunks of them.
+// answer converts the events of a response to chunks.
 type answer struct {
 	chunks   wire.Pieces
 	calls    calls
-	complete bool            // the server has said why it ended
-	whole    bool            // it came in one event
+	complete bool            // the server has stated a finish reason
+	whole    bool            // the response came in one event
 	problem  json.RawMessage // {"error": …} within a choice
 }
 
-// take takes an event.
+// take adds an event.
 func (a *answer) take(raw []byte) error {
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -91,7 +91,7 @@ func (a *answer) take(raw []byte) error {
 	}
 	for _, c := range e.Choices {
 		if c.Index != 0 {
-			continue // one was asked for
+			continue // only one choice was requested
 		}
 		if len(c.Error) > 0 && string(c.Error) != "null" {
 			a.problem = json.RawMessage(`{"error":` + string(c.Error) + `}`)
@@ -115,7 +115,7 @@ func (a *answer) take(raw []byte) error {
 func (a *answer) message(m *message, chunk *model.Chunk) {
 	thought := m.ReasoningContent
 	if thought == "" {
-		thought = m.Reasoning // servers that send both send the same
+		thought = m.Reasoning // servers that send both fields send the same text
 	}
 	if thought != "" {
 		chunk.Parts = append(chunk.Parts, model.Part{Text: string(thought), Thought: true})
@@ -137,14 +137,15 @@ func (a *answer) message(m *message, chunk *model.Chunk) {
 	}
 }
 
-// end adds the calls, which are whole once the answer is.
+// end adds the calls, which are complete once the response is.
 func (a *answer) end() {
 	if parts := a.calls.parts(); len(parts) > 0 {
 		a.chunks = append(a.chunks, &model.Chunk{Parts: parts})
 	}
 }
 
-// convert returns u in our words: thoughts are not part of the output there.
+// convert returns u as a model.Usage, whose Output excludes thoughts; that of the API includes
+// them.
 func (u *usage) convert() *model.Usage {
 	if u == nil || (u.Prompt == 0 && u.Completion == 0 && u.Total == 0) {
 		return nil
@@ -168,22 +169,22 @@ func finishReason(reason string) model.FinishReason {
 	return model.FinishOther
 }
 
-// calls puts calls together from their pieces.
+// calls assembles calls from their pieces.
 type calls struct {
 	list []*pieces
 }
 
-// pieces are what has come of one call.
+// pieces are the received pieces of one call.
 type pieces struct {
-	index    int // the server's; -1: it gives none
+	index    int // the server's index; -1: none
 	id, name string
 	args     []byte
 }
 
-// add adds a piece to the call that it belongs to: the one of its index, or of its
-// ID where there is no index, or else the last. A piece with another ID and a name
-// begins a call of its own, whatever its index: some servers number them all 0.
-// An ID without a name tells nothing: some servers make up a new one for each piece.
+// add adds a piece to its call: the one with its index, or its ID without an index, or else the
+// last call. A piece with a new ID and a name starts a new call, whatever its index is: some
+// servers number all calls 0. An ID without a name is ignored: some servers create a new one for
+// each piece.
 func (c *calls) add(d delta) {
 	call := c.find(d)
 	if call == nil {
@@ -228,7 +229,7 @@ func (c *calls) find(d delta) *pieces {
 	case name == "":
 		return last
 	case id == "" && name == last.name && len(last.args) > 0 && !json.Valid(last.args):
-		return last // its name is said again
+		return last // the name is repeated
 	}
 	return nil
 }
@@ -246,12 +247,12 @@ func (f function) text() []byte {
 	return raw
 }
 
-// cut reports whether a call has not come to its end, as far as can be told.
+// cut reports whether a call appears to be incomplete.
 func (c *calls) cut() bool {
 	return slices.ContainsFunc(c.list, func(call *pieces) bool { return !call.empty() && !json.Valid(call.args) })
 }
 
-// empty reports whether there is neither a name nor arguments, which is no call.
+// empty reports whether there is neither a name nor arguments, so that there is no call.
 func (c *pieces) empty() bool { return c.name == "" && len(c.args) == 0 }
 
 // parts returns the calls.

@@ -10,11 +10,11 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// status is an error in the words of a server: an object, or a text alone.
+// status is an error in the form of a server: an object or only a text.
 type status struct {
 	Message wire.Text `json:"message"`
 	Type    wire.Text `json:"type"`
-	Code    wire.Text `json:"code"` // a word, or a number
+	Code    wire.Text `json:"code"` // a word or a number
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -26,15 +26,15 @@ func (s *status) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*plain)(s))
 }
 
-// problem returns the error that a server answered with.
+// problem converts the error response of a server.
 func problem(x *wire.Exchange, secrets wire.Secrets) *model.Error {
 	var s status
 	if !s.decode(x.Problem) {
-		s = status{Message: wire.Text(wire.Said(x.Status, x.Problem))}
+		s = status{Message: wire.Text(wire.ServerMessage(x.Status, x.Problem))}
 	}
 	e := &model.Error{Provider: Provider, Status: x.Status}
 	if x.Status >= 200 && x.Status < 300 {
-		e.Status = s.httpStatus() // of an error within the answer
+		e.Status = s.httpStatus() // of an error within a response
 	}
 	e.Code = secrets.Redact(string(s.Code))
 	if e.Code == "" {
@@ -46,7 +46,7 @@ func problem(x *wire.Exchange, secrets wire.Secrets) *model.Error {
 	return e
 }
 
-// decode reads {"error": …}, or what other servers write at its place.
+// decode reads {"error": …}, or the form of other servers.
 func (s *status) decode(raw []byte) bool {
 	var envelope struct {
 		Error   *status   `json:"error"`
@@ -73,14 +73,14 @@ func (s *status) decode(raw []byte) bool {
 // httpStatus returns the code of an error if it is the number of an HTTP status.
 func (s status) httpStatus() int {
 	var n wire.Count
-	_ = n.UnmarshalJSON([]byte(s.Code)) // it never fails
+	_ = n.UnmarshalJSON([]byte(s.Code)) // never fails
 	if n < 400 || n > 599 {
 		return 0
 	}
 	return int(n)
 }
 
-// kind returns what can be done about an error.
+// kind returns the class of an error.
 func (s status) kind(code int) model.ErrorKind {
 	is := func(word string) bool { return string(s.Code) == word || string(s.Type) == word }
 	message := string(s.Message)
@@ -100,7 +100,7 @@ func (s status) kind(code int) model.ErrorKind {
 	case strings.HasPrefix(string(s.Type), "invalid_request"):
 		return model.InvalidRequest
 	}
-	// The server broke off its own answer and does not say more.
+	// The server ended its own response without a reason.
 	return model.Unavailable
 }
 

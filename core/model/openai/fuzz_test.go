@@ -11,8 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model/openai"
 )
 
-// Whatever a server sends, it is an answer whose calls can be answered, or an
-// error of ours.
+// Any response of a server is either one whose calls can be answered, or a *model.Error.
 func FuzzStream(f *testing.F) {
 	f.Add(stream)
 	f.Add(answerBody)

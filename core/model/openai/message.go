@@ -13,10 +13,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// maxCallID is the longest ID of a call that OpenAI takes.
+// maxCallID is the longest call ID that OpenAI accepts.
 const maxCallID = 40
 
-// messages returns system prompt and turns in the SDK's words.
+// messages converts the system prompt and the turns.
 func messages(r *model.Request, thoughts bool) []sdk.ChatCompletionMessage {
 	var out []sdk.ChatCompletionMessage
 	if r.System != "" {
@@ -32,7 +32,7 @@ func messages(r *model.Request, thoughts bool) []sdk.ChatCompletionMessage {
 	return out
 }
 
-// modelMessage returns what a model said; none if nothing is left of it.
+// modelMessage converts a model turn; the result is empty if no content is left.
 func modelMessage(parts []model.Part, thoughts bool) []sdk.ChatCompletionMessage {
 	var text, thought strings.Builder
 	m := sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleAssistant}
@@ -61,41 +61,41 @@ func modelMessage(parts []model.Part, thoughts bool) []sdk.ChatCompletionMessage
 	return []sdk.ChatCompletionMessage{m}
 }
 
-// userMessages returns the answers of tools, one message each, and then in one
-// message their pictures and what the user said: a tool's message holds only text,
-// and nothing may stand between those of one turn.
+// userMessages converts tool results to one message each, followed by one message with their images
+// and the user's text. A tool message holds only text, and no other message may separate the
+// results of one turn.
 func userMessages(parts []model.Part) []sdk.ChatCompletionMessage {
 	var out []sdk.ChatCompletionMessage
-	var pictures, said []sdk.ChatMessagePart
+	var pictures, rest []sdk.ChatMessagePart
 	for _, p := range parts {
 		switch {
 		case p.Response != nil:
 			content := cmp.Or(string(p.Response.Response), "{}")
 			out = append(out, sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleTool, Content: content, ToolCallID: callID(p.Response.ID)})
 			if len(p.Response.Data) > 0 {
-				pictures = append(pictures, textPart("What "+model.SafeToolName(p.Response.Name)+" returned beside its text:"))
+				pictures = append(pictures, textPart("What "+model.SafeToolName(p.Response.Name)+" returned in addition to its text:"))
 			}
 			for _, d := range p.Response.Data {
 				pictures = append(pictures, dataPart(d))
 			}
 		case p.Data != nil:
-			said = append(said, dataPart(*p.Data))
+			rest = append(rest, dataPart(*p.Data))
 		case p.Text != "" && !p.Thought:
-			said = append(said, textPart(p.Text))
+			rest = append(rest, textPart(p.Text))
 		}
 	}
-	all := append(pictures, said...)
+	all := append(pictures, rest...)
 	if len(all) == 0 {
 		return out
 	}
 	m := sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleUser, MultiContent: all}
-	if text, ok := onlyText(all); ok { // which every server takes
+	if text, ok := onlyText(all); ok { // a plain text is valid for every server
 		m.MultiContent, m.Content = nil, text
 	}
 	return append(out, m)
 }
 
-// onlyText joins parts that are texts, each on lines of its own.
+// onlyText joins parts that are texts, each on separate lines.
 func onlyText(parts []sdk.ChatMessagePart) (string, bool) {
 	texts := make([]string, len(parts))
 	for i, p := range parts {
@@ -111,7 +111,7 @@ func textPart(text string) sdk.ChatMessagePart {
 	return sdk.ChatMessagePart{Type: sdk.ChatMessagePartTypeText, Text: text}
 }
 
-// dataPart returns a picture as such, and says of anything else what it is.
+// dataPart returns an image as such, and a text that describes any other data.
 func dataPart(d model.Data) sdk.ChatMessagePart {
 	if !strings.HasPrefix(d.MIMEType, "image/") {
 		return textPart(placeholder(d))
@@ -120,14 +120,14 @@ func dataPart(d model.Data) sdk.ChatMessagePart {
 	return sdk.ChatMessagePart{Type: sdk.ChatMessagePartTypeImageURL, ImageURL: &sdk.ChatMessageImageURL{URL: url}}
 }
 
-// placeholder stands for data that chat completions cannot carry.
+// placeholder returns a text in place of data that chat completions cannot contain.
 func placeholder(d model.Data) string {
 	name := cmp.Or(d.Name, "data")
 	return fmt.Sprintf("[%s, %s of %d bytes, cannot be shown to this model]", name, d.MIMEType, len(d.Bytes))
 }
 
-// callID returns an ID as OpenAI takes it: never empty, and a long one, which
-// another provider made, shortened so that it stays apart from others.
+// callID returns an ID that OpenAI accepts. It is never empty. A long ID, which another provider
+// made, is shortened and stays unique.
 func callID(id string) string {
 	switch {
 	case id == "":

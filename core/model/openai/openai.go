@@ -1,5 +1,5 @@
-// Package openai has the models of OpenAI, and of the many servers that speak its
-// chat completions more or less, as a model.Generator.
+// Package openai implements model.Generator for the models of OpenAI and for the many servers with
+// a similar chat completions API.
 package openai
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// Provider is the name under which this package signs errors.
+// Provider is the provider name in the errors of this package.
 const Provider = "openai"
 
-// DefaultModel answers a request that names no model, unless Options.Model does.
+// DefaultModel is the model of a request without a name, unless Options.Model is set.
 const DefaultModel = "gpt-5"
 
 // publicAPI is the address of OpenAI's own API.
@@ -30,30 +30,30 @@ const publicAPI = "https://api.openai.com/v1"
 
 // Options configure a [Generator]. The environment is not read.
 type Options struct {
-	APIKey     string       // required by the public API; "": none is sent, as for a local server
-	BaseURL    string       // as "http://127.0.0.1:8080/v1", with the version; "": the public API
-	Model      string       // of requests that name none; "": DefaultModel
-	HTTPClient *http.Client // its transport is used, and nothing else of it; nil: http.DefaultTransport
+	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
+	BaseURL    string       // e.g. "http://127.0.0.1:8080/v1", with the version; "": the public API
+	Model      string       // model of requests that name none; "": DefaultModel
+	HTTPClient *http.Client // only its transport is used; nil: http.DefaultTransport
 }
 
-// Generator asks models over chat completions. It is safe for concurrent use. Each
-// request is made once, follows no redirect and has no time limit but its ctx. One
-// exception: where a server refuses a field of the request that others demand, the
-// request is made again without it, and so are all later ones.
+// Generator sends requests over the chat completions API. It is safe for concurrent use. Each
+// request is sent once, follows no redirect and is limited in time only by its ctx. One exception:
+// if a server rejects a field that other servers require, the request is sent again without it, and
+// all later requests omit it.
 type Generator struct {
 	client  *sdk.Client
 	name    string
-	public  bool // it is OpenAI's own API
+	public  bool // the server is OpenAI's own API
 	secrets wire.Secrets
 
-	noStreamOptions atomic.Bool  // the server does not know stream_options
-	limit           atomic.Int32 // which field for limits the server wants
+	noStreamOptions atomic.Bool  // the server rejects stream_options
+	limit           atomic.Int32 // the field for the length limit that the server accepts
 }
 
 var _ model.Generator = (*Generator)(nil)
 
-// New returns a Generator. It does no I/O. The error is of code invalid_config:
-// BaseURL is no HTTP address, or there is no key for the public API.
+// New returns a Generator. It does no I/O. It fails with code invalid_config if BaseURL is not an
+// HTTP address, or if the public API is used without a key.
 func New(o Options) (*Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	public := o.BaseURL == "" || strings.HasPrefix(o.BaseURL, "https://api.openai.com")
@@ -76,7 +76,7 @@ func New(o Options) (*Generator, error) {
 	}, nil
 }
 
-// Generate returns the whole answer.
+// Generate returns the complete response.
 func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	for {
 		q, err := g.query(r, false)
@@ -97,10 +97,9 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 	}
 }
 
-// Stream returns the answer as it comes, calls at its end. An answer that ends
-// without saying why is an error of kind connection, if [DONE] is missing or a
-// call has no arguments that can be read. A server that does not stream is well,
-// too.
+// Stream returns the response as it arrives, with the calls at its end. A response without a finish
+// reason is an error of kind connection if [DONE] is missing, or if a call has invalid arguments. A
+// server that does not stream is supported, too.
 func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		for g.stream(ctx, r, yield) {
@@ -108,7 +107,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 	}
 }
 
-// stream makes the request once; true: it has to be made in another form.
+// stream sends the request once. It returns true if the request must be sent again in another form.
 func (g *Generator) stream(ctx context.Context, r *model.Request, yield func(*model.Chunk, error) bool) (again bool) {
 	q, err := g.query(r, true)
 	if err != nil {
@@ -124,7 +123,7 @@ func (g *Generator) stream(ctx context.Context, r *model.Request, yield func(*mo
 	if err == nil {
 		defer events.Close() //nolint:errcheck // the answer is complete, or its error is known
 	}
-	// The SDK reads, the exchange decodes; what the SDK makes of it is not needed.
+	// The SDK reads and the exchange decodes; the SDK's own result is not used.
 	for err == nil {
 		if _, err = events.RecvRaw(); err == nil && !a.chunks.Yield(yield) {
 			return false
@@ -142,13 +141,12 @@ func (g *Generator) stream(ctx context.Context, r *model.Request, yield func(*mo
 	return false
 }
 
-// CountTokens returns an estimate: chat completions have no way to count.
+// CountTokens returns an estimate: the chat completions API cannot count tokens.
 func (g *Generator) CountTokens(_ context.Context, r *model.Request) (int, error) {
 	return model.EstimateTokens(r), nil
 }
 
-// failure returns why there is no whole answer; nil: there is one. It is an
-// *model.Error.
+// failure returns the *model.Error of an incomplete response; nil if the response is complete.
 func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, a *answer) error {
 	if x.Problem == nil && a.problem != nil {
 		x.Problem = a.problem

@@ -23,8 +23,8 @@ import (
 
 const key = "sk-test-key-0123456789"
 
-// stream is an answer as OpenAI's own API sends it, with text beyond ASCII, two
-// calls in pieces, and a number that float64 cannot hold.
+// stream is a response in the form of OpenAI's own API, with text beyond ASCII, two calls in
+// pieces, and a number that float64 cannot represent.
 const stream = `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-5","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}
 
 data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"reasoning_content":"Think "},"finish_reason":null}]}
@@ -91,7 +91,7 @@ func TestStream(t *testing.T) {
 		"no space":       {Body: strings.ReplaceAll(stream, "data: ", "data:")},
 		"no [DONE]":      {Body: strings.Replace(stream, "data: [DONE]\n\n", "", 1)},
 		"comments":       {Body: ": PROCESSING\n\n" + strings.ReplaceAll(stream, "data: {", ": PROCESSING\n\nevent: message\ndata: {")},
-		"an open end":    {Body: stream, Hang: true}, // nothing is waited for after [DONE]
+		"an open end":    {Body: stream, Hang: true}, // nothing is read after [DONE]
 		"a broken end":   {Body: stream, Cut: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// The answer is the same wherever the stream is split, inside a rune too.
+// The response is the same wherever the stream is split, also within a rune.
 func TestStreamSplitAnywhere(t *testing.T) {
 	for i := 0; i <= len(stream); i++ {
 		g, err := openai.New(openai.Options{APIKey: key, HTTPClient: &http.Client{Transport: wiretest.Pieces{[]byte(stream[:i]), []byte(stream[i:])}}})
@@ -117,7 +117,7 @@ func TestStreamSplitAnywhere(t *testing.T) {
 	}
 }
 
-// step returns n, or 1 where every position is to be tried.
+// step returns n, or 1 if every position is to be tried.
 func step(n int) int {
 	if os.Getenv("FETTLE_FULL") == "1" {
 		return 1
@@ -125,8 +125,7 @@ func step(n int) int {
 	return n
 }
 
-// Wherever the connection breaks, it is an error of kind connection, and no call
-// has come.
+// A connection that breaks anywhere is an error of kind connection, and no call is passed on.
 func TestStreamCutAnywhere(t *testing.T) {
 	for name, a := range map[string]wiretest.Answer{"broken": {Cut: true}, "looks like an end": {Unframed: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -149,17 +148,16 @@ func TestStreamCutAnywhere(t *testing.T) {
 	}
 }
 
-// A connection that breaks after the reason but before the end may have lost the
-// usage, and is an error too.
+// A connection that breaks between the finish reason and the end may have lost the usage, and is an
+// error too.
 func TestStreamCutBeforeItsEnd(t *testing.T) {
 	s := wiretest.Serve(t, wiretest.Answer{Body: stream[:strings.Index(stream, `data: {"id":"c1","model":"gpt-5","choices":[],`)], Cut: true})
 	_, err := model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
 	require.Equal(t, model.Connection, asError(t, err).Kind)
 }
 
-// A call without a reason for the end of its answer, and without arguments that
-// can be read, was cut: it must not run as one of no arguments. [DONE] does not
-// make it whole.
+// In a response without a finish reason, a call with invalid arguments was cut: it must not run as
+// a call without arguments. [DONE] does not make it complete.
 func TestStreamCutWithinACall(t *testing.T) {
 	for args, whole := range map[string]bool{``: false, `{\"n\": 1`: false, `{\"n\": 1}`: true, `{}`: true} {
 		body := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"` + args + `"}}]}}]}` + "\n\ndata: [DONE]\n\n"
@@ -191,7 +189,7 @@ func TestGenerate(t *testing.T) {
 	require.Equal(t, want, r)
 	require.Contains(t, string(s.Last().Body), `"stream":false`)
 
-	// A server that does not stream answers the same to a stream.
+	// A server that does not stream sends the same response to a stream request.
 	r, err = model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
 	require.NoError(t, err)
 	require.Equal(t, want, r)
@@ -207,7 +205,7 @@ func TestGenerateCut(t *testing.T) {
 	}
 }
 
-// deltas is a stream of these deltas and a finish_reason.
+// deltas returns a stream of these deltas and a finish_reason.
 func deltas(finish string, list ...string) string {
 	var b strings.Builder
 	for _, d := range list {
@@ -217,13 +215,13 @@ func deltas(finish string, list ...string) string {
 	return b.String()
 }
 
-// Servers differ in how they write the pieces of a call.
+// Servers write the pieces of a call differently.
 func TestCallsOfManyServers(t *testing.T) {
 	type call struct{ ID, Name, Args string }
 	tests := map[string]struct {
 		finish string
 		deltas []string
-		want   []call // an ID of "?" is one of our own
+		want   []call // an ID of "?" is a generated one
 	}{
 		"in one piece":           {`"tool_calls"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{\"x\":1}"}}]}`}, []call{{"a", "t", `{"x":1}`}}},
 		"no index":               {`"tool_calls"`, []string{`{"tool_calls":[{"id":"a","function":{"name":"t","arguments":"{\"x\""}}]}`, `{"tool_calls":[{"function":{"arguments":":1}"}}]}`, `{"tool_calls":[{"id":"b","function":{"name":"t","arguments":"{}"}}]}`}, []call{{"a", "t", `{"x":1}`}, {"b", "t", `{}`}}},
@@ -376,7 +374,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What came before an error in the stream has been told.
+// The chunks before an error in the stream have been passed on.
 func TestErrorAfterText(t *testing.T) {
 	s := wiretest.Serve(t, wiretest.Answer{Body: `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"error":{"message":"overloaded","code":503}}` + "\n\n", Hang: true})
 	var text string
@@ -393,8 +391,8 @@ func TestErrorAfterText(t *testing.T) {
 	require.Equal(t, "overloaded", e.Message)
 }
 
-// A server that refuses a field gets the request again without it, once, and all
-// later ones without it at once.
+// If a server rejects a field, the request is sent again without it, once. All later requests omit
+// it.
 func TestRefusedFields(t *testing.T) {
 	refuse := func(message string) wiretest.Answer {
 		return wiretest.Answer{Status: 400, Body: `{"error":{"message":"` + message + `"}}`, Header: asJSON}
@@ -442,7 +440,7 @@ func TestUnreachable(t *testing.T) {
 	require.NotContains(t, e.Fault().Error(), "a-password")
 }
 
-// No test waits for the clock: the server says that the client has gone.
+// The test needs no timer: the server reports that the client has disconnected.
 func TestCancelled(t *testing.T) {
 	s := wiretest.Serve(t, wiretest.Answer{Body: stream[:strings.Index(stream, "\n\n")+2], Hang: true})
 	g := newGenerator(t, s)
@@ -473,7 +471,7 @@ func TestLeavingTheLoopFreesTheConnection(t *testing.T) {
 	<-s.Gone
 }
 
-// Only ctx ends a request: an answer may take long.
+// Only ctx ends a request: a response may take long.
 func TestTheTimeoutOfTheClientIsNotUsed(t *testing.T) {
 	client := &http.Client{Timeout: 1, Transport: wiretest.Pieces{[]byte(stream)}}
 	g, err := openai.New(openai.Options{APIKey: key, HTTPClient: client})
@@ -541,7 +539,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A server of one's own needs no key, and is sent none.
+// A local server needs no key and receives none.
 func TestNoKey(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "from-the-environment")
 	s := wiretest.Serve(t, wiretest.Answer{Body: stream})

@@ -16,33 +16,32 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
-// The fields that limit an answer. OpenAI's own models demand the newer one; many
-// other servers only know the older.
+// The fields that limit the length of a response. OpenAI's own models require the newer one; many
+// other servers know only the older one.
 const (
 	oldLimit = "max_tokens"
 	newLimit = "max_completion_tokens"
 )
 
-// Which of them a server wants.
+// The field that a server accepts.
 const (
-	limitByModel int32 = iota // as the name of the model and the address suggest
+	limitByModel int32 = iota // derived from the model name and the address
 	limitOld
 	limitNew
 )
 
-// query is a request in the SDK's words, and what it has no good words for:
-// numbers that it would leave out because they are 0, or round, and max_tokens.
+// query is a request in the form of the SDK, plus fields that the SDK cannot express: numbers that
+// it omits because they are 0, or rounds, and max_tokens.
 type query struct {
 	sdk.ChatCompletionRequest
 	more map[string]json.RawMessage
 }
 
-// maxDescription is how many characters of a tool's description are taken, by
-// what the API's errors say.
+// maxDescription is the limit of a tool description in characters that the API's errors state.
 const maxDescription = 1024
 
-// described is a description that is taken: a longer one, as servers' tools have,
-// is cut, as it would have the whole request refused.
+// described cuts a description to the limit, since the API would reject the whole request
+// otherwise. Tools of MCP servers can have longer ones.
 func described(text string) string {
 	const mark = "… (cut)"
 	if utf8.RuneCountInString(text) <= maxDescription {
@@ -51,14 +50,13 @@ func described(text string) string {
 	return string([]rune(text)[:maxDescription-utf8.RuneCountInString(mark)]) + mark
 }
 
-// query returns r in the SDK's words. The error is a *model.Error of kind
-// invalid_request.
+// query converts r to the form of the SDK. The error is a *model.Error of kind invalid_request.
 func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
 	out := &query{ChatCompletionRequest: sdk.ChatCompletionRequest{Model: r.Model}, more: map[string]json.RawMessage{}}
 	out.Model = cmp.Or(out.Model, g.name)
 	offered := r.Tools
 	if r.Choice.Mode == model.ToolAny && r.Choice.Allowed != nil {
-		// There is no way to allow some of the tools but to declare no others.
+		// The API cannot allow only some of the declared tools, so no others are declared.
 		offered = slices.DeleteFunc(slices.Clone(offered), func(t model.Tool) bool { return !slices.Contains(r.Choice.Allowed, t.Name) })
 	}
 	tools, err := model.AdaptTools(offered, model.DialectOpenAI)
@@ -80,7 +78,7 @@ func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
 	}
 	if len(r.ResponseSchema) > 0 {
 		if !json.Valid(r.ResponseSchema) {
-			return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the schema of the answer is no JSON"}
+			return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the schema of the answer is not valid JSON"}
 		}
 		out.ResponseFormat = &sdk.ChatCompletionResponseFormat{
 			Type:       sdk.ChatCompletionResponseFormatTypeJSONSchema,
@@ -88,7 +86,7 @@ func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
 		}
 	}
 	if len(tools) > 0 && slices.Contains([]string{sdk.GPT6Sol, sdk.GPT6Luna}, out.Model) {
-		out.ReasoningEffort = sdk.ReasoningEffortNone // with chat completions they call tools only so
+		out.ReasoningEffort = sdk.ReasoningEffortNone // required for calling tools over chat completions
 	}
 	out.Messages = messages(r, keepsThoughts(out.Model))
 	switch {
@@ -108,11 +106,11 @@ func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
 	return out, nil
 }
 
-// family returns the name of a model without what stands before it.
+// family returns the name of a model without its prefix.
 func family(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]) }
 
-// reasons reports whether a model is one of OpenAI's that reason: they take no
-// temperature, and the SDK knows them by their names.
+// reasons reports whether a model is a reasoning model of OpenAI. Those accept no temperature, and
+// the SDK knows them by name.
 func reasons(name string) bool {
 	name = family(name)
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6", "codex-"} {
@@ -123,8 +121,8 @@ func reasons(name string) bool {
 	return false
 }
 
-// keepsThoughts reports whether a model wants its own thoughts back while it
-// calls tools; the others refuse them, or do better without.
+// keepsThoughts reports whether a model needs its own thoughts back while it calls tools; other
+// models reject them, or perform better without them.
 func keepsThoughts(name string) bool {
 	name = family(name)
 	return strings.Contains(name, "deepseek") || strings.Contains(name, "kimi")
@@ -140,19 +138,19 @@ func (g *Generator) wantsNewLimit(name string) bool {
 	return g.public || reasons(name)
 }
 
-// adjust looks whether the server refused a field that has another form, and
-// takes that from now on; true: it did.
+// adjust reports whether the server rejected a field that has an alternative, and uses the
+// alternative from now on.
 func (g *Generator) adjust(q *query, x *wire.Exchange) bool {
 	if x.Status != http.StatusBadRequest && x.Status != http.StatusUnprocessableEntity {
 		return false
 	}
-	said := string(x.Problem)
+	problem := string(x.Problem)
 	switch {
-	case q.StreamOptions != nil && strings.Contains(said, "stream_options"):
+	case q.StreamOptions != nil && strings.Contains(problem, "stream_options"):
 		g.noStreamOptions.Store(true)
-	case q.more[oldLimit] != nil && strings.Contains(said, newLimit):
+	case q.more[oldLimit] != nil && strings.Contains(problem, newLimit):
 		g.limit.Store(limitNew)
-	case q.MaxCompletionTokens > 0 && g.limit.Load() == limitByModel && !reasons(q.Model) && strings.Contains(said, newLimit):
+	case q.MaxCompletionTokens > 0 && g.limit.Load() == limitByModel && !reasons(q.Model) && strings.Contains(problem, newLimit):
 		g.limit.Store(limitOld)
 	default:
 		return false
@@ -165,12 +163,12 @@ func (q *query) number(key string, value *float64) {
 	if value == nil {
 		return
 	}
-	if raw, err := json.Marshal(*value); err == nil { // not of a NaN, which nobody can mean
+	if raw, err := json.Marshal(*value); err == nil { // NaN cannot be encoded and is ignored
 		q.more[key] = raw
 	}
 }
 
-// edit adds to the JSON of a request what the SDK has no good words for.
+// edit adds to the JSON of a request the fields that the SDK cannot express.
 func (q *query) edit(body []byte) ([]byte, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {

@@ -69,7 +69,7 @@ func TestRequest(t *testing.T) {
 			{"role":"tool","tool_call_id":"c1","content":"{\"output\":{\"big\":9007199254740993}}"},
 			{"role":"tool","tool_call_id":"c2","content":"{\"error\":{\"type\":\"x\"}}"},
 			{"role":"user","content":[
-				{"type":"text","text":"What read_file returned beside its text:"},
+				{"type":"text","text":"What read_file returned in addition to its text:"},
 				{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}},
 				{"type":"text","text":"[a.pdf, application/pdf of 3 bytes, cannot be shown to this model]"},
 				{"type":"text","text":"go on"}
@@ -90,8 +90,8 @@ func TestTextsOfOneTurnAreOneText(t *testing.T) {
 	}}))
 }
 
-// An ID that another provider made may be too long here; call and answer still
-// fit together, and no two become one.
+// The ID of another provider may be too long here. Call and result still match, and different IDs
+// stay different.
 func TestLongCallIDs(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	var got []struct {
@@ -145,7 +145,7 @@ func TestResponseSchema(t *testing.T) {
 	require.Equal(t, model.InvalidRequest, asError(t, err).Kind)
 }
 
-// OpenAI's models that reason take no temperature and the newer limit alone.
+// Reasoning models of OpenAI accept no temperature and only the newer limit.
 func TestModelsThatReason(t *testing.T) {
 	half := 0.5
 	for name, reasons := range map[string]bool{"gpt-5": true, "o3-mini": true, "openai/gpt-5-mini": true, "gpt-4o": false, "qwen3": false} {
@@ -183,8 +183,8 @@ func TestDefaultModel(t *testing.T) {
 	require.Contains(t, sent(t, r), `"model":"`+openai.DefaultModel+`"`)
 }
 
-// A description longer than the API takes, as a server's tool may have, is cut and
-// does not have the whole request refused.
+// A description longer than the API accepts, e.g. of an MCP server's tool, is cut, so that the
+// request is not rejected.
 func TestLongDescriptionIsCut(t *testing.T) {
 	r := ask("hi")
 	r.Tools = []model.Tool{{Name: "fits", Description: strings.Repeat("é", 1024)}, {Name: "long", Description: strings.Repeat("é", 1025)}}
@@ -211,11 +211,11 @@ func TestCountTokens(t *testing.T) {
 	require.Equal(t, model.EstimateTokens(r), n)
 }
 
-// What the SDK refuses by itself is a request that is wrong.
+// A request that the SDK rejects is an invalid request.
 func TestTheSDKRefuses(t *testing.T) {
 	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
 	r := ask("hi")
-	r.Model, r.Tools = sdk.GPT6Astra, []model.Tool{{Name: "t"}} // which calls tools at another endpoint alone
+	r.Model, r.Tools = sdk.GPT6Astra, []model.Tool{{Name: "t"}} // calls tools only at another endpoint
 	_, err := model.Collect(newGenerator(t, s).Stream(t.Context(), r))
 	require.Equal(t, model.InvalidRequest, asError(t, err).Kind)
 	require.Empty(t, s.Requests())

@@ -7,26 +7,25 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// compare returns what differs between a recorded request and one that is made,
-// in words; nothing: the mode takes it.
+// compare describes the differences between a recorded and a new request that mode does not allow.
 func compare(recorded, made *asked, mode Mode) []string {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
 	if recorded.Operation != made.Operation {
-		differ("it asks for %s, recorded was one for %s", operation(made.Operation), operation(recorded.Operation))
+		differ("it is a request for %s, and the recorded one is for %s", operation(made.Operation), operation(recorded.Operation))
 	}
 	if recorded.Purpose != made.Purpose {
-		differ("its purpose is %s, recorded was %s", made.Purpose, recorded.Purpose)
+		differ("its purpose is %s, and the recorded one is %s", made.Purpose, recorded.Purpose)
 	}
 	if mode == Strict {
 		if recorded.Model != made.Model {
-			differ("its model is %q, recorded was %q", made.Model, recorded.Model)
+			differ("its model is %q, and the recorded one is %q", made.Model, recorded.Model)
 		}
 		if recorded.System != made.System {
-			differ("its system prompt is another")
+			differ("its system prompt differs")
 		}
 		if recorded.Settings != made.Settings {
-			differ("its settings (temperature, length, choice of tools, schema of the answer) are others")
+			differ("its settings (temperature, length, choice of tools, schema of the answer) differ")
 		}
 	}
 	differences = append(differences, compareTools(recorded.Tools, made.Tools, mode)...)
@@ -53,21 +52,21 @@ func compareTools(recorded, made []tool, mode Mode) []string {
 		was, ok := before[t.Name]
 		switch {
 		case !ok:
-			differences = append(differences, "the tool "+t.Name+" is offered, which was not")
+			differences = append(differences, "the tool "+t.Name+" is offered and was not when recorded")
 		case was != t.Sum && mode == Strict:
-			differences = append(differences, "the tool "+t.Name+" is declared in other words")
+			differences = append(differences, "the tool "+t.Name+" has a different declaration")
 		}
 		delete(before, t.Name)
 	}
 	for _, t := range recorded {
 		if _, missing := before[t.Name]; missing {
-			differences = append(differences, "the tool "+t.Name+" is not offered, which was")
+			differences = append(differences, "the tool "+t.Name+" is not offered and was when recorded")
 		}
 	}
 	if len(differences) == 0 && mode == Strict {
 		for i := range made {
 			if made[i].Name != recorded[i].Name {
-				return []string{"the tools are offered in another order"}
+				return []string{"the tools are in a different order"}
 			}
 		}
 	}
@@ -77,17 +76,17 @@ func compareTools(recorded, made []tool, mode Mode) []string {
 func compareTurn(number int, recorded, made turn, mode Mode) []string {
 	var differences []string
 	if recorded.Role != made.Role {
-		differences = append(differences, fmt.Sprintf("turn %d is the %s's, recorded was the %s's", number, who(made.Role), who(recorded.Role)))
+		differences = append(differences, fmt.Sprintf("turn %d is of the %s, and the recorded one of the %s", number, who(made.Role), who(recorded.Role)))
 	}
 	for i := range max(len(recorded.Parts), len(made.Parts)) {
 		where := fmt.Sprintf("turn %d, part %d", number, i+1)
 		switch {
 		case i >= len(made.Parts):
-			differences = append(differences, where+" ("+recorded.Parts[i].words()+") is missing")
+			differences = append(differences, where+" ("+recorded.Parts[i].describe()+") is missing")
 		case i >= len(recorded.Parts):
-			differences = append(differences, where+" ("+made.Parts[i].words()+") is new")
+			differences = append(differences, where+" ("+made.Parts[i].describe()+") is new")
 		case !recorded.Parts[i].like(made.Parts[i], mode):
-			differences = append(differences, where+" is "+made.Parts[i].words()+", recorded was "+recorded.Parts[i].words())
+			differences = append(differences, where+" is "+made.Parts[i].describe()+", and the recorded one is "+recorded.Parts[i].describe())
 		}
 	}
 	return differences
@@ -95,21 +94,21 @@ func compareTurn(number int, recorded, made turn, mode Mode) []string {
 
 func (p piece) like(other piece, mode Mode) bool {
 	if mode == Loose {
-		return p.What == other.What && p.Loose == other.Loose
+		return p.Kind == other.Kind && p.Loose == other.Loose
 	}
-	return p.What == other.What && p.Sum == other.Sum
+	return p.Kind == other.Kind && p.Sum == other.Sum
 }
 
-// words names a part with its beginning. Two that differ further on look alike,
-// so that the hash is shown too.
-func (p piece) words() string {
-	return fmt.Sprintf("%s “%s” [%s]", p.What, p.Shows, p.Sum)
+// words describes a part by its beginning and its hash. The hash distinguishes parts that differ
+// further on.
+func (p piece) describe() string {
+	return fmt.Sprintf("%s “%s” [%s]", p.Kind, p.Shows, p.Sum)
 }
 
 func describe(t turn) string {
 	texts := []string{"the " + who(t.Role) + "'s"}
 	for _, p := range t.Parts {
-		texts = append(texts, p.words())
+		texts = append(texts, p.describe())
 	}
 	return strings.Join(texts, ", ")
 }
@@ -128,7 +127,7 @@ func operation(name string) string {
 	return "an answer"
 }
 
-// sentence joins what differs, a bounded part of it.
+// sentence joins a limited number of the differences.
 func sentence(differences []string) string {
 	const most = 5
 	if rest := len(differences) - most; rest > 0 {

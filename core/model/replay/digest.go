@@ -15,12 +15,11 @@ import (
 
 // The operations of a Generator.
 const (
-	opAnswer = "answer" // in pieces or at once
+	opAnswer = "answer" // Stream and Generate
 	opCount  = "count"
 )
 
-// asked is what a recording keeps of a request: enough to find it again and to
-// say what differs.
+// asked is the recorded form of a request: enough to find it again and to report differences.
 type asked struct {
 	Operation string        `json:"op"`
 	Model     string        `json:"model,omitempty"`
@@ -45,10 +44,10 @@ type turn struct {
 
 // piece is a part of a turn.
 type piece struct {
-	What  string `json:"what"`            // text, thought, data, call of NAME, answer of NAME
-	Sum   sum    `json:"sum"`             // of all of it
-	Loose sum    `json:"loose"`           // of what is not volatile
-	Shows string `json:"shows,omitempty"` // its beginning, for people
+	Kind  string `json:"what"`            // text, thought, data, call of NAME, answer of NAME
+	Sum   sum    `json:"sum"`             // of the whole content
+	Loose sum    `json:"loose"`           // of the content without volatile text
+	Shows string `json:"shows,omitempty"` // the beginning of the content, for error messages
 }
 
 // sum is the beginning of a SHA-256.
@@ -57,22 +56,22 @@ type sum string
 func sumOf(texts ...string) sum {
 	h := sha256.New()
 	for _, text := range texts {
-		_, _ = h.Write([]byte(text)) // a hash does not fail
+		_, _ = h.Write([]byte(text)) // a hash never returns an error
 		_, _ = h.Write([]byte{0})
 	}
 	return sum(hex.EncodeToString(h.Sum(nil)[:8]))
 }
 
-// digester makes digests. As each request repeats the conversation so far, it
-// keeps what takes time. It is safe for concurrent use.
+// digester creates the recorded form of requests. It caches expensive results, since each request
+// repeats the conversation so far. It is safe for concurrent use.
 type digester struct {
 	hide mask
 
 	mu    sync.Mutex
-	loose map[sum]sum // of a part, by its Sum
+	loose map[sum]sum // Loose of a part, by its Sum
 }
 
-// of returns what is kept of a request.
+// of returns the recorded form of a request.
 func (d *digester) of(operation string, r *model.Request) asked {
 	a := asked{
 		Operation: operation, Model: r.Model, Purpose: cmp.Or(r.Purpose, model.PurposeMain),
@@ -94,8 +93,8 @@ func (d *digester) of(operation string, r *model.Request) asked {
 	return a
 }
 
-// settings sums up what is the same in most requests; "" where all of it is
-// left to the provider.
+// settings returns the hash of the settings that most requests share; "" if all of them are left to
+// the provider.
 func settings(r *model.Request) sum {
 	kept := struct {
 		Temperature *float64         `json:"temperature,omitempty"`
@@ -105,7 +104,7 @@ func settings(r *model.Request) sum {
 		Schema      json.RawMessage  `json:"schema,omitempty"`
 	}{r.Temperature, r.TopP, r.MaxOutputTokens, r.Choice, r.ResponseSchema}
 	data, err := json.Marshal(kept)
-	if err != nil { // a schema that is no JSON
+	if err != nil { // a schema that is invalid JSON
 		return sumOf(string(r.ResponseSchema))
 	}
 	if string(data) == `{"choice":{"Mode":"","Allowed":null}}` {
@@ -115,25 +114,25 @@ func settings(r *model.Request) sum {
 }
 
 func (d *digester) piece(p *model.Part) piece {
-	what, text, id := "text", p.Text, ""
+	kind, text, id := "text", p.Text, ""
 	switch {
 	case p.Call != nil:
-		what, text, id = "call of "+p.Call.Name, string(p.Call.Args), p.Call.ID
+		kind, text, id = "call of "+p.Call.Name, string(p.Call.Args), p.Call.ID
 	case p.Response != nil:
-		what, text, id = "answer of "+p.Response.Name, string(p.Response.Response), p.Response.ID
+		kind, text, id = "answer of "+p.Response.Name, string(p.Response.Response), p.Response.ID
 		for _, data := range p.Response.Data {
 			text += dataText(&data)
 		}
 	case p.Data != nil:
-		what, text = "data", dataText(p.Data)
+		kind, text = "data", dataText(p.Data)
 	case p.Thought:
-		what = "thought"
+		kind = "thought"
 	}
-	all := sumOf(what, text, id, string(p.Signature), p.Provider)
-	return piece{What: what, Sum: all, Loose: d.looseSum(all, what, text), Shows: d.hide.excerpt(text)}
+	all := sumOf(kind, text, id, string(p.Signature), p.Provider)
+	return piece{Kind: kind, Sum: all, Loose: d.looseSum(all, kind, text), Shows: d.hide.excerpt(text)}
 }
 
-func (d *digester) looseSum(all sum, what, text string) sum {
+func (d *digester) looseSum(all sum, kind, text string) sum {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if known, ok := d.loose[all]; ok {
@@ -142,7 +141,7 @@ func (d *digester) looseSum(all sum, what, text string) sum {
 	if d.loose == nil {
 		d.loose = map[sum]sum{}
 	}
-	loose := sumOf(what, steady(text))
+	loose := sumOf(kind, steady(text))
 	d.loose[all] = loose
 	return loose
 }
@@ -153,17 +152,17 @@ func dataText(d *model.Data) string {
 
 const (
 	mostShown = 60            // characters of a text that are shown
-	mostRead  = 8 * mostShown // bytes of it that are looked at
+	mostRead  = 8 * mostShown // bytes of a text that are searched for them
 )
 
-// excerpt is the beginning of a text on one line.
+// excerpt returns the beginning of a text on one line.
 func excerpt(text string) string {
 	return escape.Clip(escape.OneLine(strings.ToValidUTF8(text[:min(len(text), mostRead)], "\uFFFD")), mostShown)
 }
 
-// volatile is what differs from one run to the next though nothing has changed:
-// UUIDs, hashes, times, dates, durations, ports on this machine and the directories
-// that a path begins with. What stands for them keeps the last element of paths.
+// volatile matches text that differs between runs of the same conversation: UUIDs, hashes, times,
+// dates, durations, local ports and leading directories of paths. The replacement of a path keeps
+// its last element.
 var volatile = sync.OnceValue(func() []replacement {
 	return []replacement{
 		{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<id>"},
@@ -175,13 +174,13 @@ var volatile = sync.OnceValue(func() []replacement {
 	}
 })
 
-// replacement is what stands for what an expression finds.
+// replacement is the substitute for the matches of an expression.
 type replacement struct {
 	find *regexp.Regexp
 	put  string
 }
 
-// steady returns text without what is volatile.
+// steady returns text with its volatile parts replaced.
 func steady(text string) string {
 	for _, v := range volatile() {
 		text = v.find.ReplaceAllString(text, v.put)

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// A test records once, with a real model, and plays from then on.
+// A test records once with a real model, and plays the recording from then on.
 func Example() {
 	ctx := context.Background()
 	question := &model.Request{Contents: []model.Content{model.UserText("What is in the list?")}}

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	shortestHidden = 4 // bytes; shorter texts are found everywhere
+	shortestHidden = 4 // bytes; shorter texts would match everywhere
 	hidden         = redact.Mark
 )
 
-// longestShape is how far beyond its end an excerpt is looked at for what has the
-// shape of a secret, in bytes.
+// longestShape is the number of bytes after an excerpt that are also searched for the shape of a
+// secret.
 const longestShape = 1 << 10
 
-// mask takes texts, as keys, and what has the shape of a secret out of a recording.
-// The zero value knows no texts.
+// mask removes known texts, such as keys, and text with the shape of a secret from a recording. The
+// zero value knows no texts.
 type mask struct {
-	forms   []string // in which they stand in text
-	longest int      // of them
+	forms   []string // the texts in all their encodings
+	longest int      // the longest of forms
 }
 
-// newMask hides texts as they are and as they stand in JSON, which may itself be
-// a text in JSON, as in the arguments of calls.
+// newMask returns a mask for texts. It also matches them as encoded in JSON, and in JSON within a
+// JSON string, as in the arguments of calls.
 func newMask(texts []string) mask {
 	const depth = 3
 	var m mask
@@ -48,8 +48,8 @@ func newMask(texts []string) mask {
 	return m
 }
 
-// texts hides within texts that follow each other, so that what begins in one and
-// ends in a later one is found, too. What is hidden leaves a mark where it began.
+// texts masks consecutive texts, so that a secret is found that begins in one and ends in a later
+// one. The mark stands where the secret began.
 func (m mask) texts(list ...*string) {
 	var b strings.Builder
 	for _, text := range list {
@@ -59,7 +59,7 @@ func (m mask) texts(list ...*string) {
 	if len(spans) == 0 {
 		return
 	}
-	begin := 0 // of the text within them all
+	begin := 0 // offset of the text in the joined texts
 	for _, text := range list {
 		was := *text
 		end := begin + len(was)
@@ -81,10 +81,10 @@ func (m mask) texts(list ...*string) {
 	}
 }
 
-// span is a piece of a text that is to be hidden.
+// span is a range of a text that is masked.
 type span struct{ begin, end int }
 
-// spans returns what is to be hidden, in order; those that overlap are one.
+// spans returns the ranges to mask, in order; overlapping ranges are merged.
 func (m mask) spans(text string) []span {
 	var found []span
 	for _, form := range m.forms {
@@ -112,8 +112,7 @@ func (m mask) spans(text string) []span {
 	return spans
 }
 
-// excerpt is the beginning of a text on one line, without what is to be hidden,
-// nor the beginning of it.
+// excerpt returns the beginning of a text on one line, without secrets or the beginning of one.
 func (m mask) excerpt(text string) string {
 	first := text[:min(len(text), mostRead)]
 	rest := text[len(first):min(len(text), mostRead+max(m.longest, longestShape))]
@@ -121,7 +120,7 @@ func (m mask) excerpt(text string) string {
 	return excerpt(first)
 }
 
-// exchange hides in all texts of an exchange.
+// exchange masks all texts of an exchange.
 func (m mask) exchange(x *exchange) {
 	m.texts(&x.Request.Model)
 	for i := range x.Request.Tools {
@@ -129,7 +128,7 @@ func (m mask) exchange(x *exchange) {
 	}
 	for _, t := range x.Request.Turns {
 		for i := range t.Parts {
-			m.texts(&t.Parts[i].What)
+			m.texts(&t.Parts[i].Kind)
 		}
 	}
 	if x.Error != nil {
@@ -140,9 +139,9 @@ func (m mask) exchange(x *exchange) {
 	m.chunks(x.Chunks)
 }
 
-// chunks hides in an answer, whose words and thoughts come in pieces.
+// chunks masks a response whose text and thoughts come in pieces.
 func (m mask) chunks(chunks []chunk) {
-	var words, thoughts []*string
+	var plain, thoughts []*string
 	for i := range chunks {
 		c := &chunks[i]
 		m.texts(&c.ID)
@@ -155,7 +154,7 @@ func (m mask) chunks(chunks []chunk) {
 			if p.Thought {
 				thoughts = append(thoughts, &p.Text)
 			} else {
-				words = append(words, &p.Text)
+				plain = append(plain, &p.Text)
 			}
 			if p.Call != nil {
 				m.texts(&p.Call.ID)
@@ -170,6 +169,6 @@ func (m mask) chunks(chunks []chunk) {
 			}
 		}
 	}
-	m.texts(words...)
+	m.texts(plain...)
 	m.texts(thoughts...)
 }

@@ -9,27 +9,25 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Mode says how like a recorded request one has to be.
+// Mode states how similar a request must be to the recorded one.
 type Mode int
 
 // The modes.
 const (
-	// Strict takes a request that is the same in every byte.
+	// Strict accepts a request that is the same in every byte.
 	Strict Mode = iota
-	// Loose takes one that differs in what is volatile: UUIDs, hashes, times, dates,
-	// durations, local ports, the directories that a path begins with, IDs of calls,
-	// signatures; and in the system prompt, the settings, the model's name and the
-	// declarations of tools other than their names.
+	// Loose also accepts differences in volatile text (UUIDs, hashes, times, dates, durations,
+	// local ports, leading directories of paths), in call IDs and signatures, and in the system
+	// prompt, the settings, the model name and the declarations of tools other than their names.
 	Loose
 )
 
-// Player answers requests as it was recorded. It is safe for concurrent use.
+// Player answers requests from a recording. It is safe for concurrent use.
 //
-// A request gets the answer to the first recorded one that is like it and has
-// not been asked; so requests that are alike, as retries are, are answered in
-// the order of the recording, and conversations side by side do not get in each
-// other's way. One that is not in the recording fails with an error of kind
-// invalid_request that says what differs from the nearest that is left.
+// A request gets the response of the first unused recorded request that matches it. Equal requests,
+// such as retries, are therefore answered in recorded order, and concurrent conversations do not
+// affect each other. A request that is not in the recording fails with an error of kind
+// invalid_request that lists the differences from the nearest unused one.
 type Player struct {
 	name      string
 	mode      Mode
@@ -42,7 +40,7 @@ type Player struct {
 
 var _ model.Generator = (*Player)(nil)
 
-// Left returns how many recorded requests have not been asked.
+// Left returns the number of unused recorded requests.
 func (p *Player) Left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,12 +53,12 @@ func (p *Player) Left() int {
 	return left
 }
 
-// Generate returns a recorded answer at once.
+// Generate returns a recorded response at once.
 func (p *Player) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	return model.Collect(p.Stream(ctx, r))
 }
 
-// Stream returns a recorded answer in the pieces in which it came.
+// Stream returns a recorded response in its recorded chunks.
 func (p *Player) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		x, err := p.take(ctx, p.digest.of(opAnswer, r))
@@ -81,7 +79,7 @@ func (p *Player) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.
 		case x.Error != nil:
 			yield(nil, x.Error.model())
 		case x.Left:
-			yield(nil, problem("the recording "+p.name+" has no more of this answer: whoever recorded it did not wait for its end"))
+			yield(nil, problem("the recording "+p.name+" has only the beginning of this answer: the recorded request was abandoned"))
 		}
 	}
 }
@@ -95,12 +93,12 @@ func (p *Player) CountTokens(ctx context.Context, r *model.Request) (int, error)
 	case x.Error != nil:
 		return 0, x.Error.model()
 	case x.Tokens == nil:
-		return 0, problem("the recording " + p.name + " has no number for this request")
+		return 0, problem("the recording " + p.name + " has no token count for this request")
 	}
 	return *x.Tokens, nil
 }
 
-// take marks the exchange that answers a request as used.
+// take marks the exchange that matches a request as used.
 func (p *Player) take(ctx context.Context, a asked) (*exchange, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, model.AsError(Provider, err)
@@ -124,9 +122,9 @@ func (p *Player) take(ctx context.Context, a asked) (*exchange, error) {
 		}
 	}
 	if number == 0 {
-		return nil, problem(fmt.Sprintf("the recording %s is used up: all of its %d requests have been asked, and this is one more", p.name, len(p.exchanges)))
+		return nil, problem(fmt.Sprintf("the recording %s is used up: all of its %d requests have been used, and this is one more", p.name, len(p.exchanges)))
 	}
-	return nil, problem(fmt.Sprintf("the request is not in the recording %s. It differs from number %d there, the nearest that has not been asked: %s",
+	return nil, problem(fmt.Sprintf("the request is not in the recording %s. It differs from number %d there, the nearest unused one: %s",
 		p.name, number, sentence(nearest)))
 }
 

@@ -23,10 +23,9 @@ func Open(file string, mode Mode) (*Player, error) {
 	return Replay(file, f, mode)
 }
 
-// Replay reads a recording whole and returns what plays it; name stands for the
-// file in errors. The error is of code invalid_config and names the line. A last
-// line that is cut short, as after a crash, is an error too: what it held is
-// lost, and a test that does without it shall say so by removing the line.
+// Replay reads a complete recording and returns its Player; name is the file name in errors. The
+// error is of code invalid_config and names the line. A truncated last line, e.g. after a crash, is
+// an error too, because its content is missing; a test that does not need it can remove the line.
 func Replay(name string, from io.Reader, mode Mode) (*Player, error) {
 	p := &Player{name: name, mode: mode}
 	lines := bufio.NewReader(from)
@@ -34,7 +33,7 @@ func Replay(name string, from io.Reader, mode Mode) (*Player, error) {
 		line, err := lines.ReadBytes('\n')
 		torn := errors.Is(err, io.EOF)
 		if err != nil && !torn {
-			return nil, fault.Wrap(fault.InvalidConfig, "replay.read", "The recording "+name+" cannot be read.", "Check the file, or record it anew.", err)
+			return nil, fault.Wrap(fault.InvalidConfig, "replay.read", "The recording "+name+" cannot be read.", "Check the file, or record it again.", err)
 		}
 		if torn && len(bytes.TrimSpace(line)) == 0 {
 			if number == 1 {
@@ -44,7 +43,7 @@ func Replay(name string, from io.Reader, mode Mode) (*Player, error) {
 		}
 		if problem, err := p.line(number, line); problem != "" {
 			if torn {
-				problem = fmt.Sprintf("the last line is cut short; the %d requests before it are whole", len(p.exchanges))
+				problem = fmt.Sprintf("the last line is cut short; the %d requests before it are complete", len(p.exchanges))
 			}
 			return nil, unreadable(name, number, problem, err)
 		}
@@ -57,12 +56,12 @@ func Replay(name string, from io.Reader, mode Mode) (*Player, error) {
 	return p, nil
 }
 
-// line reads one line. A problem that is not "" says what is wrong with it.
+// line parses one line. problem describes the error; "" if the line is valid.
 func (p *Player) line(number int, line []byte) (problem string, cause error) {
 	if number == 1 {
 		var h header
 		if err := json.Unmarshal(line, &h); err != nil || h.Recording == 0 {
-			return "this is no recording of a model's answers", err
+			return "this is not a recording of a model's answers", err
 		}
 		if h.Recording != version {
 			return fmt.Sprintf("the recording is of version %d, and this program reads version %d", h.Recording, version), nil
@@ -73,10 +72,10 @@ func (p *Player) line(number int, line []byte) (problem string, cause error) {
 	dec.DisallowUnknownFields()
 	var x exchange
 	if err := dec.Decode(&x); err != nil {
-		return "this is no recorded request", err
+		return "this is not a recorded request", err
 	}
 	if dec.InputOffset() != int64(len(bytes.TrimRight(line, " \t\r\n"))) {
-		return "there is something behind the recorded request", nil
+		return "there is extra text after the recorded request", nil
 	}
 	if problem := x.check(); problem != "" {
 		return problem, nil
@@ -85,13 +84,13 @@ func (p *Player) line(number int, line []byte) (problem string, cause error) {
 	return "", nil
 }
 
-// check returns what is wrong with an exchange; "": nothing.
+// check returns the problem of an exchange; "" if it is valid.
 func (x *exchange) check() string {
 	switch {
 	case x.Number < 1:
 		return "the recorded request has no number"
 	case x.Request.Operation != opAnswer && x.Request.Operation != opCount:
-		return fmt.Sprintf("there is no operation %q", x.Request.Operation)
+		return fmt.Sprintf("the operation %q does not exist", x.Request.Operation)
 	case x.Error != nil && x.Error.Kind == "":
 		return "the recorded error has no kind"
 	}
@@ -100,5 +99,5 @@ func (x *exchange) check() string {
 
 func unreadable(name string, line int, problem string, cause error) error {
 	return fault.Wrap(fault.InvalidConfig, "replay.read", fmt.Sprintf("The recording %s cannot be played, line %d: %s.", name, line, problem),
-		"Record it anew, or remove the line.", cause)
+		"Record it again, or remove the line.", cause)
 }

@@ -12,28 +12,28 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Recorder writes what Generators answer. It is safe for concurrent use.
+// Recorder records the responses of Generators. It is safe for concurrent use.
 type Recorder struct {
 	mu    sync.Mutex
-	texts []string // that are hidden
-	hide  mask     // of texts
+	texts []string // texts to mask
+	hide  mask     // mask of texts
 	w     io.Writer
-	begun int   // requests so far
-	lines int   // written
-	err   error // the first of writing
+	begun int   // number of requests begun
+	lines int   // number of lines written
+	err   error // first write error
 }
 
-// NewRecorder returns a Recorder that writes to w, one line for each request
-// once it has ended. Texts in hide, as keys, and what has the shape of a secret become [masked] in the recording, also
-// where an answer's pieces split them; those of fewer than 4 bytes do not, nor
-// what is in data. w is the caller's to close, after the last request.
+// NewRecorder returns a Recorder that writes to w, one line for each request when it ends. In the
+// recording, the texts in hide, such as keys, and text with the shape of a secret become [masked],
+// also if they are split between chunks. Texts of fewer than 4 bytes are not masked, and neither is
+// data. The caller closes w after the last request.
 func NewRecorder(w io.Writer, hide ...string) *Recorder {
 	r := &Recorder{w: w}
 	r.Hide(hide...)
 	return r
 }
 
-// Hide adds texts to those that become [masked] in what is recorded from now on.
+// Hide adds texts that become [masked] in later records.
 func (r *Recorder) Hide(texts ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,23 +41,22 @@ func (r *Recorder) Hide(texts ...string) {
 	r.hide = newMask(r.texts)
 }
 
-// Record returns g, recorded to w; see [Recorder] for several Generators in one
-// recording.
+// Record returns g, recorded to w. Use a [Recorder] to record several Generators together.
 func Record(g model.Generator, w io.Writer) model.Generator { return NewRecorder(w).Wrap(g) }
 
-// Wrap returns g, recorded. What is asked and answered is not changed, and goes
-// on where the recording cannot be written, see [Recorder.Err].
+// Wrap returns a Generator that records g. Requests and responses are not changed. A write error
+// does not stop g, see [Recorder.Err].
 func (r *Recorder) Wrap(g model.Generator) model.Generator { return &recorded{r, g} }
 
-// Err returns why the recording is not whole: the first error of its writer, of
-// code file_write_failure. nil: it is, so far.
+// Err returns the first error of the writer, of code file_write_failure. The recording is then
+// incomplete. It returns nil if there was none so far.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// begin numbers a request and notes what it asks.
+// begin numbers a request and stores its recorded form.
 func (r *Recorder) begin(operation string, q *model.Request) *exchange {
 	r.mu.Lock()
 	r.begun++
@@ -77,7 +76,7 @@ func (r *Recorder) write(x *exchange) {
 	r.line(x)
 }
 
-// line appends one line in one write. After an error nothing more is written.
+// line appends one line in one write. After an error it does nothing.
 func (r *Recorder) line(v any) {
 	if r.err != nil {
 		return
@@ -89,11 +88,11 @@ func (r *Recorder) line(v any) {
 	}
 	if err != nil {
 		r.err = fault.Wrap(fault.FileWriteFailure, "replay.record", "The recording of the model's answers cannot be written.",
-			"Check the disk, and record anew.", err)
+			"Check the disk, and record again.", err)
 	}
 }
 
-// encode returns v as JSON on one line, without escapes that no reader needs.
+// encode returns v as JSON on one line, without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -102,19 +101,19 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// recorded is a Generator whose answers are written down.
+// recorded is a Generator that records its responses.
 type recorded struct {
 	r *Recorder
 	g model.Generator
 }
 
-// Name implements model.Described, as far as the recorded Generator does.
+// Name implements model.Described with the name of the recorded Generator.
 func (g *recorded) Name() model.Name { return model.NameOf(g.g) }
 
-// Limit implements model.Described, as far as the recorded Generator does.
+// Limit implements model.Described with the limit of the recorded Generator.
 func (g *recorded) Limit() int { return model.LimitOf(g.g) }
 
-// Generate records the whole answer as one piece.
+// Generate records the complete response as one chunk.
 func (g *recorded) Generate(ctx context.Context, q *model.Request) (*model.Response, error) {
 	x := g.r.begin(opAnswer, q)
 	response, err := g.g.Generate(ctx, q)
@@ -130,7 +129,7 @@ func (g *recorded) Generate(ctx context.Context, q *model.Request) (*model.Respo
 	return response, err
 }
 
-// Stream records the pieces as they came.
+// Stream records the chunks as received.
 func (g *recorded) Stream(ctx context.Context, q *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		x := g.r.begin(opAnswer, q)

@@ -1,6 +1,5 @@
-// Package replay records what a model answers and plays it back, for tests
-// without a network. A recording holds answers, and of requests only what tells
-// them apart.
+// Package replay records the responses of a model and plays them back, for tests without a network.
+// A recording contains the responses, and only enough of the requests to tell them apart.
 package replay
 
 import (
@@ -10,10 +9,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Provider is the name under which this package makes errors of its own.
+// Provider is the provider name in the errors of this package.
 const Provider = "replay"
 
-// version is that of the format, in the first line of a recording.
+// version is the format version in the first line of a recording.
 const version = 1
 
 // header is the first line.
@@ -21,18 +20,18 @@ type header struct {
 	Recording int `json:"fettleRecording"`
 }
 
-// exchange is every other line: a request and what came of it. Times are left
-// out, so that the same conversation makes the same recording.
+// exchange is any later line: a request and its result. It has no times, so that the same
+// conversation makes the same recording.
 type exchange struct {
 	Number  int     `json:"n"` // in the order in which requests began, 1-based
 	Request asked   `json:"request"`
 	Chunks  []chunk `json:"chunks,omitempty"`
-	Tokens  *int    `json:"tokens,omitempty"` // the answer to a request to count
-	Error   *failed `json:"error,omitempty"`  // how it ended; nil: well
-	Left    bool    `json:"left,omitempty"`   // whoever asked did not wait for the end
+	Tokens  *int    `json:"tokens,omitempty"` // the result of CountTokens
+	Error   *failed `json:"error,omitempty"`  // the error; nil: success
+	Left    bool    `json:"left,omitempty"`   // the caller stopped before the end
 }
 
-// chunk is a model.Chunk on record.
+// chunk is the recorded form of a model.Chunk.
 type chunk struct {
 	ID        string             `json:"id,omitempty"`
 	Model     string             `json:"model,omitempty"`
@@ -42,7 +41,7 @@ type chunk struct {
 	Citations []string           `json:"citations,omitempty"`
 }
 
-// part is a model.Part of an answer on record.
+// part is the recorded form of a model.Part in a response.
 type part struct {
 	Text      string      `json:"text,omitempty"`
 	Thought   bool        `json:"thought,omitempty"`
@@ -52,14 +51,14 @@ type part struct {
 	Provider  string      `json:"provider,omitempty"`
 }
 
-// call is a model.FunctionCall on record; Args is a text, as it keeps every byte.
+// call is the recorded form of a model.FunctionCall; Args is a text, to keep every byte.
 type call struct {
 	ID   string  `json:"id"`
 	Name string  `json:"name"`
 	Args *string `json:"args,omitempty"` // nil: none
 }
 
-// failed is a model.Error on record.
+// failed is the recorded form of a model.Error.
 type failed struct {
 	Provider     string          `json:"provider"`
 	Kind         model.ErrorKind `json:"kind"`
@@ -69,7 +68,7 @@ type failed struct {
 	RetryAfterMS int64           `json:"retryAfterMs,omitempty"`
 }
 
-// toChunk keeps nothing that whoever gets c may change: steps of a turn may.
+// toChunk retains nothing that the receiver of c may change.
 func toChunk(c *model.Chunk) chunk {
 	out := chunk{ID: c.ID, Model: c.Model, Finish: c.Finish, Citations: slices.Clone(c.Citations)}
 	if c.Usage != nil {

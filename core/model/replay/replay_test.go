@@ -22,19 +22,19 @@ import (
 	"github.com/fettle-dev/fettle/core/model/replay"
 )
 
-// scripted is a Generator of fixed answers, one a request.
+// scripted is a Generator of fixed responses, one for each request.
 type scripted struct {
 	mu      sync.Mutex
 	answers [][]*model.Chunk
-	errs    []error // after the chunks of the same answer
-	asked   int
+	errs    []error // after the chunks of the same response
+	requests   int
 }
 
 func (s *scripted) Stream(ctx context.Context, _ *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		s.mu.Lock()
-		n := s.asked
-		s.asked++
+		n := s.requests
+		s.requests++
 		s.mu.Unlock()
 		for _, c := range s.answers[n] {
 			if ctx.Err() != nil {
@@ -62,7 +62,7 @@ func (s *scripted) CountTokens(context.Context, *model.Request) (int, error) {
 	return 42, nil
 }
 
-func says(texts ...string) []*model.Chunk {
+func chunksOf(texts ...string) []*model.Chunk {
 	var chunks []*model.Chunk
 	for _, text := range texts {
 		chunks = append(chunks, &model.Chunk{Parts: []model.Part{{Text: text}}})
@@ -103,8 +103,8 @@ func play(t *testing.T, recording string, mode replay.Mode) *replay.Player {
 	return p
 }
 
-// Everything comes back as it was: boundaries of pieces, exact arguments, broken
-// ones, signatures, errors with their numbers.
+// Everything is played back unchanged: chunk boundaries, exact and invalid arguments, signatures,
+// errors with their numbers.
 func TestRoundTrip(t *testing.T) {
 	rich := []*model.Chunk{
 		{ID: "id", Model: "m-1", Usage: &model.Usage{Input: 9}},
@@ -121,7 +121,7 @@ func TestRoundTrip(t *testing.T) {
 		{Finish: model.FinishMaxTokens, Usage: &model.Usage{Input: 9, Output: 3, Cached: 1, Thoughts: 2, Tool: 1, Total: 15}, Citations: []string{"https://x"}},
 	}
 	limited := &model.Error{Provider: "p", Kind: model.RateLimited, Status: 429, Code: "c", Message: "m", RetryAfter: 1500 * time.Millisecond}
-	g := &scripted{answers: [][]*model.Chunk{rich, says("cut")[:1], nil}, errs: []error{nil, &model.Error{Provider: "p", Kind: model.Connection, Message: "gone"}, limited}}
+	g := &scripted{answers: [][]*model.Chunk{rich, chunksOf("cut")[:1], nil}, errs: []error{nil, &model.Error{Provider: "p", Kind: model.Connection, Message: "gone"}, limited}}
 
 	var out bytes.Buffer
 	recorder := replay.NewRecorder(&out)
@@ -138,7 +138,7 @@ func TestRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, rich, got)
 	got, err = all(t, p.Stream(t.Context(), ask("cut")))
-	require.Equal(t, says("cut")[:1], got)
+	require.Equal(t, chunksOf("cut")[:1], got)
 	require.Equal(t, &model.Error{Provider: "p", Kind: model.Connection, Message: "gone"}, err)
 	_, err = p.Generate(t.Context(), ask("limited"))
 	require.Equal(t, limited, err)
@@ -147,7 +147,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestGenerateAndCount(t *testing.T) {
 	var out bytes.Buffer
-	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{says("a", "b")}}, &out)
+	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b")}}, &out)
 	want, err := recorded.Generate(t.Context(), ask("q"))
 	require.NoError(t, err)
 	n, err := recorded.CountTokens(t.Context(), ask("q"))
@@ -174,11 +174,11 @@ func TestGenerateAndCount(t *testing.T) {
 	require.Equal(t, refused, err)
 }
 
-// The same request again gets the answers in the order of the recording.
+// Equal requests get the responses in recorded order.
 func TestRetriesInOrder(t *testing.T) {
 	var out bytes.Buffer
 	recorded := replay.Record(&scripted{
-		answers: [][]*model.Chunk{nil, nil, says("well")},
+		answers: [][]*model.Chunk{nil, nil, chunksOf("well")},
 		errs:    []error{&model.Error{Provider: "p", Kind: model.RateLimited}, &model.Error{Provider: "p", Kind: model.Unavailable}, nil},
 	}, &out)
 	for range 3 {
@@ -198,7 +198,7 @@ func TestRetriesInOrder(t *testing.T) {
 	require.ErrorContains(t, err, "used up")
 }
 
-// Two conversations side by side, in any order.
+// Two concurrent conversations, in any order.
 func TestSideBySide(t *testing.T) {
 	const many = 30
 	var out bytes.Buffer
@@ -206,7 +206,7 @@ func TestSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range many {
 		wg.Go(func() {
-			g := recorder.Wrap(&scripted{answers: [][]*model.Chunk{says(fmt.Sprint("answer ", i)), says(fmt.Sprint("more ", i))}})
+			g := recorder.Wrap(&scripted{answers: [][]*model.Chunk{chunksOf(fmt.Sprint("answer ", i)), chunksOf(fmt.Sprint("more ", i))}})
 			_, _ = g.Generate(t.Context(), ask(fmt.Sprint("task ", i)))
 			_, _ = g.Generate(t.Context(), ask(fmt.Sprint("task ", i), fmt.Sprint("answer ", i), "go on"))
 		})
@@ -245,32 +245,32 @@ func answerOf(tool, id, response string) *model.Request {
 func recordingOf(t *testing.T, r *model.Request) string {
 	t.Helper()
 	var out bytes.Buffer
-	_, err := replay.Record(&scripted{answers: [][]*model.Chunk{says("ok")}}, &out).Generate(t.Context(), r)
+	_, err := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("ok")}}, &out).Generate(t.Context(), r)
 	require.NoError(t, err)
 	return out.String()
 }
 
-func TestDifferencesAreTold(t *testing.T) {
+func TestDifferences(t *testing.T) {
 	warm := 0.5
 	tests := map[string]struct {
 		change func(*model.Request)
-		told   []string
-		loose  bool // Loose takes it
+		want   []string
+		loose  bool // Loose accepts it
 	}{
-		"model":         {func(r *model.Request) { r.Model = "n" }, []string{`its model is "n", recorded was "m"`}, true},
-		"system prompt": {func(r *model.Request) { r.System = "x" }, []string{"its system prompt is another"}, true},
+		"model":         {func(r *model.Request) { r.Model = "n" }, []string{`its model is "n", and the recorded one is "m"`}, true},
+		"system prompt": {func(r *model.Request) { r.System = "x" }, []string{"its system prompt differs"}, true},
 		"settings":      {func(r *model.Request) { r.Temperature = &warm }, []string{"settings"}, true},
 		"schema":        {func(r *model.Request) { r.ResponseSchema = json.RawMessage(`{"half`) }, []string{"settings"}, true},
-		"purpose":       {func(r *model.Request) { r.Purpose = model.PurposeCompact }, []string{"its purpose is utility_compressor, recorded was main"}, false},
-		"tool gone":     {func(r *model.Request) { r.Tools = r.Tools[:1] }, []string{"the tool b is not offered, which was"}, false},
-		"tool new":      {func(r *model.Request) { r.Tools = append(r.Tools, model.Tool{Name: "c"}) }, []string{"the tool c is offered, which was not"}, false},
-		"tool's words":  {func(r *model.Request) { r.Tools[1].Description = "C" }, []string{"the tool b is declared in other words"}, true},
-		"tools' order":  {func(r *model.Request) { r.Tools[0], r.Tools[1] = r.Tools[1], r.Tools[0] }, []string{"another order"}, true},
+		"purpose":       {func(r *model.Request) { r.Purpose = model.PurposeCompact }, []string{"its purpose is utility_compressor, and the recorded one is main"}, false},
+		"tool gone":     {func(r *model.Request) { r.Tools = r.Tools[:1] }, []string{"the tool b is not offered and was when recorded"}, false},
+		"tool new":      {func(r *model.Request) { r.Tools = append(r.Tools, model.Tool{Name: "c"}) }, []string{"the tool c is offered and was not when recorded"}, false},
+		"tool's words":  {func(r *model.Request) { r.Tools[1].Description = "C" }, []string{"the tool b has a different declaration"}, true},
+		"tools' order":  {func(r *model.Request) { r.Tools[0], r.Tools[1] = r.Tools[1], r.Tools[0] }, []string{"different order"}, true},
 		"words": {
 			func(r *model.Request) { r.Contents[0].Parts[0].Text = "do that" },
-			[]string{"turn 1, part 1 is text “do that”", "recorded was text “do it”"}, false,
+			[]string{"turn 1, part 1 is text “do that”", "the recorded one is text “do it”"}, false,
 		},
-		"role":      {func(r *model.Request) { r.Contents[0].Role = model.RoleModel }, []string{"turn 1 is the model's, recorded was the user's"}, false},
+		"role":      {func(r *model.Request) { r.Contents[0].Role = model.RoleModel }, []string{"turn 1 is of the model, and the recorded one of the user"}, false},
 		"turn gone": {func(r *model.Request) { r.Contents = r.Contents[:2] }, []string{"turn 3 (the user's, answer of a “{\"output\":\"x\"}”", "is missing"}, false},
 		"turn new":  {func(r *model.Request) { r.Contents = append(r.Contents, model.UserText("more")) }, []string{"turn 4 (the user's, text “more”", "is new"}, false},
 		"part new": {
@@ -284,7 +284,7 @@ func TestDifferencesAreTold(t *testing.T) {
 			func(r *model.Request) {
 				r.Contents[2].Parts[0].Response.Response = json.RawMessage(`{"error":{"type":"cancelled"}}`)
 			},
-			[]string{`turn 3, part 1 is answer of a “{"error":{"type":"cancelled"}}”`, `recorded was answer of a “{"output":"x"}”`}, false,
+			[]string{`turn 3, part 1 is answer of a “{"error":{"type":"cancelled"}}”`, `the recorded one is answer of a “{"output":"x"}”`}, false,
 		},
 		"ID": {func(r *model.Request) {
 			r.Contents[1].Parts[1].Call.ID, r.Contents[2].Parts[0].Response.ID = "y", "y"
@@ -307,8 +307,8 @@ func TestDifferencesAreTold(t *testing.T) {
 			require.Equal(t, model.InvalidRequest, e.Kind, "it is not tried again")
 			require.Contains(t, e.Message, "test.jsonl")
 			require.Contains(t, e.Message, "number 1")
-			for _, told := range tt.told {
-				require.Contains(t, e.Message, told)
+			for _, want := range tt.want {
+				require.Contains(t, e.Message, want)
 			}
 			require.Equal(t, 1, p.Left(), "a request that is not in the recording takes no answer")
 			_, err = play(t, recording, replay.Loose).Generate(t.Context(), r)
@@ -317,11 +317,11 @@ func TestDifferencesAreTold(t *testing.T) {
 	}
 	t.Run("operation", func(t *testing.T) {
 		_, err := play(t, recordingOf(t, ask("q")), replay.Loose).CountTokens(t.Context(), ask("q"))
-		require.ErrorContains(t, err, "it asks for a number of tokens, recorded was one for an answer")
+		require.ErrorContains(t, err, "it is a request for a number of tokens, and the recorded one is for an answer")
 	})
 }
 
-// What differs from run to run is no difference in loose mode; anything else is.
+// Loose ignores volatile differences and no others.
 func TestVolatile(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
 	tests := map[string]struct {
@@ -350,10 +350,10 @@ func TestVolatile(t *testing.T) {
 	}
 }
 
-// Whoever left early is remembered; so is a cancelled request.
+// An abandoned stream is recorded, and so is a cancelled request.
 func TestLeftEarly(t *testing.T) {
 	var out bytes.Buffer
-	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{says("a", "b", "c"), says("d", "e")}}, &out)
+	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b", "c"), chunksOf("d", "e")}}, &out)
 	for range recorded.Stream(t.Context(), ask("left")) {
 		break
 	}
@@ -367,7 +367,7 @@ func TestLeftEarly(t *testing.T) {
 	p := play(t, out.String(), replay.Strict)
 	chunks, err := all(t, p.Stream(t.Context(), ask("left")))
 	require.Len(t, chunks, 1)
-	require.ErrorContains(t, err, "did not wait for its end")
+	require.ErrorContains(t, err, "only the beginning of this answer")
 	chunks, err = all(t, p.Stream(t.Context(), ask("cancelled")))
 	require.Len(t, chunks, 1)
 	require.Equal(t, model.Canceled, model.AsError("", err).Kind)
@@ -390,11 +390,11 @@ func TestPlayerHonoursContext(t *testing.T) {
 	require.NoError(t, last, "the one piece was there already")
 }
 
-// What is asked is not changed by recording, nor what is answered, and a piece
-// that somebody changes afterwards is recorded as it came.
+// Recording changes neither requests nor responses. A chunk that the receiver changes later is
+// recorded as it arrived.
 func TestRecordingTakesNoPart(t *testing.T) {
 	var out bytes.Buffer
-	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{says("as it came")}}, &out)
+	recorded := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("as it came")}}, &out)
 	for c, err := range recorded.Stream(t.Context(), ask("q")) {
 		require.NoError(t, err)
 		for i := range c.Parts {
@@ -411,7 +411,7 @@ func TestRecordingTakesNoPart(t *testing.T) {
 func TestSecretsAreHidden(t *testing.T) {
 	const key = `sk-ant-"quoted"-key`
 	var out bytes.Buffer
-	g := &scripted{answers: [][]*model.Chunk{says("the key is " + key + ".")}, errs: []error{&model.Error{Provider: "p", Kind: model.Connection, Message: "with " + key}}}
+	g := &scripted{answers: [][]*model.Chunk{chunksOf("the key is " + key + ".")}, errs: []error{&model.Error{Provider: "p", Kind: model.Connection, Message: "with " + key}}}
 	r := ask("my key is " + key)
 	recorder := replay.NewRecorder(&out, "", "key")
 	recorder.Hide(key)
@@ -423,20 +423,19 @@ func TestSecretsAreHidden(t *testing.T) {
 	require.Equal(t, "the key is [masked].", chunks[0].Parts[0].Text)
 }
 
-// A key is hidden wherever the pieces of an answer split it, in words, thoughts and
-// arguments, and where an excerpt ends within it. Numbers stay numbers, and what
-// the caller gets stays as it is.
+// A key is masked wherever the chunks of a response split it: in text, thoughts and arguments, and
+// where an excerpt ends within it. Numbers stay numbers, and the caller gets the original.
 func TestSplitSecretsAreHidden(t *testing.T) {
 	const key = `sk-"QWERTZUIOP`
 	for cut := 1; cut < len(key); cut++ {
-		words, thoughts := says("the key ", "is "+key[:cut], key[cut:]+", and "+key[:cut], "", key[cut:]), says(key[:cut], key[cut:])
+		texts, thoughts := chunksOf("the key ", "is "+key[:cut], key[cut:]+", and "+key[:cut], "", key[cut:]), chunksOf(key[:cut], key[cut:])
 		for _, c := range thoughts[:2] {
 			c.Parts[0].Thought = true
 		}
 		args, err := json.Marshal(map[string]string{"inner": `{"key":` + fmt.Sprintf("%q", key) + `}`})
 		require.NoError(t, err)
 		call := &model.Chunk{Parts: []model.Part{{Call: &model.FunctionCall{ID: "1", Name: "look", Args: args}}, {Data: &model.Data{Name: key}}}}
-		answer := append(append(slices.Clip(words[:3]), append(thoughts[:2], words[3:5]...)...), call,
+		answer := append(append(slices.Clip(texts[:3]), append(thoughts[:2], texts[3:5]...)...), call,
 			&model.Chunk{Finish: model.FinishStop, Usage: &model.Usage{Input: 4242424242}})
 		r := ask(strings.Repeat("x", 60-cut)+key, strings.Repeat(" ", 480-cut)+key)
 
@@ -477,7 +476,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 // A recording that cannot be written does not end the conversation.
 func TestWriterFails(t *testing.T) {
 	recorder := replay.NewRecorder(&fullDisk{left: 1})
-	r, err := recorder.Wrap(&scripted{answers: [][]*model.Chunk{says("ok")}}).Generate(t.Context(), ask("q"))
+	r, err := recorder.Wrap(&scripted{answers: [][]*model.Chunk{chunksOf("ok")}}).Generate(t.Context(), ask("q"))
 	require.NoError(t, err)
 	require.Equal(t, "ok", r.Content.Text())
 	require.Equal(t, fault.FileWriteFailure, fault.CodeOf(recorder.Err()))
@@ -486,26 +485,26 @@ func TestWriterFails(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	whole := recordingOf(t, ask("q"))
 	head, line, _ := strings.Cut(whole, "\n")
-	tests := map[string]struct{ recording, told string }{
+	tests := map[string]struct{ recording, want string }{
 		"empty":             {"", "empty"},
-		"another file":      {"{}\n", "line 1: this is no recording"},
-		"not JSON":          {"hello\n", "line 1: this is no recording"},
+		"another file":      {"{}\n", "line 1: this is not a recording"},
+		"not JSON":          {"hello\n", "line 1: this is not a recording"},
 		"later version":     {`{"fettleRecording":2}` + "\n", "version 2"},
-		"torn":              {head + "\n" + line + line[:len(line)/2], "line 3: the last line is cut short; the 1 requests before it are whole"},
+		"torn":              {head + "\n" + line + line[:len(line)/2], "line 3: the last line is cut short; the 1 requests before it are complete"},
 		"torn first":        {head[:5], "line 1: the last line is cut short"},
-		"broken in midst":   {head + "\n" + line[:20] + "\n" + line, "line 2: this is no recorded request"},
+		"broken in midst":   {head + "\n" + line[:20] + "\n" + line, "line 2: this is not a recorded request"},
 		"unknown key":       {head + "\n" + `{"n":1,"request":{"op":"answer"},"x":1}` + "\n", "line 2"},
 		"no number":         {head + "\n" + `{"request":{"op":"answer"}}` + "\n", "has no number"},
-		"unknown operation": {head + "\n" + `{"n":1,"request":{"op":"x"}}` + "\n", `no operation "x"`},
+		"unknown operation": {head + "\n" + `{"n":1,"request":{"op":"x"}}` + "\n", `the operation "x"`},
 		"error of no kind":  {head + "\n" + `{"n":1,"request":{"op":"answer"},"error":{"provider":"p"}}` + "\n", "has no kind"},
-		"two on a line":     {head + "\n" + strings.TrimSpace(line) + " {}\n", "behind the recorded request"},
+		"two on a line":     {head + "\n" + strings.TrimSpace(line) + " {}\n", "after the recorded request"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p, err := replay.Replay("test.jsonl", strings.NewReader(tt.recording), replay.Strict)
 			require.Nil(t, p)
 			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-			require.ErrorContains(t, err, tt.told)
+			require.ErrorContains(t, err, tt.want)
 			require.ErrorContains(t, err, "test.jsonl")
 		})
 	}
@@ -530,10 +529,10 @@ func TestRecordingIsStable(t *testing.T) {
 	require.Equal(t, recordingOf(t, answerOf("a", "1", `{}`)), recordingOf(t, answerOf("a", "1", `{}`)))
 }
 
-// Whatever a file holds, it is refused or it can be played.
+// Any file is either rejected or can be played.
 func FuzzReplay(f *testing.F) {
 	var out bytes.Buffer
-	g := replay.Record(&scripted{answers: [][]*model.Chunk{says("a", "b")}}, &out)
+	g := replay.Record(&scripted{answers: [][]*model.Chunk{chunksOf("a", "b")}}, &out)
 	if _, err := g.Generate(f.Context(), ask("q")); err != nil {
 		f.Fatal(err)
 	}

@@ -9,23 +9,22 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Condition is about a request. All of its fields that are set must hold; Tool,
-// Error, OK, Result and Without for one and the same of the answers of tools in
-// the last turn.
+// Condition is a condition on a request. Every field that is set must match. Tool, Error, OK,
+// Result and Without must match the same tool result of the last turn.
 type Condition struct {
-	Purpose  model.Purpose `json:"purpose,omitempty"`  // what the request is for
-	System   string        `json:"system,omitempty"`   // is in the system prompt
-	Prompt   string        `json:"prompt,omitempty"`   // is in the newest turn of the user's that has words
-	Declared []string      `json:"declared,omitempty"` // tools that are offered
+	Purpose  model.Purpose `json:"purpose,omitempty"`  // purpose of the request
+	System   string        `json:"system,omitempty"`   // substring of the system prompt
+	Prompt   string        `json:"prompt,omitempty"`   // substring of the newest user turn that has text
+	Declared []string      `json:"declared,omitempty"` // tools that are declared
 
-	Tool    string `json:"tool,omitempty"`    // answered
-	Error   string `json:"error,omitempty"`   // the code of its error
-	OK      bool   `json:"ok,omitempty"`      // it has no error
-	Result  string `json:"result,omitempty"`  // is in the answer, whose texts are looked through
-	Without string `json:"without,omitempty"` // is not
+	Tool    string `json:"tool,omitempty"`    // name of the tool
+	Error   string `json:"error,omitempty"`   // code of its error
+	OK      bool   `json:"ok,omitempty"`      // the result has no error
+	Result  string `json:"result,omitempty"`  // substring of the result or of its texts
+	Without string `json:"without,omitempty"` // text that the result does not contain
 }
 
-// missing returns what does not hold for a request; "": all does.
+// missing describes the field that does not match a request; "" if all of them match.
 func (c *Condition) missing(r *model.Request) string {
 	if c == nil {
 		return ""
@@ -34,9 +33,9 @@ func (c *Condition) missing(r *model.Request) string {
 	case c.Purpose != "" && c.Purpose != cmp.Or(r.Purpose, model.PurposeMain):
 		return fmt.Sprintf("a request for %q, and it is for %q", c.Purpose, cmp.Or(r.Purpose, model.PurposeMain))
 	case !strings.Contains(r.System, c.System):
-		return fmt.Sprintf("%q in the system prompt, where it is not", c.System)
+		return fmt.Sprintf("%q in the system prompt, which does not contain it", c.System)
 	case !strings.Contains(prompt(r.Contents), c.Prompt):
-		return fmt.Sprintf("%q in the prompt, where it is not", c.Prompt)
+		return fmt.Sprintf("%q in the prompt, which does not contain it", c.Prompt)
 	}
 	for _, name := range c.Declared {
 		if !declares(r.Tools, name) {
@@ -49,14 +48,14 @@ func (c *Condition) missing(r *model.Request) string {
 	return c.missingAnswer(r)
 }
 
-// missingAnswer looks for an answer of a tool that fits.
+// missingAnswer searches for a tool result that matches.
 func (c *Condition) missingAnswer(r *model.Request) string {
 	var last []model.FunctionResponse
 	if n := len(r.Contents); n > 0 {
 		last = r.Contents[n-1].Responses()
 	}
 	if len(last) == 0 {
-		return "an answer of a tool in the last turn, which has none"
+		return "a result of a tool in the last turn, which has none"
 	}
 	found := make([]string, 0, len(last))
 	for _, response := range last {
@@ -71,12 +70,12 @@ func (c *Condition) missingAnswer(r *model.Request) string {
 		}
 		found = append(found, response.Name+": "+state)
 	}
-	return c.wanted() + ", and there is " + strings.Join(found, "; ")
+	return c.wanted() + "; the last turn has " + strings.Join(found, "; ")
 }
 
-// wanted says in words which answer is wanted.
+// wanted describes the tool result that c requires.
 func (c *Condition) wanted() string {
-	text := "an answer"
+	text := "a result"
 	if c.Tool != "" {
 		text += " of " + c.Tool
 	}
@@ -87,16 +86,16 @@ func (c *Condition) wanted() string {
 		text += " without an error"
 	}
 	if c.Result != "" {
-		text += fmt.Sprintf(" that holds %q", c.Result)
+		text += fmt.Sprintf(" that contains %q", c.Result)
 	}
 	if c.Without != "" {
-		text += fmt.Sprintf(" that does not hold %q", c.Without)
+		text += fmt.Sprintf(" that does not contain %q", c.Without)
 	}
 	return text
 }
 
-// readResponse returns the code of the error in a tool's answer, and all that
-// the answer says: its texts as they are, and its JSON.
+// readResponse returns the error code of a tool result, and all of its text: its strings decoded,
+// and its JSON.
 func readResponse(response json.RawMessage) (code, all string) {
 	var keys struct {
 		Error json.RawMessage `json:"error"`
@@ -112,7 +111,7 @@ func readResponse(response json.RawMessage) (code, all string) {
 	}
 	var b strings.Builder
 	b.Write(response)
-	_ = walkStrings(response, func(text string) error { // the func returns no error, and what is no JSON is in b already
+	_ = walkStrings(response, func(text string) error { // the func returns no error, and invalid JSON is in b already
 		b.WriteByte('\n')
 		b.WriteString(text)
 		return nil
@@ -120,7 +119,7 @@ func readResponse(response json.RawMessage) (code, all string) {
 	return code, b.String()
 }
 
-// prompt returns the words of the newest turn of the user's that has some.
+// prompt returns the text of the newest user turn that has some.
 func prompt(contents []model.Content) string {
 	for i := len(contents) - 1; i >= 0; i-- {
 		if contents[i].Role != model.RoleModel {

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/docs"
 )
 
-// The examples of the page can be played, and it names every key.
+// The examples on the page can be played, and the page names every key.
 func TestPage(t *testing.T) {
 	page, err := fs.ReadFile(docs.Files(), "scripts.md")
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// A model that reads a file, and says so once it has been answered.
+// A model that reads a file and then reports its version.
 func Example() {
 	s, err := script.Parse("example.json", []byte(`{"turns": [
 		{"text": "I read it.", "calls": [{"tool": "read_file", "args": {"file_path": "a.txt"}}]},

@@ -11,14 +11,14 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// placeholder is {{sha256 "prices.py"}} and the like, or {{"text"}}, which
-// stands for the text itself.
+// placeholder matches {{sha256 "prices.py"}} and the like, or {{"text"}}, which represents the text
+// itself.
 var placeholder = regexp.MustCompile(`\{\{\s*(?:([A-Za-z]\w*)\s+)?("(?:[^"\\]|\\.)*")\s*\}\}`)
 
-// part is a piece of a text with placeholders: text alone, or what is filled in.
-type part struct{ text, what, of string }
+// part is a piece of a text with placeholders: a text or a placeholder.
+type part struct{ text, kind, of string }
 
-// placeholders takes a text apart. The error names one that does not exist.
+// placeholders splits a text. The error names a placeholder that does not exist.
 func placeholders(text string) ([]part, error) {
 	var parts []part
 	end := 0
@@ -29,19 +29,19 @@ func placeholders(text string) ([]part, error) {
 		end = m[1]
 		of, err := strconv.Unquote(text[m[4]:m[5]])
 		if err != nil {
-			return nil, fmt.Errorf("%s is not quoted as it should be", text[m[0]:m[1]])
+			return nil, fmt.Errorf("%s is not quoted correctly", text[m[0]:m[1]])
 		}
 		if m[2] < 0 {
 			parts = append(parts, part{text: of})
 			continue
 		}
-		what := text[m[2]:m[3]]
-		switch what {
+		kind := text[m[2]:m[3]]
+		switch kind {
 		case "sha256", "version", "content", "path", "value":
 		default:
-			return nil, fmt.Errorf(`there is no placeholder %s: sha256, version, content and path of a file, and value of the last answer; {{"{{"}} stands for two braces`, text[m[0]:m[1]])
+			return nil, fmt.Errorf(`the placeholder %s does not exist; there are sha256, version, content and path of a file, and value of the last result; {{"{{"}} represents two braces`, text[m[0]:m[1]])
 		}
-		parts = append(parts, part{what: what, of: of})
+		parts = append(parts, part{kind: kind, of: of})
 	}
 	if end < len(text) {
 		parts = append(parts, part{text: text[end:]})
@@ -49,8 +49,7 @@ func placeholders(text string) ([]part, error) {
 	return parts, nil
 }
 
-// filler fills placeholders from a conversation, which it reads when the first
-// one comes.
+// filler fills placeholders from a conversation, which it reads at the first placeholder.
 type filler struct {
 	contents []model.Content
 	states   map[string]state
@@ -64,7 +63,7 @@ func (f *filler) text(text string) (string, error) {
 	}
 	var b strings.Builder
 	for _, p := range parts {
-		if p.what == "" {
+		if p.kind == "" {
 			b.WriteString(p.text)
 			continue
 		}
@@ -82,9 +81,8 @@ func (f *filler) text(text string) (string, error) {
 	return b.String(), nil
 }
 
-// args fills the placeholders in the texts of arguments; everything else stays
-// as it is, byte for byte. A text that is one placeholder becomes its value,
-// which may be a number.
+// args fills the placeholders in the texts of arguments and keeps every other byte. A text that
+// consists of one placeholder becomes its value, which may be a number.
 func (f *filler) args(args json.RawMessage) (json.RawMessage, error) {
 	var out bytes.Buffer
 	end := 0
@@ -96,11 +94,11 @@ func (f *filler) args(args json.RawMessage) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(parts) == 0 || (len(parts) == 1 && parts[0].what == "" && parts[0].text == s.text) {
+		if len(parts) == 0 || (len(parts) == 1 && parts[0].kind == "" && parts[0].text == s.text) {
 			continue
 		}
 		var value json.RawMessage
-		if len(parts) == 1 && parts[0].what != "" {
+		if len(parts) == 1 && parts[0].kind != "" {
 			value, err = f.value(parts[0])
 		} else {
 			var filled string
@@ -119,9 +117,9 @@ func (f *filler) args(args json.RawMessage) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// value returns what stands for a placeholder, as JSON.
+// value returns the value of a placeholder, as JSON.
 func (f *filler) value(p part) (json.RawMessage, error) {
-	if p.what == "value" {
+	if p.kind == "value" {
 		return lastValue(f.contents, p.of)
 	}
 	if f.states == nil {
@@ -131,7 +129,7 @@ func (f *filler) value(p part) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch p.what {
+	switch p.kind {
 	case "sha256":
 		return json.Marshal(s.SHA256)
 	case "path":
@@ -144,7 +142,7 @@ func (f *filler) value(p part) (json.RawMessage, error) {
 
 // quotedText is a string in a JSON text.
 type quotedText struct {
-	begin, end int // its quotation marks included
+	begin, end int // including its quotation marks
 	text       string
 	key        bool // it is the key of an object
 }
@@ -175,7 +173,7 @@ func stringsIn(data []byte) []quotedText {
 	return found
 }
 
-// walkStrings calls visit with each text in JSON that is no key, until an error.
+// walkStrings calls visit with each string in JSON that is not a key, until an error.
 func walkStrings(data []byte, visit func(string) error) error {
 	for _, s := range stringsIn(data) {
 		if s.key {

@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Parse reads a script; name stands for the file in errors. The error is of code
-// invalid_config and names the line.
+// Parse parses a script; name is the file name in errors. The error is of code invalid_config and
+// names the line.
 func Parse(name string, data []byte) (*Script, error) {
 	p := parser{name: name, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	turns, err := p.file()
@@ -24,14 +24,14 @@ func Parse(name string, data []byte) (*Script, error) {
 	return &Script{Name: name, Turns: turns}, nil
 }
 
-// parser reads a file once, and knows where in it something stands.
+// parser parses a file once and tracks positions in it.
 type parser struct {
 	name string
 	data []byte
 	dec  *json.Decoder
 }
 
-// file reads {"turns": […]}.
+// file parses {"turns": […]}.
 func (p *parser) file() ([]Turn, error) {
 	if err := p.delim('{', "a script is an object with a list of turns"); err != nil {
 		return nil, err
@@ -69,13 +69,13 @@ func (p *parser) file() ([]Turn, error) {
 		return nil, p.fail(0, `a script needs a list of "turns"`)
 	}
 	if end := p.next(); end < len(p.data) {
-		return nil, p.fail(end, "there is something behind the end of the script")
+		return nil, p.fail(end, "there is extra text after the end of the script")
 	}
 	return turns, nil
 }
 
 func (p *parser) turns() ([]Turn, error) {
-	if err := p.delim('[', "turns is a list"); err != nil {
+	if err := p.delim('[', "turns must be a list"); err != nil {
 		return nil, err
 	}
 	turns := []Turn{}
@@ -98,13 +98,13 @@ func (p *parser) turns() ([]Turn, error) {
 	return turns, nil
 }
 
-// turn reads one turn, which begins at an offset of the file.
+// turn parses one turn, which begins at an offset of the file.
 func (p *parser) turn(at int, raw json.RawMessage) (Turn, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	var t Turn
 	if raw[0] != '{' {
-		return t, p.fail(at, "a turn is an object")
+		return t, p.fail(at, "a turn must be an object")
 	}
 	if err := dec.Decode(&t); err != nil {
 		if _, key, ok := strings.Cut(err.Error(), "json: unknown field "); ok {
@@ -130,16 +130,16 @@ var (
 	}
 )
 
-// check returns what is wrong with a turn; "": nothing.
+// check returns the problem of a turn; "" if it is valid.
 func (t *Turn) check() string {
-	says := !t.Text.IsZero() || !t.Thought.IsZero() || len(t.Calls) > 0
+	hasContent := !t.Text.IsZero() || !t.Thought.IsZero() || len(t.Calls) > 0
 	switch {
-	case t.Empty && says:
-		return "an empty turn has neither text, thought nor calls"
-	case !says && !t.Empty && t.Fail == nil:
-		return `a turn has text, thought, calls or fail, or says "empty": true`
+	case t.Empty && hasContent:
+		return "an empty turn cannot have text, thought or calls"
+	case !hasContent && !t.Empty && t.Fail == nil:
+		return `a turn needs text, thought, calls or fail, or "empty": true`
 	case !slices.Contains(reasons, t.Finish):
-		return fmt.Sprintf("there is no reason %q to finish: %s", t.Finish, list(reasons[1:]))
+		return fmt.Sprintf("the finish reason %q does not exist; there are %s", t.Finish, list(reasons[1:]))
 	}
 	if t.Fail != nil {
 		if problem := t.Fail.check(); problem != "" {
@@ -162,18 +162,18 @@ func (t *Turn) check() string {
 func (f *Failure) check() string {
 	switch {
 	case !slices.Contains(kinds, f.Kind):
-		return fmt.Sprintf("there is no kind %q of failure: %s", f.Kind, list(kinds))
+		return fmt.Sprintf("the kind of failure %q does not exist; there are %s", f.Kind, list(kinds))
 	case f.AfterPieces != nil && f.AfterBytes != nil:
 		return "a failure comes after pieces or after bytes, not both"
 	case (f.AfterPieces != nil && *f.AfterPieces < 0) || (f.AfterBytes != nil && *f.AfterBytes < 0) || f.RetryAfterMS < 0 || f.Status < 0:
-		return "numbers of a failure are not negative"
+		return "numbers of a failure cannot be negative"
 	}
 	return ""
 }
 
 func (c *Call) check() string {
 	if c.Tool == "" {
-		return `a call names its "tool"`
+		return `a call needs a "tool"`
 	}
 	if c.RawArgs != nil {
 		if c.Args != nil {
@@ -185,7 +185,7 @@ func (c *Call) check() string {
 		return ""
 	}
 	if c.Args[0] != '{' {
-		return "args of a call of " + c.Tool + " are an object; rawArgs may be anything"
+		return "args of a call of " + c.Tool + " must be an object; rawArgs may be anything"
 	}
 	if err := walkStrings(c.Args, func(text string) error { _, err := placeholders(text); return err }); err != nil {
 		return err.Error()
@@ -213,7 +213,7 @@ func (p *parser) delim(want json.Delim, problem string) error {
 	return nil
 }
 
-// next returns the offset of what the decoder reads next.
+// next returns the offset of the decoder's next token.
 func (p *parser) next() int {
 	at := int(p.dec.InputOffset())
 	for at < len(p.data) && strings.IndexByte(" \t\r\n,:", p.data[at]) >= 0 {
@@ -226,7 +226,7 @@ func (p *parser) line(at int) int {
 	return 1 + bytes.Count(p.data[:min(at, len(p.data))], []byte("\n"))
 }
 
-// broken is an error of the decoder's; base is where what it decoded begins.
+// broken converts an error of the decoder; base is the offset of the decoded text in the file.
 func (p *parser) broken(err error, base int) error {
 	at := int(p.dec.InputOffset())
 	var syntax *json.SyntaxError
@@ -235,10 +235,10 @@ func (p *parser) broken(err error, base int) error {
 	switch {
 	case errors.As(err, &kind):
 		at = base + int(kind.Offset) - 1
-		problem = fmt.Sprintf("%s is a %s, which cannot stand there", kind.Field, kind.Value)
+		problem = fmt.Sprintf("%s is a %s, which is not allowed there", kind.Field, kind.Value)
 	case errors.As(err, &syntax):
 		at = int(syntax.Offset) - 1
-		problem = "this is no JSON: " + problem
+		problem = "this is not valid JSON: " + problem
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		at = len(p.data)
 		problem = "the script is cut short"

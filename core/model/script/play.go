@@ -15,25 +15,25 @@ import (
 
 // Options configure a [Generator]. The zero value is ready for use.
 type Options struct {
-	// OnTurn is called when a request has taken a turn, before the answer begins,
-	// on the goroutine of the request; its error is the request's. A demo lets the
-	// world outside change here. nil: nothing.
+	// OnTurn is called when a request has claimed a turn, before the response begins, on the
+	// goroutine of the request. Its error becomes the error of the request. A demo can use it to
+	// change files in between. nil: none.
 	OnTurn func(ctx context.Context, t Turn) error
 }
 
-// Generator plays a script. It is safe for concurrent use: each request takes a
-// turn of its own, in the order in which they come. Its errors are of provider
-// "script": those of a turn's Fail, and of kind invalid_request where the turns
-// are used up, an expectation does not hold or a placeholder has no value.
+// Generator plays a script. It is safe for concurrent use: each request takes a turn, in the order
+// in which they arrive. The provider of its errors is "script". They are the errors of a turn's
+// Fail, and errors of kind invalid_request if the turns are used up, an expectation fails or a
+// placeholder has no value.
 type Generator struct {
 	script *Script
 	o      Options
 
 	mu     sync.Mutex
-	played []int // how often each turn has been
-	calls  int   // how many IDs have been made
+	played []int // how often each turn was played
+	calls  int   // number of IDs created
 
-	named map[string]bool // the IDs that the script gives its calls
+	named map[string]bool // the call IDs that the script gives
 }
 
 var _ model.Generator = (*Generator)(nil)
@@ -49,8 +49,8 @@ func New(s *Script, o Options) *Generator {
 	return &Generator{script: s, o: o, played: make([]int, len(s.Turns)), named: named}
 }
 
-// Left returns the turns that have not been played as often as they should; one
-// that repeats for ever counts until its first time.
+// Left returns the turns that have not been played as often as required. A turn that repeats
+// forever counts until it was played once.
 func (g *Generator) Left() []Turn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -63,7 +63,7 @@ func (g *Generator) Left() []Turn {
 	return left
 }
 
-// Generate returns the next answer at once.
+// Generate returns the next response at once.
 func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	return model.Collect(g.Stream(ctx, r))
 }
@@ -76,7 +76,7 @@ func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 	return model.EstimateTokens(r), nil
 }
 
-// Stream returns the next answer in pieces.
+// Stream returns the next response in chunks.
 func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		pieces, failure, err := g.answer(ctx, r)
@@ -99,7 +99,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 	}
 }
 
-// answer takes the turn for a request and makes its pieces.
+// answer claims the turn for a request and creates its chunks.
 func (g *Generator) answer(ctx context.Context, r *model.Request) ([]*model.Chunk, *Failure, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, model.AsError(Provider, err)
@@ -127,7 +127,7 @@ func (g *Generator) answer(ctx context.Context, r *model.Request) ([]*model.Chun
 	return chunks, turn.Fail, nil
 }
 
-// take marks the first turn that is meant for r as played once more.
+// take finds the first turn that matches r and counts it as played once more.
 func (g *Generator) take(r *model.Request) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,42 +143,42 @@ func (g *Generator) take(r *model.Request) (int, error) {
 			return i, nil
 		}
 	}
-	message := fmt.Sprintf("the turns of the script %s are used up: all %d have been played, and the model is asked once more", g.script.Name, len(g.script.Turns))
+	message := fmt.Sprintf("the turns of the script %s are used up: all %d have been played, and there is one more request", g.script.Name, len(g.script.Turns))
 	if left > 0 {
-		message = fmt.Sprintf("no turn of the script %s is meant for this request: %d of %d are left, and the \"when\" of none of them holds", g.script.Name, left, len(g.script.Turns))
+		message = fmt.Sprintf("no turn of the script %s matches this request: %d of %d are left, and the \"when\" of each of them fails", g.script.Name, left, len(g.script.Turns))
 	}
 	return 0, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: message}
 }
 
-// problem is the error of a turn that cannot be played.
-func (g *Generator) problem(number int, what string, cause error) *model.Error {
+// problem returns the error of a turn that cannot be played.
+func (g *Generator) problem(number int, problem string, cause error) *model.Error {
 	where := g.script.Name
 	if line := g.script.Turns[number].Line; line > 0 {
 		where += fmt.Sprintf(", line %d", line)
 	}
 	return &model.Error{
 		Provider: Provider, Kind: model.InvalidRequest, Err: cause,
-		Message: fmt.Sprintf("turn %d of the script (%s) cannot be played: %s", number+1, where, what),
+		Message: fmt.Sprintf("turn %d of the script (%s) cannot be played: %s", number+1, where, problem),
 	}
 }
 
-// chunks returns the pieces of a turn; the last one says why it ends.
+// chunks returns the chunks of a turn; the last one has the finish reason.
 func (g *Generator) chunks(t *Turn, r *model.Request) ([]*model.Chunk, error) {
 	fill := filler{contents: r.Contents}
 	var chunks []*model.Chunk
 	output := 0
 	add := func(p model.Part) { chunks = append(chunks, &model.Chunk{Parts: []model.Part{p}}) }
-	for _, said := range []struct {
+	for _, part := range []struct {
 		text    Text
 		thought bool
 	}{{t.Thought, true}, {t.Text, false}} {
-		pieces, err := said.text.pieces(&fill)
+		pieces, err := part.text.pieces(&fill)
 		if err != nil {
 			return nil, err
 		}
 		for _, piece := range pieces {
 			output += len(piece)
-			add(model.Part{Text: piece, Thought: said.thought})
+			add(model.Part{Text: piece, Thought: part.thought})
 		}
 	}
 	ids := g.callIDs(t, r.Contents)
@@ -208,7 +208,7 @@ func (c *Call) args(fill *filler) (json.RawMessage, error) {
 	return fill.args(c.Args)
 }
 
-// pieces returns the pieces of a text in which it is streamed, filled.
+// pieces returns the filled pieces in which a text is streamed.
 func (t Text) pieces(fill *filler) ([]string, error) {
 	var out []string
 	for _, piece := range t.Pieces {
@@ -229,9 +229,9 @@ func (t Text) pieces(fill *filler) ([]string, error) {
 	return out, nil
 }
 
-// cut returns what of an answer comes before its failure.
+// cut returns the chunks of a response before its failure.
 func (f *Failure) cut(chunks []*model.Chunk) []*model.Chunk {
-	pieces := chunks[:len(chunks)-1] // never the last, which ends an answer well
+	pieces := chunks[:len(chunks)-1] // never the last one, which ends a response without an error
 	if f.AfterBytes == nil {
 		if f.AfterPieces == nil {
 			return nil
@@ -264,14 +264,14 @@ func (f *Failure) cut(chunks []*model.Chunk) []*model.Chunk {
 	return pieces
 }
 
-// callIDs returns the IDs of a turn's calls. One that the script does not give
-// is made only once, though a summary take the place of the calls before it, and
-// is none that a call of the script or of a conversation that is resumed has.
+// callIDs returns the IDs of a turn's calls. A generated ID is unique in the Generator, also after
+// a compaction has removed earlier calls. It differs from the IDs in the script and in a resumed
+// conversation.
 func (g *Generator) callIDs(t *Turn, contents []model.Content) []string {
-	told := map[string]bool{}
+	used := map[string]bool{}
 	for _, c := range contents {
 		for _, call := range c.Calls() {
-			told[call.ID] = true
+			used[call.ID] = true
 		}
 	}
 	g.mu.Lock()
@@ -279,7 +279,7 @@ func (g *Generator) callIDs(t *Turn, contents []model.Content) []string {
 	ids := make([]string, 0, len(t.Calls))
 	for _, c := range t.Calls {
 		id := c.ID
-		for id == "" || (c.ID == "" && (g.named[id] || told[id])) {
+		for id == "" || (c.ID == "" && (g.named[id] || used[id])) {
 			g.calls++
 			id = fmt.Sprintf("call_%d", g.calls)
 		}

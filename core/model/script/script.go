@@ -1,7 +1,6 @@
-// Package script has a model whose turns come from a file, for demos and tests
-// without a network. The file holds the model's turns only: every hash in them
-// is copied, when it is played, from what the tools answered. docs/scripts.md
-// describes it.
+// Package script provides a model whose turns come from a file, for demos and tests without a
+// network. The file contains only the model's turns. Each hash in them is copied from tool results
+// when it is played. docs/scripts.md describes the format.
 package script
 
 import (
@@ -15,30 +14,30 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Provider is the name under which this package makes errors.
+// Provider is the provider name in the errors of this package.
 const Provider = "script"
 
-// Script is what a model will say. It is not changed by playing it.
+// Script is a list of model turns. Playing it does not change it.
 type Script struct {
-	Name  string // of the file, for errors
+	Name  string // file name, for errors
 	Turns []Turn
 }
 
-// Turn is one answer, or one failure. A request takes the first turn of the
-// file that has not been played as often as Repeat says and whose When holds.
+// Turn is one response, or one failure. A request takes the first turn of the file whose Repeat is
+// not used up and whose When matches.
 type Turn struct {
-	Line int `json:"-"` // of the file, 1-based; 0: it is from no file
+	Line int `json:"-"` // line in the file, 1-based; 0: not from a file
 
-	Title string          `json:"title,omitempty"` // for people
-	Note  json.RawMessage `json:"note,omitempty"`  // for whoever plays the script; any JSON
+	Title string          `json:"title,omitempty"` // description for readers
+	Note  json.RawMessage `json:"note,omitempty"`  // data for the caller that plays the script; any JSON
 
-	When   *Condition `json:"when,omitempty"`   // which requests the turn answers; nil: all
-	Expect *Condition `json:"expect,omitempty"` // what must hold once it is taken, else the request fails; nil: nothing
+	When   *Condition `json:"when,omitempty"`   // condition on the requests that the turn answers; nil: none
+	Expect *Condition `json:"expect,omitempty"` // condition that must match once the turn is claimed, else the request fails; nil: none
 
 	Thought Text               `json:"thought,omitzero"`
 	Text    Text               `json:"text,omitzero"`
 	Calls   []Call             `json:"calls,omitempty"`
-	Empty   bool               `json:"empty,omitempty"`  // the turn says nothing, on purpose
+	Empty   bool               `json:"empty,omitempty"`  // the turn has no content, on purpose
 	Finish  model.FinishReason `json:"finish,omitempty"` // "": stop
 	Usage   *model.Usage       `json:"usage,omitempty"`  // nil: estimated
 
@@ -46,37 +45,37 @@ type Turn struct {
 	Repeat Repeat   `json:"repeat,omitzero"` // how often the turn is played; 0: once
 }
 
-// Text is what a model says or thinks: Whole, streamed in pieces of
-// [PieceRunes], or the Pieces as they are. In the file it is a text, or a list
-// of pieces. Placeholders in it are filled in, except those across two pieces.
+// Text is text or a thought of a model: either Whole, streamed in pieces of [PieceRunes], or Pieces
+// as they are. In the file it is a text or a list of pieces. Placeholders in it are filled, except
+// those that span two pieces.
 type Text struct {
 	Whole  string
 	Pieces []string
 }
 
-// PieceRunes is how many characters of a text stand in one piece of the stream.
+// PieceRunes is the number of characters in one streamed piece of a text.
 const PieceRunes = 32
 
-// Call is a call of a tool: with Args, whose texts may hold placeholders, or
-// with RawArgs, which are sent as they are and may be no JSON.
+// Call is a tool call. The texts in Args may contain placeholders; RawArgs are sent unchanged and
+// may be invalid JSON.
 type Call struct {
-	ID      string          `json:"id,omitempty"` // "": one that no other call of the Generator or the conversation has
+	ID      string          `json:"id,omitempty"` // "": one that is unique in the Generator and the conversation
 	Tool    string          `json:"tool"`
 	Args    json.RawMessage `json:"args,omitempty"` // a JSON object; nil: {}
 	RawArgs *string         `json:"rawArgs,omitempty"`
 }
 
-// Failure ends an answer with an error: before its first piece, or after some
-// of it, as a connection does that breaks.
+// Failure ends a response with an error: before its first chunk, or after some of it, like a broken
+// connection.
 type Failure struct {
 	Kind         model.ErrorKind `json:"kind"`
 	Status       int             `json:"status,omitempty"`
 	Code         string          `json:"code,omitempty"`
 	Message      string          `json:"message,omitempty"`
 	RetryAfterMS int             `json:"retryAfterMs,omitempty"`
-	// AfterPieces is how many pieces of the stream come first: pieces of thought
-	// and text, then calls. AfterBytes counts bytes of those instead; a call that
-	// would be cut does not come at all. nil: none.
+	// AfterPieces is the number of streamed pieces before the failure: pieces of thought and text,
+	// then calls. AfterBytes counts bytes of those instead; a call that would be cut is omitted.
+	// nil: none.
 	AfterPieces *int `json:"afterPieces,omitempty"`
 	AfterBytes  *int `json:"afterBytes,omitempty"`
 }
@@ -87,8 +86,8 @@ type Repeat int
 // Forever is the Repeat of a model that never stops; "forever" in the file.
 const Forever Repeat = -1
 
-// Load reads a script from a file. The error is of code invalid_config and names
-// the file and the line.
+// Load reads a script from a file. The error is of code invalid_config and names the file and the
+// line.
 func Load(file string) (*Script, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -98,7 +97,7 @@ func Load(file string) (*Script, error) {
 	return Parse(file, data)
 }
 
-// UnmarshalJSON reads a text or a list of texts.
+// UnmarshalJSON decodes a text or a list of texts.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	*t = Text{}
 	if data[0] == '[' {
@@ -107,7 +106,7 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &t.Whole)
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON encodes the form that UnmarshalJSON decodes.
 func (t Text) MarshalJSON() ([]byte, error) {
 	if t.Pieces != nil {
 		return json.Marshal(t.Pieces)
@@ -115,10 +114,10 @@ func (t Text) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.Whole)
 }
 
-// IsZero reports whether nothing is said.
+// IsZero reports whether t is empty.
 func (t Text) IsZero() bool { return t.Whole == "" && t.Pieces == nil }
 
-// UnmarshalJSON reads a number from 1 on, or "forever".
+// UnmarshalJSON decodes a number from 1 on, or "forever".
 func (r *Repeat) UnmarshalJSON(data []byte) error {
 	if string(data) == `"forever"` {
 		*r = Forever
@@ -132,7 +131,7 @@ func (r *Repeat) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes what UnmarshalJSON reads.
+// MarshalJSON encodes the form that UnmarshalJSON decodes.
 func (r Repeat) MarshalJSON() ([]byte, error) {
 	if r < 0 {
 		return []byte(`"forever"`), nil
@@ -140,7 +139,7 @@ func (r Repeat) MarshalJSON() ([]byte, error) {
 	return json.Marshal(max(1, int(r)))
 }
 
-// plays is how often a turn is played; negative: for ever.
+// plays returns how often a turn is played; negative: forever.
 func (r Repeat) plays() int {
 	if r == 0 {
 		return 1
@@ -148,9 +147,9 @@ func (r Repeat) plays() int {
 	return int(r)
 }
 
-// error returns what the provider of a real model would.
+// error returns the error that the provider of a real model would return.
 func (f *Failure) error() *model.Error {
-	message := cmp.Or(f.Message, "the script says so")
+	message := cmp.Or(f.Message, "the script requests this failure")
 	return &model.Error{
 		Provider: Provider, Kind: f.Kind, Status: f.Status, Code: f.Code, Message: message,
 		RetryAfter: time.Duration(f.RetryAfterMS) * time.Millisecond,

@@ -40,7 +40,7 @@ func ask(text string) *model.Request {
 	return &model.Request{Model: "m", Contents: []model.Content{model.UserText(text)}}
 }
 
-// after is a request whose last turn answers calls: pairs of a tool and its answer.
+// after returns a request whose last turn has tool results: pairs of a tool and its result.
 func after(pairs ...string) *model.Request {
 	r := ask("do it")
 	var calls, answers []model.Part
@@ -53,13 +53,13 @@ func after(pairs ...string) *model.Request {
 	return r
 }
 
-func fails(t *testing.T, err error, kind model.ErrorKind, told ...string) {
+func fails(t *testing.T, err error, kind model.ErrorKind, want ...string) {
 	t.Helper()
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, kind, e.Kind, "%v", e)
 	require.Equal(t, script.Provider, e.Provider)
-	for _, text := range told {
+	for _, text := range want {
 		require.Contains(t, e.Message, text)
 	}
 }
@@ -141,7 +141,7 @@ func state(path string, version int, hash, content string) string {
 	return string(data)
 }
 
-// Every hash is copied from what the tools answered.
+// Every hash is copied from tool results.
 func TestPlaceholders(t *testing.T) {
 	old := state("/w/prices.py", 1, hashA, "old")
 	now := state("/w/prices.py", 3, hashB, "new\n")
@@ -191,14 +191,14 @@ func TestPlaceholdersWithoutValue(t *testing.T) {
 	tests := map[string]struct {
 		request *model.Request
 		of      string
-		told    string
+		want    string
 	}{
-		"never read":       {ask("q"), `sha256 \"x.go\"`, "no tool has handed out a hash of x.go so far"},
+		"never read":       {ask("q"), `sha256 \"x.go\"`, "no tool has returned a hash of x.go so far"},
 		"another file":     {two, `sha256 \"y.go\"`, "hash of y.go"},
 		"end of a name":    {two, `sha256 \"o\"`, "hash of o so far"},
 		"one of several":   {two, `sha256 \"x.go\"`, "several files: /w/a/x.go, /w/b/x.go"},
-		"no answer yet":    {ask("q"), `value \"output\"`, "no tool has answered so far"},
-		"no such key":      {two, `value \"output.x\"`, "holds no output.x"},
+		"no answer yet":    {ask("q"), `value \"output\"`, "no tool has returned a result so far"},
+		"no such key":      {two, `value \"output.x\"`, "has no output.x"},
 		"not in the model": {&model.Request{Contents: []model.Content{{Role: model.RoleModel, Parts: []model.Part{{Text: state("/w/x.go", 1, hashA, "")}}}}}, `sha256 \"x.go\"`, "hash of x.go"},
 	}
 	for name, tt := range tests {
@@ -207,7 +207,7 @@ func TestPlaceholdersWithoutValue(t *testing.T) {
 			require.NoError(t, err)
 			g := player(t, `{"calls":[{"tool":"t","args":{"x":"{{`+tt.of+`}}"}}]}`)
 			_, err = g.Generate(t.Context(), tt.request)
-			fails(t, err, model.InvalidRequest, "turn 1 of the script (test.json, line 1)", tt.told)
+			fails(t, err, model.InvalidRequest, "turn 1 of the script (test.json, line 1)", tt.want)
 		})
 	}
 }
@@ -217,25 +217,25 @@ func TestExpect(t *testing.T) {
 	tests := map[string]struct {
 		expect  string
 		request *model.Request
-		missing string // "": it holds
+		missing string // "": the condition matches
 	}{
 		"error":             {`{"error":"file_changed_since_read"}`, after("safe_patch", changed), ""},
-		"another error":     {`{"error":"base_hash_required"}`, after("safe_patch", changed), "an answer with the error base_hash_required, and there is safe_patch: the error file_changed_since_read"},
+		"another error":     {`{"error":"base_hash_required"}`, after("safe_patch", changed), "a result with the error base_hash_required; the last turn has safe_patch: the error file_changed_since_read"},
 		"error, success":    {`{"error":"cancelled"}`, after("a", `{"output":1}`), "a: success"},
 		"ok":                {`{"ok":true}`, after("a", `{"output":1}`), ""},
 		"not ok":            {`{"ok":true}`, after("a", changed), "without an error"},
 		"error as text":     {`{"error":"unknown"}`, after("a", `{"error":"broken"}`), ""},
 		"null is no error":  {`{"ok":true}`, after("a", `{"error":null,"output":1}`), ""},
 		"tool":              {`{"tool":"b","ok":true}`, after("a", changed, "b", `{"output":1}`), ""},
-		"tool and error":    {`{"tool":"b","error":"cancelled"}`, after("a", `{"error":{"type":"cancelled"}}`, "b", `{"output":1}`), "an answer of b with the error cancelled, and there is a: the error cancelled; b: success"},
+		"tool and error":    {`{"tool":"b","error":"cancelled"}`, after("a", `{"error":{"type":"cancelled"}}`, "b", `{"output":1}`), "a result of b with the error cancelled; the last turn has a: the error cancelled; b: success"},
 		"result":            {`{"result":"line \"one\""}`, after("a", changed), ""},
-		"no result":         {`{"result":"two"}`, after("a", changed), `that holds "two"`},
+		"no result":         {`{"result":"two"}`, after("a", changed), `that contains "two"`},
 		"without":           {`{"without":"two"}`, after("a", changed), ""},
-		"not without":       {`{"without":"one"}`, after("a", changed), `that does not hold "one"`},
-		"no answer":         {`{"ok":true}`, ask("q"), "an answer of a tool in the last turn, which has none"},
+		"not without":       {`{"without":"one"}`, after("a", changed), `that does not contain "one"`},
+		"no answer":         {`{"ok":true}`, ask("q"), "a result of a tool in the last turn, which has none"},
 		"no request at all": {`{"ok":true}`, &model.Request{}, "which has none"},
 		"prompt":            {`{"prompt":"do"}`, after("a", changed), ""},
-		"no prompt":         {`{"prompt":"undo it"}`, after("a", changed), `"undo it" in the prompt, where it is not`},
+		"no prompt":         {`{"prompt":"undo it"}`, after("a", changed), `"undo it" in the prompt, which does not contain it`},
 		"system":            {`{"system":"x"}`, ask("q"), `"x" in the system prompt`},
 		"purpose":           {`{"purpose":"main"}`, ask("q"), ""},
 		"another purpose":   {`{"purpose":"subagent"}`, ask("q"), `a request for "subagent", and it is for "main"`},
@@ -253,41 +253,41 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// Conversations side by side take the turns that are meant for them.
+// Concurrent conversations get the turns whose conditions match them.
 func TestWhen(t *testing.T) {
 	g := player(t,
 		`{"text":"child","when":{"system":"You are a child"}}`,
 		`{"text":"summary","when":{"purpose":"utility_compressor"}}`,
 		`{"text":"main 1"}`, `{"text":"child 2","when":{"system":"You are a child","declared":["b"]}}`, `{"text":"late","when":{"prompt":"late"}}`)
 	child := &model.Request{System: "You are a child.", Tools: []model.Tool{{Name: "b"}}, Contents: ask("q").Contents}
-	said := func(r *model.Request) string {
+	answers := func(r *model.Request) string {
 		got, err := g.Generate(t.Context(), r)
 		require.NoError(t, err)
 		return got.Content.Text()
 	}
-	require.Equal(t, "main 1", said(ask("q")))
-	require.Equal(t, "child", said(child))
-	require.Equal(t, "summary", said(&model.Request{Purpose: model.PurposeCompact, Contents: ask("q").Contents}))
-	require.Equal(t, "child 2", said(child))
+	require.Equal(t, "main 1", answers(ask("q")))
+	require.Equal(t, "child", answers(child))
+	require.Equal(t, "summary", answers(&model.Request{Purpose: model.PurposeCompact, Contents: ask("q").Contents}))
+	require.Equal(t, "child 2", answers(child))
 	_, err := g.Generate(t.Context(), ask("q"))
-	fails(t, err, model.InvalidRequest, "no turn of the script test.json is meant for this request", "1 of 5 are left")
-	require.Equal(t, "late", said(ask("too late?")))
+	fails(t, err, model.InvalidRequest, "no turn of the script test.json matches this request", "1 of 5 are left")
+	require.Equal(t, "late", answers(ask("too late?")))
 }
 
 func TestRepeat(t *testing.T) {
 	g := player(t, `{"text":"twice","repeat":2}`, `{"text":"always","repeat":"forever","calls":[{"tool":"t"}]}`)
-	var said []string
+	var answers []string
 	for range 5 {
 		r, err := g.Generate(t.Context(), ask("q"))
 		require.NoError(t, err)
-		said = append(said, r.Content.Text())
+		answers = append(answers, r.Content.Text())
 	}
-	require.Equal(t, []string{"twice", "twice", "always", "always", "always"}, said)
+	require.Equal(t, []string{"twice", "twice", "always", "always", "always"}, answers)
 	require.Empty(t, g.Left())
 }
 
-// Calls have IDs that no other of the conversation has, a resumed one's neither,
-// and none that the script gives a later one.
+// Generated call IDs are unique in the conversation, also in a resumed one, and differ from the IDs
+// that the script gives later calls.
 func TestCallIDs(t *testing.T) {
 	g := player(t, `{"calls":[{"tool":"t"},{"tool":"t","id":"mine"},{"tool":"t"},{"tool":"t"}]}`, `{"calls":[{"tool":"t","id":"call_3"},{"tool":"t"}]}`)
 	r := after("a", `{}`)
@@ -296,8 +296,7 @@ func TestCallIDs(t *testing.T) {
 	require.Equal(t, []string{"call_3", "call_6"}, callIDs(t, g, r))
 }
 
-// An ID does not come again where the history has been compacted, and where
-// there are several conversations at once.
+// A generated ID is not repeated after a compaction, or in concurrent conversations.
 func TestCallIDsOfTheWholeGenerator(t *testing.T) {
 	g := player(t, `{"calls":[{"tool":"t"},{"tool":"t"}],"repeat":"forever"}`)
 	require.Equal(t, []string{"call_1", "call_2"}, callIDs(t, g, ask("q")))
@@ -321,7 +320,7 @@ func TestCallIDsOfTheWholeGenerator(t *testing.T) {
 	require.Len(t, slices.Compact(all), 2*requests)
 }
 
-// callIDs returns the IDs of the calls in the next answer.
+// callIDs returns the IDs of the calls in the next response.
 func callIDs(t *testing.T, g *script.Generator, r *model.Request) []string {
 	t.Helper()
 	got, err := g.Generate(t.Context(), r)
@@ -355,8 +354,8 @@ func TestFailures(t *testing.T) {
 	require.Equal(t, model.FinishMalformedCall, r.Finish)
 }
 
-// An answer that is cut at any byte or piece never ends well, and its texts are
-// the beginning of it.
+// A response that is cut at any byte or piece never ends without an error, and its texts are a
+// prefix of the complete ones.
 func TestCutAnywhere(t *testing.T) {
 	const whole = `"thought":"hm…","text":["größe ","日本 😀"],"calls":[{"tool":"t","args":{"a":"ä"}}]`
 	for _, by := range []string{"afterBytes", "afterPieces"} {
@@ -415,7 +414,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	g := player(t, all...)
 	var mu sync.Mutex
-	said := map[string]bool{}
+	answers := map[string]bool{}
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
@@ -423,48 +422,48 @@ func TestManyAtOnce(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
-				said[r.Content.Text()] = true
+				answers[r.Content.Text()] = true
 			}
 		})
 	}
 	wg.Wait()
-	require.Len(t, said, 50, "each turn is played once")
+	require.Len(t, answers, 50, "each turn is played once")
 }
 
 func TestScriptsThatCannotBeUsed(t *testing.T) {
 	tests := map[string]struct {
 		text string
-		told []string
+		want []string
 	}{
 		"empty":             {"", []string{"line 1", "cut short"}},
-		"no JSON":           {"{\n\n hello", []string{"line 3", "no JSON"}},
+		"no JSON":           {"{\n\n hello", []string{"line 3", "not valid JSON"}},
 		"a list":            {"[]", []string{"line 1", "a script is an object"}},
 		"no turns":          {"{}", []string{`needs a list of "turns"`}},
 		"turns twice":       {"{\"turns\":[],\n\"turns\":[]}", []string{"line 2", "one list"}},
-		"turns no list":     {"{\n\"turns\":3}", []string{"line 2", "turns is a list"}},
+		"turns no list":     {"{\n\"turns\":3}", []string{"line 2", "turns must be a list"}},
 		"unknown key":       {"{\"turns\":[],\n\"x\":1}", []string{"line 2", `no key "x"`}},
-		"more behind":       {"{\"turns\":[]}\n{}", []string{"line 2", "behind the end"}},
+		"more behind":       {"{\"turns\":[]}\n{}", []string{"line 2", "after the end"}},
 		"cut":               {"{\"turns\":[\n{\"text\":\"a\"", []string{"line 2", "cut short"}},
-		"broken in a turn":  {"{\"turns\":[\n{\"text\":\n\"a\" \"b\"}]}", []string{"line 3", "no JSON"}},
-		"turn no object":    {"{\"turns\":[\n{\"text\":\"a\"},\n\n3]}", []string{"line 4", "a turn is an object"}},
+		"broken in a turn":  {"{\"turns\":[\n{\"text\":\n\"a\" \"b\"}]}", []string{"line 3", "not valid JSON"}},
+		"turn no object":    {"{\"turns\":[\n{\"text\":\"a\"},\n\n3]}", []string{"line 4", "a turn must be an object"}},
 		"unknown in a turn": {"{\"turns\":[\n{\"text\":\"a\",\n\"textt\":\"b\"}]}", []string{"line 3", `no key "textt"`}},
 		"unknown in a call": {"{\"turns\":[\n{\"calls\":[{\"tool\":\"a\"},\n{\"tool\":\"b\",\"arg\":{}}]}]}", []string{"line 3", `no key "arg"`}},
 		"kind of a value":   {"{\"turns\":[\n{\"title\":\"t\",\n\"title\":3,\"text\":\"a\"}]}", []string{"line 3", "title is a number"}},
 		"kind in a text":    {"{\"turns\":[\n{\"text\":3}]}", []string{"line 2"}},
 		"nothing said":      {"{\"turns\":[\n\n{\"title\":\"a\"}]}", []string{"line 3", `"empty": true`}},
 		"empty and said":    {turns(`{"empty":true,"text":"a"}`), []string{"an empty turn"}},
-		"finish":            {turns(`{"text":"a","finish":"done"}`), []string{`no reason "done"`, "max_tokens"}},
-		"failure":           {turns(`{"fail":{"kind":"bang"}}`), []string{`no kind "bang"`, "rate_limited"}},
-		"failure of none":   {turns(`{"fail":{}}`), []string{`no kind ""`}},
+		"finish":            {turns(`{"text":"a","finish":"done"}`), []string{`the finish reason "done"`, "max_tokens"}},
+		"failure":           {turns(`{"fail":{"kind":"bang"}}`), []string{`the kind of failure "bang"`, "rate_limited"}},
+		"failure of none":   {turns(`{"fail":{}}`), []string{`the kind of failure ""`}},
 		"both afters":       {turns(`{"text":"a","fail":{"kind":"connection","afterBytes":1,"afterPieces":1}}`), []string{"not both"}},
-		"negative":          {turns(`{"text":"a","fail":{"kind":"connection","afterBytes":-1}}`), []string{"not negative"}},
+		"negative":          {turns(`{"text":"a","fail":{"kind":"connection","afterBytes":-1}}`), []string{"cannot be negative"}},
 		"repeat":            {turns(`{"text":"a","repeat":0}`), []string{`a number from 1 on or "forever"`}},
 		"repeat a word":     {turns(`{"text":"a","repeat":"ever"}`), []string{"forever"}},
-		"call of nothing":   {turns(`{"calls":[{}]}`), []string{`names its "tool"`}},
-		"args a list":       {turns(`{"calls":[{"tool":"t","args":[]}]}`), []string{"are an object"}},
+		"call of nothing":   {turns(`{"calls":[{}]}`), []string{`needs a "tool"`}},
+		"args a list":       {turns(`{"calls":[{"tool":"t","args":[]}]}`), []string{"must be an object"}},
 		"both args":         {turns(`{"calls":[{"tool":"t","args":{},"rawArgs":""}]}`), []string{"not both"}},
-		"placeholder":       {turns(`{"calls":[{"tool":"t","args":{"a":["{{sha265 \"x\"}}"]}}]}`), []string{`no placeholder {{sha265 "x"}}`}},
-		"placeholder said":  {turns(`{"text":["a","{{hash \"x\"}}"]}`), []string{`no placeholder {{hash "x"}}`}},
+		"placeholder":       {turns(`{"calls":[{"tool":"t","args":{"a":["{{sha265 \"x\"}}"]}}]}`), []string{`the placeholder {{sha265 "x"}}`}},
+		"placeholder said":  {turns(`{"text":["a","{{hash \"x\"}}"]}`), []string{`the placeholder {{hash "x"}}`}},
 		"quotes":            {turns(`{"text":"{{sha256 \"\\q\"}}"}`), []string{"not quoted"}},
 	}
 	for name, tt := range tests {
@@ -472,8 +471,8 @@ func TestScriptsThatCannotBeUsed(t *testing.T) {
 			s, err := script.Parse("test.json", []byte(tt.text))
 			require.Nil(t, s)
 			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-			for _, told := range append(tt.told, "test.json") {
-				require.ErrorContains(t, err, told)
+			for _, want := range append(tt.want, "test.json") {
+				require.ErrorContains(t, err, want)
 			}
 		})
 	}
@@ -490,7 +489,7 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, 1, s.Turns[0].Line)
 }
 
-// Turns made in Go are like those of a file, and their JSON is read back.
+// Turns built in Go equal those of a file, and their JSON is decoded again.
 func TestTurnsInGo(t *testing.T) {
 	two := 2
 	turn := script.Turn{
@@ -509,7 +508,7 @@ func TestTurnsInGo(t *testing.T) {
 	require.Equal(t, "a", r.Content.Text())
 }
 
-// Whatever a file holds, it is refused with its line or it can be played.
+// Any file is either rejected with its line or can be played.
 func FuzzParse(f *testing.F) {
 	f.Add(turns(`{"text":"a {{sha256 \"x\"}}","calls":[{"tool":"t","args":{"a":["{{value \"output.0\"}}"]}}],"expect":{"ok":true}}`))
 	f.Add(turns(`{"text":["a","ä"],"calls":[{"tool":"t","rawArgs":"{"}],"fail":{"kind":"connection","afterBytes":2},"repeat":"forever"}`))

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// state is a file as a tool handed it out: path, version, hash and content.
+// state is a state object of a tool result: path, version, hash and content.
 type state struct {
 	FilePath string `json:"file_path"`
 	Version  int64  `json:"version"`
@@ -19,8 +19,8 @@ type state struct {
 	Content  string `json:"content"`
 }
 
-// statesIn returns the newest state of each file that the conversation holds, by
-// path: in what tools answered and in prompts, wherever in them.
+// statesIn returns the newest state object of each file in the conversation, by path. It searches
+// all tool results and prompts.
 func statesIn(contents []model.Content) map[string]state {
 	states := map[string]state{}
 	for _, c := range contents {
@@ -36,7 +36,7 @@ func statesIn(contents []model.Content) map[string]state {
 	return states
 }
 
-// collect adds the states in a JSON value.
+// collect adds the state objects in a JSON value.
 func collect(states map[string]state, data []byte) {
 	if !bytes.Contains(data, []byte("sha256")) {
 		return
@@ -62,7 +62,7 @@ func collect(states map[string]state, data []byte) {
 	}
 }
 
-// collectText adds the states in JSON objects that stand in a text.
+// collectText adds the state objects in JSON objects within a text.
 func collectText(states map[string]state, text string) {
 	end := strings.LastIndex(text, `"sha256"`)
 	for at := 0; at < end; {
@@ -82,7 +82,7 @@ func collectText(states map[string]state, text string) {
 	}
 }
 
-// find returns the state of a file by its path, or the end of it.
+// find returns the state object of a file by its path or the end of its path.
 func find(states map[string]state, name string) (state, error) {
 	if s, ok := states[name]; ok {
 		return s, nil
@@ -95,16 +95,16 @@ func find(states map[string]state, name string) (state, error) {
 	}
 	switch len(matches) {
 	case 0:
-		return state{}, fmt.Errorf("no tool has handed out a hash of %s so far", name)
+		return state{}, fmt.Errorf("no tool has returned a hash of %s so far", name)
 	case 1:
 		return states[matches[0]], nil
 	}
 	slices.Sort(matches)
-	return state{}, fmt.Errorf("%s is one of several files: %s", name, strings.Join(matches, ", "))
+	return state{}, fmt.Errorf("%s matches several files: %s", name, strings.Join(matches, ", "))
 }
 
-// lastValue returns a value in the newest answer of a tool by its path, keys and
-// numbers of list entries with dots between them.
+// lastValue returns a value of the newest tool result by its path: keys and list indexes, separated
+// by dots.
 func lastValue(contents []model.Content, path string) (json.RawMessage, error) {
 	for _, c := range slices.Backward(contents) {
 		responses := c.Responses()
@@ -116,12 +116,12 @@ func lastValue(contents []model.Content, path string) (json.RawMessage, error) {
 				return value, nil
 			}
 		}
-		return nil, fmt.Errorf("the last answer of a tool holds no %s", path)
+		return nil, fmt.Errorf("the last result of a tool has no %s", path)
 	}
-	return nil, fmt.Errorf("no tool has answered so far, so there is no %s", path)
+	return nil, fmt.Errorf("no tool has returned a result so far, so there is no %s", path)
 }
 
-// valueAt follows a path into JSON, and into JSON within texts.
+// valueAt follows a path into JSON, and into JSON within strings.
 func valueAt(data json.RawMessage, path []string) (json.RawMessage, bool) {
 	if len(path) == 0 {
 		return data, true

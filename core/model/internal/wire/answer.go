@@ -6,10 +6,10 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Pieces are the chunks of an answer that nobody has got yet, in order.
+// Pieces are the pending chunks of a response, in order.
 type Pieces []*model.Chunk
 
-// Yield hands them on, once; false: nobody wants more.
+// Yield passes each chunk on, once. It returns false if the consumer stopped.
 func (p *Pieces) Yield(yield func(*model.Chunk, error) bool) bool {
 	chunks := *p
 	*p = nil
@@ -21,7 +21,7 @@ func (p *Pieces) Yield(yield func(*model.Chunk, error) bool) bool {
 	return true
 }
 
-// Response joins them to the whole answer.
+// Response joins the chunks to the complete response.
 func (p Pieces) Response() *model.Response {
 	var c model.Collector
 	for _, chunk := range p {
@@ -30,9 +30,9 @@ func (p Pieces) Response() *model.Response {
 	return c.Response()
 }
 
-// Failure returns why an exchange has no whole answer, a *model.Error; nil: it has
-// one. err is what the SDK returned; complete says that the server has said why the
-// answer ended; problem reads what it said instead of one.
+// Failure returns the *model.Error of an exchange without a complete response; nil if the response
+// is complete. err is the error of the SDK. complete reports that the server stated a finish
+// reason. problem decodes an error response.
 func (x *Exchange) Failure(ctx context.Context, provider string, err error, complete bool, secrets Secrets, problem func(*Exchange, Secrets) *model.Error) error {
 	switch {
 	case ctx.Err() == nil && x.Problem != nil:

@@ -8,25 +8,25 @@ import (
 	"io"
 )
 
-// maxEvent is how long one event, or an answer that is no stream, may be.
+// maxEvent is the largest size in bytes of one event, or of a response that is not a stream.
 const maxEvent = 64 << 20
 
-// Why an answer cannot be used though it came to its end.
+// Reasons why a complete response is unusable.
 var (
 	ErrMalformed = errors.New("the answer is not in the form that the provider documents")
 	ErrWebPage   = errors.New("the answer is a web page and not that of a model")
 	ErrTooLong   = errors.New("a part of the answer is longer than 64 MiB")
 )
 
-// body hands each event of an answer to the exchange. The SDK reads an empty
-// object in its place, once the exchange has it, so that it still sets the pace;
-// and for the SDK an answer always ends well. How it ended stands in the exchange.
+// body passes each event of a response to the exchange. The SDK reads an empty object in place of
+// each event, once the exchange has it, so that the SDK still controls the pace. For the SDK a
+// response always ends well; the exchange records how it really ended.
 type body struct {
 	x       *Exchange
 	from    io.ReadCloser
 	lines   *bufio.Reader
-	pending []byte // data of an event that is not complete
-	ready   []byte // what the SDK has not read yet
+	pending []byte // data of an incomplete event
+	ready   []byte // bytes that the SDK has not read yet
 	ended   bool
 }
 
@@ -51,12 +51,12 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	b.ended = true
 	b.ready = nil
-	_ = b.from.Close() // the answer is complete, or what broke it is known
+	_ = b.from.Close() // the response is complete, or its error is known
 	return nil
 }
 
-// next takes the next line. What is left when a connection breaks is not looked
-// at, though it may look complete.
+// next processes the next line. The rest of a broken connection is ignored, even if it looks
+// complete.
 func (b *body) next() {
 	line, err := b.line()
 	switch {
@@ -75,7 +75,7 @@ func (b *body) next() {
 	}
 }
 
-// line returns the next line without its end. It is valid until the next call.
+// line returns the next line without its line ending. It is valid until the next call.
 func (b *body) line() ([]byte, error) {
 	line, err := b.lines.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -91,9 +91,8 @@ func (b *body) line() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// take looks at a line. Servers differ in how they write events: each line of
-// data that is complete is one, with an empty line after it or without, and a bare
-// object is one as well.
+// take processes a line. Servers write events differently: every complete data line is an event,
+// with or without an empty line after it, and so is a bare object.
 func (b *body) take(line []byte) {
 	line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	name, value, _ := bytes.Cut(line, []byte(":"))
@@ -114,7 +113,7 @@ func (b *body) take(line []byte) {
 
 func (b *body) data(value []byte) {
 	if len(value) == 0 {
-		return // some servers keep a connection alive so
+		return // some servers use such lines as keep-alive
 	}
 	if len(b.pending) == 0 && string(value) == "[DONE]" {
 		b.x.Done = true
@@ -133,8 +132,8 @@ func (b *body) data(value []byte) {
 	b.pending = append(b.pending, '\n')
 }
 
-// flush takes the lines of data that are one event together, or else ends the
-// answer with why they are none.
+// flush processes the pending data lines as one event, or ends the response with the error why if
+// they are not valid JSON.
 func (b *body) flush(why error) {
 	raw := b.pending
 	b.pending = nil
@@ -145,7 +144,7 @@ func (b *body) flush(why error) {
 	}
 }
 
-// object takes JSON that begins with start, which may go on until the end.
+// object processes JSON that begins with start and may extend to the end of the response.
 func (b *body) object(start []byte) {
 	whole := bytes.Clone(start)
 	if !json.Valid(whole) {
@@ -172,7 +171,8 @@ func (b *body) object(start []byte) {
 	}
 }
 
-// complete returns nil for JSON, and for what is none whether it is cut short.
+// complete returns nil for valid JSON; otherwise an error that distinguishes truncated JSON from
+// other text.
 func complete(raw []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(raw, &v)
@@ -186,12 +186,12 @@ func complete(raw []byte) error {
 	return ErrMalformed
 }
 
-// event hands a JSON value to the exchange, or ends the answer if it tells an error.
+// event passes a JSON value to the exchange, or ends the response if the value is an error.
 func (b *body) event(raw []byte) {
 	raw = bytes.TrimSpace(raw)
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil || object == nil {
-		return // no event of a model is anything else
+		return // every event of a model is an object
 	}
 	switch e := object["error"]; string(e) {
 	case "", "null", "false", `""`, "{}":

@@ -2,9 +2,9 @@ package wire
 
 import "encoding/json"
 
-// Edit returns raw with what lies at path replaced by what edit makes of it: each
-// step is a key of an object, or * for every element of a list. What is not there,
-// or is not of that form, stays. Everything else keeps its digits.
+// Edit returns raw with the value at path replaced by the result of edit. Each step of path is a
+// key of an object, or * for every element of a list. A path that does not exist or match changes
+// nothing. Numbers elsewhere keep all their digits.
 func Edit(raw []byte, edit func(json.RawMessage) (json.RawMessage, error), path ...string) (json.RawMessage, error) {
 	if len(path) == 0 {
 		return edit(raw)

@@ -16,25 +16,23 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// maxMessage is how much of what a provider said is told, in bytes.
+// maxMessage is the length in bytes to which a provider's message is cut.
 const maxMessage = 1000
 
-// Secrets are texts that no error may hold. Those shorter than four bytes are
-// none.
+// Secrets are texts that no error may contain. Texts shorter than four bytes are ignored.
 type Secrets []string
 
-// Redact returns text without the secrets and what has the shape of one, in one line, and not longer than a
-// message should be.
+// Redact returns text on one line, cut to the length of a message, without the secrets and without
+// text that has the shape of one.
 func (s Secrets) Redact(text string) string {
 	m := redact.Masker{Shortest: 4}
 	m.Add(s...)
 	return escape.ClipBytes(escape.OneLine(strings.ToValidUTF8(m.Text(text), "\ufffd")), maxMessage)
 }
 
-// Broken returns why an exchange ended without an answer and without a word of
-// the server: ctx ended, the request could not be made, the connection broke, or
-// what came is no answer. err is what the SDK returned. It is nil where the answer
-// came to its end.
+// Broken returns the error of an exchange that ended without a response and without an error of the
+// server: ctx ended, the request could not be sent, the connection broke, or the data was not a
+// response. err is the error of the SDK. It returns nil if the response was received to its end.
 func (x *Exchange) Broken(ctx context.Context, provider string, err error, secrets Secrets) *model.Error {
 	if err == nil && x.Err == nil {
 		return nil
@@ -51,20 +49,20 @@ func (x *Exchange) Broken(ctx context.Context, provider string, err error, secre
 		e.Kind, e.Status, e.Err = model.Connection, 0, x.Err
 	case x.Status == 0:
 		e.Kind, e.Err = model.InvalidRequest, err
-	case x.Events == 0: // what the SDK says of an answer in which nothing is
+	case x.Events == 0: // the SDK's error for an empty response
 		return x.CutShort(provider)
 	default:
 		e.Kind, e.Err = model.BadAnswer, err
 	}
 	e.Message = secrets.Redact(e.Err.Error())
 	if e.Message != e.Err.Error() {
-		e.Err = nil // it says more than may be said
+		e.Err = nil // its text may contain secrets
 	}
 	return e
 }
 
-// CutShort is the error of an answer that ended before it was complete, or that
-// came whole and is none.
+// CutShort returns the error of a response that ended early, or that was received to its end and is
+// not valid.
 func (x *Exchange) CutShort(provider string) *model.Error {
 	if x.Err == nil && !x.Stream && x.Events > 0 {
 		return &model.Error{Provider: provider, Kind: model.BadAnswer, Status: x.Status, Message: ErrMalformed.Error(), Err: ErrMalformed}
@@ -75,7 +73,7 @@ func (x *Exchange) CutShort(provider string) *model.Error {
 	}
 }
 
-// Kind returns what an HTTP status means where nothing more is known.
+// Kind returns the class of an HTTP status without further information.
 func Kind(status int) model.ErrorKind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -94,9 +92,9 @@ func Kind(status int) model.ErrorKind {
 	return model.InvalidRequest
 }
 
-// Said returns what a server that does not speak JSON said with an error: its
-// text, or of a web page its title.
-func Said(status int, problem []byte) string {
+// Said returns the message of a server that did not answer an error with JSON: its text, or the
+// title of a web page.
+func ServerMessage(status int, problem []byte) string {
 	text := strings.TrimSpace(string(problem))
 	switch {
 	case status >= 300 && status < 400:
@@ -114,8 +112,8 @@ func Said(status int, problem []byte) string {
 
 var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// RetryAfter returns how long the headers of an answer, or else the words of its
-// message, ask to wait, a week at most; 0: they do not say.
+// RetryAfter returns the delay that the headers of a response, or else its message, request. It is
+// at most a week; 0 if none is requested.
 func RetryAfter(header http.Header, message string) time.Duration {
 	return min(retryAfter(header, message), week)
 }
@@ -143,7 +141,7 @@ func retryAfter(header http.Header, message string) time.Duration {
 
 var tryAgain = regexp.MustCompile(`(?i)(?:retry|try again) (?:in|after) ((?:[0-9.]+ ?(?:h|ms|m|s))+)`)
 
-// seconds returns s as a duration of at least nothing and at most a week.
+// seconds returns s as a duration between 0 and a week.
 func seconds(s float64) time.Duration {
 	if s != s || s < 0 {
 		return 0
@@ -151,9 +149,9 @@ func seconds(s float64) time.Duration {
 	return time.Duration(min(s, week.Seconds()) * float64(time.Second))
 }
 
-// Text is a JSON value of which only a text is wanted: a text itself, the number
-// or boolean as it stands, the texts of a list of parts joined, and nothing for
-// null and for what is none of these. It never fails to decode.
+// Text is a JSON value that is reduced to text: a string itself, the literal of a number or
+// boolean, the joined texts of a list of parts. Null and every other value decode to "". Decoding
+// never fails.
 type Text string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -192,7 +190,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Count is a JSON number of tokens; anything else is 0. It never fails to decode.
+// Count is a number of tokens in JSON; any other value is 0. Decoding never fails.
 type Count int
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -1,6 +1,6 @@
-// Package wire stands between the SDK of a provider and the network. It reads the
-// answer in the SDK's place and keeps what SDKs throw away: status, headers and
-// errors, how the answer ended, and every digit of it.
+// Package wire sits between the SDK of a provider and the network. It decodes the response itself
+// and keeps the data that SDKs discard: status, headers, errors, the way the response ended, and
+// every digit of its numbers.
 package wire
 
 import (
@@ -16,38 +16,37 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// maxProblem is how much of an answer is read that tells an error.
+// maxProblem is the number of bytes of an error response that are read.
 const maxProblem = 64 << 10
 
-// Exchange is one request and what came back for it. The fields above the line
-// are set before the request; those below are valid once the SDK has returned, of
-// a stream once it has ended. It is not safe for concurrent use.
+// Exchange is one request and its response. The fields above the line are set before the request.
+// The fields below it are valid once the SDK call has returned, or its stream has ended. An
+// Exchange is not safe for concurrent use.
 type Exchange struct {
-	Stream  bool                         // the answer is asked for as a stream of events
+	Stream  bool                         // the response is requested as a stream of events
 	Request func([]byte) ([]byte, error) // edits the JSON of the request; nil: it stays
-	Event   func([]byte) error           // takes each event of the answer, or all of it if it is no stream, a JSON object
+	Event   func([]byte) error           // receives each event of the response as a JSON object; a response that is not a stream is one event
 
 	// ----
 
-	Status  int         // of HTTP; 0: no answer came
-	Header  http.Header // of the answer
-	Problem []byte      // what the server said instead of an answer; nil: nothing
-	Done    bool        // the stream said that it is complete, by [DONE]
-	Events  int         // how many have come
-	Err     error       // why the request or its answer broke off; nil: it did not
+	Status  int         // HTTP status; 0: no response was received
+	Header  http.Header // headers of the response
+	Problem []byte      // body of an error response; nil: none
+	Done    bool        // the stream ended with [DONE]
+	Events  int         // number of events received
+	Err     error       // why the request or its response broke off; nil: it did not
 }
 
 type exchangeKey struct{}
 
-// In returns a context whose request through [Client] is this exchange.
+// In returns a context that assigns its request through [Client] to this exchange.
 func (x *Exchange) In(ctx context.Context) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-// Client returns a client that fills the [Exchange] of each request. It has the
-// transport of base, which may be nil, and neither its timeout, since an answer
-// may take long and its ctx ends it, nor cookies. It follows no redirect: the key
-// is not meant for another place.
+// Client returns a client that fills the [Exchange] of each request. It has the transport of base,
+// which may be nil. It has no timeout, since a response may take long and ctx ends it, and no
+// cookies. It follows no redirect: the key must not be sent to another address.
 func Client(base *http.Client) *http.Client {
 	t := transport{http.DefaultTransport}
 	if base != nil && base.Transport != nil {
@@ -64,7 +63,7 @@ type transport struct{ base http.RoundTripper }
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x, ok := req.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok {
-		return nil, errors.New("a request without an exchange")
+		return nil, errors.New("the request has no exchange")
 	}
 	req, err := x.edit(req)
 	if err != nil {
@@ -78,7 +77,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x.Status, x.Header = resp.StatusCode, resp.Header
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		// An error of reading leaves what has come, which is enough.
+		// After a read error the bytes so far are sufficient.
 		x.Problem, _ = io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 		_ = resp.Body.Close()
 		resp.Body = io.NopCloser(bytes.NewReader(x.Problem))
@@ -89,7 +88,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// edit returns req with the body that Request makes of its own.
+// edit returns req with the body that Request returns for the original one.
 func (x *Exchange) edit(req *http.Request) (*http.Request, error) {
 	if x.Request == nil || req.Body == nil {
 		return req, nil
@@ -109,15 +108,14 @@ func (x *Exchange) edit(req *http.Request) (*http.Request, error) {
 	return req, nil
 }
 
-// BaseURL checks the address of a server and returns it without a slash at its
-// end, and the password in it. The error is of code invalid_config; who and
-// variable stand in it.
+// BaseURL checks the address of a server. It returns the address without a trailing slash, and the
+// password in it. The error is of code invalid_config and names who and variable.
 func BaseURL(text, who, variable string) (base, password string, err error) {
 	text = strings.TrimSpace(text)
 	u, parseErr := url.Parse(text)
 	if parseErr != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", "", fault.New(fault.InvalidConfig, "model.new", fmt.Sprintf("The base URL for %s models is no HTTP address.", who),
-			fmt.Sprintf("Give it as https://HOST, in %s for the program.", variable))
+		return "", "", fault.New(fault.InvalidConfig, "model.new", fmt.Sprintf("The base URL for %s models is not an HTTP address.", who),
+			fmt.Sprintf("Give it as https://HOST; the program reads it from %s.", variable))
 	}
 	password, _ = u.User.Password()
 	return strings.TrimRight(text, "/"), password, nil

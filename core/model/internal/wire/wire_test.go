@@ -20,8 +20,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model/internal/wiretest"
 )
 
-// exchange asks a server that answers with these pieces and returns the events
-// that came, and what the client read.
+// exchange sends a request to a server that answers with these pieces. It returns the received
+// events and the bytes that the client read.
 func exchange(t testing.TB, stream bool, pieces ...[]byte) (x *wire.Exchange, events []string, read string) {
 	x = &wire.Exchange{Stream: stream, Event: func(raw []byte) error {
 		events = append(events, string(raw))
@@ -82,7 +82,7 @@ func TestProblemInTheStream(t *testing.T) {
 	require.JSONEq(t, `{"error":"broken"}`, string(x.Problem))
 }
 
-// An event is bounded, so that a server cannot fill the memory with one.
+// The size of an event is limited, so that a server cannot fill the memory with one.
 func TestLongEvent(t *testing.T) {
 	long := []byte(strings.Repeat("x", 1<<20))
 	pieces := [][]byte{[]byte(`data: {"a":"`)}
@@ -113,7 +113,7 @@ func TestEventRefused(t *testing.T) {
 	require.ErrorIs(t, x.Err, wire.ErrMalformed)
 }
 
-// The same comes out wherever the answer is split, and nothing panics.
+// The result is the same wherever the response is split, and nothing panics.
 func FuzzEvents(f *testing.F) {
 	for _, s := range []string{
 		"", "data: {}\n\n", "data: {\"a\":1}\r\n\r\ndata: [DONE]\n", "{\"error\":1}", "[{},{}]", "data: {\"a\":\ndata: 1}\n\n", "data: x\n\n",
@@ -150,7 +150,7 @@ func TestRequestIsEdited(t *testing.T) {
 	require.Equal(t, "11", strconv.FormatInt(int64(len(s.Last().Body)), 10))
 }
 
-// The key does not go to another place.
+// The key is not sent to another address.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	other := wiretest.Serve(t, wiretest.Answer{Body: "{}"})
 	s := wiretest.Serve(t, wiretest.Answer{Status: 307, Header: map[string]string{"Location": other.URL}})
@@ -244,13 +244,13 @@ func TestBroken(t *testing.T) {
 	require.Nil(t, (&wire.Exchange{Status: 200}).Broken(ended, "p", nil, secrets), "an answer that has come is one")
 }
 
-func TestSaid(t *testing.T) {
+func TestServerMessage(t *testing.T) {
 	for problem, want := range map[string]string{
 		"": "bad gateway", " no upstream\n": "no upstream", "<html><title>\nBusy </title>": "Busy", "<html>": "the answer is a web page",
 	} {
-		require.Equal(t, want, wire.Said(502, []byte(problem)))
+		require.Equal(t, want, wire.ServerMessage(502, []byte(problem)))
 	}
-	require.Contains(t, wire.Said(302, []byte("<a>")), "redirects")
+	require.Contains(t, wire.ServerMessage(302, []byte("<a>")), "redirects")
 }
 
 func TestKind(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package wiretest has servers that answer like those of providers, down to the
-// bytes and to where they break off. It is for tests alone.
+// Package wiretest provides test servers that answer like those of providers, byte for byte,
+// including broken connections.
 package wiretest
 
 import (
@@ -12,29 +12,29 @@ import (
 	"testing"
 )
 
-// Answer is what a server sends for one request.
+// Answer is the response of a server to one request.
 type Answer struct {
 	Status int               // 0: 200
-	Header map[string]string // Content-Type is text/event-stream unless it is here
+	Header map[string]string // overrides headers; Content-Type is text/event-stream by default
 	Body   string
 
-	Bytewise bool // each byte is sent on its own
+	Bytewise bool // every byte is sent separately
 	Cut      bool // the connection breaks after Body
-	Unframed bool // the end of the answer is that of the connection, so that a cut looks like an end
-	Hang     bool // after Body nothing comes until the client goes
+	Unframed bool // the response ends with the connection, so that a broken connection looks like the end
+	Hang     bool // nothing follows Body until the client disconnects
 }
 
-// Request is what came.
+// Request is a received request.
 type Request struct {
 	Method, Path, Query string
 	Header              http.Header
 	Body                []byte
 }
 
-// Server answers with one Answer after the other, with the last for ever.
+// Server answers with one Answer after another, and repeats the last one.
 type Server struct {
 	URL  string
-	Gone chan struct{} // one for each client that left an Answer that hangs
+	Gone chan struct{} // one value for each client that disconnected from an Answer with Hang
 
 	mu       sync.Mutex
 	answers  []Answer
@@ -51,17 +51,17 @@ func Serve(t testing.TB, answers ...Answer) *Server {
 	return s
 }
 
-// Client returns a client of its own, whose idle connections end with the test.
+// Client returns a separate client, whose idle connections end with the test.
 func (s *Server) Client() *http.Client { return s.http.Client() }
 
-// Requests returns what has come so far.
+// Requests returns the requests received so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Last returns the last request; it panics if none has come.
+// Last returns the last request; it panics if there is none.
 func (s *Server) Last() Request {
 	all := s.Requests()
 	return all[len(all)-1]
@@ -105,7 +105,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unframed sends an answer that has neither a length nor chunks.
+// unframed sends a response that has neither a length nor chunks.
 func unframed(w http.ResponseWriter, a Answer) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -119,8 +119,8 @@ func unframed(w http.ResponseWriter, a Answer) {
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nConnection: close\r\n\r\n%s", kind, a.Body)
 }
 
-// Pieces is a transport that answers every request with these bytes, each piece
-// with a read of its own.
+// Pieces is a transport that answers every request with these bytes; each piece takes a separate
+// read.
 type Pieces [][]byte
 
 // RoundTrip implements http.RoundTripper.
