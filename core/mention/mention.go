@@ -24,7 +24,7 @@ type Found struct {
 
 // Files finds files of a session.
 type Files interface {
-	// Look returns the target of a path. A relative path may be in any directory of the workspace. The error has code
+	// Stat returns the target of a path. A relative path may be in any directory of the workspace. The error has code
 	// file_not_found, path_not_in_workspace or another code of reading, and explains why the path cannot be used.
 	Stat(ctx context.Context, path string) (Found, error)
 	// Search returns the absolute paths of at most most files whose path contains text. It omits ignored files.
@@ -96,12 +96,12 @@ func (e *Expander) Expand(ctx context.Context, prompt string) (Expanded, error) 
 		}
 		w.resolve(r, prompt[r.from:r.to])
 		if err := ctx.Err(); err != nil {
-			return Expanded{}, fault.Wrap(fault.Cancelled, "mention.expand", "Reading what the prompt names was cancelled.", "", err)
+			return Expanded{}, fault.Wrap(fault.Cancelled, "mention.expand", "Reading the references of the prompt was cancelled.", "", err)
 		}
 	}
 	w.read()
 	if err := ctx.Err(); err != nil {
-		return Expanded{}, fault.Wrap(fault.Cancelled, "mention.expand", "Reading what the prompt names was cancelled.", "", err)
+		return Expanded{}, fault.Wrap(fault.Cancelled, "mention.expand", "Reading the references of the prompt was cancelled.", "", err)
 	}
 	w.Content = tools.Content{Parts: append([]tools.Part{{Text: w.rewritten(prompt)}}, w.parts()...)}
 	return w.Expanded, nil
@@ -113,19 +113,19 @@ type work struct {
 	ctx context.Context
 	Expanded
 
-	asked   []asked
-	rewrite []replacement
-	content []tools.Part // content of the references, between its two markers
-	context []tools.Part // context added by hooks
+	requests []request
+	rewrite  []replacement
+	content  []tools.Part // content of the references, between its two markers
+	context  []tools.Part // context added by hooks
 
 	searches int
 }
 
-// asked is a path or pattern for read_many_files.
-type asked struct {
+// request is a path or pattern for read_many_files.
+type request struct {
 	written string // the reference, as written
 	pattern string
-	folder  bool
+	isDir   bool
 }
 
 type replacement struct {
@@ -157,7 +157,7 @@ func (w *work) resolve(r reference, written string) {
 		return
 	}
 	if strings.ContainsAny(r.name, "*?[{") && !r.quoted {
-		w.ask(asked{written, r.name, true})
+		w.ask(request{written, r.name, true})
 		return
 	}
 	path, at := r.name, ""
@@ -182,7 +182,7 @@ func (w *work) resolve(r reference, written string) {
 		if found.IsDir {
 			pattern = escaped(found.Path) + "/**"
 		}
-		w.ask(asked{written, pattern, found.IsDir})
+		w.ask(request{written, pattern, found.IsDir})
 		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path + at})
 	}
 }
@@ -207,9 +207,9 @@ func (w *work) similar(name string) string {
 	return " Files with a similar path: " + strings.Join(paths, ", ") + more + "."
 }
 
-func (w *work) ask(a asked) {
-	if !slices.ContainsFunc(w.asked, func(b asked) bool { return b.pattern == a.pattern }) {
-		w.asked = append(w.asked, a)
+func (w *work) ask(a request) {
+	if !slices.ContainsFunc(w.requests, func(b request) bool { return b.pattern == a.pattern }) {
+		w.requests = append(w.requests, a)
 	}
 }
 
@@ -217,13 +217,13 @@ func (w *work) ask(a asked) {
 func invalidName(name string) string {
 	switch {
 	case len(name) > 4096:
-		return "The name is longer than a path can be."
+		return "The name is too long for a path."
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "The name holds a control character."
+		return "The name contains a control character."
 	}
 	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
 		if len(part) > 255 {
-			return "A part of the name is longer than a file's name can be."
+			return "A part of the name is too long for a file name."
 		}
 	}
 	return ""

@@ -15,8 +15,8 @@ const (
 	readOne  = "read_file"
 )
 
-// element is an element of a read_many_files result: a state object, or a reason why it is missing.
-// is none.
+// element is an element of a read_many_files result: a state object, or the reason why it is
+// missing.
 type element struct {
 	FilePath string  `json:"file_path"`
 	SHA256   *string `json:"sha256"`
@@ -28,11 +28,11 @@ type element struct {
 
 // read reads all paths with one call, and each file that is not text with a call of its own.
 func (w *work) read() {
-	if len(w.asked) == 0 {
+	if len(w.requests) == 0 {
 		return
 	}
 	var patterns []string
-	for _, a := range w.asked {
+	for _, a := range w.requests {
 		patterns = append(patterns, a.pattern)
 	}
 	args, err := json.Marshal(map[string]any{"paths": patterns})
@@ -48,8 +48,8 @@ func (w *work) read() {
 	states, more, ok := statesOf(result)
 	w.content = append(w.content, more...)
 	if !ok {
-		for _, a := range w.asked {
-			w.notice(a.written, "The result of "+readMany+" was replaced by another one.")
+		for _, a := range w.requests {
+			w.notice(a.written, "The result of "+readMany+" was replaced by another result.")
 		}
 	}
 	for _, raw := range states {
@@ -91,7 +91,7 @@ func (w *work) addContext(r tools.Result) {
 
 // refused adds a notice for each file if the call failed.
 func (w *work) refused(result tools.Result) {
-	for _, a := range w.asked {
+	for _, a := range w.requests {
 		w.notice(a.written, result.Error.Message)
 	}
 	w.rewrite = nil
@@ -99,7 +99,7 @@ func (w *work) refused(result tools.Result) {
 
 // writtenAs returns a path as written in the prompt.
 func (w *work) writtenAs(path string) string {
-	for _, a := range w.asked {
+	for _, a := range w.requests {
 		if a.pattern == path {
 			return a.written
 		}
@@ -109,8 +109,8 @@ func (w *work) writtenAs(path string) string {
 
 // named reports whether the prompt names the file itself, not its directory.
 func (w *work) named(path string) bool {
-	for _, a := range w.asked {
-		if a.pattern == path && !a.folder {
+	for _, a := range w.requests {
+		if a.pattern == path && !a.isDir {
 			return true
 		}
 	}

@@ -5,7 +5,7 @@ import "strings"
 // Sample is a text with a secret in it.
 type Sample struct{ Name, Text, Secret string }
 
-// Samples returns at least one for each shape.
+// Samples returns at least one sample for each shape.
 func Samples() []Sample {
 	var all []Sample
 	for i := range tokens {

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// form is what secrets of one kind look like that no prefix gives away.
+// form is the shape of secrets of one kind that have no fixed prefix.
 type form struct {
 	name, form string
 	hints      []string
@@ -10,7 +10,7 @@ type form struct {
 	match      func(s string, start, end int) (found span, read int)
 }
 
-// forms are the shapes with rules of their own.
+// forms are the shapes with their own rules.
 var forms = []form{
 	{"private key", "`-----BEGIN … PRIVATE KEY-----` to its end, of PEM, OpenSSH and PGP; also one that was cut", []string{"PRIVATE KEY"}, true, privateKey},
 	{"PuTTY private key", "the lines after `Private-Lines:`", []string{"Private-Lines:"}, true, puttyKey},
@@ -38,7 +38,7 @@ var forms = []form{
 
 const inAssignments = "in JSON, YAML, TOML, environments, queries, headers, XML and flags of commands"
 
-// run returns where characters of a class that begin at i end.
+// run returns the end of the characters of a class that begin at i.
 func run(s string, i int, in func(byte) bool) int {
 	for i < len(s) && in(s[i]) {
 		i++
@@ -46,11 +46,10 @@ func run(s string, i int, in func(byte) bool) int {
 	return i
 }
 
-// ahead is run for no more than most characters.
+// ahead is run for at most most characters.
 func ahead(s string, i, most int, in func(byte) bool) int { return run(s[:min(len(s), i+most)], i, in) }
 
-// back returns where characters of a class that end before i begin, no more than
-// most of them.
+// back returns the beginning of the characters of a class that end before i, at most most of them.
 func back(s string, i, most int, in func(byte) bool) int {
 	for n := 0; i > 0 && n < most && in(s[i-1]); n++ {
 		i--
@@ -64,8 +63,7 @@ func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 
 const maxArmor = 64 << 10 // bytes of a private key
 
-// privateKey finds a key in its armor, or the beginning of one whose end is
-// missing.
+// privateKey finds an armored key, or the beginning of one without an end.
 func privateKey(s string, start, end int) (span, int) {
 	const dashes, first = "-----", "-----BEGIN "
 	begin := strings.LastIndex(s[max(0, start-60):start], dashes)
@@ -89,7 +87,7 @@ func privateKey(s string, start, end int) (span, int) {
 			return span{begin, stop + 2*len(dashes) + i}, 0
 		}
 	}
-	// One that was cut: lines of base64.
+	// A truncated key: lines of base64.
 	at := body
 	for {
 		line := run(s, at, func(c byte) bool { return c == '\\' || c == ' ' || c == '\t' || c == '\r' || c == '\n' })
@@ -108,7 +106,7 @@ func privateKey(s string, start, end int) (span, int) {
 	return span{begin, at}, 0
 }
 
-// puttyKey finds the private part of a key file of PuTTY.
+// puttyKey finds the private part of a PuTTY key file.
 func puttyKey(s string, _, end int) (span, int) {
 	stop := end
 	for {
@@ -149,8 +147,7 @@ func jwt(s string, start, end int) (span, int) {
 	return span{start, stop}, stop
 }
 
-// urlPassword finds the password of a URL, or a token that stands alone before
-// the host.
+// urlPassword finds the password in a URL, or a lone token before the host.
 func urlPassword(s string, start, end int) (span, int) {
 	const most = 2048
 	if start == 0 || !isWord(s[start-1]) {
@@ -236,7 +233,7 @@ func telegram(s string, start, end int) (span, int) {
 	return span{begin, stop}, 0
 }
 
-// pointed finds tokens that points part: that of a Discord bot and that of
+// pointed finds tokens that consist of parts separated by full stops: those of Discord bots and of
 // Airtable.
 func pointed(s string, start, end int) (span, int) {
 	if len(s) > end+6 && s[end+6] == '.' {

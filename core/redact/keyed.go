@@ -2,32 +2,32 @@ package redact
 
 import "strings"
 
-// class is how much a name says of a secret.
+// class states how strongly a name suggests a secret.
 type class int
 
 const (
 	weak     class = iota // its value must look random
 	secret                // its value must not be a word of a program
-	password              // any value that is no program's text
+	password              // any value that is not program text
 )
 
-// assignment is a name with the value that it is given.
+// assignment is a name with its value.
 type assignment struct {
 	name    string
 	flag    bool // --name
 	query   bool // ?name=, &name= or ;name=
-	env     bool // NAME=, the whole in upper case
+	env     bool // NAME=, all in upper case
 	markup  bool // <name>
 	header  bool // Name-Of-Header:
-	spaced  bool // blanks about the separator, or a colon with one
+	spaced  bool // blanks around the separator, or a colon followed by one
 	colon   bool
 	begins  bool   // it begins its line
 	quote   string // the quote before the value, with its backslashes; "": none
-	begin   int    // of the value
+	begin   int    // offset of the value
 	nameEnd int
 }
 
-// ofClass returns what finds values of names whose last word is a hint.
+// ofClass returns the function that finds values of names whose last word is a hint.
 func ofClass(c class) func(s string, start, end int) (span, int) {
 	return func(s string, start, end int) (span, int) {
 		a, ok := assigned(s, start, end)
@@ -39,11 +39,11 @@ func ofClass(c class) func(s string, start, end int) (span, int) {
 	}
 }
 
-// maxName is how long the name of a secret is, in bytes, and maxJudged how much of
-// a value is looked at before it is masked as a whole.
+// maxName is the longest name of a secret in bytes. maxJudged is the number of bytes of a value
+// that are examined before it is masked as a whole.
 const maxName, maxJudged = 64, 512
 
-// assigned reads the name that a hint ends, and what parts it from its value.
+// assigned parses the name that ends with a hint, and the separator before its value.
 func assigned(s string, start, end int) (a assignment, ok bool) {
 	if end < len(s) && isWord(s[end]) || end+1 < len(s) && s[end] == '-' && isWord(s[end+1]) {
 		stop := run(s, end, func(c byte) bool { return isDigit(c) || c == '_' })
@@ -55,7 +55,7 @@ func assigned(s string, start, end int) (a assignment, ok bool) {
 	for begin < start && s[begin] == '.' {
 		begin++
 	}
-	if begin > 0 && s[begin-1] == '\\' { // an escape, which is no part of the name
+	if begin > 0 && s[begin-1] == '\\' { // an escape, which is not part of the name
 		switch rest := s[begin:start]; {
 		case strings.HasPrefix(rest, "u0026"):
 			begin, a.query = begin+len("u0026"), true
@@ -125,10 +125,10 @@ func assigned(s string, start, end int) (a assignment, ok bool) {
 		a.spaced = at > sep || blanks > at
 		a.env = a.env && at == sep && !a.colon && !quoted
 		a.header = a.header && a.colon
-		if a.query = a.query && c == '=' && at == sep; at < len(s) && s[at] == '[' && a.colon && !strings.HasPrefix(s[at:], Mark) { // a header that Go prints
+		if a.query = a.query && c == '=' && at == sep; at < len(s) && s[at] == '[' && a.colon && !strings.HasPrefix(s[at:], Mark) { // a header printed by Go
 			at++
 		}
-	case c == ',' && quoted && (a.flag || a.header || strings.Contains(a.name, "-")): // one in a list of arguments, or set in a program
+	case c == ',' && quoted && (a.flag || a.header || strings.Contains(a.name, "-")): // an element of a list of arguments, or set in a program
 		at = run(s, blanks+1, isBlank)
 		if n := run(s, at, func(c byte) bool { return c == '\\' }); n >= len(s) || s[n] != '"' && s[n] != '\'' {
 			return a, false
@@ -149,7 +149,7 @@ func assigned(s string, start, end int) (a assignment, ok bool) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// value returns what of an assignment is a secret.
+// value returns the secret part of an assignment.
 func (a *assignment) value(s string, c class) span {
 	rest := s[a.begin:]
 	certain := a.flag || a.query || a.env || a.markup || a.header
@@ -157,7 +157,7 @@ func (a *assignment) value(s string, c class) span {
 	case a.quote != "":
 		stop := strings.Index(rest[:min(len(rest), 4096)], a.quote)
 		if line := strings.IndexByte(rest[:min(len(rest), 4096)], '\n'); stop < 0 || line >= 0 && line < stop {
-			return span{} // no string
+			return span{} // not a string
 		}
 		v := rest[:stop]
 		if nothing(v) || a.flag && strings.HasPrefix(v, "-") || !certain && word(v, c) || c == weak && !random(v) || strings.Contains(v, "${") || strings.Contains(v, "{{") {
@@ -190,12 +190,12 @@ func (a *assignment) value(s string, c class) span {
 	case nothing(v) || c == weak && !random(v):
 		return span{}
 	case number(v):
-		// In JSON a number, which is masked as a text would not stay JSON.
+		// In JSON a number, since a masked text would not stay JSON.
 		if !certain || c == weak {
 			return span{}
 		}
 	case a.flag && (strings.HasPrefix(v, "-") || !strings.ContainsAny(v, "abcdefghijklmnopqrstuvwxyz0123456789") || a.spacedFlag(s) && noun(v)):
-		return span{} // what a page about the flag says
+		return span{} // the description of the flag on a page
 	case certain && next != '(':
 	case code(v) || next == '(' || next == '[' || strings.EqualFold(v, a.name):
 		return span{}
@@ -218,17 +218,16 @@ func (a *assignment) value(s string, c class) span {
 	return span{a.begin, a.begin + len(v)}
 }
 
-// spacedFlag reports whether a blank parts a flag from its value.
+// spacedFlag reports whether a blank separates a flag from its value.
 func (a *assignment) spacedFlag(s string) bool { return a.nameEnd < len(s) && isBlank(s[a.nameEnd]) }
 
-// last reports whether nothing follows on the line but a comment.
+// last reports whether only a comment follows on the line.
 func last(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r")
 	return rest == "" || strings.HasPrefix(rest, "\n") || strings.HasPrefix(rest, "#") || strings.HasPrefix(rest, `\`) || strings.HasPrefix(rest, `"`)
 }
 
-// nothing reports whether a value stands in a secret's place: a variable, a
-// placeholder, or none.
+// nothing reports whether a value is not a secret but empty, a variable or a placeholder.
 func nothing(v string) bool {
 	if v == "" || strings.Trim(v, "xX*.-_?#•…") == "" || strings.HasPrefix(v, Mark) || strings.HasPrefix(v, "[masked") {
 		return true
@@ -242,8 +241,7 @@ func nothing(v string) bool {
 		v[0] == '[' || strings.HasPrefix(lower, "your") || strings.HasPrefix(lower, "<your")
 }
 
-// noun reports whether a value is what pages and programs have in the place of
-// one.
+// noun reports whether a value is a word that documentation and programs use in place of a secret.
 func noun(v string) bool {
 	switch strings.ToLower(strings.TrimRight(v, ".:;,?!*")) {
 	case "string", "str", "text", "bytes", "int", "number", "bool", "boolean", "any", "object", "required", "optional", "password", "passwd", "pwd", "secret", "token",
@@ -253,8 +251,7 @@ func noun(v string) bool {
 	return false
 }
 
-// word reports whether a value is rather a word of a program or of a page than a
-// secret.
+// word reports whether a value is more likely a word of a program or of a page than a secret.
 func word(v string, c class) bool {
 	if noun(v) {
 		return true
@@ -268,12 +265,12 @@ func word(v string, c class) bool {
 	return !hasDigit(v) && (len(v) < 20 || plain(v)) || len(v) < 8
 }
 
-// code reports whether a value is rather part of a program.
+// code reports whether a value is more likely part of a program.
 func code(v string) bool {
 	if strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "&") || strings.HasPrefix(v, "*") || strings.HasPrefix(v, "!") && len(v) < 3 {
 		return true
 	}
-	if strings.Contains(v, ".") { // a.b.c of names
+	if strings.Contains(v, ".") { // names joined as a.b.c
 		for part := range strings.SplitSeq(v, ".") {
 			if part == "" || !identifier(part) || random(part) {
 				return false
@@ -300,9 +297,8 @@ func number(v string) bool {
 	return v != "" && run(v, 0, func(c byte) bool { return isDigit(c) || strings.IndexByte("+-.eE", c) >= 0 }) == len(v) && hasDigit(v[:1]+v[len(v)-1:])
 }
 
-// random reports whether a value looks as if nobody had thought of it: 16 or more
-// characters of which some are digits and some letters, and neither a path nor a
-// UUID.
+// random reports whether a value looks generated: 16 or more characters with digits and letters,
+// and neither a path nor a UUID.
 func random(v string) bool {
 	if len(v) < 16 || len(v) == 36 && strings.Count(v, "-") == 4 {
 		return false
@@ -330,7 +326,7 @@ func random(v string) bool {
 	return digits >= 2 && alphas >= 2 && changes >= 3 && strings.Count(v, "/") < 3
 }
 
-// header finds what an Authorization header holds.
+// header finds the value of an Authorization header.
 func header(s string, start, end int) (span, int) {
 	a, ok := assigned(s, start, end)
 	if !ok {
@@ -346,7 +342,7 @@ func header(s string, start, end int) (span, int) {
 	})
 }
 
-// cookie finds what a header of cookies holds.
+// cookie finds the value of a cookie header.
 func cookie(s string, start, end int) (span, int) {
 	a, ok := assigned(s, start, end)
 	if !ok || !strings.EqualFold(a.name, "cookie") && !strings.EqualFold(a.name, "set-cookie") {
@@ -385,7 +381,7 @@ func (a *assignment) line(s string, is func(string) bool) (span, int) {
 	return span{a.begin, a.begin + stop}, a.begin + stop
 }
 
-// bearer finds a bearer token outside a header.
+// bearer finds a bearer token outside of a header.
 func bearer(s string, start, end int) (span, int) {
 	if !free(s, start) {
 		return span{}, 0
@@ -398,7 +394,7 @@ func bearer(s string, start, end int) (span, int) {
 	return span{end, stop}, stop
 }
 
-// curlUser finds the password of a user that is given to curl.
+// curlUser finds the password in a user argument of curl.
 func curlUser(s string, start, end int) (span, int) {
 	if start > 0 && !isBlank(s[start-1]) || !strings.Contains(s[max(0, start-200):start], "curl") {
 		return span{}, 0

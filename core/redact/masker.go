@@ -11,24 +11,24 @@ import (
 	"sync"
 )
 
-// Shortest is the length, in bytes, below which a value is not masked, as it would
-// be found everywhere.
+// Shortest is the length in bytes below which a value is not masked, since it would match
+// everywhere.
 const Shortest = 6
 
-// Masker masks known values, and what has the shape of a secret. The zero value
-// knows no values. It is safe for concurrent use and not copied after use.
+// Masker masks known values, and text with the shape of a secret. The zero value knows no values.
+// It is safe for concurrent use and must not be copied after first use.
 type Masker struct {
-	// Shortest is the length, in bytes, below which a value is not masked. 0: [Shortest].
+	// Shortest is the length in bytes below which a value is not masked. 0: [Shortest].
 	Shortest int
 
 	mu       sync.Mutex
 	values   []string
-	replacer *strings.Replacer // of values; nil: not made, or there are none
+	replacer *strings.Replacer // of values; nil: not built, or there are no values
 }
 
-// Add has values masked from now on, as they are, as they stand in a URL and in a JSON
-// string, and in JSON that is itself a string, three deep. Those that are too short are
-// left out.
+// Add adds values to mask from now on. They are masked as they are, as encoded in a URL and in a
+// JSON string, and in JSON within JSON strings, three levels deep. Values that are too short are
+// ignored.
 func (m *Masker) Add(values ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,14 +39,14 @@ func (m *Masker) Add(values ...string) {
 	}
 }
 
-// Values returns the values that were added.
+// Values returns the added values.
 func (m *Masker) Values() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.values)
 }
 
-// Text returns text with [Mark] in the place of secrets.
+// Text returns text with [Mark] in place of secrets.
 func (m *Masker) Text(text string) string {
 	m.mu.Lock()
 	if m.replacer == nil {
@@ -60,11 +60,11 @@ func (m *Masker) Text(text string) string {
 	return Text(text)
 }
 
-// Replacer returns what puts [Mark] in the place of values of at least so many
-// bytes, in the forms that they have in texts, in URLs, in JSON strings, and in JSON
-// that is itself a string, three deep; nil if there are none.
+// Replacer returns a replacer that puts [Mark] in place of values of at least shortest bytes. It
+// replaces them as they are, as encoded in URLs and in JSON strings, and in JSON within JSON
+// strings, three levels deep. It returns nil if there are no such values.
 func Replacer(values []string, shortest int) *strings.Replacer {
-	const depth = 3 // of strings in JSON in strings
+	const depth = 3 // levels of JSON within JSON strings
 	var forms []string
 	for _, s := range values {
 		if len(s) < shortest {
@@ -85,7 +85,7 @@ func Replacer(values []string, shortest int) *strings.Replacer {
 	if forms == nil {
 		return nil
 	}
-	// The longest first, so that a value which holds another goes as a whole.
+	// The longest first, so that a value that contains another one is replaced as a whole.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	var pairs []string
 	for _, f := range slices.Compact(forms) {
@@ -94,8 +94,8 @@ func Replacer(values []string, shortest int) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// escaped returns s as it stands inside a JSON string, with or without the
-// escapes that encoding/json adds for HTML.
+// escaped returns s encoded as the inside of a JSON string, with or without the HTML escapes of
+// encoding/json.
 func escaped(s string, html bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -104,9 +104,8 @@ func escaped(s string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
 }
 
-// Writer masks a stream. What is written is held back until its line is complete,
-// a private key until its end, so that a secret which is split across writes is
-// masked too. It is safe for concurrent use.
+// Writer masks a stream. It buffers each line until it is complete, and a private key until its
+// end, so that a secret that is split between writes is masked too. It is safe for concurrent use.
 type Writer struct {
 	w    io.Writer
 	mask func(string) string
@@ -115,8 +114,8 @@ type Writer struct {
 	held []byte
 }
 
-// NewWriter returns a Writer that writes to w. mask masks whole lines, as
-// [Masker.Text] does; nil: [Text]. Whoever has it calls Close.
+// NewWriter returns a Writer that writes to w. mask masks whole lines, as [Masker.Text] does; nil:
+// [Text]. The caller must call Close.
 func NewWriter(w io.Writer, mask func(string) string) *Writer {
 	if mask == nil {
 		mask = Text
@@ -124,18 +123,17 @@ func NewWriter(w io.Writer, mask func(string) string) *Writer {
 	return &Writer{w: w, mask: mask}
 }
 
-// maxHeld is how much of a stream is held back, in bytes.
+// maxHeld is the limit of the buffer in bytes.
 const maxHeld = 256 << 10
 
-// Write implements io.Writer. The error is of an earlier part of the stream as
-// well as of p.
+// Write implements io.Writer. The error may be of an earlier part of the stream.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.held = append(w.held, p...)
 	ready := bytes.LastIndexByte(w.held, '\n') + 1
 	if i := bytes.LastIndex(w.held[:ready], []byte("PRIVATE KEY")); i >= 0 {
-		// The armor that begins last, and has not ended: its lines go together.
+		// The lines of the last armor without an end stay together.
 		line := bytes.LastIndexByte(w.held[:i], '\n') + 1
 		begin := bytes.LastIndex(w.held[line:i], []byte("-----BEGIN "))
 		if begin >= 0 && !bytes.Contains(w.held[line+begin:ready], []byte("-----END ")) && len(w.held)-line < maxArmor {
@@ -161,7 +159,7 @@ func (w *Writer) flush(n int) error {
 	return err
 }
 
-// Close writes what is held back. It does not close the writer below.
+// Close writes the buffered text. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,7 +20,7 @@ func TestMasker(t *testing.T) {
 	require.Equal(t, "[masked]", m.Text("another one"))
 }
 
-// A secret that is split across writes is masked, wherever it is split.
+// A secret is masked wherever it is split between writes.
 func TestWriter(t *testing.T) {
 	line64 := strings.Repeat("MIIEvQ+/", 8)
 	for _, secret := range []string{
@@ -51,7 +51,7 @@ func TestWriter(t *testing.T) {
 		require.NoError(t, w.Close())
 		require.Equal(t, want, b.String())
 	}
-	// A key that ends on its own line holds nothing back; one that begins behind it does.
+	// A key that ends on its line buffers nothing; a key that begins after it does.
 	key := "-----BEGIN PRIVATE " + "KEY-----\\n" + line64 + "\\n" + line64 + "\\n-----END PRIVATE " + "KEY-----"
 	var log bytes.Buffer
 	lines := redact.NewWriter(&log, nil)
@@ -66,7 +66,7 @@ func TestWriter(t *testing.T) {
 	require.NoError(t, lines.Close())
 	require.NotContains(t, log.String(), line64)
 
-	// A line is not held for ever, and a finished one not at all.
+	// A line is not buffered without limit, and a complete one not at all.
 	var b bytes.Buffer
 	w := redact.NewWriter(&b, nil)
 	_, err := w.Write([]byte("a whole line\nand a part"))
@@ -77,7 +77,7 @@ func TestWriter(t *testing.T) {
 	require.Greater(t, b.Len(), 1<<20)
 }
 
-// A value is masked as it stands in a URL, too; how short one may be is up to the Masker.
+// A value is masked as encoded in a URL, too; the Masker sets the minimum length.
 func TestMaskerForms(t *testing.T) {
 	m := redact.Masker{Shortest: 4}
 	m.Add("a b/", "abc")

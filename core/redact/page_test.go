@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of docs/secrets.md")
 
-// The published table is that of the code.
+// The published table matches the code.
 func TestPage(t *testing.T) {
 	const path, begin, end = "../../docs/secrets.md", "-update -->\n", "<!-- /generated -->"
 	var table strings.Builder

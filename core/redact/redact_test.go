@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample returns a token of a kind: its prefix and as many characters as it
-// takes, put together here so that no scanner takes it for a real one.
+// sample returns a token: its prefix and the required number of characters. It is assembled here so
+// that no scanner mistakes it for a real one.
 func sample(t *token, prefix string) string {
 	class, random := classOf(t.chars), rand.New(rand.NewPCG(1, uint64(len(prefix))))
 	var chars []byte
@@ -51,7 +51,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// What follows a prefix may hold each character that its ranges name.
+// The body of a token may contain each character of its ranges.
 func TestCharacters(t *testing.T) {
 	for _, s := range []string{
 		"xoxb-" + "1234567890-abcdefABCDEF", "xoxd-" + "abc%2Fdef%3D1234", "hooks.slack.com/services/" + "T0AB/B0CD/abcdefghij12", "discord.com/api/webhooks/" + "123456789/ab-CD_ef12345",
@@ -63,7 +63,7 @@ func TestCharacters(t *testing.T) {
 
 var line64 = strings.Repeat("MIIEvQ+/", 8)
 
-// samples are texts by the forms that they have, with the secret between « and ».
+// samples are texts for each form, with the secret between « and ».
 var samples = map[string][]string{
 	"private key": {
 		"«-----BEGIN RSA PRIVATE " + "KEY-----\nProc-Type: 4,ENCRYPTED\n\n" + line64 + "\n" + line64 + "\nAb==\n-----END RSA PRIVATE " + "KEY-----»\n",
@@ -121,7 +121,7 @@ func TestForms(t *testing.T) {
 			in, after, _ := strings.Cut(rest, "»")
 			text, want := before+in+after, before+Mark+after
 			require.Equal(t, want, Text(text), "%s: %s", name, text)
-			// And at any depth of JSON in strings, which stays JSON.
+			// Also at any depth of JSON strings, which stay JSON.
 			for range 3 {
 				raw, err := json.Marshal(map[string]string{"said": "é \"" + text + "\" after\n"})
 				require.NoError(t, err)
@@ -151,8 +151,7 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// The repository's own text, which has no secret but those of tests, stays as it
-// is.
+// The repository's own text, whose only secrets are those of tests, stays unchanged.
 func TestOwnText(t *testing.T) {
 	files, lines, changed := 0, 0, 0
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
@@ -183,7 +182,7 @@ func TestOwnText(t *testing.T) {
 	require.LessOrEqual(t, changed*2000, lines, "too many lines have the shape of a secret")
 }
 
-// Text takes time in proportion to the length of what it reads, whatever that is.
+// Text takes time proportional to the length of its input, whatever the input is.
 func TestNoTextIsSlow(t *testing.T) {
 	for _, piece := range []string{
 		"sk-", "eyJ", "password=", "password=\"", "://", "-----BEGIN PRIVATE " + "KEY-----", "-----BEGIN PRIVATE " + "KEY-----\n", ":AA", ".", "authorization:", "cookie:a", "\\", "bearer ", "token=\\\"", "a", "://a:b", "AZDO", "secret: 'a", "-u ",

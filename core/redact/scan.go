@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// span is a piece of a text: from begin to before end.
+// span is a range of a text: [begin, end).
 type span struct{ begin, end int }
 
-// rule finds what one of its hints, between start and end, announces. A found
-// span that is empty is none; read is up to where no further match of this rule
-// begins, 0: unknown.
+// rule finds the secret that one of its hints announces; the hint is between start and end. An
+// empty span means no secret. read is the offset before which no further match of this rule begins;
+// 0: unknown.
 type rule struct {
-	hints []string // in lower case; found in either
-	exact bool     // hints are found as they are written
+	hints []string // in lower case; match both cases
+	exact bool     // hints match only as written
 	match func(s string, start, end int) (found span, read int)
 }
 
 // scanner finds the hints of all rules in one pass over a text. It is immutable.
 type scanner struct {
 	rules   []rule
-	class   [256]uint8 // of bytes that all hints treat alike; letters of both cases are one
+	class   [256]uint8 // equivalence classes of bytes; both cases of a letter share a class
 	classes int
-	next    []uint32  // by state and class; states are multiples of classes
+	next    []uint32  // by state and class; states are multiples of the number of classes
 	out     [][]found // by state
 }
 
@@ -34,11 +34,10 @@ type found struct {
 	hint string
 }
 
-// scan is compiled at first use, as most runs of a program that can record do
-// not.
+// scan is compiled at first use, since most runs of a program do not need it.
 var scan = sync.OnceValue(func() *scanner { return newScanner(rules()) })
 
-// newScanner builds the automaton of Aho and Corasick for the rules' hints.
+// newScanner builds the Aho-Corasick automaton of the rules' hints.
 func newScanner(rules []rule) *scanner {
 	z := &scanner{rules: rules, classes: 1}
 	for _, r := range rules {
@@ -102,7 +101,7 @@ func newScanner(rules []rule) *scanner {
 	return z
 }
 
-// spans returns where something has the shape of a secret, in order and apart.
+// spans returns the ranges with the shape of a secret, in order and without overlap.
 func (z *scanner) spans(s string) []span {
 	var all []span
 	var read []int // by rule
@@ -134,7 +133,7 @@ func (z *scanner) spans(s string) []span {
 	return apart(all)
 }
 
-// apart sorts spans, and makes one of those that overlap.
+// apart sorts spans and merges overlapping ones.
 func apart(all []span) []span {
 	slices.SortFunc(all, func(a, b span) int { return a.begin - b.begin })
 	kept := all[:0]
@@ -148,11 +147,11 @@ func apart(all []span) []span {
 	return kept
 }
 
-// Span is a piece of a text: from Begin to before End, in bytes.
+// Span is a range of a text in bytes: [Begin, End).
 type Span struct{ Begin, End int }
 
-// Find returns where something has the shape of a secret, in order and apart; nil
-// if nothing has. It is safe for concurrent use.
+// Find returns the ranges with the shape of a secret, in order and without overlap; nil if there
+// are none. It is safe for concurrent use.
 func Find(text string) []Span {
 	var all []Span
 	for _, f := range scan().spans(text) {
@@ -161,8 +160,8 @@ func Find(text string) []Span {
 	return all
 }
 
-// Text returns text with [Mark] in the place of all that has the shape of a
-// secret. Text without any is returned as it is. It is safe for concurrent use.
+// Text returns text with [Mark] in place of every part with the shape of a secret. Text without any
+// is returned unchanged. It is safe for concurrent use.
 func Text(text string) string {
 	return replace(text, scan().spans(text))
 }
@@ -183,7 +182,7 @@ func replace(text string, spans []span) string {
 	return b.String()
 }
 
-// rules returns all rules: those of tokens and those of forms.
+// rules returns the rules of all tokens and forms.
 func rules() []rule {
 	var all []rule
 	for _, t := range tokens {
@@ -200,12 +199,11 @@ func rules() []rule {
 
 // Shape is a row of the published table.
 type Shape struct {
-	Name string // what it is, as "GitHub token"
-	Form string // how it is recognised
+	Name string // kind of secret, e.g. "GitHub token"
+	Form string // description of its shape
 }
 
-// Shapes returns the shapes that [Text] knows, tokens first, in the order of the
-// table.
+// Shapes returns the shapes that [Text] knows, tokens first, in the order of the table.
 func Shapes() []Shape {
 	var all []Shape
 	for _, t := range tokens {
@@ -217,7 +215,7 @@ func Shapes() []Shape {
 	return all
 }
 
-// form describes a token: its prefixes, and what follows.
+// form describes a token: its prefixes and the characters after them.
 func (t *token) form() string {
 	var b strings.Builder
 	for i, p := range t.prefixes {

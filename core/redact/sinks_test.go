@@ -20,14 +20,14 @@ import (
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
-// saying is a model that answers with a text, in pieces of a few bytes.
-type saying string
+// answering is a model that answers with a text, in pieces of a few bytes.
+type answering string
 
-func (s saying) Generate(context.Context, *model.Request) (*model.Response, error) {
+func (s answering) Generate(context.Context, *model.Request) (*model.Response, error) {
 	return nil, os.ErrInvalid
 }
 
-func (s saying) Stream(context.Context, *model.Request) iter.Seq2[*model.Chunk, error] {
+func (s answering) Stream(context.Context, *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		for rest := string(s); rest != ""; {
 			n := min(7, len(rest))
@@ -40,9 +40,9 @@ func (s saying) Stream(context.Context, *model.Request) iter.Seq2[*model.Chunk, 
 	}
 }
 
-func (s saying) CountTokens(context.Context, *model.Request) (int, error) { return 1, nil }
+func (s answering) CountTokens(context.Context, *model.Request) (int, error) { return 1, nil }
 
-// What has the shape of a secret reaches no sink.
+// Text with the shape of a secret reaches no sink.
 func TestSinks(t *testing.T) {
 	store := transcript.New(transcript.Options{Dir: t.TempDir(), Now: time.Now})
 	recording, err := store.Create(t.Context(), transcript.Header{ID: "one", Project: "/project", Model: "m"})
@@ -77,11 +77,11 @@ func TestSinks(t *testing.T) {
 		"recorded answers": func(text string) string {
 			var b bytes.Buffer
 			ask := &model.Request{Contents: []model.Content{{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}}}
-			for _, err := range replay.NewRecorder(&b).Wrap(saying(text)).Stream(t.Context(), ask) {
+			for _, err := range replay.NewRecorder(&b).Wrap(answering(text)).Stream(t.Context(), ask) {
 				require.NoError(t, err)
 			}
-			var said strings.Builder // the pieces together
-			said.WriteString(b.String())
+			var all strings.Builder // the pieces joined
+			all.WriteString(b.String())
 			for line := range strings.Lines(b.String()) {
 				var x struct {
 					Chunks []struct {
@@ -91,11 +91,11 @@ func TestSinks(t *testing.T) {
 				require.NoError(t, json.Unmarshal([]byte(line), &x))
 				for _, c := range x.Chunks {
 					for _, p := range c.Parts {
-						said.WriteString(p.Text)
+						all.WriteString(p.Text)
 					}
 				}
 			}
-			return said.String()
+			return all.String()
 		},
 		"error of a server": mcp.NewMask(mcp.ServerSpec{Name: "s"}).Hide,
 	} {

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// Mark stands in the place of a secret.
+// Mark replaces a secret.
 const Mark = "[masked]"
 
 // Characters of tokens.
@@ -15,18 +15,18 @@ const (
 	base64Text  = "0-9A-Za-z+/=_-"
 )
 
-// token is a kind of secret that its first characters give away.
+// token is a kind of secret with a fixed prefix.
 type token struct {
 	name     string
 	prefixes []string
-	chars    string                 // of what follows the prefix, in ranges
-	least    int                    // how many follow
-	most     int                    // 0: any number
-	only     func(body string) bool // nil: all
+	chars    string                 // characters after the prefix, as ranges
+	least    int                    // minimum number of characters after the prefix
+	most     int                    // maximum; 0: any number
+	only     func(body string) bool // further condition; nil: none
 }
 
-// tokens are the shapes of tokens that begin with a prefix. Bodies that are
-// plain words, as in names of styles and packages, are none.
+// tokens are the shapes of tokens that begin with a prefix. A body of plain words, as in names of
+// styles and packages, does not match.
 var tokens = []token{
 	// Models.
 	{name: "OpenAI project, service and admin key", prefixes: []string{"sk-proj-", "sk-svcacct-", "sk-admin-"}, chars: words, least: 20},
@@ -113,7 +113,7 @@ var tokens = []token{
 	{name: "Twilio key", prefixes: []string{"SK"}, chars: hexadecimal, least: 32, most: 32},
 	{name: "HubSpot token", prefixes: []string{"pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-"}, chars: words, least: 20},
 
-	// Work and money.
+	// Work and payments.
 	{name: "Stripe key", prefixes: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_org_"}, chars: letters + "_", least: 10},
 	{name: "Stripe or other webhook secret", prefixes: []string{"whsec_"}, chars: base64Text, least: 16},
 	{name: "Shopify token", prefixes: []string{"shpat_", "shpca_", "shppa_", "shpss_", "shpua_"}, chars: letters, least: 20},
@@ -133,15 +133,15 @@ var tokens = []token{
 	{name: "Adafruit key", prefixes: []string{"aio_"}, chars: letters, least: 24},
 	{name: "Mapbox token", prefixes: []string{"sk.eyJ"}, chars: dotted, least: 20},
 
-	// What watches.
+	// Monitoring.
 	{name: "New Relic key", prefixes: []string{"NRAK-", "NRII-", "NRIQ-", "NRSP-"}, chars: words, least: 20},
 	{name: "Sentry token", prefixes: []string{"sntrys_", "sntryu_"}, chars: base64Text, least: 20},
 	{name: "Grafana token", prefixes: []string{"glsa_", "glc_"}, chars: base64Text, least: 20},
 	{name: "Grafana key, before tokens", prefixes: []string{"eyJrIjoi"}, chars: base64Text, least: 30},
 }
 
-// mixed reports whether a text has digits, and letters of both cases or of one
-// and no words.
+// mixed reports whether a text has digits and letters, and its letters are of both cases, or of one
+// case and not words.
 func mixed(body string) bool {
 	digits, lower, upper := 0, 0, 0
 	for i := range len(body) {
@@ -157,8 +157,8 @@ func mixed(body string) bool {
 	return digits > 0 && lower+upper > 0 && (lower == 0 || upper > 0 || digits > 2)
 }
 
-// plain reports whether what follows a prefix is words with dashes between them,
-// as names of styles and packages are.
+// plain reports whether the text after a prefix is words with dashes between them, as in names of
+// styles and packages.
 func plain(body string) bool {
 	if strings.ContainsAny(body, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		return false
@@ -171,8 +171,8 @@ func plain(body string) bool {
 	return true
 }
 
-// match finds a token whose prefix begins at start. read is how far the text was
-// looked at: no token of this kind begins before that which was not found.
+// match finds a token whose prefix begins at start. No further token of this kind begins before
+// read.
 func (t *token) match(s string, start, end int, class *[256]bool) (found span, read int) {
 	if !free(s, start) {
 		return span{}, 0
@@ -182,15 +182,16 @@ func (t *token) match(s string, start, end int, class *[256]bool) (found span, r
 		stop++
 	}
 	body := s[end:stop]
-	// An escape such as \n ends a token, but one in the class does not begin here.
+	// An escape such as \n ends a token. An escape whose letter is in the class does not begin one
+	// here.
 	if len(body) < t.least || t.most > 0 && len(body) > t.most || plain(body) && t.chars != hexadecimal || t.only != nil && !t.only(body) {
 		return span{}, stop
 	}
 	return span{start, stop}, stop
 }
 
-// free reports whether a token can begin at i: no letter, digit or _ is before
-// it, unless they belong to an escape.
+// free reports whether a token can begin at i: the character before it is not a letter, digit or _,
+// unless it belongs to an escape.
 func free(s string, i int) bool {
 	if i == 0 || !isWord(s[i-1]) {
 		return true
@@ -217,7 +218,7 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// classOf returns which characters ranges such as 0-9a-f_ name.
+// classOf returns the characters that ranges such as 0-9a-f_ name.
 func classOf(ranges string) *[256]bool {
 	var class [256]bool
 	for i := 0; i < len(ranges); i++ {

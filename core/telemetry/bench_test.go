@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// once tells of one call, or one request, as often as it is run.
+// once returns functions that report one call or one request each time they run.
 func once(t testing.TB, w *telemetry.Telemetry) map[string]func() {
 	ctx, _ := w.Prompt(t.Context(), agent.PromptInfo{ID: "p", Model: "gemini-2.5-pro", Purpose: model.PurposeMain})
 	request := &model.Request{Model: "gemini-2.5-pro"}
@@ -40,14 +40,13 @@ func once(t testing.TB, w *telemetry.Telemetry) map[string]func() {
 	}
 }
 
-// BenchmarkTelemetry is the overhead of one call, and of one request with its
-// turn.
+// BenchmarkTelemetry measures the overhead of one call, and of one request with its turn.
 func BenchmarkTelemetry(b *testing.B) {
 	nothing, err := telemetry.New(telemetry.Options{})
 	require.NoError(b, err)
 	for name, w := range map[string]*telemetry.Telemetry{"nobody": nothing, "sdk": watchNothing(b)} {
-		for what, run := range once(b, w) {
-			b.Run(name+"/"+what, func(b *testing.B) {
+		for operation, run := range once(b, w) {
+			b.Run(name+"/"+operation, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					run()
@@ -57,16 +56,16 @@ func BenchmarkTelemetry(b *testing.B) {
 	}
 }
 
-// Without providers a call or a request costs next to nothing.
+// Without providers the overhead of a call or a request is negligible.
 func TestOverhead(t *testing.T) {
 	nothing, err := telemetry.New(telemetry.Options{})
 	require.NoError(t, err)
-	for what, run := range once(t, nothing) {
-		require.LessOrEqual(t, testing.AllocsPerRun(100, run), 12.0, what)
+	for operation, run := range once(t, nothing) {
+		require.LessOrEqual(t, testing.AllocsPerRun(100, run), 12.0, operation)
 	}
 }
 
-// watchNothing tells the SDK, which drops what has ended.
+// watchNothing returns a Telemetry that reports to the SDK, which drops completed spans.
 func watchNothing(b *testing.B) *telemetry.Telemetry {
 	w, err := telemetry.New(telemetry.Options{TracerProvider: sdktrace.NewTracerProvider(), MeterProvider: sdkmetric.NewMeterProvider(
 		sdkmetric.WithReader(sdkmetric.NewManualReader()))})

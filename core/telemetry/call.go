@@ -12,24 +12,24 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// callKey is where a context has the call that runs, as one Telemetry knows it.
+// callKey is the context key of the running call of one Telemetry.
 type callKey struct{ *Telemetry }
 
-// call is a tool call that runs.
+// call is a running tool call.
 type call struct {
 	tool string
 
 	mu    sync.Mutex
-	agent time.Time // when it began to run an agent; zero: it runs none
+	agent time.Time // start of its subagent; zero if it runs none
 }
 
-// callOf returns the call that ctx belongs to; nil: none.
+// callOf returns the running call of ctx, or nil.
 func (t *Telemetry) callOf(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{t}).(*call)
 	return c
 }
 
-// runsAgent notes that the call runs a subagent. One run may be several prompts.
+// runsAgent records that the call runs a subagent. One run may consist of several prompts.
 func (c *call) runsAgent(begun time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,8 +38,8 @@ func (c *call) runsAgent(begun time.Time) {
 	}
 }
 
-// Call begins a span for a tool call, from its look-up to its response, waiting
-// for people included; it is a [scheduler.Observe].
+// Call starts a span for a tool call. The span covers the time from the tool lookup to the
+// response, including the wait for an approval. Call is a [scheduler.Observe].
 func (t *Telemetry) Call(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
 	begun := t.o.Now()
 	c := &call{tool: toolName(r.Tool)}
@@ -61,7 +61,7 @@ func (t *Telemetry) Call(ctx context.Context, r scheduler.Request) (context.Cont
 	}
 }
 
-// describeCall says what became of a call.
+// describeCall records the outcome of a call.
 func (t *Telemetry) describeCall(ctx context.Context, span trace.Span, asked string, resp scheduler.Response) failure {
 	var failed failure
 	var err error
@@ -76,7 +76,7 @@ func (t *Telemetry) describeCall(ctx context.Context, span trace.Span, asked str
 	if !span.IsRecording() {
 		return failed
 	}
-	if name := toolName(resp.Tool); name != asked { // it was called by another of its names
+	if name := toolName(resp.Tool); name != asked { // it was called by an alias
 		span.SetName(spanTool + " " + name)
 		set(span, attrTool.String(name))
 	}
@@ -92,14 +92,14 @@ func (t *Telemetry) describeCall(ctx context.Context, span trace.Span, asked str
 	return failed
 }
 
-// describeContent adds what a call was about.
+// describeContent records arguments and results of a call.
 func (t *Telemetry) describeContent(span trace.Span, resp scheduler.Response) {
 	set(span, attrRule.String(t.excerpt().text(resp.Decision.Rule)), attrReason.String(t.excerpt().text(resp.Decision.Reason)),
 		attrArguments.String(t.excerpt().json(resp.Params)), attrResult.String(t.excerpt().json([]byte(resp.Result.LLMContent.String()))))
 }
 
-// measureCall counts a call and its decision. A tool that there is not has no
-// name here, as its name is whatever a model has written.
+// measureCall counts a call and its decision. The name of an unregistered tool is not recorded,
+// since it is arbitrary model output.
 func (t *Telemetry) measureCall(ctx context.Context, resp scheduler.Response, failed failure, seconds float64) {
 	tool := toolName(resp.Tool)
 	if failed.code == string(fault.ToolNotRegistered) {

@@ -6,7 +6,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 )
 
-// compactionStatus is the state of a compaction in words.
+// compactionStatus returns the name of a compaction's status.
 func compactionStatus(s agent.CompactionStatus) string {
 	switch s {
 	case agent.Compacted:
@@ -22,14 +22,14 @@ func compactionStatus(s agent.CompactionStatus) string {
 	case agent.CompactionTruncated:
 		return "truncated"
 	}
-	return "" // none came
+	return "" // there was no compaction
 }
 
-// Compaction begins a span for an attempt at shortening the history. It stands
-// between turns.
+// Compaction starts a span for an attempt at compacting the history. Its parent is the prompt, not
+// a turn.
 func (t *Telemetry) Compaction(ctx context.Context, forced bool) (context.Context, func(agent.Compaction, error)) {
 	p := t.promptOf(ctx)
-	if p == nil { // asked for by a person
+	if p == nil { // requested by the user
 		p = &prompt{t: t}
 	}
 	p.endTurn(ctx)

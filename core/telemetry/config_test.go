@@ -15,8 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/telemetry"
 )
 
-// code: observed
-// observed returns p with an observer that reports to the providers of o, in
+// code: observed observed returns p with an observer that reports to the providers of o, in
 // addition to existing observers.
 func observed(p config.Parameters, o telemetry.Options) (config.Parameters, error) {
 	observer, err := telemetry.New(o)
@@ -30,8 +29,8 @@ func observed(p config.Parameters, o telemetry.Options) (config.Parameters, erro
 
 // code: end
 
-// A whole session with the real tools and a built-in agent: its spans stand below
-// the call, and nothing of a file is told.
+// A complete session with the real tools and a built-in agent: its spans are children of the call,
+// and no file content is recorded.
 func TestConfig(t *testing.T) {
 	w := watch(t)
 	s := configtest.New(t, func(p *config.Parameters) {
@@ -43,7 +42,7 @@ func TestConfig(t *testing.T) {
 		p.Model = "script:demo"
 		p.Conversation.Observer, p.Observe = w, nil
 		var err error
-		*p, err = observed(*p, telemetry.Options{}) // beside one that measures nothing
+		*p, err = observed(*p, telemetry.Options{}) // next to an observer that measures nothing
 		require.NoError(t, err)
 		p.Observe = append(p.Observe, w.Call)
 	})

@@ -11,14 +11,14 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// message is a turn in the form of the conventions.
+// message is a turn in the form of the semantic conventions.
 type message struct {
 	Role   string `json:"role"`
 	Parts  []part `json:"parts"`
 	Finish string `json:"finish_reason,omitempty"`
 }
 
-// part is a piece of a message. Of data only its type and length are told.
+// part is a piece of a message. Of data only the type and the length are recorded.
 type part struct {
 	Type      string `json:"type"`
 	Content   string `json:"content,omitempty"`
@@ -44,28 +44,27 @@ func (t *Telemetry) messages(c model.Content, finish string) string {
 		if e.left <= 0 {
 			break
 		}
-		if told, ok := e.part(p); ok {
-			m.Parts = append(m.Parts, told)
+		if converted, ok := e.part(p); ok {
+			m.Parts = append(m.Parts, converted)
 		}
 	}
 	return encode([]message{m})
 }
 
-// system returns a system prompt in the form of the conventions.
+// system returns a system prompt in the form of the semantic conventions.
 func (t *Telemetry) system(text string) string {
 	return encode([]part{{Type: "text", Content: t.excerpt().text(text)}})
 }
 
-// excerpt is content on its way into one attribute.
+// excerpt is the content of one attribute while it is built.
 type excerpt struct {
 	t    *Telemetry
-	left int // bytes that there is room for
+	left int // remaining room in bytes
 }
 
 func (t *Telemetry) excerpt() *excerpt { return &excerpt{t, t.o.MaxContent} }
 
-// part returns a part without secrets, as far as there is room; false: it says
-// nothing.
+// part returns a part without secrets, cut to the remaining room; false if it is empty.
 func (e *excerpt) part(p model.Part) (part, bool) {
 	switch {
 	case p.Call != nil:
@@ -85,7 +84,7 @@ func (e *excerpt) part(p model.Part) (part, bool) {
 // word returns a name.
 func (e *excerpt) word(name string) string { return e.fit(bounded(e.t.mask(name))) }
 
-// text returns a text without secrets, as far as there is room.
+// text returns a text without secrets, cut to the remaining room.
 func (e *excerpt) text(text string) string {
 	if tooLong(len(text)) {
 		return e.fit(unread(len(text)))
@@ -93,8 +92,8 @@ func (e *excerpt) text(text string) string {
 	return e.fit(e.t.mask(text))
 }
 
-// json is text for what may be JSON: secrets are looked for in its strings as
-// they are once decoded, and then in the whole.
+// json returns possible JSON as text. Secrets are masked first in its decoded strings and then in
+// the whole text.
 func (e *excerpt) json(raw []byte) string {
 	if tooLong(len(raw)) {
 		return e.fit(unread(len(raw)))
@@ -102,7 +101,7 @@ func (e *excerpt) json(raw []byte) string {
 	return e.fit(e.t.mask(e.t.maskJSON(string(raw), 0)))
 }
 
-// fit cuts text to the room that is left.
+// fit cuts text to the remaining room.
 func (e *excerpt) fit(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) > e.left {
@@ -112,15 +111,15 @@ func (e *excerpt) fit(text string) string {
 	return text
 }
 
-// maxMasked is how long a text may be to be looked through for secrets.
+// maxMasked is the length in bytes up to which a text is searched for secrets.
 const maxMasked = 1 << 20
 
 func tooLong(n int) bool { return n > maxMasked }
 
 func unread(n int) string { return fmt.Sprintf("[%d bytes, left out]", n) }
 
-// mask takes secrets out of a text, also such as it holds in the escapes of
-// JSON, which is then told without them.
+// mask replaces the secrets in a text. It also finds secrets in JSON escapes; the text is then
+// returned without those escapes.
 func (t *Telemetry) mask(text string) (masked string) {
 	if text == "" {
 		return ""
@@ -145,8 +144,7 @@ func (t *Telemetry) mask(text string) (masked string) {
 	return masked
 }
 
-// unescape decodes the escapes of JSON wherever they stand, in what need not be
-// JSON.
+// unescape decodes JSON escapes anywhere in a text that need not be JSON.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -165,8 +163,8 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// escape decodes what follows a backslash, and says how long it is. What is no
-// escape stays as it is.
+// escape decodes the text after a backslash and returns the length of the escape. Any other text is
+// returned unchanged.
 func escape(rest string) (decoded string, length int) {
 	if rest == "" {
 		return `\`, 0
@@ -190,12 +188,12 @@ func escape(rest string) (decoded string, length int) {
 	return `\`, 0
 }
 
-// maxNesting is how deep JSON in strings of JSON is decoded: the answer of a
-// tool is an object that holds a text, which often is JSON itself.
+// maxNesting is the depth to which JSON within JSON strings is decoded: a tool result is an object
+// with a text, which often is JSON itself.
 const maxNesting = 4
 
-// maskJSON returns JSON with its strings masked, and any other text as it is, or
-// masked below the top.
+// maskJSON returns JSON with its strings masked. Other text is returned unchanged at the top, and
+// masked below it.
 func (t *Telemetry) maskJSON(text string, nesting int) string {
 	var value any
 	if start := strings.TrimLeft(text, " \t\r\n"); nesting <= maxNesting && start != "" && (start[0] == '{' || start[0] == '[') {

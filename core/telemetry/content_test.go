@@ -16,7 +16,7 @@ import (
 
 func withContent(o *telemetry.Options) { o.Content, o.Mask = true, mask }
 
-// secrets are all forms in which a key could leave.
+// secrets returns all forms in which a key could be recorded.
 func secrets(t *testing.T) []string {
 	t.Helper()
 	forms := []string{secretKey}
@@ -28,26 +28,26 @@ func secrets(t *testing.T) []string {
 	return append(forms, "0123456789", "sk-")
 }
 
-// Nothing that is said is told, and no key, unless somebody asks for it.
+// Without Content neither content nor a key is recorded.
 func TestNoContent(t *testing.T) {
 	w := watch(t)
 	conversation(t, w)
 	text := w.exported(t)
 	require.Contains(t, text, "execute_tool read_file")
 	require.Contains(t, text, "gen_ai.client.token.usage")
-	for _, said := range append(secrets(t), secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError, "First.", "file_path") {
-		require.NotContains(t, text, said)
+	for _, content := range append(secrets(t), secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError, "First.", "file_path") {
+		require.NotContains(t, text, content)
 	}
 }
 
-// With Content all of it is told, where the conventions have it, and the key is
+// With Content all of it is recorded in the attributes of the semantic conventions. The key is
 // masked in every nesting of JSON.
 func TestContent(t *testing.T) {
 	w := watch(t, withContent)
 	conversation(t, w)
 	text := w.exported(t)
-	for _, said := range []string{secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError, "First."} {
-		require.Contains(t, text, said)
+	for _, content := range []string{secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError, "First."} {
+		require.Contains(t, text, content)
 	}
 	for _, form := range secrets(t) {
 		require.NotContains(t, text, form)
@@ -61,9 +61,9 @@ func TestContent(t *testing.T) {
 	require.JSONEq(t, `{"file_path": "`+secretArg+` ***"}`, attr(call, "gen_ai.tool.call.arguments"))
 	require.NotEmpty(t, attr(call, "fettle.decision.reason"))
 	require.NotEmpty(t, attr(call, "fettle.decision.rule"))
-	broken := w.named(t, "execute_tool break")
-	require.Contains(t, broken.Status().Description, secretError+" ***")
-	require.Contains(t, attr(broken, "gen_ai.tool.call.result"), secretError+" ***")
+	failed := w.named(t, "execute_tool break")
+	require.Contains(t, failed.Status().Description, secretError+" ***")
+	require.Contains(t, attr(failed, "gen_ai.tool.call.result"), secretError+" ***")
 
 	var systems, inputs, outputs []string
 	for _, s := range w.spans.Ended() {
@@ -79,7 +79,7 @@ func TestContent(t *testing.T) {
 		Parts  []map[string]any
 		Finish string `json:"finish_reason"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(inputs[1]), &turn)) // what is new: the answers to calls
+	require.NoError(t, json.Unmarshal([]byte(inputs[1]), &turn)) // the new part: the results of calls
 	require.Equal(t, "tool", turn[0].Role)
 	require.Len(t, turn[0].Parts, 2)
 	require.Equal(t, "tool_call_response", turn[0].Parts[0]["type"])
@@ -95,8 +95,8 @@ func TestContent(t *testing.T) {
 	require.JSONEq(t, `{"file_path": "`+secretArg+` ***"}`, turn[0].Parts[1]["arguments"].(string))
 }
 
-// An attribute stays within its bound, and is JSON all the same; a secret at the
-// cut does not lose its end first.
+// An attribute stays within its limit and remains valid JSON. A secret at the cut is masked before
+// it is cut.
 func TestContentIsBounded(t *testing.T) {
 	const bound = 200
 	w := watch(t, withContent, func(o *telemetry.Options) { o.MaxContent = bound })
@@ -130,19 +130,19 @@ func TestContentIsBounded(t *testing.T) {
 	require.Equal(t, "[2097152 bytes, left out]", attr(w.named(t, "execute_tool look"), "gen_ai.tool.call.result"))
 }
 
-// A mask that panics lets nothing through, and ends no span early.
+// A mask that panics lets no content through, and no span ends early.
 func TestMaskThatPanics(t *testing.T) {
 	w := watch(t, func(o *telemetry.Options) { o.Content, o.Mask = true, func(string) string { panic("mask") } })
 	require.Equal(t, agent.EventDone, conversation(t, w).Type)
 	require.Len(t, w.spans.Started(), len(w.spans.Ended()))
 	text := w.exported(t)
 	require.Contains(t, text, "[left out]")
-	for _, said := range append(secrets(t), secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError) {
-		require.NotContains(t, text, said)
+	for _, content := range append(secrets(t), secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError) {
+		require.NotContains(t, text, content)
 	}
 }
 
-// A key in the escapes of JSON is found in what is no JSON, too.
+// A key in JSON escapes is found in text that is not JSON, too.
 func TestEscapedSecrets(t *testing.T) {
 	for _, text := range []string{
 		`{"a": "sk-\"quoted\"-0123456789`,                             // cut off
@@ -153,18 +153,17 @@ func TestEscapedSecrets(t *testing.T) {
 		w := watch(t, withContent)
 		_, end := w.Prompt(t.Context(), agent.PromptInfo{Parts: []model.Part{model.TextPart(text), {Call: &model.FunctionCall{Args: json.RawMessage(text)}}}})
 		end(agent.PromptEnd{Text: text})
-		told := w.exported(t)
-		require.Contains(t, told, "***", text)
-		require.NotContains(t, told, "0123456789", text)
+		exported := w.exported(t)
+		require.Contains(t, exported, "***", text)
+		require.NotContains(t, exported, "0123456789", text)
 	}
 	w := watch(t, withContent)
 	_, end := w.Prompt(t.Context(), agent.PromptInfo{})
-	end(agent.PromptEnd{Text: `a\nb C:\temp \`}) // holds none, and stays as it is
+	end(agent.PromptEnd{Text: `a\nb C:\temp \`}) // has no secret and stays unchanged
 	require.Contains(t, attr(w.spans.Ended()[0], "gen_ai.output.messages"), `a\\nb C:\\temp \\`)
 }
 
-// Arguments come from a model: whatever they are, what is told of them is valid
-// text of bounded length without the key.
+// The recorded form of any arguments is valid text of limited length without the key.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a": "sk-\"quoted\"-0123456789"}`, `[1e999, "{\"b\": \"[\\\"c\\\"]\"}"]`, `{"a"`, "\xff\x00", secretKey, `{"sk-\"quoted\"-0123456789": 1}`,
 		`"` + strings.Repeat(`{\"a\":\"`, 9), strings.Repeat("[", 5000)} {
@@ -174,15 +173,14 @@ func FuzzArguments(f *testing.F) {
 		w := watch(t, withContent, func(o *telemetry.Options) { o.MaxContent = 1000 })
 		_, end := w.Call(t.Context(), scheduler.Request{Tool: "look", Args: args})
 		end(scheduler.Response{Tool: "look", Status: scheduler.StatusSuccess, Params: args})
-		told := attr(w.named(t, "execute_tool look"), "gen_ai.tool.call.arguments")
-		require.LessOrEqual(t, len(told), 1003)
-		require.NotContains(t, told, secretKey)
-		require.NotContains(t, told, `sk-\"quoted\"-0123456789`)
+		exported := attr(w.named(t, "execute_tool look"), "gen_ai.tool.call.arguments")
+		require.LessOrEqual(t, len(exported), 1003)
+		require.NotContains(t, exported, secretKey)
+		require.NotContains(t, exported, `sk-\"quoted\"-0123456789`)
 	})
 }
 
-// What has the shape of a secret goes also where the embedder's mask knows nothing
-// of it.
+// Text with the shape of a secret is masked even if the embedder's mask does not know it.
 func TestShapesInContent(t *testing.T) {
 	w := watch(t, func(o *telemetry.Options) {
 		o.Content, o.Mask = true, func(text string) string {

@@ -32,7 +32,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// watched is a Telemetry with providers that keep what they are told.
+// watched is a Telemetry with providers that keep all records.
 type watched struct {
 	*telemetry.Telemetry
 	spans   *tracetest.SpanRecorder
@@ -56,9 +56,9 @@ func watch(t testing.TB, set ...func(o *telemetry.Options)) *watched {
 	return w
 }
 
-// tree is all spans that have ended, as lines below those that hold them, calls
-// after what else there is: name, status where there is one, attributes but for
-// those that differ each time, or with the words of a tool.
+// tree returns all completed spans as lines below their parents, with calls after other children:
+// name, status if any, and attributes. Attributes that vary, or contain the text of a tool, are
+// omitted.
 func (w *watched) tree() []string {
 	below := map[trace.SpanID][]sdktrace.ReadOnlySpan{}
 	for _, s := range w.spans.Ended() {
@@ -69,7 +69,7 @@ func (w *watched) tree() []string {
 	walk = func(of trace.SpanID, indent string) {
 		list := below[of]
 		slices.SortStableFunc(list, func(a, b sdktrace.ReadOnlySpan) int {
-			if one, other := attr(a, "gen_ai.tool.call.id"), attr(b, "gen_ai.tool.call.id"); one != other { // calls run side by side
+			if one, other := attr(a, "gen_ai.tool.call.id"), attr(b, "gen_ai.tool.call.id"); one != other { // calls run concurrently
 				return strings.Compare(one, other)
 			}
 			return a.StartTime().Compare(b.StartTime())
@@ -101,7 +101,7 @@ func outline(s sdktrace.ReadOnlySpan) string {
 	return line + " | " + strings.Join(list, " ")
 }
 
-// named returns the one span of a name that has ended.
+// named returns the only completed span with a name.
 func (w *watched) named(t *testing.T, name string) sdktrace.ReadOnlySpan {
 	t.Helper()
 	var found []sdktrace.ReadOnlySpan
@@ -114,7 +114,7 @@ func (w *watched) named(t *testing.T, name string) sdktrace.ReadOnlySpan {
 	return found[0]
 }
 
-// attr returns a text of a span, "" where there is none.
+// attr returns a text attribute of a span, or "".
 func attr(s sdktrace.ReadOnlySpan, key string) string {
 	for _, a := range s.Attributes() {
 		if string(a.Key) == key {
@@ -138,16 +138,16 @@ func (w *watched) collected(t testing.TB) map[string]metricdata.Metrics {
 	return found
 }
 
-// points lists what a metric holds, as "attributes: count" or, of a histogram of
-// numbers, "attributes: count of sum". Seconds are left out.
+// points lists the data points of a metric as "attributes: count" or, for a histogram of numbers,
+// "attributes: count of sum". Seconds are omitted.
 func points(m metricdata.Metrics) []string {
 	var list []string
-	add := func(set attribute.Set, what string) {
+	add := func(set attribute.Set, value string) {
 		var by []string
 		for _, a := range set.ToSlice() {
 			by = append(by, string(a.Key)+"="+a.Value.String())
 		}
-		list = append(list, strings.Join(by, " ")+": "+what)
+		list = append(list, strings.Join(by, " ")+": "+value)
 	}
 	switch d := m.Data.(type) {
 	case metricdata.Sum[int64]:
@@ -167,7 +167,7 @@ func points(m metricdata.Metrics) []string {
 	return list
 }
 
-// exported is everything that was told, in the words that the exporters write.
+// exported returns all records, as the exporters write them.
 func (w *watched) exported(t *testing.T) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -182,7 +182,7 @@ func (w *watched) exported(t *testing.T) string {
 	return text.String()
 }
 
-// play is a model that reads its lines off a script.
+// play returns a model that plays a script.
 func play(t testing.TB, turns string) model.Generator {
 	t.Helper()
 	s, err := script.Parse("test.json", []byte(`{"turns": [`+turns+`]}`))
@@ -190,7 +190,7 @@ func play(t testing.TB, turns string) model.Generator {
 	return script.New(s, script.Options{})
 }
 
-// What a conversation holds that must not be told.
+// The content of a conversation that must not be recorded.
 const (
 	secretPrompt = "the prompt's own words"
 	secretSystem = "the rules of the house"
@@ -213,7 +213,7 @@ func define(t testing.TB, name string, kind tools.Kind, run func(ctx context.Con
 	return tool
 }
 
-// someTools are one that reads, one that fails, and one that would write.
+// someTools returns three tools: one reads, one fails, one would write.
 func someTools(t testing.TB) []tools.DeclarativeTool {
 	return []tools.DeclarativeTool{
 		define(t, "read_file", tools.KindRead, func(_ context.Context, p path) (tools.Result, error) {
@@ -236,7 +236,7 @@ func registry(t testing.TB, all ...tools.DeclarativeTool) *tools.Registry {
 	return r
 }
 
-// client is a conversation that w is told of.
+// client returns a conversation that w observes.
 func (w *watched) client(t testing.TB, g model.Generator, r *tools.Registry, set ...func(o *agent.Options)) *agent.Client {
 	t.Helper()
 	o := w.options(g, r)
@@ -257,7 +257,7 @@ func (w *watched) options(g model.Generator, r *tools.Registry) agent.Options {
 	}
 }
 
-// host makes the sessions of subagents.
+// host creates the sessions of subagents.
 type host struct {
 	w     *watched
 	t     testing.TB
@@ -265,13 +265,13 @@ type host struct {
 	tools []tools.DeclarativeTool
 }
 
-// Begin makes the session of a run.
+// Begin creates the session of a run.
 func (h *host) Begin(context.Context, *subagent.Definition) (*subagent.Session, error) {
 	r := registry(h.t, h.tools...)
 	return &subagent.Session{Agent: h.w.options(h.model, r), Registry: r}, nil
 }
 
-// helper is the tool of an agent.
+// helper returns the tool of a subagent.
 func (w *watched) helper(t testing.TB, turns string) tools.DeclarativeTool {
 	t.Helper()
 	h := &host{w: w, t: t, model: play(t, turns), tools: someTools(t)}
@@ -290,9 +290,9 @@ func ask(ctx context.Context, c *agent.Client, text string) agent.Event {
 	return last
 }
 
-// conversation is that of most tests: two calls of which one breaks; a
-// request that is refused once, and then calls an agent that reads a file; a
-// write that nobody allows, and an unknown tool; the answer.
+// conversation runs the conversation of most tests. It has two calls, one of which fails; a request
+// that fails once and then calls a subagent that reads a file; a denied write; an unknown tool; and
+// the final answer.
 func conversation(t testing.TB, w *watched) agent.Event {
 	t.Helper()
 	args, err := json.Marshal(path{secretArg + " " + secretKey})
@@ -312,7 +312,7 @@ func conversation(t testing.TB, w *watched) agent.Event {
 	return ask(t.Context(), w.client(t, g, r), secretPrompt+" "+secretKey)
 }
 
-// mask takes the key out.
+// mask replaces the key.
 func mask(text string) string { return strings.ReplaceAll(text, secretKey, "***") }
 
 // gate lets n goroutines meet.

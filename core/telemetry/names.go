@@ -2,15 +2,14 @@ package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// The names here are API, and stand in the tables of docs/telemetry.md. What
-// begins with gen_ai., error. or http. is as OpenTelemetry's semantic
-// conventions have it, version 1.41; what begins with fettle. is our own.
+// The names here are API, and listed in the tables of docs/telemetry.md. Names that begin with
+// gen_ai., error. or http. are those of OpenTelemetry's semantic conventions, version 1.41; names
+// that begin with fettle. are fettle's own.
 
-// scope names who measures.
+// scope is the name of the instrumentation scope.
 const scope = "github.com/fettle-dev/fettle/core/telemetry"
 
-// Spans. Those of the conventions are named by their operation and what it is
-// about.
+// Spans. The names of the semantic conventions consist of the operation and its object.
 const (
 	spanPrompt     = "invoke_agent"
 	spanTurn       = "turn"
@@ -19,7 +18,7 @@ const (
 	spanCompaction = "compact"
 )
 
-// Attributes of the conventions.
+// Attributes of the semantic conventions.
 const (
 	attrOperation     = attribute.Key("gen_ai.operation.name")
 	attrProvider      = attribute.Key("gen_ai.provider.name")
@@ -44,7 +43,7 @@ const (
 	attrHTTPStatus    = attribute.Key("http.response.status_code")
 )
 
-// Attributes of the conventions that hold content.
+// Attributes of the semantic conventions that contain content.
 const (
 	attrInputMessages  = attribute.Key("gen_ai.input.messages")
 	attrOutputMessages = attribute.Key("gen_ai.output.messages")
@@ -53,7 +52,7 @@ const (
 	attrResult         = attribute.Key("gen_ai.tool.call.result")
 )
 
-// Attributes of our own.
+// Attributes of fettle.
 const (
 	attrPromptID         = attribute.Key("fettle.prompt.id")
 	attrPurpose          = attribute.Key("fettle.purpose")
@@ -76,7 +75,7 @@ const (
 	attrTokensAfter      = attribute.Key("fettle.compaction.tokens_after")
 )
 
-// Attributes of our own that hold content.
+// Attributes of fettle that contain content.
 const (
 	attrRule   = attribute.Key("fettle.decision.rule")
 	attrReason = attribute.Key("fettle.decision.reason")

@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 )
 
-// names returns the constants of names.go that begin so.
+// names returns the constants of names.go with a prefix.
 func names(t *testing.T, prefix string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), "names.go", nil, 0)
@@ -70,7 +70,7 @@ func column(rows [][]string, n int) []string {
 	return cells
 }
 
-// Every name stands in the tables of the page, and no other.
+// The tables of the page have every name and no other.
 func TestNamesAreDocumented(t *testing.T) {
 	require.ElementsMatch(t, names(t, "attr"), column(rows(t, "Attributes"), 0))
 	require.ElementsMatch(t, names(t, "metric"), column(rows(t, "Metrics"), 0))
@@ -82,9 +82,9 @@ func TestNamesAreDocumented(t *testing.T) {
 	require.ElementsMatch(t, names(t, "span"), spans)
 }
 
-// Whatever is told is of the kind, the unit and the attributes that the page
-// says, and whatever the page says is told.
-func TestWhatIsToldIsDocumented(t *testing.T) {
+// Every record has the kind, the unit and the attributes that the page states, and every name on
+// the page is recorded.
+func TestRecordsAreDocumented(t *testing.T) {
 	w := watch(t, withContent)
 	conversation(t, w)
 	c := w.client(t, play(t, `{"text": "Hi.", "repeat": "forever"}`), registry(t), func(o *agent.Options) {
@@ -100,10 +100,10 @@ func TestWhatIsToldIsDocumented(t *testing.T) {
 	_, end := w.Prompt(ctx, agent.PromptInfo{})
 	end(agent.PromptEnd{Err: ctx.Err()})
 
-	told := map[string]bool{}
+	recorded := map[string]bool{}
 	for _, s := range w.spans.Ended() {
 		for _, a := range s.Attributes() {
-			told[string(a.Key)] = true
+			recorded[string(a.Key)] = true
 		}
 	}
 	metrics := w.collected(t)
@@ -119,17 +119,17 @@ func TestWhatIsToldIsDocumented(t *testing.T) {
 		for _, point := range points(m) {
 			for _, a := range strings.Fields(strings.TrimSuffix(point, ":")) {
 				if key, _, found := strings.Cut(a, "="); found {
-					told[key] = true
+					recorded[key] = true
 					require.Contains(t, strings.Split(row[3], ", "), key, row[0])
 				}
 			}
 		}
 	}
-	missing := slices.DeleteFunc(names(t, "attr"), func(name string) bool { return told[name] })
-	require.Equal(t, []string{"gen_ai.response.id", "fettle.decision.line"}, missing) // a script has no IDs, and no rule stands in a file
+	missing := slices.DeleteFunc(names(t, "attr"), func(name string) bool { return recorded[name] })
+	require.Equal(t, []string{"gen_ai.response.id", "fettle.decision.line"}, missing) // a script has no response IDs, and no rule is from a file
 }
 
-// The bounds are those of the conventions.
+// The bucket bounds are those of the semantic conventions.
 func TestBounds(t *testing.T) {
 	w := watch(t)
 	conversation(t, w)

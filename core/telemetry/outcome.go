@@ -12,15 +12,15 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// failure is an error in words that hold no content: its class.
+// failure is the class of an error, without content.
 type failure struct {
-	code   string // as in fault.Code; "": it is none
+	code   string // value of a fault.Code; "": no failure
 	reason string
-	status int // of HTTP; 0: none
+	status int // HTTP status; 0: none
 }
 
-// classify sorts an error. What came after ctx had ended, and says nothing of its
-// own, was cancelled.
+// classify returns the class of an error. An error without a code that follows the end of ctx
+// counts as cancelled.
 func classify(ctx context.Context, err error) failure {
 	if err == nil {
 		return failure{}
@@ -42,7 +42,7 @@ func classify(ctx context.Context, err error) failure {
 	return failed
 }
 
-// fail marks a span as failed, if it did. The words of err are content.
+// fail marks a span as failed if f is a failure. The text of err is content.
 func (t *Telemetry) fail(span trace.Span, f failure, err error) {
 	if f.code == "" {
 		return
@@ -58,14 +58,13 @@ func (t *Telemetry) fail(span trace.Span, f failure, err error) {
 	span.SetStatus(codes.Error, description)
 }
 
-// What a model, a provider or a file is called is bounded.
+// Limits on the names of models, providers and files.
 const (
 	maxWord = 256
 	maxPath = 4096
 )
 
-// bounded returns a name as attributes may hold it: short, in one line, and
-// valid.
+// bounded returns a name as a valid attribute value: short and on one line.
 func bounded(name string) string { return cut(name, maxWord) }
 
 func cut(name string, limit int) string {
@@ -80,11 +79,11 @@ func cut(name string, limit int) string {
 	}, strings.ToValidUTF8(name, ""))
 }
 
-// otherTool stands for a name that is no tool's, as the conventions have it, so
-// that a model which makes names up makes no metrics.
+// otherTool replaces the name of an unknown tool, as the semantic conventions require. A model that
+// invents names therefore creates no metrics.
 const otherTool = "_OTHER"
 
-// toolName returns a name as a tool can have it.
+// toolName returns name, or otherTool if no tool can have it.
 func toolName(name string) string {
 	for _, c := range []byte(name) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.:-", c) >= 0) {

@@ -13,28 +13,27 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// promptKey is where a context has the prompt that is worked on, as one Telemetry
-// knows it.
+// promptKey is the context key of the running prompt of one Telemetry.
 type promptKey struct{ *Telemetry }
 
-// prompt is one that is worked on. A client works on it turn by turn, while the
-// calls of a turn may run side by side.
+// prompt is a running prompt. A client processes it turn by turn; the calls of a turn may run
+// concurrently.
 type prompt struct {
 	t        *Telemetry
 	agent    string
 	provider string
-	model    string // as it is told of requests
+	model    string // model of its requests
 	purpose  string
 	session  string
 	span     trace.Span
 
-	mu    sync.Mutex
-	turn  *turn // that runs; nil: none
-	turns int
-	wrong failure // how the last attempt failed
+	mu     sync.Mutex
+	turn   *turn // running turn; nil: none
+	turns  int
+	failed failure // failure of the last attempt
 }
 
-// turn is a request, with its attempts and the calls that it led to.
+// turn is a request, with its attempts and the calls in its answer.
 type turn struct {
 	span   trace.Span
 	begun  time.Time
@@ -42,7 +41,7 @@ type turn struct {
 	err    error
 }
 
-// Prompt begins a span for a prompt, which is one run of an agent.
+// Prompt starts a span for a prompt, which is one run of an agent.
 func (t *Telemetry) Prompt(ctx context.Context, info agent.PromptInfo) (context.Context, func(agent.PromptEnd)) {
 	begun := t.o.Now()
 	p := &prompt{t: t, agent: t.o.Agent, provider: provider(info.Model), purpose: string(info.Purpose)}
@@ -67,7 +66,7 @@ func (t *Telemetry) Prompt(ctx context.Context, info agent.PromptInfo) (context.
 	return context.WithValue(ctx, promptKey{t}, p), func(e agent.PromptEnd) {
 		p.endTurn(ctx)
 		failed := classify(ctx, e.Err)
-		if e.Left && info.Purpose == model.PurposeSubagent { // it has reported, and nobody waits for more
+		if e.Left && info.Purpose == model.PurposeSubagent { // it has reported its result; the rest is not awaited
 			failed = failure{}
 		}
 		if p.span.IsRecording() {
@@ -88,7 +87,7 @@ func (t *Telemetry) Prompt(ctx context.Context, info agent.PromptInfo) (context.
 	}
 }
 
-// countRun counts a run of a subagent that has ended.
+// countRun counts a completed run of a subagent.
 func (t *Telemetry) countRun(ctx context.Context, agent, code string, begun time.Time) {
 	if !t.m.agentRuns.Enabled(ctx) && !t.m.agentRun.Enabled(ctx) {
 		return
@@ -98,13 +97,13 @@ func (t *Telemetry) countRun(ctx context.Context, agent, code string, begun time
 	t.m.agentRun.Record(ctx, t.since(begun), by)
 }
 
-// promptOf returns the prompt that ctx belongs to; nil: none.
+// promptOf returns the running prompt of ctx, or nil.
 func (t *Telemetry) promptOf(ctx context.Context) *prompt {
 	p, _ := ctx.Value(promptKey{t}).(*prompt)
 	return p
 }
 
-// nextTurn ends the turn that runs and begins another.
+// nextTurn ends the running turn and begins the next one.
 func (p *prompt) nextTurn(ctx context.Context) {
 	p.endTurn(ctx)
 	_, span := p.t.start(trace.ContextWithSpan(ctx, p.span), spanTurn)
@@ -117,14 +116,14 @@ func (p *prompt) nextTurn(ctx context.Context) {
 	}
 }
 
-// inFirstTurn reports whether no turn has gone before.
+// inFirstTurn reports whether the prompt is in its first turn.
 func (p *prompt) inFirstTurn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.turns <= 1
 }
 
-// endTurn ends the turn that runs, if there is one.
+// endTurn ends the running turn, if any.
 func (p *prompt) endTurn(ctx context.Context) {
 	p.mu.Lock()
 	ended := p.turn
@@ -142,8 +141,7 @@ func (p *prompt) endTurn(ctx context.Context) {
 	}
 }
 
-// within returns ctx with the span of the turn that runs, where it has that of
-// the prompt.
+// within returns ctx with the span of the running turn, if ctx has the span of the prompt.
 func (p *prompt) within(ctx context.Context) context.Context {
 	if p == nil || !trace.SpanContextFromContext(ctx).Equal(p.span.SpanContext()) {
 		return ctx
@@ -156,24 +154,24 @@ func (p *prompt) within(ctx context.Context) context.Context {
 	return trace.ContextWithSpan(ctx, p.turn.span)
 }
 
-// attempted notes how an attempt ended, for the turn and for the next attempt.
+// attempted records the result of an attempt, for the turn and for the next attempt.
 func (p *prompt) attempted(f failure, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.wrong = f
+	p.failed = f
 	if p.turn != nil {
 		p.turn.failed, p.turn.err = f, err
 	}
 }
 
-// before returns how the last attempt failed.
+// before returns the failure of the previous attempt.
 func (p *prompt) before() failure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.wrong
+	return p.failed
 }
 
-// usage adds the tokens that a span has cost. Those of thinking count as output.
+// usage adds the token counts of a span. Thoughts count as output.
 func usage(span trace.Span, u model.Usage) {
 	for _, n := range []struct {
 		key   attribute.Key
@@ -185,7 +183,7 @@ func usage(span trace.Span, u model.Usage) {
 	}
 }
 
-// provider returns who offers a model, as the conventions call them.
+// provider returns the name of a model's provider in the semantic conventions.
 func provider(name string) string {
 	own, _, found := strings.Cut(name, ":")
 	if !found {

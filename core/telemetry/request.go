@@ -12,12 +12,12 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Request begins a span for an attempt at a request. The first attempt begins a
-// turn, whose span holds those of all attempts and of the calls that follow.
+// Request starts a span for an attempt at a request. The first attempt begins a turn, whose span
+// contains those of all its attempts and of the calls that follow.
 func (t *Telemetry) Request(ctx context.Context, info agent.RequestInfo) (context.Context, func(agent.RequestEnd)) {
 	p := t.promptOf(ctx)
 	known := p != nil
-	if !known { // whoever calls this has not told of the prompt
+	if !known { // the caller has not reported a prompt
 		p = &prompt{t: t, span: trace.SpanFromContext(ctx)}
 	}
 	r := info.Request
@@ -53,8 +53,8 @@ func (t *Telemetry) Request(ctx context.Context, info agent.RequestInfo) (contex
 	}
 }
 
-// describe says what is asked. The system prompt is told once in a prompt, and
-// of the history what is new.
+// describe records the content of a request. The system prompt is recorded once in a prompt, and
+// only the new part of the history.
 func (t *Telemetry) describe(span trace.Span, p *prompt, info agent.RequestInfo, name string) {
 	r := info.Request
 	set(span, attrOperation.String(spanChat), attrProvider.String(p.provider), attrModel.String(name), attrStream.Bool(true),
@@ -77,7 +77,7 @@ func (t *Telemetry) describe(span trace.Span, p *prompt, info agent.RequestInfo,
 	}
 }
 
-// answered says what came back, as far as it came.
+// answered records the response, as far as it arrived.
 func (t *Telemetry) answered(span trace.Span, a *model.Response) {
 	set(span, attrResponseID.String(bounded(a.ID)), attrResponseModel.String(bounded(a.Model)))
 	if a.Finish != "" {
@@ -98,14 +98,14 @@ func (t *Telemetry) measure(ctx context.Context, p *prompt, name string, a *mode
 	t.countTokens(ctx, p, name, bounded(a.Model), a.Usage)
 }
 
-// countTokens records the tokens that a request has cost.
+// countTokens records the tokens of a request.
 func (t *Telemetry) countTokens(ctx context.Context, p *prompt, name, answering string, u model.Usage) {
 	if !t.m.tokens.Enabled(ctx) {
 		return
 	}
 	count := func(n int, sort string) {
 		if n > 0 {
-			t.m.tokens.Record(ctx, int64(n), metric.WithAttributes(told([]attribute.KeyValue{attrOperation.String(spanChat),
+			t.m.tokens.Record(ctx, int64(n), metric.WithAttributes(nonEmpty([]attribute.KeyValue{attrOperation.String(spanChat),
 				attrProvider.String(p.provider), attrModel.String(name), attrResponseModel.String(answering), attrTokenType.String(sort)})...))
 		}
 	}
@@ -113,8 +113,8 @@ func (t *Telemetry) countTokens(ctx context.Context, p *prompt, name, answering 
 	count(u.Output+u.Thoughts, "output")
 }
 
-// countRetry counts an attempt after the first, by how the one before it failed;
-// one that did not fail gave an answer that could not be used.
+// countRetry counts an attempt after the first, by the failure of the previous attempt. Without a
+// failure, the previous answer was unusable.
 func (t *Telemetry) countRetry(ctx context.Context, p *prompt, name string) {
 	if !t.m.retries.Enabled(ctx) {
 		return

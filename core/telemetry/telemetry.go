@@ -1,6 +1,6 @@
-// Package telemetry turns what a conversation does into OpenTelemetry spans and
-// metrics, by the conventions for generative AI. It uses the API alone: whoever
-// embeds it passes providers.
+// Package telemetry records conversations as OpenTelemetry spans and metrics, according to the
+// semantic conventions for generative AI. It depends only on the OpenTelemetry API: an embedder
+// passes the providers.
 package telemetry
 
 import (
@@ -20,30 +20,29 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// Options are the parts of a [Telemetry]. The zero value measures nothing.
-// Every function must be safe for concurrent use.
+// Options configures a [Telemetry]. The zero value measures nothing. Every function must be safe
+// for concurrent use.
 type Options struct {
 	TracerProvider trace.TracerProvider // nil: no spans
 	MeterProvider  metric.MeterProvider // nil: no metrics
 
-	// SessionID names the session, asked for each prompt. nil or "": no span
-	// names one.
+	// SessionID returns the ID of the session; it is called for each prompt. nil or "": spans have
+	// no session ID.
 	SessionID func() string
-	// Agent names who is asked by prompts that no subagent works on; "": fettle.
+	// Agent is the agent name of prompts outside of subagents; "": fettle.
 	Agent string
-	// Version is that of the program, told as the version of the scope.
+	// Version is the version of the program, recorded as the version of the scope.
 	Version string
 
-	// Content has spans hold what is said as well: prompts, system prompts,
-	// answers, arguments, results, the words of errors and of decisions. false:
-	// none of these ever leaves.
+	// Content enables recording content: prompts, system prompts, answers, arguments, results, and
+	// the text of errors and decisions. false: no content is recorded.
 	Content bool
-	// Mask takes secrets out of a text, before what has the shape of one goes. Required with Content, and else unused.
-	// It is given decoded texts, whole, before they are cut. A text over which it
-	// panics is left out.
+	// Mask replaces secrets in a text, before text with the shape of a secret is masked. It is
+	// required with Content, and otherwise unused. It receives complete, decoded texts, before they
+	// are cut. A text on which it panics is omitted.
 	Mask func(text string) string
-	// MaxContent is how many bytes of content one attribute holds at most, its
-	// JSON syntax not counted; 0 or less: 16 KiB.
+	// MaxContent is the limit on the content of one attribute in bytes, excluding its JSON syntax;
+	// 0 or less: 16 KiB.
 	MaxContent int
 
 	Now func() time.Time // for durations; nil: time.Now
@@ -55,12 +54,11 @@ const (
 	DefaultMaxContent = 16 << 10
 )
 
-// Telemetry tells providers what a conversation and its subagents do. It is an
-// [agent.Observer], and [Telemetry.Call] is a [scheduler.Observe]; the two know
-// of each other by the context, so that a call stands below the turn that asked
-// for it, and a subagent's prompt below the call that started it. It is safe for
-// concurrent use, starts no goroutine, and ends with nothing: flushing and
-// shutting down is up to whoever made the providers.
+// Telemetry reports a conversation and its subagents to OpenTelemetry providers. It is an
+// [agent.Observer], and [Telemetry.Call] is a [scheduler.Observe]. They are connected through the
+// context: the span of a call is a child of the turn that requested it, and the prompt of a
+// subagent a child of the call that started it. A Telemetry is safe for concurrent use, starts no
+// goroutine, and needs no shutdown: the owner of the providers flushes and shuts them down.
 type Telemetry struct {
 	o      Options
 	tracer trace.Tracer
@@ -76,11 +74,11 @@ var (
 	_ scheduler.Observe = (*Telemetry)(nil).Call
 )
 
-// New returns a Telemetry. The error is of code invalid_config: Content without
-// Mask, or a provider that refuses an instrument.
+// New returns a Telemetry. It fails with code invalid_config for Content without Mask, or if a
+// provider rejects an instrument.
 func New(o Options) (*Telemetry, error) {
 	if o.Content && o.Mask == nil {
-		return nil, fault.New(fault.InvalidConfig, "telemetry.new", "Content is to be recorded, and nothing takes secrets out of it.",
+		return nil, fault.New(fault.InvalidConfig, "telemetry.new", "Content is to be recorded without Options.Mask, which masks secrets.",
 			"Set Options.Mask, or leave Options.Content false.")
 	}
 	if o.TracerProvider == nil {
@@ -101,13 +99,13 @@ func New(o Options) (*Telemetry, error) {
 	}
 	m, err := newInstruments(o.MeterProvider.Meter(scope, metric.WithInstrumentationVersion(o.Version)))
 	if err != nil {
-		return nil, fault.Wrap(fault.InvalidConfig, "telemetry.new", "The provider of metrics refuses an instrument.",
+		return nil, fault.Wrap(fault.InvalidConfig, "telemetry.new", "The meter provider rejects an instrument.",
 			"Check the views of the meter provider.", err)
 	}
 	return &Telemetry{o: o, m: m, tracer: o.TracerProvider.Tracer(scope, trace.WithInstrumentationVersion(o.Version))}, nil
 }
 
-// sessionID returns the session's name, and counts a session that is new.
+// sessionID returns the ID of the session, and counts a new session.
 func (t *Telemetry) sessionID(ctx context.Context) string {
 	id := t.o.SessionID()
 	t.mu.Lock()
@@ -120,18 +118,18 @@ func (t *Telemetry) sessionID(ctx context.Context) string {
 	return id
 }
 
-// start begins a span of the kind internal.
+// start starts a span of kind internal.
 func (t *Telemetry) start(ctx context.Context, name string) (context.Context, trace.Span) {
 	return t.tracer.Start(ctx, name)
 }
 
-// set adds attributes, but for those that say nothing.
+// set adds the attributes that are not empty.
 func set(span trace.Span, attributes ...attribute.KeyValue) {
-	span.SetAttributes(told(attributes)...)
+	span.SetAttributes(nonEmpty(attributes)...)
 }
 
-// told drops texts that are empty.
-func told(attributes []attribute.KeyValue) []attribute.KeyValue {
+// nonEmpty returns the attributes that are not empty texts.
+func nonEmpty(attributes []attribute.KeyValue) []attribute.KeyValue {
 	kept := attributes[:0]
 	for _, a := range attributes {
 		if a.Value.Type() != attribute.STRING || a.Value.AsString() != "" {
@@ -141,7 +139,7 @@ func told(attributes []attribute.KeyValue) []attribute.KeyValue {
 	return kept
 }
 
-// measured are attributes of a measurement.
+// measured returns the attributes of a measurement.
 func measured(attributes ...attribute.KeyValue) metric.MeasurementOption {
-	return metric.WithAttributes(told(attributes)...)
+	return metric.WithAttributes(nonEmpty(attributes)...)
 }

@@ -22,8 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// A whole conversation with a subagent: every span, where it stands, and every
-// attribute.
+// A complete conversation with a subagent: every span, its position and every attribute.
 func TestTree(t *testing.T) {
 	w := watch(t)
 	require.Equal(t, agent.EventDone, conversation(t, w).Type)
@@ -75,7 +74,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// A request tells how much it says of tools, and how many it does not tell of.
+// A request records the size of its tool declarations and the number of deferred tools.
 func TestDeclarations(t *testing.T) {
 	w := watch(t)
 	_, end := w.Request(t.Context(), agent.RequestInfo{Attempt: 1, Request: &model.Request{
@@ -88,7 +87,7 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// What is counted and timed of the same conversation.
+// The metrics of the same conversation.
 func TestMetrics(t *testing.T) {
 	w := watch(t)
 	conversation(t, w)
@@ -100,7 +99,7 @@ func TestMetrics(t *testing.T) {
 	calls := []string{
 		"error.type=file_changed_since_read fettle.tool.status=error gen_ai.tool.name=break: 1",
 		"error.type=nobody_to_ask fettle.tool.status=denied gen_ai.tool.name=write_file: 1",
-		"error.type=tool_not_registered fettle.tool.status=error gen_ai.tool.name=_OTHER: 1", // the name is a model's
+		"error.type=tool_not_registered fettle.tool.status=error gen_ai.tool.name=_OTHER: 1", // the name is model output
 		"fettle.tool.status=success gen_ai.tool.name=helper: 1",
 		"fettle.tool.status=success gen_ai.tool.name=read_file: 2",
 	}
@@ -132,7 +131,7 @@ func TestMetrics(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// A session is counted with its first prompt, and once.
+// A session is counted once, with its first prompt.
 func TestSessions(t *testing.T) {
 	id := "a"
 	w := watch(t, func(o *telemetry.Options) { o.SessionID = func() string { return id } })
@@ -144,12 +143,12 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, []string{": 2"}, points(w.collected(t)["fettle.session.count"]))
 }
 
-// How prompts, requests and calls end that do not end well.
+// The records of prompts, requests and calls that fail.
 func TestFailures(t *testing.T) {
 	call := `"calls": [{"id": "c1", "tool": "wait", "args": {"file_path": "x"}}]`
 	tests := map[string]struct {
 		turns  string
-		cancel string // who cancels: the tool, or whoever listens to the text
+		cancel string // source of the cancellation: the tool, or the receiver of the text
 		last   agent.EventType
 		want   map[string]string // span: error.type
 	}{
@@ -195,7 +194,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// shorten is a compactor that does as it is told.
+// shorten is a compactor with a fixed result.
 type shorten struct {
 	result agent.Compaction
 	err    error
@@ -231,8 +230,8 @@ func TestCompaction(t *testing.T) {
 	require.NotContains(t, w.exported(t), secretError)
 }
 
-// Sessions at once, with calls side by side: every call stands below its own
-// turn, and nothing is lost.
+// Concurrent sessions with concurrent calls: every call is a child of its own turn, and no span is
+// missing.
 func TestConcurrent(t *testing.T) {
 	const sessions, calls = 8, 4
 	w := watch(t)
@@ -274,7 +273,7 @@ func TestConcurrent(t *testing.T) {
 	require.Equal(t, []string{fmt.Sprintf("fettle.tool.status=success gen_ai.tool.name=look: %d", sessions*calls)}, points(w.collected(t)["fettle.tool.call.count"]))
 }
 
-// A model that makes names up makes neither long names nor metrics.
+// A model that invents names creates neither long names nor metrics.
 func TestHostileNames(t *testing.T) {
 	w := watch(t)
 	for _, name := range []string{"", strings.Repeat("a", 10_000), "two words", "a\nb", "ä"} {
@@ -290,7 +289,7 @@ func TestHostileNames(t *testing.T) {
 		points(w.collected(t)["fettle.tool.call.count"]))
 }
 
-// A call by another of its names is told under the tool's own.
+// A call by an alias is recorded under the tool's name.
 func TestAlias(t *testing.T) {
 	w := watch(t)
 	_, end := w.Call(t.Context(), scheduler.Request{Tool: "grep_search"})
@@ -298,8 +297,8 @@ func TestAlias(t *testing.T) {
 	require.Equal(t, "search_file_content", attr(w.named(t, "execute_tool search_file_content"), "gen_ai.tool.name"))
 }
 
-// Who tells of requests and calls alone gets their spans, below whatever span
-// the context has; of another Telemetry's prompt nothing is taken.
+// Requests and calls without a prompt get spans below the span of the context. The prompt of
+// another Telemetry has no effect.
 func TestWithoutPrompt(t *testing.T) {
 	w, other := watch(t), watch(t)
 	ctx, end := other.Prompt(t.Context(), agent.PromptInfo{Model: "gpt-5"})
@@ -326,7 +325,7 @@ func TestProviderNames(t *testing.T) {
 	}
 }
 
-// refusing is a provider whose meter makes no histograms.
+// refusing is a provider whose meter creates no histograms.
 type refusing struct{ noop.MeterProvider }
 
 func (refusing) Meter(string, ...metric.MeterOption) metric.Meter { return refusingMeter{} }
@@ -348,9 +347,9 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Without providers nothing is told, and all works; a span that is sampled out
-// is handed on all the same.
-func TestNothingIsTold(t *testing.T) {
+// Without providers nothing is recorded, and everything works; a span that is sampled out is passed
+// on nevertheless.
+func TestNothingIsRecorded(t *testing.T) {
 	for name, o := range map[string]telemetry.Options{
 		"no providers": {},
 		"sampled out":  {TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())), Content: true, Mask: mask},

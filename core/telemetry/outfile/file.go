@@ -12,19 +12,18 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// file is a file that is opened with the first line, and given up with the
-// first failure. Each Write is a whole line; lines of several processes do not
-// mix.
+// file opens its file with the first line and gives up after the first failure. Each Write is a
+// whole line, so lines of several processes do not mix.
 type file struct {
 	path string
 	open func(path string) (io.WriteCloser, error)
 
 	mu     sync.Mutex
 	to     io.WriteCloser // nil: not open
-	failed error          // why nothing more is written
+	failed error          // the error after which nothing is written
 }
 
-// Write writes a line. The error is a fault, the same from the first on.
+// Write writes a line. The error is a fault; after the first error every call returns it.
 func (f *file) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +44,7 @@ func (f *file) Write(line []byte) (int, error) {
 	return n, f.failed
 }
 
-// Close closes the file, if it was opened; what comes later is dropped.
+// Close closes the file if it was opened; later lines are dropped.
 func (f *file) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +62,7 @@ func (f *file) Close() error {
 	return nil
 }
 
-// fault says that records are lost.
+// fault returns the error that reports lost records.
 func (f *file) fault(err error) error {
 	if fault.As(err) != nil {
 		return err
@@ -75,16 +74,16 @@ func (f *file) fault(err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		code = fault.PermissionDenied
 	case errors.Is(err, fs.ErrNotExist):
-		remedy = "Make its directory, or choose another file in the setting telemetry.outfile."
+		remedy = "Create its directory, or choose another file in the setting telemetry.outfile."
 	}
 	return fault.Wrap(code, "outfile.write", fmt.Sprintf("Telemetry could not be written to %q, and no more of it is recorded.", f.path), remedy, err)
 }
 
-// openFile opens a regular file for appending, and has it end with a whole line:
-// a process that was killed may have left a part of one.
+// openFile opens a regular file for appending. It completes a partial last line, which a killed
+// process may have left.
 func openFile(path string) (io.WriteCloser, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening another kind may wait for ever
-		return nil, fault.New(fault.NotARegularFile, "outfile.open", fmt.Sprintf("%q is not a regular file, and no telemetry is written to it.", path),
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening another type of file may block forever
+		return nil, fault.New(fault.NotARegularFile, "outfile.open", fmt.Sprintf("%q is not a regular file, so no telemetry is written to it.", path),
 			"Choose another file in the setting telemetry.outfile.")
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
@@ -97,7 +96,7 @@ func openFile(path string) (io.WriteCloser, error) {
 	return f, nil
 }
 
-// endLine ends a line that has no end.
+// endLine appends a newline if the last line has none.
 func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {

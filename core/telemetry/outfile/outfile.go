@@ -1,5 +1,4 @@
-// Package outfile makes providers of telemetry that write to a file, as lines of
-// JSON.
+// Package outfile provides OpenTelemetry providers that write to a file, as lines of JSON.
 package outfile
 
 import (
@@ -22,30 +21,29 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Options say what is written where.
+// Options configures [Providers].
 type Options struct {
-	// Path is the file; required. It is made with the first line, for its owner
-	// alone, and grows; its directory must exist. What is there and is no regular
-	// file is not written to.
+	// Path is the file; required. It is created with the first line, readable only by its owner;
+	// later lines are appended. Its directory must exist. An existing file that is not regular is
+	// not written to.
 	Path string
-	// Traces has spans written too. false: metrics alone.
+	// Traces enables spans. false: only metrics are written.
 	Traces bool
-	// Resource says what the records are about, as service.name.
+	// Resource describes the source of the records, e.g. by service.name.
 	Resource []attribute.KeyValue
-	// Interval is how often metrics are written before the end; 0 or less: every
-	// minute. Spans are written within five seconds of their end.
+	// Interval is the time between two writes of the metrics; 0 or less: one minute. Spans are
+	// written within five seconds after their end.
 	Interval time.Duration
-	// OnError is told once that records are lost, and why; a fault of code
-	// file_write_failure, no_space_left, permission_denied, not_a_regular_file or
-	// cancelled. It is called on a goroutine of the providers. nil: nobody is told.
+	// OnError is called once when records are lost, with the reason: a fault of code
+	// file_write_failure, no_space_left, permission_denied, not_a_regular_file or cancelled. It is
+	// called on a goroutine of the providers. nil: errors are ignored.
 	OnError func(error)
 }
 
 const defaultInterval = time.Minute
 
-// Providers write to a file. What goes wrong with the file is told once, and of
-// no consequence to whoever measures: nothing more is written then. They are safe
-// for concurrent use.
+// Providers write to a file. The first error of the file is reported once; after it, nothing is
+// written, and measuring continues without effect. Providers are safe for concurrent use.
 type Providers struct {
 	tracer trace.TracerProvider
 	meter  metric.MeterProvider
@@ -55,11 +53,11 @@ type Providers struct {
 	onError func(error)
 	mu      sync.Mutex
 	failed  error
-	done    chan struct{} // nil until somebody shuts down
+	done    chan struct{} // nil until the first Shutdown
 }
 
-// New returns providers, which must be shut down. It opens nothing yet. The
-// error is of code invalid_config.
+// New returns providers, which must be shut down. It opens no file yet. The error is of code
+// invalid_config.
 func New(o Options) (*Providers, error) {
 	if o.Path == "" {
 		return nil, fault.New(fault.InvalidConfig, "outfile.new", "There is no file for telemetry.", "Name one in the setting telemetry.outfile.")
@@ -75,45 +73,44 @@ func newProviders(o Options, f *file) (*Providers, error) {
 	about := resource.NewSchemaless(o.Resource...)
 	numbers, err := stdoutmetric.New(stdoutmetric.WithWriter(f))
 	if err != nil {
-		return nil, unusable(err)
+		return nil, exporterError(err)
 	}
 	meter := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
-		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics{numbers, p.tell}, sdkmetric.WithInterval(o.Interval))))
+		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics{numbers, p.report}, sdkmetric.WithInterval(o.Interval))))
 	p.meter = meter
-	p.end = func(ctx context.Context) { p.tell(meter.Shutdown(ctx)) }
+	p.end = func(ctx context.Context) { p.report(meter.Shutdown(ctx)) }
 	if !o.Traces {
 		return p, nil
 	}
 	lines, err := stdouttrace.New(stdouttrace.WithWriter(f))
 	if err != nil {
-		return nil, unusable(err)
+		return nil, exporterError(err)
 	}
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans{lines, p.tell}))
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans{lines, p.report}))
 	p.tracer = tracer
 	p.end = func(ctx context.Context) {
-		p.tell(tracer.Shutdown(ctx))
-		p.tell(meter.Shutdown(ctx))
+		p.report(tracer.Shutdown(ctx))
+		p.report(meter.Shutdown(ctx))
 	}
 	return p, nil
 }
 
-func unusable(err error) error {
-	return fault.Wrap(fault.InvalidConfig, "outfile.new", "The exporter of telemetry cannot be made.", "", err)
+func exporterError(err error) error {
+	return fault.Wrap(fault.InvalidConfig, "outfile.new", "The exporter of telemetry cannot be created.", "", err)
 }
 
-// TracerProvider returns the one of spans; it records none without Options.Traces.
+// TracerProvider returns the provider of spans; it records none without Options.Traces.
 func (p *Providers) TracerProvider() trace.TracerProvider { return p.tracer }
 
-// MeterProvider returns the one of metrics.
+// MeterProvider returns the provider of metrics.
 func (p *Providers) MeterProvider() metric.MeterProvider { return p.meter }
 
-// shutdownTime is how long the last records may take.
+// shutdownTime is the time limit for the last records.
 const shutdownTime = 3 * time.Second
 
-// Shutdown writes what is left and closes the file. It takes three seconds at
-// most, and ends with ctx; a write that the system holds up longer is left
-// behind. It returns what OnError was told, or nil. A second call waits for the
-// first and returns the same.
+// Shutdown writes the pending records and closes the file. It takes at most three seconds, and ends
+// with ctx; a write that blocks longer is abandoned. It returns the error that OnError received, or
+// nil. A second call waits for the first and returns the same.
 func (p *Providers) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shutdownTime)
 	defer cancel()
@@ -124,7 +121,7 @@ func (p *Providers) Shutdown(ctx context.Context) error {
 		go func() {
 			defer close(done)
 			p.end(ctx)
-			p.tell(p.file.Close())
+			p.report(p.file.Close())
 		}()
 	}
 	done := p.done
@@ -132,15 +129,15 @@ func (p *Providers) Shutdown(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		p.tell(ctx.Err())
+		p.report(ctx.Err())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failed
 }
 
-// tell tells of the first failure.
-func (p *Providers) tell(err error) {
+// report reports the first failure.
+func (p *Providers) report(err error) {
 	if err == nil {
 		return
 	}
@@ -158,32 +155,32 @@ func (p *Providers) tell(err error) {
 	}
 	p.mu.Unlock()
 	if first && p.onError != nil {
-		defer func() { _ = recover() }() // whose mistake must not end the program
+		defer func() { _ = recover() }() // a panic of the callback must not end the program
 		p.onError(f)
 	}
 }
 
-// spans is an exporter whose failures are told instead of returned, so that the
-// SDK does not print them.
+// spans is an exporter that reports its failures instead of returning them, so that the SDK does
+// not print them.
 type spans struct {
 	sdktrace.SpanExporter
-	tell func(error)
+	report func(error)
 }
 
-// ExportSpans writes spans, a line each.
+// ExportSpans writes each span as a line.
 func (s spans) ExportSpans(ctx context.Context, list []sdktrace.ReadOnlySpan) error {
-	s.tell(s.SpanExporter.ExportSpans(ctx, list))
+	s.report(s.SpanExporter.ExportSpans(ctx, list))
 	return nil
 }
 
 // metrics is the same for metrics.
 type metrics struct {
 	sdkmetric.Exporter
-	tell func(error)
+	report func(error)
 }
 
-// Export writes all metrics in one line.
+// Export writes all metrics as one line.
 func (m metrics) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	m.tell(m.Exporter.Export(ctx, all))
+	m.report(m.Exporter.Export(ctx, all))
 	return nil
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/fettle-dev/fettle/core/telemetry"
 )
 
-// failures keeps what OnError is told.
+// failures keeps the errors of OnError.
 type failures struct {
 	mu   sync.Mutex
 	list []error
@@ -41,7 +41,7 @@ func (f *failures) add(err error) {
 	f.list = append(f.list, err)
 }
 
-// record makes n spans and n measurements.
+// record records n spans and n measurements.
 func record(t *testing.T, p *Providers, n int) {
 	t.Helper()
 	counter, err := p.MeterProvider().Meter("test").Int64Counter("things")
@@ -53,7 +53,7 @@ func record(t *testing.T, p *Providers, n int) {
 	}
 }
 
-// lines returns what is in a file: each line an object.
+// lines returns the content of a file: each line is an object.
 func lines(t *testing.T, path string) (spans, metrics []map[string]any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -74,12 +74,12 @@ func lines(t *testing.T, path string) (spans, metrics []map[string]any) {
 	return spans, metrics
 }
 
-// What is recorded is in the file after Shutdown, a line each, with what it is
-// about; the file is the owner's, and there from the first line on.
+// After Shutdown the file has a line for each record, with its resource. Only its owner can read
+// it, and it exists from the first line on.
 func TestWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "telemetry.jsonl")
-	var told failures
-	p, err := New(Options{Path: path, Traces: true, Resource: []attribute.KeyValue{attribute.String("service.name", "fettle")}, OnError: told.add})
+	var reported failures
+	p, err := New(Options{Path: path, Traces: true, Resource: []attribute.KeyValue{attribute.String("service.name", "fettle")}, OnError: reported.add})
 	require.NoError(t, err)
 	require.NoFileExists(t, path)
 	record(t, p, 3)
@@ -100,10 +100,10 @@ func TestWrites(t *testing.T) {
 	record(t, p, 1) // is dropped
 	again, _ := lines(t, path)
 	require.Len(t, again, 3)
-	require.Empty(t, told.list)
+	require.Empty(t, reported.list)
 }
 
-// A file grows, also after a process that was killed within a line.
+// Records are appended, also after a process that was killed within a line.
 func TestAppends(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "telemetry.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("{\"a\":1}\n{\"torn"), 0o600))
@@ -121,16 +121,16 @@ func TestAppends(t *testing.T) {
 	require.True(t, bytes.HasPrefix(text, []byte("{\"a\":1}\n{\"torn\n{")))
 }
 
-// A whole conversation is in the file, without its words.
+// A complete conversation is in the file, without its content.
 func TestConversation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "telemetry.jsonl")
 	p, err := New(Options{Path: path, Traces: true})
 	require.NoError(t, err)
-	told, err := telemetry.New(telemetry.Options{TracerProvider: p.TracerProvider(), MeterProvider: p.MeterProvider()})
+	reported, err := telemetry.New(telemetry.Options{TracerProvider: p.TracerProvider(), MeterProvider: p.MeterProvider()})
 	require.NoError(t, err)
 	turns, err := script.Parse("test.json", []byte(`{"turns": [{"text": "An answer."}]}`))
 	require.NoError(t, err)
-	c, err := agent.New(agent.Options{Source: model.Always(script.New(turns, script.Options{})), Model: func() string { return "script:demo" }, Observer: told})
+	c, err := agent.New(agent.Options{Source: model.Always(script.New(turns, script.Options{})), Model: func() string { return "script:demo" }, Observer: reported})
 	require.NoError(t, err)
 	var last agent.Event
 	for last = range c.Run(t.Context(), model.TextPart("A question.")) {
@@ -176,7 +176,7 @@ func TestNothing(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 }
 
-// full is a disk without room after some bytes.
+// full is a disk that is full after some bytes.
 type full struct {
 	room   int
 	writes int
@@ -193,8 +193,7 @@ func (f *full) Write(b []byte) (int, error) {
 
 func (f *full) Close() error { return nil }
 
-// What goes wrong with the file is told once, printed by nobody, and nothing is
-// written any more.
+// A file error is reported once and not printed, and nothing is written afterwards.
 func TestFailures(t *testing.T) {
 	var printed bytes.Buffer
 	log.SetOutput(&printed)
@@ -214,22 +213,22 @@ func TestFailures(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			var told failures
-			p, err := newProviders(Options{Traces: true, OnError: func(err error) { told.add(err); panic("a mistake of the host's") }},
+			var reported failures
+			p, err := newProviders(Options{Traces: true, OnError: func(err error) { reported.add(err); panic("a mistake of the host's") }},
 				&file{path: tt.path, open: tt.open})
 			require.NoError(t, err)
 			record(t, p, 5)
 			err = p.Shutdown(t.Context())
 			require.Equal(t, tt.want, fault.CodeOf(err))
 			require.NotEmpty(t, fault.As(err).Remedy)
-			require.Equal(t, []error{err}, told.list)
+			require.Equal(t, []error{err}, reported.list)
 		})
 	}
 	require.Equal(t, 1, disk.writes)
 	require.Empty(t, printed.String())
 }
 
-// closed returns a file that somebody has closed.
+// closed returns a closed file.
 func closed(t *testing.T, dir string) *os.File {
 	f, err := os.Create(filepath.Join(dir, "closed"))
 	require.NoError(t, err)
@@ -237,21 +236,20 @@ func closed(t *testing.T, dir string) *os.File {
 	return f
 }
 
-// stuck is a file whose writes wait.
+// stuck is a file whose writes block.
 type stuck struct{ release chan struct{} }
 
 func (s stuck) Write(b []byte) (int, error) { <-s.release; return len(b), nil }
 func (s stuck) Close() error                { return nil }
 
-// Shutdown takes no longer than it says, whatever the file does, and ends with
-// ctx.
+// Shutdown keeps its time limit whatever the file does, and ends with ctx.
 func TestShutdownIsBounded(t *testing.T) {
 	for name, end := range map[string]time.Duration{"by itself": 0, "by its context": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				var told failures
-				p, err := newProviders(Options{Traces: true, OnError: told.add},
+				var reported failures
+				p, err := newProviders(Options{Traces: true, OnError: reported.add},
 					&file{open: func(string) (io.WriteCloser, error) { return stuck{release}, nil }})
 				require.NoError(t, err)
 				record(t, p, 1)
@@ -269,13 +267,13 @@ func TestShutdownIsBounded(t *testing.T) {
 				require.True(t, errors.Is(err, context.DeadlineExceeded))
 				close(release)
 				synctest.Wait() // all goroutines have ended, or the test fails
-				require.Equal(t, []error{err}, told.list)
+				require.Equal(t, []error{err}, reported.list)
 			})
 		})
 	}
 }
 
-// Metrics are written now and then, so that a session that is killed leaves some.
+// Metrics are written at intervals, so that a killed session leaves some.
 func TestInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "telemetry.jsonl")

@@ -86,7 +86,7 @@ func (f Files) Stat(ctx context.Context, path string) (mention.Found, error) {
 		if !filepath.IsAbs(path) {
 			full = filepath.Join(folder, path)
 		}
-		found, err := f.look(ctx, full)
+		found, err := f.stat(ctx, full)
 		if err == nil {
 			return found, nil
 		}
@@ -97,7 +97,7 @@ func (f Files) Stat(ctx context.Context, path string) (mention.Found, error) {
 	return mention.Found{}, first
 }
 
-func (f Files) look(ctx context.Context, path string) (mention.Found, error) {
+func (f Files) stat(ctx context.Context, path string) (mention.Found, error) {
 	p, err := f.Workspace.Resolve(path)
 	if err != nil {
 		return mention.Found{}, err
