@@ -24,10 +24,10 @@ import (
 
 // scripted is a Generator of fixed responses, one for each request.
 type scripted struct {
-	mu      sync.Mutex
-	answers [][]*model.Chunk
-	errs    []error // after the chunks of the same response
-	requests   int
+	mu       sync.Mutex
+	answers  [][]*model.Chunk
+	errs     []error // after the chunks of the same response
+	requests int
 }
 
 func (s *scripted) Stream(ctx context.Context, _ *model.Request) iter.Seq2[*model.Chunk, error] {
