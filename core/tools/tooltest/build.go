@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// build calls Build and reports what no tool may do: panic, run for ever, fail
-// without a code, or return neither an invocation nor an error.
+// build calls Build. It reports a panic, a call that does not return, an error without a code, and a result with
+// neither an invocation nor an error.
 func (k *kit) build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessage) (tools.ToolInvocation, error) {
 	var inv tools.ToolInvocation
 	ended, err := k.step(t.Context(), t, "Build", args, func(context.Context) (err error) {
@@ -22,7 +22,7 @@ func (k *kit) build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessa
 		return err
 	})
 	if !ended {
-		return nil, errors.New("it does not return")
+		return nil, errors.New("Build does not return")
 	}
 	defect := new(tools.Defect)
 	switch f := fault.As(err); {
@@ -31,9 +31,9 @@ func (k *kit) build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessa
 		t.Errorf("Build(%s) returns neither an invocation nor an error", show(args))
 		err = errors.New("no invocation")
 	case err != nil && f == nil:
-		t.Errorf("Build(%s) fails with an error that is no *fault.Error: %v", show(args), err)
+		t.Errorf("Build(%s) returns an error that is not a *fault.Error: %v", show(args), err)
 	case err != nil && (f.Code == "" || f.Message == ""):
-		t.Errorf("Build(%s) fails without code or message: %+v", show(args), f)
+		t.Errorf("Build(%s) returns an error without code or message: %+v", show(args), f)
 	}
 	return inv, err
 }
@@ -50,17 +50,17 @@ func (k *kit) checkBuild(t testing.TB) {
 	}
 }
 
-// checkInvocation checks what an invocation says of itself.
+// checkInvocation checks the parameters, description and locations of an invocation.
 func (k *kit) checkInvocation(t testing.TB, tool tools.DeclarativeTool, inv tools.ToolInvocation, args json.RawMessage) {
 	params := inv.Params()
 	var object map[string]any
 	if err := json.Unmarshal(params, &object); err != nil || object == nil {
-		t.Errorf("Params of %s are no JSON object: %s", show(args), show(params))
+		t.Errorf("Params of %s are not a JSON object: %s", show(args), show(params))
 		return
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, params); err != nil || !bytes.Equal(compact.Bytes(), params) {
-		t.Errorf("Params of %s are not canonical, as they are not compact: %s", show(args), show(params))
+		t.Errorf("Params of %s are not canonical, because they are not compact: %s", show(args), show(params))
 	}
 	again, err := k.build(t, tool, params)
 	if err != nil {
@@ -94,13 +94,13 @@ func (k *kit) checkRefusals(t testing.TB) {
 	}
 	for _, args := range bad {
 		if _, err := k.build(t, tool, args); err == nil {
-			t.Errorf("Build(%s) accepts bad arguments", show(args))
+			t.Errorf("Build(%s) accepts invalid arguments", show(args))
 		}
 	}
 }
 
-// takes reports whether the schema of a tool that somebody else declares, which may
-// be open, takes some arguments.
+// takes reports whether the schema of a tool accepts arguments. It is false for a built-in tool, whose schema must be
+// closed. Schemas of other tools may be open.
 func (k *kit) takes(args json.RawMessage) bool {
 	if k.spec.Origin.Group == tools.GroupBuiltIn {
 		return false
@@ -126,7 +126,7 @@ func hasRequired(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &root) == nil && len(root.Required) > 0
 }
 
-// show clips what a message quotes.
+// show shortens text for a message.
 func show(text []byte) string {
 	const limit = 300
 	if len(text) > limit {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// checkDamaged tries damaged copies of the arguments, the same at each run.
-// Some of them still build, which is no failure; the copies are not executed.
+// checkDamaged builds damaged copies of the arguments, which are the same in each run. Some copies are still valid,
+// which is not a failure. No copy is executed.
 func (k *kit) checkDamaged(t testing.TB) {
 	sources := append(append([]json.RawMessage(nil), k.Examples...), k.Failing...)
 	if len(sources) == 0 {
@@ -26,13 +26,13 @@ func (k *kit) checkDamaged(t testing.TB) {
 	}
 }
 
-// strange are values that tools seldom expect.
+// strange are values that few tools expect.
 var strange = []string{
 	`null`, `true`, `0`, `-1`, `1.5`, `1e3`, `5.0`, `9007199254740993`, `1e9999999`, `-1e-9999999`, `""`, `" "`, `"5"`, `"true"`,
 	`"\u0000"`, `"\ud800"`, `"../../etc/passwd"`, `"/"`, `"a\nb"`, `"[1,2]"`, `"{\"a\":1}"`, `[]`, `[[]]`, `[null]`, `{}`, `{"":0}`,
 }
 
-// damage returns a changed copy: of the bytes, or of a member's value.
+// damage returns a copy with changed bytes, or with the value of a member changed.
 func damage(random *rand.Rand, source json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(source, &members) != nil || len(members) == 0 || random.IntN(4) == 0 {
@@ -50,7 +50,7 @@ func damage(random *rand.Rand, source json.RawMessage) json.RawMessage {
 	default:
 		members[key] = value
 	}
-	// Put together by hand: json.Marshal would refuse or mend what is wrong.
+	// json.Marshal would refuse or repair invalid values, so the object is assembled here.
 	text := []byte{'{'}
 	for i, key := range slices.Sorted(maps.Keys(members)) {
 		if i > 0 {

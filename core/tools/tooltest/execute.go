@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// outcome is what executing gave.
+// outcome is the result of an execution.
 type outcome struct {
 	result tools.Result
 	err    error
@@ -23,10 +23,9 @@ type outcome struct {
 
 func (o outcome) succeeded() bool { return o.err == nil && o.result.Error == nil }
 
-// step runs one step of a call, protected from panics and from running for
-// ever: its context ends with ctx, or after Timeout, and Timeout later it is
-// left behind, and with it the rest of the run. It reports whether the step came
-// to an end.
+// step runs one step of a call, and reports panics. The context of the step ends with ctx, or after Timeout. A step
+// that has not returned another Timeout later is abandoned, and so is the rest of the run. ended reports whether the
+// step returned.
 func (k *kit) step(ctx context.Context, t testing.TB, name string, args json.RawMessage, run func(ctx context.Context) error) (ended bool, err error) {
 	if k.hung.Load() {
 		return false, nil
@@ -74,7 +73,7 @@ func (k *kit) execute(ctx context.Context, t testing.TB, inv tools.ToolInvocatio
 		return outcome{}, false
 	}
 	if chunks.Load() > 0 && !k.spec.StreamsOutput {
-		t.Errorf("Execute of %s sends live output, and Spec.StreamsOutput is not set", show(args))
+		t.Errorf("Execute of %s sends live output, but Spec.StreamsOutput is not set", show(args))
 	}
 	o.err = err
 	return o, true
@@ -91,9 +90,9 @@ func (k *kit) checkExecution(t testing.TB) {
 		switch {
 		case !ended:
 		case o.err != nil:
-			t.Errorf("Execute of %s returns an error for the host instead of one for the model: %v", show(args), o.err)
+			t.Errorf("Execute of %s returns an error to the host instead of the model: %v", show(args), o.err)
 		case o.result.Error == nil:
-			t.Errorf("Execute of %s succeeds and should fail", show(args))
+			t.Errorf("Execute of %s succeeds but should fail", show(args))
 		case o.result.Error.Code == "" || o.result.Error.Message == "":
 			t.Errorf("Execute of %s fails without code or message: %+v", show(args), o.result.Error)
 		case len(o.result.LLMContent.Parts) == 0:
@@ -102,8 +101,8 @@ func (k *kit) checkExecution(t testing.TB) {
 	}
 }
 
-// call builds, confirms and executes in a fresh world, and checks what holds
-// for every call. It reports whether the call came to an end.
+// call builds, confirms and executes in a new environment, and checks what every call must do. It reports whether the
+// call returned.
 func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 	ctx := t.Context()
 	inv, err := k.build(t, k.fresh(t), args)
@@ -124,7 +123,7 @@ func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 		t.Errorf("Params of %s changed during the call:\n%s\n%s", show(args), show(before), show(after))
 	}
 	if willRefuse && o.succeeded() {
-		t.Errorf("the call %s announced that it would be refused, and then succeeded", show(args))
+		t.Errorf("the call %s announced a refusal, but succeeded", show(args))
 	}
 	checkStable(t, "result", args, o.result, new(tools.Result))
 	if o.err == nil {
@@ -133,8 +132,8 @@ func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 	return o, true
 }
 
-// confirm runs the confirmation step and reports whether the invocation
-// announced a refusal. ok is false where the call ends here.
+// confirm runs the confirmation step and reports whether the invocation announced a refusal. ok is false if the call
+// ends here.
 func (k *kit) confirm(ctx context.Context, t testing.TB, inv tools.ToolInvocation, args json.RawMessage) (willRefuse, ok bool) {
 	var c *tools.Confirmation
 	ended, err := k.step(ctx, t, "Confirmation", args, func(ctx context.Context) (err error) {
@@ -154,8 +153,8 @@ func (k *kit) confirm(ctx context.Context, t testing.TB, inv tools.ToolInvocatio
 	case c != nil:
 		checkConfirmation(t, args, c)
 	case k.spec.Mutates() && !k.DefaultQuestion:
-		t.Errorf("Confirmation of %s is nil, and the tool changes something: say what (tools.WithConfirmation), "+
-			"or set Cases.DefaultQuestion if the description says enough", show(args))
+		t.Errorf("Confirmation of %s is nil, but the tool changes something: describe the change (tools.WithConfirmation), "+
+			"or set Cases.DefaultQuestion if the description is enough", show(args))
 	}
 	return false, true
 }
@@ -183,7 +182,7 @@ func checkConfirmation(t testing.TB, args json.RawMessage, c *tools.Confirmation
 		complete = c.Type == tools.ConfirmInfo && d.Prompt != ""
 	}
 	if details != 1 || !complete {
-		t.Errorf("Confirmation of %s must have the details of its type %q, complete, and no others", show(args), c.Type)
+		t.Errorf("Confirmation of %s must have complete details of its type %q, and no others", show(args), c.Type)
 	}
 	for _, p := range c.Paths {
 		if !filepath.IsAbs(p) {
@@ -193,15 +192,15 @@ func checkConfirmation(t testing.TB, args json.RawMessage, c *tools.Confirmation
 	checkStable(t, "confirmation", args, c, new(tools.Confirmation))
 }
 
-// checkStable checks that a value's JSON reads back to the same JSON.
+// checkStable checks that the JSON of a value decodes and encodes to the same JSON.
 func checkStable(t testing.TB, what string, args json.RawMessage, value, empty any) {
 	first, err := json.Marshal(value)
 	if err != nil {
-		t.Errorf("the %s of %s has no JSON form: %v", what, show(args), err)
+		t.Errorf("the %s of %s cannot be encoded as JSON: %v", what, show(args), err)
 		return
 	}
 	if err := json.Unmarshal(first, empty); err != nil {
-		t.Errorf("the %s of %s cannot be read back: %v", what, show(args), err)
+		t.Errorf("the %s of %s cannot be decoded: %v", what, show(args), err)
 		return
 	}
 	second, err := json.Marshal(empty)
@@ -210,15 +209,14 @@ func checkStable(t testing.TB, what string, args json.RawMessage, value, empty a
 	}
 }
 
-// checkCancel checks both steps with a context that has ended, and executing
-// with one that ends at some time during it.
+// checkCancel runs both steps with a context that has ended, and Execute with a context that ends during the call.
 func (k *kit) checkCancel(t testing.TB) {
 	for _, args := range k.Examples {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		inv, err := k.build(t, k.fresh(t), args)
 		if err != nil {
-			return // reported by another check
+			return // another check reports it
 		}
 		returned, err := k.step(ended, t, "Confirmation", args, func(ctx context.Context) error {
 			_, err := inv.Confirmation(ctx)
@@ -228,7 +226,7 @@ func (k *kit) checkCancel(t testing.TB) {
 			continue
 		}
 		if o, ok := k.execute(ended, t, inv, args); ok && o.succeeded() {
-			t.Errorf("Execute of %s succeeds although its context ended before", show(args))
+			t.Errorf("Execute of %s succeeds although its context had ended", show(args))
 		}
 
 		during, cancel := context.WithCancel(t.Context())
@@ -242,8 +240,7 @@ func (k *kit) checkCancel(t testing.TB) {
 	}
 }
 
-// checkParallel runs the examples at once, those of a tool that changes
-// nothing several times.
+// checkParallel runs the examples concurrently; those of a tool that changes nothing several times.
 func (k *kit) checkParallel(t testing.TB) {
 	if !k.spec.Parallel {
 		return
@@ -259,11 +256,11 @@ func (k *kit) checkParallel(t testing.TB) {
 			running.Go(func() {
 				inv, err := k.build(t, tool, args)
 				if err != nil {
-					return // reported by another check
+					return // another check reports it
 				}
 				o, ended := k.execute(t.Context(), t, inv, args)
 				if ended && !o.succeeded() && !k.spec.Mutates() {
-					t.Errorf("Execute of %s beside others fails: %v, result error %v", show(args), o.err, o.result.Error)
+					t.Errorf("Execute of %s fails in a concurrent call: %v, result error %v", show(args), o.err, o.result.Error)
 				}
 			})
 		}

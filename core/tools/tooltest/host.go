@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// watched is the host of one call. It notes what a tool must not do with it.
+// watched is the host of one call. It records invalid use by the tool.
 type watched struct {
 	tools.Host
 	args json.RawMessage
@@ -20,12 +20,12 @@ type watched struct {
 	mu       sync.Mutex
 	over     bool // Execute has returned
 	done     float64
-	told     bool
+	reported bool
 	problems []string
-	late     func(what string) // of what comes when it is over
+	late     func(what string) // receives uses after Execute has returned
 }
 
-// watch returns the ctx of a call, and what ends the watch.
+// watch returns the context of a call and its host.
 func (k *kit) watch(ctx context.Context, args json.RawMessage) (context.Context, *watched) {
 	w := &watched{Host: tools.HostOf(ctx), args: args, late: k.noteLate}
 	if k.Host != nil {
@@ -34,7 +34,7 @@ func (k *kit) watch(ctx context.Context, args json.RawMessage) (context.Context,
 	return tools.WithHost(ctx, w), w
 }
 
-// end ends the watch and reports.
+// end stops the recording and reports the problems.
 func (w *watched) end(t testing.TB) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,26 +44,26 @@ func (w *watched) end(t testing.TB) {
 	}
 }
 
-// note looks at what the tool does, unless it is too late for that.
-func (w *watched) note(what string, look func() []string) {
+// note adds the problems that check finds. After the call it reports late use instead.
+func (w *watched) note(what string, check func() []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
 		w.late(what)
 		return
 	}
-	w.problems = append(w.problems, look()...)
+	w.problems = append(w.problems, check()...)
 }
 
 func (w *watched) Progress(p tools.Progress) {
 	w.note("reports progress", func() (problems []string) {
-		if w.told && p.Done <= w.done {
-			problems = append(problems, fmt.Sprintf("reports progress %v after %v: it must grow", p.Done, w.done))
+		if w.reported && p.Done <= w.done {
+			problems = append(problems, fmt.Sprintf("reports progress %v after %v: progress must increase", p.Done, w.done))
 		}
 		if p.Total != 0 && p.Done > p.Total {
 			problems = append(problems, fmt.Sprintf("reports progress %v of %v", p.Done, p.Total))
 		}
-		w.done, w.told = p.Done, true
+		w.done, w.reported = p.Done, true
 		return problems
 	})
 	w.Host.Progress(p)
@@ -75,10 +75,10 @@ var logLevels = []tools.LogLevel{tools.LogDebug, tools.LogInfo, tools.LogNotice,
 func (w *watched) Log(e tools.LogEntry) {
 	w.note("logs", func() (problems []string) {
 		if !slices.Contains(logLevels, e.Level) {
-			problems = append(problems, fmt.Sprintf("logs at the level %q, which is none", e.Level))
+			problems = append(problems, fmt.Sprintf("logs at the invalid level %q", e.Level))
 		}
 		if !json.Valid(e.Data) {
-			problems = append(problems, fmt.Sprintf("logs what is no JSON: %s", show(e.Data)))
+			problems = append(problems, fmt.Sprintf("logs invalid JSON: %s", show(e.Data)))
 		}
 		return problems
 	})
@@ -98,17 +98,17 @@ func (w *watched) Ask(ctx context.Context, questions ...tools.Question) ([]tools
 	return w.Host.Ask(ctx, questions...)
 }
 
-// questionProblems lists what is wrong with a question.
+// questionProblems returns the errors of a question.
 func questionProblems(q tools.Question) []string {
 	var problems []string
 	set := 0
 	if e := q.Elicit; e != nil {
 		set++
 		if strings.TrimSpace(e.Message) == "" {
-			problems = append(problems, "asks the person without a message")
+			problems = append(problems, "asks the user without a message")
 		}
 		if e.URL != "" && e.Schema != nil {
-			problems = append(problems, "asks the person to visit a page and to fill in a form at once")
+			problems = append(problems, "asks the user to visit a page and to fill in a form in one question")
 		}
 		if e.Schema != nil {
 			problems = append(problems, formProblems(e.Schema)...)
@@ -124,7 +124,7 @@ func questionProblems(q tools.Question) []string {
 		}
 		for _, m := range s.Messages {
 			if m.Role != tools.RoleUser && m.Role != tools.RoleAssistant {
-				problems = append(problems, fmt.Sprintf("asks the model with a message of the role %q, which is none", m.Role))
+				problems = append(problems, fmt.Sprintf("asks the model with a message of the invalid role %q", m.Role))
 			}
 		}
 	}
@@ -132,49 +132,49 @@ func questionProblems(q tools.Question) []string {
 		set++
 	}
 	if set != 1 {
-		problems = append(problems, fmt.Sprintf("asks a question of which %d fields are set, and not one", set))
+		problems = append(problems, fmt.Sprintf("asks a question with %d fields set; exactly one is required", set))
 	}
 	return problems
 }
 
-// formProblems lists what is wrong with the schema of what a person is asked for.
+// formProblems returns the errors of the schema of a form.
 func formProblems(raw json.RawMessage) []string {
 	schema, err := tools.ParseSchema("form", raw)
 	if err == nil {
 		err = schema.Compile()
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("asks the person with a schema that cannot be used: %v", err)}
+		return []string{fmt.Sprintf("asks the user with an invalid schema: %v", err)}
 	}
 	var form struct {
 		Type       string
 		Properties map[string]struct{ Type string }
 	}
 	if err := json.Unmarshal(raw, &form); err != nil || form.Type != "object" {
-		return []string{"asks the person with a schema whose type is not \"object\""}
+		return []string{"asks the user with a schema whose type is not \"object\""}
 	}
 	var problems []string
 	for name, p := range form.Properties {
 		if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, p.Type) {
-			problems = append(problems, fmt.Sprintf("asks the person for %q of the type %q, which no form has", name, p.Type))
+			problems = append(problems, fmt.Sprintf("asks the user for %q of the type %q, which forms do not support", name, p.Type))
 		}
 	}
 	slices.Sort(problems)
 	return problems
 }
 
-// noteLate keeps what a tool does after its call, to be reported at the end.
+// noteLate records an action after the call, to be reported at the end.
 func (k *kit) noteLate(what string) {
 	k.lateMu.Lock()
 	defer k.lateMu.Unlock()
 	k.late = append(k.late, what)
 }
 
-// checkLate reports what has come after calls. What comes later still is not seen.
+// checkLate reports actions after calls. It cannot see actions that are later still.
 func (k *kit) checkLate(t testing.TB) {
 	k.lateMu.Lock()
 	defer k.lateMu.Unlock()
 	if len(k.late) > 0 {
-		t.Errorf("the tool %s after Execute has returned, %d times: wait for what you start", k.late[0], len(k.late))
+		t.Errorf("the tool %s after Execute has returned, %d times: wait for what it starts before returning", k.late[0], len(k.late))
 	}
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// checkModify changes what the examples propose, as a person would, where the
-// tool lets a person.
+// checkModify changes the proposed content of the examples, as a user would, if the invocation is modifiable.
 func (k *kit) checkModify(t testing.TB) {
 	for _, args := range k.Examples {
 		tool := k.fresh(t)
 		inv, err := k.build(t, tool, args)
 		if err != nil {
-			return // reported by another check
+			return // another check reports it
 		}
 		modifiable, ok := inv.(tools.Modifiable)
 		if !ok {
@@ -27,17 +26,17 @@ func (k *kit) checkModify(t testing.TB) {
 		if proposed == nil {
 			continue
 		}
-		content := proposed.NewContent + "changed by a person\n"
+		content := proposed.NewContent + "changed by the user\n"
 		next, ok := k.modify(t, modifiable, content, args)
 		if !ok {
 			continue
 		}
 		k.checkInvocation(t, tool, next, args)
 		if shown := k.editOf(t, next, args); shown != nil && shown.NewContent == proposed.NewContent {
-			t.Errorf("Modify of %s is ignored: its confirmation still shows what was proposed", show(args))
+			t.Errorf("Modify of %s has no effect: its confirmation still shows the proposal", show(args))
 		}
 		if bytes.Equal(next.Params(), inv.Params()) {
-			t.Errorf("Modify of %s is not in its Params, which policy judges: %s", show(args), show(next.Params()))
+			t.Errorf("Modify of %s does not change its Params, which policy rules match: %s", show(args), show(next.Params()))
 		}
 		before := bytes.Clone(next.Params())
 		if o, ended := k.execute(t.Context(), t, next, args); ended && !o.succeeded() {
@@ -49,7 +48,7 @@ func (k *kit) checkModify(t testing.TB) {
 	}
 }
 
-// editOf returns the change that an invocation wants to be confirmed.
+// editOf returns the edit that the confirmation of an invocation shows.
 func (k *kit) editOf(t testing.TB, inv tools.ToolInvocation, args json.RawMessage) *tools.EditDetails {
 	var c *tools.Confirmation
 	ended, err := k.step(t.Context(), t, "Confirmation", args, func(ctx context.Context) (err error) {
@@ -60,7 +59,7 @@ func (k *kit) editOf(t testing.TB, inv tools.ToolInvocation, args json.RawMessag
 	case !ended:
 		return nil
 	case err != nil || c == nil || c.EditDetails == nil:
-		t.Errorf("the call %s is Modifiable, and its confirmation shows no content to modify (%v)", show(args), err)
+		t.Errorf("the call %s is Modifiable, but its confirmation shows no content to modify (%v)", show(args), err)
 		return nil
 	}
 	return c.EditDetails
@@ -75,7 +74,7 @@ func (k *kit) modify(t testing.TB, inv tools.Modifiable, content string, args js
 	case !ended:
 		return nil, false
 	case err != nil && fault.As(err) == nil:
-		t.Errorf("Modify of %s fails with an error that is no *fault.Error: %v", show(args), err)
+		t.Errorf("Modify of %s returns an error that is not a *fault.Error: %v", show(args), err)
 	case err != nil:
 		t.Errorf("Modify of %s fails: %v", show(args), err)
 	case next == nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
-// proposal is a modifiable invocation of parts.
+// proposal is a modifiable invocation made of functions.
 type proposal struct {
 	invocation
 	modify func(content string) (tools.ToolInvocation, error)
@@ -23,8 +23,7 @@ func (p *proposal) Modify(_ context.Context, content string) (tools.ToolInvocati
 	return p.modify(content)
 }
 
-// propose makes an invocation that writes text, and whose Modify is changed by
-// breaks.
+// propose returns an invocation that writes text. breaks changes it and the result of its Modify.
 func propose(text string, breaks func(*proposal)) *proposal {
 	p := &proposal{}
 	p.text = "Write."
@@ -46,8 +45,7 @@ func propose(text string, breaks func(*proposal)) *proposal {
 	return p
 }
 
-// AR-21: what a person puts in the place of a proposal is what the call is
-// about from then on.
+// AR-21: content that a user puts in the place of a proposal is confirmed, matched by policy and executed.
 func TestModifiable(t *testing.T) {
 	fails := func(context.Context, tools.Output) (tools.Result, error) {
 		return tools.Fail(fault.New(fault.ExecutionFailed, "t", "No.", "")), nil
@@ -59,7 +57,7 @@ func TestModifiable(t *testing.T) {
 				return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Write?", InfoDetails: &tools.InfoDetails{Prompt: "p"}}, nil
 			}
 		},
-		"no *fault.Error": func(p *proposal) {
+		"not a *fault.Error": func(p *proposal) {
 			p.modify = func(string) (tools.ToolInvocation, error) { return nil, errors.New("no") }
 		},
 		"Modify of": func(p *proposal) {
@@ -68,8 +66,8 @@ func TestModifiable(t *testing.T) {
 			}
 		},
 		"neither an invocation nor an error": func(p *proposal) { p.modify = func(string) (tools.ToolInvocation, error) { return nil, nil } },
-		"still shows what was proposed":      func(p *proposal) { p.modify = func(string) (tools.ToolInvocation, error) { return p, nil } },
-		"is not in its Params": func(p *proposal) {
+		"still shows the proposal":           func(p *proposal) { p.modify = func(string) (tools.ToolInvocation, error) { return p, nil } },
+		"does not change its Params": func(p *proposal) {
 			params := p.params
 			p.modify = func(content string) (tools.ToolInvocation, error) {
 				next := propose(content, nil)

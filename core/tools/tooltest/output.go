@@ -7,19 +7,18 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// CheckResult reports to t where a tool's result is not what its OutputSchema
-// promises: a success has JSON that fits, and a failure has none beside its
-// content. A tool without an OutputSchema may give any JSON.
+// CheckResult reports to t if the result of a tool does not fit its OutputSchema: a success requires JSON that fits,
+// and a failure must have no structured content. A tool without an OutputSchema may return any JSON.
 func CheckResult(t testing.TB, spec tools.Spec, r tools.Result) {
 	t.Helper()
 	if r.Error != nil {
 		if r.Structured != nil {
-			t.Errorf("a failure of %s has structured content, which is for results alone: %s", spec.Name, show(r.Structured))
+			t.Errorf("a failure of %s has structured content, which only successes may have: %s", spec.Name, show(r.Structured))
 		}
 		return
 	}
 	if r.Structured != nil && !json.Valid(r.Structured) {
-		t.Errorf("the structured content of %s is no JSON: %s", spec.Name, show(r.Structured))
+		t.Errorf("the structured content of %s is not valid JSON: %s", spec.Name, show(r.Structured))
 		return
 	}
 	if spec.OutputSchema == nil {
@@ -30,7 +29,7 @@ func CheckResult(t testing.TB, spec tools.Spec, r tools.Result) {
 		given = json.RawMessage(r.LLMContent.String())
 	}
 	if given == nil {
-		t.Errorf("a result of %s is no JSON and has none beside it (Result.Structured), which Spec.OutputSchema promises", spec.Name)
+		t.Errorf("a result of %s has neither JSON content nor Result.Structured, but Spec.OutputSchema requires JSON", spec.Name)
 		return
 	}
 	schema, err := tools.ParseOutputSchema(spec.Name, spec.OutputSchema)

@@ -15,34 +15,34 @@ import (
 func (k *kit) checkSpec(t testing.TB) {
 	s := k.spec
 	if err := tools.NewRegistry(tools.RegistryOptions{}).Register(k.tool); err != nil {
-		t.Errorf("Spec: no registry takes it: %v", err)
+		t.Errorf("Spec: no registry accepts it: %v", err)
 	}
 	for i, alias := range s.Aliases {
 		if alias == s.Name || slices.Contains(s.Aliases[:i], alias) {
-			t.Errorf("Spec.Aliases: %q is there twice or is the name", alias)
+			t.Errorf("Spec.Aliases: %q is a duplicate or the name", alias)
 		}
 	}
 	if strings.TrimSpace(s.Description) == "" {
-		t.Errorf("Spec.Description is empty; a model chooses tools by it")
+		t.Errorf("Spec.Description is empty; models choose tools by it")
 	}
 	switch o := s.Origin; {
 	case o.Group == tools.GroupMCP && o.Server == "":
-		t.Errorf("Spec.Origin: an MCP tool has a server")
+		t.Errorf("Spec.Origin: an MCP tool requires a server")
 	case o.Group != tools.GroupMCP && o.Server != "":
-		t.Errorf("Spec.Origin: the server %q is for MCP tools", o.Server)
+		t.Errorf("Spec.Origin: only MCP tools have a server, here %q", o.Server)
 	case o.Tool != "" && o.Server == "":
-		t.Errorf("Spec.Origin: %q is a name at a server, and there is none", o.Tool)
+		t.Errorf("Spec.Origin: %q is the name of a tool at a server, but there is no server", o.Tool)
 	}
 	if s.Annotations != nil && s.Origin.Server == "" {
-		t.Errorf("Spec.Annotations are what a server says of its tool, and there is none")
+		t.Errorf("Spec.Annotations come from the server of a tool, but there is no server")
 	}
 	if again := k.tool.Spec(); !reflect.DeepEqual(s, again) {
-		t.Errorf("Spec is not the same at each call:\n%+v\n%+v", s, again)
+		t.Errorf("Spec differs between calls:\n%+v\n%+v", s, again)
 	}
 }
 
-// keywords are what a tool's schema may use. A validator ignores what it does
-// not know, so that a misspelt limit limits nothing.
+// keywords are the keywords that the schema of a tool may use. Validators ignore unknown keywords, so a misspelt limit
+// would have no effect.
 var keywords = []string{
 	"type", "enum", "const", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
 	"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
@@ -82,7 +82,7 @@ func (k *kit) checkSchema(t testing.TB) {
 		}
 	}
 	if k.spec.Origin.Group != tools.GroupBuiltIn {
-		return // it is another's, and may use whatever a schema can
+		return // the schema of a server may use every keyword
 	}
 	for _, word := range notOutermost {
 		if _, found := root[word]; found {
@@ -94,8 +94,7 @@ func (k *kit) checkSchema(t testing.TB) {
 	}
 }
 
-// schemaProblems lists what is wrong with a part of a schema; at is the way
-// of properties to it.
+// schemaProblems returns the errors of a part of a schema. at is the path of properties to it.
 func schemaProblems(node any, at string) []string {
 	schema, ok := node.(map[string]any)
 	if !ok {
@@ -107,14 +106,14 @@ func schemaProblems(node any, at string) []string {
 	}
 	for _, word := range slices.Sorted(maps.Keys(schema)) {
 		if !slices.Contains(keywords, word) {
-			report("%q is no keyword that validators and models know", word)
+			report("%q is not a keyword that validators and models know", word)
 		}
 	}
 	properties, _ := schema["properties"].(map[string]any)
 	if schema["type"] == "object" || properties != nil {
 		switch extra := schema["additionalProperties"].(type) {
 		case nil:
-			report("it is open: without additionalProperties any key is accepted")
+			report("it is open: without additionalProperties it accepts any key")
 		case bool:
 			if extra {
 				report("it is open: additionalProperties is true")
@@ -129,7 +128,7 @@ func schemaProblems(node any, at string) []string {
 	required, _ := schema["required"].([]any)
 	for _, r := range required {
 		if name, _ := r.(string); properties[name] == nil {
-			report("%q is required and not declared", r)
+			report("%q is required but not declared", r)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -143,7 +142,7 @@ func schemaProblems(node any, at string) []string {
 	return append(problems, nestedProblems(schema, at)...)
 }
 
-// nestedProblems looks into the parts of a schema that are not properties.
+// nestedProblems returns the errors of the parts of a schema other than properties.
 func nestedProblems(schema map[string]any, at string) []string {
 	var problems []string
 	if items := schema["items"]; items != nil {

@@ -1,5 +1,4 @@
-// Package tooltest proves a tool: [Run] checks one against the whole contract
-// of a tools.DeclarativeTool.
+// Package tooltest tests tools: [Run] checks a tool against the contract of [tools.DeclarativeTool].
 //
 // A test of a tool that changes nothing needs the tool and some arguments:
 //
@@ -10,8 +9,8 @@
 //		})
 //	}
 //
-// A tool that changes its world gets a new one for every call through Fresh,
-// which ends what it starts with t.Cleanup:
+// A tool that changes something needs a new environment for every call. Fresh creates it, and removes it with
+// t.Cleanup:
 //
 //	func TestDeleteNote(t *testing.T) {
 //		tooltest.Run(t, nil, tooltest.Cases{
@@ -39,37 +38,32 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Cases are a tool's arguments to try and how to try them.
+// Cases are the arguments for the calls of [Run], and options.
 type Cases struct {
-	// Examples are arguments whose calls succeed. At least one is required.
+	// Examples are arguments of calls that succeed. At least one is required.
 	Examples []json.RawMessage
-	// Failing are arguments that the tool accepts, and whose execution then
-	// reports an error to the model. Optional.
+	// Failing are valid arguments whose execution reports an error to the model. Optional.
 	Failing []json.RawMessage
-	// Bad are arguments that Build refuses, beside those that Run makes up.
-	// Optional.
+	// Bad are arguments that Build refuses, in addition to those that Run generates. Optional.
 	Bad []json.RawMessage
 
-	// Fresh returns the tool in a world of its own, in which each of the
-	// Examples succeeds and each of Failing fails. It is called before every
-	// execution, so that one call does not see what another did; the worlds
-	// end with t.Cleanup. Required for tools that change something. Nil: the
-	// tool given to Run serves for all.
+	// Fresh returns the tool in a new environment, in which each of Examples succeeds and each of Failing fails. It is
+	// called before every execution, so that calls do not affect each other. Environments are removed with t.Cleanup.
+	// Required for tools that change something. nil: all calls use the tool passed to Run.
 	Fresh func(t testing.TB) tools.DeclarativeTool
 
-	// DefaultQuestion says that a tool which changes something brings no
-	// confirmation of its own, as the default question is enough for it.
+	// DefaultQuestion permits a tool that changes something to return no confirmation of its own, because the default
+	// question is enough.
 	DefaultQuestion bool
 
-	// Host is who the calls are made for, for a tool that asks, see [tools.HostOf];
-	// it must be safe for concurrent use. Nil: nobody.
+	// Host is the host of the calls, for a tool that asks questions; see [tools.HostOf]. It must be safe for concurrent
+	// use. nil: no host.
 	Host tools.Host
 
-	// Timeout is how long each step of a call may take, and how long it may run
-	// on after its context has ended. Zero or negative: 10 seconds.
+	// Timeout limits each step of a call. A step must also return within Timeout after its context has ended. Zero or
+	// negative: 10 seconds.
 	Timeout time.Duration
-	// Mutations is how many damaged arguments are tried. Zero: 300; negative:
-	// none.
+	// Mutations is the number of damaged arguments. Zero: 300; negative: none.
 	Mutations int
 }
 
@@ -78,44 +72,42 @@ const (
 	defaultMutations = 300
 )
 
-// Run reports to t every way in which the tool does not keep the contract. It
-// checks that
+// Run reports to t every violation of the contract. It checks that
 //
-//   - the Spec is complete and the same at each call;
-//   - the schemas compile, and that of the arguments is closed to unknown keys at
-//     every level, uses known keywords only and describes every property; a tool
-//     that somebody else declares (Spec.Origin) need only be one of an object;
-//   - the Examples build, and their Params are canonical and build again to
-//     the same;
-//   - bad arguments, unknown keys and damaged arguments are refused with a
-//     code, and never with a panic;
-//   - a tool that changes something asks for confirmation, as data that
-//     survives JSON; one that announces a refusal does refuse;
-//   - a call whose proposed content a person may replace (tools.Modifiable)
-//     shows, judges and executes the content that took its place;
-//   - executing does not change the parameters, succeeds for the
-//     Examples, fails with a code for Failing, and gives a result whose JSON
-//     is stable, and fits the OutputSchema; see [CheckResult];
-//   - what is told to a host, and asked of it, is well-formed and comes before
-//     Execute returns, as does live output;
-//   - a call whose context has ended returns soon, and not with success; no
+//   - the Spec is complete and the same in each call;
+//   - the schemas compile. The schema of the arguments is closed to unknown keys
+//     at every level, uses known keywords only and describes every property. The
+//     schema of a tool of a server (Spec.Origin) must only describe an object;
+//   - the Examples build, their Params are canonical, and Params build to the
+//     same Params;
+//   - invalid arguments, unknown keys and damaged arguments are refused with a
+//     code and without a panic;
+//   - a tool that changes something asks for confirmation, with details that
+//     survive JSON. A call that announces a refusal is refused;
+//   - a call whose proposed content a user may replace (tools.Modifiable) shows,
+//     passes to policy and executes the new content;
+//   - Execute does not change Params, succeeds for Examples and fails with a code
+//     for Failing. The JSON of its result is stable and fits the OutputSchema;
+//     see [CheckResult];
+//   - messages and questions to the host are valid. They and live output end
+//     before Execute returns;
+//   - a call whose context has ended returns soon and does not succeed, and no
 //     step takes longer than Cases.Timeout;
-//   - the Examples may run at once if the Spec says so (use -race).
+//   - the Examples can run concurrently if the Spec permits it (use -race).
 //
-// What does not return in time is reported and left behind, goroutine
-// included, and the tool is not called again. Where t is a *testing.T each check is a subtest. tool may be nil if
-// Cases.Fresh is given.
+// A step that does not return in time is reported and abandoned with its goroutine, and the tool is not called again.
+// If t is a *testing.T, each check is a subtest. tool may be nil if Cases.Fresh is set.
 func Run(t testing.TB, tool tools.DeclarativeTool, c Cases) {
 	t.Helper()
 	if tool == nil && c.Fresh != nil {
 		tool = c.Fresh(t)
 	}
 	if tool == nil {
-		t.Errorf("tooltest: there is no tool: give one, or Cases.Fresh")
+		t.Errorf("tooltest: no tool: pass one, or set Cases.Fresh")
 		return
 	}
 	if len(c.Examples) == 0 {
-		t.Errorf("tooltest: Cases.Examples is empty; a tool needs at least one call that succeeds")
+		t.Errorf("tooltest: Cases.Examples is empty; at least one call must succeed")
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
@@ -134,7 +126,7 @@ func Run(t testing.TB, tool tools.DeclarativeTool, c Cases) {
 	check(t, "late", k.checkLate)
 }
 
-// check runs one check, as a subtest where that is possible.
+// check runs one check, as a subtest if t is a *testing.T.
 func check(t testing.TB, name string, run func(t testing.TB)) {
 	t.Helper()
 	if tt, ok := t.(*testing.T); ok {
@@ -144,7 +136,7 @@ func check(t testing.TB, name string, run func(t testing.TB)) {
 	run(t)
 }
 
-// kit is one run.
+// kit is the state of one run.
 type kit struct {
 	Cases
 	tool tools.DeclarativeTool
@@ -152,10 +144,10 @@ type kit struct {
 	hung atomic.Bool // a step did not return: the tool is not called again
 
 	lateMu sync.Mutex
-	late   []string // what the tool has done after Execute had returned
+	late   []string // actions of the tool after Execute had returned
 }
 
-// fresh returns the tool in a new world.
+// fresh returns the tool in a new environment.
 func (k *kit) fresh(t testing.TB) tools.DeclarativeTool {
 	if k.Fresh == nil {
 		return k.tool
@@ -163,6 +155,6 @@ func (k *kit) fresh(t testing.TB) tools.DeclarativeTool {
 	if tool := k.Fresh(t); tool != nil {
 		return tool
 	}
-	t.Errorf("Cases.Fresh returned no tool")
+	t.Errorf("Cases.Fresh returns no tool")
 	return k.tool
 }

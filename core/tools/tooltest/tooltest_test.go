@@ -32,7 +32,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// failuresOf runs the kit and returns what it reported.
+// failuresOf runs the checks and returns the reported failures.
 func failuresOf(t *testing.T, tool tools.DeclarativeTool, c tooltest.Cases) string {
 	t.Helper()
 	r := &recorder{TB: t}
@@ -73,7 +73,7 @@ func TestGoodTool(t *testing.T) {
 	})
 }
 
-// deleteNote is a tool that changes something, in the directory given.
+// deleteNote is a tool that deletes a file in dir.
 func deleteNote(dir string) (tools.DeclarativeTool, error) {
 	type params struct {
 		Name string `json:"name" jsonschema_description:"Name of the note."`
@@ -111,7 +111,7 @@ func TestGoodMutator(t *testing.T) {
 	})
 }
 
-// tool is a tool of parts, for breaking each.
+// tool is a tool made of functions, so that a test can break each.
 type tool struct {
 	spec  tools.Spec
 	build func(args json.RawMessage) (tools.ToolInvocation, error)
@@ -121,7 +121,7 @@ func (b *tool) Spec() tools.Spec { return b.spec }
 
 func (b *tool) Build(args json.RawMessage) (tools.ToolInvocation, error) { return b.build(args) }
 
-// invocation is an invocation of parts; nil parts do what is right.
+// invocation is an invocation made of functions; nil functions do what is correct.
 type invocation struct {
 	params  func() json.RawMessage
 	text    string
@@ -149,8 +149,7 @@ func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Resul
 
 const closedSchema = `{"type":"object","properties":{"text":{"type":"string","description":"x"}},"required":["text"],"additionalProperties":false}`
 
-// broken returns a tool that is good but for what change does to each
-// invocation.
+// broken returns a correct tool whose invocations change modifies.
 func broken(t *testing.T, kind tools.Kind, change func(*invocation)) *tool {
 	t.Helper()
 	schema, err := tools.ParseSchema("broken", json.RawMessage(closedSchema))
@@ -181,15 +180,15 @@ func TestBadInvocations(t *testing.T) {
 		want   string
 	}{
 		"good": {tools.KindRead, func(*invocation) {}, ""},
-		"panic while executing": {tools.KindRead, func(i *invocation) {
+		"panic in Execute": {tools.KindRead, func(i *invocation) {
 			i.run = func(context.Context, tools.Output) (tools.Result, error) { panic("boom") }
 		}, "Execute of {\"text\":\"a\"} panics"},
-		"panic while confirming": {tools.KindRead, func(i *invocation) {
+		"panic in Confirmation": {tools.KindRead, func(i *invocation) {
 			i.confirm = func(context.Context) (*tools.Confirmation, error) { panic("boom") }
 		}, "Confirmation of {\"text\":\"a\"} panics"},
 		"ignores an ended context": {tools.KindRead, func(i *invocation) {
 			i.run = func(context.Context, tools.Output) (tools.Result, error) { return tools.Result{}, nil }
-		}, "succeeds although its context ended"},
+		}, "succeeds although its context had ended"},
 		"hangs": {tools.KindRead, func(i *invocation) {
 			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
 				if ctx.Err() != nil {
@@ -198,10 +197,10 @@ func TestBadInvocations(t *testing.T) {
 				return tools.Result{}, nil
 			}
 		}, "Execute of {\"text\":\"a\"} still runs"},
-		"hangs whatever its context": {tools.KindRead, func(i *invocation) {
+		"hangs with any context": {tools.KindRead, func(i *invocation) {
 			i.run = func(context.Context, tools.Output) (tools.Result, error) { <-forever; return tools.Result{}, nil }
 		}, "Execute of {\"text\":\"a\"} still runs"},
-		"hangs while confirming": {tools.KindEdit, func(i *invocation) {
+		"hangs in Confirmation": {tools.KindEdit, func(i *invocation) {
 			i.confirm = func(context.Context) (*tools.Confirmation, error) { <-forever; return nil, nil }
 		}, "Confirmation of {\"text\":\"a\"} still runs"},
 		"takes too long": {tools.KindRead, func(i *invocation) {
@@ -210,13 +209,13 @@ func TestBadInvocations(t *testing.T) {
 				return tools.Result{}, ctx.Err()
 			}
 		}, "fails: context deadline exceeded"},
-		"does not confirm": {tools.KindEdit, func(*invocation) {}, "is nil, and the tool changes something"},
+		"no confirmation": {tools.KindEdit, func(*invocation) {}, "is nil, but the tool changes something"},
 		"confirmation without details": {tools.KindEdit, func(i *invocation) {
 			i.confirm = info(tools.Confirmation{Type: tools.ConfirmEdit, Title: "t"})
-		}, "must have the details of its type"},
+		}, "must have complete details of its type"},
 		"confirmation of another type": {tools.KindEdit, func(i *invocation) {
 			i.confirm = info(tools.Confirmation{Type: tools.ConfirmExec, Title: "t", InfoDetails: &tools.InfoDetails{Prompt: "p"}})
-		}, "must have the details of its type"},
+		}, "must have complete details of its type"},
 		"confirmation without title": {tools.KindEdit, func(i *invocation) {
 			i.confirm = info(tools.Confirmation{Type: tools.ConfirmInfo, InfoDetails: &tools.InfoDetails{Prompt: "p"}})
 		}, "has no title"},
@@ -228,7 +227,7 @@ func TestBadInvocations(t *testing.T) {
 		}, "fails without a code"},
 		"success after announcing a refusal": {tools.KindEdit, func(i *invocation) { // FS-43
 			i.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }
-		}, "announced that it would be refused"},
+		}, "announced a refusal, but succeeded"},
 		"example fails": {tools.KindRead, func(i *invocation) {
 			i.run = func(context.Context, tools.Output) (tools.Result, error) {
 				return tools.Fail(fault.New(fault.ExecutionFailed, "", "no", "")), nil
@@ -240,9 +239,9 @@ func TestBadInvocations(t *testing.T) {
 				return tools.Result{}, ctx.Err()
 			}
 		}, "changed during the call"},
-		"params are no object": {tools.KindRead, func(i *invocation) {
+		"params are not an object": {tools.KindRead, func(i *invocation) {
 			i.params = func() json.RawMessage { return json.RawMessage(`[]`) }
-		}, "are no JSON object"},
+		}, "are not a JSON object"},
 		"params are not canonical": {tools.KindRead, func(i *invocation) {
 			params := i.params()
 			i.params = func() json.RawMessage { return json.RawMessage(" " + string(params)) }
@@ -260,7 +259,7 @@ func TestBadInvocations(t *testing.T) {
 				list := &tools.TodoList{Todos: []tools.Todo{{Description: "d", Status: "bad"}}}
 				return tools.Result{ReturnDisplay: tools.Display{Todo: list}}, ctx.Err()
 			}
-		}, "has no JSON form"},
+		}, "cannot be encoded as JSON"},
 		"result not stable": {tools.KindRead, func(i *invocation) {
 			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
 				parts := []tools.Part{{Text: "\xff"}}
@@ -291,7 +290,7 @@ func TestBadBuild(t *testing.T) {
 		build func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error)
 		want  string
 	}{
-		"panics on odd arguments": {func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+		"panics on unusual arguments": {func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
 			return func(args json.RawMessage) (tools.ToolInvocation, error) {
 				if args[0] == '[' {
 					panic("boom")
@@ -304,14 +303,14 @@ func TestBadBuild(t *testing.T) {
 		}, "Build of {\"text\":\"a\"} still runs"},
 		"accepts anything": {func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
 			return func(json.RawMessage) (tools.ToolInvocation, error) { return good(examples[0]) }
-		}, "accepts bad arguments"},
+		}, "accepts invalid arguments"},
 		"plain error": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
 			return func(json.RawMessage) (tools.ToolInvocation, error) { return nil, errors.New("no") }
-		}, "no *fault.Error"},
+		}, "not a *fault.Error"},
 		"error without code": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
 			return func(json.RawMessage) (tools.ToolInvocation, error) { return nil, &fault.Error{} }
 		}, "without code or message"},
-		"nothing at all": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+		"neither result nor error": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
 			return func(json.RawMessage) (tools.ToolInvocation, error) { return nil, nil }
 		}, "neither an invocation nor an error"},
 	}
@@ -335,7 +334,7 @@ func TestBadSpec(t *testing.T) {
 	}{
 		"name":         {func(s *tools.Spec) { s.Name = "a b" }, "tool name \"a b\""},
 		"alias":        {func(s *tools.Spec) { s.Aliases = []string{"ä"} }, "alias: the tool name"},
-		"alias twice":  {func(s *tools.Spec) { s.Aliases = []string{"x", "x"} }, "there twice"},
+		"alias twice":  {func(s *tools.Spec) { s.Aliases = []string{"x", "x"} }, "is a duplicate"},
 		"description":  {func(s *tools.Spec) { s.Description = "\n" }, "Spec.Description"},
 		"kind":         {func(s *tools.Spec) { s.Kind = "reading" }, "unknown kind"},
 		"effects":      {func(s *tools.Spec) { s.Effects = []tools.Effect{tools.EffectWriteFiles} }, "its effect write_files"},
@@ -364,11 +363,11 @@ func TestBadSchema(t *testing.T) {
 		"open in a list":       {object(`"o":{"type":"array","description":"d","items":{"type":"object"}}`), "o[]: it is open"},
 		"open in a map":        {object(`"o":{"type":"object","description":"d","additionalProperties":{"type":"object"}}`), "o.*: it is open"},
 		"open in alternatives": {object(`"o":{"description":"d","anyOf":[{"type":"object"}]}`), "o(anyOf 0): it is open"},
-		"unknown keyword":      {object(`"n":{"type":"integer","description":"d","minumum":1}`), `"minumum" is no keyword`},
+		"unknown keyword":      {object(`"n":{"type":"integer","description":"d","minumum":1}`), `"minumum" is not a keyword`},
 		"no description":       {object(`"n":{"type":"integer"}`), "n: it has no description"},
-		"required undeclared":  {`{"type":"object","additionalProperties":false,"required":["x"]}`, `"x" is required and not declared`},
+		"required undeclared":  {`{"type":"object","additionalProperties":false,"required":["x"]}`, `"x" is required but not declared`},
 		"top oneOf":            {`{"type":"object","additionalProperties":false,"oneOf":[{}]}`, "refuse oneOf"},
-		"schema noise":         {`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false}`, `"$schema" is no keyword`},
+		"schema noise":         {`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false}`, `"$schema" is not a keyword`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -381,14 +380,14 @@ func TestBadSchema(t *testing.T) {
 
 func TestBadCases(t *testing.T) {
 	good := define(t, tools.KindRead, echo)
-	require.Contains(t, failuresOf(t, nil, tooltest.Cases{}), "there is no tool")
+	require.Contains(t, failuresOf(t, nil, tooltest.Cases{}), "no tool")
 	require.Contains(t, failuresOf(t, good, tooltest.Cases{}), "Cases.Examples is empty")
 	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: args(`{}`)}), "Build({})")
-	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: examples, Bad: examples}), "accepts bad arguments")
-	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: examples, Failing: examples}), "succeeds and should fail")
+	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: examples, Bad: examples}), "accepts invalid arguments")
+	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: examples, Failing: examples}), "succeeds but should fail")
 	require.Contains(t, failuresOf(t, good, tooltest.Cases{
 		Examples: examples, Fresh: func(testing.TB) tools.DeclarativeTool { return nil },
-	}), "returned no tool")
+	}), "returns no tool")
 }
 
 func TestParallelFailure(t *testing.T) {
@@ -397,13 +396,13 @@ func TestParallelFailure(t *testing.T) {
 	run := func(ctx context.Context, p echoParams) (tools.Result, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if calls++; calls > 4 { // the parallel check comes last
+		if calls++; calls > 4 { // the concurrent calls are last
 			return tools.Result{}, fault.New(fault.ExecutionFailed, "", "too many at once", "")
 		}
 		return echo(ctx, p)
 	}
 	got := failuresOf(t, define(t, tools.KindRead, run, tools.WithParallel()), tooltest.Cases{Examples: examples})
-	require.Contains(t, got, "beside others fails")
+	require.Contains(t, got, "fails in a concurrent call")
 }
 
 func TestDefaultQuestion(t *testing.T) {
@@ -413,13 +412,13 @@ func TestDefaultQuestion(t *testing.T) {
 		define(t, tools.KindOther, echo, tools.WithEffects(tools.EffectRunProcess)),
 	} {
 		c.DefaultQuestion = false
-		require.Contains(t, failuresOf(t, tool, c), "is nil, and the tool changes something")
+		require.Contains(t, failuresOf(t, tool, c), "is nil, but the tool changes something")
 		c.DefaultQuestion = true
 		require.Empty(t, failuresOf(t, tool, c))
 	}
 }
 
-// The kit's damaged arguments are the same at each run.
+// The damaged arguments are the same in each run.
 func TestDamagedArgumentsAreTheSameAtEachRun(t *testing.T) {
 	record := func() (seen []string) {
 		tool := broken(t, tools.KindRead, func(*invocation) {})
@@ -436,7 +435,7 @@ func TestDamagedArgumentsAreTheSameAtEachRun(t *testing.T) {
 	require.Equal(t, first, record())
 }
 
-// outputSchema is that of a result {"n": integer}.
+// outputSchema is the schema of a result {"n": integer}.
 const outputSchema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
 
 func TestOutput(t *testing.T) {
@@ -452,16 +451,16 @@ func TestOutput(t *testing.T) {
 		result tools.Result
 		want   string
 	}{
-		"content":           {outputSchema, tools.Result{LLMContent: object(1)}, ""},
-		"beside content":    {outputSchema, tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`{"n":1}`)}, ""},
-		"no schema":         {"", tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`[7]`)}, ""},
-		"nothing":           {outputSchema, tools.Result{LLMContent: tools.Text("one")}, "Spec.OutputSchema promises"},
-		"text of JSON":      {outputSchema, tools.Result{LLMContent: tools.Text(`{"n":1}`)}, "Spec.OutputSchema promises"},
-		"other content":     {outputSchema, tools.Result{LLMContent: object("one")}, "n: expected integer"},
-		"other structured":  {outputSchema, tools.Result{LLMContent: object(1), Structured: json.RawMessage(`{"n":1,"m":2}`)}, "unknown key"},
-		"no JSON":           {"", tools.Result{LLMContent: object(1), Structured: json.RawMessage(`{`)}, "is no JSON"},
-		"failure with some": {outputSchema, failure, "a failure of sample has structured content"},
-		"bad schema":        {`{"type":7}`, tools.Result{LLMContent: object(1)}, "Spec.OutputSchema"},
+		"content":                         {outputSchema, tools.Result{LLMContent: object(1)}, ""},
+		"beside content":                  {outputSchema, tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`{"n":1}`)}, ""},
+		"no schema":                       {"", tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`[7]`)}, ""},
+		"nothing":                         {outputSchema, tools.Result{LLMContent: tools.Text("one")}, "Spec.OutputSchema requires JSON"},
+		"text of JSON":                    {outputSchema, tools.Result{LLMContent: tools.Text(`{"n":1}`)}, "Spec.OutputSchema requires JSON"},
+		"other content":                   {outputSchema, tools.Result{LLMContent: object("one")}, "n: expected integer"},
+		"other structured":                {outputSchema, tools.Result{LLMContent: object(1), Structured: json.RawMessage(`{"n":1,"m":2}`)}, "unknown key"},
+		"no JSON":                         {"", tools.Result{LLMContent: object(1), Structured: json.RawMessage(`{`)}, "is not valid JSON"},
+		"failure with structured content": {outputSchema, failure, "a failure of sample has structured content"},
+		"bad schema":                      {`{"type":7}`, tools.Result{LLMContent: object(1)}, "Spec.OutputSchema"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := broken(t, tools.KindRead, func(i *invocation) {
@@ -494,7 +493,7 @@ func (answering) Ask(_ context.Context, questions ...tools.Question) ([]tools.Re
 	return make([]tools.Reply, len(questions)), nil
 }
 
-// What a tool tells its host and asks of it is looked at.
+// Messages and questions of a tool to its host are checked.
 func TestHost(t *testing.T) {
 	elicit := func(e tools.Elicitation) func(context.Context, tools.Host) {
 		return func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx, tools.Question{Elicit: &e}) }
@@ -519,24 +518,24 @@ func TestHost(t *testing.T) {
 			h.Progress(tools.Progress{Done: 1})
 			h.Progress(tools.Progress{Done: 1})
 		}, "reports progress 1 after 1"},
-		"more than all": {func(_ context.Context, h tools.Host) { h.Progress(tools.Progress{Done: 2, Total: 1}) }, "reports progress 2 of 1"},
+		"more than the total": {func(_ context.Context, h tools.Host) { h.Progress(tools.Progress{Done: 2, Total: 1}) }, "reports progress 2 of 1"},
 		"level": {func(_ context.Context, h tools.Host) {
 			h.Log(tools.LogEntry{Level: "loud", Data: json.RawMessage(`1`)})
-		}, `the level "loud"`},
-		"data":           {func(_ context.Context, h tools.Host) { h.Log(tools.LogEntry{Level: tools.LogInfo}) }, "what is no JSON"},
+		}, `the invalid level "loud"`},
+		"data":           {func(_ context.Context, h tools.Host) { h.Log(tools.LogEntry{Level: tools.LogInfo}) }, "invalid JSON"},
 		"nothing":        {func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx) }, "asks nothing"},
-		"empty question": {func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx, tools.Question{}) }, "0 fields are set"},
-		"two at once": {func(ctx context.Context, h tools.Host) {
+		"empty question": {func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx, tools.Question{}) }, "0 fields set"},
+		"two fields": {func(ctx context.Context, h tools.Host) {
 			_, _ = h.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}, Elicit: &tools.Elicitation{Message: "x"}})
-		}, "2 fields are set"},
+		}, "2 fields set"},
 		"no message":       {elicit(tools.Elicitation{}), "without a message"},
-		"page and form":    {elicit(tools.Elicitation{Message: "x", URL: "https://a.example", Schema: json.RawMessage(`{"type":"object"}`)}), "at once"},
+		"page and form":    {elicit(tools.Elicitation{Message: "x", URL: "https://a.example", Schema: json.RawMessage(`{"type":"object"}`)}), "in one question"},
 		"schema":           {elicit(tools.Elicitation{Message: "x", Schema: json.RawMessage(`{`)}), "is invalid"},
 		"schema of a list": {elicit(tools.Elicitation{Message: "x", Schema: json.RawMessage(`{"properties":{}}`)}), `not "object"`},
 		"nested":           {elicit(tools.Elicitation{Message: "x", Schema: json.RawMessage(`{"type":"object","properties":{"o":{"type":"object"}}}`)}), `for "o" of the type "object"`},
 		"no limit":         {sample(tools.Sampling{Messages: user}), "without MaxTokens"},
-		"nothing said":     {sample(tools.Sampling{MaxTokens: 1}), "asks the model without a message"},
-		"role":             {sample(tools.Sampling{MaxTokens: 1, Messages: []tools.Message{{Role: "system"}}}), `the role "system"`},
+		"no messages":      {sample(tools.Sampling{MaxTokens: 1}), "asks the model without a message"},
+		"role":             {sample(tools.Sampling{MaxTokens: 1, Messages: []tools.Message{{Role: "system"}}}), `the invalid role "system"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, host := range []tools.Host{nil, answering{}} {
@@ -556,7 +555,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// A tool gets the host that the case names.
+// A tool receives the host of the cases.
 func TestHostOfCases(t *testing.T) {
 	tool := broken(t, tools.KindRead, func(i *invocation) {
 		i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
@@ -570,7 +569,7 @@ func TestHostOfCases(t *testing.T) {
 	require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}), "nobody")
 }
 
-// What comes after a call has returned is reported.
+// Actions after a call has returned are reported.
 func TestLate(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late func(h tools.Host, out tools.Output)
@@ -585,7 +584,7 @@ func TestLate(t *testing.T) {
 			var kept func()
 			tool := broken(t, tools.KindRead, func(i *invocation) {
 				i.run = func(ctx context.Context, out tools.Output) (tools.Result, error) {
-					if kept != nil { // of the call before, which has returned
+					if kept != nil { // of the previous call, which has returned
 						kept()
 						kept = func() {}
 						return tools.Result{}, ctx.Err()
@@ -601,7 +600,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// A tool that a server declares may be open, and says whose it is.
+// A tool of a server may have an open schema. It requires an origin.
 func TestOrigin(t *testing.T) {
 	good := func(s *tools.Spec) {
 		s.Origin = tools.Origin{Group: tools.GroupMCP, Server: "s", Tool: "t"}
@@ -613,9 +612,9 @@ func TestOrigin(t *testing.T) {
 		want   string
 	}{
 		"good":                 {func(*tools.Spec) {}, ""},
-		"no server":            {func(s *tools.Spec) { s.Origin.Server = "" }, "an MCP tool has a server"},
-		"tool without server":  {func(s *tools.Spec) { s.Origin = tools.Origin{Tool: "t"} }, "is a name at a server"},
-		"server of a built-in": {func(s *tools.Spec) { s.Origin.Group = tools.GroupBuiltIn }, `the server "s" is for MCP tools`},
+		"no server":            {func(s *tools.Spec) { s.Origin.Server = "" }, "an MCP tool requires a server"},
+		"tool without server":  {func(s *tools.Spec) { s.Origin = tools.Origin{Tool: "t"} }, "is the name of a tool at a server"},
+		"server of a built-in": {func(s *tools.Spec) { s.Origin.Group = tools.GroupBuiltIn }, `only MCP tools have a server, here "s"`},
 		"annotated":            {func(s *tools.Spec) { s.Origin = tools.Origin{} }, "Spec.Annotations"},
 		"no object":            {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"anyOf":[]}`) }, "Spec.Schema"},
 	} {
