@@ -114,7 +114,7 @@ func (a *askUser) Confirmation(context.Context) (*tools.Confirmation, error) { r
 
 func (a *askUser) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	if a.services.User == nil {
-		return tools.Fail(nobody(nil)), nil
+		return tools.Fail(noApprover(nil)), nil
 	}
 	answers, err := a.services.User.Ask(ctx, slices.Clone(a.p.Questions))
 	if err != nil {
@@ -135,8 +135,8 @@ func (a *askUser) report(answers Answers) (tools.Result, error) {
 			continue
 		}
 		if q.Type == YesNo {
-			var said bool
-			if text, said = yesOrNo(text); !said {
+			var known bool
+			if text, known = yesOrNo(text); !known {
 				unclear = append(unclear, index)
 			}
 		}
@@ -163,7 +163,7 @@ func (a *askUser) report(answers Answers) (tools.Result, error) {
 
 // yesOrNo normalizes a short answer to a yesno question to "yes" or "no", and returns any other unchanged. It reports
 // whether it normalized the answer.
-func yesOrNo(text string) (answer string, said bool) {
+func yesOrNo(text string) (answer string, known bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes":
 		return "yes", true
@@ -173,7 +173,7 @@ func yesOrNo(text string) (answer string, said bool) {
 	return text, false
 }
 
-func nobody(cause error) *fault.Error {
+func noApprover(cause error) *fault.Error {
 	return fault.Wrap(fault.NoApprover, "communicate.ask", "No user can be asked in this session; no question was shown.",
 		"Decide what you can without the user, state your assumptions, and leave the rest open.", cause)
 }
@@ -182,7 +182,7 @@ func nobody(cause error) *fault.Error {
 func failed(ctx context.Context, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		if e.Code == fault.NoApprover {
-			return nobody(e)
+			return noApprover(e)
 		}
 		return e
 	}

@@ -23,18 +23,18 @@ import (
 
 type args = map[string]any
 
-// person answers as a func says.
-type person func(ctx context.Context, questions []communicate.Question) (communicate.Answers, error)
+// userFunc answers with a function.
+type userFunc func(ctx context.Context, questions []communicate.Question) (communicate.Answers, error)
 
-func (p person) Ask(ctx context.Context, questions []communicate.Question) (communicate.Answers, error) {
+func (p userFunc) Ask(ctx context.Context, questions []communicate.Question) (communicate.Answers, error) {
 	if err := ctx.Err(); err != nil {
 		return communicate.Answers{}, err
 	}
 	return p(ctx, questions)
 }
 
-// says answers always the same.
-func says(a communicate.Answers) person {
+// says returns a user who always gives the same answers.
+func says(a communicate.Answers) userFunc {
 	return func(context.Context, []communicate.Question) (communicate.Answers, error) { return a, nil }
 }
 
@@ -53,7 +53,7 @@ func ask(t *testing.T, p communicate.User, questions ...args) scheduler.Response
 		c.Tools = []tools.DeclarativeTool{tool(t, p)}
 	})
 	r := s.Call(communicate.AskUser, args{"questions": questions})
-	require.Empty(t, s.Asked(), "the asking is the interaction")
+	require.Empty(t, s.Asked(), "the questions are the interaction")
 	return r
 }
 
@@ -81,7 +81,7 @@ func raw(t testing.TB, questions ...args) json.RawMessage {
 	return data
 }
 
-// bad are questions that are not asked, with what their refusal speaks of.
+// bad returns invalid questions by a part of the error.
 func bad() map[string][]args {
 	five := []args{}
 	for range 5 {
@@ -106,7 +106,7 @@ func bad() map[string][]args {
 	}
 }
 
-// TO-14: the limits of questions, told with the place of the mistake.
+// TO-14: the error for an invalid question names the place.
 func TestRefuses(t *testing.T) {
 	for want, questions := range bad() {
 		r := ask(t, says(communicate.Answers{Dismissed: true}), questions...)
@@ -116,7 +116,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// The tool keeps the whole contract of a tool (TE-10, TO-15).
+// The tool fulfils the contract of tools (TE-10, TO-15).
 func TestKeepsTheContract(t *testing.T) {
 	var refused []json.RawMessage
 	for _, questions := range bad() {
@@ -131,8 +131,7 @@ func TestKeepsTheContract(t *testing.T) {
 	})
 }
 
-// The tool is what policy knows of it: it runs without a confirmation, in
-// plan mode too.
+// The tool matches the specification that policy uses: it runs without approval, also in plan mode.
 func TestSpec(t *testing.T) {
 	spec := tool(t, nil).Spec()
 	known, ok := policy.WellKnown(communicate.AskUser)
@@ -140,14 +139,13 @@ func TestSpec(t *testing.T) {
 	require.Equal(t, known.Kind, string(spec.Kind))
 	require.Equal(t, known.Effects, []string{string(spec.Effects[0])})
 	require.False(t, spec.Mutates())
-	require.False(t, spec.Parallel, "a person answers one at a time")
+	require.False(t, spec.Parallel, "the user answers one call after the other")
 }
 
-// TO-14: what is asked reaches the person as it was sent, and what he says the
-// model.
+// TO-14: the user receives the questions unchanged, and the model receives the answers unchanged.
 func TestAsks(t *testing.T) {
 	var asked []communicate.Question
-	p := person(func(_ context.Context, questions []communicate.Question) (communicate.Answers, error) {
+	p := userFunc(func(_ context.Context, questions []communicate.Question) (communicate.Answers, error) {
 		asked = questions
 		return communicate.Answers{ByIndex: map[string]string{"0": "a, b", "1": "my own\nwords <&>", "2": "no", "7": "of nothing"}}, nil
 	})
@@ -175,17 +173,17 @@ func TestAsks(t *testing.T) {
 	require.Equal(t, "Choice: a, b\nOther: my own\nwords <&>\nGo: no\n"+report.Notice, r.Result.ReturnDisplay.Text)
 }
 
-// A person need not answer: that is no failure, and the model is told.
+// Dismissing the questions is not a failure, and the result reports it.
 func TestDismissed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answers communicate.Answers
 		notice  string
 	}{
-		"dismissed":                {communicate.Answers{Dismissed: true}, "The user dismissed the questions without an answer."},
-		"dismissed while typing":   {communicate.Answers{Dismissed: true, ByIndex: map[string]string{"0": "ha"}}, "The user dismissed the questions without an answer."},
-		"no answers":               {communicate.Answers{}, "The user left all questions unanswered."},
-		"blank answers":            {communicate.Answers{ByIndex: map[string]string{"0": " \n"}}, "The user left all questions unanswered."},
-		"an answer to no question": {communicate.Answers{ByIndex: map[string]string{"00": "x", "-1": "y"}}, "The user left all questions unanswered."},
+		"dismissed":                        {communicate.Answers{Dismissed: true}, "The user dismissed the questions without an answer."},
+		"dismissed while typing":           {communicate.Answers{Dismissed: true, ByIndex: map[string]string{"0": "ha"}}, "The user dismissed the questions without an answer."},
+		"no answers":                       {communicate.Answers{}, "The user left all questions unanswered."},
+		"blank answers":                    {communicate.Answers{ByIndex: map[string]string{"0": " \n"}}, "The user left all questions unanswered."},
+		"an answer to an unknown question": {communicate.Answers{ByIndex: map[string]string{"00": "x", "-1": "y"}}, "The user left all questions unanswered."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ask(t, says(tt.answers), text("Why?", "Why"))
@@ -197,12 +195,12 @@ func TestDismissed(t *testing.T) {
 	}
 }
 
-// The answer to a yesno is yes or no; other words are told for what they are.
+// The answer to a yesno question is yes or no; other answers are passed on and marked as the user's own words.
 func TestYesOrNo(t *testing.T) {
 	sure := args{"question": "Go on?", "header": "Go", "type": "yesno"}
-	for said, want := range map[string]string{"yes": "yes", " Y\n": "yes", "NO": "no", "n": "no"} {
-		report := configtest.Decode[communicate.Report](t, ask(t, says(communicate.Answers{ByIndex: map[string]string{"0": said, "1": "n"}}), sure, text("Why?", "Why")))
-		require.Equal(t, map[string]string{"0": want, "1": "n"}, report.Answers, "a text is as it was typed")
+	for answer, want := range map[string]string{"yes": "yes", " Y\n": "yes", "NO": "no", "n": "no"} {
+		report := configtest.Decode[communicate.Report](t, ask(t, says(communicate.Answers{ByIndex: map[string]string{"0": answer, "1": "n"}}), sure, text("Why?", "Why")))
+		require.Equal(t, map[string]string{"0": want, "1": "n"}, report.Answers, "the answer to a text question is unchanged")
 		require.Empty(t, report.Notice)
 	}
 	report := configtest.Decode[communicate.Report](t, ask(t,
@@ -211,31 +209,31 @@ func TestYesOrNo(t *testing.T) {
 	require.Equal(t, "The user left 1 of the 4 questions unanswered. The user's own words instead of yes or no: the answer to 0, 1.", report.Notice)
 }
 
-// Bytes that are no text do not reach the model.
-func TestAnswerThatIsNoText(t *testing.T) {
+// Bytes that are not valid UTF-8 do not reach the model.
+func TestAnswerThatIsNotText(t *testing.T) {
 	r := ask(t, says(communicate.Answers{ByIndex: map[string]string{"0": "a\xffb"}}), text("Why?", "Why"))
 	require.Equal(t, "a\ufffdb", configtest.Decode[communicate.Report](t, r).Answers["0"])
 }
 
-// TO-14: without a front end the call fails at once, and says how to go on.
-func TestNobody(t *testing.T) {
-	fails := func(err error) person {
+// TO-14: without a front end the call fails at once, with the next step as remedy.
+func TestNoFrontEnd(t *testing.T) {
+	fails := func(err error) userFunc {
 		return func(context.Context, []communicate.Question) (communicate.Answers, error) {
 			return communicate.Answers{}, err
 		}
 	}
 	for name, tt := range map[string]struct {
-		person  communicate.User
+		user    communicate.User
 		code    fault.Code
 		message string
 	}{
-		"no person":   {nil, fault.NoApprover, "No user can be asked"},
+		"no user":     {nil, fault.NoApprover, "No user can be asked"},
 		"no listener": {fails(fault.Wrap(fault.NoApprover, "x.y", "None.", "", bus.ErrNoApprover)), fault.NoApprover, "No user can be asked"},
 		"closed":      {fails(fault.New(fault.NotInitialized, "x.y", "Closed.", "")), fault.NotInitialized, "Closed."},
-		"another":     {fails(errors.New("the line is dead")), fault.ExecutionFailed, "the line is dead"},
+		"other":       {fails(errors.New("connection reset")), fault.ExecutionFailed, "connection reset"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := ask(t, tt.person, text("Why?", "Why"))
+			r := ask(t, tt.user, text("Why?", "Why"))
 			require.Equal(t, scheduler.StatusError, r.Status)
 			require.Equal(t, tt.code, r.Result.Error.Code)
 			require.Contains(t, r.Result.Error.Message, tt.message)
@@ -246,8 +244,8 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// onBus asks over a message bus, as a session does.
-func onBus(b *bus.MessageBus) person {
+// onBus returns a user who is asked over a message bus, as in a session.
+func onBus(b *bus.MessageBus) userFunc {
 	return func(ctx context.Context, questions []communicate.Question) (communicate.Answers, error) {
 		m := bus.AskUserRequest{}
 		for _, q := range questions {
@@ -259,14 +257,13 @@ func onBus(b *bus.MessageBus) person {
 		}
 		a, err := bus.Ask(ctx, b, m)
 		if errors.Is(err, bus.ErrNoApprover) || errors.Is(err, bus.ErrClosed) {
-			err = fault.Wrap(fault.NoApprover, "test.ask", "Nobody.", "", err)
+			err = fault.Wrap(fault.NoApprover, "test.ask", "No front end.", "", err)
 		}
 		return communicate.Answers{ByIndex: a.Answers, Dismissed: a.Cancelled}, err
 	}
 }
 
-// TO-14: the questions go over the bus, to a front end or to none, and end
-// with the call.
+// TO-14: the questions are sent over the bus to a front end, if there is one. They end with the call.
 func TestOverTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
@@ -288,18 +285,18 @@ func TestOverTheBus(t *testing.T) {
 		require.Equal(t, `{"answers":{"0":"blue"},"headers":{"0":"Colour"}}`, call(t.Context()).LLMContent.String())
 		front.Unsubscribe()
 
-		// One who never answers holds the call up until it is cancelled.
+		// A front end that never answers blocks the call until it is cancelled.
 		silent := bus.Subscribe(t.Context(), b, func(ctx context.Context, _ bus.AskUserRequest) { <-ctx.Done() })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan tools.Result, 1)
 		go func() { ended <- call(ctx) }()
-		time.Sleep(time.Hour) // of the fake clock
+		time.Sleep(time.Hour) // on the fake clock
 		synctest.Wait()
 		require.Empty(t, ended)
 		cancel()
 		require.Equal(t, fault.Cancelled, (<-ended).Error.Code)
 
-		// One who leaves meanwhile is nobody.
+		// A front end that disconnects during the call counts as missing.
 		go func() { ended <- call(t.Context()) }()
 		synctest.Wait()
 		silent.Unsubscribe()

@@ -91,11 +91,11 @@ func Discover(ctx context.Context, o Options) (found []tools.DeclarativeTool, pr
 			"Declare fewer tools."))
 		declarations = declarations[:o.MaxTools]
 	}
-	taken := make(map[string]string)
+	names := make(map[string]string)
 	for _, d := range declarations {
 		t, err := newTool(&o, call, d)
 		if err == nil {
-			if other, ok := taken[t.spec.Name]; ok {
+			if other, ok := names[t.spec.Name]; ok {
 				err = fmt.Errorf("its name %s is already used by %.100q", t.spec.Name, other)
 			}
 		}
@@ -103,7 +103,7 @@ func Discover(ctx context.Context, o Options) (found []tools.DeclarativeTool, pr
 			problems = append(problems, dropped(d.name, err))
 			continue
 		}
-		taken[t.spec.Name] = d.name
+		names[t.spec.Name] = d.name
 		found = append(found, t)
 	}
 	return found, problems, nil
@@ -132,8 +132,8 @@ func (o *Options) run(ctx context.Context, command []string) ([]byte, error) {
 	default:
 		return out.Stdout, nil
 	}
-	if said := firstLine(out.Stderr); said != "" {
-		why += ", after " + said
+	if line := firstLine(out.Stderr); line != "" {
+		why += ", after " + line
 	}
 	return nil, o.failed(why)
 }

@@ -21,15 +21,14 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
-// project is a directory with the two programs of the tests, and what runs them.
+// project is a directory with the two programs of the tests, and the options that run them.
 type project struct {
 	discovered.Options
 	t       testing.TB
 	service *process.Service
 }
 
-// newProject returns a project whose programs are shell scripts. The first
-// prints what it declares, the second runs a tool.
+// newProject returns a project whose programs are shell scripts: the first prints declarations, the second runs a tool.
 func newProject(t testing.TB, declares, calls string) *project {
 	t.Helper()
 	s := process.New(process.Options{Grace: 50 * time.Millisecond, Quiet: time.Second})
@@ -41,13 +40,13 @@ func newProject(t testing.TB, declares, calls string) *project {
 	return &project{discovered.Options{DiscoveryCommand: "sh declare", CallCommand: "sh call", Dir: dir, Runner: s}, t, s}
 }
 
-// declaring returns a project that declares what json says.
+// declaring returns a project with declarations as JSON.
 func declaring(t testing.TB, declarations, calls string) *project {
 	t.Helper()
 	return newProject(t, "cat <<'END'\n"+declarations+"\nEND", calls)
 }
 
-// discover requires that nothing was wrong.
+// discover requires a discovery without problems.
 func (p *project) discover() []tools.DeclarativeTool {
 	p.t.Helper()
 	found, problems, err := discovered.Discover(p.t.Context(), p.Options)
@@ -76,8 +75,7 @@ func call(ctx context.Context, t testing.TB, tool tools.DeclarativeTool, args st
 const echoTool = `[{"name": "echo", "description": "Says it again.", "parametersJsonSchema": {"type": "object", "additionalProperties": false,
 	"properties": {"text": {"type": "string", "description": "What to say."}}, "required": ["text"]}}]`
 
-// TO-16: what is declared is registered, asked about, and called with JSON on
-// stdin.
+// TO-16: a declared tool is registered, requires approval, and receives its arguments as JSON on stdin.
 func TestDiscover(t *testing.T) {
 	t.Parallel()
 	p := declaring(t, echoTool, `echo "$1"; cat; pwd`)
@@ -86,7 +84,7 @@ func TestDiscover(t *testing.T) {
 	spec := found[0].Spec()
 	require.Equal(t, tools.KindOther, spec.Kind)
 	require.Equal(t, tools.Origin{Group: tools.GroupDiscovered}, spec.Origin)
-	require.True(t, spec.Mutates(), "it is asked about")
+	require.True(t, spec.Mutates(), "it requires approval")
 	require.Equal(t, "echo", spec.Display())
 	require.True(t, strings.HasPrefix(spec.Description, "Says it again.\n\nThis tool belongs to the project"))
 	for _, part := range []string{"sh declare", "sh call echo", "stdin", "Stdout, Stderr, Error, Exit Code and Signal", "<untrusted_context>"} {
@@ -108,7 +106,7 @@ func TestDiscover(t *testing.T) {
 	require.NoError(t, registry.Register(found[0]))
 }
 
-// AR-08: a discovered tool does not take a built-in's name.
+// AR-08: a discovered tool does not replace a built-in tool.
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
 	p := declaring(t, `[{"name": "edit"}]`, "true")
@@ -136,13 +134,13 @@ func TestToolKeepsTheContract(t *testing.T) {
 	})
 }
 
-// Every form in which tools may be declared.
+// All accepted forms of declarations.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("n", 100)
 	for name, tt := range map[string]struct {
 		printed string
-		want    []string // names, and after = the schema where that is looked at
+		want    []string // names, with the schema after = if the test checks it
 	}{
 		"none":       {`[]`, []string{}},
 		"bare":       {`[{"name": "a"}, {"name": "b", "description": "B"}]`, []string{`a={"type":"object"}`, "b"}},
@@ -174,7 +172,7 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// What is wrong with one tool drops that one, and says why.
+// An invalid tool is dropped with a reason; the others stay.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for declared, why := range map[string]string{
@@ -208,7 +206,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A discovery that fails is an error that says why, and never hangs.
+// A failed discovery returns an error with the reason, and never hangs.
 func TestDiscoveryFails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -254,7 +252,7 @@ func TestDiscoveryFails(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
-// A discovery that succeeds may say things on stderr, and declare very many.
+// A successful discovery may write to stderr, and may declare very many tools.
 func TestManyAndNoisy(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `echo 'garbage' >&2; echo '['; i=0; while [ $i -lt 500 ]; do echo "{\"name\": \"t$i\"},"; i=$((i+1)); done; echo '{"name": "last"}]'`, "true")
@@ -267,13 +265,13 @@ func TestManyAndNoisy(t *testing.T) {
 	require.Contains(t, problems[0].Error(), "last 401 of 501")
 }
 
-// What a call gives back, whatever its program does.
+// The result of a call, for various ends of its program.
 func TestCall(t *testing.T) {
 	t.Parallel()
 	marked := func(s string) string { return "\n<untrusted_context>\n" + s + "\n</untrusted_context>" }
 	for name, tt := range map[string]struct {
 		calls  string
-		want   string // what the model is told; after "Error: " its beginning is enough
+		want   string // content for the model; after "Error: " only its beginning
 		reason fault.Reason
 	}{
 		"prints nothing": {`true`, "(empty)", ""},
@@ -289,7 +287,7 @@ func TestCall(t *testing.T) {
 			t.Parallel()
 			p := declaring(t, `[{"name": "t"}]`, tt.calls)
 			if tt.reason != "" {
-				p.CallTotal = 2 * time.Second // enough to print before
+				p.CallTotal = 2 * time.Second // time to print before the limit
 			}
 			r := call(t.Context(), t, p.discover()[0], `{}`)
 			require.Equal(t, tt.want, r.LLMContent.String())
@@ -312,7 +310,7 @@ func TestCall(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, call(t.Context(), t, tool, `{}`).Error.Code)
 }
 
-// The end of a call's context ends its program (upstream's did not).
+// The end of the context of a call ends its program.
 func TestCallIsCancelled(t *testing.T) {
 	t.Parallel()
 	p := declaring(t, `[{"name": "t"}]`, `echo $$ >begun; exec sleep 1000`)
@@ -332,8 +330,7 @@ func TestCallIsCancelled(t *testing.T) {
 	require.NoDirExists(t, "/proc/"+string(bytes.TrimSpace(<-pid)))
 }
 
-// A call that prints without an end is ended, and of a long answer the model
-// gets the beginning and the end.
+// A call that prints without end is ended. A long result is reduced to its beginning and end.
 func TestCallPrintsMuch(t *testing.T) {
 	t.Parallel()
 	size := 50_000_000
@@ -353,7 +350,7 @@ func TestCallPrintsMuch(t *testing.T) {
 	require.Less(t, len(r.LLMContent.String()), 263_000)
 }
 
-// Calls may run at once.
+// Calls may run concurrently.
 func TestCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	tool := declaring(t, `[{"name": "t"}]`, `cat`).discover()[0]
@@ -365,8 +362,7 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 }
 
-// Whatever a program prints, there is no panic, and what is found can be
-// registered.
+// Arbitrary output causes no panic, and the discovered tools can be registered.
 func FuzzDeclarations(f *testing.F) {
 	for _, s := range []string{echoTool, `[{"function_declarations": [{"name": "a", "parameters": {"type": "OBJECT"}}]}, 7, null]`, `[{"name": "\u0000"}]`, `{`, "[]\x00"} {
 		f.Add(s)
@@ -384,7 +380,7 @@ func FuzzDeclarations(f *testing.F) {
 	})
 }
 
-// prints is a Runner of a program that prints itself.
+// prints is a Runner whose program prints the string.
 type prints string
 
 func (p prints) Program(context.Context, process.Program) (process.Output, error) {

@@ -9,8 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// TO-16: a command is split and unquoted as by a shell; what needs a shell is
-// refused, and never dropped.
+// TO-16: a command is split and unquoted as a shell does it. Syntax that requires a shell is refused and not dropped.
 func TestWords(t *testing.T) {
 	for line, want := range map[string][]string{
 		`tools`:                        {"tools"},
@@ -45,8 +44,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Plain words come out as they are, whatever else there is no word is lost
-// without an error.
+// Plain words are returned unchanged. No other word is dropped without an error.
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{`a 'b c' "d\"e" f\ g`, `a | b`, "a $(b) `c`", "a\n", `{a,b} ~ [x]`, "\xff", `a $'\x41'`, "a #", `\`} {
 		f.Add(s)

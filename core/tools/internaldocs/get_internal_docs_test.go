@@ -42,7 +42,7 @@ func tool(t testing.TB, docs fs.FS) tools.DeclarativeTool {
 	return factories[0].Bind(internaldocs.Services{Docs: docs})
 }
 
-// newSession is a session that has the tool.
+// newSession returns a session with the tool.
 func newSession(t *testing.T, docs fs.FS) *configtest.Session {
 	return configtest.New(t, func(p *config.Parameters) {
 		p.CoreTools = []string{}
@@ -50,7 +50,7 @@ func newSession(t *testing.T, docs fs.FS) *configtest.Session {
 	})
 }
 
-// The tool keeps the whole contract of a tool (TE-10, TO-15).
+// The tool fulfils the contract of tools (TE-10, TO-15).
 func TestKeepsTheContract(t *testing.T) {
 	tooltest.Run(t, tool(t, documents()), tooltest.Cases{
 		Examples: []json.RawMessage{json.RawMessage(`{}`), json.RawMessage(`{"path":"policy.md"}`), json.RawMessage(`{"path":""}`)},
@@ -59,7 +59,7 @@ func TestKeepsTheContract(t *testing.T) {
 	})
 }
 
-// The tool is what policy knows of it, so that it is never asked about.
+// The tool matches the specification that policy uses, so that it never requires approval.
 func TestSpec(t *testing.T) {
 	spec := tool(t, documents()).Spec()
 	known, ok := policy.WellKnown(internaldocs.GetInternalDocs)
@@ -69,7 +69,7 @@ func TestSpec(t *testing.T) {
 	require.True(t, spec.Parallel)
 }
 
-// TO-18: the list names every document, and a document comes whole.
+// TO-18: the list names every document, and a document is returned completely.
 func TestListAndRead(t *testing.T) {
 	s := newSession(t, documents())
 	for _, args := range []map[string]any{{}, {"path": ""}, {"path": nil}} {
@@ -85,7 +85,7 @@ func TestListAndRead(t *testing.T) {
 	require.Empty(t, s.Asked())
 }
 
-// Nothing but a document is given out, and the refusal says what there is.
+// Paths other than those of documents are refused, and the error names the documents.
 func TestRefuses(t *testing.T) {
 	docs := documents()
 	s := newSession(t, docs)
@@ -119,15 +119,15 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// broken is documents that cannot be read.
+// broken are documents that cannot be read.
 type broken struct{ fs.FS }
 
-func (broken) Open(string) (fs.File, error) { return nil, errors.New("the disk is gone") }
+func (broken) Open(string) (fs.File, error) { return nil, errors.New("I/O error") }
 
 func TestFails(t *testing.T) {
 	r := newSession(t, broken{}).Call(internaldocs.GetInternalDocs, map[string]any{})
 	require.Equal(t, fault.ExecutionFailed, r.Result.Error.Code)
-	require.Contains(t, r.Result.Error.Message, "the disk is gone")
+	require.Contains(t, r.Result.Error.Message, "I/O error")
 
 	inv, err := tool(t, documents()).Build(json.RawMessage(`{}`))
 	require.NoError(t, err)

@@ -84,9 +84,9 @@ func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, err
 		return nil, err
 	}
 	diff := fileDiff(c)
-	told := "The call would add this fact to " + c.Path + ": " + m.fact
+	preview := "The call would add this fact to " + c.Path + ": " + m.fact
 	if c.Known() {
-		told = c.Path + " has this fact already, so the call would write nothing: " + m.fact
+		preview = c.Path + " has this fact already, so the call would write nothing: " + m.fact
 	}
 	return &tools.Confirmation{
 		Type: tools.ConfirmEdit, Title: "Confirm Memory: " + diff.FileName,
@@ -95,7 +95,7 @@ func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, err
 			OriginalContent: diff.OriginalContent, NewContent: diff.NewContent, DiffStat: diff.DiffStat,
 		},
 		UserOnly: true,
-		ForModel: told,
+		ForModel: preview,
 		Paths:    []string{c.Path},
 	}, nil
 }

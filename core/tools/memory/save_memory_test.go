@@ -40,7 +40,7 @@ func service(path string) *memory.Service {
 	return memory.New(memory.Options{Path: path, Heading: heading, Committer: commit.New(commit.Options{})})
 }
 
-// session is a session that has the tool.
+// session is a session with the tool.
 type session struct {
 	*configtest.Session
 	path string // of the context file
@@ -74,7 +74,7 @@ func (s session) content() string {
 	return string(data)
 }
 
-// The tool keeps the whole contract of a tool (TE-10, TO-15).
+// The tool fulfils the contract of tools (TE-10, TO-15).
 func TestKeepsTheContract(t *testing.T) {
 	raw := func(text string) json.RawMessage { return json.RawMessage(text) }
 	tooltest.Run(t, nil, tooltest.Cases{
@@ -94,8 +94,7 @@ func TestKeepsTheContract(t *testing.T) {
 	})
 }
 
-// TO-13: two facts through a whole session, both present, other text kept, and
-// the person is shown each change.
+// TO-13: two facts are saved in a session. Other text is preserved, and the user sees each change.
 func TestSaveMemory(t *testing.T) {
 	s := newSession(t)
 	s.write("# Mine\n")
@@ -120,7 +119,7 @@ func TestSaveMemory(t *testing.T) {
 	require.Equal(t, 1, strings.Count(s.content(), "I use make."))
 }
 
-// The file is made; a no makes nothing.
+// A missing file is created, but not after a denial.
 func TestNewFile(t *testing.T) {
 	s := newSession(t)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
@@ -136,9 +135,8 @@ func TestNewFile(t *testing.T) {
 	require.Contains(t, s.Asked()[1].Details.FileDiff, "--- /dev/null\n")
 }
 
-// TO-13: what the person approves is the fact; it is added to what the file
-// holds by then.
-func TestFileChangesWhileThePersonThinks(t *testing.T) {
+// TO-13: the user approves the fact. It is added to the content of the file at the time of writing.
+func TestFileChangesDuringApproval(t *testing.T) {
 	s := newSession(t)
 	s.write("before\n")
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome {
@@ -149,9 +147,8 @@ func TestFileChangesWhileThePersonThinks(t *testing.T) {
 	require.Equal(t, "after\n\n"+heading+"\n- fact\n", s.content())
 }
 
-// What steers every later session is not written without a person where edits
-// are, nor at all in plan mode, whose preview shows the model its own fact and
-// nothing else of a file outside of the workspace.
+// The file affects all later sessions. So approval is required even in auto_edit, and plan mode writes nothing. The
+// preview of plan mode shows the model its own fact only, and nothing else of a file outside the workspace.
 func TestModes(t *testing.T) {
 	for mode, asks := range map[policy.ApprovalMode]int{policy.ModeDefault: 1, policy.ModeAutoEdit: 1, policy.ModeYolo: 0} {
 		s := newSession(t, in(mode))
@@ -160,19 +157,19 @@ func TestModes(t *testing.T) {
 		require.Contains(t, s.content(), "- fact\n")
 	}
 	s := newSession(t, in(policy.ModePlan))
-	s.write("the person's own words\n")
+	s.write("the user's own words\n")
 	r := s.Call(save.SaveMemory, args{"fact": "fact"})
 	require.Equal(t, scheduler.StatusSuccess, r.Status)
 	require.Equal(t, "Plan mode: nothing was changed. The call would add this fact to "+s.path+": fact", r.Result.LLMContent.String())
 	require.Contains(t, r.Result.ReturnDisplay.Diff.FileDiff, "+- fact\n")
-	require.Equal(t, "the person's own words\n", s.content())
+	require.Equal(t, "the user's own words\n", s.content())
 	s.write(heading + "\n- fact\n")
 	r = s.Call(save.SaveMemory, args{"fact": "fact"})
 	require.Equal(t, "Plan mode: nothing was changed. "+s.path+" has this fact already, so the call would write nothing: fact", r.Result.LLMContent.String())
 	require.Empty(t, s.Asked())
 }
 
-// A file that cannot be changed is told of, and nobody is asked.
+// A file that cannot be changed is reported without a request for approval.
 func TestFails(t *testing.T) {
 	s := newSession(t)
 	s.write("a\x00b")
@@ -184,7 +181,7 @@ func TestFails(t *testing.T) {
 	require.Equal(t, "a\x00b", s.content())
 }
 
-// faulty is facts that fail as tests want it.
+// faulty are facts that fail with err.
 type faulty struct {
 	save.Facts
 	err error
@@ -196,7 +193,7 @@ func (f faulty) Preview(context.Context, string) (memory.Change, error) {
 func (f faulty) Save(context.Context, string) (memory.Change, error) { return memory.Change{}, f.err }
 func (f faulty) Path() string                                        { return "" }
 
-// Errors keep their class, a cancelled call among them.
+// Errors keep their code, also that of a cancelled call.
 func TestErrors(t *testing.T) {
 	for _, code := range []fault.Code{fault.MemoryToolExecution, fault.Cancelled} {
 		err := fault.New(code, "x.y", "It failed.", "")
@@ -216,7 +213,7 @@ func TestErrors(t *testing.T) {
 	require.EqualError(t, err, "a defect")
 }
 
-// The kind is no edit, and the effect still says that a file is written.
+// The kind is not edit, but the effects include writing files.
 func TestSpec(t *testing.T) {
 	spec := tool(t, service("/home/x/.fettle/FETTLE.md")).Spec()
 	require.Equal(t, tools.KindOther, spec.Kind)

@@ -48,8 +48,8 @@ func (s Services) holds(p workspace.Path) bool {
 	return err == nil && below(dir.String(), p.String())
 }
 
-func below(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
+func below(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 

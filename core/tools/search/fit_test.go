@@ -13,8 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/search"
 )
 
-// ST-08: results have no more text than they may, count what is left out, and say
-// how to see it.
+// ST-08: results respect the limit of text, count the omitted matches, and state how to see them.
 func TestResultsFit(t *testing.T) {
 	for _, limit := range []int{1000, 2400, 8000} {
 		s := configtest.New(t, func(p *config.Parameters) { p.Limits.ResultBytes = limit })
@@ -57,8 +56,7 @@ func TestResultsFit(t *testing.T) {
 	}
 }
 
-// matchesIn counts the lines of a result that match, or its files if only names
-// were asked for.
+// matchesIn returns the number of matching lines of a result, or of its files if only names were requested.
 func matchesIn(t *testing.T, files []json.RawMessage) (n int) {
 	t.Helper()
 	for _, raw := range files {

@@ -14,13 +14,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/search"
 )
 
-// Pipes, sockets and devices are no files: they are neither found nor opened,
-// and one that is named is refused without waiting for it.
+// Pipes, sockets and devices are not searched or opened. A call that names one is refused without waiting for it.
 func TestSpecialFiles(t *testing.T) {
 	w := newWorld(t, map[string]string{"f": "needle\n"})
 	require.NoError(t, unix.Mkfifo(w.path("pipe"), 0o644))
 	special := []string{"pipe"}
-	t.Chdir(w.dir) // a socket's path is short
+	t.Chdir(w.dir) // the path of a socket is limited
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", "socket")
 	require.NoError(t, err)
 	defer listener.Close() //nolint:errcheck // a test

@@ -24,7 +24,7 @@ func (s Services) places(dirPath string) ([]workspace.Path, error) {
 	}
 	var places []workspace.Path
 	for _, name := range names {
-		if dirPath == "" && liesInAnother(name, names) {
+		if dirPath == "" && isBelowAnother(name, names) {
 			continue
 		}
 		p, err := s.Paths.Resolve(name)
@@ -36,10 +36,10 @@ func (s Services) places(dirPath string) ([]workspace.Path, error) {
 	return places, nil
 }
 
-func liesInAnother(folder string, folders []string) bool {
-	for _, other := range folders {
-		rel, err := filepath.Rel(other, folder)
-		if err == nil && other != folder && filepath.IsLocal(rel) {
+func isBelowAnother(dir string, dirs []string) bool {
+	for _, other := range dirs {
+		rel, err := filepath.Rel(other, dir)
+		if err == nil && other != dir && filepath.IsLocal(rel) {
 			return true
 		}
 	}

@@ -43,7 +43,7 @@ type world struct {
 	visible visibility
 }
 
-// visibility says which files may be shown; nil: all.
+// visibility reports whether a file may be shown; nil: all.
 type visibility func(p workspace.Path) bool
 
 func (v visibility) MayShow(p workspace.Path) bool { return v == nil || v(p) }
@@ -99,7 +99,7 @@ func (w *world) run(ctx context.Context, tool string, a args) tools.Result {
 	return result
 }
 
-// answer is what a model sees, of either tool.
+// answer is the result of either tool, as the model receives it.
 type answer struct {
 	Searched []string `json:"searched"`
 	Matches  int      `json:"matches"`
@@ -116,8 +116,7 @@ type answer struct {
 	Notice     string   `json:"notice"`
 }
 
-// shown runs a call that succeeds and returns its lines: names of files, or
-// name:line:text, relative to the directory.
+// shown runs a call that succeeds and returns its lines: names of files, or name:line:text, relative to the directory.
 func (w *world) shown(tool string, a args) ([]string, answer) {
 	w.t.Helper()
 	r := w.run(w.t.Context(), tool, a)
@@ -158,7 +157,7 @@ func (w *world) shown(tool string, a args) ([]string, answer) {
 	return lines, got
 }
 
-// Both tools keep the whole contract of a tool (TE-10, TO-15).
+// Both tools fulfil the contract of tools (TE-10, TO-15).
 func TestToolsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.go": "func main() {\n}\n", "sub/b.txt": "text\n", ".gitignore": "*.log\n", "c.log": "func"}
@@ -195,7 +194,7 @@ func TestToolsKeepTheContract(t *testing.T) {
 	require.Equal(t, []string{"grep_search"}, made[1].Spec().Aliases)
 }
 
-// TO-05
+// TO-05: glob.
 func TestGlob(t *testing.T) {
 	w := newWorld(t, map[string]string{"a.go": "", "B.GO": "", "sub/c.go": "", "sub/d.txt": "", ".hidden.go": "", ".gitignore": "built/\n*.gen.go\n",
 		"built/e.go": "", "x.gen.go": "", "odd[1].go": "", ".git/f.go": "", "Sub2/g.go": ""})
@@ -228,7 +227,7 @@ func TestGlob(t *testing.T) {
 	require.Equal(t, []string{w.dir}, a.Searched)
 }
 
-// Young files first, the newest before the others; the rest by path.
+// Recently changed files come first, the newest before the others; the rest is sorted by path.
 func TestGlobOrder(t *testing.T) {
 	w := newWorld(t, map[string]string{"a": "", "b": "", "c": "", "d": "", "e": ""})
 	w.now = time.Now()
@@ -247,12 +246,12 @@ func TestFiltering(t *testing.T) {
 		options    discovery.Options
 		glob, grep []string
 	}{
-		"as it comes":      {discovery.Options{}, []string{"a", "b"}, []string{"a", "b"}},
-		"own file":         {discovery.Options{IgnoreFile: ".fettleignore"}, []string{"a"}, []string{"a"}},
-		"not git's":        {discovery.Options{NoGitIgnore: true}, []string{"a", "b", "c"}, []string{"a", "b", "c"}},
-		"own, not git's":   {discovery.Options{NoGitIgnore: true, IgnoreFile: ".fettleignore"}, []string{"a", "c"}, []string{"a", "c"}},
-		"custom file":      {discovery.Options{CustomFiles: []string{".fettleignore"}}, []string{"a"}, []string{"a"}},
-		"at most one file": {discovery.Options{MaxFiles: 1}, []string{"a"}, []string{"a"}},
+		"the default":                 {discovery.Options{}, []string{"a", "b"}, []string{"a", "b"}},
+		"own file":                    {discovery.Options{IgnoreFile: ".fettleignore"}, []string{"a"}, []string{"a"}},
+		"not git's":                   {discovery.Options{NoGitIgnore: true}, []string{"a", "b", "c"}, []string{"a", "b", "c"}},
+		"own ignore files, not git's": {discovery.Options{NoGitIgnore: true, IgnoreFile: ".fettleignore"}, []string{"a", "c"}, []string{"a", "c"}},
+		"custom file":                 {discovery.Options{CustomFiles: []string{".fettleignore"}}, []string{"a"}, []string{"a"}},
+		"at most one file":            {discovery.Options{MaxFiles: 1}, []string{"a"}, []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.options = tt.options
@@ -267,7 +266,7 @@ func TestFiltering(t *testing.T) {
 	}
 }
 
-// TO-05
+// TO-05: search_file_content.
 func TestSearchFileContent(t *testing.T) {
 	w := newWorld(t, map[string]string{"a.go": "one\nfunc A() {\n}\nfunc B() {\n", "sub/b.go": "FUNC c\n", "c.txt": "func", "x.log": "func", ".gitignore": "*.log\n", "bin": "func\x00"})
 	for name, tt := range map[string]struct {
@@ -303,8 +302,8 @@ func TestSearchFileContent(t *testing.T) {
 	require.Equal(t, []string{w.path(".gitignore") + `:1: "*.log"`}, a.IgnoredBy)
 }
 
-// A single match is shown with the 50 lines around it, two or three with 15
-// each, unless somebody says otherwise or lines are very long.
+// By default, a single match is shown with 50 lines of context, two or three matches with 15 each, and fewer if lines
+// are very long.
 func TestContextOfItsOwn(t *testing.T) {
 	var numbered, long strings.Builder
 	for i := range 200 {
@@ -344,7 +343,7 @@ func TestContextOfItsOwn(t *testing.T) {
 	require.Equal(t, 1, a.Withheld)
 }
 
-// One answer has 100 matches by default, and 256 KiB of text.
+// A result has at most 100 matches by default, and 256 KiB of text.
 func TestSearchIsBounded(t *testing.T) {
 	w := newWorld(t, map[string]string{"many": strings.Repeat("hit\n", 1000), "long": strings.Repeat(strings.Repeat("x", 5000)+"\n", 1000)})
 	got, a := w.shown(search.SearchFileContent, args{"pattern": "hit"})
@@ -356,7 +355,7 @@ func TestSearchIsBounded(t *testing.T) {
 }
 
 // Without dir_path all directories of the workspace are searched, each file once.
-func TestSeveralFolders(t *testing.T) {
+func TestSeveralDirectories(t *testing.T) {
 	w := newWorld(t, map[string]string{"one/a": "x", "two/b": "x", "one/in/c": "x"})
 	w.folders = []string{w.path("one"), w.path("two"), w.path("one/in")}
 	got, a := w.shown(search.Glob, args{"pattern": "**"})
@@ -368,9 +367,8 @@ func TestSeveralFolders(t *testing.T) {
 	require.Equal(t, []string{"two/b:1:x"}, got)
 }
 
-// PR-29: of a file that read_file may not show nothing is given, neither lines
-// nor its name, and it takes no room in the limits; whether it may is asked of
-// files with a match alone, once each.
+// PR-29: neither the lines nor the name of a file that read_file may not show are returned, and it does not count for
+// the limits. Permission is checked only for files with a match, once each.
 func TestWhatMayNotBeShown(t *testing.T) {
 	w := newWorld(t, map[string]string{"a/.env": "key=1\nkey=2\n", "a/b": "key=3\n", "c": "key=4\n", "d": "none\n", "e.env": "none\n"})
 	var mu sync.Mutex
@@ -409,11 +407,11 @@ func TestWhatMayNotBeShown(t *testing.T) {
 		})
 	}
 	got, _ := w.shown(search.Glob, args{"pattern": "**/*.env"})
-	require.Equal(t, []string{"a/.env", "e.env"}, got, "names of files are no bytes of them")
+	require.Equal(t, []string{"a/.env", "e.env"}, got, "names of files are not their content")
 }
 
 // TO-05: maxFileCount is for all directories together.
-func TestMaxFileCountOverSeveralFolders(t *testing.T) {
+func TestMaxFileCountOverSeveralDirectories(t *testing.T) {
 	w := newWorld(t, map[string]string{"one/a": "x", "one/b": "x", "two/a": "x", "two/b": "x"})
 	w.folders = []string{w.path("one"), w.path("two")}
 	for most, want := range map[int][]string{1: {"one/a"}, 2: {"one/a", "one/b"}, 3: {"one/a", "one/b", "two/a"}, 4: {"one/a", "one/b", "two/a", "two/b"}} {
@@ -427,7 +425,7 @@ func TestMaxFileCountOverSeveralFolders(t *testing.T) {
 	}
 }
 
-// FS-10: neither tool gives a version or a hash.
+// FS-10: neither tool returns a version or a hash.
 func TestResultsCarryNoState(t *testing.T) {
 	w := newWorld(t, map[string]string{"a": "text"})
 	for tool, a := range map[string]args{search.Glob: {"pattern": "*"}, search.SearchFileContent: {"pattern": "text"}} {
@@ -456,7 +454,7 @@ func TestRefusals(t *testing.T) {
 	require.Equal(t, fault.PathIsNotADirectory, w.run(t.Context(), search.Glob, args{"pattern": "*", "dir_path": "a"}).Error.Code)
 }
 
-// failing is a Finder that fails without a class.
+// failing is a Finder whose errors have no code.
 type failing struct{ search.Finder }
 
 func (failing) Find(context.Context, discovery.Find) (discovery.Found, error) {
@@ -495,7 +493,7 @@ func TestDescriptions(t *testing.T) {
 	require.Less(t, len(inv.Description()), 100)
 }
 
-// Names that JSON cannot carry are shown, and said to be out of reach.
+// Names that are not valid UTF-8 are shown and marked as unreachable.
 func TestOddNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the file system may refuse such names")
@@ -508,7 +506,7 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// The notice names the limit that was met, and what helps against it.
+// The notice names the limit that applied, and the next step.
 func TestLimitNotices(t *testing.T) {
 	line := "x" + strings.Repeat("y", 1500) + "\n"
 	w := newWorld(t, map[string]string{"a": strings.Repeat(line, 300), "b": "x\nx\n", "c": "x\n"})
@@ -538,7 +536,7 @@ func TestLimitNotices(t *testing.T) {
 	}
 }
 
-// What is in an encoding that is not searched is told of where it may matter.
+// Files in an encoding that is not searched are reported if they may matter.
 func TestOlderEncodings(t *testing.T) {
 	w := newWorld(t, map[string]string{"latin.txt": "needle caf\xe9\n"})
 	got, a := w.shown(search.SearchFileContent, args{"pattern": "café"})
@@ -551,8 +549,8 @@ func TestOlderEncodings(t *testing.T) {
 	require.Equal(t, "No line matches.", a.Notice)
 }
 
-// No line ignores git's own directory, and it is not searched though it is named.
-func TestGitFolder(t *testing.T) {
+// A git directory is not ignored by any rule, but it is not searched, even if it is named.
+func TestGitDirectory(t *testing.T) {
 	w := newWorld(t, map[string]string{".git/config": "x"})
 	for tool, a := range map[string]args{search.Glob: {"pattern": ".git/*"}, search.SearchFileContent: {"pattern": "x", "dir_path": ".git"}} {
 		got, answer := w.shown(tool, a)

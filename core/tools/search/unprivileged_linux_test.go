@@ -13,8 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/search"
 )
 
-// Folders and files that may not be read are passed over and told of; where
-// they are named, that is the error.
+// Unreadable directories and files are skipped and reported; if the call names one, it fails.
 func TestUnreadable(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		for _, dir := range []string{"closed", "open"} {

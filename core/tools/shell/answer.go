@@ -37,8 +37,8 @@ func (a *answer) confined(by *process.Confinement, e process.Exit) {
 		return
 	}
 	where := "the workspace"
-	for _, folder := range by.Writable {
-		where += ", " + printable(folder)
+	for _, dir := range by.Writable {
+		where += ", " + printable(dir)
 	}
 	text := "Commands are confined by " + string(by.Kind) + ": they can write only in " + where + " and below $TMPDIR"
 	switch {
@@ -83,7 +83,7 @@ func (a *answer) files(name string, paths []string, note string) {
 func (a *answer) process(u process.Unread) {
 	a.line("Background Process", state(u.Info))
 	if u.Dropped > 0 {
-		a.line("Dropped", fmt.Sprintf("%d bytes before this output, which nobody read in time", u.Dropped))
+		a.line("Dropped", fmt.Sprintf("%d bytes before this output, which were not read in time", u.Dropped))
 	}
 	if u.Unread > 0 {
 		a.line("Unread", fmt.Sprintf("%d bytes after this output; read again to see them", u.Unread))

@@ -8,8 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// The model is told what a confined command that failed may not do, and no more
-// than is true.
+// The result names the restrictions of a confined command that failed, and only those that applied.
 func TestConfined(t *testing.T) {
 	failed := process.Exit{Code: 1}
 	for name, tt := range map[string]struct {
@@ -17,9 +16,9 @@ func TestConfined(t *testing.T) {
 		e    process.Exit
 		want string
 	}{
-		"nothing is known": {nil, failed, ""},
-		"unconfined":       {&process.Confinement{}, failed, ""},
-		"a success":        {&process.Confinement{Kind: process.Landlock, NoTCP: true}, process.Exit{}, ""},
+		"no confinement": {nil, failed, ""},
+		"unconfined":     {&process.Confinement{}, failed, ""},
+		"a success":      {&process.Confinement{Kind: process.Landlock, NoTCP: true}, process.Exit{}, ""},
 		"landlock": {
 			&process.Confinement{Kind: process.Landlock}, failed,
 			"Note: Commands are confined by landlock: they can write only in the workspace and below $TMPDIR.\n",

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// reader notes what it is to wait for.
+// reader records the options of Read.
 type reader struct{ asked process.ReadOptions }
 
 func (r *reader) List() []process.Info { return nil }
@@ -24,7 +24,7 @@ func (r *reader) Read(_ context.Context, _ string, o process.ReadOptions) (proce
 	return process.Unread{}, nil
 }
 
-// TO-17: whoever waits for the end need not say how long.
+// TO-17: a call that waits for the end requires no time.
 func TestReadWaitsForTheEnd(t *testing.T) {
 	t.Parallel()
 	factories, err := shell.Factories()
@@ -51,7 +51,7 @@ func TestReadWaitsForTheEnd(t *testing.T) {
 	}
 }
 
-// stuck is a process that takes a part of what is written.
+// stuck is a process that reads only a part of its input.
 type stuck struct{}
 
 func (stuck) Kill(context.Context, string) (process.Info, error) { return process.Info{}, nil }
@@ -60,7 +60,7 @@ func (stuck) Write(context.Context, string, string, bool) error {
 	return fault.New(fault.ExecutionFailed, "process.write", "p1 took 5 of 9 bytes.", "")
 }
 
-// TO-17: a process that does not read is told of as that.
+// TO-17: the error for a process that does not read states how much it has read.
 func TestWriteTellsWhatWasTaken(t *testing.T) {
 	t.Parallel()
 	factories, err := shell.Factories()
@@ -78,7 +78,7 @@ func TestWriteTellsWhatWasTaken(t *testing.T) {
 	}
 }
 
-// What is said of a closed input is what is known of it.
+// The result for a closed input states what happened to the process.
 func TestCloseInput(t *testing.T) {
 	t.Parallel()
 	closing := func(s session, input string) string {
@@ -97,12 +97,12 @@ func TestCloseInput(t *testing.T) {
 func TestCloseInputOfPython(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3")
+		t.Skip("python3 is not installed")
 	}
 	s := session{processes: process.New(process.Options{}), terminal: true}.open(t)
 	text(t, s.Call(shell.RunShellCommand, args{"command": "exec python3 -i", "is_background": true}))
-	told := text(t, s.Call(shell.WriteBackground, args{"id": "p1", "input": "print(10+1)\n", "close_input": true}))
-	require.Contains(t, told, "Wrote 12 bytes to p1 and sent end of file (^D) at its terminal; it ")
+	result := text(t, s.Call(shell.WriteBackground, args{"id": "p1", "input": "print(10+1)\n", "close_input": true}))
+	require.Contains(t, result, "Wrote 12 bytes to p1 and sent end of file (^D) at its terminal; it ")
 	got := text(t, s.Call(shell.ReadBackground, args{"id": "p1", "until_end": true, "wait_ms": 60_000}))
 	require.Contains(t, got, "EXITED with code 0")
 	require.Contains(t, got, "\n11\n")

@@ -19,8 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// TO-17: start a server on a shell call, list it, talk to it, end the session:
-// gone.
+// TO-17: a server is started, listed and written to; it ends with the session.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, process.Options{})
@@ -39,7 +38,7 @@ func TestServer(t *testing.T) {
 	require.Regexp(t, `EXITED by SIGTERM`, text(t, s.Call(shell.ListBackground, args{})))
 }
 
-// TO-17 at a terminal: what is written is typed, and interrupts.
+// TO-17 at a terminal: input arrives as typed keys, and ^C interrupts.
 func TestServerAtATerminal(t *testing.T) {
 	t.Parallel()
 	s := session{processes: process.New(process.Options{}), terminal: true}.open(t)
@@ -54,8 +53,7 @@ func TestServerAtATerminal(t *testing.T) {
 	require.Contains(t, text(t, s.Call(shell.ReadBackground, args{"id": "p1", "wait_ms": 10_000, "until_end": true})), "EXITED by SIGINT")
 }
 
-// background starts a command, waits until it has printed ready, and returns
-// what the start told.
+// background starts a command, waits until it has printed ready, and returns the result of the start.
 func (s session) background(id, command string) string {
 	s.T.Helper()
 	started := text(s.T, s.Call(shell.RunShellCommand, args{"command": command, "is_background": true}))
@@ -66,11 +64,11 @@ func (s session) background(id, command string) string {
 	return started
 }
 
-// A server on a port, whose output nobody reads.
+// A server on a port continues although its output is not read.
 func TestServerOnAPort(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3")
+		t.Skip("python3 is not installed")
 	}
 	s := newSession(t, process.Options{})
 	s.Write("server.py", `
@@ -123,7 +121,7 @@ func TestBackgroundEnds(t *testing.T) {
 	require.Contains(t, unknown.Remedy, "p1")
 }
 
-// What would be written is shown whole before, as it may be a command.
+// The confirmation shows the complete input, because it may be a command.
 func TestBackgroundConfirmations(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, process.Options{}, asking)

@@ -23,17 +23,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// hostile is a command that hangs or floods others.
+// hostile is a command that hangs or floods its callers.
 type hostile struct {
 	command string
 	o       func(*process.Options)
 	code    fault.Code   // "": it succeeds
 	reason  fault.Reason // of the failure
-	want    string       // a pattern of what the model is told
+	want    string       // pattern of the content for the model
 }
 
-// doubleFork starts a daemon in the way of the books: its parent and its session
-// are not the command's.
+// doubleFork starts a classic daemon, with a parent and a session other than those of the command.
 const doubleFork = `python3 -c '
 import os, time
 if os.fork() == 0:
@@ -89,28 +88,28 @@ func hostileCommands() map[string]hostile {
 	}
 }
 
-// The commands that hang or flood others: each comes back, says what happened,
-// and leaves nothing behind once the session ends.
+// Commands that hang or flood: each returns, the result states what happened, and no process is left when the session
+// ends.
 func TestHostileCommands(t *testing.T) {
 	t.Parallel()
 	for name, h := range hostileCommands() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := exec.LookPath("python3"); err != nil && h.command == doubleFork {
-				t.Skip("there is no python3")
+				t.Skip("python3 is not installed")
 			}
 			h.try(t, name, false)
 		})
 	}
 }
 
-// At a terminal the same holds. A person's prompt finds the end of its input.
+// The same is true at a terminal. A command that prompts the user reads the end of its input.
 func TestHostileCommandsAtATerminal(t *testing.T) {
 	t.Parallel()
 	all := hostileCommands()
 	hangsUp := `^(Background PIDs: .*\n)?Output: started$` // a race of the daemon with the end of the terminal
 	for name, h := range map[string]hostile{
-		"prints much":             {`yes | head -c 2000000`, nil, "", "", `^Saved Output: .*\(3000000 bytes\)\nNote: .*\nOutput: y\ny\n`}, // its line ends are two bytes
+		"prints much":             {`yes | head -c 2000000`, nil, "", "", `^Saved Output: .*\(3000000 bytes\)\nNote: .*\nOutput: y\ny\n`}, // line ends have two bytes
 		"prints nothing for ever": all["prints nothing for ever"],
 		"daemonises":              {all["daemonises"].command, nil, "", "", hangsUp},
 		"ignores SIGTERM":         all["ignores SIGTERM"],
@@ -138,14 +137,14 @@ func (h hostile) try(t *testing.T, name string, terminal bool) {
 		h.once(t, name, terminal, o)
 		return
 	}
-	// Until it has had the time to print what it prints before.
+	// A slow machine may need more time until the command prints; try again with a longer limit.
 	for o.Idle = 150 * time.Millisecond; !h.once(t, name, terminal, o); o.Idle *= 2 {
 		require.Less(t, o.Idle, 10*time.Second)
 	}
 }
 
-// once runs the command in a session of its own. It returns false if all is as
-// it should be, but for what the model is told of one that was ended.
+// once runs the command in a session of its own. It returns false if only the content for the model differs, for a
+// command that was ended by the idle limit.
 func (h hostile) once(t *testing.T, name string, terminal bool, o process.Options) bool {
 	t.Helper()
 	o.SaveDir = t.TempDir()
@@ -153,8 +152,8 @@ func (h hostile) once(t *testing.T, name string, terminal bool, o process.Option
 	mark := fmt.Sprintf("HOSTILE_%d_%v_%s", os.Getpid(), terminal, regexp.MustCompile(`\W`).ReplaceAllString(name, "_"))
 	r := s.Call(shell.RunShellCommand, args{"command": "export " + mark + "=1\n" + h.command})
 	got := plain(t, r)
-	told := regexp.MustCompile(h.want).MatchString(got)
-	require.True(t, told || h.reason == idle, "%s\ndoes not match %s", got, h.want)
+	matched := regexp.MustCompile(h.want).MatchString(got)
+	require.True(t, matched || h.reason == idle, "%s\ndoes not match %s", got, h.want)
 	require.Equal(t, h.code == "", r.Status == scheduler.StatusSuccess)
 	if h.code != "" {
 		require.Equal(t, h.code, r.Result.Error.Code)
@@ -170,11 +169,10 @@ func (h hostile) once(t *testing.T, name string, terminal bool, o process.Option
 		}
 		t.Logf("| %s | `%.80s` | %s | %s | `%.260s` |", name, strings.ReplaceAll(h.command, "\n", "⏎"), r.Status, reason, strings.ReplaceAll(got, "\n", "⏎"))
 	}
-	return told
+	return matched
 }
 
-// What prints 1 GB (with FETTLE_FULL; else 100 MB) is counted and saved, and not
-// kept in memory.
+// Output of 1 GB (with FETTLE_FULL; otherwise 100 MB) is counted and saved, and not kept in memory.
 func TestHugeOutput(t *testing.T) {
 	size := 100_000_000
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -213,15 +211,14 @@ func TestHugeOutput(t *testing.T) {
 
 func must[T any](v T, _ error) T { return v }
 
-// heap returns the bytes of memory that objects take, dead ones included.
+// heap returns the bytes of all objects in memory, including those not collected yet.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// 50 commands at once, some of which hang until they are cancelled: each has
-// its own answer.
+// 50 concurrent commands, some of which hang until they are cancelled: each returns its own result.
 func TestFiftyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, process.Options{})
@@ -255,7 +252,7 @@ func TestFiftyAtOnce(t *testing.T) {
 	}
 }
 
-// withMark returns the living processes with a variable in their environment.
+// withMark returns the live processes with a variable in their environment.
 func withMark(t testing.TB, variable string) (pids []int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")

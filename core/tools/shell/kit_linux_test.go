@@ -21,7 +21,7 @@ import (
 
 type args = map[string]any
 
-// session is a session with the tools of this package, and their service.
+// session is a session with the tools of this package and their process service.
 type session struct {
 	*configtest.Session
 	processes *process.Service
@@ -29,7 +29,7 @@ type session struct {
 	terminal  bool
 }
 
-// newSession returns a session that asks nobody.
+// newSession returns a session in which no call requires approval.
 func newSession(t testing.TB, o process.Options, change ...func(*config.Parameters)) session {
 	t.Helper()
 	return session{processes: process.New(o)}.open(t, change...)
@@ -67,25 +67,24 @@ func (s session) tool(name string) tools.DeclarativeTool {
 	return tool
 }
 
-// text requires success and returns what the model is told, see plain.
+// text requires success and returns the content for the model; see plain.
 func text(t testing.TB, r scheduler.Response) string {
 	t.Helper()
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
 	return plain(t, r)
 }
 
-// plain returns what the model is told, without the marking of the output,
-// which it requires.
+// plain returns the content for the model. It requires the marks around the output and removes them.
 func plain(t testing.TB, r scheduler.Response) string {
 	t.Helper()
 	const begin, end = "Output:\n<untrusted_context>\n", "\n</untrusted_context>"
-	told, output, marked := strings.Cut(r.Result.LLMContent.String(), begin)
+	facts, output, marked := strings.Cut(r.Result.LLMContent.String(), begin)
 	if !marked {
-		require.NotContains(t, strings.TrimSuffix(told, "Output: (empty)"), "Output:")
-		return told
+		require.NotContains(t, strings.TrimSuffix(facts, "Output: (empty)"), "Output:")
+		return facts
 	}
 	require.True(t, strings.HasSuffix(output, end), "%s", output)
-	return told + "Output: " + strings.TrimSuffix(output, end)
+	return facts + "Output: " + strings.TrimSuffix(output, end)
 }
 
 func (s session) sh(command string) string {
@@ -93,7 +92,7 @@ func (s session) sh(command string) string {
 	return text(s.T, s.Call(shell.RunShellCommand, args{"command": command}))
 }
 
-// Every tool keeps the whole contract of a tool (TE-10, TO-15).
+// Every tool fulfils the contract of tools (TE-10, TO-15).
 func TestToolsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ examples, failing, bad []args }{
@@ -149,8 +148,8 @@ func TestToolsKeepTheContract(t *testing.T) {
 	}
 }
 
-// TO-15: what the package offers is what its factories make, each with a
-// schema that compiles, and known to the policy as what it is.
+// TO-15: the package offers exactly the tools of its factories. Their schemas compile, and their kinds are those known
+// to policy.
 func TestFactories(t *testing.T) {
 	factories, err := shell.Factories()
 	require.NoError(t, err)

@@ -176,8 +176,8 @@ func (c *runShellCommand) howToRead(a *answer, saved string) {
 	if _, err := c.services.Paths.Resolve(saved); err == nil {
 		return
 	}
-	shared := func(folder string) bool {
-		rel, err := filepath.Rel(folder, saved)
+	shared := func(dir string) bool {
+		rel, err := filepath.Rel(dir, saved)
 		return err == nil && filepath.IsLocal(rel)
 	}
 	by := c.services.Confinement

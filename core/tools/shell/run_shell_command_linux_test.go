@@ -32,7 +32,7 @@ func TestEcho(t *testing.T) {
 	require.Equal(t, shell.RunShellCommand, s.Call("ShellTool", args{"command": "true"}).Tool)
 }
 
-// TO-09: the forms of the description.
+// TO-09: descriptions of calls.
 func TestDescription(t *testing.T) {
 	s := newSession(t, process.Options{})
 	require.NoError(t, os.Mkdir(s.Path("src"), 0o755))
@@ -67,7 +67,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Each call is a shell of its own, and the model is told.
+// Each call is a shell of its own, and the description states it.
 func TestNothingLasts(t *testing.T) {
 	s := newSession(t, process.Options{})
 	require.NoError(t, os.Mkdir(s.Path("src"), 0o755))
@@ -82,8 +82,7 @@ func TestNothingLasts(t *testing.T) {
 	require.Contains(t, description, "too long in total (by default 1 hour)")
 }
 
-// What the command did is told, and what it printed comes last, so that it
-// cannot pass for that.
+// The result lists the facts about the command first and its output last, so that output cannot imitate them.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, process.Options{})
@@ -123,7 +122,7 @@ func TestCutOutput(t *testing.T) {
 	require.Contains(t, s.sh("seq 1000"), "Saved Output: none, as saving failed: ")
 }
 
-// TO-10: what a person is asked.
+// TO-10: the details of the confirmation.
 func TestConfirmation(t *testing.T) {
 	s := newSession(t, process.Options{}, asking)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
@@ -149,8 +148,7 @@ func TestConfirmation(t *testing.T) {
 	require.NoFileExists(t, s.Path("f"))
 }
 
-// TO-11: an approval for the session covers commands all of whose parts it
-// covers.
+// TO-11: an approval for the session covers only commands all of whose parts it covers.
 func TestAlways(t *testing.T) {
 	s := newSession(t, process.Options{}, asking)
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlways }
@@ -163,8 +161,8 @@ func TestAlways(t *testing.T) {
 	require.Len(t, s.Asked(), 3)
 }
 
-// watch tells when the live output of a session's calls holds marker, and
-// what it was.
+// watch returns a channel that is closed when the live output contains marker, and a function that returns all live
+// output.
 func watch(s session, marker string) (seen <-chan struct{}, all func() string) {
 	var mu sync.Mutex
 	var b strings.Builder
@@ -185,7 +183,7 @@ func watch(s session, marker string) (seen <-chan struct{}, all func() string) {
 	}
 }
 
-// TO-09: output streams, and cancelling leaves no child.
+// TO-09: output is streamed, and a cancelled command leaves no child process.
 func TestStreamsAndCancels(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, process.Options{})
@@ -212,8 +210,8 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// KH-27, RC-35: files that the session has read and that a command changes
-// are told, and read again before they are changed.
+// KH-27, RC-35: files that the session has read and that a command changes are reported, and must be read again before
+// they are changed.
 func TestChangedFiles(t *testing.T) {
 	s := newSession(t, process.Options{})
 	for _, name := range []string{"a", "b", "c"} {
@@ -226,8 +224,8 @@ func TestChangedFiles(t *testing.T) {
 	require.Equal(t, "Exit Code: 1\nChanged Files: "+s.Path("a")+" (on disk since you read them; read them again before you change them)\n"+
 		"Removed Files: "+s.Path("b")+" (that you had read)\nOutput: (empty)", got)
 	require.Equal(t, "Output: (empty)", s.sh("true"))
-	// FS-29: the refusal of what is based on the old file has the new one, which is
-	// all that the next attempt needs.
+	// FS-29: the refusal of a change that is based on the old file includes the new content, so the next attempt needs
+	// no read.
 	old := "2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806" // of "one\n"
 	r := s.Call("write_file", args{"file_path": "a", "content": "three\n", "base_content_sha256": old})
 	require.Equal(t, fault.FileChangedSinceRead, r.Result.Error.Code)
@@ -239,7 +237,7 @@ func TestChangedFiles(t *testing.T) {
 	text(t, s.Call("write_file", args{"file_path": "a", "content": "three\n", "base_content_sha256": *refused.State.SHA256}))
 }
 
-// A plan shows the command and does not run it.
+// Plan mode shows the command and does not run it.
 func TestPlanMode(t *testing.T) {
 	s := newSession(t, process.Options{}, func(p *config.Parameters) { p.ApprovalMode = "plan" })
 	r := s.Call(shell.RunShellCommand, args{"command": "echo x >f"})
@@ -247,7 +245,7 @@ func TestPlanMode(t *testing.T) {
 	require.NotContains(t, r.Result.LLMContent.String(), "Output:")
 }
 
-// Without a service of files nothing is told of them.
+// Without a service of files no changed files are reported.
 func TestNoSeen(t *testing.T) {
 	s := newSession(t, process.Options{})
 	w, err := s.Workspace()

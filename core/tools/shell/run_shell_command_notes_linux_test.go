@@ -16,23 +16,24 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
-// gave is a runner of which every command gives the same.
-type gave struct{ result process.Result }
+// fixedRunner is a runner whose commands all have the same result.
+type fixedRunner struct{ result process.Result }
 
-func (g gave) Run(context.Context, process.Command) (process.Result, error) { return g.result, nil }
+func (r fixedRunner) Run(context.Context, process.Command) (process.Result, error) {
+	return r.result, nil
+}
 
-func (g gave) Start(context.Context, process.Command) (process.Info, error) {
+func (r fixedRunner) Start(context.Context, process.Command) (process.Info, error) {
 	return process.Info{}, nil
 }
 
-// executed returns what the model is told, and the failure, of a command that
-// gave result.
+// executed returns the content for the model and the error of a command with the given result.
 func executed(t *testing.T, s shell.Services, dir string, result process.Result) (string, *fault.Error) {
 	t.Helper()
 	w, err := workspace.Open(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
-	s.Paths, s.Directories, s.Runner = w, w, gave{result}
+	s.Paths, s.Directories, s.Runner = w, w, fixedRunner{result}
 	factories, err := shell.Factories()
 	require.NoError(t, err)
 	require.Equal(t, shell.RunShellCommand, factories[0].Spec().Name)
@@ -43,7 +44,7 @@ func executed(t *testing.T, s shell.Services, dir string, result process.Result)
 	return r.LLMContent.String(), r.Error
 }
 
-// TO-09: the answer says how a saved output is read, if it can be.
+// TO-09: the result states how to read the saved output, if that is possible.
 func TestSavedOutputIsRead(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
@@ -53,7 +54,7 @@ func TestSavedOutputIsRead(t *testing.T) {
 	const byCommand, byUser = "read a part with run_shell_command", "only the user can read it"
 	for name, tt := range map[string]struct {
 		confinement *process.Confinement
-		folder      string
+		saveDir     string
 		want        string
 	}{
 		"not confined":     {nil, elsewhere, byCommand},
@@ -66,26 +67,26 @@ func TestSavedOutputIsRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := process.Result{Text: "x", ANSI: "x", Bytes: 100_000, SavedBytes: 100_000}
-			if tt.folder != "" {
-				r.SavedPath = filepath.Join(tt.folder, "output-1.txt")
+			if tt.saveDir != "" {
+				r.SavedPath = filepath.Join(tt.saveDir, "output-1.txt")
 			}
-			told, _ := executed(t, shell.Services{Confinement: tt.confinement}, dir, r)
+			content, _ := executed(t, shell.Services{Confinement: tt.confinement}, dir, r)
 			for _, note := range []string{byCommand, byUser} {
-				require.Equal(t, tt.want == note, strings.Contains(told, note), told)
+				require.Equal(t, tt.want == note, strings.Contains(content, note), content)
 			}
 		})
 	}
 }
 
-// A command that was ended at a terminal may have read keys.
+// A command that was ended at a terminal may have been waiting for keys.
 func TestIdleAtATerminal(t *testing.T) {
 	t.Parallel()
 	const why = "tools.shell.enableInteractiveShell"
 	r := process.Result{Exit: process.Exit{Code: -1, Signal: "SIGTERM"}, Ending: process.IdleLimit, Duration: time.Minute}
 	for _, terminal := range []bool{false, true} {
-		told, failed := executed(t, shell.Services{Terminal: terminal}, t.TempDir(), r)
+		content, failed := executed(t, shell.Services{Terminal: terminal}, t.TempDir(), r)
 		require.Equal(t, fault.IdleLimit, failed.Reason)
-		require.Equal(t, terminal, strings.Contains(told, why), told)
+		require.Equal(t, terminal, strings.Contains(content, why), content)
 		require.Equal(t, terminal, strings.Contains(failed.Remedy, shell.WriteBackground), failed.Remedy)
 	}
 }

@@ -566,7 +566,7 @@ func TestHostOfCases(t *testing.T) {
 		}
 	})
 	require.Empty(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1], Host: answering{}}))
-	require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}), "nobody")
+	require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}), string(fault.NoApprover))
 }
 
 // Actions after a call has returned are reported.
@@ -643,7 +643,7 @@ func TestGoodToolOfAServer(t *testing.T) {
 				Name: "mcp_s_t", Description: "Of a server.", Kind: tools.KindOther, Schema: json.RawMessage(schema),
 				OutputSchema: json.RawMessage(`{"type":"object"}`), Origin: tools.Origin{Group: tools.GroupMCP, Server: "s", Tool: "t"},
 			}, func(_ context.Context, args json.RawMessage, _ tools.Output) (tools.Result, error) {
-				return tools.Result{LLMContent: tools.Text("said"), Structured: args}, nil
+				return tools.Result{LLMContent: tools.Text("done"), Structured: args}, nil
 			})
 			require.NoError(t, err)
 			tooltest.Run(t, tool, tooltest.Cases{Examples: examples[:1]})

@@ -45,7 +45,7 @@ func all(t testing.TB, list ...args) (raw []json.RawMessage) {
 	return raw
 }
 
-// fetchTool returns web_fetch over a server, which alone it may ask.
+// fetchTool returns web_fetch, restricted to a server.
 func fetchTool(t testing.TB, h http.HandlerFunc) (tools.DeclarativeTool, *httptest.Server) {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -78,7 +78,7 @@ func run(t testing.TB, tool tools.DeclarativeTool, a args) (tools.Result, *tools
 	return r, c
 }
 
-// site has a page at each path: /404 is none, /png is no text.
+// site serves a page at each path: /404 is missing, /png is not text.
 func site(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/404":
@@ -97,7 +97,7 @@ func site(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Both tools keep the whole contract of a tool (TE-10, TO-15).
+// Both tools fulfil the contract of tools (TE-10, TO-15).
 func TestToolsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	t.Run(web.WebFetch, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestToolsKeepTheContract(t *testing.T) {
 	})
 }
 
-// many is a text with n URLs.
+// many returns a text with n URLs.
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -129,7 +129,7 @@ func many(n int) string {
 	return b.String()
 }
 
-// TO-12: what the tools are, and known to the policy as such.
+// TO-12: the specifications of the tools match those that policy uses.
 func TestSpecs(t *testing.T) {
 	fetch, err := web.FetchFactories()
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func pages(t testing.TB, r tools.Result) (all []map[string]any) {
 	return all
 }
 
-// TO-12: each page under its URL; what failed beside what did not.
+// TO-12: each page is listed under its URL; failed pages are listed with the others.
 func TestWebFetch(t *testing.T) {
 	tool, server := fetchTool(t, site)
 	u := server.URL
@@ -200,8 +200,7 @@ func TestUntrusted(t *testing.T) {
 	require.Equal(t, 1, strings.Count(strings.ToLower(r.LLMContent.String()), "</"))
 }
 
-// TO-12: a call that the guard refuses as a whole is refused without a
-// question.
+// TO-12: a call all of whose URLs the guard refuses is refused without a request for approval.
 func TestPrivate(t *testing.T) {
 	tool, server := fetchTool(t, site)
 	for _, a := range []args{{"url": "http://127.0.0.1:1/"}, {"url": "http://localhost/"}, {"prompt": "http://10.0.0.1/ http://169.254.169.254/"}} {
@@ -219,7 +218,7 @@ func TestPrivate(t *testing.T) {
 	require.NotNil(t, c)
 }
 
-// TO-12: which URLs a prompt names.
+// TO-12: the URLs of a prompt.
 func TestPrompt(t *testing.T) {
 	tool, _ := fetchTool(t, site)
 	build := func(a args) (tools.ToolInvocation, error) { return tool.Build(jsonOf(t, a)) }
@@ -263,7 +262,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// searcher finds what its query asks for.
+// searcher is a search service whose answer depends on the query.
 type searcher struct{}
 
 func (searcher) Search(ctx context.Context, query string) (websearch.Answer, error) {
@@ -274,7 +273,7 @@ func (searcher) Search(ctx context.Context, query string) (websearch.Answer, err
 	case "nothing":
 		return websearch.Answer{}, nil
 	case "fail":
-		return websearch.Answer{}, errors.New("the backend is gone")
+		return websearch.Answer{}, errors.New("connection refused")
 	case "list":
 		return websearch.Answer{Sources: []websearch.Source{{Title: "A\nB", URL: "https://a.test/", Snippet: " about\n\na "}, {URL: "https://b.test/"}}}, nil
 	case "evil":
@@ -290,7 +289,7 @@ func (searcher) Search(ctx context.Context, query string) (websearch.Answer, err
 	}, nil
 }
 
-// TO-12: marks stand where the bytes say, and lead to the list of sources.
+// TO-12: references stand at the stated byte offsets and refer to the list of sources.
 func TestWebSearch(t *testing.T) {
 	tool := searchTool(t, searcher{})
 	r, c := run(t, tool, args{"query": "who won?"})
@@ -304,7 +303,7 @@ func TestWebSearch(t *testing.T) {
 	require.Equal(t, `Nothing was found for "nothing".`, r.LLMContent.String())
 	r, _ = run(t, tool, args{"query": "fail"})
 	require.Equal(t, fault.WebSearchFailed, r.Error.Code)
-	require.Contains(t, r.Error.Message, "the backend is gone")
+	require.Contains(t, r.Error.Message, "connection refused")
 
 	inv, err := tool.Build(jsonOf(t, args{"query": "two\nlines"}))
 	require.NoError(t, err)
@@ -316,8 +315,8 @@ func TestWebSearch(t *testing.T) {
 	require.Equal(t, fault.Cancelled, r.Error.Code)
 }
 
-// Whatever a prompt holds, its URLs are found or it is refused, and each that is
-// found is found again.
+// For every prompt the URLs are found or the prompt is refused. A URL that was found is found again in a prompt of its
+// own.
 func FuzzPrompt(f *testing.F) {
 	for _, p := range []string{"https://a.test/", "(https://a.test/).", "a://b://c", "://", "[x](https://a.test/(y))", many(21), "https://\xff"} {
 		f.Add(p)
