@@ -120,7 +120,7 @@ func TestSoakFindsLoss(t *testing.T) {
 	fail := part{"fails", func(context.Context, *soak, *rand.Rand) error { return io.ErrUnexpectedEOF }}
 	r, err := soakIt(t.Context(), options{time: time.Millisecond, rounds: 2, workers: 1, parts: []part{lose, fail}})
 	require.NoError(t, err)
-	require.Contains(t, r.problems, `accounts: f03.txt holds "fir" and not "first\n"`)
+	require.Contains(t, r.problems, `accounts: f03.txt contains "fir", want "first\n"`)
 	require.Contains(t, r.problems, "fails: unexpected EOF")
 }
 
@@ -154,8 +154,8 @@ func TestJudge(t *testing.T) {
 		return noise(i) + int64(i)*40<<10
 	}, three), end))
 	require.Equal(t, []string{"goroutines grew by 1.8, from 4.0 to 6.0"}, wrong(make(noise, func(i int) int { return 4 + i/80 }), end))
-	require.Equal(t, []string{"goroutines: 4.0 are left when all has ended; there were 3.0 before"}, wrong(make(noise, three), sample{Heap: 1 << 20, Goroutines: 4, RSS: -1}))
-	require.Contains(t, wrong(nil, end), "live heap: there are too few samples")
+	require.Equal(t, []string{"goroutines: 4.0 are left after the run; there were 3.0 before"}, wrong(make(noise, three), sample{Heap: 1 << 20, Goroutines: 4, RSS: -1}))
+	require.Contains(t, wrong(nil, end), "live heap: too few samples")
 }
 
 func TestArguments(t *testing.T) {
