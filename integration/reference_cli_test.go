@@ -17,7 +17,8 @@ import (
 // commandReference returns the page of all commands and flags, generated from the
 // program's command tree.
 func commandReference(t *testing.T) string {
-	b := referencePage("Commands", "Every command of `fettle` with its flags, as `--help` says them. [cli.md](../cli.md) is the guide: what each does and prints.")
+	b := referencePage("Commands", "For users of the command line: every command of `fettle` with its flags and exit codes, as `--help` prints them. One minute a lookup.\n\n"+
+		"[cli.md](../cli.md) is the guide.")
 	root := cli.CommandTree()
 	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for _, row := range exitCodes(t) {

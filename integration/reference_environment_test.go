@@ -32,15 +32,15 @@ func variables() []variable {
 }
 
 var otherVariables = []variable{
-	{"FETTLE_TRUST_WORKSPACE", "`true` or `false`: whether the directory is trusted, over what is recorded"},
+	{"FETTLE_TRUST_WORKSPACE", "`true` or `false`: whether the directory is trusted; takes precedence over the recorded decision"},
 	{"FETTLE_SANDBOX", "confines commands: `true`, `false`, `landlock` or a program"},
-	{"FETTLE_SYSTEM_SETTINGS_PATH", "the machine's settings file, in place of `/etc/fettle/settings.json`"},
-	{"FETTLE_SYSTEM_DEFAULTS_PATH", "the machine's defaults, in place of `/etc/fettle/system-defaults.json`"},
-	{"VISUAL", "the editor of `e` at a question"},
-	{"EDITOR", "the same, where `VISUAL` is not set"},
-	{"NO_COLOR", "anything: no colours"},
+	{"FETTLE_SYSTEM_SETTINGS_PATH", "the machine's settings file, instead of `/etc/fettle/settings.json`"},
+	{"FETTLE_SYSTEM_DEFAULTS_PATH", "the machine's defaults, instead of `/etc/fettle/system-defaults.json`"},
+	{"VISUAL", "the editor for the answer `e` to a question"},
+	{"EDITOR", "the same, if `VISUAL` is not set"},
+	{"NO_COLOR", "any value: no colours"},
 	{"TERM", "`dumb`, `unknown` or empty: a session of plain lines"},
-	{"COLORFGBG", "whether the terminal is light or dark, where it does not say so itself"},
+	{"COLORFGBG", "whether the terminal is light or dark, if it does not report that"},
 	{"GOGC", "how much garbage the program lets grow, in percent of the memory in use; if it is not set, 400 until the first collection and 50 after it"},
 	{"DISPLAY", "with `WAYLAND_DISPLAY`: whether a browser can be opened to sign in"},
 	{"WAYLAND_DISPLAY", "see `DISPLAY`"},
@@ -48,25 +48,26 @@ var otherVariables = []variable{
 
 // given are the variables that fettle sets for the programs that it starts.
 var given = []variable{
-	{"FETTLE", "set in commands that the model runs, so that scripts can tell"},
-	{"FETTLE_MCP_SERVER", "set in an MCP server that fettle has started, so that a fettle in it starts no servers of its own"},
-	{"CLAUDE_PROJECT_DIR", "in hooks: the project's directory, under the name that existing hooks know"},
+	{"FETTLE", "set in commands that the model runs, so that scripts can detect it"},
+	{"FETTLE_MCP_SERVER", "set in MCP servers that fettle starts, so that a fettle in one of them starts no servers"},
+	{"CLAUDE_PROJECT_DIR", "in hooks: the project's directory, with the name that existing hooks use"},
 }
 
 // environmentReference returns the page of environment variables.
 func environmentReference(t *testing.T) string {
-	b := referencePage("Environment variables", "[configuration.md](../configuration.md) says where they stand among the layers of settings, and what a `.env` file may give. With `--layout gemini` the\n"+
-		"prefix is `GEMINI_` or `GEMINI_CLI_` instead of `FETTLE_`.\n\n## That fettle reads\n\n| variable | what it does |\n|---|---|")
+	b := referencePage("Environment variables", "For users and administrators: every environment variable that fettle reads or sets. One minute a lookup.\n\n"+
+		"[configuration.md](../configuration.md) has their place among the layers of settings, and the variables that a `.env` file may set. With\n"+
+		"`--layout gemini` the prefix is `GEMINI_` or `GEMINI_CLI_` instead of `FETTLE_`.\n\n## Variables that fettle reads\n\n| variable | effect |\n|---|---|")
 	for _, v := range variables() {
 		fmt.Fprintf(b, "| `%s` | %s |\n", v.name, v.meaning)
 	}
-	b.WriteString("\n## That give settings\n\n| variable | setting | takes |\n|---|---|---|\n")
+	b.WriteString("\n## Variables that set a setting\n\n| variable | setting | value |\n|---|---|---|\n")
 	for _, k := range settings.Keys() {
 		if k.Variable != "" {
 			fmt.Fprintf(b, "| `FETTLE_%s` | `%s` | %s |\n", k.Variable, k.Path, inCell(k.Expected))
 		}
 	}
-	b.WriteString("\n## That fettle gives to programs\n\n| variable | what it says |\n|---|---|\n")
+	b.WriteString("\n## Variables that fettle sets for programs\n\n| variable | meaning |\n|---|---|\n")
 	for _, v := range given {
 		fmt.Fprintf(b, "| `%s` | %s |\n", v.name, v.meaning)
 	}

@@ -14,24 +14,25 @@ import (
 // of their constants. Each code describes the error and its remedy; each reason
 // narrows a code.
 func errorReference(t *testing.T) string {
-	b := referencePage("Error codes", "Every failure has a code, the `type` of the error wherever one is shown: to the model, in `fettle call`, in `fettle -p -o json`, over MCP, on\n"+
-		"the bus, and to a Go program as `fault.Error.Code`. Beside it stand `message`, what happened to what, and `remedy`, the next step in this very\n"+
-		"case; `reason` tells apart cases of one code. Codes and reasons are added, never renamed.\n\n"+
-		"[headless.md](../headless.md#types-of-errors) says which of them end a run, and with which exit code.")
+	b := referencePage("Error codes", "For users, authors of scripts and embedders: every error code and reason, with the usual remedy. One minute a lookup.\n\n"+
+		"Every error has a code. It is the `type` of the error in results for the model, in `fettle call`, in `fettle -p -o json`, over MCP and on the\n"+
+		"bus. For a Go program it is `fault.Error.Code`. `message` is the description of this error, `remedy` the next step, and `reason` distinguishes\n"+
+		"cases of one code. Codes and reasons are added, never renamed.\n\n"+
+		"[headless.md](../headless.md#types-of-errors) lists the errors that end a run, with their exit codes.")
 	own := parsePackage(t, "core/fault")
 	group := ""
 	for _, c := range own.ofType("Code") {
 		if c.about != group {
 			group = c.about
 			title, _, _ := strings.Cut(strings.TrimSuffix(group, "."), ".")
-			fmt.Fprintf(b, "\n## %s\n\n| code | what happened | what usually helps |\n|---|---|---|\n", title)
+			fmt.Fprintf(b, "\n## %s\n\n| code | error | usual remedy |\n|---|---|---|\n", title)
 		}
 		happened, remedy, found := strings.Cut(c.doc, "Remedy: ")
 		require.True(t, found && happened != "" && remedy != "", "core/fault: the comment of %s must describe the error, and after \"Remedy:\" the next step", c.name)
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, inCell(happened), inCell(upper(remedy)))
 	}
 
-	b.WriteString("\n## Reasons\n\n| reason | of code | what it says |\n|---|---|---|\n")
+	b.WriteString("\n## Reasons\n\n| reason | of code | meaning |\n|---|---|---|\n")
 	for _, dir := range packagesBelow(t, "core") {
 		typ := "fault.Reason"
 		if dir == "core/fault" {

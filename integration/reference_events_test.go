@@ -14,9 +14,9 @@ import (
 
 // eventReference returns the page of the events of a session.
 func eventReference(t *testing.T) string {
-	b := referencePage("Events", "What a session tells while it runs, and in which form: messages on the bus, events of a prompt, lines of `stream-json`, what hooks are given and\n"+
-		"say, and the names of telemetry.")
-	b.WriteString("\n## The bus\n\nMessages of `core/bus`. As JSON each is an object with `type` and the keys below. [embedding.md](../embedding.md#asking-for-approval) says how to answer.\n")
+	b := referencePage("Events", "For authors of front ends, scripts and hooks: the events of a session with their fields. One minute a lookup.\n\n"+
+		"The events are messages on the bus, events of a prompt, lines of `stream-json`, and the input and output of hooks.")
+	b.WriteString("\n## The bus\n\nMessages of `core/bus`. As JSON each is an object with `type` and the keys below. [embedding.md](../embedding.md#asking-for-approval) explains the answers.\n")
 	own := parsePackage(t, "core/bus")
 	known := map[string]string{} // struct by type
 	for name := range own.structs {
@@ -43,7 +43,7 @@ func eventReference(t *testing.T) string {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, inCell(c.doc), map[bool]string{true: "yes"}[ends])
 	}
 
-	b.WriteString("\n## stream-json\n\nLines of `fettle -p -o stream-json`; [headless.md](../headless.md#stream-json) says when each comes.\n")
+	b.WriteString("\n## stream-json\n\nLines of `fettle -p -o stream-json`; [headless.md](../headless.md#stream-json) explains when each is written.\n")
 	program := parsePackage(t, "cli/headless")
 	others = nil
 	for _, line := range [][2]string{{"init", "streamInit"}, {"message", "streamMessage"}, {"tool_use", "streamToolUse"}, {"tool_result", "streamToolResult"}, {"error", "streamError"}, {"result", "streamResult"}} {
@@ -53,14 +53,14 @@ func eventReference(t *testing.T) string {
 	}
 	writeParts(b, program, others)
 
-	b.WriteString("\n## Hooks\n\n[hooks.md](../hooks.md) says what each event is for, and what a hook can do with it:")
+	b.WriteString("\n## Hooks\n\n[hooks.md](../hooks.md) explains each event and the possible effects of a hook:")
 	for _, e := range hooks.Events() {
 		fmt.Fprintf(b, " `%s`", e)
 	}
-	b.WriteString(".\n\n### What a hook is given, on stdin\n")
+	b.WriteString(".\n\n### Input of a hook, on stdin\n")
 	own = parsePackage(t, "core/hooks")
 	others = own.writeStruct(b, "Input")
-	b.WriteString("\n### What a hook may say, on stdout\n")
+	b.WriteString("\n### Output of a hook, on stdout\n")
 	others = append(others, own.writeStruct(b, "Output")...)
 	writeParts(b, own, others)
 
