@@ -14,7 +14,7 @@ func editArgs(path, old, replacement string) args {
 	return args{"file_path": path, "old_string": old, "new_string": replacement}
 }
 
-// TO-07: what is found, how often, and what stays byte for byte.
+// TO-07: the matches, their number, and the bytes that stay unchanged.
 func TestEditMatching(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -40,7 +40,7 @@ func TestEditMatching(t *testing.T) {
 		"CRLF in an LF file":     {"a\nb\nc\n", "a\r\nb\r\n", "x\r\ny\r\n", nil, "x\ny\nc\n", ""},
 		"CRLF in a CRLF file":    {"a\r\nb\r\n", "a\r\nb", "x\r\ny", nil, "x\r\ny\r\n", ""},
 		"break before the text":  {"a\r\nb\r\n", "\nb", "\nx", nil, "a\r\nx\r\n", ""},
-		"new line in one line":   {"a\r\nb\r\n", "b", "x\ny", nil, "a\r\nx\r\ny\r\n", ""},
+		"line break in one line": {"a\r\nb\r\n", "b", "x\ny", nil, "a\r\nx\r\ny\r\n", ""},
 		"mixed: other lines":     {"a\r\nb\nc\r\nd\r\n", "b", "x", nil, "a\r\nx\nc\r\nd\r\n", ""},
 		"mixed: across breaks":   {"a\r\nb\nc\r\nd\r\n", "a\nb\nc", "a\nB\nc", nil, "a\r\nB\nc\r\nd\r\n", ""},
 		"no final newline":       {"a\nb", "b", "c", nil, "a\nc", ""},
@@ -67,8 +67,8 @@ func TestEditMatching(t *testing.T) {
 	}
 }
 
-// PR-23, TO-07: each match error has its own code, at the confirmation and at
-// the execution, and leaves the file as it was.
+// PR-23, TO-07: each match error has a code of its own, at the confirmation and at the execution, and leaves the file
+// unchanged.
 func TestEditMatchErrors(t *testing.T) {
 	const text = "one\n\ttwo  words\nthree\n\ttwo  words\nfour\n"
 	for name, tt := range map[string]struct {
@@ -88,7 +88,7 @@ func TestEditMatchErrors(t *testing.T) {
 			"Correct old_string so that it also matches the other places, or set expected_replacements to 1 if these are what should change.",
 		},
 		"equal": {editArgs("a.txt", "one", "one"), fault.EditNoChange, "are the same", "If the file already has the change, continue"},
-		"equal but for line endings": {
+		"equal except for line endings": {
 			editArgs("a.txt", "one\n", "one\r\n"), fault.EditNoChange, "differ in their line endings only", "continue",
 		},
 		"create existing": {editArgs("a.txt", "", "x"), fault.AttemptToCreateExist, "already exists", "write_file"},
@@ -123,19 +123,19 @@ func TestEditMatchErrors(t *testing.T) {
 	}
 }
 
-// The lines of many occurrences are named, the first of very many.
+// The error lists the lines of the occurrences, only the first if there are very many.
 func TestEditNamesManyLines(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", strings.Repeat("x\ny\n", 30))
 	read(t, s, "a.txt")
 	r := s.Call(file.Edit, editArgs("a.txt", "x", "z"))
 	require.Contains(t, r.Result.Error.Message, "found 30, at lines 1, 3, 5, 7, 9, 11, 13, 15, 17, 19 and 20 more.")
-	// The remedy
+	// The remedy succeeds.
 	succeed(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": "x", "new_string": "z", "expected_replacements": 30}))
 	require.Equal(t, strings.Repeat("z\ny\n", 30), s.Read("a.txt"))
 }
 
-// A hint is clipped where the line is long.
+// A hint is clipped if the line is long.
 func TestEditHintOfALongLine(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", strings.Repeat("ü", 500)+"\nend\n")
@@ -160,7 +160,7 @@ func TestEditArguments(t *testing.T) {
 	}
 }
 
-// The name that upstream's models call.
+// The name by which models of upstream call it.
 func TestEditAsReplace(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -170,8 +170,8 @@ func TestEditAsReplace(t *testing.T) {
 	require.Equal(t, file.Edit, r.Tool)
 }
 
-// TO-08, FT-11: an empty old_string creates what is absent; of what exists it
-// says so only to who has read it.
+// TO-08, FT-11: an empty old_string creates a missing file. The error for an existing file mentions it only if the
+// conversation has read it.
 func TestEditCreates(t *testing.T) {
 	s := newSession(t)
 	r := s.Call(file.Edit, editArgs("new/a.txt", "", base))
@@ -185,7 +185,7 @@ func TestEditCreates(t *testing.T) {
 	require.Equal(t, base, s.Read("unseen.txt"))
 }
 
-// PR-27, FT-11: chains that need no read in between.
+// PR-27, FT-11: chains of changes that need no read in between.
 func TestChainsWithoutReads(t *testing.T) {
 	t.Run("create, edit, edit", func(t *testing.T) {
 		s := newSession(t)
@@ -211,8 +211,8 @@ func TestChainsWithoutReads(t *testing.T) {
 	})
 }
 
-// PR-14: to who has not read the file, the answer is the same whatever the
-// file holds: match, no match, many matches, no text, nothing at all.
+// PR-14: if the conversation has not read the file, the result does not depend on its content: match, no match, many
+// matches, binary, empty.
 func TestNoContentOracle(t *testing.T) {
 	contents := []string{base, "two two two\n", "nothing of the kind\n", "", "\x00\xff two", "two\r\n" + strings.Repeat("x", 300<<10)}
 	answers := func(t *testing.T, content string) (all []string) {
@@ -240,7 +240,7 @@ func TestNoContentOracle(t *testing.T) {
 			all = append(all, strings.ReplaceAll(string(jsonOf(t, r.Result)), s.Dir, "DIR"))
 		}
 		require.Equal(t, content, s.Read("a.txt"))
-		// Two wrong hashes are answered alike.
+		// Two wrong hashes have the same result.
 		require.Equal(t, all[6], all[7])
 		require.Equal(t, all[9], all[10])
 		return all
@@ -251,8 +251,8 @@ func TestNoContentOracle(t *testing.T) {
 	}
 }
 
-// FT-10: an edit of a file that changed since its read fails and writes
-// nothing; what is shown is enough to go on.
+// FT-10: an edit of a file that changed since its read fails and writes nothing. The content in the error is enough for
+// the next attempt.
 func TestEditOfAChangedFile(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("a.txt", base)
@@ -261,7 +261,7 @@ func TestEditOfAChangedFile(t *testing.T) {
 	before := tree(t, s.Dir)
 	r := s.Call(file.Edit, editArgs("a.txt", "two", "2"))
 	report := refuse(t, r, fault.FileChangedSinceRead, fault.Changed)
-	// PR-06
+	// PR-06: the message.
 	require.Contains(t, report.Message, path)
 	require.Contains(t, report.Message, "modified since it was last read")
 	require.Contains(t, report.Message, "Read it again")
@@ -270,7 +270,7 @@ func TestEditOfAChangedFile(t *testing.T) {
 	succeed(t, s.Call(file.Edit, editArgs("a.txt", "two", "2")))
 }
 
-// CR-36, KH-12: an approval mode that asks nobody still meets the check.
+// CR-36, KH-12: a mode without approvals does not skip the check.
 func TestPermissionIsNoKnowledge(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t, autoEdit)

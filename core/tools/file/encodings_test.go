@@ -30,7 +30,7 @@ func utf32Bytes(order binary.AppendByteOrder, text string) string {
 	return string(b)
 }
 
-// windows1252 encodes what the test needs of it.
+// windows1252 encodes the characters that the tests use.
 func windows1252(text string) string {
 	var b []byte
 	for _, r := range text {
@@ -48,8 +48,8 @@ func windows1252(text string) string {
 	return string(b)
 }
 
-// FS-55: encoding, byte order mark, line endings and permissions are kept by
-// each of the three tools, and the hash is that of the bytes on disk.
+// FS-55: each of the three tools keeps the encoding, byte order mark, line endings and permissions. The hash is that of
+// the bytes on disk.
 func TestChangesKeepTheFormat(t *testing.T) {
 	t.Parallel()
 	const german = "Grüße aus Köln,\nzwei Straßen weiter für 5 €,\nviele Grüße “Jürgen” über Österreich,\nschöne Fußgängerzone\n"
@@ -107,7 +107,7 @@ func TestChangesKeepTheFormat(t *testing.T) {
 	}
 }
 
-// FS-55 as its row has it: BOM, CRLF, 0640, overwritten whole with LF text.
+// FS-55, the example of the requirement: a file with BOM, CRLF and mode 0640 is overwritten with LF text.
 func TestOverwriteKeepsBOMAndCRLF(t *testing.T) {
 	s := newSession(t, autoEdit)
 	s.Write("a.txt", "\ufeffone\r\ntwo\r\n")
@@ -117,7 +117,7 @@ func TestOverwriteKeepsBOMAndCRLF(t *testing.T) {
 	require.Equal(t, "\ufeffnew\r\nlines\r\n", s.Read("a.txt"))
 }
 
-// Mixed line endings: lines that are not meant keep theirs.
+// Mixed line endings: unchanged lines keep theirs.
 func TestChangesKeepMixedLineEndings(t *testing.T) {
 	const mixed = "a\r\nb\nc\r\nd\ne\r\n"
 	for tool, change := range map[string]args{
@@ -133,15 +133,14 @@ func TestChangesKeepMixedLineEndings(t *testing.T) {
 	}
 }
 
-// A character that the file's encoding lacks is refused by name and line, and
-// the remedy leads on.
+// A character that the encoding lacks is refused with its line, and the remedy succeeds.
 func TestCharacterThatTheEncodingLacks(t *testing.T) {
 	text := windows1252("Grüße aus Köln,\nschöne Fußgängerzone, Straße über Österreich\n")
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
 		s.Write("a.txt", text)
 		st := read(t, s, "a.txt")
-		require.NotNil(t, st.SHA256, "taken for a legacy encoding")
+		require.NotNil(t, st.SHA256, "detected as a legacy encoding")
 		before := tree(t, s.Dir)
 		a := map[string]args{
 			file.SafePatch: patchArgs("a.txt", "@@ @@\n-Grüße aus Köln,\n+Grüße 😀,\n", *st.SHA256),

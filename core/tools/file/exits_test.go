@@ -19,10 +19,10 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// The exits of a change that no other test reaches (FS-11, FS-27, TE-04);
-// every test of this package decodes what a change gives strictly.
+// The ends of a change that no other test reaches (FS-11, FS-27, TE-04). Every test of this package decodes reports
+// strictly.
 
-// A call that is cancelled during its commit still tells all three keys.
+// A call that is cancelled during its commit still returns all three keys.
 func TestCancelledCommit(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -46,11 +46,10 @@ func TestCancelledCommit(t *testing.T) {
 	})
 }
 
-// FS-59: another program holds the file open for writing. The remedy: when it
-// has closed it, the same call succeeds.
+// FS-59: another program has the file open for writing. Remedy: after it has closed the file, the same call succeeds.
 func TestOpenElsewhere(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells")
+		t.Skip("only Linux reports open files")
 	}
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -69,7 +68,7 @@ func TestOpenElsewhere(t *testing.T) {
 	})
 }
 
-// keeper commits nothing and says that somebody's bytes were kept.
+// keeper commits and then returns err, with a kept file of another process.
 type keeper struct {
 	*mutation.Service
 	err *fault.Error
@@ -82,8 +81,8 @@ func (k keeper) Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome {
 	return out
 }
 
-// FS-60: what was kept beside the target is told with either end.
-func TestKeptFilesAreTold(t *testing.T) {
+// FS-60: files kept next to the target are reported for a success and for a failure.
+func TestKeptFilesAreReported(t *testing.T) {
 	for _, err := range []*fault.Error{nil, fault.New(fault.NoSpaceLeft, "test", "Full.", "Free some.")} {
 		b := newBench(t)
 		b.write(t, "a.txt", base)
@@ -98,9 +97,8 @@ func TestKeptFilesAreTold(t *testing.T) {
 	}
 }
 
-// FS-45: a question whose answer comes after the base has moved is
-// answered by the state that is there, and approval of the first change is no
-// approval of a second.
+// FS-45: if the base changes while the user is asked, the call fails with the current state. The approval of the first
+// change does not cover a second.
 func TestApprovalIsForOneChange(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -116,8 +114,7 @@ func TestApprovalIsForOneChange(t *testing.T) {
 	require.Equal(t, "zero\n"+base, *s.Asked()[1].Details.OriginalContent)
 }
 
-// Plan mode shows what a change would do and makes none, and refuses what
-// would be refused.
+// Plan mode previews a change without making it, and refuses a change that would fail.
 func TestPlanMode(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t, func(p *config.Parameters) { p.ApprovalMode = policy.ModePlan })

@@ -14,8 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// ST-08: whatever stands beside a state, a report fits every limit, is JSON, and says
-// how many kept files it does not name.
+// ST-08: with any state, a report fits every limit, is valid JSON, and counts the kept files that it omits.
 func TestReportFits(t *testing.T) {
 	const kept = 200
 	step := 1987

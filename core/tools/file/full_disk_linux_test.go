@@ -28,7 +28,7 @@ func mountTmpfs(t *testing.T, path string) {
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(path, syscall.MNT_DETACH)) })
 }
 
-// A disk that is really full: a coded refusal, nothing lost, nothing left.
+// A full disk: the error has a code, the file is unchanged, and no other file is left.
 func TestFullDisk(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -52,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 		refuse(t, s.Call(m.tool, m.create("small/new/tree.txt")), fault.NoSpaceLeft, "")
 		require.Equal(t, base, s.Read("small/a.txt"))
 		require.Equal(t, before, listing(t, s.Dir))
-		// The remedy
+		// The remedy succeeds.
 		require.NoError(t, os.Remove(s.Path("small/ballast")))
 		succeed(t, s.Call(m.tool, m.change("small/a.txt")))
 	})
@@ -73,8 +73,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	})
 }
 
-// What becomes a FIFO or a directory in any window is refused at once, never
-// waited for.
+// A path that becomes a FIFO or a directory in any window is refused at once, without waiting for a writer.
 func TestTurnsIntoNoFile(t *testing.T) {
 	t.Parallel()
 	eachMutator(t, func(t *testing.T, m mutator) {
@@ -104,14 +103,14 @@ func TestTurnsIntoNoFile(t *testing.T) {
 					info, err := os.Lstat(s.Path("dir/a.txt"))
 					require.NoError(t, err)
 					require.False(t, info.Mode().IsRegular())
-					require.Len(t, listing(t, s.Path("dir")), 2, "nothing is left behind")
+					require.Len(t, listing(t, s.Path("dir")), 2, "no file is left behind")
 				})
 			}
 		}
 	})
 }
 
-// The same for a reading.
+// The same for reads.
 func TestTurnsIntoAFIFOWhileReading(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) {
 		p.Seams.Read = func(w filestate.Window, path workspace.Path) {

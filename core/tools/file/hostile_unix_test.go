@@ -24,8 +24,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// situation is a path that a tool may be given, and what each tool makes of
-// it: "ok", or code and reason of the refusal.
+// situation is a path, with the outcome of each tool for it: "ok", or code and reason of the error.
 type situation struct {
 	name    string
 	prepare func(t *testing.T, s *configtest.Session) (path string)
@@ -33,7 +32,7 @@ type situation struct {
 	readFile, readMany, list, patch, write, edit string
 }
 
-// Shorthands of the table.
+// Abbreviations of the table.
 const (
 	ok          = "ok"
 	notFound    = "file_not_found"
@@ -67,7 +66,7 @@ func withLink(name, target string) func(*testing.T, *configtest.Session) string 
 	}
 }
 
-// situations are those that any user can make.
+// situations are those that require no privileges.
 var situations = []situation{
 	{"absent", atPath("absent"), notFound, notFound, notFound, disappeared, disappeared, notFound},
 	{"absent tree", atPath("no/such/tree/file"), notFound, notFound, notFound, disappeared, disappeared, notFound},
@@ -81,7 +80,7 @@ var situations = []situation{
 		return "fifo"
 	}, noRegular, noRegular, notDir, special, special, special},
 	{"socket", func(t *testing.T, s *configtest.Session) string {
-		// The path of a socket may be no longer than 107 bytes.
+		// The path of a socket is limited to 107 bytes.
 		t.Chdir(s.Dir)
 		l, err := net.Listen("unix", "socket")
 		require.NoError(t, err)
@@ -126,7 +125,7 @@ var situations = []situation{
 	}, isDir, isDir, ok, isDir, isDir, isDir},
 }
 
-// rootSituations need a device node.
+// rootSituations require a device node.
 var rootSituations = []situation{
 	{"device", func(t *testing.T, s *configtest.Session) string {
 		const null = 1<<8 | 3
@@ -137,7 +136,7 @@ var rootSituations = []situation{
 	}, noRegular, noRegular, notDir, special, special, special},
 }
 
-// nobodySituations need a user whom mode bits bind.
+// nobodySituations require a user without privileges, for whom mode bits apply.
 var nobodySituations = []situation{
 	{"unreadable file", func(t *testing.T, s *configtest.Session) string {
 		require.NoError(t, os.Chmod(s.Write("closed", base), 0))
@@ -145,12 +144,12 @@ var nobodySituations = []situation{
 	}, denied, denied, notDir, denied, denied, neverRead},
 	{"unreadable directory", func(t *testing.T, s *configtest.Session) string {
 		s.Write("dir/a", base)
-		closeFolder(t, s.Path("dir"), 0)
+		closeDirectory(t, s.Path("dir"), 0)
 		return "dir/a"
 	}, denied, denied, denied, noVerify, noVerify, noVerify},
 	{"unlisted directory", func(t *testing.T, s *configtest.Session) string {
 		s.Write("dir/a", base)
-		closeFolder(t, s.Path("dir"), 0o333)
+		closeDirectory(t, s.Path("dir"), 0o333)
 		return "dir"
 	}, isDir, isDir, denied, isDir, isDir, isDir},
 	{"read-only file", func(t *testing.T, s *configtest.Session) string {
@@ -159,18 +158,17 @@ var nobodySituations = []situation{
 	}, ok, ok, notDir, denied, denied, neverRead},
 	{"read-only directory", func(t *testing.T, s *configtest.Session) string {
 		s.Write("dir/a", base)
-		closeFolder(t, s.Path("dir"), 0o555)
+		closeDirectory(t, s.Path("dir"), 0o555)
 		return "dir/a"
 	}, ok, ok, notDir, ok, ok, neverRead},
 }
 
-func closeFolder(t *testing.T, path string, mode fs.FileMode) {
+func closeDirectory(t *testing.T, path string, mode fs.FileMode) {
 	require.NoError(t, os.Chmod(path, mode))
 	t.Cleanup(func() { _ = os.Chmod(path, 0o755) })
 }
 
-// hostileArgs are the arguments for a path: for a mutator such that nothing
-// but the path stands in the way of the change.
+// hostileArgs returns the arguments for a path; those of a mutator are valid except for the path.
 func hostileArgs(s *configtest.Session, tool, path string) args {
 	content := base
 	if info, err := os.Stat(filepath.Join(s.Dir, path)); err == nil && info.Mode().IsRegular() && info.Size() < 1<<20 {
@@ -193,7 +191,7 @@ func hostileArgs(s *configtest.Session, tool, path string) args {
 	return editArgs(path, "two", "TWO")
 }
 
-// outcome is what a situation's table holds.
+// outcome returns the entry of a situation's table.
 func outcome(t *testing.T, tool string, r scheduler.Response) string {
 	e := r.Result.Error
 	if tool == file.ReadManyFiles && e == nil {
@@ -232,7 +230,7 @@ func trySituations(t *testing.T, all []situation) {
 					succeed(t, r)
 					return
 				}
-				require.Equal(t, before, tree(t, s.Dir), "every byte and name as it was")
+				require.Equal(t, before, tree(t, s.Dir), "no file has changed")
 				if mutates && c.want != outsideCode && c.want != badParams {
 					reportOf(t, r)
 				}
@@ -241,28 +239,27 @@ func trySituations(t *testing.T, all []situation) {
 	}
 }
 
-// FS-20, FS-47, PR-08 to PR-11, PR-19, TO-01, TE-07, TE-10: whatever path a
-// tool is given, it answers at once with a code and a next step, and changes
-// nothing.
+// FS-20, FS-47, PR-08 to PR-11, PR-19, TO-01, TE-07, TE-10: for every path a tool returns at once, with a code and the
+// next step, and changes nothing.
 func TestHostilePaths(t *testing.T) { trySituations(t, situations) }
 
 func TestHostilePathsOfRoot(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can make a device")
+		t.Skip("only root can create a device")
 	}
 	trySituations(t, rootSituations)
 }
 
-// TestAsNobody runs the tests of nobody as a user whom mode bits bind.
+// TestAsNobody runs the tests TestNobody… as a user without privileges.
 func TestAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can become another user")
+		t.Skip("only root can change the user")
 	}
 	home, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a directory that others may not enter
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
 	require.NoError(t, os.Chmod(home, 0o777))
-	// The link stays executable where the name of the binary is out of reach.
+	// The link can be executed even if the user cannot reach the name of the binary.
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestNobody", "-test.v")
 	cmd.Env = append(os.Environ(), "FETTLE_TEST_NOBODY=1", "TMPDIR="+home, "HOME="+home)
 	cmd.Dir = home
@@ -283,9 +280,8 @@ func TestNobodyHostilePaths(t *testing.T) {
 	trySituations(t, situations)
 }
 
-// A read-only file or directory is no reason to refuse a reading. A change of
-// such a file is refused after the prior read too, and so is a new file in such
-// a directory; a writable file in it is changed in place.
+// Read-only files and directories can be read. A change of such a file is refused even after a read, and so is a new
+// file in such a directory. A writable file in it is changed in place.
 func TestNobodyReadOnly(t *testing.T) {
 	if os.Getenv("FETTLE_TEST_NOBODY") == "" {
 		t.Skip("run by TestAsNobody")
@@ -294,7 +290,7 @@ func TestNobodyReadOnly(t *testing.T) {
 		s := newSession(t)
 		require.NoError(t, os.Chmod(s.Write("a.txt", base), 0o444))
 		s.Write("dir/a.txt", base)
-		closeFolder(t, s.Path("dir"), 0o555)
+		closeDirectory(t, s.Path("dir"), 0o555)
 		read(t, s, "a.txt")
 		before := tree(t, s.Dir)
 		report := refuse(t, s.Call(m.tool, m.change("a.txt")), fault.PermissionDenied, "")
@@ -313,8 +309,7 @@ func TestNobodyReadOnly(t *testing.T) {
 	})
 }
 
-// TO-01: the refusal names the directories that are open, and a path in one of
-// them is taken, whichever it is.
+// TO-01: the error names the directories of the workspace, and a path in any of them is accepted.
 func TestOutsideNamesTheWorkspace(t *testing.T) {
 	second := t.TempDir()
 	s := newSession(t, func(p *config.Parameters) { p.IncludeDirs = []string{second} })
@@ -336,8 +331,7 @@ func TestOutsideNamesTheWorkspace(t *testing.T) {
 	require.Equal(t, changed, *read(t, s, path).Content)
 }
 
-// FS-63: a link inside is followed and stays a link, for changes and for new
-// files alike.
+// FS-63: a link within the workspace is followed and stays a link, for changes and for new files.
 func TestChangesThroughLinks(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -375,7 +369,7 @@ func TestChangesOfAFileWithTwoNames(t *testing.T) {
 		after, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, identity(info), identity(after))
-		// The other name is known too.
+		// The other name counts as read too.
 		succeed(t, s.Call(file.Edit, editArgs("b.txt", "one", "1")))
 	})
 }

@@ -9,5 +9,5 @@ import (
 
 func identity(fs.FileInfo) uint64 { return 0 }
 
-// errNoSpace is what a full disk answers.
+// errNoSpace is the error of a full disk.
 var errNoSpace error = syscall.Errno(112) // ERROR_DISK_FULL

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// identity is what tells a file from another that took its name.
+// identity returns the inode number, which distinguishes files of the same name.
 func identity(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
-// errNoSpace is what a full disk answers.
+// errNoSpace is the error of a full disk.
 var errNoSpace error = syscall.ENOSPC

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
-// Every tool keeps the whole contract of a tool (TE-10, TO-15).
+// Every tool fulfils the contract of tools (TE-10, TO-15).
 func TestToolsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ examples, failing, bad []args }{
@@ -70,8 +70,8 @@ func TestToolsKeepTheContract(t *testing.T) {
 	}
 }
 
-// TO-15: what the package offers is what its factories make, each with a
-// schema that compiles, and edit alone is left out by default.
+// TO-15: the package offers exactly the tools of its factories. Their schemas compile, and only edit is not a default
+// tool.
 func TestFactories(t *testing.T) {
 	all, err := file.Factories()
 	require.NoError(t, err)

@@ -22,8 +22,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// directory is the result of list_directory, as a model sees it.
-type folder struct {
+// directory is the result of list_directory, as the model receives it.
+type directory struct {
 	DirPath string `json:"dir_path"`
 	Entries []struct {
 		Name  string `json:"name"`
@@ -38,14 +38,14 @@ type folder struct {
 	Notice  string   `json:"notice"`
 }
 
-func list(t testing.TB, s *configtest.Session, a args) folder {
+func list(t testing.TB, s *configtest.Session, a args) directory {
 	t.Helper()
 	r := s.Call(file.ListDirectory, a)
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
-	return configtest.Decode[folder](t, r)
+	return configtest.Decode[directory](t, r)
 }
 
-// TO-04: types, directories first, ignore rules; links say where they lead.
+// TO-04: types, directories first, ignore rules, and targets of links.
 func TestListDirectory(t *testing.T) {
 	s := newSession(t)
 	s.Write("b.txt", "12345")
@@ -70,7 +70,7 @@ func TestListDirectory(t *testing.T) {
 		}
 		lines = append(lines, line)
 		require.Equal(t, strings.HasPrefix(e.Type, "symlink"), e.Error != "", "%v", e)
-		require.NotContains(t, e.Error, "workspace.Stat", "no operation names for a model")
+		require.NotContains(t, e.Error, "workspace.Stat", "models see no names of operations")
 	}
 	require.Equal(t, []string{
 		"m directory", "to-folder directory link", "z directory",
@@ -85,8 +85,8 @@ func TestListDirectory(t *testing.T) {
 	require.Equal(t, "b.txt", got.Entries[0].Name)
 }
 
-// An ignored directory that is named is listed; rules inside it hold (16980).
-func TestListDirectoryOfAnIgnoredFolder(t *testing.T) {
+// An ignored directory is listed if the call names it; the rules inside it apply (16980).
+func TestListDirectoryOfAnIgnoredDirectory(t *testing.T) {
 	s := newSession(t)
 	s.Write(".gitignore", "built/\n*.o\n")
 	s.Write("built/a.o", "")
@@ -99,7 +99,7 @@ func TestListDirectoryOfAnIgnoredFolder(t *testing.T) {
 	require.Equal(t, []string{s.Path("built/.gitignore") + `:1: "*.tmp"`}, got.Reasons)
 }
 
-// FS-10: no version, no hash, and a listed file is still unseen.
+// FS-10: a listing has no version and no hash, and a listed file does not count as read.
 func TestListingIsNoReading(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -126,14 +126,14 @@ func TestListDirectoryArguments(t *testing.T) {
 	require.Equal(t, []tools.Location{{Path: s.Path("sub/deep")}}, inv.Locations())
 }
 
-// fakeFolder is a directory of many files, and one directory that sorts last.
-type fakeFolder struct {
+// fakeDir is a directory of many files, and one subdirectory that sorts last.
+type fakeDir struct {
 	file.Directories
 	file.Finder
 	files int
 }
 
-func (f fakeFolder) ReadDir(context.Context, workspace.Path) ([]workspace.Entry, error) {
+func (f fakeDir) ReadDir(context.Context, workspace.Path) ([]workspace.Entry, error) {
 	var entries []workspace.Entry
 	for i := range f.files {
 		entries = append(entries, workspace.Entry{Name: fmt.Sprintf("f%05d", i)})
@@ -141,19 +141,18 @@ func (f fakeFolder) ReadDir(context.Context, workspace.Path) ([]workspace.Entry,
 	return append(entries, workspace.Entry{Name: "zzz", Info: workspace.Info{Mode: fs.ModeDir}}), nil
 }
 
-func (f fakeFolder) In(context.Context, workspace.Path) (*discovery.Scope, error) {
+func (f fakeDir) In(context.Context, workspace.Path) (*discovery.Scope, error) {
 	return new(discovery.Scope), nil
 }
 
-// A huge directory is cut, directories first, with a count of the rest and a way to
-// them.
-func TestListDirectoryOfAHugeFolder(t *testing.T) {
+// A huge directory is cut, with directories first, the number of omitted entries, and the next step.
+func TestListDirectoryOfAHugeDirectory(t *testing.T) {
 	ws, err := workspace.Open(t.TempDir())
 	require.NoError(t, err)
 	defer ws.Close()
-	fake := fakeFolder{files: 10_000}
+	fake := fakeDir{files: 10_000}
 	tool := bind(t, file.ListDirectory, file.Services{Paths: ws, Directories: fake, Finder: fake})
-	list := func(a args) (got folder) {
+	list := func(a args) (got directory) {
 		require.NoError(t, json.Unmarshal([]byte(execute(t, tool, a).LLMContent.String()), &got))
 		return got
 	}
@@ -161,7 +160,7 @@ func TestListDirectoryOfAHugeFolder(t *testing.T) {
 	require.Len(t, got.Entries, 2000)
 	require.Equal(t, "zzz", got.Entries[0].Name)
 	require.Equal(t, 8001, got.LeftOut)
-	// following the notice
+	// the next step of the notice
 	require.Contains(t, got.Notice, "ignore")
 	got = list(args{"dir_path": ".", "ignore": []string{"f0[1-9]*"}})
 	require.Len(t, got.Entries, 1001)
@@ -169,8 +168,8 @@ func TestListDirectoryOfAHugeFolder(t *testing.T) {
 	require.Empty(t, got.Notice)
 }
 
-// A name that JSON cannot carry is listed as what it is, out of reach, with one
-// U+FFFD for each bad byte, as the tools that search show it.
+// A name that is not valid UTF-8 is listed and marked as unreachable, with one U+FFFD for each invalid byte, as in the
+// search tools.
 func TestListDirectoryOddNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the file system may refuse such names")

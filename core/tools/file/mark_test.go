@@ -12,9 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// FS-55, FS-67: diffs show the byte-order mark of a file in its first line, as git
-// does; the mark stays, goes or comes as the diff says, and whoever approves sees
-// it.
+// FS-55, FS-67: diffs show the byte order mark of a file in its first line, as git does. The mark is kept, removed or
+// added as the diff states, and the approver sees it.
 func TestByteOrderMarkInDiffs(t *testing.T) {
 	t.Parallel()
 	const mark = "\ufeff"
@@ -22,19 +21,19 @@ func TestByteOrderMarkInDiffs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		base, diff, want string
 	}{
-		"context":                    {mark + "one\n" + rest, "@@ -1,3 +1,3 @@\n " + mark + "one\n-two\n+2\n three\n", mark + "one\n2\nthree\nfour\n"},
-		"the first line changed":     {mark + "one\n" + rest, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-" + mark + "one\n+" + mark + "1\n two\n", mark + "1\n" + rest},
-		"a line put before it":       {mark + "one\n" + rest, "@@ -1,2 +1,3 @@\n-" + mark + "one\n+" + mark + "zero\n+one\n two\n", mark + "zero\none\n" + rest},
-		"without the mark":           {mark + "one\n" + rest, "@@ -1,2 +1,2 @@\n-one\n+1\n two\n", mark + "1\n" + rest},
-		"a mark before the diff":     {mark + "one\n" + rest, mark + "@@ -1,2 +1,2 @@\n-" + mark + "one\n+" + mark + "1\n two\n", mark + "1\n" + rest},
-		"the mark goes":              {mark + "one\n" + rest, "@@ -1,2 +1,2 @@\n-" + mark + "one\n+one\n two\n", "one\n" + rest},
-		"the mark goes, with a word": {mark + "one\n" + rest, "@@ -1,2 +1,2 @@\n-" + mark + "one\n+1\n two\n", "1\n" + rest},
-		"the mark comes":             {"one\n" + rest, "@@ -1,2 +1,2 @@\n-one\n+" + mark + "one\n two\n", mark + "one\n" + rest},
-		"it is there already":        {mark + "one\n" + rest, "@@ -1,3 +1,3 @@\n-one\n-two\n+" + mark + "one\n+2\n three\n", mark + "one\n2\nthree\nfour\n"},
-		"the file has none":          {"one\n" + rest, "@@ -1,3 +1,3 @@\n " + mark + "one\n-two\n+2\n three\n", "one\n2\nthree\nfour\n"},
-		"CR LF":                      {mark + "one\r\ntwo\r\n", "@@ -1,2 +1,2 @@\n " + mark + "one\r\n-two\r\n+2\r\n", mark + "one\r\n2\r\n"},
-		"in the middle it is text":   {"one\n" + mark + "two\nthree\n", "@@ -2,2 +2,2 @@\n-" + mark + "two\n+" + mark + "2\n three\n", "one\n" + mark + "2\nthree\n"},
-		"of a long file":             {mark + strings.Repeat("line of the file\n", 300) + "end\n", "@@ -1,2 +1,2 @@\n-" + mark + "line of the file\n+" + mark + "first\n line of the file\n", mark + "first\n" + strings.Repeat("line of the file\n", 299) + "end\n"},
+		"context":                  {mark + "one\n" + rest, "@@ -1,3 +1,3 @@\n " + mark + "one\n-two\n+2\n three\n", mark + "one\n2\nthree\nfour\n"},
+		"first line changed":       {mark + "one\n" + rest, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-" + mark + "one\n+" + mark + "1\n two\n", mark + "1\n" + rest},
+		"line added before it":     {mark + "one\n" + rest, "@@ -1,2 +1,3 @@\n-" + mark + "one\n+" + mark + "zero\n+one\n two\n", mark + "zero\none\n" + rest},
+		"diff without the mark":    {mark + "one\n" + rest, "@@ -1,2 +1,2 @@\n-one\n+1\n two\n", mark + "1\n" + rest},
+		"mark before the diff":     {mark + "one\n" + rest, mark + "@@ -1,2 +1,2 @@\n-" + mark + "one\n+" + mark + "1\n two\n", mark + "1\n" + rest},
+		"mark removed":             {mark + "one\n" + rest, "@@ -1,2 +1,2 @@\n-" + mark + "one\n+one\n two\n", "one\n" + rest},
+		"mark and word removed":    {mark + "one\n" + rest, "@@ -1,2 +1,2 @@\n-" + mark + "one\n+1\n two\n", "1\n" + rest},
+		"mark added":               {"one\n" + rest, "@@ -1,2 +1,2 @@\n-one\n+" + mark + "one\n two\n", mark + "one\n" + rest},
+		"mark exists already":      {mark + "one\n" + rest, "@@ -1,3 +1,3 @@\n-one\n-two\n+" + mark + "one\n+2\n three\n", mark + "one\n2\nthree\nfour\n"},
+		"file has no mark":         {"one\n" + rest, "@@ -1,3 +1,3 @@\n " + mark + "one\n-two\n+2\n three\n", "one\n2\nthree\nfour\n"},
+		"CR LF":                    {mark + "one\r\ntwo\r\n", "@@ -1,2 +1,2 @@\n " + mark + "one\r\n-two\r\n+2\r\n", mark + "one\r\n2\r\n"},
+		"in the middle it is text": {"one\n" + mark + "two\nthree\n", "@@ -2,2 +2,2 @@\n-" + mark + "two\n+" + mark + "2\n three\n", "one\n" + mark + "2\nthree\n"},
+		"of a long file":           {mark + strings.Repeat("line of the file\n", 300) + "end\n", "@@ -1,2 +1,2 @@\n-" + mark + "line of the file\n+" + mark + "first\n line of the file\n", mark + "first\n" + strings.Repeat("line of the file\n", 299) + "end\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, autoEdit)
@@ -49,7 +48,7 @@ func TestByteOrderMarkInDiffs(t *testing.T) {
 			if content := report.LatestFileState.Content; content != nil {
 				require.Equal(t, strings.TrimPrefix(tt.want, mark), *content)
 			}
-			// FS-44: what is shown is what is done.
+			// FS-44: the change is the one shown.
 			d, err := patch.Parse(asked.FileDiff)
 			require.NoError(t, err)
 			c, err := patch.Correct(*asked.OriginalContent, d)
@@ -75,7 +74,7 @@ func TestByteOrderMarkInDiffs(t *testing.T) {
 		require.Contains(t, r.Result.LLMContent.String(), `"content":"first\nline`)
 		require.True(t, strings.HasPrefix(s.Read("a.txt"), mark+"first\n"))
 	})
-	t.Run("nothing but a mark that is there", func(t *testing.T) {
+	t.Run("only a mark, which exists already", func(t *testing.T) {
 		s := newSession(t, autoEdit)
 		s.Write("a.txt", mark+"one\ntwo\n")
 		st := read(t, s, "a.txt")

@@ -17,9 +17,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-const edited = "one\n2\nthree\nfour\n" // what the person makes of changed
+const edited = "one\n2\nthree\nfour\n" // the content that the user changes changed to
 
-// proposed builds a call and shows it, as the person sees it first.
+// proposed builds a call and its confirmation, as the user sees it first.
 func proposed(t testing.TB, s *configtest.Session, tool string, a args) tools.ToolInvocation {
 	t.Helper()
 	inv := build(t, s, tool, a)
@@ -35,7 +35,7 @@ func modify(t testing.TB, inv tools.ToolInvocation, content string) tools.ToolIn
 	return inv
 }
 
-// carryOut runs an invocation and returns its report, and its error if any.
+// carryOut executes an invocation and returns its report and error.
 func carryOut(t testing.TB, inv tools.ToolInvocation) (file.Report, *fault.Error) {
 	t.Helper()
 	result, err := inv.Execute(t.Context(), nil)
@@ -52,8 +52,8 @@ func requireCode(t testing.TB, err *fault.Error, code fault.Code, reason fault.R
 	require.Equal(t, string(code)+"/"+string(reason), string(err.Code)+"/"+string(err.Reason), "%s", err.Line())
 }
 
-// AR-21, PR-30, KH-15: what the person made of the proposal is shown, counted
-// as theirs, written, and told to the model, which may go on from it.
+// AR-21, PR-30, KH-15: the user's version of the proposal is shown, counted as the user's lines, written, and reported
+// to the model, which may continue from it.
 func TestModify(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -89,7 +89,7 @@ func TestModify(t *testing.T) {
 	})
 }
 
-// Executed as a call of their own, the new parameters do the same.
+// The new parameters make the same change in a call of their own.
 func TestModifiedParamsStandForTheChange(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		for name, c := range map[string]struct {
@@ -126,11 +126,11 @@ func TestModifyANewFile(t *testing.T) {
 		require.Nil(t, failed)
 		require.True(t, strings.HasPrefix(report.Message, "File created, with changes that the user made"))
 		requireShown(t, report.LatestFileState)
-		require.Equal(t, "mine\r\n", s.Read("new/a.txt"), "a new file gets what the person wrote")
+		require.Equal(t, "mine\r\n", s.Read("new/a.txt"), "a new file has the user's content")
 	})
 }
 
-// A person may change a change; shares are counted from the model's proposal.
+// A user may change a change. Lines are counted against the model's proposal.
 func TestModifyTwice(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -143,14 +143,14 @@ func TestModifyTwice(t *testing.T) {
 	require.Equal(t, 1, c.DiffStat.UserAddedLines)
 	require.Equal(t, 1, c.DiffStat.UserAddedChars)
 
-	// Back to what was proposed: it is the model's own again.
+	// Restoring the proposal makes it the model's own again.
 	inv = modify(t, inv, changed)
 	report, failed := carryOut(t, inv)
 	require.Nil(t, failed)
 	require.Equal(t, m.done, report.Message)
 }
 
-// AR-21: nothing to change is told as such and writes nothing.
+// AR-21: a proposal without a change is reported as such, and writes nothing.
 func TestModifyBackToTheBase(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -168,8 +168,8 @@ func TestModifyBackToTheBase(t *testing.T) {
 	})
 }
 
-// FS-18, FS-55: line endings and encoding stay the file's, as write_file keeps
-// them; a text that the encoding has no bytes for is refused.
+// FS-18, FS-55: the file keeps its line endings and encoding, as with write_file. Text that the encoding cannot
+// represent is refused.
 func TestModifyKeepsTheForm(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -195,8 +195,8 @@ func TestModifyKeepsTheForm(t *testing.T) {
 	})
 }
 
-// PR-16, PR-17, FS-45: nothing that was proved for the proposal holds for what
-// the person made of it. Whatever becomes of the file meanwhile is kept.
+// PR-16, PR-17, FS-45: the checks of the proposal do not apply to the user's version, which is checked again. Changes
+// of the file in the meantime are kept.
 func TestModifyProvesAgain(t *testing.T) {
 	const theirs = "somebody's work\n"
 	eachMutator(t, func(t *testing.T, m mutator) {
@@ -210,7 +210,7 @@ func TestModifyProvesAgain(t *testing.T) {
 			"changed":     {true, func(s *configtest.Session, _ string) { s.Write("a.txt", theirs) }, fault.FileChangedSinceRead, fault.Changed, theirs},
 			"disappeared": {true, func(_ *configtest.Session, path string) { _ = os.Remove(path) }, fault.FileChangedSinceRead, fault.Disappeared, ""},
 			"appeared":    {false, func(s *configtest.Session, _ string) { s.Write("a.txt", theirs) }, fault.EditRequiresPriorRead, fault.NeverRead, theirs},
-			// Known to the conversation, but not what the person was shown.
+			// The conversation has read it, but the user has not seen it.
 			"changed and read": {true, func(s *configtest.Session, _ string) {
 				s.Write("a.txt", theirs)
 				read(t, s, "a.txt")
@@ -228,8 +228,8 @@ func TestModifyProvesAgain(t *testing.T) {
 				c.act(s, s.Path("a.txt"))
 				inv := modify(t, first, edited)
 				_, err := inv.Confirmation(t.Context())
-				require.ErrorIs(t, err, tools.ErrWillRefuse, "PR-15: nobody is asked")
-				if c.exists { // FS-43: not even if it comes to match again
+				require.ErrorIs(t, err, tools.ErrWillRefuse, "PR-15: no approval is requested")
+				if c.exists { // FS-43: not even if the file matches again
 					s.Write("a.txt", base)
 				}
 				_, failed := carryOut(t, inv)
@@ -238,7 +238,7 @@ func TestModifyProvesAgain(t *testing.T) {
 					require.Equal(t, c.left, s.Read("a.txt"))
 				}
 			})
-			t.Run(name+" after the second question", func(t *testing.T) {
+			t.Run(name+" after the second confirmation", func(t *testing.T) {
 				s := newSession(t)
 				a := m.create("a.txt")
 				if c.exists {
@@ -262,7 +262,7 @@ func TestModifyProvesAgain(t *testing.T) {
 	})
 }
 
-// PR-15: a proposal that was refused cannot be turned into a write.
+// PR-15: a refused proposal cannot become a write.
 func TestModifyOfARefusedProposal(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -275,8 +275,8 @@ func TestModifyOfARefusedProposal(t *testing.T) {
 	})
 }
 
-// PR-30, KH-15: where the final bytes cannot be shown, neither is their hash,
-// and the next change is refused until the file was read.
+// PR-30, KH-15: if the final content cannot be shown, its hash is not shown either, and the next change is refused
+// until the file is read.
 func TestModifiedContentThatCannotBeShown(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		for name, c := range map[string]struct {
@@ -306,7 +306,7 @@ func TestModifiedContentThatCannotBeShown(t *testing.T) {
 	})
 }
 
-// applied is what a diff makes of text, by the strict applier.
+// applied returns text with a diff applied strictly.
 func applied(t testing.TB, text, diff string) string {
 	t.Helper()
 	parsed, err := patch.Parse(diff)
@@ -319,8 +319,8 @@ func applied(t testing.TB, text, diff string) string {
 	return out
 }
 
-// AR-21, AR-28, PR-30: the whole path. What a person makes of a proposal is
-// decided about and shown again; the call goes on with that alone.
+// AR-21, AR-28, PR-30: a whole conversation. The user's version of a proposal is matched by policy and shown again, and
+// the call continues with that version only.
 func TestModifyInAConversation(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -328,7 +328,7 @@ func TestModifyInAConversation(t *testing.T) {
 		read(t, s, "a.txt")
 		s.Edit = func(q bus.ToolConfirmationRequest) string { return q.Details.NewContent + "four\n" }
 		s.Answer = func(q bus.ToolConfirmationRequest) bus.Outcome {
-			require.Equal(t, base, s.Read("a.txt"), "nothing is written before a yes")
+			require.Equal(t, base, s.Read("a.txt"), "nothing is written before approval")
 			if q.Modified {
 				return bus.ProceedOnce
 			}
@@ -350,7 +350,7 @@ func TestModifyInAConversation(t *testing.T) {
 	})
 }
 
-// FS-45: the file may move while the person edits.
+// FS-45: the file may change while the user edits.
 func TestModifyWhileTheFileChanges(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -363,7 +363,7 @@ func TestModifyWhileTheFileChanges(t *testing.T) {
 		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ModifyWithEditor }
 		report := refuse(t, s.Call(m.tool, m.change("a.txt")), fault.FileChangedSinceRead, fault.Changed)
 		requireShown(t, report.LatestFileState)
-		require.Len(t, s.Asked(), 1, "nobody is asked about what cannot be done")
+		require.Len(t, s.Asked(), 1, "no approval is requested for an impossible change")
 		require.Equal(t, "somebody's work\n", s.Read("a.txt"))
 	})
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// occurrences finds what a pattern in which every line break may be either
-// finds.
+// occurrences finds the same as a regular expression in which each line break matches both kinds.
 func TestOccurrences(t *testing.T) {
 	pieces := []string{"a", "b", "\n", "\r\n", "a\n"}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -35,6 +34,6 @@ func TestOccurrences(t *testing.T) {
 		found += len(got)
 	}
 	if found == 0 {
-		t.Fatal("nothing was found in any text")
+		t.Fatal("no text had a match")
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// keysInOrder returns the keys of a JSON object as they stand in its text.
+// keysInOrder returns the keys of a JSON object in the order of its text.
 func keysInOrder(t testing.TB, object json.RawMessage) (keys []string, values map[string]json.RawMessage) {
 	t.Helper()
 	values = map[string]json.RawMessage{}
@@ -36,7 +36,7 @@ func keysInOrder(t testing.TB, object json.RawMessage) (keys []string, values ma
 	return keys, values
 }
 
-// longPath is the name of a file whose absolute path has 100 characters.
+// longPath returns the name of a file whose absolute path has 100 characters.
 func longPath(t testing.TB, s *configtest.Session) string {
 	t.Helper()
 	name := strings.Repeat("x", 100-len(s.Dir)-1)
@@ -44,9 +44,8 @@ func longPath(t testing.TB, s *configtest.Session) string {
 	return name
 }
 
-// ST-07: version and hash lead each state, after success and message, and the hash
-// stands within the first 300 bytes, so that no client that cuts long results cuts
-// it off.
+// ST-07: version and hash come first in each state, after success and message. The hash is within the first 300 bytes,
+// so clients that cut long results keep it.
 func TestHashesStandFirst(t *testing.T) {
 	requireFirst := func(t *testing.T, r scheduler.Response, code fault.Code) {
 		t.Helper()
@@ -95,8 +94,7 @@ func TestHashesStandFirst(t *testing.T) {
 	}
 }
 
-// ST-07: the elements of read_many_files as well; one that could not be read has its
-// path and the error.
+// ST-07: also for the elements of read_many_files. An unreadable one has its path and the error.
 func TestOrderOfElements(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -111,7 +109,7 @@ func TestOrderOfElements(t *testing.T) {
 	require.Equal(t, []string{"type", "message", "remedy"}, keys)
 }
 
-// ST-07: all keys that a state can have, in order.
+// ST-07: all keys of a state, in order.
 func TestOrderOfAState(t *testing.T) {
 	one, text := int64(1), "x"
 	lines, total := [2]int{1, 2}, 3
@@ -126,8 +124,8 @@ func TestOrderOfAState(t *testing.T) {
 		"changed_regions", "notice"}, keys)
 }
 
-// ST-07: a refusal's message ends with its remedy, line breaks kept; without a state to
-// show that is to read the file.
+// ST-07: the message of a refusal ends with its remedy, with line breaks. Without a state to show, the remedy is to
+// read the file.
 func TestMessagesEndWithTheRemedy(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 3 })
 	path := s.Write("a.txt", base)

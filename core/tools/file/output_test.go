@@ -14,8 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// given returns a result's JSON for programs. That it fits the tool's schema is
-// checked by configtest at each call.
+// given returns the structured content of a result. configtest checks at each call that it fits the schema of the tool.
 func given(t testing.TB, r scheduler.Response) map[string]any {
 	t.Helper()
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
@@ -29,8 +28,7 @@ func given(t testing.TB, r scheduler.Response) map[string]any {
 	return object
 }
 
-// EX-20: what programs are given on every way through a tool; what models are given
-// is as it was.
+// EX-20: every result of a tool has structured content for programs; the content for models is unchanged.
 func TestStructuredResults(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
@@ -53,7 +51,7 @@ func TestStructuredResults(t *testing.T) {
 		none := given(t, r)
 		require.Nil(t, none["content"])
 		require.Equal(t, r.Result.LLMContent.String(), none["notice"])
-		require.NotContains(t, r.Result.LLMContent.String(), "{", "a model is given text")
+		require.NotContains(t, r.Result.LLMContent.String(), "{", "the content for models is text")
 	}
 
 	many := s.Call(file.ReadManyFiles, args{"paths": []string{"a.txt", "a.png", "a.bin", "absent.txt", "*.none", "long.txt"}})
@@ -83,8 +81,7 @@ func TestStructuredResults(t *testing.T) {
 	})
 }
 
-// The schemas are closed: each would refuse a key that a tool does not give. Models
-// are not told of them.
+// The schemas are closed: each refuses a key that the tool does not return. Models do not receive them.
 func TestOutputSchemas(t *testing.T) {
 	t.Parallel()
 	all, err := file.Factories()

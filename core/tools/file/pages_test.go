@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// bounded returns a change of parameters that bounds results to n bytes.
+// bounded returns a change of parameters that limits results to n bytes.
 func bounded(n int) func(*config.Parameters) {
 	return func(p *config.Parameters) {
 		p.Limits.ResultBytes = n
@@ -27,8 +27,7 @@ func bounded(n int) func(*config.Parameters) {
 	}
 }
 
-// requireFits requires that no result of a call has more than n bytes, and returns
-// its text.
+// requireFits requires that no result of a call has more than n bytes, and returns its text.
 func requireFits(t testing.TB, r scheduler.Response, n int) string {
 	t.Helper()
 	text := r.Result.LLMContent.String()
@@ -36,8 +35,7 @@ func requireFits(t testing.TB, r scheduler.Response, n int) string {
 	return text
 }
 
-// randomText returns lines in which JSON has much to escape, and characters of
-// every length.
+// randomText returns lines with characters that JSON escapes, and characters of every length.
 func randomText(r *rand.Rand, lines, longest int) string {
 	alphabet := []string{
 		`"`, `\`, "\t", "\r", "\x1b", "\b", "\f", "\x01", "\x7f", "<", "&", "a", "b", " ", "é", "\u0085", "\u009b", "\u2028", "\u202e", "\ufffd", "漢", "😀",
@@ -60,8 +58,7 @@ func randomText(r *rand.Rand, lines, longest int) string {
 	return b.String()
 }
 
-// ST-08: pages show every byte once, none is longer than the limit, and the hash
-// comes with the page that completes the file.
+// ST-08: pages show every byte once and respect the limit, and the page that completes the file has the hash.
 func TestReadPages(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	paged, rounds := 0, 60
@@ -101,7 +98,7 @@ func TestReadPages(t *testing.T) {
 		require.Equal(t, content, shown, "limit %d", limit)
 		require.NotNil(t, st.SHA256, "limit %d: %.200s", limit, text)
 		require.Equal(t, sum(content), *st.SHA256)
-		// A read that was cut neither arms nor gets a placeholder.
+		// A read that was cut neither prepares nor returns a placeholder.
 		again := s.Call(file.ReadFile, args{"file_path": path})
 		require.Equal(t, pages > 1, !strings.Contains(requireFits(t, again, limit), filestate.StatusUnchanged))
 		if pages > 1 {
@@ -111,15 +108,13 @@ func TestReadPages(t *testing.T) {
 	require.Greater(t, paged, rounds/3)
 }
 
-// controls reports whether so many characters are controls that the file is none of
-// text.
+// controls reports whether the share of control characters makes the file binary.
 func controls(text string) bool {
 	odd := strings.Count(text, "\x01")
 	return odd*20 > len(text)
 }
 
-// A line that alone is longer than a page is cut, the page still fits, and the way
-// out is the one of any line that is too long.
+// A line longer than a page is cut, and the page fits. The remedy is that of any line that is too long.
 func TestReadPageOfOneLine(t *testing.T) {
 	for _, line := range []string{strings.Repeat(`"`, 3000), strings.Repeat("漢", 2000), strings.Repeat("\x1b[0m", 900), strings.Repeat("x", 5000)} {
 		s := newSession(t, bounded(2000))
@@ -142,7 +137,7 @@ func TestReadPageOfOneLine(t *testing.T) {
 	}
 }
 
-// Following the pages leads to a change.
+// A change is possible after reading all pages.
 func TestChangeAfterPages(t *testing.T) {
 	s := newSession(t, bounded(2000))
 	content := strings.Repeat(`say("hello")`+"\n", 300)
@@ -161,11 +156,10 @@ func TestChangeAfterPages(t *testing.T) {
 	var report file.Report
 	require.NoError(t, json.Unmarshal([]byte(r.Result.LLMContent.String()), &report))
 	require.NotNil(t, report.LatestFileState.SHA256)
-	require.Nil(t, report.LatestFileState.Content, "it has no room")
+	require.Nil(t, report.LatestFileState.Content, "it does not fit")
 }
 
-// Refusals and successes fit, whatever the file holds, and count as shown only
-// what they show.
+// Errors and successes fit for any content of the file, and count as shown only the content that they include.
 func TestReportsFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	for range 120 {
@@ -184,7 +178,7 @@ func TestReportsFit(t *testing.T) {
 			require.Nil(t, report.LatestFileState.SHA256, "not shown, so no hash")
 			over := s.Call(file.Edit, args{"file_path": path, "old_string": "x", "new_string": "y"})
 			requireFits(t, over, limit)
-			require.NotNil(t, over.Result.Error, "not seen, so not changed")
+			require.NotNil(t, over.Result.Error, "not read, so not changed")
 			continue
 		}
 		require.Equal(t, content, *report.LatestFileState.Content)
@@ -209,8 +203,8 @@ func TestCorrectionsFit(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 }
 
-// The array of read_many_files fits: what has no room has an error that says how to
-// read it, in its place or in one for all the rest, and was not seen.
+// The array of read_many_files fits. Files without room have an error that states how to read them, in their place or
+// in one element for all of them, and do not count as read.
 func TestReadManyFilesFits(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 60 {
@@ -252,7 +246,7 @@ func TestReadManyFilesFits(t *testing.T) {
 	}
 }
 
-// Of a directory as many entries are listed as have room, and the others counted.
+// A directory lists as many entries as fit, and counts the others.
 func TestListDirectoryFits(t *testing.T) {
 	s := newSession(t, bounded(2000))
 	for i := range 300 {

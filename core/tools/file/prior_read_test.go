@@ -30,7 +30,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// disk is a workspace that counts and can be made to fail.
+// disk is a workspace that counts operations and can fail.
 type disk struct {
 	*workspace.Workspace
 	opens   atomic.Int64
@@ -92,9 +92,8 @@ func (b *bench) call(t testing.TB, tool string, a args) (tools.Result, file.Repo
 	return result, report
 }
 
-// PR-13, FS-53: without a hash nothing but stat up to a refusal, at the
-// confirmation and at the execution; with a wrong hash one read, of which
-// nothing is in the result.
+// PR-13, FS-53: without a hash only stat is called before the refusal, at the confirmation and at the execution. With a
+// wrong hash the file is read once, and the result has none of its content.
 func TestNothingIsReadBeforeProof(t *testing.T) {
 	for _, tt := range []struct {
 		tool  string
@@ -127,7 +126,7 @@ func TestNothingIsReadBeforeProof(t *testing.T) {
 				require.Equal(t, before+tt.opens, b.opens.Load(), "at the execution after it")
 
 				result, report := b.call(t, tt.tool, tt.args("a.txt"))
-				require.Equal(t, before+2*tt.opens, b.opens.Load(), "at an execution nobody confirmed")
+				require.Equal(t, before+2*tt.opens, b.opens.Load(), "at an execution without a confirmation")
 				require.Equal(t, fault.EditRequiresPriorRead, result.Error.Code)
 				requireWithheld(t, report.LatestFileState, path)
 				require.NotContains(t, string(jsonOf(t, result)), "three")
@@ -136,7 +135,7 @@ func TestNothingIsReadBeforeProof(t *testing.T) {
 	}
 }
 
-// PR-11: an errno is named, and nothing is opened or made.
+// PR-11: the errno is reported, and no file is opened or created.
 func TestStatFailure(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		for errno, name := range map[syscall.Errno]string{syscall.EACCES: "EACCES", syscall.EIO: "EIO"} {
@@ -152,7 +151,7 @@ func TestStatFailure(t *testing.T) {
 			require.NotEmpty(t, result.Error.Remedy)
 			requireWithheld(t, report.LatestFileState, path)
 			require.Equal(t, opens, b.opens.Load())
-			// The remedy: once the file can be looked at, the call succeeds.
+			// The remedy: the call succeeds once stat does.
 			b.statErr = nil
 			result, _ = b.call(t, m.tool, m.change("a.txt"))
 			require.Nil(t, result.Error)
@@ -160,8 +159,7 @@ func TestStatFailure(t *testing.T) {
 	})
 }
 
-// PR-28: with the cache disabled a failed stat is no refusal. What stands in the way
-// of the change itself still is.
+// PR-28: with the cache disabled a failed stat is not a refusal. An obstacle to the change itself still is.
 func TestStatFailureWithTheCacheDisabled(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		b := newBench(t, func(o *filestate.Options) {
@@ -178,7 +176,7 @@ func TestStatFailureWithTheCacheDisabled(t *testing.T) {
 	})
 }
 
-// PR-29: what read_file would not show, a refusal does not show either.
+// PR-29: a refusal does not show a file that read_file would not show.
 func TestResultsShowNoMoreThanReadsWould(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		may := true
@@ -191,12 +189,12 @@ func TestResultsShowNoMoreThanReadsWould(t *testing.T) {
 		require.Equal(t, fault.FileChangedSinceRead, result.Error.Code)
 		requireWithheld(t, report.LatestFileState, path)
 		require.NotContains(t, string(jsonOf(t, result)), "secret")
-		// Nor do match errors, though the hash was right.
+		// Neither do match errors, even if the hash was correct.
 		if m.tool == file.SafePatch {
 			_, report = b.call(t, m.tool, patchArgs("a.txt", "@@ @@\n-foreign\n+x\n", sum("secret\n"+base)))
 			requireWithheld(t, report.LatestFileState, path)
 		}
-		// A success tells version and hash: the model knows what it wrote.
+		// A success reports version and hash, because the model knows its own text.
 		may = true
 		b.write(t, "a.txt", base)
 		b.call(t, file.ReadFile, args{"file_path": "a.txt"})
@@ -208,8 +206,8 @@ func TestResultsShowNoMoreThanReadsWould(t *testing.T) {
 	})
 }
 
-// PR-01, PR-05, PR-15: the unread is refused, with no question; a new path is
-// made. The message says what to do, and doing it succeeds.
+// PR-01, PR-05, PR-15: a change of an unread file is refused without a request for approval, and a new file is created.
+// The remedy of the error succeeds.
 func TestUnreadIsRefused(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -235,8 +233,7 @@ func TestUnreadIsRefused(t *testing.T) {
 	})
 }
 
-// PR-03, PR-07: a part is not enough; the remedy names what is missing, and
-// reading that is.
+// PR-03, PR-07: a part of the file is not enough. The remedy names the missing part, and reading it is enough.
 func TestPartlyRead(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", "1\n2\n3\n4\n5\n6\n")
@@ -249,7 +246,7 @@ func TestPartlyRead(t *testing.T) {
 	succeed(t, call())
 }
 
-// PR-07 for a file above the cap: the rest is read in the ranges named.
+// PR-07 for a file above the limit: the remedy names the ranges to read.
 func TestRemainingRangesAreNamed(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 2 })
 	s.Write("a.txt", "1\n2\n3\n4\n5\n6\n")
@@ -261,7 +258,7 @@ func TestRemainingRangesAreNamed(t *testing.T) {
 	succeed(t, s.Call(file.Edit, editArgs("a.txt", "6", "six")))
 }
 
-// followRanges reads what a remedy names.
+// followRanges reads the ranges that a remedy names.
 func followRanges(t testing.TB, s *configtest.Session, path, remedy string) [][]string {
 	t.Helper()
 	ranges := regexp.MustCompile(`offset (\d+) limit (\d+)`).FindAllStringSubmatch(remedy, -1)
@@ -271,7 +268,7 @@ func followRanges(t testing.TB, s *configtest.Session, path, remedy string) [][]
 	return ranges
 }
 
-// PR-04: a matching hash is proof, with no entry in the cache.
+// PR-04: a matching hash counts as proof, without an entry in the cache.
 func TestMatchingHashIsProof(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		if !m.takesBaseHash {
@@ -285,7 +282,7 @@ func TestMatchingHashIsProof(t *testing.T) {
 		cache.Clear()
 		succeed(t, s.Call(m.tool, m.change("a.txt")))
 	})
-	// KH-26: unless the session wants both.
+	// KH-26: unless the session requires both.
 	s := newSession(t, func(p *config.Parameters) { p.RequireSeen = true })
 	s.Write("a.txt", base)
 	refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base))), fault.EditRequiresPriorRead, fault.NeverRead)
@@ -293,8 +290,7 @@ func TestMatchingHashIsProof(t *testing.T) {
 	succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base))))
 }
 
-// PR-12: what the model had and is gone is not made again from old bytes; the
-// next call may make it.
+// PR-12: a file that was read and has disappeared is not created again from old content. The next call may create it.
 func TestDisappeared(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -307,14 +303,14 @@ func TestDisappeared(t *testing.T) {
 		require.Contains(t, report.Message, "disappeared")
 		requireWithheld(t, report.LatestFileState, path)
 		require.Equal(t, before, tree(t, s.Dir))
-		// The remedy
+		// The remedy succeeds.
 		require.Contains(t, r.Result.Error.Remedy, "write_file and no base_content_sha256")
 		succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, "")))
 	})
 }
 
-// RC-07: the hash has the last word. Other times and another inode with the
-// same bytes are no change; other bytes under the same times are one.
+// RC-07: the hash decides. Other times and another inode with the same bytes are not a change; other bytes with the
+// same times are.
 func TestHashHasTheLastWord(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		t.Run("touch", func(t *testing.T) {
@@ -346,7 +342,7 @@ func TestHashHasTheLastWord(t *testing.T) {
 	})
 }
 
-// RC-27, FS-66: a child's write makes the parent's view stale.
+// RC-27, FS-66: a write by a child makes the parent's state outdated.
 func TestChildsWriteMakesTheParentStale(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -363,10 +359,10 @@ func TestChildsWriteMakesTheParentStale(t *testing.T) {
 	require.Equal(t, "one\nTWO\n3\n", s.Read("a.txt"))
 }
 
-// RC-28, PR-28, CR-16: with the kill switch on there is no cache and no check, but
-// the hash rules hold.
-func TestHatch(t *testing.T) {
-	s := newSession(t, openedHatch)
+// RC-28, PR-28, CR-16: with the kill switch on there is no cache and no check of prior reads, but the rules for hashes
+// apply.
+func TestKillSwitch(t *testing.T) {
+	s := newSession(t, killSwitchOn)
 	s.Write("a.txt", base)
 	for range 2 {
 		require.Equal(t, base, *read(t, s, "a.txt").Content)
@@ -449,8 +445,7 @@ func TestMessagesUseTheToolsVerb(t *testing.T) {
 	})
 }
 
-// PR-26: a refusal after the first check is a warning under the tool's name;
-// an early one is not.
+// PR-26: a refusal after the first check is logged as a warning with the name of the tool; an early one is not.
 func TestLateRefusalsAreLogged(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		var log bytes.Buffer
@@ -477,7 +472,7 @@ func TestLateRefusalsAreLogged(t *testing.T) {
 	})
 }
 
-// PR-02: the decision has one definition and the tools no copy of it.
+// PR-02: the decision has one definition, and the tools have no copy of it.
 func TestOneDecision(t *testing.T) {
 	sources, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// FS-12: a state object of four keys, and versions that rise by one.
+// FS-12: a state object has four keys, and versions increase by one.
 func TestReadFileGivesStateObjects(t *testing.T) {
 	s := newSession(t)
 	for i, name := range []string{"a.txt", "sub/b.txt", "c.txt"} {
@@ -36,14 +36,14 @@ func TestReadFileGivesStateObjects(t *testing.T) {
 	}
 }
 
-// KH-13: versions of a resumed session begin above those of its history.
+// KH-13: versions of a resumed session start above those of its history.
 func TestVersionsOfAResumedSession(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
 	read(t, s, "a.txt")
 	_, err := s.StartNewSession("", 41)
 	require.NoError(t, err)
-	require.Equal(t, int64(42), *read(t, s, "a.txt").Version, "shown anew, as the cache is empty")
+	require.Equal(t, int64(42), *read(t, s, "a.txt").Version, "shown again, because the cache is empty")
 }
 
 func TestReadFileEmptyFile(t *testing.T) {
@@ -54,7 +54,7 @@ func TestReadFileEmptyFile(t *testing.T) {
 	require.Empty(t, *st.Content)
 }
 
-// FS-13, CR-30
+// FS-13, CR-30: ranges.
 func TestReadFileRange(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", "1\n2\n3\n4\n5\n6\n")
@@ -75,7 +75,7 @@ func TestReadFileRange(t *testing.T) {
 	require.Contains(t, r.Result.Error.Remedy, "0 to 5")
 }
 
-// FS-14: the fields, the three lines, and no gap or overlap at next_offset.
+// FS-14: the fields, the three lines of the notice, and neither gap nor overlap at next_offset.
 func TestReadFileTruncation(t *testing.T) {
 	s := newSession(t)
 	var b strings.Builder
@@ -95,12 +95,12 @@ func TestReadFileTruncation(t *testing.T) {
 	rest := read(t, s, "long.txt", args{"offset": *st.NextOffset})
 	require.Equal(t, b.String(), *st.Content+*rest.Content)
 	require.Nil(t, rest.NextOffset)
-	// FS-16: the slice that completes the file carries the hash, and that is proof.
+	// FS-16: the slice that completes the file has the hash, and counts as proof.
 	require.Equal(t, sum(b.String()), *rest.SHA256)
 	requireInRegions(t, s.Call(file.Edit, args{"file_path": "long.txt", "old_string": "line 2001", "new_string": "last"}), b.String())
 }
 
-// FS-14: the cap of characters never cuts inside a line that fits.
+// FS-14: the limit of bytes never cuts a line that fits.
 func TestReadFileTruncatesByBytes(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) { p.Limits.Bytes = 10 })
 	s.Write("a.txt", "aaaa\nbbbb\ncccc\n")
@@ -110,7 +110,7 @@ func TestReadFileTruncatesByBytes(t *testing.T) {
 	require.Equal(t, "cccc\n", *read(t, s, "a.txt", args{"offset": *st.NextOffset}).Content)
 }
 
-// FS-15
+// FS-15: ranges of a file that is known.
 func TestRangedReadCarriesTheHashOfAKnownFile(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -122,7 +122,7 @@ func TestRangedReadCarriesTheHashOfAKnownFile(t *testing.T) {
 	require.Nil(t, read(t, s, "a.txt", slice).SHA256)
 }
 
-// FS-16: a change between slices starts coverage anew.
+// FS-16: a change between slices starts the coverage again.
 func TestSlicesOfDifferentContentsDoNotAddUp(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -134,7 +134,7 @@ func TestSlicesOfDifferentContentsDoNotAddUp(t *testing.T) {
 
 var png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
 
-// FS-17: data without a hash, and no way to a change even with the right hash.
+// FS-17: binary data has no hash, and cannot be changed even with the correct hash.
 func TestReadFilePayload(t *testing.T) {
 	for name, content := range map[string]string{
 		"a.png": png, "a.pdf": "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a.mp3": "ID3\x04\x00\x00\x00\x00\x00\x00\x00\x00",
@@ -162,7 +162,7 @@ func TestReadFilePayload(t *testing.T) {
 	}
 }
 
-// FS-18, RC-16
+// FS-18, RC-16: files that cannot be displayed.
 func TestReadFileUndisplayable(t *testing.T) {
 	s := newSession(t)
 	svg := `<svg xmlns="http://www.w3.org/2000/svg"><!-- two --></svg>` + "\n"
@@ -191,7 +191,7 @@ func TestReadFileUndisplayable(t *testing.T) {
 	}
 }
 
-// FS-19
+// FS-19: bytes that decoding would change.
 func TestFileThatDoesNotSurviveDecoding(t *testing.T) {
 	content := "two\nbroken: \xff\xfe\xc3 and \x81\nthree\n"
 	eachMutator(t, func(t *testing.T, m mutator) {
@@ -213,7 +213,7 @@ func TestFileThatDoesNotSurviveDecoding(t *testing.T) {
 	})
 }
 
-// RC-13, RC-17, RC-18
+// RC-13, RC-17, RC-18: placeholders.
 func TestPlaceholder(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("sub/a.txt", base)
@@ -229,12 +229,12 @@ func TestPlaceholder(t *testing.T) {
 		require.Contains(t, p.Advice, needed)
 	}
 	require.Equal(t, "Unchanged: sub/a.txt", r.Result.ReturnDisplay.Text)
-	require.Equal(t, *first.Version+1, *read(t, s, "b.txt").Version, "a placeholder spends no version")
-	// RC-18: following the advice shows the content.
+	require.Equal(t, *first.Version+1, *read(t, s, "b.txt").Version, "a placeholder uses no version")
+	// RC-18: the next step of the placeholder shows the content.
 	require.Equal(t, base, *read(t, s, path, args{"offset": 0, "limit": 2000}).Content)
 }
 
-// RC-13: the same size and the same mtime, other bytes.
+// RC-13: the same size and modification time, but other bytes.
 func TestPlaceholderNotForARewriteThatKeepsTheTimes(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("a.txt", base)
@@ -246,7 +246,7 @@ func TestPlaceholderNotForARewriteThatKeepsTheTimes(t *testing.T) {
 	require.Equal(t, changed, *read(t, s, "a.txt").Content)
 }
 
-// RC-14
+// RC-14: a placeholder requires a read after the write.
 func TestPlaceholderOnlyAfterAReadThatFollowedTheWrite(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -258,7 +258,7 @@ func TestPlaceholderOnlyAfterAReadThatFollowedTheWrite(t *testing.T) {
 	})
 }
 
-// RC-15
+// RC-15: ranges neither return nor prepare a placeholder.
 func TestRangedReadsNeitherGetNorArmAPlaceholder(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -270,7 +270,7 @@ func TestRangedReadsNeitherGetNorArmAPlaceholder(t *testing.T) {
 	}
 }
 
-// RC-16
+// RC-16: neither do reads that were cut.
 func TestCutReadsNeitherGetNorArmAPlaceholder(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 2 })
 	s.Write("a.txt", base)
@@ -279,7 +279,7 @@ func TestCutReadsNeitherGetNorArmAPlaceholder(t *testing.T) {
 	}
 }
 
-// RC-19
+// RC-19: instruction files are always shown.
 func TestInstructionFilesAreShownAfreshEachTime(t *testing.T) {
 	for _, name := range []string{"AGENTS.md", "agents.md", "FETTLE.md"} {
 		t.Run(name, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestInstructionFilesAreShownAfreshEachTime(t *testing.T) {
 	}
 }
 
-// TO-02
+// TO-02: arguments.
 func TestReadFileArguments(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -329,7 +329,7 @@ func TestReadFileArguments(t *testing.T) {
 	}
 }
 
-// TO-02
+// TO-02: descriptions of calls.
 func TestReadFileDescribesItself(t *testing.T) {
 	s := newSession(t)
 	inv := build(t, s, file.ReadFile, args{"file_path": "sub/a.txt", "offset": 7})
@@ -342,7 +342,7 @@ func TestReadFileDescribesItself(t *testing.T) {
 	require.True(t, strings.HasPrefix(got, "d/d/") && strings.Contains(got, "/.../") && strings.HasSuffix(got, "/a.txt"), got)
 
 	got = build(t, s, file.ReadFile, args{"file_path": "a\nb.txt"}).Description()
-	require.Equal(t, `"a\nb.txt"`, got, "one line, whatever the name holds")
+	require.Equal(t, `"a\nb.txt"`, got, "one line, for any name")
 
 	spec := specOf(t, s, file.ReadFile)
 	require.Equal(t, tools.KindRead, spec.Kind)
@@ -350,7 +350,7 @@ func TestReadFileDescribesItself(t *testing.T) {
 	require.Equal(t, tools.KindSearch, specOf(t, s, file.ListDirectory).Kind)
 }
 
-// FS-25, FS-46, FS-57
+// FS-25, FS-46, FS-57: the descriptions explain hashes and prior reads.
 func TestDescriptionsTeachTheProtocol(t *testing.T) {
 	s := newSession(t)
 	for tool, mentions := range map[string][]string{
@@ -366,7 +366,7 @@ func TestDescriptionsTeachTheProtocol(t *testing.T) {
 	}
 }
 
-// FT-09, FT-16: a read that succeeds counts as access, one that fails does not.
+// FT-09, FT-16: a successful read counts as an access, a failed one does not.
 func TestAccess(t *testing.T) {
 	fresh := func(t *testing.T) *configtest.Session {
 		s := newSession(t)
@@ -413,7 +413,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// FT-14: a file that begins with Error: is a success like any other.
+// FT-14: a file that begins with Error: is read like any other.
 func TestContentThatLooksLikeAnError(t *testing.T) {
 	s := newSession(t)
 	s.Write("AGENTS.md", "Be brief.")
@@ -424,7 +424,7 @@ func TestContentThatLooksLikeAnError(t *testing.T) {
 	require.Len(t, tr.Given(), 1)
 }
 
-// A 2 GB file is refused by its size; ranges of it are read in bounded memory.
+// A file of 2 GB is refused because of its size. Ranges of it are read in limited memory.
 func TestHugeFile(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("huge.log", "first\nsecond\n"+strings.Repeat("x", 9000)+"\n")
@@ -434,7 +434,7 @@ func TestHugeFile(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		requireWithheld(t, refuse(t, s.Call(m.tool, m.change(path)), fault.FileTooLarge, "").LatestFileState, path)
 	})
-	require.Less(t, time.Since(begin), time.Minute, "decided by stat, not by reading")
+	require.Less(t, time.Since(begin), time.Minute, "stat decides, nothing is read")
 	if os.Getenv("FETTLE_FULL") == "" {
 		require.NoError(t, os.Truncate(path, 64<<20))
 	}
@@ -447,8 +447,7 @@ func TestHugeFile(t *testing.T) {
 	require.Nil(t, st.SHA256)
 }
 
-// A single line of 10 MB: shown in part, never a base for a change, and the
-// remedy names the way out.
+// A single line of 10 MB is shown in part and is never a base for a change; the remedy names an alternative.
 func TestOneLongLine(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.json", `"`+strings.Repeat("é", 5<<20)+`"`)

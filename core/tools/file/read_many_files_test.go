@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// element is one of a read_many_files result.
+// element is an element of a result of read_many_files.
 type element struct {
 	filestate.State
 	Error *fault.Error `json:"error"`
@@ -47,7 +47,7 @@ func names(s *configtest.Session, elements []element) []string {
 	return names
 }
 
-// FS-21, TE-02: input order, one version each, right hashes.
+// FS-21, TE-02: the order of the input, one version each, correct hashes.
 func TestReadManyFilesKeepsTheOrder(t *testing.T) {
 	s := newSession(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -61,7 +61,7 @@ func TestReadManyFilesKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// FS-22
+// FS-22: after a failure the others are read.
 func TestReadManyFilesGoesOnAfterAFailure(t *testing.T) {
 	s := newSession(t)
 	s.Write("a", "a")
@@ -77,10 +77,10 @@ func TestReadManyFilesGoesOnAfterAFailure(t *testing.T) {
 	require.Equal(t, fault.PathNotInWorkspace, got[3].Error.Code)
 	require.Contains(t, got[3].Error.Message, "File path must be within workspace: ")
 	requireShown(t, got[4].State)
-	require.Equal(t, int64(2), *got[4].Version, "an error spends no version")
+	require.Equal(t, int64(2), *got[4].Version, "an error uses no version")
 }
 
-// FS-23: content at each read, and the read counts.
+// FS-23: each read has the content, and counts as a read.
 func TestReadManyFilesNeverUsesAPlaceholder(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -90,8 +90,8 @@ func TestReadManyFilesNeverUsesAPlaceholder(t *testing.T) {
 	succeed(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": "two", "new_string": "TWO"}))
 }
 
-// TO-03: overlapping patterns read a file once; ignored files never match but
-// can be named; exclude narrows patterns alone.
+// TO-03: a file that several patterns match is read once. Ignored files match no pattern but can be named; exclude
+// applies to patterns only.
 func TestReadManyFilesPatterns(t *testing.T) {
 	s := newSession(t)
 	for _, name := range []string{"a.go", "b.txt", "sub/c.go", "sub/d.go", "sub/deep/e.go", "built/f.go", ".git/g.go", "odd[1].go"} {
@@ -117,11 +117,11 @@ func TestReadManyFilesPatterns(t *testing.T) {
 			require.Nil(t, e.Error)
 		}
 	}
-	// upstream's name of the parameter
+	// the name of the parameter in upstream
 	require.Len(t, readMany(t, s, args{"include": []string{"a.go"}}), 1)
 }
 
-// A pattern that yields nothing says why, and nothing outside is reached.
+// The error for a pattern without a match states the reason, and nothing outside the workspace is read.
 func TestReadManyFilesPatternsWithoutResult(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.go", "a")
@@ -156,7 +156,7 @@ func TestReadManyFilesPatternsWithoutResult(t *testing.T) {
 	}
 }
 
-// Links to directories are not walked, so a pattern cannot leave by one.
+// Links to directories are not followed, so no pattern leads outside.
 func TestReadManyFilesDoesNotWalkLinks(t *testing.T) {
 	s := newSession(t)
 	outside := t.TempDir()
@@ -169,8 +169,7 @@ func TestReadManyFilesDoesNotWalkLinks(t *testing.T) {
 	}
 }
 
-// One call shows 4 MiB at most, even without a limit of results, and says which
-// files it did not reach.
+// A call shows at most 4 MiB, even without a limit for results, and lists the files that it did not reach.
 func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) { p.Limits.ResultBytes = -1 })
 	content := strings.Repeat(strings.Repeat("x", 99)+"\n", 2000)
@@ -194,12 +193,12 @@ func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
 	require.Equal(t, content, *readMany(t, s, args{"paths": []string{"f29"}})[0].Content)
 }
 
-// Data parts do not fit in a list of states: their place says where to get them.
+// Binary data does not fit in a list of states. Its element states how to read it.
 func TestReadManyFilesPayloads(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) {
 		p.Seams.Read = func(w filestate.Window, path workspace.Path) {
 			if w == filestate.WindowReading {
-				t.Errorf("%s was read whole for nothing", path)
+				t.Errorf("%s was read completely for nothing", path)
 			}
 		}
 	})
@@ -225,8 +224,8 @@ func TestReadManyFilesLocations(t *testing.T) {
 	require.Equal(t, `1, "2\n", 3, 4, 5, and 2 more`, inv.Description())
 }
 
-// TO-03: a pattern that names an ignored directory reads what is in it, and says so.
-func TestReadManyFilesNamesIgnoredFolders(t *testing.T) {
+// TO-03: a pattern that names an ignored directory reads its files, and reports it.
+func TestReadManyFilesNamesIgnoredDirectories(t *testing.T) {
 	s := newSession(t)
 	for _, name := range []string{"built/a.go", "built/b.bin", "src/c.go"} {
 		s.Write(name, map[bool]string{true: "\x00\x01", false: "text"}[strings.HasSuffix(name, ".bin")])
@@ -241,7 +240,7 @@ func TestReadManyFilesNamesIgnoredFolders(t *testing.T) {
 	require.Empty(t, readMany(t, s, args{"paths": []string{"built/a.go"}})[0].Notice)
 }
 
-// manyFiles is a Finder that finds more than one call may read.
+// manyFiles is a Finder that finds more files than a call may read.
 type manyFiles struct {
 	file.Finder
 	paths []workspace.Path
@@ -254,7 +253,7 @@ func (m manyFiles) Find(_ context.Context, r discovery.Find) (discovery.Found, e
 
 func (m manyFiles) Options() discovery.Options { return discovery.Options{} }
 
-// fakeReader answers every read with a state that only it can have made.
+// fakeReader returns a recognizable state for every read.
 type fakeReader struct {
 	asked []string
 }
@@ -267,7 +266,7 @@ func (f *fakeReader) Read(_ context.Context, r filestate.ReadRequest) (*filestat
 	return &filestate.Read{State: &filestate.State{FilePath: r.Path.String(), Version: &version, SHA256: &hash, Content: &content}}, nil
 }
 
-// bind returns a tool over services of the test's own.
+// bind returns a tool over the services of a test.
 func bind(t testing.TB, name string, s file.Services) tools.DeclarativeTool {
 	t.Helper()
 	all, err := file.Factories()
@@ -290,8 +289,8 @@ func execute(t testing.TB, tool tools.DeclarativeTool, a args) tools.Result {
 	return result
 }
 
-// FS-24, CR-34, TE-02: both tools hand on what the one builder made, called once a
-// path and in order.
+// FS-24, CR-34, TE-02: both tools return the states of the one builder unchanged, which is called once for each path
+// and in order.
 func TestReadToolsOnlyPassStatesOn(t *testing.T) {
 	ws, err := workspace.Open(t.TempDir())
 	require.NoError(t, err)
@@ -313,7 +312,7 @@ func TestReadToolsOnlyPassStatesOn(t *testing.T) {
 	}
 }
 
-// TO-03: the cap of files, for patterns and for named paths.
+// TO-03: the limit of files, for patterns and for named paths.
 func TestReadManyFilesCapsFiles(t *testing.T) {
 	const most = 20_000
 	ws, err := workspace.Open(t.TempDir())

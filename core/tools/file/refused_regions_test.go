@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// longSource is a file of 2,000 lines and about 120 KB.
+// longSource returns a file of 2,000 lines and about 120 KB.
 func longSource() string {
 	var b strings.Builder
 	for i := range 2000 {
@@ -26,8 +26,8 @@ func longSource() string {
 	return b.String()
 }
 
-// ST-06: where another program has changed one line, 1,890 lines away from the patch, the
-// mismatch is told in 1,500 bytes, and what it tells is enough for the next call.
+// ST-06: another program has changed one line, 1,890 lines away from the patch. The mismatch is reported in 1,500
+// bytes, which are enough for the next call.
 func TestMismatchOfALongFileIsShort(t *testing.T) {
 	base := longSource()
 	require.InDelta(t, 120_000, len(base), 1_000)
@@ -59,30 +59,30 @@ func TestMismatchOfALongFileIsShort(t *testing.T) {
 	require.Equal(t, patched, s.Read("routes.go"))
 }
 
-// ST-06, FS-29, FS-53: each refusal that shows a state shows it by its regions, by which the
-// conversation knows the file: the next call succeeds, with the hash or, of edit, without.
+// ST-06, FS-29, FS-53: each refusal that shows a state shows its changed regions, and then the conversation knows the
+// file. The next call succeeds, with the hash or, for edit, without.
 func TestRefusalsInRegions(t *testing.T) {
 	text := numbered(100)
 	other := replaceLines(text, 3, 60)
 	lastChange := args{"file_path": "a.txt", "old_string": "line 99 of", "new_string": "LINE 99 of"}
 	for name, tt := range map[string]struct {
-		now    string // what the file holds when the call is made
+		now    string // content of the file at the call
 		tool   string
 		args   args
-		answer string // what it holds when the question is answered; "": the same
+		answer string // content when the confirmation is answered; "": the same
 		code   fault.Code
 	}{
-		"patch, stale":               {other, file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 30 of the text\n+x\n", sum(text)), "", fault.FileChangedSinceRead},
-		"write, stale":               {other, file.WriteFile, writeArgs("a.txt", "x", sum(text)), "", fault.FileChangedSinceRead},
-		"write, stale, no hash":      {other, file.WriteFile, writeArgs("a.txt", "x", ""), "", fault.FileChangedSinceRead},
-		"edit, stale":                {other, file.Edit, editArgs("a.txt", "line 30 of", "x"), "", fault.FileChangedSinceRead},
-		"patch, wrong hash":          {text, file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 30 of the text\n+x\n", wrong), "", fault.FileChangedSinceRead},
-		"write, no hash":             {text, file.WriteFile, writeArgs("a.txt", "x", ""), "", fault.BaseHashRequired},
-		"patch that does not fit":    {text, file.SafePatch, patchArgs("a.txt", "@@ @@\n-nothing\n+x\n", sum(text)), "", fault.InvalidDiff},
-		"edit that does not fit":     {text, file.Edit, editArgs("a.txt", "nothing", "x"), "", fault.EditNoOccurrenceFound},
-		"patch, changed meanwhile":   {text, file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 30 of the text\n+x\n", sum(text)), other, fault.FileChangedSinceRead},
-		"edit, changed meanwhile":    {text, file.Edit, editArgs("a.txt", "line 30 of", "x"), other, fault.FileChangedSinceRead},
-		"write, cut short meanwhile": {text, file.WriteFile, writeArgs("a.txt", "x", sum(text)), numbered(70), fault.FileChangedSinceRead},
+		"patch, stale":                     {other, file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 30 of the text\n+x\n", sum(text)), "", fault.FileChangedSinceRead},
+		"write, stale":                     {other, file.WriteFile, writeArgs("a.txt", "x", sum(text)), "", fault.FileChangedSinceRead},
+		"write, stale, no hash":            {other, file.WriteFile, writeArgs("a.txt", "x", ""), "", fault.FileChangedSinceRead},
+		"edit, stale":                      {other, file.Edit, editArgs("a.txt", "line 30 of", "x"), "", fault.FileChangedSinceRead},
+		"patch, wrong hash":                {text, file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 30 of the text\n+x\n", wrong), "", fault.FileChangedSinceRead},
+		"write, no hash":                   {text, file.WriteFile, writeArgs("a.txt", "x", ""), "", fault.BaseHashRequired},
+		"patch that does not fit":          {text, file.SafePatch, patchArgs("a.txt", "@@ @@\n-nothing\n+x\n", sum(text)), "", fault.InvalidDiff},
+		"edit that does not fit":           {text, file.Edit, editArgs("a.txt", "nothing", "x"), "", fault.EditNoOccurrenceFound},
+		"patch, changed during the call":   {text, file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 30 of the text\n+x\n", sum(text)), other, fault.FileChangedSinceRead},
+		"edit, changed during the call":    {text, file.Edit, editArgs("a.txt", "line 30 of", "x"), other, fault.FileChangedSinceRead},
+		"write, truncated during the call": {text, file.WriteFile, writeArgs("a.txt", "x", sum(text)), numbered(70), fault.FileChangedSinceRead},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, regionsAbove(1000))
@@ -102,7 +102,7 @@ func TestRefusalsInRegions(t *testing.T) {
 			require.Equal(t, *first.Version+1, *st.Version, "FS-04")
 			require.Equal(t, s.Read("a.txt") == text, len(st.ChangedRegions) == 0)
 
-			// Once more: what was shown is what is known.
+			// The same again: the content shown is the content known.
 			before := s.Read("a.txt")
 			r = s.Call(file.WriteFile, writeArgs("a.txt", "x", wrong))
 			require.Empty(t, requireRegionsOf(t, r, before).ChangedRegions)
@@ -116,8 +116,8 @@ func TestRefusalsInRegions(t *testing.T) {
 	}
 }
 
-// RC-13: what the regions leave out can be read again, which is never answered by the
-// version that had nothing but them.
+// RC-13: lines that the regions omit can be read again. That read never refers to a version whose regions alone were
+// shown.
 func TestReadAfterRegions(t *testing.T) {
 	s := newSession(t, regionsAbove(1000))
 	s.Write("a.txt", numbered(100))
@@ -130,14 +130,14 @@ func TestReadAfterRegions(t *testing.T) {
 	require.Equal(t, next, *read(t, s, "a.txt", args{"offset": 0}).Content)
 }
 
-// PR-14, PR-29, RC-22: a conversation that did not know the whole base is shown no
-// region of what has changed since, whatever others have put into the store.
+// PR-14, PR-29, RC-22: a conversation that did not know the whole base receives no region of the changes, whatever
+// other conversations have stored.
 func TestRegionsOfARefusalNeedAKnownBase(t *testing.T) {
 	text := numbered(100)
 	secret := replaceLines(strings.Replace(text, "line 50 of", "the secret of", 1), 51)
 	for name, tt := range map[string]struct {
 		know  func(t *testing.T, s *configtest.Session)
-		shown bool // the whole content is, as ever
+		shown bool // the whole content is shown, as always
 	}{
 		"never read":  {func(*testing.T, *configtest.Session) {}, false},
 		"partly read": {func(t *testing.T, s *configtest.Session) { read(t, s, "a.txt", args{"offset": 0, "limit": 99}) }, false},
@@ -156,7 +156,7 @@ func TestRegionsOfARefusalNeedAKnownBase(t *testing.T) {
 			_, err := s.StartNewSession("", 0)
 			require.NoError(t, err)
 		}, false},
-		"the cache was disabled meanwhile": {func(t *testing.T, s *configtest.Session) {
+		"the cache was disabled during the call": {func(t *testing.T, s *configtest.Session) {
 			read(t, s, "a.txt")
 			s.SetFileReadCacheDisabled(true)
 			s.SetFileReadCacheDisabled(false)
@@ -204,8 +204,8 @@ func TestRegionsOfARefusalNeedAKnownBase(t *testing.T) {
 	})
 }
 
-// PR-29: a file that read_file may show only when a user allows it is not stored, and no
-// refusal shows a region of it.
+// PR-29: a file that read_file may show only with the user's approval is not stored, and no refusal shows a region of
+// it.
 func TestRegionsOfARefusalOfWhatMayNotBeShown(t *testing.T) {
 	s := newSession(t, regionsAbove(1), func(p *config.Parameters) {
 		p.Rules = []policy.Rule{{Tools: []string{file.ReadFile}, Decision: policy.AskUser, Priority: 100, Tier: policy.TierUser}}
@@ -218,7 +218,7 @@ func TestRegionsOfARefusalOfWhatMayNotBeShown(t *testing.T) {
 	requireWithheld(t, report.LatestFileState, s.Path("a.txt"))
 }
 
-// Where the text alone does not say what has changed, the whole is shown.
+// If the change is not in the text alone, the whole content is shown.
 func TestRefusalsAfterAChangeOfEncoding(t *testing.T) {
 	s := newSession(t, regionsAbove(1))
 	text := numbered(100)

@@ -21,13 +21,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// regionsAbove is a session that shows changed regions of files above so many
-// bytes.
+// regionsAbove configures a session to show changed regions of files larger than n bytes.
 func regionsAbove(n int) func(*config.Parameters) {
 	return func(p *config.Parameters) { p.Limits.ChangedRegionsAbove = n }
 }
 
-// numbered is a text of so many lines.
+// numbered returns a text with a number of lines.
 func numbered(lines int) string {
 	var b strings.Builder
 	for i := range lines {
@@ -45,8 +44,8 @@ func replaceLines(text string, numbers ...int) string {
 	return strings.Join(lines, "")
 }
 
-// requireInRegions requires a success whose state is in the short form and whose
-// regions make the file on disk of base, and returns it.
+// requireInRegions requires a success with a state in the short form. Its regions must turn base into the file on disk.
+// It returns the state.
 func requireInRegions(t testing.TB, r scheduler.Response, base string) filestate.State {
 	t.Helper()
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
@@ -82,13 +81,13 @@ func requireRegionsOf(t testing.TB, r scheduler.Response, base string) filestate
 		at = region.BaseLines[1]
 	}
 	b.WriteString(strings.Join(olds[at:], ""))
-	require.Equal(t, *st.SHA256, sum(b.String()), "the regions make another text:\n%s", b.String())
+	require.Equal(t, *st.SHA256, sum(b.String()), "the regions produce a different text:\n%s", b.String())
 	require.Len(t, strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n"), *st.TotalLines)
 	return st
 }
 
-// FS-27, FS-40: above the limit a success shows what differs. Its hash is the base
-// of the next change of each tool, without a read between.
+// FS-27, FS-40: above the limit a success shows the differences. Its hash is the base of the next change by each tool,
+// without a read in between.
 func TestChangedRegions(t *testing.T) {
 	s := newSession(t, regionsAbove(1000))
 	text := numbered(100)
@@ -115,24 +114,24 @@ func TestChangedRegions(t *testing.T) {
 	require.Len(t, st.ChangedRegions, 1)
 	require.Equal(t, *first.Version+4, *st.Version, "FS-04: one number for each")
 
-	// The same text once more: nothing differs, and that is said.
+	// The same text again: there is no difference, and the result reports it.
 	text = s.Read("a.txt")
 	st = requireInRegions(t, s.Call(file.WriteFile, writeArgs("a.txt", text, *st.SHA256)), text)
 	require.Equal(t, []filestate.ChangedRegion{}, st.ChangedRegions)
 
-	// RC-14: a read right after a write emits content, and the one after it none.
+	// RC-14: a read directly after a write returns the content, and the next one a placeholder.
 	require.Equal(t, text, *read(t, s, "a.txt").Content)
 	require.Contains(t, s.Call(file.ReadFile, args{"file_path": "a.txt"}).Result.LLMContent.String(), filestate.StatusUnchanged)
 
 }
 
-// linesBetween are those lines of text, counted from 1.
+// linesBetween returns those lines of text, counted from 1.
 func linesBetween(text string, first, last int) string {
 	return strings.Join(strings.SplitAfter(text, "\n")[first-1:last], "")
 }
 
-// The whole is shown where the file is not larger than the limit, where the
-// regions would take as much, and where the limit is off.
+// The whole content is shown if the file is not larger than the limit, if the regions would take as much room, and if
+// the limit is off.
 func TestWholeContentWhereItTakesNoMore(t *testing.T) {
 	text := numbered(60)
 	every := []int{}
@@ -163,8 +162,7 @@ func TestWholeContentWhereItTakesNoMore(t *testing.T) {
 	requireInRegions(t, s.Call(file.SafePatch, patchArgs("new.txt", "@@ @@\n-line 7 of the text\n+x\n", sum(text))), text)
 }
 
-// The short form never takes more than the whole would, in the very form in which
-// a model receives it.
+// The short form never takes more room than the whole content, in the form that the model receives.
 func TestRegionsNeverTakeMore(t *testing.T) {
 	text := numbered(120)
 	for changes := 0; changes < 21; changes += 2 {
@@ -188,8 +186,8 @@ func TestRegionsNeverTakeMore(t *testing.T) {
 	}
 }
 
-// A hash goes out only with all that it stands for: whoever did not know the base
-// is shown the whole (FS-15, RC-10, PR-04).
+// A hash is shown only with all the content that it stands for: a conversation that did not know the base receives the
+// whole content (FS-15, RC-10, PR-04).
 func TestRegionsNeedAKnownBase(t *testing.T) {
 	text := numbered(100)
 	diff := "@@ @@\n-line 50 of the text\n+x\n"
@@ -197,7 +195,7 @@ func TestRegionsNeedAKnownBase(t *testing.T) {
 	for name, know := range map[string]func(t *testing.T, s *configtest.Session){
 		"never read":  func(*testing.T, *configtest.Session) {},
 		"partly read": func(t *testing.T, s *configtest.Session) { read(t, s, "a.txt", args{"offset": 0, "limit": 99}) },
-		"read as it was before somebody else's change": func(t *testing.T, s *configtest.Session) {
+		"read before another process changed it": func(t *testing.T, s *configtest.Session) {
 			s.Write("a.txt", "before\n"+text)
 			read(t, s, "a.txt")
 			s.Write("a.txt", text)
@@ -243,7 +241,7 @@ func TestRegionsNeedAKnownBase(t *testing.T) {
 	}
 }
 
-// compacted forgets what was shown, as compaction does.
+// compacted forgets the content shown, as compaction does.
 func compacted(s *configtest.Session) error {
 	state, err := s.FileState()
 	if err == nil {
@@ -252,7 +250,7 @@ func compacted(s *configtest.Session) error {
 	return err
 }
 
-// PR-29: where read_file would not show the file, neither do regions.
+// PR-29: regions do not show a file that read_file would not show.
 func TestRegionsOfWhatMayNotBeShown(t *testing.T) {
 	s := newSession(t, regionsAbove(1), func(p *config.Parameters) {
 		p.Rules = []policy.Rule{{Tools: []string{file.ReadFile}, Decision: policy.Deny, Priority: 100, Tier: policy.TierUser}}
@@ -264,8 +262,8 @@ func TestRegionsOfWhatMayNotBeShown(t *testing.T) {
 	require.NotContains(t, r.Result.LLMContent.String(), "line 26")
 }
 
-// What was mended in a diff, what a person made of it, and the file's own line
-// endings are in the regions: they hold what is on disk.
+// The regions contain the text on disk: with a repaired diff, with the user's version, and with the line endings of the
+// file.
 func TestRegionsHoldWhatWasWritten(t *testing.T) {
 	s := newSession(t, regionsAbove(1))
 	text := strings.ReplaceAll(numbered(100), "\n", "\r\n")
@@ -295,9 +293,8 @@ func succeedInAnyForm(t testing.TB, r scheduler.Response) {
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
 }
 
-// Above the read limits, where the whole cannot be shown (CR-29), the regions
-// are, though the file is no larger than the limit of theirs; if they are too long
-// themselves, there is neither.
+// Above the read limits the whole content cannot be shown (CR-29). Then the regions are shown even for a file within
+// their limit, unless they are too long themselves.
 func TestRegionsAboveTheReadLimits(t *testing.T) {
 	s := newSession(t, regionsAbove(1<<20), func(p *config.Parameters) { p.Limits.Lines = 40 })
 	text := numbered(100)
@@ -311,7 +308,7 @@ func TestRegionsAboveTheReadLimits(t *testing.T) {
 	st = succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", strings.ToUpper(text), *st.SHA256))).LatestFileState
 	require.Nil(t, st.Content)
 
-	// PR-30: a person's change of such a file is known by its regions.
+	// PR-30: the regions show the user's version of such a file.
 	text = s.Read("a.txt")
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ModifyWithEditor }
 	s.Edit = func(q bus.ToolConfirmationRequest) string {
@@ -322,7 +319,7 @@ func TestRegionsAboveTheReadLimits(t *testing.T) {
 	text = s.Read("a.txt")
 	requireInRegions(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-by hand\n+by machine\n", *st.SHA256)), text)
 
-	// A line that is longer than a read shows is in no region.
+	// A line longer than a read shows is in no region.
 	s = newSession(t, regionsAbove(1), func(p *config.Parameters) { p.Limits.Bytes = 1000 })
 	text = strings.Repeat("x", 2000) + "\n" + numbered(5)
 	succeed(t, s.Call(file.WriteFile, writeArgs("b.txt", text, "")))
@@ -331,7 +328,7 @@ func TestRegionsAboveTheReadLimits(t *testing.T) {
 	requireInRegions(t, s.Call(file.SafePatch, patchArgs("b.txt", "@@ @@\n-line 5 of the text\n+5\n", sum(text))), text)
 }
 
-// A file without a final line feed, and the last line's loss.
+// A file without a final line feed, and the removal of the last line.
 func TestRegionsAtTheEnd(t *testing.T) {
 	s := newSession(t, regionsAbove(1))
 	text := strings.TrimSuffix(numbered(50), "\n")
@@ -344,7 +341,7 @@ func TestRegionsAtTheEnd(t *testing.T) {
 	require.Equal(t, [2]int{46, 50}, st.ChangedRegions[0].BaseLines)
 }
 
-// People are shown the diff, and plan mode its preview, as ever.
+// Users see the diff, and plan mode its preview, as always.
 func TestRegionsAreForModels(t *testing.T) {
 	s := newSession(t, regionsAbove(1))
 	text := numbered(50)
@@ -361,8 +358,7 @@ func TestRegionsAreForModels(t *testing.T) {
 	require.Contains(t, planning.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 25 of the text\n+x\n", sum(text))).Result.LLMContent.String(), "Nothing was changed")
 }
 
-// The tools say what changed_regions are only where they are given, under the
-// names of either layout.
+// The descriptions of the tools explain changed_regions only if results have them, with the key names of either layout.
 func TestRegionsAreDescribed(t *testing.T) {
 	for _, name := range []string{"fettle", "gemini"} {
 		l, _ := layout.Named(name)
@@ -370,28 +366,28 @@ func TestRegionsAreDescribed(t *testing.T) {
 			s := newSession(t, regionsAbove(above), func(p *config.Parameters) { p.Layout = l })
 			registry, err := s.ToolRegistry()
 			require.NoError(t, err)
-			var told []string
+			var described []string
 			for _, d := range registry.Declarations() {
 				if strings.Contains(d.Description, "changed_regions") {
-					told = append(told, d.Name)
+					described = append(described, d.Name)
 				}
 			}
-			slices.Sort(told)
+			slices.Sort(described)
 			switch {
 			case above < 0:
-				require.Empty(t, told)
+				require.Empty(t, described)
 			case name == "gemini":
-				require.Equal(t, []string{"replace", "safe_patch", "write_file"}, told)
+				require.Equal(t, []string{"replace", "safe_patch", "write_file"}, described)
 			default:
-				require.Equal(t, []string{"edit", "safe_patch", "write_file"}, told)
+				require.Equal(t, []string{"edit", "safe_patch", "write_file"}, described)
 			}
 		}
 	}
 }
 
-// PR-03, RC-22: who has a hash and not the bytes, and can be shown neither file nor
-// regions, does not know the file by having changed it: the next success has no
-// regions, and a change without a hash is refused until the file is read.
+// PR-03, RC-22: a conversation that has a hash without the content, and can be shown neither file nor regions, does not
+// know the file after its own change. The next success has no regions, and a change without a hash is refused until the
+// file is read.
 func TestRegionsAreNotEarnedByAHash(t *testing.T) {
 	long := func(p *config.Parameters) { p.Limits.Lines = 40 }
 	text := numbered(100)
@@ -409,10 +405,10 @@ func TestRegionsAreNotEarnedByAHash(t *testing.T) {
 			s.Write("a.txt", text)
 			forget(t, s)
 			st := succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 50 of the text\n+x\n", sum(text)))).LatestFileState
-			require.Equal(t, sum(s.Read("a.txt")), *st.SHA256, "CR-29: above the read limits version and hash alone")
+			require.Equal(t, sum(s.Read("a.txt")), *st.SHA256, "CR-29: above the read limits only version and hash")
 			require.False(t, st.Shown())
 			st = succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 70 of the text\n+y\n", *st.SHA256))).LatestFileState
-			require.False(t, st.Shown(), "the base is still not known")
+			require.False(t, st.Shown(), "the base is still unknown")
 			before := s.Read("a.txt")
 			r := s.Call(file.Edit, editArgs("a.txt", "line 90 of the text", "z"))
 			require.Equal(t, scheduler.StatusError, r.Status)
@@ -423,15 +419,15 @@ func TestRegionsAreNotEarnedByAHash(t *testing.T) {
 			requireInRegions(t, s.Call(file.Edit, editArgs("a.txt", "line 90 of the text", "z")), before)
 		})
 	}
-	// What the model itself has given whole, it knows.
+	// Content that the model has sent completely is known.
 	s := newSession(t, regionsAbove(1), long)
 	s.Write("a.txt", "something else\n")
 	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", text, sum("something else\n"))))
 	requireInRegions(t, s.Call(file.Edit, editArgs("a.txt", "line 90 of the text", "z")), text)
 }
 
-// RC-22: a conversation that is compacted while a person is asked about a change has
-// forgotten the base when it is made.
+// RC-22: if the conversation is compacted while the user is asked about a change, the base is forgotten when the change
+// is made.
 func TestRegionsOfABaseForgottenMeanwhile(t *testing.T) {
 	s := newSession(t, regionsAbove(1))
 	text := numbered(100)

@@ -21,7 +21,7 @@ func patchArgs(path, diff, hash string) args {
 	return args{"file_path": path, "unified_diff": diff, "base_content_sha256": hash}
 }
 
-// FS-26: three required strings, and a hash of 64 hex digits in either case.
+// FS-26: three required strings, and a hash of 64 hexadecimal digits in either case.
 func TestSafePatchArguments(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -97,8 +97,8 @@ func TestSafePatchAppliesAllHunksOrNone(t *testing.T) {
 	require.Equal(t, want, *report.LatestFileState.Content)
 }
 
-// FS-44, CR-11: wrong numbers are corrected, the confirmation shows the
-// corrected diff, and the result names the corrections.
+// FS-44, CR-11: wrong line numbers are corrected, the confirmation shows the corrected diff, and the result names the
+// corrections.
 func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("a.txt", base)
@@ -114,7 +114,7 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 		require.NoError(t, err)
 		correct, err := patch.Correct(base, parsed)
 		require.NoError(t, err)
-		require.Empty(t, correct.Corrections, "the diff shown is right as it is")
+		require.Empty(t, correct.Corrections, "the diff shown is correct as it is")
 		text, err := patch.ApplyStrict(base, correct)
 		require.NoError(t, err)
 		require.Equal(t, changed, text)
@@ -134,8 +134,8 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 	require.Contains(t, kinds, patch.KindLineCounts)
 }
 
-// FS-28, FS-29, PR-06, CR-35, TE-03: a mismatch on a file that was fully seen shows
-// what is there, and the next call needs nothing else.
+// FS-28, FS-29, PR-06, CR-35, TE-03: a mismatch on a file that was read completely shows the current content, and the
+// next call needs nothing else.
 func TestSafePatchRecoversFromItsOwnRefusal(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -151,7 +151,7 @@ func TestSafePatchRecoversFromItsOwnRefusal(t *testing.T) {
 	require.Equal(t, "zero\n"+changed, s.Read("a.txt"))
 }
 
-// FS-29: the state shown by a mismatch is proof for edit as well, as a read is.
+// FS-29: the state shown by a mismatch also counts as a read for edit.
 func TestMismatchCountsAsRead(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -161,7 +161,7 @@ func TestMismatchCountsAsRead(t *testing.T) {
 	succeed(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": "zero", "new_string": "ZERO"}))
 }
 
-// FS-30, CR-08: a mismatch on a file not fully seen shows nothing.
+// FS-30, CR-08: a mismatch on a file not read completely shows nothing.
 func TestMismatchOfAnUnseenFileShowsNothing(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, read func(args)){
 		"never read":  func(*testing.T, func(args)) {},
@@ -191,7 +191,7 @@ func TestMismatchOfAnUnseenFileShowsNothing(t *testing.T) {
 	}
 }
 
-// FS-32: the exact message, and not a byte, time or inode moved.
+// FS-32: the exact message; bytes, times and inode are unchanged.
 func TestSafePatchForeignContext(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -208,7 +208,7 @@ func TestSafePatchForeignContext(t *testing.T) {
 	}
 }
 
-// FS-35
+// FS-35: diffs other than a change of one file.
 func TestSafePatchRefusesWhatIsNoChangeOfOneFile(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -229,7 +229,7 @@ func TestSafePatchRefusesWhatIsNoChangeOfOneFile(t *testing.T) {
 	}
 }
 
-// An ambiguous place is refused, and following the remedy succeeds.
+// An ambiguous position is refused, and the remedy succeeds.
 func TestSafePatchAmbiguous(t *testing.T) {
 	s := newSession(t)
 	text := "start\n{\n\tx\n}\nmiddle\n{\n\tx\n}\nend\n"
@@ -241,7 +241,7 @@ func TestSafePatchAmbiguous(t *testing.T) {
 	require.Equal(t, "start\n{\n\tx\n}\nmiddle\n{\n\ty\n}\nend\n", s.Read("a.txt"))
 }
 
-// FS-39, TE-03
+// FS-39, TE-03: an internal error.
 func TestSafePatchApplierFails(t *testing.T) {
 	calls := 0
 	s := newSession(t, func(p *config.Parameters) {
@@ -261,7 +261,7 @@ func TestSafePatchApplierFails(t *testing.T) {
 	require.Empty(t, s.Asked(), "FS-42")
 }
 
-// FS-41, TE-03
+// FS-41, TE-03: new files.
 func TestSafePatchCreates(t *testing.T) {
 	s := newSession(t)
 	diff := "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n"
@@ -277,7 +277,7 @@ func TestSafePatchCreates(t *testing.T) {
 	report = refuse(t, s.Call(file.SafePatch, patchArgs("other/new.txt", diff, sum("x"))), fault.FileChangedSinceRead, fault.Disappeared)
 	require.Contains(t, report.Message, "other/new.txt does not exist")
 	requireWithheld(t, report.LatestFileState, s.Path("other/new.txt"))
-	// A diff that removes lines of a file that does not exist.
+	// A diff that removes lines of a missing file.
 	refuse(t, s.Call(file.SafePatch, patchArgs("other/new.txt", baseDiff, absent)), fault.InvalidDiff, "")
 	require.Equal(t, before, tree(t, s.Dir))
 
@@ -287,7 +287,7 @@ func TestSafePatchCreates(t *testing.T) {
 	require.Equal(t, "one\ntwo\n", s.Read("empty"))
 }
 
-// FS-42, CR-09: nobody is asked about what will be refused.
+// FS-42, CR-09: no approval is requested for a change that will be refused.
 func TestSafePatchAsksOnlyAboutWhatWouldApply(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -299,8 +299,7 @@ func TestSafePatchAsksOnlyAboutWhatWouldApply(t *testing.T) {
 	require.Empty(t, s.Asked())
 }
 
-// FS-43, KH-12: an invocation that skipped its question never writes, even if
-// the file matches again.
+// FS-43, KH-12: an invocation that announced a refusal never writes, even if the file matches again.
 func TestRefusedInvocationNeverWrites(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -311,7 +310,7 @@ func TestRefusedInvocationNeverWrites(t *testing.T) {
 		c, err := inv.Confirmation(t.Context())
 		require.Nil(t, c)
 		require.ErrorIs(t, err, tools.ErrWillRefuse)
-		f := fault.As(err) // PR-21: the type and the full message
+		f := fault.As(err) // PR-21: the type and the complete message
 		require.Equal(t, fault.FileChangedSinceRead, f.Code)
 		require.NotEqual(t, f.Message, f.Short)
 		require.NotEmpty(t, f.Remedy)
@@ -323,7 +322,7 @@ func TestRefusedInvocationNeverWrites(t *testing.T) {
 	})
 }
 
-// FS-47: own code or reason for each kind of target.
+// FS-47: a code or reason of its own for each kind of target.
 func TestTargetsThatAreNoText(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -340,12 +339,12 @@ func TestTargetsThatAreNoText(t *testing.T) {
 		}
 		r := s.Call(m.tool, a)
 		refuse(t, r, fault.EditRequiresPriorRead, fault.NonText)
-		require.NotContains(t, r.Result.Error.Line(), "read_file", "PR-08: no further read helps")
+		require.NotContains(t, r.Result.Error.Line(), "read_file", "PR-08: reading would not help")
 		require.Contains(t, r.Result.Error.Remedy, "shell")
 	})
 }
 
-// TO-06, TO-07
+// TO-06, TO-07: descriptions of calls.
 func TestMutatorsDescribeThemselves(t *testing.T) {
 	s := newSession(t)
 	for tool, verb := range map[string]string{file.SafePatch: "Patch ", file.WriteFile: "Write ", file.Edit: "Edit "} {
@@ -362,7 +361,7 @@ func TestMutatorsDescribeThemselves(t *testing.T) {
 	require.ElementsMatch(t, []string{"edit", "replace"}, specOf(t, s, file.SafePatch).GovernedBy)
 }
 
-// FS-67: the diff is for file_path, whatever its own header names.
+// FS-67: the diff applies to file_path, whatever name its header has.
 func TestSafePatchWrongName(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -371,7 +370,7 @@ func TestSafePatchWrongName(t *testing.T) {
 	require.Equal(t, []patch.Correction{{Kind: patch.KindFileName}}, report.Corrections)
 }
 
-// FS-27, FS-29: a refusal of plan mode is as rich as any.
+// FS-27, FS-29: a refusal in plan mode includes as much as any other.
 func TestRefusalInPlanMode(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)

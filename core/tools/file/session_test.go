@@ -25,7 +25,7 @@ import (
 
 type args = map[string]any
 
-// allTools are the tools of the package under their names.
+// allTools are the names of the tools of the package.
 var allTools = []string{file.ReadFile, file.ReadManyFiles, file.ListDirectory, file.SafePatch, file.WriteFile, file.Edit}
 
 // newSession returns a session with every tool of the package.
@@ -35,7 +35,7 @@ func newSession(t testing.TB, change ...func(*config.Parameters)) *configtest.Se
 	return configtest.New(t, append([]func(*config.Parameters){all}, change...)...)
 }
 
-// sum is the hash that the model is given, taken without the code under test.
+// sum returns the hash of content, computed without the code under test.
 func sum(content string) string {
 	h := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(h[:])
@@ -47,12 +47,10 @@ const absent = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 // wrong is a hash that no file has.
 var wrong = strings.Repeat("0", 64)
 
-// stateMismatch is the message, with its remedy, of a mismatch beside the state that
-// the file is in.
+// stateMismatch is the message and remedy of a mismatch that shows the current state.
 const stateMismatch = "State Mismatch: File has changed on disk since it was last read. Make the change again for latest_file_state, with its sha256."
 
-// reportOf decodes what a mutator gave, strictly: exactly the keys of FS-27
-// and FS-05.
+// reportOf decodes the report of a mutator strictly: exactly the keys of FS-27 and FS-05.
 func reportOf(t testing.TB, r scheduler.Response) file.Report {
 	t.Helper()
 	content := r.Result.LLMContent.String()
@@ -72,7 +70,7 @@ func reportOf(t testing.TB, r scheduler.Response) file.Report {
 	report := configtest.Decode[file.Report](t, r)
 	require.True(t, filepath.IsAbs(report.LatestFileState.FilePath))
 	require.Equal(t, r.Status == scheduler.StatusSuccess, report.Success)
-	require.Equal(t, report.LatestFileState.Version == nil, report.LatestFileState.SHA256 == nil, "a withheld state is withheld whole")
+	require.Equal(t, report.LatestFileState.Version == nil, report.LatestFileState.SHA256 == nil, "a denied state has no field but the path")
 	if r.Result.Error != nil {
 		whole := r.Result.Error.Text()
 		if clipped, ok := strings.CutSuffix(report.Message, "…"); ok {
@@ -81,12 +79,12 @@ func reportOf(t testing.TB, r scheduler.Response) file.Report {
 		} else {
 			require.Equal(t, whole, report.Message)
 		}
-		report.Message = whole // as the error beside the report has it
+		report.Message = whole // as in the error of the result
 	}
 	return report
 }
 
-// succeed requires a mutator's success and returns its report.
+// succeed requires that a mutator succeeds and returns its report.
 func succeed(t testing.TB, r scheduler.Response) file.Report {
 	t.Helper()
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
@@ -95,7 +93,7 @@ func succeed(t testing.TB, r scheduler.Response) file.Report {
 	return report
 }
 
-// refuse requires a mutator's refusal and returns its report.
+// refuse requires that a mutator is refused and returns its report.
 func refuse(t testing.TB, r scheduler.Response, code fault.Code, reason fault.Reason) file.Report {
 	t.Helper()
 	requireError(t, r, code, reason)
@@ -114,7 +112,7 @@ func requireWithheld(t testing.TB, st filestate.State, path string) {
 	require.Equal(t, filestate.Withheld(path), st)
 }
 
-// requireShown requires a state that shows the file as it is on disk.
+// requireShown requires a state with the content of the file on disk.
 func requireShown(t testing.TB, st filestate.State) {
 	t.Helper()
 	data, err := os.ReadFile(st.FilePath)
@@ -126,7 +124,7 @@ func requireShown(t testing.TB, st filestate.State) {
 	require.Equal(t, string(data), *st.Content)
 }
 
-// read reads a text file through the tool and returns its state object.
+// read reads a text file with the tool and returns its state object.
 func read(t testing.TB, s *configtest.Session, path string, more ...args) filestate.State {
 	t.Helper()
 	a := args{"file_path": path}
@@ -146,7 +144,7 @@ func readPlaceholder(t testing.TB, s *configtest.Session, path string) filestate
 	return configtest.Decode[filestate.Placeholder](t, r)
 }
 
-// versionNow returns the version spent last.
+// versionNow returns the last version used.
 func versionNow(t testing.TB, s *configtest.Session) int64 {
 	t.Helper()
 	v, err := s.SessionStateService()
@@ -154,15 +152,15 @@ func versionNow(t testing.TB, s *configtest.Session) int64 {
 	return v.Current()
 }
 
-// openedHatch turns the cache off.
-func openedHatch(p *config.Parameters) {
+// killSwitchOn disables the cache.
+func killSwitchOn(p *config.Parameters) {
 	on := true
 	p.FileReadCacheDisabled = &on
 }
 
 func autoEdit(p *config.Parameters) { p.ApprovalMode = "autoEdit" }
 
-// base is the file that most tests change, and changed what they make of it.
+// base is the file of most tests, and changed its content after their change.
 const (
 	base    = "one\ntwo\nthree\n"
 	changed = "one\nTWO\nthree\n"
@@ -171,13 +169,13 @@ const (
 // baseDiff turns base into changed.
 const baseDiff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
 
-// addDiff makes a file of one line.
+// addDiff creates a file of one line.
 const addDiff = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+made\n"
 
-// mutator is a way to change base into changed, or to make the file "made\n".
+// mutator is a way to turn base into changed, or to create the file "made\n".
 type mutator struct {
 	tool           string
-	change         func(path string) args // quotes the hash of base where the tool takes one
+	change         func(path string) args // includes the hash of base if the tool has a parameter for it
 	create         func(path string) args
 	done           string // message of a success
 	ing, infinite  string // PR-24
@@ -223,8 +221,8 @@ func eachMutator(t *testing.T, run func(t *testing.T, m mutator)) {
 	}
 }
 
-// tree describes everything below a directory: names, types, modes, identities,
-// times and bytes (of a file above 64 MiB only its size).
+// tree describes all files below a directory: names, types, modes, identities, times and bytes (of a file above 64 MiB
+// only its size).
 func tree(t testing.TB, dir string) string {
 	t.Helper()
 	var b strings.Builder

@@ -22,8 +22,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// stagedSession returns a session in which, while armed, act happens once at
-// a named window: of a mutation, or a step of its commit.
+// stagedSession returns a session in which act is called once after arm, at a named window: of a mutation, or of a step
+// of its commit.
 func stagedSession(t *testing.T, window string, act func(s *configtest.Session)) (s *configtest.Session, arm func()) {
 	armed := false
 	at := func(name string) {
@@ -43,15 +43,14 @@ func stagedSession(t *testing.T, window string, act func(s *configtest.Session))
 	}
 }
 
-// The windows in which a file may change under a mutation of an existing file.
+// The windows in which an existing file may change during a mutation.
 var changeWindows = []string{
 	string(mutation.WindowDecided), string(mutation.WindowPlanned), "prompt", string(mutation.WindowCommit),
 	string(mutation.WindowRechecked), "commit:locked", "commit:checked", "commit:temp_written", "commit:temp_linked",
 }
 
-// TE-08, PR-16, PR-17, PR-18, FS-45, FS-59: a file that changes, is replaced,
-// disappears, or becomes something else in any window is left as the other
-// program made it, and the model is told.
+// TE-08, PR-16, PR-17, PR-18, FS-45, FS-59: a file that changes, is replaced, disappears, or becomes something else in
+// any window keeps the state of the other program, and the result reports it.
 func TestChangesInEveryWindow(t *testing.T) {
 	t.Parallel()
 	const theirs = "somebody's work\n"
@@ -100,13 +99,13 @@ func TestChangesInEveryWindow(t *testing.T) {
 						requireWithheld(t, report.LatestFileState, s.Path("dir/a.txt"))
 						return
 					}
-					require.Len(t, entries, 1, "nothing is left behind")
+					require.Len(t, entries, 1, "no file is left behind")
 					requireShown(t, report.LatestFileState)
 					require.Equal(t, version+1, *report.LatestFileState.Version)
 					if m.takesBaseHash {
 						require.Equal(t, stateMismatch, report.Message)
 					}
-					// What was shown is enough for the next call (FS-29).
+					// The content shown is enough for the next call (FS-29).
 					succeed(t, s.Call(file.WriteFile, writeArgs("dir/a.txt", "both\n", *report.LatestFileState.SHA256)))
 				})
 			}
@@ -114,8 +113,8 @@ func TestChangesInEveryWindow(t *testing.T) {
 	})
 }
 
-// PR-17, PR-18, FS-62: a file that appears where one is to be made is kept and
-// not shown; directories made for nothing are gone.
+// PR-17, PR-18, FS-62: a file that appears at the path of a new file is kept and not shown. Directories created in vain
+// are removed.
 func TestAppearancesInEveryWindow(t *testing.T) {
 	t.Parallel()
 	const theirs = "somebody's work\n"
@@ -135,7 +134,7 @@ func TestAppearancesInEveryWindow(t *testing.T) {
 				entries, err := os.ReadDir(s.Path("dir"))
 				require.NoError(t, err)
 				require.Len(t, entries, 1)
-				// The remedy
+				// The remedy succeeds.
 				st := read(t, s, "dir/a.txt")
 				succeed(t, s.Call(file.WriteFile, writeArgs("dir/a.txt", "both\n", *st.SHA256)))
 			})
@@ -143,8 +142,8 @@ func TestAppearancesInEveryWindow(t *testing.T) {
 	})
 }
 
-// PR-18: absent throughout is created; a directory that appears is refused.
-func TestFolderAppears(t *testing.T) {
+// PR-18: a file missing throughout the call is created; a directory that appears is refused.
+func TestDirectoryAppears(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s, arm := stagedSession(t, "prompt", func(s *configtest.Session) { s.Write("dir/a.txt/inner", "") })
 		arm()
@@ -153,8 +152,7 @@ func TestFolderAppears(t *testing.T) {
 	})
 }
 
-// KH-24, FS-63: a link swapped in during a call leads nowhere outside, in any
-// window.
+// KH-24, FS-63: a link swapped in during a call leads nowhere outside, in any window.
 func TestLinkSwappedIn(t *testing.T) {
 	t.Parallel()
 	eachMutator(t, func(t *testing.T, m mutator) {
@@ -189,7 +187,7 @@ func TestLinkSwappedIn(t *testing.T) {
 					require.Len(t, entries, 1)
 					require.NotContains(t, string(jsonOf(t, r.Result)), "secret\\n")
 					if what == "folder" && strings.HasPrefix(window, "commit:") {
-						return // the directory that was opened is the one written to, wherever it was moved
+						return // the directory that was opened is written to, even after a move
 					}
 					require.Equal(t, scheduler.StatusError, r.Status)
 					require.NotEmpty(t, r.Result.Error.Remedy)
@@ -200,7 +198,7 @@ func TestLinkSwappedIn(t *testing.T) {
 	})
 }
 
-// KH-24: nor does one that is swapped in between the two looks of a read.
+// KH-24: neither does a link swapped in between the two checks of a read.
 func TestLinkSwappedInWhileReading(t *testing.T) {
 	outside := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "a.txt"), []byte("secret\n"), 0o644))
@@ -239,8 +237,8 @@ func TestLinkSwappedInWhileReading(t *testing.T) {
 	}
 }
 
-// FS-66: of several changes on one base, by a parent and its subagents, one
-// succeeds and the others mismatch.
+// FS-66: of several changes with the same base, by a parent and its subagents, one succeeds and the others fail with a
+// mismatch.
 func TestConcurrentChanges(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t, autoEdit)
@@ -279,7 +277,7 @@ func TestConcurrentChanges(t *testing.T) {
 	})
 }
 
-// FS-62: one of several creations wins, and the others are unread.
+// FS-62: one of several creations succeeds, and for the others the file is unread.
 func TestConcurrentCreation(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t, autoEdit)
@@ -306,8 +304,8 @@ func TestConcurrentCreation(t *testing.T) {
 	})
 }
 
-// FS-65, PR-19: a commit that fails at any step leaves the tree as it was, and
-// the answer says why and what to do.
+// FS-65, PR-19: a commit that fails at any step leaves the tree unchanged, and the result has the reason and the next
+// step.
 func TestCommitFailures(t *testing.T) {
 	t.Parallel()
 	for _, step := range []commit.Step{commit.StepLocked, commit.StepTempWritten, commit.StepTempLinked, commit.StepExchanged} {
@@ -317,7 +315,7 @@ func TestCommitFailures(t *testing.T) {
 		}{
 			"no space":   {errNoSpace, fault.NoSpaceLeft},
 			"permission": {os.ErrPermission, fault.PermissionDenied},
-			"other":      {fmt.Errorf("the disk is on fire"), fault.FileWriteFailure},
+			"other":      {fmt.Errorf("simulated I/O error"), fault.FileWriteFailure},
 		} {
 			t.Run(string(step)+" "+name, func(t *testing.T) {
 				eachMutator(t, func(t *testing.T, m mutator) {
@@ -341,7 +339,7 @@ func TestCommitFailures(t *testing.T) {
 						requireWithheld(t, report.LatestFileState, s.Path("new/tree/b.txt"))
 					}
 					require.Equal(t, before, listing(t, s.Dir))
-					// The remedy: when the cause is gone, the same call succeeds.
+					// The remedy: without the cause the same call succeeds.
 					fail = false
 					succeed(t, s.Call(m.tool, m.change("a.txt")))
 				})
@@ -350,7 +348,7 @@ func TestCommitFailures(t *testing.T) {
 	}
 }
 
-// listing is [tree] without what an undone exchange may move.
+// listing is [tree] with names only, because undoing an exchange may change the rest.
 func listing(t testing.TB, dir string) []string {
 	t.Helper()
 	var names []string

@@ -21,7 +21,7 @@ func writeArgs(path, content, hash string) args {
 	return a
 }
 
-// FS-48
+// FS-48: arguments.
 func TestWriteFileArguments(t *testing.T) {
 	s := newSession(t)
 	requireError(t, s.Call(file.WriteFile, args{"file_path": "a"}), fault.InvalidToolParams, "")
@@ -29,13 +29,13 @@ func TestWriteFileArguments(t *testing.T) {
 	r := s.Call(file.WriteFile, args{"file_path": "", "content": "a"})
 	require.Equal(t, "The 'file_path' parameter must be non-empty.", r.Result.Error.Message)
 
-	// An empty hash is one that is left out: it creates, and proves nothing.
+	// An empty hash counts as missing: the call creates a file, and the hash proves nothing.
 	empty := args{"file_path": "b", "content": "x", "base_content_sha256": ""}
 	succeed(t, s.Call(file.WriteFile, empty))
 	refuse(t, s.Call(file.WriteFile, empty), fault.BaseHashRequired, "")
 }
 
-// FS-49, FS-56, TE-04
+// FS-49, FS-56, TE-04: new files.
 func TestWriteFileCreates(t *testing.T) {
 	s := newSession(t)
 	r := s.Call(file.WriteFile, writeArgs("new/tree/a.txt", base, ""))
@@ -55,7 +55,7 @@ func TestWriteFileCreates(t *testing.T) {
 	require.Empty(t, s.Read("empty"))
 }
 
-// FS-50, CR-12
+// FS-50, CR-12: a hash for a missing file.
 func TestWriteFileAbsentWithAHash(t *testing.T) {
 	s := newSession(t)
 	succeed(t, s.Call(file.WriteFile, writeArgs("a/b.txt", base, absent)))
@@ -65,12 +65,12 @@ func TestWriteFileAbsentWithAHash(t *testing.T) {
 	require.Contains(t, report.Message, "d.txt does not exist")
 	requireWithheld(t, report.LatestFileState, s.Path("c/d.txt"))
 	require.Equal(t, before, tree(t, s.Dir), "PR-19")
-	// The remedy: without a hash it is created.
+	// The remedy: without a hash the file is created.
 	require.Contains(t, r.Result.Error.Remedy, "no base_content_sha256")
 	succeed(t, s.Call(file.WriteFile, writeArgs("c/d.txt", base, "")))
 }
 
-// FS-51, FS-56, PR-04, TE-04
+// FS-51, FS-56, PR-04, TE-04: overwriting.
 func TestWriteFileOverwrites(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
@@ -83,7 +83,7 @@ func TestWriteFileOverwrites(t *testing.T) {
 	require.Equal(t, "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n", c.EditDetails.FileDiff)
 }
 
-// FS-52, FS-53, CR-13: no hash, no overwriting; what was seen comes back whole,
+// FS-52, FS-53, CR-13: without a hash a file is not overwritten. The error shows the complete content if it was read,
 // and with its hash the next call succeeds.
 func TestWriteFileDemandsTheHash(t *testing.T) {
 	s := newSession(t)
@@ -102,7 +102,7 @@ func TestWriteFileDemandsTheHash(t *testing.T) {
 	require.Equal(t, base, s.Read("unseen.txt"))
 }
 
-// FS-54
+// FS-54: a wrong hash.
 func TestWriteFileWrongHash(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("a.txt", base)
@@ -118,9 +118,8 @@ func TestWriteFileWrongHash(t *testing.T) {
 	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, *report.LatestFileState.SHA256)))
 }
 
-// CR-29: above the read cap, where no regions are shown, a success gives version and
-// hash without content, and the hash is the base of the next change; a failure is
-// withheld.
+// CR-29: above the read limit, if no regions are shown, a success has version and hash without content, and the hash is
+// the base of the next change. A failure shows nothing.
 func TestAboveTheCapContentIsLeftOut(t *testing.T) {
 	s := newSession(t, regionsAbove(-1), func(p *config.Parameters) { p.Limits.Lines = 3 })
 	long := base + "four\n"
@@ -135,7 +134,7 @@ func TestAboveTheCapContentIsLeftOut(t *testing.T) {
 	require.Equal(t, base+"FOUR\n", s.Read("a.txt"))
 }
 
-// PR-20: a file that vanishes before the diff is made shows as a new one.
+// PR-20: a file that disappears before the diff is computed is shown as a new one.
 func TestWriteFileVanishedBeforeTheConfirmation(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("a.txt", base)
@@ -151,7 +150,7 @@ func TestWriteFileVanishedBeforeTheConfirmation(t *testing.T) {
 	require.Equal(t, changed, s.Read("a.txt"))
 }
 
-// A person's no leaves everything as it was.
+// After a denial no file has changed.
 func TestDeniedByUser(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		s := newSession(t)
@@ -169,8 +168,8 @@ func TestDeniedByUser(t *testing.T) {
 	})
 }
 
-// FS-55: line endings are those asked for, else the file's, which the message says where
-// they are not those given; and it claims no change where there is none.
+// FS-55: line endings are the requested ones, otherwise those of the file. The message reports where they differ from
+// the content of the call, and reports no change if there is none.
 func TestWriteFileLineEndings(t *testing.T) {
 	lf, crlf, mixed := "one\ntwo\n", "one\r\ntwo\r\n", "one\r\ntwo\n"
 	const overwritten, nothing = "File overwritten successfully.", "Nothing changed: the file already has this content"
@@ -178,23 +177,23 @@ func TestWriteFileLineEndings(t *testing.T) {
 		before, given, endings string
 		after, message         string
 	}{
-		"lf into crlf":             {crlf, "1\n2\n", "", "1\r\n2\r\n", overwritten + " Line endings were kept as CRLF."},
-		"lf into crlf, keep":       {crlf, "1\n2\n", "keep", "1\r\n2\r\n", overwritten + " Line endings were kept as CRLF."},
-		"crlf into lf":             {lf, "1\r\n2\r\n", "", "1\n2\n", overwritten + " Line endings were kept as LF."},
-		"as the file":              {crlf, "1\r\n2\r\n", "", "1\r\n2\r\n", overwritten},
-		"mixed keeps each line's":  {mixed, "one\nnew\ntwo\n", "", "one\r\nnew\ntwo\n", overwritten + " Line endings were kept as in the file, which mixes LF and CRLF."},
-		"to lf":                    {crlf, lf, "lf", lf, overwritten},
-		"to crlf":                  {lf, lf, "crlf", crlf, overwritten},
-		"mixed to crlf":            {mixed, lf, "crlf", crlf, overwritten},
-		"mixed to lf":              {mixed, mixed, "lf", lf, overwritten},
-		"the same":                 {lf, lf, "", lf, nothing + "."},
-		"the same, asked for":      {crlf, lf, "crlf", crlf, nothing + "."},
-		"the same but for endings": {crlf, lf, "", crlf, nothing + ", apart from line endings. Line endings were kept as CRLF. Use line_endings to change them."},
-		"no lines to go by":        {"one", crlf, "", crlf, overwritten},
-		"new":                      {"", crlf, "", crlf, "File created successfully."},
-		"new, lf":                  {"", mixed, "lf", lf, "File created successfully."},
-		"new, crlf":                {"", lf, "crlf", crlf, "File created successfully."},
-		"new, filled in":           {"", mixed, "keep", mixed, "File created successfully."},
+		"lf into crlf":                   {crlf, "1\n2\n", "", "1\r\n2\r\n", overwritten + " Line endings were kept as CRLF."},
+		"lf into crlf, keep":             {crlf, "1\n2\n", "keep", "1\r\n2\r\n", overwritten + " Line endings were kept as CRLF."},
+		"crlf into lf":                   {lf, "1\r\n2\r\n", "", "1\n2\n", overwritten + " Line endings were kept as LF."},
+		"as the file":                    {crlf, "1\r\n2\r\n", "", "1\r\n2\r\n", overwritten},
+		"mixed keeps each line's":        {mixed, "one\nnew\ntwo\n", "", "one\r\nnew\ntwo\n", overwritten + " Line endings were kept as in the file, which mixes LF and CRLF."},
+		"to lf":                          {crlf, lf, "lf", lf, overwritten},
+		"to crlf":                        {lf, lf, "crlf", crlf, overwritten},
+		"mixed to crlf":                  {mixed, lf, "crlf", crlf, overwritten},
+		"mixed to lf":                    {mixed, mixed, "lf", lf, overwritten},
+		"the same":                       {lf, lf, "", lf, nothing + "."},
+		"same content, ending requested": {crlf, lf, "crlf", crlf, nothing + "."},
+		"same except for endings":        {crlf, lf, "", crlf, nothing + ", apart from line endings. Line endings were kept as CRLF. Use line_endings to change them."},
+		"no lines to decide by":          {"one", crlf, "", crlf, overwritten},
+		"new":                            {"", crlf, "", crlf, "File created successfully."},
+		"new, lf":                        {"", mixed, "lf", lf, "File created successfully."},
+		"new, crlf":                      {"", lf, "crlf", crlf, "File created successfully."},
+		"new, filled in":                 {"", mixed, "keep", mixed, "File created successfully."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t)
@@ -204,7 +203,7 @@ func TestWriteFileLineEndings(t *testing.T) {
 				a["base_content_sha256"] = sum(tt.before)
 			}
 			if a["line_endings"] = tt.endings; tt.endings == "" && len(name)%2 == 0 {
-				delete(a, "line_endings") // an empty one is none
+				delete(a, "line_endings") // an empty one counts as missing
 			}
 			report := succeed(t, s.Call(file.WriteFile, a))
 			require.Equal(t, tt.message, report.Message)
@@ -217,7 +216,7 @@ func TestWriteFileLineEndings(t *testing.T) {
 	requireError(t, s.Call(file.WriteFile, args{"file_path": "a", "content": "x", "line_endings": "cr"}), fault.InvalidToolParams, "")
 }
 
-// AR-21, FS-55: what a user makes of the proposal has the endings that were asked for.
+// AR-21, FS-55: the user's version of a proposal has the requested line endings.
 func TestModifyKeepsTheLineEndingsAskedFor(t *testing.T) {
 	for endings, want := range map[string]string{"lf": "1\n2\n", "crlf": "1\r\n2\r\n", "keep": "1\r\n2\r\n"} {
 		s := newSession(t)
