@@ -27,8 +27,7 @@ import (
 
 const cardPath = "/.well-known/agent-card.json"
 
-// server is an agent's server. Each of its fields may be set before it is
-// called.
+// server is the server of an agent. Its fields can be set before it is called.
 type server struct {
 	*httptest.Server
 	streaming bool
@@ -124,7 +123,7 @@ func tool(t *testing.T, s *a2a.Service, d subagent.Definition) subagent.AgentToo
 	return made
 }
 
-// call calls an agent through a tool of its own.
+// call calls an agent through a new tool.
 func call(t *testing.T, s *a2a.Service, d subagent.Definition, query string) tools.Result {
 	t.Helper()
 	return say(t, tool(t, s, d), query)
@@ -147,8 +146,7 @@ func execute(ctx context.Context, t *testing.T, made subagent.AgentTool, query s
 	return inv.Execute(ctx, nil)
 }
 
-// EX-12: a remote agent against the protocol's own server, with and without a
-// stream.
+// EX-12: a remote agent on the protocol's own server, with and without a stream.
 func TestCall(t *testing.T) {
 	for _, streaming := range []bool{true, false} {
 		t.Run(fmt.Sprintf("streaming %t", streaming), func(t *testing.T) {
@@ -191,8 +189,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// An agent may answer with a message alone. It is asked in one thread, until the
-// conversation is another; another tool's thread is not this one's.
+// An agent may answer with only a message. All calls share one thread until the conversation
+// changes; each tool has its own thread.
 func TestThread(t *testing.T) {
 	var contexts []string
 	srv := newServer(t, library(func(ctx context.Context, r *a2asrv.RequestContext, q eventqueue.Queue) error {
@@ -219,7 +217,7 @@ func TestThread(t *testing.T) {
 	require.Equal(t, 1, strings.Count(strings.Join(srv.requested(), "\n"), cardPath), "the card is fetched once")
 }
 
-// input-required: the task stays open, and the next call goes on with it.
+// input-required: the task stays open, and the next call continues it.
 func TestInputRequired(t *testing.T) {
 	var tasks []protocol.TaskID
 	srv := newServer(t, library(func(ctx context.Context, r *a2asrv.RequestContext, q eventqueue.Queue) error {
@@ -248,7 +246,7 @@ func TestInputRequired(t *testing.T) {
 	require.NotEqual(t, tasks[0], tasks[2], "a finished task is over")
 }
 
-// What goes wrong at the agent is an error of the call, with its words.
+// A failure of the agent is an error of the call, with the agent's message.
 func TestStates(t *testing.T) {
 	for state, reason := range map[protocol.TaskState]fault.Reason{
 		protocol.TaskStateFailed: "failed", protocol.TaskStateRejected: "rejected", protocol.TaskStateCanceled: "canceled", protocol.TaskStateAuthRequired: "auth_required",
@@ -269,8 +267,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// handler answers JSON-RPC by hand: each call by the next function of its
-// method, of which the last stays.
+// handler answers JSON-RPC: each call by the next function of its method; the last one repeats.
 type handler struct {
 	mu sync.Mutex
 	by map[string][]func(w http.ResponseWriter, id string, params json.RawMessage)
@@ -336,7 +333,7 @@ const (
 	finished = `{"kind":"task","id":"t1","contextId":"c1","status":{"state":"completed"},"artifacts":[{"artifactId":"a","parts":[{"kind":"text","text":"It is done."}]}]}`
 )
 
-// A stream that breaks, wherever it does, loses nothing: the task is asked for.
+// A stream may break anywhere without loss: the task is polled.
 func TestBrokenStream(t *testing.T) {
 	whole := ": hello\r\nid: 1\r\nevent: x\r\ndata: {\"jsonrpc\":\"2.0\",\r\ndata: \"id\":\"1\",\"result\":" + working + "}\r\n\r\n" +
 		event(`{"kind":"status-update","taskId":"t1","contextId":"c1","status":{"state":"working"},"final":false}`) + event(finished)
@@ -357,7 +354,7 @@ func TestBrokenStream(t *testing.T) {
 	}
 }
 
-// Where a task is not waited for it is asked for again and again.
+// A task without a blocking response is polled until it ends.
 func TestPoll(t *testing.T) {
 	tests := map[string]struct {
 		get  []reply
@@ -369,8 +366,8 @@ func TestPoll(t *testing.T) {
 		"after failures":     {[]reply{status(500), status(503), gives(finished)}, "It is done.", ""},
 		"always failing":     {[]reply{status(500)}, "", "HTTP status 500"},
 		"forgotten":          {[]reply{fails(-32001, "no task")}, "", "error -32001: no task"},
-		"nothing of it":      {[]reply{gives(`{"kind":"what"}`)}, "", "none of the protocol's"},
-		"answer is no JSON":  {[]reply{func(w http.ResponseWriter, _ string, _ json.RawMessage) { _, _ = io.WriteString(w, "<html>") }}, "", "no JSON-RPC"},
+		"nothing of it":      {[]reply{gives(`{"kind":"what"}`)}, "", "not valid in the protocol"},
+		"answer is no JSON":  {[]reply{func(w http.ResponseWriter, _ string, _ json.RawMessage) { _, _ = io.WriteString(w, "<html>") }}, "", "not valid JSON-RPC"},
 		"neither of the two": {[]reply{func(w http.ResponseWriter, _ string, _ json.RawMessage) { _, _ = io.WriteString(w, "{}") }}, "", "neither result nor error"},
 	}
 	for name, tt := range tests {
@@ -399,18 +396,18 @@ func TestAnswers(t *testing.T) {
 		"an unknown event":      {true, map[string][]reply{"message/stream": {pieces(event(`{"kind":"new"}`), "data: what\n\n", event(finished))}}, "It is done.", ""},
 		"an error in a stream":  {true, map[string][]reply{"message/stream": {pieces(event(working), "data: {\"error\":{\"code\":-32603,\"message\":\"boom\"}}\n\n")}}, "", "error -32603: boom"},
 		"no task, forgotten":    {false, map[string][]reply{"message/send": {fails(-32001, "gone")}}, "", "error -32001"},
-		"refused":               {false, map[string][]reply{"message/send": {status(401)}}, "", "does not let us in (HTTP status 401)"},
+		"refused":               {false, map[string][]reply{"message/send": {status(401)}}, "", "denied access (HTTP status 401)"},
 		"sent elsewhere": {false, map[string][]reply{"message/send": {func(w http.ResponseWriter, _ string, _ json.RawMessage) {
 			w.Header().Set("Location", "http://example.com/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
-		}}}, "", "sends calls elsewhere"},
+		}}}, "", "redirects calls"},
 		"parts of all kinds": {false, map[string][]reply{"message/send": {gives(`{"kind":"message","role":"agent","messageId":"m","parts":[{"kind":"text","text":"T"},
 			{"kind":"data","data":{"a":1}},{"kind":"file","file":{"uri":"http://x/y","name":"f"}},{"kind":"file","file":{"bytes":"AAAA","mimeType":"image/png"}}]}`)}},
 			"T\n{\"a\":1}\n[file f : http://x/y]\n[file  image/png: 3 bytes, not shown]", ""},
 		"history alone": {false, map[string][]reply{"message/send": {gives(`{"kind":"task","id":"t","contextId":"c","status":{"state":"completed"},
 			"history":[{"kind":"message","role":"agent","messageId":"m","parts":[{"kind":"text","text":"Old."}]},{"kind":"message","role":"user","messageId":"n","parts":[]}]}`)}}, "Old.", ""},
-		"nothing":     {false, map[string][]reply{"message/send": {gives(`{"kind":"task","id":"t","contextId":"c","status":{"state":"completed"}}`)}}, "It gave no text.", ""},
-		"a bad event": {false, map[string][]reply{"message/send": {gives(`[]`)}}, "", "none of the protocol's"},
+		"nothing":     {false, map[string][]reply{"message/send": {gives(`{"kind":"task","id":"t","contextId":"c","status":{"state":"completed"}}`)}}, "The answer has no text.", ""},
+		"a bad event": {false, map[string][]reply{"message/send": {gives(`[]`)}}, "", "not valid in the protocol"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -428,7 +425,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A server that has forgotten the task gets the message as the first of a new one.
+// A server that no longer has the task receives the message as the first of a new one.
 func TestForgottenTask(t *testing.T) {
 	const asks = `{"kind":"task","id":"t1","contextId":"c1","status":{"state":"input-required"}}`
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(asks), fails(-32001, "gone"),
@@ -446,14 +443,14 @@ func TestForgottenTask(t *testing.T) {
 	require.Contains(t, r.LLMContent.String(), "It is done.")
 }
 
-// An answer that is too long is cut where the model is told so.
+// A long answer is cut, with a note for the model.
 func TestLongAnswer(t *testing.T) {
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(fmt.Sprintf(`{"kind":"message","role":"agent","messageId":"m","parts":[{"kind":"text","text":%q}]}`, strings.Repeat("é", 1000)))}}})
 	r := call(t, service(t, a2a.Options{MaxReport: 101}), definition(srv.URL), "x")
 	require.Contains(t, r.LLMContent.String(), "\n"+strings.Repeat("é", 50)+"\n[The report was cut here: it has 2000 bytes, of which 100 are shown.]")
 }
 
-// The end of ctx ends the call, and the server is told.
+// The end of ctx ends the call, and the server is notified.
 func TestCancel(t *testing.T) {
 	cancelled := make(chan struct{})
 	h := &handler{by: map[string][]reply{
@@ -482,7 +479,7 @@ func TestCancel(t *testing.T) {
 	<-cancelled
 }
 
-// The time of a call is bounded.
+// The time of a call is limited.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(working)}, "tasks/get": {gives(working)}}})
@@ -492,8 +489,7 @@ func TestTimeout(t *testing.T) {
 	require.Contains(t, srv.called(), "tasks/cancel")
 }
 
-// Calls of one tool follow one another, and the next does not wait longer than
-// its ctx lasts.
+// Calls of one tool run one after the other, and a waiting call ends with its ctx.
 func TestOneAtATime(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {func(w http.ResponseWriter, id string, params json.RawMessage) {
@@ -521,7 +517,7 @@ func TestOneAtATime(t *testing.T) {
 	require.Len(t, srv.called(), 1)
 }
 
-// What a person is asked names the server and what is sent, and no secret.
+// The confirmation names the server and the text, and no secret.
 func TestConfirmation(t *testing.T) {
 	d := definition("https://agents.example.com/card.json?key=topsecret")
 	d.Remote.Auth = &subagent.Auth{Type: subagent.AuthHTTP, Scheme: "Basic", Username: "$NAME", Password: "topsecret"}
@@ -536,7 +532,7 @@ func TestConfirmation(t *testing.T) {
 	require.Equal(t, tools.ConfirmInfo, c.Type)
 	require.Equal(t, []string{"https://agents.example.com/card.json"}, c.URLs)
 	require.Contains(t, c.Prompt, "the text")
-	require.Contains(t, c.Prompt, "the value of $NAME, and a value that stands in the agent's definition")
+	require.Contains(t, c.Prompt, "the value of $NAME, and a value from the agent's definition")
 	require.NotContains(t, c.Prompt, "topsecret")
 	_, err = made.Build(json.RawMessage(`{}`))
 	require.True(t, errors.Is(err, &fault.Error{Code: fault.InvalidToolParams}))

@@ -9,20 +9,19 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 )
 
-// answer is what is known so far of what the agent gives back.
+// answer is the state of a response while its events arrive.
 type answer struct {
 	taskID    string
 	contextID string
 	state     a2a.TaskState // "": there is no task
-	said      string        // with the state
+	said      string        // message that came with the state
 	artifacts artifacts
-	spoken    string // the agent's last message of the task's history
-	message   string // of an agent that answers without a task
-	done      bool   // nothing will follow
+	spoken    string // last message of the agent in the task's history
+	message   string // message of an agent that answers without a task
+	done      bool   // no further event is expected
 }
 
-// take adds one event, and returns what can be shown of it. It reports whether
-// it could be read.
+// take adds one event and returns its text for progress. ok is false if the event is invalid.
 func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 	event, err := a2a.UnmarshalEventJSON(raw)
 	if err != nil {
@@ -69,13 +68,13 @@ func (a *answer) status(s a2a.TaskStatus, final bool) string {
 	return a.said
 }
 
-// waits reports whether the task stands still until it is told more.
+// waits reports whether the task is paused until it receives more input.
 func (a *answer) waits() bool {
 	return a.state == a2a.TaskStateInputRequired || a.state == a2a.TaskStateAuthRequired
 }
 
-// text is what the agent gave: its artifacts and what it said last. Where there
-// is neither, its last message.
+// text returns the artifacts of the agent and its last status message. Without either it returns
+// its last message.
 func (a *answer) text() string {
 	var texts []string
 	for _, artifact := range a.artifacts.all {
@@ -94,7 +93,7 @@ func (a *answer) text() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// lastOf is the text of the last message of the agent that has one.
+// lastOf returns the text of the agent's last message that has text.
 func lastOf(history []*a2a.Message) string {
 	for _, m := range slices.Backward(history) {
 		if m != nil && m.Role == a2a.MessageRoleAgent {
@@ -106,10 +105,10 @@ func lastOf(history []*a2a.Message) string {
 	return ""
 }
 
-// textOf is the text of parts, a paragraph each.
+// textOf returns the text of parts, one paragraph each.
 func textOf(parts a2a.ContentParts) string { return strings.TrimSpace(partText(parts, "\n")) }
 
-// joined is the text of an artifact, whose pieces may part a word.
+// joined returns the text of an artifact. Its parts may split words.
 func joined(parts a2a.ContentParts) string { return partText(parts, "") }
 
 func partText(parts a2a.ContentParts, between string) string {
@@ -132,7 +131,7 @@ func partText(parts a2a.ContentParts, between string) string {
 	return b.String()
 }
 
-// fileText names a file, whose bytes are of no use to a model.
+// fileText describes a file, whose bytes are useless to a model.
 func fileText(p a2a.FilePart) string {
 	switch f := p.File.(type) {
 	case a2a.FileURI:

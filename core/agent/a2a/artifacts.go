@@ -6,21 +6,21 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 )
 
-// artifacts are what an agent has made, as text, in the order in which it began
-// them. Together they hold at most maxAnswer bytes, however long their stream is.
+// artifacts are the artifacts of an agent as text, in the order in which they began. Together they
+// keep at most maxAnswer bytes, whatever the length of the stream.
 type artifacts struct {
 	all  []*artifact
 	by   map[a2a.ArtifactID]*artifact
-	held int // bytes, with what an artifact takes beside its text
-	lost int // bytes of text that were too many
+	held int // bytes kept, including the overhead of each artifact
+	lost int // bytes of text above the limit
 }
 
 type artifact struct{ text strings.Builder }
 
-// artifactSize is what an artifact takes beside its name and its text, in bytes.
+// artifactSize is the overhead of an artifact in bytes, apart from its name and text.
 const artifactSize = 128
 
-// add begins an artifact.
+// add adds an artifact.
 func (a *artifacts) add(from *a2a.Artifact) {
 	text := joined(from.Parts)
 	size := artifactSize + len(from.ID)
@@ -37,7 +37,7 @@ func (a *artifacts) add(from *a2a.Artifact) {
 	a.lengthen(added, text)
 }
 
-// update adds, replaces or lengthens an artifact.
+// update adds, replaces or extends an artifact.
 func (a *artifacts) update(e *a2a.TaskArtifactUpdateEvent) {
 	known := a.by[e.Artifact.ID]
 	if known == nil {

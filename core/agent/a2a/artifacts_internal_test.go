@@ -18,7 +18,7 @@ func piece(id, text string, more bool) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"kind":"artifact-update","taskId":"t","contextId":"c","append":%t,"artifact":{"artifactId":%q,"parts":[{"kind":"text","text":%q}]}}`, more, id, text))
 }
 
-// Artifacts grow, are replaced, and are those of the task where it names them.
+// Artifacts grow and are replaced; those listed in the task take precedence.
 func TestArtifacts(t *testing.T) {
 	a := new(answer)
 	for _, raw := range []json.RawMessage{piece("one", "a", false), piece("two", "x", true), piece("one", "b", true), piece("two", "y", false), piece("two", "z", true)} {
@@ -33,8 +33,7 @@ func TestArtifacts(t *testing.T) {
 	require.Equal(t, "newer", a.text())
 }
 
-// However much an agent sends, what is kept of it is bounded; what was replaced
-// makes room.
+// The kept text is limited, however much an agent sends; replaced text frees room.
 func TestArtifactsAreBounded(t *testing.T) {
 	a := new(answer)
 	mebibyte := strings.Repeat("x", 1<<20)
@@ -54,7 +53,7 @@ func TestArtifactsAreBounded(t *testing.T) {
 	}
 	require.Less(t, len(a.artifacts.all), maxAnswer/artifactSize)
 
-	a = new(answer) // each piece copying those before it would take minutes
+	a = new(answer) // copying all earlier pieces for each piece would take minutes
 	for range 200_000 {
 		a.artifacts.update(update("one", "0123456789"))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 )
 
-// credentials are a header that tells who asks, and what in it is secret.
+// credentials are an authentication header and its secret values.
 type credentials struct {
 	header, value string
 	secrets       []string
@@ -26,27 +26,27 @@ func (c *credentials) on(r *http.Request) {
 	}
 }
 
-// off takes the header away.
+// off removes the header.
 func (c *credentials) off(r *http.Request) {
 	if c != nil {
 		r.Header.Del(c.header)
 	}
 }
 
-// redacted returns text without the secrets, wherever it comes from.
+// redacted returns text without the secrets.
 func (c *credentials) redacted(text string) string {
 	if c == nil {
 		return text
 	}
 	for _, s := range c.secrets {
-		if len(s) > 3 { // a shorter one would take words apart
+		if len(s) > 3 { // a shorter one would occur in ordinary words
 			text = strings.ReplaceAll(text, s, "(hidden)")
 		}
 	}
 	return text
 }
 
-// resolve finds the values of an agent's authentication; nil where it has none.
+// resolve returns the credentials of an agent; nil if it has none.
 func (r *remote) resolve(ctx context.Context) (*credentials, error) {
 	a := r.d.Remote.Auth
 	if a == nil {
@@ -84,12 +84,12 @@ func (r *remote) resolve(ctx context.Context) (*credentials, error) {
 		return nil, err
 	}
 	if !httpguts.ValidHeaderFieldName(c.header) || !httpguts.ValidHeaderFieldValue(c.value) || reserved(c.header) {
-		return nil, r.fail("cannot be called, as its authentication makes no header that can be sent", "Correct the values of auth in its definition.", nil)
+		return nil, r.fail("cannot be called, because its authentication does not result in a valid header", "Correct the values of auth in its definition.", nil)
 	}
 	return c, nil
 }
 
-// reserved reports whether a header is the protocol's own.
+// reserved reports whether the protocol itself uses a header.
 func reserved(header string) bool {
 	switch textproto.CanonicalMIMEHeaderKey(header) {
 	case "Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection":
@@ -98,20 +98,20 @@ func reserved(header string) bool {
 	return false
 }
 
-// secret finds one value.
+// secret resolves one value.
 func (r *remote) secret(ctx context.Context, s subagent.Secret) (string, error) {
 	name, variable := s.Variable()
 	switch {
 	case variable:
 		value := r.service.o.Getenv(name)
 		if value == "" {
-			return "", r.fail(fmt.Sprintf("cannot be called, as the variable %s of its authentication is not set", name), fmt.Sprintf("Set %s in the environment.", name), nil)
+			return "", r.fail(fmt.Sprintf("cannot be called, because the variable %s of its authentication is not set", name), fmt.Sprintf("Set %s in the environment.", name), nil)
 		}
 		return value, nil
 	case !s.IsCommand():
 		return s.Literal(), nil
 	case r.service.o.Run == nil || r.d.Source.Scope == subagent.ScopeProject || r.d.Source.Scope == subagent.ScopeExtension:
-		return "", r.fail("cannot be called, as a command of its authentication may not be run here", "Put the value into a variable of the environment, and write $NAME.", nil)
+		return "", r.fail("cannot be called, because its authentication uses a command, which is not allowed here", "Put the value into a variable of the environment, and write $NAME.", nil)
 	}
 	value, err := r.service.o.Run(ctx, s.Command())
 	value = strings.TrimRight(value, "\r\n")
@@ -119,12 +119,12 @@ func (r *remote) secret(ctx context.Context, s subagent.Secret) (string, error) 
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", r.fail("cannot be called, as the command of its authentication failed or printed nothing", "Run the command by hand, to see what it prints.", nil)
+		return "", r.fail("cannot be called, because the command of its authentication failed or printed nothing", "Run the command yourself to see its output.", nil)
 	}
 	return value, nil
 }
 
-// hasCommand reports whether another value may come of asking again.
+// hasCommand reports whether resolving again may return a different value.
 func (r *remote) hasCommand() bool {
 	a := r.d.Remote.Auth
 	if a == nil {

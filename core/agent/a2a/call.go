@@ -14,10 +14,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-var errTimeout = errors.New("a2a: the time of the call is over")
+var errTimeout = errors.New("a2a: the call timed out")
 
-// ask sends a message to the agent and waits for its answer. news is told what
-// the agent says meanwhile. An error of the caller's ctx is returned as such.
+// ask sends a message to the agent and waits for its answer. news receives the progress messages of
+// the agent. An error of the caller's ctx is returned unchanged.
 func (r *party) ask(ctx context.Context, text string, news func(string)) (*answer, *credentials, error) {
 	back, err := r.begin(ctx)
 	if err != nil {
@@ -34,15 +34,15 @@ func (r *party) ask(ctx context.Context, text string, news func(string)) (*answe
 	return a, c.auth, r.inTime(ctx, err)
 }
 
-// inTime turns the end of the time into an error of its own.
+// inTime converts a timeout of the call to a fault.
 func (r *remote) inTime(ctx context.Context, err error) error {
 	if errors.Is(err, errTimeout) && ctx.Err() == nil {
-		return r.fail(fmt.Sprintf("did not answer within %s", r.service.o.Timeout), "Ask for less, or later.", err)
+		return r.fail(fmt.Sprintf("did not answer within %s", r.service.o.Timeout), "Ask for less, or try again later.", err)
 	}
 	return err
 }
 
-// connect finds the agent's endpoint and what to say who asks.
+// connect returns a connection to the agent's endpoint, with its credentials.
 func (r *party) connect(ctx context.Context) (*connection, error) {
 	card, err := r.fetchCard(ctx)
 	if err != nil {
@@ -59,16 +59,16 @@ func (r *party) connect(ctx context.Context) (*connection, error) {
 		c.at, err = card.endpoint(from)
 	}
 	if err != nil {
-		return nil, r.fail("cannot be called: its card "+err.Error(), "If that is meant, put the card itself into the definition, as agent_card_json.", nil)
+		return nil, r.fail("cannot be called: its card "+err.Error(), "If this is intended, put the card itself into the definition, as agent_card_json.", nil)
 	}
 	c.auth, err = r.resolve(ctx)
 	return c, err
 }
 
-// converse sends the message, and follows the task that comes of it.
+// converse sends the message and follows the resulting task.
 func (c *connection) converse(ctx context.Context, text string, news func(string)) (*answer, error) {
 	a, err := c.send(ctx, text, news)
-	if isCode(err, codeNoTask) && c.thread.task != "" { // the server has forgotten it
+	if isCode(err, codeNoTask) && c.thread.task != "" { // the server no longer has it
 		c.thread.task = ""
 		a, err = c.send(ctx, text, news)
 	}
@@ -95,8 +95,8 @@ func isCode(err error, code int) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// send sends the message, as a stream where the agent offers one. A stream that
-// breaks after it has named its task is no error: the task can be asked for.
+// send sends the message, as a stream if the agent supports one. A stream that breaks after it has
+// named its task is not an error: the task can be polled.
 func (c *connection) send(ctx context.Context, text string, news func(string)) (*answer, error) {
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.TextPart{Text: text})
 	m.ContextID, m.TaskID = c.thread.context, a2a.TaskID(c.thread.task)
@@ -115,18 +115,18 @@ func (c *connection) send(ctx context.Context, text string, news func(string)) (
 	return c.first(raw, news)
 }
 
-// first is the answer that begins with an event that has to be readable.
+// first returns the answer whose first event is raw. An invalid event is an error.
 func (c *connection) first(raw json.RawMessage, news func(string)) (*answer, error) {
 	a := new(answer)
 	said, ok := a.take(raw)
 	if !ok {
-		return nil, c.fail("gave an answer that is none of the protocol's", "Check that its endpoint speaks A2A 0.3.", nil)
+		return nil, c.fail("gave an answer that is not valid in the protocol", "Check that its endpoint speaks A2A 0.3.", nil)
 	}
 	news(said)
 	return a, nil
 }
 
-// stream sends the message and reads what comes until the answer is whole.
+// stream sends the message and reads events until the answer is complete.
 func (c *connection) stream(ctx context.Context, params *a2a.MessageSendParams, news func(string)) (*answer, error) {
 	resp, err := c.post(ctx, "message/stream", params, "text/event-stream")
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *connection) stream(ctx context.Context, params *a2a.MessageSendParams, 
 				failed = err
 				return false
 			}
-			return true // what cannot be read, or is cut off, is passed over
+			return true // an invalid or truncated event is ignored
 		}
 		said, ok := a.take(raw)
 		if !ok {
@@ -177,29 +177,28 @@ func (c *connection) stream(ctx context.Context, params *a2a.MessageSendParams, 
 	return nil, c.fail("broke off before it had answered", "Ask again.", readErr)
 }
 
-// finishTimeout is how long a server is given to end a stream whose answer is
-// whole.
+// finishTimeout is the time that a server has to end a stream after a complete answer.
 const finishTimeout = 2 * time.Second
 
-// finish reads a stream to its end. A server that is still busy with a request
-// may refuse the task's next message, and the stream's end says that it is not.
+// finish reads a stream to its end. A server may refuse the task's next message while it still
+// processes a request; the end of the stream shows that it does not.
 func (c *connection) finish(stream io.ReadCloser) {
 	late := time.AfterFunc(finishTimeout, func() { stream.Close() })
 	defer late.Stop()
 	if _, err := io.Copy(io.Discard, io.LimitReader(stream, maxAnswer)); err != nil {
-		c.service.o.Logger.Debug("a remote agent's stream did not end after its answer", "agent", c.d.Name)
+		c.service.o.Logger.Debug("the stream of a remote agent did not end after its answer", "agent", c.d.Name)
 	}
 }
 
 func isRPC(err error) bool { return errors.As(err, new(*rpcError)) }
 
-// How often a task is asked for.
+// How often a task is polled.
 const (
 	longestPoll   = 10 * time.Second
-	pollsThatFail = 3 // one after the other
+	pollsThatFail = 3 // consecutive failures
 )
 
-// poll asks for the task until nothing more will come of it.
+// poll polls the task until no further event is expected.
 func (c *connection) poll(ctx context.Context, a *answer, news func(string)) error {
 	if a.taskID == "" {
 		return c.fail("broke off before it had answered", "Ask again.", nil)
@@ -225,7 +224,7 @@ func (c *connection) poll(ctx context.Context, a *answer, news func(string)) err
 				failures = 0
 				continue
 			}
-			err = c.fail("gave a task that is none of the protocol's", "", nil)
+			err = c.fail("gave a task that is not valid in the protocol", "", nil)
 		}
 		if failures++; ctx.Err() != nil || isRPC(err) || failures == pollsThatFail {
 			return err
@@ -234,11 +233,10 @@ func (c *connection) poll(ctx context.Context, a *answer, news func(string)) err
 	return nil
 }
 
-// cancelTimeout is how long the server is given to take note that a task is no
-// longer wanted.
+// cancelTimeout is the time limit for the request that cancels a task.
 const cancelTimeout = 5 * time.Second
 
-// cancelTask tells the server that nobody waits any more, as well as it can.
+// cancelTask asks the server to cancel the task. Errors are only logged.
 func (c *connection) cancelTask(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()

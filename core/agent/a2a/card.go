@@ -14,38 +14,38 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// maxCard is how long a card may be, in bytes.
+// maxCard is the largest size of a card in bytes.
 const maxCard = 1 << 20
 
-// card is what an agent says of itself.
+// card is an agent card.
 type card struct{ a2a.AgentCard }
 
-// readCard reads a card. What it says of security schemes is not needed, and so
-// does not make it unusable. The error is a clause.
+// readCard parses a card. It ignores security schemes, which are not used, so that they cannot make
+// it invalid. The error is a clause.
 func readCard(data []byte) (*card, error) {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(data, &keys); err != nil || keys == nil {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	delete(keys, "securitySchemes")
 	delete(keys, "security")
 	delete(keys, "signatures")
 	rest, err := json.Marshal(keys)
 	if err != nil {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	c := new(card)
 	if err := json.Unmarshal(rest, &c.AgentCard); err != nil {
-		return nil, errors.New("has values of other types than the protocol says")
+		return nil, errors.New("has values of types that the protocol does not allow")
 	}
 	if c.URL == "" && len(c.AdditionalInterfaces) == 0 {
-		return nil, errors.New("names no URL at which the agent could be called")
+		return nil, errors.New("names no URL of the agent")
 	}
 	return c, nil
 }
 
-// endpoint returns where the agent is called by JSON-RPC; at is where the card
-// comes from, nil where somebody wrote it himself. The error is a clause.
+// endpoint returns the JSON-RPC URL of the agent; at is the URL of the card, nil for a card in the
+// definition. The error is a clause.
 func (c *card) endpoint(at *url.URL) (*url.URL, error) {
 	found := ""
 	if c.PreferredTransport == "" || c.PreferredTransport == a2a.TransportProtocolJSONRPC {
@@ -57,25 +57,25 @@ func (c *card) endpoint(at *url.URL) (*url.URL, error) {
 		}
 	}
 	if found == "" {
-		return nil, errors.New("offers no JSON-RPC, which alone is spoken here")
+		return nil, errors.New("does not offer JSON-RPC, the only transport that fettle supports")
 	}
 	u, err := url.Parse(found)
 	if err == nil && at != nil {
 		u = at.ResolveReference(u)
 	}
 	if err != nil {
-		return nil, errors.New("names a URL that cannot be read")
+		return nil, errors.New("names an invalid URL")
 	}
 	if u, err = parseURL(u.String()); err != nil {
 		return nil, fmt.Errorf("names a URL that %w", err)
 	}
 	if at != nil && !sameHost(at, u) {
-		return nil, fmt.Errorf("comes from %s and names another host, or a less safe scheme: %s", at.Host, shown(u))
+		return nil, fmt.Errorf("comes from %s and names a different host, or a less secure scheme: %s", at.Host, shown(u))
 	}
 	return u, nil
 }
 
-// described is what the card says of the agent, bounded, "" if it is not known.
+// described returns the description in the card, cut to a limit; "" if the card is not known.
 func (r *remote) described() string {
 	c := r.known()
 	if c == nil {
@@ -94,7 +94,7 @@ func (r *remote) described() string {
 	return strings.TrimSpace(b.String())
 }
 
-// fetchCard returns the card, which is fetched once.
+// fetchCard returns the card, which is fetched only once.
 func (r *remote) fetchCard(ctx context.Context) (*card, error) {
 	if c := r.known(); c != nil {
 		return c, nil
@@ -128,8 +128,8 @@ func (r *remote) fetchCard(ctx context.Context) (*card, error) {
 	return nil, failed
 }
 
-// places are where the card may be: at the URL itself, if that has a path, and
-// at the well-known paths below it.
+// places returns the possible URLs of the card: the URL itself, if it has a path, and the
+// well-known paths below it.
 func places(base *url.URL) []*url.URL {
 	var all []*url.URL
 	if base.Path != "" && base.Path != "/" {
@@ -144,10 +144,9 @@ func places(base *url.URL) []*url.URL {
 	return all
 }
 
-var errNotThere = errors.New("a2a: there is no card")
+var errNotThere = errors.New("a2a: the card does not exist")
 
-// getCard gets a card: without authentication, and with it if the server asks
-// for it.
+// getCard fetches a card without authentication, and with it if the server requires it.
 func (r *remote) getCard(ctx context.Context, u *url.URL) ([]byte, error) {
 	data, status, err := r.get(ctx, u, nil)
 	if err == nil && (status == http.StatusUnauthorized || status == http.StatusForbidden) && r.d.Remote.Auth != nil {
@@ -164,7 +163,7 @@ func (r *remote) getCard(ctx context.Context, u *url.URL) ([]byte, error) {
 	case status == http.StatusNotFound || status == http.StatusGone || status == http.StatusMethodNotAllowed:
 		return nil, r.fail("has no card at "+shown(u), "Check agent_card_url.", errNotThere)
 	case status != http.StatusOK:
-		return nil, r.fail(fmt.Sprintf("did not give its card at %s (HTTP status %d)", shown(u), status), "Try again later, or check agent_card_url.", nil)
+		return nil, r.fail(fmt.Sprintf("did not provide its card at %s (HTTP status %d)", shown(u), status), "Try again later, or check agent_card_url.", nil)
 	case len(data) > maxCard:
 		return nil, r.fail(fmt.Sprintf("has a card of more than %d KiB, which was not read", maxCard>>10), "Check agent_card_url.", nil)
 	}

@@ -30,7 +30,7 @@ func env(name string) string {
 	return ""
 }
 
-// The card is fetched without authentication, and with it where the server asks.
+// The card is fetched without authentication, and with it if the server requires it.
 func TestCardWithAuth(t *testing.T) {
 	for _, closed := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		var got []string
@@ -58,7 +58,7 @@ func TestCardWithAuth(t *testing.T) {
 	}
 }
 
-// The kinds of authentication, and what becomes of their values.
+// The kinds of authentication, and the use of their values.
 func TestAuth(t *testing.T) {
 	tests := map[string]struct {
 		auth subagent.Auth
@@ -88,7 +88,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// Nothing that goes wrong shows a secret.
+// No error shows a secret.
 func TestAuthFails(t *testing.T) {
 	tests := map[string]struct {
 		auth subagent.Auth
@@ -96,11 +96,11 @@ func TestAuthFails(t *testing.T) {
 		want string
 	}{
 		"not set":      {subagent.Auth{Type: subagent.AuthAPIKey, Key: "$OTHER"}, nil, "the variable OTHER of its authentication is not set"},
-		"a line break": {subagent.Auth{Type: subagent.AuthAPIKey, Key: secret + "\nx: y"}, nil, "makes no header that can be sent"},
-		"a header":     {subagent.Auth{Type: subagent.AuthAPIKey, Header: "Host", Key: secret}, nil, "makes no header that can be sent"},
-		"a command":    {subagent.Auth{Type: subagent.AuthAPIKey, Key: "!echo " + secret}, nil, "may not be run here"},
+		"a line break": {subagent.Auth{Type: subagent.AuthAPIKey, Key: secret + "\nx: y"}, nil, "not result in a valid header"},
+		"a header":     {subagent.Auth{Type: subagent.AuthAPIKey, Header: "Host", Key: secret}, nil, "not result in a valid header"},
+		"a command":    {subagent.Auth{Type: subagent.AuthAPIKey, Key: "!echo " + secret}, nil, "which is not allowed here"},
 		"repeated":     {*bearer(), fails(-32603, "I do not know "+secret), "error -32603: I do not know (hidden)"},
-		"closed":       {*bearer(), status(http.StatusForbidden), "does not let us in (HTTP status 403)"},
+		"closed":       {*bearer(), status(http.StatusForbidden), "denied access (HTTP status 403)"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAuthFails(t *testing.T) {
 	}
 }
 
-// A command is asked again for a value that the server no longer takes.
+// A command runs again if the server rejects its value.
 func TestCommandAgain(t *testing.T) {
 	var runs int
 	srv := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +144,7 @@ func TestCommandAgain(t *testing.T) {
 	require.NotContains(t, r.Error.Error(), secret)
 }
 
-// Credentials stay with the host that they were given for.
+// Credentials stay with the host that they belong to.
 func TestRedirectKeepsCredentials(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		var got []string
@@ -188,8 +188,8 @@ func TestRedirectKeepsCredentials(t *testing.T) {
 
 func TestCards(t *testing.T) {
 	tests := map[string]struct {
-		path, at, card string // where the definition looks, where the card is, what it says
-		want           string // "": it is called
+		path, at, card string // URL in the definition, path of the card, content of the card
+		want           string // "": the call succeeds
 	}{
 		"the URL itself":   {"/x/y", "/x/y", `{"url":"URL"}`, ""},
 		"well-known":       {"", "/.well-known/agent-card.json", `{"url":"URL"}`, ""},
@@ -199,11 +199,11 @@ func TestCards(t *testing.T) {
 		"another way":      {"/c.json", "/c.json", `{"url":"URL","preferredTransport":"GRPC","additionalInterfaces":[{"transport":"JSONRPC","url":"URL"}]}`, ""},
 		"odd schemes":      {"/c.json", "/c.json", `{"url":"URL","securitySchemes":[1],"security":"x"}`, ""},
 		"nowhere":          {"/x", "/y", `{}`, "has no card at"},
-		"no JSON":          {"/c.json", "/c.json", `<html>`, "is no JSON object"},
+		"no JSON":          {"/c.json", "/c.json", `<html>`, "is not a JSON object"},
 		"no URL":           {"/c.json", "/c.json", `{"name":"x"}`, "names no URL"},
-		"other types":      {"/c.json", "/c.json", `{"url":1}`, "has values of other types"},
-		"gRPC alone":       {"/c.json", "/c.json", `{"url":"URL","preferredTransport":"GRPC"}`, "offers no JSON-RPC"},
-		"another host":     {"/c.json", "/c.json", `{"url":"https://elsewhere.example.com/?key=topsecret"}`, "names another host, or a less safe scheme: https://elsewhere.example.com/"},
+		"other types":      {"/c.json", "/c.json", `{"url":1}`, "has values of types"},
+		"gRPC alone":       {"/c.json", "/c.json", `{"url":"URL","preferredTransport":"GRPC"}`, "does not offer JSON-RPC"},
+		"another host":     {"/c.json", "/c.json", `{"url":"https://elsewhere.example.com/?key=topsecret"}`, "names a different host, or a less secure scheme: https://elsewhere.example.com/"},
 		"a file":           {"/c.json", "/c.json", `{"url":"file:///etc/passwd"}`, "names a URL that"},
 		"too long":         {"/c.json", "/c.json", `{"url":"URL","name":"` + strings.Repeat("x", 1<<20) + `"}`, "more than 1024 KiB"},
 		"a failing server": {"/c.json", "/c.json", "500", "(HTTP status 500)"},
@@ -236,8 +236,7 @@ func TestCards(t *testing.T) {
 	}
 }
 
-// A card that stands in the definition is not fetched, and says at once what the
-// agent is.
+// A card in the definition is not fetched, and describes the agent at once.
 func TestCardInDefinition(t *testing.T) {
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(finished)}}})
 	d := definition("")
@@ -262,7 +261,7 @@ func TestFetchedCardDescribes(t *testing.T) {
 	require.Contains(t, made.Spec().Description, says)
 }
 
-// An agent that a project or an extension brings does not reach this machine.
+// An agent of a project or an extension cannot reach this machine.
 func TestPrivateAddress(t *testing.T) {
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(finished)}}})
 	for _, scope := range []subagent.Scope{subagent.ScopeProject, subagent.ScopeExtension} {
@@ -282,11 +281,11 @@ func TestUnusable(t *testing.T) {
 	tests := map[string]func(d *subagent.Definition){
 		"it is not remote":                    func(d *subagent.Definition) { d.Kind = subagent.KindLocal },
 		"needs either":                        func(d *subagent.Definition) { d.Remote.CardURL = "" },
-		"is no absolute URL":                  func(d *subagent.Definition) { d.Remote.CardURL = "card.json" },
-		"another scheme":                      func(d *subagent.Definition) { d.Remote.CardURL = "file:///etc/passwd" },
-		"holds a user name":                   func(d *subagent.Definition) { d.Remote.CardURL = "https://me:topsecret@example.com" },
-		"is no JSON object":                   func(d *subagent.Definition) { d.Remote = &subagent.Remote{CardJSON: "[]"} },
-		"names a URL that is no absolute URL": func(d *subagent.Definition) { d.Remote = &subagent.Remote{CardJSON: `{"url":"/x"}`} },
+		"is not an absolute URL":                  func(d *subagent.Definition) { d.Remote.CardURL = "card.json" },
+		"other than http and https":                      func(d *subagent.Definition) { d.Remote.CardURL = "file:///etc/passwd" },
+		"contains a user name":                   func(d *subagent.Definition) { d.Remote.CardURL = "https://me:topsecret@example.com" },
+		"is not a JSON object":                   func(d *subagent.Definition) { d.Remote = &subagent.Remote{CardJSON: "[]"} },
+		"names a URL that is not an absolute URL": func(d *subagent.Definition) { d.Remote = &subagent.Remote{CardJSON: `{"url":"/x"}`} },
 		"has a character other":               func(d *subagent.Definition) { d.Name = "a b" },
 	}
 	for want, change := range tests {
@@ -299,7 +298,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// A definition that says otherwise who asks is another agent's.
+// A definition with other authentication is a separate agent.
 func TestChangedDefinition(t *testing.T) {
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(finished)}}})
 	s := service(t, a2a.Options{})

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// errPrivate is that an agent is at an address where it may not be.
+// errPrivate rejects an agent at a private address.
 var errPrivate = errors.New("it is at a private or loopback address")
 
-// newTransport returns a transport; one that is guarded does not connect to
-// private addresses, whatever name or redirection led there.
+// newTransport returns a transport. A guarded transport does not connect to private addresses, also
+// if a name or redirect leads there.
 func newTransport(proxy func(*http.Request) (*url.URL, error), guarded bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	if guarded {
@@ -33,12 +33,12 @@ func newTransport(proxy func(*http.Request) (*url.URL, error), guarded bool) *ht
 	}
 }
 
-// isPrivate reports whether an address is not of the public internet.
+// isPrivate reports whether an address does not belong to the public internet.
 func isPrivate(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Is6() {
 		b := a.As16()
-		if nat64.Contains(a) || sixToFour.Contains(a) { // an IPv4 address within
+		if nat64.Contains(a) || sixToFour.Contains(a) { // an embedded IPv4 address
 			at := 12
 			if sixToFour.Contains(a) {
 				at = 2
@@ -55,28 +55,28 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16")
 )
 
-// parseURL reads the URL of a card or an endpoint. The error is a clause.
+// parseURL parses the URL of a card or an endpoint. The error is a clause.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme == "":
-		return nil, errors.New("is no absolute URL")
+		return nil, errors.New("is not an absolute URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("is of another scheme than http and https")
+		return nil, errors.New("has a scheme other than http and https")
 	case u.Hostname() == "" || u.Opaque != "":
-		return nil, errors.New("names no host")
+		return nil, errors.New("has no host")
 	case u.User != nil:
-		return nil, errors.New("holds a user name or a password, which belong into auth")
+		return nil, errors.New("contains a user name or a password, which belong into auth")
 	}
 	u.Fragment = ""
 	return u, nil
 }
 
-// shown is a URL as messages have it: a query may hold what is secret.
+// shown returns a URL for messages: without its query, which may contain secrets.
 func shown(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
-// sameHost reports whether what is sent to a may go to b: it has the same name,
-// and is not less safe.
+// sameHost reports whether data for a may be sent to b: b has the same host name and is not less
+// secure.
 func sameHost(a, b *url.URL) bool {
 	return strings.EqualFold(a.Hostname(), b.Hostname()) && (a.Scheme == b.Scheme || a.Scheme == "http")
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// maxAnswer is how long one answer, or one event of a stream, may be, in bytes.
+// maxAnswer is the largest size of one response, or of one event of a stream, in bytes.
 const maxAnswer = 8 << 20
 
-// maxRedirects is how often a card may be elsewhere.
+// maxRedirects is the limit on redirects of a card.
 const maxRedirects = 5
 
 // connection is an agent at its endpoint, for one call.
@@ -29,7 +29,7 @@ type connection struct {
 	auth *credentials
 }
 
-// rpcError is an error that the agent's server answers with.
+// rpcError is a JSON-RPC error response.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -37,7 +37,7 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("JSON-RPC error %d", e.Code) }
 
-// The codes that are told apart.
+// The error codes that are handled separately.
 const (
 	codeNoMethod    = -32601
 	codeNoTask      = -32001
@@ -56,8 +56,8 @@ type response struct {
 	Error  *rpcError       `json:"error"`
 }
 
-// do sends a request. Credentials do not go to another host, and what is posted
-// is not sent on.
+// do sends a request. It does not send credentials to a different host, and does not follow a
+// redirect of a POST.
 func (r *remote) do(ctx context.Context, req *http.Request, c *credentials) (*http.Response, error) {
 	transport := r.service.open
 	if !r.private {
@@ -82,15 +82,15 @@ func (r *remote) do(ctx context.Context, req *http.Request, c *credentials) (*ht
 	return resp, nil
 }
 
-// broken is the error of a request that got no whole answer. Its text has no
-// query of the URL.
+// broken returns the error of a request without a complete response. Its text contains no query of
+// the URL.
 func (r *remote) broken(ctx context.Context, u *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errPrivate) {
 		return r.fail(fmt.Sprintf("was not called: %s is at a private or loopback address", u.Host),
-			"Put the agent among your own, or allow the address, if it is meant.", nil).Because(fault.PrivateAddress)
+			"Move the agent to your own agents, or allow the address, if this is intended.", nil).Because(fault.PrivateAddress)
 	}
 	if e := new(url.Error); errors.As(err, &e) {
 		err = e.Err
@@ -103,10 +103,10 @@ func (r *remote) unauthorized(status int) *fault.Error {
 	if r.d.Remote.Auth != nil {
 		remedy = "Check the values of auth in its definition."
 	}
-	return r.fail(fmt.Sprintf("does not let us in (HTTP status %d)", status), remedy, nil)
+	return r.fail(fmt.Sprintf("denied access (HTTP status %d)", status), remedy, nil)
 }
 
-// post makes a request and returns its response, of status 200.
+// post sends a request and returns its response, which has status 200.
 func (c *connection) post(ctx context.Context, method string, params any, accept string) (*http.Response, error) {
 	body, err := json.Marshal(request{"2.0", bus.NewID(), method, params})
 	if err != nil {
@@ -139,14 +139,14 @@ func (c *connection) post(ctx context.Context, method string, params any, accept
 	}
 }
 
-// refused is the error of a response of another status, of which only a JSON-RPC
-// error is read.
+// refused returns the error of a response with another status. Only a JSON-RPC error in its body is
+// read.
 func (c *connection) refused(resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
 		return c.unauthorized(resp.StatusCode)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return c.fail(fmt.Sprintf("sends calls elsewhere (HTTP status %d), where they are not sent", resp.StatusCode), "Give the URL at which it answers itself.", nil)
+		return c.fail(fmt.Sprintf("redirects calls (HTTP status %d), and redirects are not followed", resp.StatusCode), "Set the final URL in its definition.", nil)
 	}
 	var answer response
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
@@ -156,12 +156,12 @@ func (c *connection) refused(resp *http.Response) error {
 	return c.fail(fmt.Sprintf("answered with HTTP status %d", resp.StatusCode), "Try again later.", nil)
 }
 
-// said is an error in the server's words, without secrets.
+// said returns the message of a server error, without secrets.
 func (c *connection) said(e *rpcError) *fault.Error {
 	return c.fail(fmt.Sprintf("answered with the error %d: %s", e.Code, escape.Clip(escape.Line(c.auth.redacted(e.Message)), 300)), "", e)
 }
 
-// call makes a request that is answered at once.
+// call sends a request and returns its immediate result.
 func (c *connection) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	resp, err := c.post(ctx, method, params, "application/json")
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *connection) call(ctx context.Context, method string, params any) (json.
 	return c.single(ctx, resp)
 }
 
-// single reads the answer of a response that is no stream.
+// single decodes a response that is not a stream.
 func (c *connection) single(ctx context.Context, resp *http.Response) (json.RawMessage, error) {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
@@ -183,11 +183,11 @@ func (c *connection) single(ctx context.Context, resp *http.Response) (json.RawM
 	return c.result(data)
 }
 
-// result takes the result out of a JSON-RPC answer.
+// result returns the result of a JSON-RPC response.
 func (c *connection) result(data []byte) (json.RawMessage, error) {
 	var answer response
 	if err := json.Unmarshal(data, &answer); err != nil {
-		return nil, c.fail("gave an answer that is no JSON-RPC", "Check that its endpoint speaks A2A.", nil)
+		return nil, c.fail("gave an answer that is not valid JSON-RPC", "Check that its endpoint speaks A2A.", nil)
 	}
 	switch {
 	case answer.Error != nil:

@@ -1,5 +1,5 @@
-// Package a2a calls agents at other servers by the A2A protocol, version 0.3:
-// JSON-RPC and server-sent events over HTTP.
+// Package a2a calls remote agents over the A2A protocol, version 0.3: JSON-RPC and server-sent
+// events over HTTP.
 package a2a
 
 import (
@@ -19,32 +19,30 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Options are the parts of a [Service]. A zero field is its default.
+// Options configures a [Service]. A zero field is its default.
 type Options struct {
-	// Getenv resolves $NAME in authentication. nil: there are no variables.
+	// Getenv resolves $NAME in authentication. nil: no variable is set.
 	Getenv func(name string) string
-	// Run returns what a command prints, for "!COMMAND" in authentication, of
-	// which a line break at its end is dropped. nil: there are no commands. It is
-	// called for the user's own agents alone.
+	// Run returns the output of a command, for "!COMMAND" in authentication; a final line break is
+	// dropped. nil: commands are not allowed. It is called only for the user's own agents.
 	Run func(ctx context.Context, command string) (string, error)
-	// Private reports whether an agent may be at a private or loopback address,
-	// or one of the local network. nil: those of the user and of the embedder may,
-	// as they were written knowingly; those of a project or an extension may not.
+	// Private reports whether an agent may have a private or loopback address, or one of the local
+	// network. nil: agents of the user and of the embedder may; those of a project or an extension
+	// may not.
 	Private func(d *subagent.Definition) bool
-	// Proxy is that of agents that may be at private addresses; the others are
-	// reached without, as their addresses could not be told. nil: that of the
-	// environment.
+	// Proxy is the proxy for agents that may have private addresses. Other agents are called
+	// without a proxy, because their addresses could not be checked. nil: that of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	Bus       *bus.MessageBus // is told what agents do; nil: nobody is
+	Bus       *bus.MessageBus // receives the activities of agents; nil: none
 	Timeout   time.Duration   // of one call; 0: 30 min
-	Poll      time.Duration   // first wait where a task has to be asked for; 0: 1 s, growing to 10 s
-	MaxReport int             // bytes of an answer that the caller is told; 0: 64 KiB
+	Poll      time.Duration   // first delay between polls of a task; 0: 1 s, growing to 10 s
+	MaxReport int             // limit of an answer in bytes; 0: 64 KiB
 	Logger    *slog.Logger    // nil: nothing is logged
 }
 
-// Service calls remote agents. It keeps each agent's card. It is safe for
-// concurrent use. Close it at the end.
+// Service calls remote agents. It caches the card of each agent. It is safe for concurrent use. The
+// owner must close it.
 type Service struct {
 	o             Options
 	open, guarded *http.Transport
@@ -73,23 +71,22 @@ func New(o Options) *Service {
 	return &Service{o: o, open: newTransport(o.Proxy, false), guarded: newTransport(nil, true), agents: make(map[string]*remote)}
 }
 
-// Close frees the connections that are kept. Calls that are under way go on.
+// Close closes idle connections. Running calls continue.
 func (s *Service) Close() error {
 	s.open.CloseIdleConnections()
 	s.guarded.CloseIdleConnections()
 	return nil
 }
 
-// Tool returns the tool that calls a remote agent. Its description is that of
-// the definition, with what the agent's card says where that is known: it is
-// part of the definition, or [Service.Card] has been called. The tool's kind is
-// one that is asked about. The error is of code invalid_config. It does no I/O.
+// Tool returns the tool that calls a remote agent. Its description is that of the definition,
+// followed by that of the agent's card if the card is known: it is part of the definition, or
+// [Service.Card] was called. The kind of the tool requires approval. The error is of code
+// invalid_config. Tool does no I/O.
 //
-// Each tool talks with the agent in a thread of its own, in which a call goes on
-// where the one before has ended, so that its calls follow one another; give each
-// session its own tool. conversation names the conversation that a call is part
-// of: where that is another than before, the tool begins a new thread. nil: it is
-// always the same.
+// Each tool has its own thread with the agent. A call continues the thread of the previous call, so
+// the calls of a tool run one after the other; give each session its own tool. conversation returns
+// the ID of the current conversation; when it changes, the tool begins a new thread. nil: it never
+// changes.
 func (s *Service) Tool(d subagent.Definition, conversation func() string) (subagent.AgentTool, error) {
 	r, err := s.remote(d)
 	if err != nil {
@@ -101,8 +98,8 @@ func (s *Service) Tool(d subagent.Definition, conversation func() string) (subag
 	return newTool(&party{remote: r, conversation: conversation, turn: make(chan struct{}, 1)})
 }
 
-// Card fetches an agent's card, once, and returns what it says of the agent: its
-// description and its skills. It sends authentication if the server asks for it.
+// Card fetches an agent's card, once, and returns the description of the agent and of its skills.
+// It sends authentication if the server requires it.
 func (s *Service) Card(ctx context.Context, d subagent.Definition) (string, error) {
 	r, err := s.remote(d)
 	if err != nil {
@@ -114,7 +111,7 @@ func (s *Service) Card(ctx context.Context, d subagent.Definition) (string, erro
 	return r.described(), nil
 }
 
-// remote returns the agent of a definition, the same for each that is equal.
+// remote returns the agent of a definition; equal definitions share one.
 func (s *Service) remote(d subagent.Definition) (*remote, error) {
 	fresh, err := newRemote(s, d)
 	if err != nil {
@@ -129,7 +126,7 @@ func (s *Service) remote(d subagent.Definition) (*remote, error) {
 	return fresh, nil
 }
 
-// remote is one agent, as all tools that call it share it.
+// remote is one agent, shared by all tools that call it.
 type remote struct {
 	service *Service
 	d       subagent.Definition
@@ -139,20 +136,20 @@ type remote struct {
 	card *card // nil: not fetched yet
 }
 
-// party is who talks with an agent.
+// party is a tool's side of the thread with an agent.
 type party struct {
 	*remote
 	conversation func() string
-	turn         chan struct{} // holds one: who has it may call the agent, and has what follows
+	turn         chan struct{} // holds one token; its owner may call the agent and guards the fields below
 
-	in     string // the conversation that the thread belongs to
+	in     string // the conversation of the thread
 	thread thread
 }
 
-// thread is where the conversation with an agent stands.
+// thread is the position in the thread with an agent.
 type thread struct {
 	context string // "": none yet
-	task    string // "": none that is open
+	task    string // "": no open task
 }
 
 func newRemote(s *Service, d subagent.Definition) (*remote, error) {
@@ -190,8 +187,8 @@ func (r *remote) known() *card {
 	return r.card
 }
 
-// begin waits for the turn to call the agent, and takes up the thread of the
-// conversation; the function that it returns gives the turn back.
+// begin waits for the token and returns a function that releases it. It starts a new thread if the
+// conversation has changed.
 func (p *party) begin(ctx context.Context) (func(), error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -204,7 +201,7 @@ func (p *party) begin(ctx context.Context) (func(), error) {
 	return func() { <-p.turn }, nil
 }
 
-// fail is an error about a call of the agent.
+// fail returns the error of a call of the agent.
 func (r *remote) fail(message, remedy string, cause error) *fault.Error {
 	return fault.Wrap(fault.AgentFailed, "a2a.call", fmt.Sprintf("The remote agent %s %s.", r.d.Name, message), remedy, cause)
 }

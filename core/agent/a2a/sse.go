@@ -7,13 +7,12 @@ import (
 	"io"
 )
 
-// errLongEvent is that an event has more bytes than are read.
+// errLongEvent reports an event above the size limit.
 var errLongEvent = errors.New("one event is too long")
 
-// events reads a stream of server-sent events and calls each with the data of
-// one, until each returns false or the stream ends. Lines may end in CR, LF or
-// both. An event that the end of the stream cuts off is given too, since its
-// reader can tell whether it is whole. The error is that of reading.
+// events reads server-sent events and calls each with the data of every event, until each returns
+// false or the stream ends. Lines end in CR, LF or both. A truncated last event is passed on too,
+// since its reader can tell whether it is complete. The error is that of reading.
 func events(from io.Reader, limit int, each func(data []byte) bool) error {
 	r := bufio.NewReader(from)
 	var line, data []byte

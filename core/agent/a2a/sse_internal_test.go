@@ -53,7 +53,7 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, []string{"a"}, got)
 }
 
-// Whatever the pieces, the events are the same.
+// The events are the same, however the stream is split.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{"data: a\r\n\r\ndata: b\n\n", "data\rdata:\r\n\r", ": c\n\n", "\xffdata: x\n\n"} {
 		f.Add(seed)

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	longAnswer  = 2_000   // tokens from which on an answer may be cut
-	excerptSize = 4 << 10 // bytes of an answer that are left
+	longAnswer  = 2_000   // tokens above which a tool result may be cut
+	excerptSize = 4 << 10 // bytes that are kept of a cut result
 )
 
-// answerTokens returns how long the answers of tools in turns are.
+// answerTokens estimates the tokens of the tool results in turns.
 func answerTokens(turns []model.Content) int {
 	n := 0
 	for _, turn := range turns {
@@ -31,9 +31,9 @@ func answerTokens(turns []model.Content) int {
 
 func partTokens(p model.Part) int { return tokens(model.Content{Parts: []model.Part{p}}) }
 
-// cutAnswers returns turns in which long answers of tools are cut, but the newest
-// ones, of as many tokens as budget says; some reports whether one was. What is
-// given is not changed. save may be nil. The error is of code cancelled.
+// cutAnswers returns turns with long tool results cut, except the newest ones up to budget tokens.
+// some reports whether any was cut. The input is not changed. save may be nil. The error is of code
+// cancelled.
 func cutAnswers(ctx context.Context, turns []model.Content, budget int, save func(context.Context, string, []byte) (string, error)) (cut []model.Content, some bool, err error) {
 	cut = slices.Clone(turns)
 	for i, turn := range slices.Backward(turns) {
@@ -58,8 +58,7 @@ func cutAnswers(ctx context.Context, turns []model.Content, budget int, save fun
 	return cut, some, nil
 }
 
-// shortened returns an answer with an excerpt of its output, and without what is
-// no text.
+// shortened returns a tool result with an excerpt of its output, and without attached data.
 func shortened(ctx context.Context, r model.FunctionResponse, save func(context.Context, string, []byte) (string, error)) *model.FunctionResponse {
 	output, members := outputOf(r.Response)
 	short := excerpt(output, excerptSize)
@@ -82,11 +81,11 @@ func shortened(ctx context.Context, r model.FunctionResponse, save func(context.
 	return &model.FunctionResponse{ID: r.ID, Name: r.Name, Response: plainJSON(members)}
 }
 
-// textOf returns a member of a response that is a text; "" for any other.
+// textOf returns a member of a response if it is a string, else "".
 func textOf(response json.RawMessage, member string) string {
 	var members map[string]json.RawMessage
 	var text string
-	_ = json.Unmarshal(response, &members) // what is no object has no member
+	_ = json.Unmarshal(response, &members) // a value that is not an object has no members
 	_ = json.Unmarshal(members[member], &text)
 	return text
 }
@@ -105,13 +104,13 @@ func outputOf(response json.RawMessage) (string, map[string]any) {
 	return output, others
 }
 
-// plainJSON returns v as JSON without escapes for HTML.
+// plainJSON returns v as JSON without HTML escapes.
 func plainJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return []byte("{}") // cannot be: v is of strings and of what was JSON
+		return []byte("{}") // impossible: v consists of strings and of valid JSON
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -1,5 +1,5 @@
-// Package compact shortens a conversation: its older part gives way to a summary
-// that the model writes, and the newest part stays as it is.
+// Package compact compacts a conversation: a summary by the model replaces the older part, and the
+// newest part is kept unchanged.
 package compact
 
 import (
@@ -12,14 +12,13 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Options configure a [Compactor]. A zero field is its default.
+// Options configures a [Compactor]. A zero field is its default.
 type Options struct {
-	Keep float64 // the share of the history that stays as it is; 0: 0.3
-	// AnswerTokens is how many tokens of tools' answers, the newest, stay whole
-	// where answers are cut; 0: 50,000.
+	Keep float64 // share of the history that is kept unchanged; 0: 0.3
+	// AnswerTokens is the number of tokens of the newest tool results that are not cut; 0: 50,000.
 	AnswerTokens int
-	// Save keeps an answer that is cut and returns where, which the model is told.
-	// nil: it is not kept. An answer that cannot be saved is cut all the same.
+	// Save stores a tool result that is cut and returns its path, which the model receives. nil: it
+	// is not stored. A result that cannot be saved is cut nevertheless.
 	Save func(ctx context.Context, name string, data []byte) (path string, err error)
 }
 
@@ -28,13 +27,12 @@ const (
 	defaultAnswerTokens = 50_000
 )
 
-// Compactor is fettle's [agent.Compactor]. One belongs to one conversation; it
-// is safe for concurrent use.
+// Compactor is fettle's [agent.Compactor], for one conversation. It is safe for concurrent use.
 type Compactor struct {
 	o Options
 
 	mu     sync.Mutex
-	failed int // tokens that the conversation went on with after its last useless summary; 0: there was none
+	failed int // tokens of the conversation after its last unusable summary; 0: there was none
 }
 
 var _ agent.Compactor = (*Compactor)(nil)
@@ -50,29 +48,25 @@ func New(o Options) *Compactor {
 	return &Compactor{o: o}
 }
 
-// Compact has the model summarize the older part of a history, and puts the
-// summary, as a marked turn of the user's, in its place. The newest part, about
-// the share Keep, stays byte for byte; it begins where the user speaks, or, in
-// the midst of a prompt's work, with an answer of the model's, so that no call is
-// parted from its response. The new history is valid and shorter: a summary that
-// is empty, that the provider withheld, or that does not make the history shorter
-// is refused, of status CompactionEmpty or CompactionInflated, and the history
-// stays; both lengths are measured by [model.EstimateTokens].
+// Compact replaces the older part of a history by a summary that the model writes. The summary
+// becomes a marked user turn. The newest part, about the share Keep, is kept byte for byte. It
+// begins with a user message or, while a prompt is processed, with a model turn, so that no call is
+// separated from its response. The new history is valid and shorter. A summary that is empty,
+// blocked by the provider, or not shorter is rejected with status CompactionEmpty or
+// CompactionInflated, and the history is kept. Both lengths are measured by [model.EstimateTokens].
 //
-// An earlier summary is given to the model whole, to be merged into the new one.
-// What does not fit into the model is shortened first: long answers of tools, then
-// all that is long, then the oldest turns. The one request is of purpose
-// utility_compressor and has no tools. There is no second one to check the first:
-// it would cost as much again, since it needs all that was to be summarized, and
-// what a summary must not be trusted with, the state of files, is said again from
-// the files.
+// An earlier summary is given to the model in full, to be merged into the new one. A part that
+// exceeds the model's limit is shortened first: long tool results, then all long texts, then the
+// oldest turns. The only request has purpose utility_compressor and no tools. No second request
+// verifies the summary: it would cost as much again, since it needs the whole older part. The state
+// of files, for which a summary cannot be trusted, is added from the files themselves.
 //
-// After a useless summary the next is asked for with Force, or once the history
-// has grown by a quarter; until then, and instead of that summary without Force,
-// long answers of tools in the older part are cut, of status CompactionTruncated.
+// After an unusable summary the next one is requested with Force, or when the history has grown by
+// a quarter. Until then, and in place of that summary without Force, long tool results in the older
+// part are cut, with status CompactionTruncated.
 //
-// Errors are the Generator's, of code cancelled, or of code invalid_stream where
-// the summary was cut at the model's limit of output. The history then stays.
+// Errors are those of the Generator, of code cancelled, or of code invalid_stream if the summary
+// reached the model's output limit. The history is then kept.
 func (c *Compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.Compaction, error) {
 	before := tokens(r.History...)
 	result := agent.Compaction{Status: agent.CompactionNoop, Before: before, After: before}
@@ -106,7 +100,7 @@ func (c *Compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.
 	return result, nil
 }
 
-// refuse ends an attempt with a useless summary, whose status result has.
+// refuse ends an attempt with an unusable summary; result has its status.
 func (c *Compactor) refuse(ctx context.Context, r agent.CompactRequest, at int, result agent.Compaction) (agent.Compaction, error) {
 	c.giveUp(result.Before)
 	if r.Force {
@@ -120,7 +114,7 @@ func (c *Compactor) refuse(ctx context.Context, r agent.CompactRequest, at int, 
 	return cut, nil
 }
 
-// cut shortens the answers of tools before the turn at.
+// cut shortens the tool results before turn at.
 func (c *Compactor) cut(ctx context.Context, history []model.Content, at int, result agent.Compaction) (agent.Compaction, error) {
 	older, some, err := cutAnswers(ctx, history[:at], c.o.AnswerTokens-answerTokens(history[at:]), c.o.Save)
 	if err != nil || !some {
@@ -141,15 +135,14 @@ func (c *Compactor) giveUp(tokens int) {
 	c.failed = tokens
 }
 
-// givenUp reports whether a summary of a conversation of so many tokens was
-// useless, and there is little more to summarize than there was then.
+// givenUp reports whether a summary of a conversation of about this many tokens was unusable.
 func (c *Compactor) givenUp(tokens int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed > 0 && tokens >= c.failed && tokens < c.failed+c.failed/4
 }
 
-// summarize asks the model for a summary; "" is a useless one.
+// summarize requests a summary; "" is an unusable one.
 func summarize(ctx context.Context, r agent.CompactRequest, older []model.Content) (string, model.Usage, error) {
 	response, err := r.Generator.Generate(ctx, request(ctx, r, older))
 	if err != nil {
@@ -163,7 +156,7 @@ func summarize(ctx context.Context, r agent.CompactRequest, older []model.Conten
 		return clean(response.Content.Text()), response.Usage, nil
 	case model.FinishMaxTokens:
 		return "", response.Usage, fault.New(fault.InvalidStream, "compact",
-			"The conversation was not compacted: the model's summary was cut at its limit of output.",
+			"The conversation was not compacted: the model's summary reached its output limit.",
 			"Raise the limit of output tokens, use another model, or begin a new conversation.").Because(fault.Reason(model.FinishMaxTokens))
 	}
 	return "", response.Usage, nil
@@ -172,7 +165,7 @@ func summarize(ctx context.Context, r agent.CompactRequest, older []model.Conten
 // tokens estimates the length of turns.
 func tokens(turns ...model.Content) int { return model.EstimateTokens(&model.Request{Contents: turns}) }
 
-// clean returns a model's summary without the marks that it may have copied.
+// clean returns a model's summary without marks that it may have copied.
 func clean(text string) string {
 	return strings.TrimSpace(strings.NewReplacer(summaryBegin, "", summaryEnd, "", requestBegin, "", requestEnd, "").Replace(text))
 }

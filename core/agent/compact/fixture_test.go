@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// writer is a model that writes summaries, and notes what it was asked.
+// writer is a model that writes summaries and records its requests.
 type writer struct {
 	says   string
 	finish model.FinishReason
@@ -45,7 +45,7 @@ func answered(text string) model.Content {
 	return model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart(text)}}
 }
 
-// call returns a call of read_file and its answer.
+// call returns a call of read_file and its result.
 func call(id, output string) []model.Content {
 	raw, err := json.Marshal(map[string]string{"output": output})
 	if err != nil {
@@ -81,7 +81,7 @@ func asJSON(t testing.TB, v any) string {
 	return string(data)
 }
 
-// compacting runs one compaction and holds it to what is always so.
+// compacting runs one compaction and checks the invariants.
 func compacting(t testing.TB, c agent.Compactor, g model.Generator, h []model.Content, change ...func(*agent.CompactRequest)) (agent.Compaction, error) {
 	t.Helper()
 	require.NoError(t, agent.ValidHistory(h), "the test's own history")
@@ -105,7 +105,7 @@ func compacting(t testing.TB, c agent.Compactor, g model.Generator, h []model.Co
 
 func forced(r *agent.CompactRequest) { r.Force = true }
 
-// text is all that a request says.
+// text returns the whole text of a request.
 func text(r *model.Request) string {
 	all := r.System
 	for _, c := range r.Contents {

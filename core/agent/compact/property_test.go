@@ -13,8 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// someHistory is a valid one of up to n prompts, which may end in any way that
-// leaves no call open.
+// someHistory returns a valid history of up to n prompts, which ends anywhere without an open call.
 func someHistory(r *rand.Rand, n int) []model.Content {
 	words := func() string { return long(fmt.Sprint("w", r.IntN(100)), 1+r.IntN(1<<r.IntN(14))) + "." }
 	var h []model.Content
@@ -44,14 +43,13 @@ func someHistory(r *rand.Rand, n int) []model.Content {
 	case len(h) == 0 || r.IntN(2) == 0:
 		return h
 	case len(h[len(h)-2].Responses()) > 0:
-		return h[:len(h)-1] // in the midst of work
+		return h[:len(h)-1] // within a prompt
 	}
 	return append(h, said(words()))
 }
 
-// Whatever the history and the summary: the result is valid, never longer, with
-// the tail as it was and each call with its response (compacting checks the
-// first two).
+// For any history and summary the result is valid and never longer, the tail is unchanged, and each
+// call has its response (compacting checks the first two).
 func TestAnyHistory(t *testing.T) {
 	runs := 200
 	if os.Getenv("FETTLE_FULL") == "1" {
@@ -63,7 +61,7 @@ func TestAnyHistory(t *testing.T) {
 		c := compact.New(compact.Options{Keep: []float64{0, 0.1, 0.5, 0.9}[r.IntN(4)], AnswerTokens: 1 + r.IntN(4_000)})
 		w := &writer{}
 		h := someHistory(r, 8)
-		for range 3 { // compactions follow each other
+		for range 3 { // repeated compactions
 			w.says = long("s", r.IntN(1<<r.IntN(13)))
 			n := len(w.asked)
 			got, err := compacting(t, c, w, h, func(q *agent.CompactRequest) {
@@ -97,11 +95,11 @@ func TestAnyHistory(t *testing.T) {
 	t.Log(seen)
 }
 
-// requireTail holds that what follows the summary is the end of the old history.
+// requireTail requires that the end of the old history follows the summary.
 func requireTail(t testing.TB, old, now []model.Content) {
 	t.Helper()
 	head := 1
-	if len(now) > 1 && now[1].Text() == "I have read the summary and go on from there." {
+	if len(now) > 1 && now[1].Text() == "I have read the summary and continue from there." {
 		head = 2
 	}
 	tail := now[head:]

@@ -2,12 +2,11 @@ package compact
 
 import "github.com/fettle-dev/fettle/core/model"
 
-// splitAt returns how many of the first turns a summary is to stand for, so that
-// about the share keep of the history's length is left; 0 if nothing is worth a
-// summary. In this order it takes: the first turn of the user's words behind the
-// mark; the first answer of the model's behind it, whose calls are answered
-// behind it too; all, where nothing is under way; the last turn of these before
-// the mark. The result is len(history) for all.
+// splitAt returns the number of turns to summarize, so that about the share keep of the history's
+// length is kept; 0 if nothing is worth a summary. It returns the position of the first match in
+// this order: the first user message after the mark; the first model turn after it, whose calls are
+// also answered after it; the end of the history, if no call is open; the last such turn before the
+// mark. len(history) stands for all turns.
 func splitAt(history []model.Content, keep float64) int {
 	lengths, total := make([]int, len(history)), 0
 	for i, turn := range history {
@@ -40,14 +39,12 @@ func splitAt(history []model.Content, keep float64) int {
 	return 0
 }
 
-// words reports whether a turn is what a person said: the user's, and no answer
-// to a call.
+// words reports whether a turn is a user message without tool results.
 func words(turn model.Content) bool {
 	return turn.Role == model.RoleUser && len(turn.Responses()) == 0
 }
 
-// worth reports whether something happened in turns that is not in an earlier
-// summary yet: an answer of the model's.
+// worth reports whether turns contain anything that is not in an earlier summary: a model turn.
 func worth(older []model.Content) bool {
 	for i, turn := range older {
 		if turn.Role == model.RoleModel && !(i == 1 && turn.Text() == acknowledgement) {

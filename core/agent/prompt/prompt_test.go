@@ -19,14 +19,14 @@ var everything = prompt.Facts{
 	Documents: []prompt.Document{{Path: "/shop/AGENTS.md", Text: "\nUse tabs.\n"}, {Path: "/shop/empty.md", Text: " \n"}, {Path: "/shop/a/AGENTS.md", Text: "Use spaces."}},
 }
 
-// Each fact is told, and what is not there is not spoken of.
+// Each fact has its statement, and a missing fact has none.
 func TestSystemTellsEachFact(t *testing.T) {
 	full := prompt.System(everything)
 	for name, tt := range map[string]struct {
 		without func(*prompt.Facts)
 		says    string
 	}{
-		"reading":          {func(f *prompt.Facts) { f.Tools = nil }, "read_file hands out a file with a version"},
+		"reading":          {func(f *prompt.Facts) { f.Tools = nil }, "read_file returns a file with a version"},
 		"patching":         {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "safe_patch"},
 		"writing":          {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "write_file"},
 		"many":             {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "read_many_files"},
@@ -56,13 +56,12 @@ func TestSystemTellsEachFact(t *testing.T) {
 	}
 	headless := everything
 	headless.Interactive = false
-	require.Contains(t, prompt.System(headless), "Nobody can be asked")
-	require.NotContains(t, full, "Nobody can be asked")
+	require.Contains(t, prompt.System(headless), "cannot answer while you work")
+	require.NotContains(t, full, "cannot answer while you work")
 	require.Equal(t, full, prompt.System(everything), "the same facts, the same words")
 }
 
-// FT-15: documents stand with their paths, in their order; empty ones are left
-// out.
+// FT-15: documents appear with their paths, in order; empty ones are omitted.
 func TestDocuments(t *testing.T) {
 	for _, f := range []prompt.Facts{everything, {Custom: "Be brief.", Documents: everything.Documents}} {
 		text := prompt.System(f)
@@ -72,7 +71,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// A role or a prompt of somebody's own takes the place of fettle's words.
+// A custom role or prompt replaces fettle's text.
 func TestOwnWords(t *testing.T) {
 	f := everything
 	f.Role = "You look for leaks.\n"
