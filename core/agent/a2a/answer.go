@@ -11,14 +11,14 @@ import (
 
 // answer is the state of a response while its events arrive.
 type answer struct {
-	taskID    string
-	contextID string
-	state     a2a.TaskState // "": there is no task
-	said      string        // message that came with the state
-	artifacts artifacts
-	spoken    string // last message of the agent in the task's history
-	message   string // message of an agent that answers without a task
-	done      bool   // no further event is expected
+	taskID      string
+	contextID   string
+	state       a2a.TaskState // "": there is no task
+	statusText  string        // message that came with the state
+	artifacts   artifacts
+	lastMessage string // last message of the agent in the task's history
+	message     string // message of an agent that answers without a task
+	done        bool   // no further event is expected
 }
 
 // take adds one event and returns its text for progress. ok is false if the event is invalid.
@@ -45,7 +45,7 @@ func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 				a.artifacts.add(artifact)
 			}
 		}
-		a.spoken = lastOf(e.History)
+		a.lastMessage = lastOf(e.History)
 		return a.status(e.Status, false), true
 	case *a2a.TaskStatusUpdateEvent:
 		return a.status(e.Status, e.Final), true
@@ -60,12 +60,12 @@ func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 }
 
 func (a *answer) status(s a2a.TaskStatus, final bool) string {
-	a.state, a.said = s.State, ""
+	a.state, a.statusText = s.State, ""
 	if s.Message != nil {
-		a.said = textOf(s.Message.Parts)
+		a.statusText = textOf(s.Message.Parts)
 	}
 	a.done = a.state.Terminal() || a.waits() || final && a.state != a2a.TaskStateWorking && a.state != a2a.TaskStateSubmitted
-	return a.said
+	return a.statusText
 }
 
 // waits reports whether the task is paused until it receives more input.
@@ -82,13 +82,13 @@ func (a *answer) text() string {
 			texts = append(texts, text)
 		}
 	}
-	for _, text := range []string{a.said, a.message} {
+	for _, text := range []string{a.statusText, a.message} {
 		if strings.TrimSpace(text) != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
 	if len(texts) == 0 {
-		return a.spoken
+		return a.lastMessage
 	}
 	return strings.Join(texts, "\n\n")
 }

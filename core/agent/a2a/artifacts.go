@@ -9,10 +9,10 @@ import (
 // artifacts are the artifacts of an agent as text, in the order in which they began. Together they
 // keep at most maxAnswer bytes, whatever the length of the stream.
 type artifacts struct {
-	all  []*artifact
-	by   map[a2a.ArtifactID]*artifact
-	held int // bytes kept, including the overhead of each artifact
-	lost int // bytes of text above the limit
+	all     []*artifact
+	by      map[a2a.ArtifactID]*artifact
+	kept    int // bytes kept, including the overhead of each artifact
+	omitted int // bytes of text above the limit
 }
 
 type artifact struct{ text strings.Builder }
@@ -24,11 +24,11 @@ const artifactSize = 128
 func (a *artifacts) add(from *a2a.Artifact) {
 	text := joined(from.Parts)
 	size := artifactSize + len(from.ID)
-	if a.held+size > maxAnswer {
-		a.lost += len(text)
+	if a.kept+size > maxAnswer {
+		a.omitted += len(text)
 		return
 	}
-	a.held += size
+	a.kept += size
 	added := new(artifact)
 	if a.by == nil {
 		a.by = make(map[a2a.ArtifactID]*artifact)
@@ -45,14 +45,14 @@ func (a *artifacts) update(e *a2a.TaskArtifactUpdateEvent) {
 		return
 	}
 	if !e.Append {
-		a.held -= known.text.Len()
+		a.kept -= known.text.Len()
 		known.text.Reset()
 	}
 	a.lengthen(known, joined(e.Artifact.Parts))
 }
 
 func (a *artifacts) lengthen(known *artifact, text string) {
-	fits := min(len(text), maxAnswer-a.held)
+	fits := min(len(text), maxAnswer-a.kept)
 	known.text.WriteString(text[:fits])
-	a.held, a.lost = a.held+fits, a.lost+len(text)-fits
+	a.kept, a.omitted = a.kept+fits, a.omitted+len(text)-fits
 }

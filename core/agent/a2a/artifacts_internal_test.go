@@ -42,7 +42,7 @@ func TestArtifactsAreBounded(t *testing.T) {
 	}
 	a.take(piece("two", "lost", true))
 	require.Less(t, len(a.text()), maxAnswer)
-	require.Equal(t, 20<<20+4, len(a.text())+a.artifacts.lost)
+	require.Equal(t, 20<<20+4, len(a.text())+a.artifacts.omitted)
 	a.take(piece("one", "short", false))
 	a.take(piece("two", "kept", true))
 	require.Equal(t, "short\n\nkept", a.text())

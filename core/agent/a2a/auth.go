@@ -19,15 +19,15 @@ type credentials struct {
 	secrets       []string
 }
 
-// on sets the header of a request.
-func (c *credentials) on(r *http.Request) {
+// set sets the header of a request.
+func (c *credentials) set(r *http.Request) {
 	if c != nil {
 		r.Header.Set(c.header, c.value)
 	}
 }
 
-// off removes the header.
-func (c *credentials) off(r *http.Request) {
+// remove removes the header.
+func (c *credentials) remove(r *http.Request) {
 	if c != nil {
 		r.Header.Del(c.header)
 	}

@@ -118,11 +118,11 @@ func (c *connection) send(ctx context.Context, text string, news func(string)) (
 // first returns the answer whose first event is raw. An invalid event is an error.
 func (c *connection) first(raw json.RawMessage, news func(string)) (*answer, error) {
 	a := new(answer)
-	said, ok := a.take(raw)
+	text, ok := a.take(raw)
 	if !ok {
 		return nil, c.fail("gave an answer that is not valid in the protocol", "Check that its endpoint speaks A2A 0.3.", nil)
 	}
-	news(said)
+	news(text)
 	return a, nil
 }
 
@@ -151,12 +151,12 @@ func (c *connection) stream(ctx context.Context, params *a2a.MessageSendParams, 
 			}
 			return true // an invalid or truncated event is ignored
 		}
-		said, ok := a.take(raw)
+		text, ok := a.take(raw)
 		if !ok {
 			c.service.o.Logger.Debug("an event of a remote agent cannot be read", "agent", c.d.Name)
 			return true
 		}
-		news(said)
+		news(text)
 		return !a.done
 	})
 	switch {
@@ -215,9 +215,9 @@ func (c *connection) poll(ctx context.Context, a *answer, news func(string)) err
 		wait = min(wait+wait/2, max(longestPoll, c.service.o.Poll))
 		raw, err := c.call(ctx, "tasks/get", &a2a.TaskQueryParams{ID: a2a.TaskID(a.taskID)})
 		if err == nil {
-			said := a.said
+			before := a.statusText
 			now, ok := a.take(raw)
-			if ok && now != said {
+			if ok && now != before {
 				news(now)
 			}
 			if ok {

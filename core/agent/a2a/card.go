@@ -176,7 +176,7 @@ func (r *remote) get(ctx context.Context, u *url.URL, c *credentials) ([]byte, i
 		return nil, 0, r.fail("has a card whose URL cannot be used", "Check agent_card_url.", nil)
 	}
 	req.Header.Set("Accept", "application/json")
-	c.on(req)
+	c.set(req)
 	resp, err := r.do(ctx, req, c)
 	if err != nil {
 		return nil, 0, err
@@ -184,7 +184,7 @@ func (r *remote) get(ctx context.Context, u *url.URL, c *credentials) ([]byte, i
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxCard+1))
 	if err != nil {
-		return nil, 0, r.broken(ctx, u, err)
+		return nil, 0, r.incomplete(ctx, u, err)
 	}
 	return data, resp.StatusCode, nil
 }

@@ -253,12 +253,12 @@ func TestCardInDefinition(t *testing.T) {
 func TestFetchedCardDescribes(t *testing.T) {
 	srv := newServer(t, http.NotFoundHandler())
 	s := service(t, a2a.Options{})
-	says, err := s.Card(t.Context(), definition(srv.URL))
+	description, err := s.Card(t.Context(), definition(srv.URL))
 	require.NoError(t, err)
-	require.Equal(t, "Says it again.\n- echo: Repeats.", says)
+	require.Equal(t, "Says it again.\n- echo: Repeats.", description)
 	made, err := s.Tool(definition(srv.URL), nil)
 	require.NoError(t, err)
-	require.Contains(t, made.Spec().Description, says)
+	require.Contains(t, made.Spec().Description, description)
 }
 
 // An agent of a project or an extension cannot reach this machine.
@@ -277,16 +277,16 @@ func TestPrivateAddress(t *testing.T) {
 	require.Nil(t, call(t, service(t, a2a.Options{Private: func(*subagent.Definition) bool { return true }}), d, "x").Error)
 }
 
-func TestUnusable(t *testing.T) {
+func TestInvalidDefinitions(t *testing.T) {
 	tests := map[string]func(d *subagent.Definition){
-		"it is not remote":                    func(d *subagent.Definition) { d.Kind = subagent.KindLocal },
-		"needs either":                        func(d *subagent.Definition) { d.Remote.CardURL = "" },
+		"it is not remote":                        func(d *subagent.Definition) { d.Kind = subagent.KindLocal },
+		"needs either":                            func(d *subagent.Definition) { d.Remote.CardURL = "" },
 		"is not an absolute URL":                  func(d *subagent.Definition) { d.Remote.CardURL = "card.json" },
-		"other than http and https":                      func(d *subagent.Definition) { d.Remote.CardURL = "file:///etc/passwd" },
-		"contains a user name":                   func(d *subagent.Definition) { d.Remote.CardURL = "https://me:topsecret@example.com" },
-		"is not a JSON object":                   func(d *subagent.Definition) { d.Remote = &subagent.Remote{CardJSON: "[]"} },
+		"other than http and https":               func(d *subagent.Definition) { d.Remote.CardURL = "file:///etc/passwd" },
+		"contains a user name":                    func(d *subagent.Definition) { d.Remote.CardURL = "https://me:topsecret@example.com" },
+		"is not a JSON object":                    func(d *subagent.Definition) { d.Remote = &subagent.Remote{CardJSON: "[]"} },
 		"names a URL that is not an absolute URL": func(d *subagent.Definition) { d.Remote = &subagent.Remote{CardJSON: `{"url":"/x"}`} },
-		"has a character other":               func(d *subagent.Definition) { d.Name = "a b" },
+		"has a character other":                   func(d *subagent.Definition) { d.Name = "a b" },
 	}
 	for want, change := range tests {
 		d := definition("https://example.com")

@@ -71,20 +71,20 @@ func (r *remote) do(ctx context.Context, req *http.Request, c *credentials) (*ht
 			return http.ErrUseLastResponse
 		}
 		if next.URL.Host != via[0].URL.Host || next.URL.Scheme != via[0].URL.Scheme {
-			c.off(next)
+			c.remove(next)
 		}
 		return nil
 	}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, r.broken(ctx, req.URL, err)
+		return nil, r.incomplete(ctx, req.URL, err)
 	}
 	return resp, nil
 }
 
-// broken returns the error of a request without a complete response. Its text contains no query of
+// incomplete returns the error of a request without a complete response. Its text contains no query of
 // the URL.
-func (r *remote) broken(ctx context.Context, u *url.URL, err error) error {
+func (r *remote) incomplete(ctx context.Context, u *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -119,7 +119,7 @@ func (c *connection) post(ctx context.Context, method string, params any, accept
 		}
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", accept)
-		c.auth.on(req)
+		c.auth.set(req)
 		resp, err := c.do(ctx, req, c.auth)
 		if err != nil {
 			return nil, err
@@ -151,13 +151,13 @@ func (c *connection) refused(resp *http.Response) error {
 	var answer response
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if err == nil && json.Unmarshal(data, &answer) == nil && answer.Error != nil {
-		return c.said(answer.Error)
+		return c.serverError(answer.Error)
 	}
 	return c.fail(fmt.Sprintf("answered with HTTP status %d", resp.StatusCode), "Try again later.", nil)
 }
 
-// said returns the message of a server error, without secrets.
-func (c *connection) said(e *rpcError) *fault.Error {
+// serverError returns the message of a server error, without secrets.
+func (c *connection) serverError(e *rpcError) *fault.Error {
 	return c.fail(fmt.Sprintf("answered with the error %d: %s", e.Code, escape.Clip(escape.Line(c.auth.redacted(e.Message)), 300)), "", e)
 }
 
@@ -175,7 +175,7 @@ func (c *connection) call(ctx context.Context, method string, params any) (json.
 func (c *connection) single(ctx context.Context, resp *http.Response) (json.RawMessage, error) {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, c.broken(ctx, c.at, err)
+		return nil, c.incomplete(ctx, c.at, err)
 	}
 	if len(data) > maxAnswer {
 		return nil, c.fail(fmt.Sprintf("gave an answer of more than %d MiB, which was not read", maxAnswer>>20), "", nil)
@@ -191,7 +191,7 @@ func (c *connection) result(data []byte) (json.RawMessage, error) {
 	}
 	switch {
 	case answer.Error != nil:
-		return nil, c.said(answer.Error)
+		return nil, c.serverError(answer.Error)
 	case len(answer.Result) == 0:
 		return nil, c.fail("gave an answer with neither result nor error", "", nil)
 	}

@@ -156,12 +156,12 @@ func newRemote(s *Service, d subagent.Definition) (*remote, error) {
 	r := &remote{service: s, d: d, private: s.o.Private(&d)}
 	switch {
 	case !d.IsRemote() || d.Remote == nil:
-		return nil, unusable(d, "it is not remote")
+		return nil, invalidDefinition(d, "it is not remote")
 	case (d.Remote.CardURL == "") == (d.Remote.CardJSON == ""):
-		return nil, unusable(d, "it needs either the URL of a card or a card")
+		return nil, invalidDefinition(d, "it needs either the URL of a card or a card")
 	case d.Remote.CardURL != "":
 		if _, err := parseURL(d.Remote.CardURL); err != nil {
-			return nil, unusable(d, "the URL of its card "+err.Error())
+			return nil, invalidDefinition(d, "the URL of its card "+err.Error())
 		}
 	default:
 		c, err := readCard([]byte(d.Remote.CardJSON))
@@ -169,14 +169,14 @@ func newRemote(s *Service, d subagent.Definition) (*remote, error) {
 			_, err = c.endpoint(nil)
 		}
 		if err != nil {
-			return nil, unusable(d, "its card "+err.Error())
+			return nil, invalidDefinition(d, "its card "+err.Error())
 		}
 		r.card = c
 	}
 	return r, nil
 }
 
-func unusable(d subagent.Definition, because string) *fault.Error {
+func invalidDefinition(d subagent.Definition, because string) *fault.Error {
 	return fault.New(fault.InvalidConfig, "a2a.define", fmt.Sprintf("The remote agent %s cannot be used: %s.", escape.Quote(escape.Clip(escape.OneLine(d.Name), 60)), because),
 		"Correct the agent's definition.")
 }

@@ -97,11 +97,11 @@ func outputOf(response json.RawMessage) (string, map[string]any) {
 	if json.Unmarshal(response, &members) != nil || json.Unmarshal(members["output"], &output) != nil {
 		return string(response), map[string]any{}
 	}
-	others := make(map[string]any, len(members))
+	rest := make(map[string]any, len(members))
 	for name, member := range members {
-		others[name] = member
+		rest[name] = member
 	}
-	return output, others
+	return output, rest
 }
 
 // plainJSON returns v as JSON without HTML escapes.

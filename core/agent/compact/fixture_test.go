@@ -16,19 +16,19 @@ import (
 
 // writer is a model that writes summaries and records its requests.
 type writer struct {
-	says   string
-	finish model.FinishReason
-	err    error
-	asked  []*model.Request
+	reply    string
+	finish   model.FinishReason
+	err      error
+	requests []*model.Request
 }
 
 func (w *writer) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
-	w.asked = append(w.asked, r)
+	w.requests = append(w.requests, r)
 	if w.err != nil {
 		return nil, w.err
 	}
 	return &model.Response{
-		Content: model.Content{Role: model.RoleModel, Parts: []model.Part{{Text: "thinking", Thought: true}, {Text: w.says}}},
+		Content: model.Content{Role: model.RoleModel, Parts: []model.Part{{Text: "thinking", Thought: true}, {Text: w.reply}}},
 		Finish:  w.finish, Usage: model.Usage{Input: 100, Output: 7},
 	}, nil
 }
@@ -39,9 +39,9 @@ func (w *writer) Stream(context.Context, *model.Request) iter.Seq2[*model.Chunk,
 
 func (w *writer) CountTokens(context.Context, *model.Request) (int, error) { panic("not used") }
 
-func said(text string) model.Content { return model.UserText(text) }
+func userTurn(text string) model.Content { return model.UserText(text) }
 
-func answered(text string) model.Content {
+func modelTurn(text string) model.Content {
 	return model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart(text)}}
 }
 
@@ -70,7 +70,7 @@ func history(turns ...any) []model.Content {
 	return h
 }
 
-func long(what string, n int) string { return strings.Repeat(what+" ", n/(len(what)+1)) }
+func long(word string, n int) string { return strings.Repeat(word+" ", n/(len(word)+1)) }
 
 func estimate(h []model.Content) int { return model.EstimateTokens(&model.Request{Contents: h}) }
 

@@ -15,17 +15,17 @@ import (
 
 // someHistory returns a valid history of up to n prompts, which ends anywhere without an open call.
 func someHistory(r *rand.Rand, n int) []model.Content {
-	words := func() string { return long(fmt.Sprint("w", r.IntN(100)), 1+r.IntN(1<<r.IntN(14))) + "." }
+	text := func() string { return long(fmt.Sprint("w", r.IntN(100)), 1+r.IntN(1<<r.IntN(14))) + "." }
 	var h []model.Content
 	for range r.IntN(n) {
-		h = append(h, said(words()))
+		h = append(h, userTurn(text()))
 		for range r.IntN(6) {
 			asks, answers := model.Content{Role: model.RoleModel}, model.Content{Role: model.RoleUser}
 			if r.IntN(3) == 0 {
-				asks.Parts = append(asks.Parts, model.Part{Text: words(), Thought: true, Signature: []byte("s"), Provider: "gemini"})
+				asks.Parts = append(asks.Parts, model.Part{Text: text(), Thought: true, Signature: []byte("s"), Provider: "gemini"})
 			}
 			for k := range 1 + r.IntN(3) {
-				output := words()
+				output := text()
 				if r.IntN(8) == 0 {
 					output = long("output", 12_000)
 				}
@@ -33,11 +33,11 @@ func someHistory(r *rand.Rand, n int) []model.Content {
 				asks.Parts, answers.Parts = append(asks.Parts, both[0].Parts...), append(answers.Parts, both[1].Parts...)
 			}
 			if r.IntN(4) == 0 {
-				answers.Parts = append(answers.Parts, model.TextPart(words()))
+				answers.Parts = append(answers.Parts, model.TextPart(text()))
 			}
 			h = append(h, asks, answers)
 		}
-		h = append(h, answered(words()))
+		h = append(h, modelTurn(text()))
 	}
 	switch {
 	case len(h) == 0 || r.IntN(2) == 0:
@@ -45,7 +45,7 @@ func someHistory(r *rand.Rand, n int) []model.Content {
 	case len(h[len(h)-2].Responses()) > 0:
 		return h[:len(h)-1] // within a prompt
 	}
-	return append(h, said(words()))
+	return append(h, userTurn(text()))
 }
 
 // For any history and summary the result is valid and never longer, the tail is unchanged, and each
@@ -62,14 +62,14 @@ func TestAnyHistory(t *testing.T) {
 		w := &writer{}
 		h := someHistory(r, 8)
 		for range 3 { // repeated compactions
-			w.says = long("s", r.IntN(1<<r.IntN(13)))
-			n := len(w.asked)
+			w.reply = long("s", r.IntN(1<<r.IntN(13)))
+			n := len(w.requests)
 			got, err := compacting(t, c, w, h, func(q *agent.CompactRequest) {
 				q.Force = r.IntN(2) == 0
 				q.Limit = 3_000 + r.IntN(100_000)
 			})
 			require.NoError(t, err, "seed %d", seed)
-			require.LessOrEqual(t, len(w.asked), n+1, "one request at most")
+			require.LessOrEqual(t, len(w.requests), n+1, "one request at most")
 			seen[got.Status]++
 			switch got.Status {
 			case agent.Compacted:

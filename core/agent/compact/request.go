@@ -117,30 +117,30 @@ func render(turns []model.Content, most int) []string {
 			who = "agent"
 		}
 		for _, p := range turn.Parts {
-			said := map[string]any{"turn": i + 1, "by": who}
+			entry := map[string]any{"turn": i + 1, "by": who}
 			switch {
 			case p.Thought, p.Text == "" && p.Data == nil && p.Call == nil && p.Response == nil:
 				continue
 			case p.Call != nil:
-				said["calls"], said["arguments"] = p.Call.Name, cut(string(p.Call.Args))
+				entry["calls"], entry["arguments"] = p.Call.Name, cut(string(p.Call.Args))
 			case p.Response != nil:
 				output, members := outputOf(p.Response.Response)
 				delete(members, "output")
-				said["by"], said["tool"], said["answer"] = "tool", p.Response.Name, cut(output)
+				entry["by"], entry["tool"], entry["answer"] = "tool", p.Response.Name, cut(output)
 				if len(members) > 0 {
-					said["besides"] = cut(string(plainJSON(members)))
+					entry["besides"] = cut(string(plainJSON(members)))
 				}
 				if len(p.Response.Data) > 0 {
-					said["attached"] = kinds(p.Response.Data...)
+					entry["attached"] = kinds(p.Response.Data...)
 				}
 			case p.Data != nil:
-				said["attached"] = kinds(*p.Data)
+				entry["attached"] = kinds(*p.Data)
 			case i == 0 && strings.HasPrefix(p.Text, summaryBegin):
 				continue
 			default:
-				said["says"] = cut(p.Text)
+				entry["says"] = cut(p.Text)
 			}
-			lines = append(lines, line(said))
+			lines = append(lines, line(entry))
 		}
 	}
 	return lines

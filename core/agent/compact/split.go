@@ -19,7 +19,7 @@ func splitAt(history []model.Content, keep float64) int {
 	}
 	fits := func(i int) bool { return worth(history[:i]) }
 	for i := mark; i < len(history); i++ {
-		if words(history[i]) && fits(i) {
+		if isMessage(history[i]) && fits(i) {
 			return i
 		}
 	}
@@ -32,15 +32,15 @@ func splitAt(history []model.Content, keep float64) int {
 		return n
 	}
 	for i := min(mark, len(history)) - 1; i > 0; i-- {
-		if (words(history[i]) || history[i].Role == model.RoleModel) && fits(i) {
+		if (isMessage(history[i]) || history[i].Role == model.RoleModel) && fits(i) {
 			return i
 		}
 	}
 	return 0
 }
 
-// words reports whether a turn is a user message without tool results.
-func words(turn model.Content) bool {
+// isMessage reports whether a turn is a user message without tool results.
+func isMessage(turn model.Content) bool {
 	return turn.Role == model.RoleUser && len(turn.Responses()) == 0
 }
 

@@ -47,10 +47,10 @@ func replaced(older, tail []model.Content, summary string) []model.Content {
 // such as file states.
 func requestInWork(older []model.Content) string {
 	for i := len(older) - 1; i >= 0; i-- {
-		if !words(older[i]) {
+		if !isMessage(older[i]) {
 			continue
 		}
-		var said []string
+		var texts []string
 		for _, p := range older[i].Parts {
 			text := strings.TrimSpace(p.Text)
 			switch {
@@ -58,12 +58,12 @@ func requestInWork(older []model.Content) string {
 			case i == 0 && strings.HasPrefix(text, summaryBegin):
 			case i == 0 && strings.HasPrefix(text, requestBegin):
 				text = strings.TrimPrefix(strings.TrimSuffix(strings.TrimPrefix(text, requestBegin), requestEnd), "\n"+requestHeading)
-				said = append(said, strings.TrimSpace(text))
+				texts = append(texts, strings.TrimSpace(text))
 			default:
-				said = append(said, text)
+				texts = append(texts, text)
 			}
 		}
-		return excerpt(strings.Join(said, "\n\n"), maxRequest)
+		return excerpt(strings.Join(texts, "\n\n"), maxRequest)
 	}
 	return ""
 }

@@ -65,7 +65,7 @@ func System(f Facts) string {
 		}
 		f.files(&b)
 		f.commands(&b)
-		f.people(&b)
+		f.conversation(&b)
 		f.plan(&b)
 		f.place(&b)
 		f.servers(&b)
@@ -158,7 +158,7 @@ func (f Facts) commands(b *strings.Builder) {
 	}
 }
 
-func (f Facts) people(b *strings.Builder) {
+func (f Facts) conversation(b *strings.Builder) {
 	fmt.Fprint(b, `
 # External content
 

@@ -20,11 +20,11 @@ var everything = prompt.Facts{
 }
 
 // Each fact has its statement, and a missing fact has none.
-func TestSystemTellsEachFact(t *testing.T) {
+func TestSystemHasEachFact(t *testing.T) {
 	full := prompt.System(everything)
 	for name, tt := range map[string]struct {
 		without func(*prompt.Facts)
-		says    string
+		want    string
 	}{
 		"reading":          {func(f *prompt.Facts) { f.Tools = nil }, "read_file returns a file with a version"},
 		"patching":         {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "safe_patch"},
@@ -49,10 +49,10 @@ func TestSystemTellsEachFact(t *testing.T) {
 		"searching it":     {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "github (1): merge"},
 		"documents":        {func(f *prompt.Facts) { f.Documents = nil }, "Use tabs."},
 	} {
-		require.Contains(t, full, tt.says, name)
+		require.Contains(t, full, tt.want, name)
 		without := everything
 		tt.without(&without)
-		require.NotContains(t, prompt.System(without), tt.says, name)
+		require.NotContains(t, prompt.System(without), tt.want, name)
 	}
 	headless := everything
 	headless.Interactive = false
@@ -72,7 +72,7 @@ func TestDocuments(t *testing.T) {
 }
 
 // A custom role or prompt replaces fettle's text.
-func TestOwnWords(t *testing.T) {
+func TestCustomText(t *testing.T) {
 	f := everything
 	f.Role = "You look for leaks.\n"
 	text := prompt.System(f)

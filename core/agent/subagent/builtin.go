@@ -22,23 +22,22 @@ const (
 	Generalist           = "generalist"
 )
 
-// BuiltIn returns the agents that come with fettle: one that finds its way in a
-// code base and changes nothing, and one that has all the tools of its caller. They
-// are shared and must not be changed.
+// BuiltIn returns the built-in agents: one investigates a code base without changing it, and one
+// has all the tools of its caller. They are shared and must not be changed.
 func BuiltIn() []Definition { return slices.Clip(builtIn()) }
 
 var builtIn = sync.OnceValue(func() []Definition {
 	return []Definition{
 		{
 			Name: CodebaseInvestigator, DisplayName: "Codebase Investigator",
-			Description: "Finds out how a code base works, without changing anything: where a behaviour is implemented, what a change would touch, " +
-				"what causes a bug. It reads many files so that you need not, and reports a summary, the way it took, and the places that matter with " +
-				"their symbols. Use it before work that spans several files or that you cannot place yet; do not use it to read a file whose path you know.",
+			Description: "Investigates how a code base works, without changing anything: where a behaviour is implemented, what a change would touch, " +
+				"what causes a bug. It reads many files so that you need not, and reports a summary, the steps it took, and the places that matter with " +
+				"their symbols. Use it before work that spans several files or whose place you do not know yet; do not use it to read a file whose path you know.",
 			Prompt:   investigatorPrompt,
 			Tools:    []string{"list_directory", "read_file", "glob", "search_file_content"},
 			MaxTurns: 50, MaxTime: 10 * time.Minute,
 			Output: &Output{
-				Name: "report", Description: "What you found, in the form of the schema.", Schema: json.RawMessage(reportSchema),
+				Name: "report", Description: "Your findings, in the form of the schema.", Schema: json.RawMessage(reportSchema),
 			},
 			ProcessOutput: reportText,
 			Source:        Source{Scope: ScopeBuiltIn},
@@ -46,7 +45,7 @@ var builtIn = sync.OnceValue(func() []Definition {
 		{
 			Name: Generalist, DisplayName: "Generalist",
 			Description: "Does a whole piece of work on its own, with all the tools that you have, and reports the outcome. Use it for work that takes many " +
-				"steps or produces much output and of which only the outcome matters to you, as renaming something everywhere, or running and fixing the tests of " +
+				"steps or produces much output and of which only the outcome matters to you, e.g. renaming something everywhere, or running and fixing the tests of " +
 				"one package. It does not see this conversation: put everything that it must know into the query.",
 			Prompt:   generalistPrompt,
 			MaxTurns: 50, MaxTime: 20 * time.Minute,
@@ -55,7 +54,7 @@ var builtIn = sync.OnceValue(func() []Definition {
 	}
 })
 
-// report is what the investigator reports.
+// report is the report of the investigator.
 type report struct {
 	SummaryOfFindings string
 	ExplorationTrace  []string
@@ -69,7 +68,7 @@ type report struct {
 const reportSchema = `{
 	"type": "object",
 	"properties": {
-		"SummaryOfFindings": {"type": "string", "minLength": 1, "description": "The answer to the query: how it works, what is the cause, what would have to change, and what you could not find out."},
+		"SummaryOfFindings": {"type": "string", "minLength": 1, "description": "The answer to the query: how it works, the cause, the necessary changes, and the questions that you could not answer."},
 		"ExplorationTrace": {"type": "array", "items": {"type": "string"}, "description": "The steps that led there, in order, one line each."},
 		"RelevantLocations": {"type": "array", "description": "The places that matter, most important first.", "items": {
 			"type": "object",
@@ -86,7 +85,7 @@ const reportSchema = `{
 	"additionalProperties": false
 }`
 
-// reportText writes a report as text, which is shorter to read than its JSON.
+// reportText renders a report as text, which is shorter than its JSON.
 func reportText(raw json.RawMessage) (string, error) {
 	var r report
 	if err := json.Unmarshal(raw, &r); err != nil {

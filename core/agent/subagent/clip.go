@@ -7,13 +7,13 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Cut returns at most n bytes of what an agent has to say, with a note where
-// something is missing. lost is how many bytes are missing from text already.
-func Cut(text string, n, lost int) string {
+// Cut returns at most n bytes of an agent's text, with a note if bytes are missing. lost is the
+// number of bytes that text already lacks.
+func Cut(text string, n, omitted int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) <= n && lost == 0 {
+	if len(text) <= n && omitted == 0 {
 		return text
 	}
 	head := escape.Head(text, n)
-	return head + fmt.Sprintf("\n[The report was cut here: it has %d bytes, of which %d are shown.]", len(text)+lost, len(head))
+	return head + fmt.Sprintf("\n[The report was cut here: it has %d bytes, of which %d are shown.]", len(text)+omitted, len(head))
 }

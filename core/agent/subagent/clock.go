@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// clock ends a run once its time is over, not counting the time that people take
-// to answer a question of this run or of one inside it; that of runs beside it
-// counts, unlike for the limit of a whole prompt. It is safe for concurrent use.
+// clock ends a run when its time limit is reached. Time in which this run, or a run inside it,
+// waits for the user does not count. Unlike for the limit of a prompt, waits of concurrent runs do
+// count. It is safe for concurrent use.
 type clock struct {
-	parent *clock // of the run that this one is part of
+	parent *clock // of the run that contains this one
 	over   func()
 
 	mu     sync.Mutex
 	left   time.Duration
-	since  time.Time // when it began to run again
+	since  time.Time // start of the current running period
 	timer  *time.Timer
 	pauses int
 	ended  bool
 }
 
-// clockKey is where a context has its run's clock.
+// clockKey is the context key of a run's clock.
 type clockKey struct{}
 
-// startClock calls over once d has passed, unless stop comes first. The clock
-// goes with the context that is returned, so that a run inside this one stops
-// both.
+// startClock calls over after d, unless stop is called first. The returned context carries the
+// clock, so that a run inside this one pauses both.
 func startClock(ctx context.Context, d time.Duration, over func()) (context.Context, *clock) {
 	c := &clock{over: over, left: d, since: time.Now()}
 	c.parent, _ = ctx.Value(clockKey{}).(*clock)
@@ -34,7 +33,7 @@ func startClock(ctx context.Context, d time.Duration, over func()) (context.Cont
 	return context.WithValue(ctx, clockKey{}, c), c
 }
 
-// pause stops the time until resume has been called as often.
+// pause stops the clock until resume has been called as often.
 func (c *clock) pause() {
 	for ; c != nil; c = c.parent {
 		c.pauseAlone()
@@ -50,7 +49,7 @@ func (c *clock) pauseAlone() {
 	}
 }
 
-// resume lets the time go on.
+// resume continues the clock.
 func (c *clock) resume() {
 	for ; c != nil; c = c.parent {
 		c.resumeAlone()

@@ -13,14 +13,14 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// completeTask is the tool by which an agent reports and ends. It belongs to the
-// run: no registry has it.
+// completeTask is the tool by which an agent reports and ends. It belongs to the run and is in no
+// registry.
 const completeTask = "complete_task"
 
-// declaration is what the model is told of complete_task.
+// declaration is the declaration of complete_task for the model.
 type declaration = model.Tool
 
-// prepareReport makes the schema of complete_task's arguments.
+// prepareReport prepares the schema of complete_task's arguments.
 func (s *schemas) prepareReport(o *Output) error {
 	field, description, schema := "result", "The outcome of the task, complete in itself: the caller sees nothing else of your work.",
 		json.RawMessage(`{"type":"string","minLength":1}`)
@@ -32,7 +32,7 @@ func (s *schemas) prepareReport(o *Output) error {
 	}
 	described, err := withDescription(schema, description)
 	if err != nil {
-		return fmt.Errorf("the schema of its output is no JSON object: %w", err)
+		return fmt.Errorf("the schema of its output is not a JSON object: %w", err)
 	}
 	name, err := json.Marshal(field)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *schemas) prepareReport(o *Output) error {
 	s.field = field
 	s.tool = declaration{
 		Name: completeTask,
-		Description: fmt.Sprintf("Ends your work and hands the argument %s to the agent that called you. "+
+		Description: fmt.Sprintf("Ends your work and returns the argument %s to the agent that called you. "+
 			"Call it exactly once, when the task is done or cannot be done, after all other calls; it is the only way to end. "+
 			"If its arguments are refused, correct them and call it again.", field),
 		Parameters: s.report.Raw(),
@@ -76,8 +76,8 @@ func withDescription(schema json.RawMessage, description string) (json.RawMessag
 	return json.Marshal(object)
 }
 
-// accept checks the arguments of complete_task, and returns the report and what
-// the caller is told. The error is for the agent, who may try again.
+// accept validates the arguments of complete_task. It returns the report and its text for the
+// caller. The error is for the agent, which may try again.
 func (p *prepared) accept(args json.RawMessage) (report json.RawMessage, text string, err error) {
 	params, err := p.report.Check(args)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *prepared) accept(args json.RawMessage) (report json.RawMessage, text st
 	return report, text, nil
 }
 
-// plain is an error without what only a developer needs.
+// plain returns an error's text without details that only help developers.
 func plain(err error) string {
 	if f := fault.As(err); f != nil {
 		return f.Message
@@ -117,14 +117,14 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// completed is the response to a call of complete_task.
+// completed returns the response to a call of complete_task.
 func completed(r scheduler.Request, err error) scheduler.Response {
 	resp := scheduler.Response{CallID: r.CallID, Tool: completeTask, Status: scheduler.StatusSuccess,
-		Result: tools.Result{LLMContent: tools.Text("The report was handed over."), ReturnDisplay: tools.TextDisplay("Reported")}}
+		Result: tools.Result{LLMContent: tools.Text("The report was delivered."), ReturnDisplay: tools.TextDisplay("Reported")}}
 	if err != nil {
 		f := fault.As(err)
 		if f == nil {
-			f = fault.Wrap(fault.InvalidToolParams, "subagent.complete", "The arguments of complete_task cannot be read.", "Send arguments that fit its schema.", err)
+			f = fault.Wrap(fault.InvalidToolParams, "subagent.complete", "The arguments of complete_task are not valid.", "Send arguments that fit its schema.", err)
 		}
 		resp.Status, resp.Result = scheduler.StatusError, tools.Fail(f)
 	}

@@ -20,12 +20,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// answer is what a model says to one request.
+// answer is a model's response to one request.
 type answer struct {
 	text  string
 	calls []model.FunctionCall
 	err   error
-	wait  bool // until the request is cancelled
+	wait  bool // block until the request is cancelled
 }
 
 func calls(name, args string) answer {
@@ -37,7 +37,7 @@ func completes(result string) answer {
 	return calls("complete_task", string(text))
 }
 
-// generator answers its requests by a function, and keeps them.
+// generator answers requests by a function, and records them.
 type generator struct {
 	answer func(n int, r *model.Request) answer
 
@@ -45,7 +45,7 @@ type generator struct {
 	requests []model.Request
 }
 
-// inOrder answers with these, the last of them for ever.
+// inOrder answers with these; the last one repeats.
 func inOrder(all ...answer) *generator {
 	return &generator{answer: func(n int, _ *model.Request) answer { return all[min(n, len(all)-1)] }}
 }
@@ -94,7 +94,7 @@ func (g *generator) asked() []model.Request {
 	return slices.Clone(g.requests)
 }
 
-// declared are the names of the tools of a request.
+// declared returns the names of the tools of a request.
 func declared(r model.Request) []string {
 	var names []string
 	for _, t := range r.Tools {
@@ -103,13 +103,13 @@ func declared(r model.Request) []string {
 	return names
 }
 
-// responsesIn are the answers to calls in a request's last turn, as text.
+// responsesIn returns the tool results in a request's last turn, as text.
 func responsesIn(r model.Request) string {
 	text, _ := json.Marshal(r.Contents[len(r.Contents)-1].Responses())
 	return string(text)
 }
 
-// host makes sessions with a scheduler and a registry of their own.
+// host creates sessions with their own scheduler and registry.
 type host struct {
 	models  func(d *subagent.Definition) *generator
 	tools   []tools.DeclarativeTool
@@ -138,7 +138,7 @@ func (h *host) Begin(_ context.Context, d *subagent.Definition) (*subagent.Sessi
 			Source: model.Always(h.models(d)), Model: func() string { return "fake:one" },
 			Scheduler: scheduler.New(scheduler.Options{Tools: r, Bus: h.bus, ID: id}),
 			Retry:     agent.Retry{Attempts: 1, StreamAttempts: 1},
-			System:    func(context.Context) (string, error) { return "# Where you are", nil },
+			System:    func(context.Context) (string, error) { return "# Environment", nil },
 		},
 		Registry: r, SchedulerID: id,
 		Changed: func() []string { return h.changed },
@@ -159,7 +159,7 @@ func newHost(g *generator, all ...tools.DeclarativeTool) *host {
 	return &host{models: func(*subagent.Definition) *generator { return g }, tools: all}
 }
 
-// worker is a definition that can be run.
+// worker returns a valid definition.
 func worker(set ...func(d *subagent.Definition)) subagent.Definition {
 	d := subagent.Definition{Name: "worker", Description: "Works.", Prompt: "You work. Today is ${today}, on ${model}."}
 	for _, f := range set {

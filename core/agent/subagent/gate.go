@@ -15,13 +15,13 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// gate stands before the scheduler of a run: it answers complete_task itself,
-// and lets only calls of the agent's own tools through.
+// gate precedes the scheduler of a run. It answers complete_task itself, and passes on only calls
+// of the agent's own tools.
 type gate struct {
 	agent   *prepared
 	inner   agent.Scheduler
 	reg     Registry
-	names   map[string]tools.Spec // of the agent's tools, by name and alias
+	names   map[string]tools.Spec // the agent's tools, by name and alias
 	waiting *waiting
 	changes *changes
 
@@ -30,7 +30,7 @@ type gate struct {
 	text   string
 }
 
-// newGate finds the agent's tools. Its Values are registered first.
+// newGate finds the agent's tools. It registers the definition's Values first.
 func newGate(p *prepared, s *Session, mayCall bool) (*gate, error) {
 	for _, v := range p.Values {
 		if err := s.Registry.Register(v); err != nil {
@@ -56,11 +56,11 @@ func newGate(p *prepared, s *Session, mayCall bool) (*gate, error) {
 			g.names[name] = spec
 		}
 	}
-	delete(g.names, completeTask) // the run's own alone
+	delete(g.names, completeTask) // reserved for the run
 	return g, nil
 }
 
-// declarations are what the model is told.
+// declarations returns the tool declarations for the model.
 func (g *gate) declarations() []model.Tool {
 	all := g.reg.Declarations()
 	declared := make([]model.Tool, 0, len(g.names)+1)
@@ -72,8 +72,8 @@ func (g *gate) declarations() []model.Tool {
 	return append(declared, g.agent.tool)
 }
 
-// RunAll runs what the agent may call, in order, and ends with the first
-// complete_task that is accepted: what follows it does not run.
+// RunAll runs the calls of the agent's tools in order. It ends with the first complete_task that is
+// accepted; later calls do not run.
 func (g *gate) RunAll(ctx context.Context, requests []scheduler.Request) []scheduler.Response {
 	g.waiting.begin()
 	defer g.waiting.end()
@@ -103,11 +103,11 @@ func (g *gate) passes(r scheduler.Request) bool {
 	return ok && r.Tool != completeTask && !g.done
 }
 
-// answer answers a call that the scheduler does not see.
+// answer answers a call that the scheduler does not receive.
 func (g *gate) answer(ctx context.Context, r scheduler.Request) scheduler.Response {
 	switch {
 	case g.done:
-		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not begun, as the task was complete.", escape.Clip(escape.Line(r.Tool), 60)), ""))
+		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not started, because the task is complete.", escape.Clip(escape.Line(r.Tool), 60)), ""))
 	case ctx.Err() != nil:
 		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was cancelled.", escape.Clip(escape.Line(r.Tool), 60)), ""))
 	case r.Tool == completeTask:
@@ -124,18 +124,17 @@ func (g *gate) complete(r scheduler.Request) scheduler.Response {
 	return completed(r, err)
 }
 
-// unauthorized is the answer to a call of what is none of the agent's tools.
+// unauthorized returns the error for a call of a tool that the agent does not have.
 func (g *gate) unauthorized(name string) *fault.Error {
 	var names []string
 	for _, d := range g.declarations() {
 		names = append(names, d.Name)
 	}
 	return fault.New(fault.ToolNotRegistered, "subagent.run", fmt.Sprintf("Unauthorized: the agent %s has no tool named %s.", g.agent.Name, quoted(name)),
-		"Go on with the tools that you have: "+strings.Join(names, ", ")+".").Because(Unauthorized)
+		"Continue with the tools that you have: "+strings.Join(names, ", ")+".").Because(Unauthorized)
 }
 
-// Unauthorized is the reason of a call that an agent made of a tool that is none
-// of its own.
+// Unauthorized is the reason of a call to a tool that the agent does not have.
 const Unauthorized fault.Reason = "unauthorized"
 
 func refused(r scheduler.Request, status scheduler.Status, err *fault.Error) scheduler.Response {

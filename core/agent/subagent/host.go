@@ -7,45 +7,42 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Host makes what a run of an agent needs. Its method is safe for concurrent
-// use: several agents run at once, and each run has a session of its own.
+// Host creates the session of a run. Its method is safe for concurrent use: several agents run at
+// once, each with its own session.
 type Host interface {
-	// Begin derives a session from the caller's for one run of d, with
-	// its own file state, registry and policy scope, under d's name and, where
-	// d.Model is not "", on that model. The run restricts it to the tools that d
-	// lists. d must not be changed; ctx bounds Begin alone. An error that is a
-	// *fault.Error is told to the caller.
+	// Begin derives a session from the caller's for one run of d. It has its own file state,
+	// registry and policy scope, under d's name, and uses d.Model unless that is "". The run
+	// restricts it to the tools that d lists. d must not be changed. ctx applies only to Begin. A
+	// *fault.Error is reported to the caller.
 	Begin(ctx context.Context, d *Definition) (*Session, error)
 }
 
-// Session is what one run of an agent works with, and nobody else.
+// Session is the session of one run of an agent. It is not shared.
 type Session struct {
-	// Agent are the parts of the conversation. Source, Model and Scheduler are
-	// required, and System, where it is set, gives what follows the agent's own
-	// prompt: directories, instruction files, the mode. The run itself sets Tools,
-	// History, Temperature, Purpose and the limit on turns.
+	// Agent configures the conversation. Source, Model and Scheduler are required. System, if set,
+	// returns the text after the agent's own prompt: directories, context files, the mode. The run
+	// itself sets Tools, History, Temperature, Purpose and the limit on turns.
 	Agent agent.Options
-	// Registry holds the tools that there are, and that the scheduler runs;
-	// required. The run registers the definition's Values in it.
+	// Registry has the available tools, which the scheduler runs; required. The run registers the
+	// definition's Values in it.
 	Registry Registry
-	// Outer are the agents whose task the run is a part of, as they called the agent
-	// or one that did: it has none of the Registry's tools that one of them has not.
+	// Outer are the agents in whose tasks the run takes place, from the outermost to the direct
+	// caller. The run has no tool of the Registry that one of them lacks.
 	Outer []*Definition
-	// Granted are names of the Registry's tools that the agent has beside those
-	// that its definition lists. nil: none.
+	// Granted are names of the Registry's tools that the agent has in addition to those of its
+	// definition. nil: none.
 	Granted []string
-	// SchedulerID is the scheduler's in its messages, by which the run knows
-	// that a person is asked. "": the time is not stopped meanwhile.
+	// SchedulerID identifies the scheduler in bus messages, by which the run knows that it waits
+	// for the user. "": waits count as running time.
 	SchedulerID string
-	// Changed returns the absolute paths that the session has changed, as far as
-	// it knows, once the run is over. What the results of calls show is added.
-	// nil: nothing else is known.
+	// Changed returns the absolute paths of the files that the session is known to have changed,
+	// after the run. Changes in the results of calls are added. nil: no others are known.
 	Changed func() []string
-	// Close ends the session once nothing of the run is left. nil: nothing to end.
+	// Close ends the session after the run. nil: nothing to end.
 	Close func() error
 }
 
-// Registry is a session's tools; *tools.Registry has it.
+// Registry is a session's tools; *tools.Registry implements it.
 type Registry interface {
 	All() []tools.DeclarativeTool
 	Declarations() []tools.FunctionDeclaration

@@ -8,9 +8,9 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// keys are those of a front matter, by their first spelling, each with what
-// reads it. Other spellings, as maxTurns for max_turns, differ in case, hyphens
-// and underscores alone, or stand in otherSpellings.
+// keys are the front matter keys, in their main spelling, each with its reader. Other spellings,
+// such as maxTurns for max_turns, differ only in case, hyphens and underscores, or are in
+// otherSpellings.
 var keys = map[string]func(r *reading, m *position.Member){
 	"name":             (*reading).name,
 	"display_name":     func(r *reading, m *position.Member) { r.text(&r.d.DisplayName)(m) },
@@ -30,7 +30,7 @@ var keys = map[string]func(r *reading, m *position.Member){
 	"auth":             (*reading).auth,
 }
 
-// otherSpellings are names that mean one of keys, folded.
+// otherSpellings are folded names that mean one of keys.
 var otherSpellings = map[string]string{
 	"timeoutmins":    "max_time_minutes",
 	"timeoutminutes": "max_time_minutes",
@@ -40,14 +40,13 @@ var otherSpellings = map[string]string{
 	"approvalmode":   "permission_mode",
 }
 
-// foreignKeys are keys of other programs that have no meaning here, folded,
-// each with the reason.
+// foreignKeys are folded keys of other programs that have no meaning here, each with the reason.
 var foreignKeys = map[string]string{
-	"color":      "agents are shown alike",
+	"color":      "all agents are shown alike",
 	"mcpservers": "an agent uses the MCP servers of the session; list their tools in tools, as mcp_SERVER_*",
 }
 
-// spelling returns the first spelling of a key, and whether it is one.
+// spelling returns the main spelling of a key, and whether the key is known.
 func spelling(key string) (string, bool) {
 	if _, ok := keys[key]; ok {
 		return key, true
@@ -64,11 +63,11 @@ func spelling(key string) (string, bool) {
 	return "", false
 }
 
-// auth reads how to authenticate. An agent whose authentication cannot be used
-// is lost, as it must not be asked without.
+// auth reads the authentication. An agent with invalid authentication is dropped, because it must
+// not be called without.
 func (r *reading) auth(m *position.Member) {
 	if _, ok := m.Value.(*position.Table); !ok {
-		r.lost(m.Line, "The value of auth is no list of keys and values.", "Write auth: and below it type: apiKey and key: $NAME.")
+		r.drop(m.Line, "The value of auth is not a list of keys and values.", "Write auth: and below it type: apiKey and key: $NAME.")
 		return
 	}
 	a := &Auth{}
@@ -78,7 +77,7 @@ func (r *reading) auth(m *position.Member) {
 		text = strings.TrimSpace(text)
 		switch secret := secrets[field.Key]; {
 		case !ok || text == "":
-			r.lost(field.Line, fmt.Sprintf("The value of %s in auth is no text.", escape.Clip(escape.Line(field.Key), 60)), "")
+			r.drop(field.Line, fmt.Sprintf("The value of %s in auth is not a text.", escape.Clip(escape.Line(field.Key), 60)), "")
 		case field.Key == "type":
 			a.Type = AuthType(text)
 		case field.Key == "name":
@@ -88,24 +87,24 @@ func (r *reading) auth(m *position.Member) {
 		case secret != nil:
 			*secret = Secret(text)
 			if secret.IsCommand() && r.source.Scope != ScopeUser {
-				r.lost(field.Line, fmt.Sprintf("The value of %s in auth is a command; only the user's own agents may run one.", field.Key),
+				r.drop(field.Line, fmt.Sprintf("The value of %s in auth is a command; only the user's own agents may run one.", field.Key),
 					"Put the value into a variable of the environment, and write $NAME.")
 			}
 		default:
 			r.warn(field.Line, fmt.Sprintf("The key %s in auth is not known.", quoted(field.Key)), "")
 		}
 	}
-	if r.isLost {
+	if r.dropped {
 		return
 	}
-	if wrong := a.check(); wrong != "" {
-		r.lost(m.Line, "The value of auth cannot be used: "+wrong+".", "See the manual's page on agents.")
+	if problem := a.check(); problem != "" {
+		r.drop(m.Line, "The value of auth is not valid: "+problem+".", "See the page on agents in the documentation.")
 		return
 	}
 	r.remote.Auth = a
 }
 
-// check says what is wrong, as a clause.
+// check returns the error as a clause; "" if a is valid.
 func (a *Auth) check() string {
 	switch a.Type {
 	case AuthAPIKey:

@@ -15,41 +15,40 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Dir is a directory that may hold definitions.
+// Dir is a directory that may contain definitions.
 type Dir struct {
 	Path      string
 	Scope     Scope
-	Extension string // whose directory it is, for ScopeExtension
-	// Expand fills variables into the text of a file before it is read. nil: none.
+	Extension string // name of the extension, for ScopeExtension
+	// Expand expands variables in the text of a file before it is parsed. nil: none.
 	Expand func(text string) string
 }
 
-// LoadOptions say where definitions are. Zero fields are none.
+// LoadOptions locates definitions. Zero fields are none.
 type LoadOptions struct {
 	BuiltIn []Definition // fettle's own, and those of the embedder; see [BuiltIn]
-	// Dirs are searched in the order of their scopes, and within one in
-	// the order given. A caller names the project's only where it is trusted.
+	// Dirs are searched in the order of their scopes, and within a scope in the given order. A
+	// caller passes the project's only if the project is trusted.
 	Dirs []Dir
-	// Reserved reports whether a name is taken, as that of a tool, so that no
-	// definition of a file may have it. nil: no name is but complete_task.
+	// Reserved reports whether a name is taken, e.g. by a tool, so that no definition of a file may
+	// have it. nil: only complete_task is.
 	Reserved func(name string) bool
-	// Tools returns those of the session, against which the lists of tools are
-	// checked, where there is something to check. nil: they are not checked.
+	// Tools returns the tools of the session, against which tool lists are checked. It is called
+	// only if there is a list. nil: they are not checked.
 	Tools func() []tools.DeclarativeTool
-	// CheckModel says what is wrong with the name of a model; such an agent runs
-	// on the caller's. nil: names are not checked.
+	// CheckModel validates the name of a model; an agent with an invalid one runs on the caller's
+	// model. nil: names are not checked.
 	CheckModel func(name string) error
 }
 
-// maxFolderFiles bounds how many definitions one directory gives.
-const maxFolderFiles = 1000
+// maxDirFiles is the limit of definitions in one directory.
+const maxDirFiles = 1000
 
-// Load returns the available agents: first the built-in ones, then
-// those of the project, the user and the extensions, each directory's by file name.
-// Of two with one name the first stays, and the other is a problem. Files are
-// *.md in the directory itself whose names do not begin with "_"; a directory that is
-// not there holds none. What cannot be read or used loses only itself. The error
-// is that of ctx.
+// Load returns the available agents: first the built-in ones, then those of the project, the user
+// and the extensions, each directory's by file name. If a name occurs twice, the first definition
+// is used and the other is a problem. Files are *.md directly in the directory, except names that
+// begin with "_"; a missing directory is empty. An invalid file affects no other. The error is that
+// of ctx.
 func Load(ctx context.Context, o LoadOptions) ([]Definition, []fault.Problem, error) {
 	l := &loading{o: o, by: make(map[string]Source)}
 	for _, d := range o.BuiltIn {
@@ -60,7 +59,7 @@ func Load(ctx context.Context, o LoadOptions) ([]Definition, []fault.Problem, er
 			if f.Scope != scope {
 				continue
 			}
-			if err := l.folder(ctx, f); err != nil {
+			if err := l.readDir(ctx, f); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -68,7 +67,7 @@ func Load(ctx context.Context, o LoadOptions) ([]Definition, []fault.Problem, er
 	return l.defs, l.problems, nil
 }
 
-// loading is one Load.
+// loading is the state of Load.
 type loading struct {
 	o        LoadOptions
 	defs     []Definition
@@ -76,7 +75,7 @@ type loading struct {
 	problems []fault.Problem
 }
 
-func (l *loading) lose(path string, line int, message, remedy string) {
+func (l *loading) fail(path string, line int, message, remedy string) {
 	l.problems = append(l.problems, fault.Problem{Path: path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
@@ -84,14 +83,14 @@ func (l *loading) warn(s Source, message, remedy string) {
 	l.problems = append(l.problems, fault.Problem{Path: s.Path, Line: s.Line, Message: message, Remedy: remedy})
 }
 
-// folder reads a directory's definitions. The error is that of ctx.
-func (l *loading) folder(ctx context.Context, f Dir) error {
+// readDir reads the definitions of a directory. The error is that of ctx.
+func (l *loading) readDir(ctx context.Context, f Dir) error {
 	entries, err := os.ReadDir(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		l.lose(f.Path, 0, "The directory of agents cannot be read: "+cause(err)+".", "Check that it is a directory, and who may read it.")
+		l.fail(f.Path, 0, "The directory of agents cannot be read: "+cause(err)+".", "Check that it is a directory, and its permissions.")
 		return nil
 	}
 	read := 0
@@ -103,8 +102,8 @@ func (l *loading) folder(ctx context.Context, f Dir) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if read++; read > maxFolderFiles {
-			l.lose(f.Path, 0, fmt.Sprintf("The directory holds more than %d agents; the rest were not read.", maxFolderFiles), "")
+		if read++; read > maxDirFiles {
+			l.fail(f.Path, 0, fmt.Sprintf("The directory has more than %d agents; the rest were not read.", maxDirFiles), "")
 			break
 		}
 		l.file(filepath.Join(f.Path, name), f)
@@ -115,7 +114,7 @@ func (l *loading) folder(ctx context.Context, f Dir) error {
 func (l *loading) file(path string, f Dir) {
 	data, err := lockedfile.Head(path, MaxFile+1)
 	if err != nil {
-		l.lose(path, 0, "The agent cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		l.fail(path, 0, "The agent cannot be read: "+cause(err)+".", "Check the file and its permissions.")
 		return
 	}
 	if f.Expand != nil {
@@ -136,11 +135,11 @@ func (l *loading) take(d Definition) {
 		if first.Path != "" {
 			at = first.Path
 		}
-		l.lose(s.Path, s.Line, fmt.Sprintf("There is an agent %s already (%s), which comes first.", d.Name, at), "Give this one another name.")
+		l.fail(s.Path, s.Line, fmt.Sprintf("The agent %s already exists (%s), and that one is used.", d.Name, at), "Give this agent a different name.")
 		return
 	}
 	if s.Path != "" && (d.Name == completeTask || l.o.Reserved != nil && l.o.Reserved(d.Name)) {
-		l.lose(s.Path, s.Line, fmt.Sprintf("An agent cannot be named %s, as there is a tool of that name.", d.Name), "Give it another name.")
+		l.fail(s.Path, s.Line, fmt.Sprintf("An agent cannot be named %s, because there is a tool of that name.", d.Name), "Give it a different name.")
 		return
 	}
 	l.by[d.Name] = s
@@ -148,19 +147,19 @@ func (l *loading) take(d Definition) {
 	l.defs = append(l.defs, d)
 }
 
-// check tells what will be left out of the definition when it is run.
+// check reports the parts of a definition that a run will omit.
 func (l *loading) check(d *Definition) {
 	if d.IsRemote() {
 		return
 	}
 	if d.Model != "" && l.o.CheckModel != nil {
 		if err := l.o.CheckModel(d.Model); err != nil {
-			l.warn(d.Source, fmt.Sprintf("The model %s of the agent %s is not known here; it runs on that of its caller.", quoted(d.Model), d.Name),
+			l.warn(d.Source, fmt.Sprintf("The model %s of the agent %s is not known; the agent runs on the model of its caller.", quoted(d.Model), d.Name),
 				"Write model: PROVIDER:NAME, or inherit.")
 			d.Model = ""
 		}
 	}
-	if l.o.Tools == nil || d.Source == (Source{Scope: ScopeBuiltIn}) { // fettle's own make do with what there is
+	if l.o.Tools == nil || d.Source == (Source{Scope: ScopeBuiltIn}) { // fettle's own agents work with the available tools
 		return
 	}
 	if len(d.Tools) == 0 {
@@ -169,7 +168,7 @@ func (l *loading) check(d *Definition) {
 	available := l.o.Tools()
 	_, unknown := Select(d.Tools, available)
 	for _, name := range unknown {
-		remedy := "Leave it out, or list the tools with fettle tools."
+		remedy := "Remove it, or list the tools with fettle tools."
 		var names []string
 		for _, t := range available {
 			names = append(names, t.Spec().Name)
@@ -177,11 +176,11 @@ func (l *loading) check(d *Definition) {
 		if near := nearest(name, names); near != "" {
 			remedy = fmt.Sprintf("Did you mean %s?", near)
 		}
-		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %s, which is not there, and runs without it.", d.Name, quoted(name)), remedy)
+		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %s, which does not exist, and runs without it.", d.Name, quoted(name)), remedy)
 	}
 }
 
-// cause is an error of a file without the name of the file.
+// cause returns the text of a file error without the name of the file.
 func cause(err error) string {
 	if e := new(fs.PathError); errors.As(err, &e) {
 		err = e.Err

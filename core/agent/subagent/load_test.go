@@ -19,7 +19,7 @@ func agentFile(name, description string) string {
 	return "---\nname: " + name + "\ndescription: " + description + "\n---\nDo it.\n"
 }
 
-// EX-13: who comes first wins, and the others are told of.
+// EX-13: the first definition of a name is used, and the others are reported.
 func TestLoadOrder(t *testing.T) {
 	root := t.TempDir()
 	project, user, ext := filepath.Join(root, "p"), filepath.Join(root, "u"), filepath.Join(root, "e")
@@ -53,14 +53,14 @@ func TestLoadOrder(t *testing.T) {
 	_, ok = subagent.Find(defs, "hidden")
 	require.False(t, ok)
 
-	text := said(problems)
-	require.Contains(t, text, "a.md:2: There is an agent generalist already (built in)")
-	require.Contains(t, text, "x.MD:2: There is an agent same already ("+filepath.Join(project, "b.md")+")")
+	text := report(problems)
+	require.Contains(t, text, "a.md:2: The agent generalist already exists (built in)")
+	require.Contains(t, text, "x.MD:2: The agent same already exists ("+filepath.Join(project, "b.md")+")")
 	require.Contains(t, text, "bad.md:2: The front matter cannot be read")
 	require.Len(t, problems, 3)
 }
 
-// EX-13: the hash is that of the file, so that consent holds for what it said.
+// EX-13: the hash is that of the file, so that consent applies to its content.
 func TestLoadHash(t *testing.T) {
 	dir := t.TempDir()
 	o := subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir, Scope: subagent.ScopeProject}}}
@@ -88,16 +88,16 @@ func TestLoadChecks(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, defs, 1)
 	require.Empty(t, defs[0].Model)
-	text := said(problems)
-	require.Contains(t, text, `The model "sonnet" of the agent a is not known here`)
-	require.Contains(t, text, `lists the tool "raed_file", which is not there, and runs without it. Did you mean read_file?`)
+	text := report(problems)
+	require.Contains(t, text, `The model "sonnet" of the agent a is not known`)
+	require.Contains(t, text, `lists the tool "raed_file", which does not exist, and runs without it. Did you mean read_file?`)
 	require.Contains(t, text, `lists the tool "nosuch"`)
 	require.NotContains(t, text, "mcp_x")
 	require.Contains(t, text, "b.md:2: An agent cannot be named read_file")
 	require.Contains(t, text, "c.md:2: An agent cannot be named complete_task")
 }
 
-// A file that cannot be read loses only itself.
+// An unreadable file affects no other.
 func TestLoadUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.md", agentFile("a", "d"))
@@ -112,9 +112,9 @@ func TestLoadUnreadable(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.Len(t, defs, 1)
-	require.Contains(t, said(problems), "broken.md: The agent cannot be read: no such file")
-	require.Contains(t, said(problems), "long.md: The file has more than 1024 KiB")
-	require.Contains(t, said(problems), "The directory of agents cannot be read")
+	require.Contains(t, report(problems), "broken.md: The agent cannot be read: no such file")
+	require.Contains(t, report(problems), "long.md: The file is larger than 1024 KiB")
+	require.Contains(t, report(problems), "The directory of agents cannot be read")
 	for _, p := range problems {
 		require.True(t, p.IsError())
 	}
@@ -131,8 +131,8 @@ func TestLoadEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A session without some of the tools is no mistake of anybody's: fettle's own
-// agents are not warned about, those of an embedder are.
+// A session may lack some of the tools without a mistake: built-in agents cause no warning, those
+// of an embedder do.
 func TestBuiltInWithFewTools(t *testing.T) {
 	mine := subagent.Definition{Name: "mine", Description: "Mine.", Prompt: "x", Tools: []string{"glob"}}
 	for n, defs := range [][]subagent.Definition{subagent.BuiltIn(), {mine}} {
@@ -142,7 +142,7 @@ func TestBuiltInWithFewTools(t *testing.T) {
 	}
 }
 
-// EX-14: the built-in agents can be made tools of, and one only looks.
+// EX-14: the built-in agents can become tools, and one only reads.
 func TestBuiltIn(t *testing.T) {
 	runner := subagent.NewRunner(subagent.Options{Host: noHost{}})
 	for _, d := range subagent.BuiltIn() {
@@ -209,8 +209,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// EX-16: an entry means a server's tool by whose it is, whatever its name has
-// become.
+// EX-16: an entry matches a server's tool by its server, whatever its name is.
 func TestSelectByServer(t *testing.T) {
 	made := tool(t, "mcp_my_server_do_it_0badcafe", tools.KindOther,
 		tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}))
@@ -250,7 +249,7 @@ func tool(t *testing.T, name string, kind tools.Kind, options ...tools.Option) t
 	return made
 }
 
-// CR-23: the names that samples of other programs list stand for tools here.
+// CR-23: the names in samples of other programs match tools here.
 func TestSelectForeign(t *testing.T) {
 	var all []tools.DeclarativeTool
 	for _, name := range []string{"run_shell_command", "read_file", "safe_patch", "write_file", "search_file_content", "glob", "list_directory",

@@ -8,8 +8,8 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
-// nearest returns the word that s is probably meant to be, or "". Case, blanks,
-// hyphens and underscores do not count.
+// nearest returns the word that s is probably a misspelling of, or "". It ignores case, blanks,
+// hyphens and underscores.
 func nearest(s string, words []string) string {
 	best, least := "", 0
 	s = folded(escape.Plain(s, 60))
@@ -26,6 +26,5 @@ func folded(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
 }
 
-// quoted returns a word of a file or of a model for a message, in which what cannot
-// be seen is an escape.
+// quoted returns a word of a file or of a model for a message, with invisible characters escaped.
 func quoted(s string) string { return escape.Quote(escape.Clip(escape.OneLine(s), 60)) }

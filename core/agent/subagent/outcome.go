@@ -16,39 +16,38 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Reason is why a run ended.
+// Reason is the reason why a run ended.
 type Reason string
 
 // The reasons.
 const (
 	Goal           Reason = "GOAL"                        // the agent has reported
-	Timeout        Reason = "TIMEOUT"                     // its time was over
-	MaxTurns       Reason = "MAX_TURNS"                   // it made as many requests as it may
-	Aborted        Reason = "ABORTED"                     // somebody, or a step, ended it
+	Timeout        Reason = "TIMEOUT"                     // its time limit was reached
+	MaxTurns       Reason = "MAX_TURNS"                   // its limit of requests was reached
+	Aborted        Reason = "ABORTED"                     // the caller, the user or a hook ended it
 	Failed         Reason = "ERROR"                       // the model or the session failed
 	NoCompleteTask Reason = "ERROR_NO_COMPLETE_TASK_CALL" // it stopped without a report
 )
 
-// Outcome is how a run ended. Report is nil and Err is set unless Reason is
-// Goal.
+// Outcome is the outcome of a run. Report is nil and Err is set unless Reason is Goal.
 type Outcome struct {
 	Agent   string
 	Reason  Reason
-	Report  json.RawMessage // as the agent gave it
-	Text    string          // what the caller is told: the report, or the last words of a run without one
+	Report  json.RawMessage // as the agent sent it
+	Text    string          // text for the caller: the report, or the last words of a run without one
 	Changed []string        // absolute paths that the run changed, sorted
-	Other   bool            // it also ran what may have changed something else, as commands
-	Turns   int             // answers of the model
+	Other   bool            // it also ran tools with unknown changes, such as commands
+	Turns   int             // model responses
 	Usage   model.Usage
 	Err     *fault.Error // of code agent_execution_error, or cancelled
 }
 
-// result is the outcome as the caller's model and the person get it.
+// result returns the outcome as a tool result for the caller's model and the user.
 func (o *Outcome) result() tools.Result {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Agent: %s\nTermination reason: %s\n", o.Agent, o.Reason)
 	if len(o.Changed) > 0 {
-		b.WriteString("Files changed (what you know of them is stale: read each again before you change it or rely on it):\n")
+		b.WriteString("Files changed (your knowledge of them is stale: read each again before you change it or rely on it):\n")
 		for _, path := range o.Changed {
 			fmt.Fprintf(&b, "- %s\n", path)
 		}
@@ -74,20 +73,20 @@ func (o *Outcome) result() tools.Result {
 	return r
 }
 
-// failure is the error of a run that ended without a report.
+// failure returns the error of a run that ended without a report.
 func failure(p *prepared, reason Reason, limit string, cause *fault.Error) *fault.Error {
 	message, remedy := "", "Give it a smaller piece of work, or do the work yourself."
 	narrower := fault.Reason(strings.ToLower(string(reason)))
 	switch reason {
 	case Timeout, MaxTurns:
-		message = fmt.Sprintf("The agent %s was ended at its limit of %s, and did not report then.", p.Name, limit)
+		message = fmt.Sprintf("The agent %s reached its limit of %s, and did not report in its last turn.", p.Name, limit)
 	case NoCompleteTask:
-		message = fmt.Sprintf("The agent %s stopped without a report, and did not give one when it was asked for it.", p.Name)
-		remedy = "Say more exactly what it is to do and report, or do the work yourself."
+		message = fmt.Sprintf("The agent %s stopped without a report, and did not give one when asked for it.", p.Name)
+		remedy = "State more precisely what it must do and report, or do the work yourself."
 		narrower = "no_complete_task_call"
 	case Aborted:
 		message = fmt.Sprintf("The agent %s was ended before it was done.", p.Name)
-		remedy = "Do not start it again unasked; tell the user."
+		remedy = "Do not start it again without being asked; tell the user."
 	default:
 		message = fmt.Sprintf("The agent %s failed.", p.Name)
 		remedy = ""
@@ -103,8 +102,8 @@ func failure(p *prepared, reason Reason, limit string, cause *fault.Error) *faul
 	return err
 }
 
-// changes are the files that a run has changed. It is safe for concurrent use,
-// as runs inside this one add to it.
+// changes are the files that a run has changed. It is safe for concurrent use, since runs inside
+// this one add to it.
 type changes struct {
 	parent *changes
 	mu     sync.Mutex
@@ -114,15 +113,14 @@ type changes struct {
 
 type changesKey struct{}
 
-// collectChanges returns a context by which the runs inside this one add what
-// they change.
+// collectChanges returns a context in which runs inside this one add their changes.
 func collectChanges(ctx context.Context) (context.Context, *changes) {
 	c := &changes{paths: make(map[string]bool)}
 	c.parent, _ = ctx.Value(changesKey{}).(*changes)
 	return context.WithValue(ctx, changesKey{}, c), c
 }
 
-// note takes down what a call has changed.
+// note records the changes of a call.
 func (c *changes) note(r scheduler.Response, spec tools.Spec) {
 	if d := r.Result.ReturnDisplay.Diff; d != nil && r.Status == scheduler.StatusSuccess {
 		c.add([]string{d.FilePath}, false)
@@ -155,7 +153,7 @@ func (c *changes) list() (paths []string, other bool) {
 	return paths, c.other
 }
 
-// amount says a limit on time as people write it.
+// amount formats a time limit for messages.
 func amount(d time.Duration) string {
 	if d%time.Minute == 0 {
 		return fmt.Sprintf("%d min", d/time.Minute)

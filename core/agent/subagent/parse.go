@@ -18,40 +18,40 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// MaxFile is how long a definition file may be, in bytes.
+// MaxFile is the largest size of a definition file in bytes.
 const MaxFile = 1 << 20
 
-// Parse reads an agent.md file: a YAML front matter between lines of
-// three hyphens, and the system prompt. The front matter may also be a list of
-// remote agents. s says where the file comes from; Line and Hash are filled in.
+// Parse parses an agent.md file: a YAML front matter between lines of three hyphens, and the system
+// prompt. The front matter may also be a list of remote agents. s is the origin of the file; Parse
+// sets Line and Hash.
 //
-// Parse is lenient: what it does not know or cannot use is a problem and
-// otherwise left out. A definition that cannot be used at all is missing in
-// what it returns, with a problem that says so; the others are not touched.
+// Parse is lenient: unknown and invalid parts are ignored and reported as problems. A definition
+// that is unusable is omitted from the result, with a problem that reports it; it does not affect
+// the others.
 func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 	sum := sha256.Sum256(data)
 	s.Hash = hex.EncodeToString(sum[:])
 	p := &parsing{source: s}
 	if len(data) > MaxFile {
-		p.lose(0, fmt.Sprintf("The file has more than %d KiB and was not read.", MaxFile>>10), "Shorten the definition.")
+		p.fail(0, fmt.Sprintf("The file is larger than %d KiB and was not read.", MaxFile>>10), "Shorten the definition.")
 		return nil, p.problems
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		p.lose(0, "The file is no text in UTF-8.", "Save it as UTF-8.")
+		p.fail(0, "The file is not text in UTF-8.", "Save it as UTF-8.")
 		return nil, p.problems
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	front, before, body, found := position.SplitFrontMatter(text)
 	if !found {
-		p.lose(1, "The file has no front matter: its first line must be three hyphens, and another such line must follow.",
+		p.fail(1, "The file has no front matter: its first line must be three hyphens, and a second such line must follow.",
 			"Begin the file with lines of ---, name: …, description: …, ---.")
 		return nil, p.problems
 	}
 	root, err := position.ParseYAML(front, before)
 	if err != nil {
-		if mended, line := position.QuoteYAML(front); line > 0 {
-			if again, failed := position.ParseYAML(mended, before); failed == nil {
+		if quotedFront, line := position.QuoteYAML(front); line > 0 {
+			if again, failed := position.ParseYAML(quotedFront, before); failed == nil {
 				root, err = again, nil
 				p.warn(before+line, "The front matter is not valid YAML, because a text in it has a colon and a blank; it was taken as text.", "Put the text in quotes.")
 			}
@@ -59,8 +59,8 @@ func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 	}
 	if err != nil {
 		e := position.As(err)
-		p.lose(e.Line, fmt.Sprintf("The front matter cannot be read: %s.", e.Message),
-			"Correct the YAML; a text that has a colon and a blank, or begins with a sign, needs quotes.")
+		p.fail(e.Line, fmt.Sprintf("The front matter cannot be read: %s.", e.Message),
+			"Correct the YAML; quote a text that has a colon and a blank, or begins with a special character.")
 		return nil, p.problems
 	}
 	switch v := root.Value.(type) {
@@ -71,12 +71,12 @@ func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 	case *position.Table:
 		p.add(root, strings.TrimSpace(body), false)
 	default:
-		p.lose(root.Line, "The front matter is no list of keys and values.", "Write each as KEY: VALUE.")
+		p.fail(root.Line, "The front matter is not a list of keys and values.", "Write each as KEY: VALUE.")
 	}
 	return p.defs, p.problems
 }
 
-// parsing is one file that is read.
+// parsing is the state of parsing one file.
 type parsing struct {
 	source   Source
 	defs     []Definition
@@ -87,14 +87,14 @@ func (p *parsing) warn(line int, message, remedy string) {
 	p.problems = append(p.problems, fault.Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy})
 }
 
-func (p *parsing) lose(line int, message, remedy string) {
+func (p *parsing) fail(line int, message, remedy string) {
 	p.problems = append(p.problems, fault.Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
-// add reads one definition. One of a list is remote.
+// add parses one definition. A definition in a list is remote.
 func (p *parsing) add(n position.Node, body string, ofList bool) {
 	if _, ok := n.Value.(*position.Table); !ok {
-		p.lose(n.Line, "One of the agents in the list is no list of keys and values.", "Write each as - name: NAME, and its other keys below.")
+		p.fail(n.Line, "One of the agents in the list is not a list of keys and values.", "Write each as - name: NAME, and its other keys below.")
 		return
 	}
 	d := Definition{Source: p.source, Kind: KindLocal, Prompt: body}
@@ -111,29 +111,29 @@ func (p *parsing) add(n position.Node, body string, ofList bool) {
 	}
 }
 
-// reading is one definition that is read.
+// reading is the state of parsing one definition.
 type reading struct {
 	*parsing
-	d      *Definition
-	seen   map[string]bool // keys, by their first spelling
-	remote Remote
-	isLost bool
+	d       *Definition
+	seen    map[string]bool // keys, by their main spelling
+	remote  Remote
+	dropped bool
 }
 
-// lost says why there is no such agent.
-func (r *reading) lost(line int, message, remedy string) {
-	r.isLost = true
-	r.lose(line, message, remedy)
+// drop reports an error that makes the agent unusable.
+func (r *reading) drop(line int, message, remedy string) {
+	r.dropped = true
+	r.fail(line, message, remedy)
 }
 
-// finish says what is missing, and reports whether there is an agent.
+// finish reports missing parts, and whether the agent is usable.
 func (r *reading) finish(line int, ofList bool) bool {
 	d := r.d
-	if r.isLost {
+	if r.dropped {
 		return false
 	}
 	if d.Name == "" {
-		r.lost(line, "The agent has no name.", "Add a line name: NAME, of small letters, digits, hyphens and underscores.")
+		r.drop(line, "The agent has no name.", "Add a line name: NAME, of small letters, digits, hyphens and underscores.")
 		return false
 	}
 	if r.remote != (Remote{}) && !r.seen["kind"] {
@@ -144,15 +144,15 @@ func (r *reading) finish(line int, ofList bool) bool {
 	}
 	switch {
 	case ofList:
-		r.lost(line, fmt.Sprintf("The agent %s stands in a list and is not remote; only remote agents may.", d.Name), "Give it a file of its own.")
+		r.drop(line, fmt.Sprintf("The agent %s is in a list and is not remote; a list may have only remote agents.", d.Name), "Put it into a separate file.")
 	case d.Description == "":
-		r.lost(line, fmt.Sprintf("The agent %s has no description, by which it is chosen.", d.Name), "Add a line description: WHAT IT IS GOOD FOR.")
+		r.drop(line, fmt.Sprintf("The agent %s has no description, by which a model chooses it.", d.Name), "Add a line description: WHAT IT IS GOOD FOR.")
 	case d.Prompt == "":
-		r.lost(line, fmt.Sprintf("The agent %s has no system prompt.", d.Name), "Write it below the front matter.")
+		r.drop(line, fmt.Sprintf("The agent %s has no system prompt.", d.Name), "Write it below the front matter.")
 	case r.remote != (Remote{}):
-		r.warn(line, fmt.Sprintf("The agent %s is local, so that its card and its authentication are not used.", d.Name), "Write kind: remote, or leave them out.")
+		r.warn(line, fmt.Sprintf("The agent %s is local, so its card and its authentication are not used.", d.Name), "Write kind: remote, or remove them.")
 	}
-	if r.isLost {
+	if r.dropped {
 		return false
 	}
 	r.checkPlaceholders(line)
@@ -163,15 +163,15 @@ func (r *reading) finishRemote(line int) bool {
 	d := r.d
 	switch {
 	case r.remote.CardURL == "" && r.remote.CardJSON == "":
-		r.lost(line, fmt.Sprintf("The remote agent %s has no card.", d.Name), "Add agent_card_url: URL, or agent_card_json with the card itself.")
+		r.drop(line, fmt.Sprintf("The remote agent %s has no card.", d.Name), "Add agent_card_url: URL, or agent_card_json with the card itself.")
 		return false
 	case r.remote.CardURL != "" && r.remote.CardJSON != "":
-		r.lost(line, fmt.Sprintf("The remote agent %s has both a card and the URL of one.", d.Name), "Keep one of agent_card_url and agent_card_json.")
+		r.drop(line, fmt.Sprintf("The remote agent %s has both a card and the URL of one.", d.Name), "Keep one of agent_card_url and agent_card_json.")
 		return false
 	}
 	for _, key := range restricting {
 		if r.seen[key] && key != "tools" {
-			r.lost(line, fmt.Sprintf("The remote agent %s is restricted by %s, which cannot be applied at another server.", d.Name, key), "Leave the key out.")
+			r.drop(line, fmt.Sprintf("The remote agent %s is restricted by %s, which cannot be enforced on a remote server.", d.Name, key), "Remove the key.")
 			return false
 		}
 	}
@@ -182,7 +182,7 @@ func (r *reading) finishRemote(line int) bool {
 	return true
 }
 
-// checkPlaceholders tells of what would fail when the agent is run.
+// checkPlaceholders reports placeholders that would fail when the agent runs.
 func (r *reading) checkPlaceholders(line int) {
 	texts := []string{r.d.Prompt, r.d.Query}
 	for _, c := range r.d.InitialMessages {
@@ -190,12 +190,12 @@ func (r *reading) checkPlaceholders(line int) {
 	}
 	known := append([]string{"query"}, ownPlaceholders...)
 	for _, name := range unknownPlaceholders(texts, known) {
-		r.warn(line, fmt.Sprintf("The prompt of the agent %s asks for ${%s}, which has no value; it cannot be run.", r.d.Name, name),
-			fmt.Sprintf("Write $${%s} for the text itself. There are ${%s}.", name, strings.Join(known, "}, ${")))
+		r.warn(line, fmt.Sprintf("The prompt of the agent %s has the placeholder ${%s}, which has no value, so the agent cannot run.", r.d.Name, name),
+			fmt.Sprintf("Write $${%s} for the text itself. The available ones are ${%s}.", name, strings.Join(known, "}, ${")))
 	}
 }
 
-// member reads one key.
+// member parses one key.
 func (r *reading) member(m *position.Member) {
 	key, known := spelling(m.Key)
 	if !known {
@@ -207,10 +207,10 @@ func (r *reading) member(m *position.Member) {
 	}
 	if r.seen[key] {
 		if slices.Contains(restricting, key) {
-			r.lost(m.Line, fmt.Sprintf("The key %s restricts the agent a second time.", m.Key), "Keep one of the two.")
+			r.drop(m.Line, fmt.Sprintf("The key %s restricts the agent a second time.", m.Key), "Remove one of the two.")
 			return
 		}
-		r.warn(m.Line, fmt.Sprintf("The key %s gives again what stands above, and is not used.", m.Key), "Keep one of them.")
+		r.warn(m.Line, fmt.Sprintf("The key %s is a duplicate and is ignored.", m.Key), "Remove one of the two.")
 		return
 	}
 	r.seen[key] = true
@@ -227,45 +227,45 @@ func (r *reading) unknownKey(m *position.Member) {
 	for k := range keys {
 		all = append(all, k)
 	}
-	remedy := "Leave it out."
+	remedy := "Remove it."
 	near := nearest(m.Key, all)
 	if near != "" {
 		remedy = fmt.Sprintf("Did you mean %s?", near)
 	}
 	if slices.Contains(restricting, near) || slices.Contains(foreignRestrictions, folded(m.Key)) {
-		r.lost(m.Line, message+" It seems to restrict the agent, which is not used without that.", remedy)
+		r.drop(m.Line, message+" It seems to restrict the agent, so the agent is not used without it.", remedy)
 		return
 	}
 	r.warn(m.Line, message, remedy)
 }
 
-// wrongValue tells that a key's value is not used.
+// wrongValue reports an invalid value that is ignored.
 func (r *reading) wrongValue(m *position.Member, want string) {
-	r.warn(m.Node.Line, fmt.Sprintf("The value of %s is not %s, and is not used.", m.Key, want), "")
+	r.warn(m.Node.Line, fmt.Sprintf("The value of %s is not %s and is ignored.", m.Key, want), "")
 }
 
 func (r *reading) name(m *position.Member) {
 	text, ok := m.Text()
 	name := slug(text)
 	if !ok || name == "" {
-		r.lost(m.Line, "The name of the agent cannot be used.", "Use small letters, digits, hyphens and underscores.")
+		r.drop(m.Line, "The name of the agent is not valid.", "Use small letters, digits, hyphens and underscores.")
 		return
 	}
 	if strings.HasPrefix(name, mcpPrefix) {
-		r.lost(m.Line, fmt.Sprintf("An agent cannot be named %s, as names that begin with mcp_ are those of MCP servers' tools.", name), "Give it another name.")
+		r.drop(m.Line, fmt.Sprintf("An agent cannot be named %s: names that begin with mcp_ are reserved for tools of MCP servers.", name), "Give it a different name.")
 		return
 	}
 	if name != text {
-		r.warn(m.Line, fmt.Sprintf("The agent's name %s is written %s, as names have small letters, digits, hyphens and underscores only.", quoted(text), name),
+		r.warn(m.Line, fmt.Sprintf("The agent's name %s is changed to %s, because names have only small letters, digits, hyphens and underscores.", quoted(text), name),
 			fmt.Sprintf("Write name: %s.", name))
 	}
 	r.d.Name = name
 }
 
-// mcpPrefix begins the names that policy takes for tools of MCP servers.
+// mcpPrefix is the prefix of names that policy treats as tools of MCP servers.
 const mcpPrefix = "mcp_"
 
-// slug makes a name of a text.
+// slug converts a text to a valid name.
 func slug(text string) string {
 	name := strings.Map(func(c rune) rune {
 		switch {
@@ -288,7 +288,7 @@ func (r *reading) kind(m *position.Member) {
 	case KindRemote:
 		r.d.Kind = KindRemote
 	default:
-		r.lost(m.Line, "The kind of the agent is neither local nor remote.", "Write kind: local, or leave it out.")
+		r.drop(m.Line, "The kind of the agent is neither local nor remote.", "Write kind: local, or remove it.")
 	}
 }
 
@@ -310,7 +310,7 @@ func (r *reading) model(m *position.Member) {
 	}
 }
 
-// number returns a finite number, also one that is written as text.
+// number returns a finite number, also from a text.
 func number(n position.Node) (float64, bool) {
 	f, ok := n.Number()
 	if text, isText := n.Value.(string); isText {
@@ -339,7 +339,7 @@ func (r *reading) maxTurns(m *position.Member) {
 	r.d.MaxTurns = int(f)
 }
 
-// mostMinutes is the longest run that can be asked for: a week.
+// mostMinutes is the longest time limit: a week.
 const mostMinutes = 7 * 24 * 60
 
 func (r *reading) maxTime(m *position.Member) {
@@ -351,8 +351,7 @@ func (r *reading) maxTime(m *position.Member) {
 	r.d.MaxTime = time.Duration(f * float64(time.Minute))
 }
 
-// initialMessages reads turns: each a text, which is the user's, or a role with
-// its text or parts.
+// initialMessages parses turns: each is a text of the user, or a role with its text or parts.
 func (r *reading) initialMessages(m *position.Member) {
 	if _, ok := m.Value.([]position.Node); !ok {
 		r.wrongValue(m, "a list")
@@ -363,7 +362,7 @@ func (r *reading) initialMessages(m *position.Member) {
 			r.d.InitialMessages = append(r.d.InitialMessages, c)
 			continue
 		}
-		r.warn(item.Line, "One of the initial messages has no text, or a role other than user and model, and is left out.",
+		r.warn(item.Line, "One of the initial messages has no text, or a role other than user and model, and is ignored.",
 			"Write each as role: user, and text: TEXT.")
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// said returns problems as lines.
-func said(problems []fault.Problem) string {
+// report returns problems as lines.
+func report(problems []fault.Problem) string {
 	var lines []string
 	for _, p := range problems {
 		lines = append(lines, p.String())
@@ -35,12 +35,12 @@ func parse(t *testing.T, text string) ([]subagent.Definition, []fault.Problem) {
 func one(t *testing.T, text string) subagent.Definition {
 	t.Helper()
 	defs, problems := parse(t, text)
-	require.Empty(t, said(problems))
+	require.Empty(t, report(problems))
 	require.Len(t, defs, 1)
 	return defs[0]
 }
 
-// EX-13, CR-23: the sample of the architecture guide loads as it is.
+// EX-13, CR-23: the sample of the architecture guide loads unchanged.
 func TestParseSample(t *testing.T) {
 	d := one(t, `---
 name: code-reviewer
@@ -117,40 +117,40 @@ func TestParseSpellings(t *testing.T) {
 
 func TestParseTools(t *testing.T) {
 	tests := map[string]struct {
-		line string
-		want []string
-		says string
+		line    string
+		want    []string
+		problem string
 	}{
 		"left out": {"", nil, ""},
 		"none":     {"tools: []\n", []string{}, ""},
-		"nothing":  {"tools:\n", []string{}, "names no tool"},
+		"nothing":  {"tools:\n", []string{}, "is empty"},
 		"star":     {"tools: '*'\n", []string{"*"}, ""},
-		"pattern":  {"tools: Read(src), Write(*), Read\n", []string{"Write", "Read"}, "not understood"},
-		"no name":  {"tools: [Read, {a: b}]\n", []string{"Read"}, "is no name"},
-		"a map":    {"tools: {a: b}\n", []string{}, "no list of names"},
+		"pattern":  {"tools: Read(src), Write(*), Read\n", []string{"Write", "Read"}, "not valid"},
+		"no name":  {"tools: [Read, {a: b}]\n", []string{"Read"}, "is not a name"},
+		"a map":    {"tools: {a: b}\n", []string{}, "not a list of names"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			defs, problems := parse(t, "---\nname: a\ndescription: d\n"+tt.line+"---\nP")
 			require.Len(t, defs, 1)
 			require.Equal(t, tt.want, defs[0].Tools)
-			if tt.says == "" {
-				require.Empty(t, said(problems))
+			if tt.problem == "" {
+				require.Empty(t, report(problems))
 			}
-			require.Contains(t, said(problems), tt.says)
+			require.Contains(t, report(problems), tt.problem)
 		})
 	}
 }
 
-// EX-13: what is odd is told with its line, and the agent is there.
+// EX-13: an unusual value is reported with its line, and the agent is usable.
 func TestParseWarns(t *testing.T) {
 	tests := map[string]struct{ lines, want string }{
 		"unknown key":    {"descripton: x", `a.md:4: The key "descripton" is not known. Did you mean description?`},
-		"far key":        {"zzzzzzzzzzzz: x", `a.md:4: The key "zzzzzzzzzzzz" is not known. Leave it out.`},
-		"key of others":  {"color: red", "a.md:4: The key color is not used: agents are shown alike."},
+		"far key":        {"zzzzzzzzzzzz: x", `a.md:4: The key "zzzzzzzzzzzz" is not known. Remove it.`},
+		"key of others":  {"color: red", "a.md:4: The key color is not used: all agents are shown alike."},
 		"servers":        {"mcpServers:\n  a: b", "mcp_SERVER_*"},
 		"servers' way":   {"mcp_servers:\n  a:\n    command: b", "a.md:4: The key mcp_servers is not used: an agent uses the MCP servers of the session"},
-		"given again":    {"displayName: A\ndisplay_name: B", "a.md:5: The key display_name gives again"},
+		"given again":    {"displayName: A\ndisplay_name: B", "a.md:5: The key display_name is a duplicate"},
 		"turns":          {"max_turns: 0", "a.md:4: The value of max_turns is not a whole number above 0"},
 		"time":           {"timeout_mins: -1", "a.md:4: The value of timeout_mins is not a number of minutes"},
 		"long time":      {"timeout_mins: 1e300", "The value of timeout_mins is not a number of minutes"},
@@ -158,15 +158,15 @@ func TestParseWarns(t *testing.T) {
 		"display":        {"display_name: [a]", "The value of display_name is not a text"},
 		"messages":       {"initialMessages: x", "The value of initialMessages is not a list"},
 		"message":        {"initialMessages:\n  - role: system\n    text: x", "a.md:5: One of the initial messages"},
-		"no value":       {"query: ${topic}", "asks for ${topic}, which has no value"},
-		"remote's":       {"auth:\n  type: apiKey\n  key: x\nkind: local", "is local, so that its card and its authentication are not used"},
+		"no value":       {"query: ${topic}", "has the placeholder ${topic}, which has no value"},
+		"remote's":       {"auth:\n  type: apiKey\n  key: x\nkind: local", "is local, so its card and its authentication are not used"},
 		"unknown in map": {"agent_card_url: http://x\nauth:\n  type: apiKey\n  key: x\n  kye: y", `a.md:8: The key "kye" in auth is not known`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			defs, problems := parse(t, "---\nname: a\ndescription: d\n"+tt.lines+"\n---\nP")
-			require.Len(t, defs, 1, said(problems))
-			require.Contains(t, said(problems), tt.want)
+			require.Len(t, defs, 1, report(problems))
+			require.Contains(t, report(problems), tt.want)
 			for _, p := range problems {
 				require.False(t, p.IsError())
 			}
@@ -174,38 +174,38 @@ func TestParseWarns(t *testing.T) {
 	}
 }
 
-// Two words that look the same are told apart.
+// Two words that look alike are distinguished.
 func TestParseHidden(t *testing.T) {
 	for _, front := range []string{"%s: x", "agent_card_url: http://x\nauth:\n  type: apiKey\n  key: x\n  %s: y", "permissionMode: %s", "auth:\n  %s: [x]", "tools: [%s(x)]", "disallowedTools: [%s(x)]"} {
 		messages := map[string]bool{}
 		for _, word := range []string{"toolz", "tool\u200bz", "tool\u202ez"} {
 			_, problems := parse(t, "---\nname: a\ndescription: d\n"+fmt.Sprintf(front, word)+"\n---\nP")
-			messages[said(problems)] = true
-			require.NotContains(t, said(problems), "\u200b")
-			require.NotContains(t, said(problems), "\u202e")
+			messages[report(problems)] = true
+			require.NotContains(t, report(problems), "\u200b")
+			require.NotContains(t, report(problems), "\u202e")
 		}
 		require.Len(t, messages, 3, "%s: %v", front, messages)
 	}
 	_, problems := parse(t, "---\nname: a\ndescription: d\ntools\u200b: x\n---\nP")
-	require.Contains(t, said(problems), `The key "tools\u200b" is not known.`)
+	require.Contains(t, report(problems), `The key "tools\u200b" is not known.`)
 }
 
 func TestParseName(t *testing.T) {
 	defs, problems := parse(t, "---\nname: My Agent.É\ndescription: d\n---\nP")
 	require.Equal(t, "my-agent-", defs[0].Name)
-	require.Contains(t, said(problems), `"My Agent.É" is written my-agent-`)
+	require.Contains(t, report(problems), `"My Agent.É" is changed to my-agent-`)
 }
 
-// A text that its author should have put in quotes is read, and told of.
+// A text that should be quoted is read and reported.
 func TestParseUnquoted(t *testing.T) {
 	defs, problems := parse(t, "---\nname: a\ndescription: Use it's like this: now. <example>Context: x</example>\nmodel: gemini:x\n---\nP")
 	require.Len(t, defs, 1)
 	require.Equal(t, "Use it's like this: now. <example>Context: x</example>", defs[0].Description)
 	require.Equal(t, "gemini:x", defs[0].Model)
-	require.Equal(t, "a.md:3: The front matter is not valid YAML, because a text in it has a colon and a blank; it was taken as text. Put the text in quotes.", said(problems))
+	require.Equal(t, "a.md:3: The front matter is not valid YAML, because a text in it has a colon and a blank; it was taken as text. Put the text in quotes.", report(problems))
 }
 
-// EX-13: what cannot be used is told with its line, and there is no agent.
+// EX-13: an invalid value is reported with its line, and the agent is dropped.
 func TestParseLoses(t *testing.T) {
 	const head = "---\nname: a\ndescription: d\n"
 	tests := map[string]struct{ text, want string }{
@@ -216,35 +216,35 @@ func TestParseLoses(t *testing.T) {
 		"colon and more":   {"---\nname: a\ndescription: use this: now\ntools: [a\n---\nP", "a.md:3: The front matter cannot be read"},
 		"twice":            {head + "name: b\n---\nP", "a.md:4: The front matter cannot be read"},
 		"an alias":         {head + "model: &m x\nquery: *m\n---\nP", "an anchor or an alias"},
-		"a text":           {"---\njust this\n---\nP", "is no list of keys and values"},
+		"a text":           {"---\njust this\n---\nP", "is not a list of keys and values"},
 		"no name":          {"---\ndescription: d\n---\nP", "a.md:2: The agent has no name"},
-		"no usable name":   {"---\nname: äöü\ndescription: d\n---\nP", "a.md:2: The name of the agent cannot be used"},
+		"no usable name":   {"---\nname: äöü\ndescription: d\n---\nP", "a.md:2: The name of the agent is not valid"},
 		"a server's name":  {"---\nname: mcp_x\ndescription: d\n---\nP", "a.md:2: An agent cannot be named mcp_x"},
 		"no description":   {"---\nname: a\n---\nP", "has no description"},
 		"no prompt":        {head + "---\n  \n", "has no system prompt"},
 		"a kind":           {head + "kind: other\n---\nP", "a.md:4: The kind of the agent"},
 		"no card":          {head + "kind: remote\n---\n", "has no card"},
 		"two cards":        {head + "agent_card_url: http://x\nagent_card_json: '{}'\n---\n", "has both a card and the URL"},
-		"no UTF-8":         {head + "---\n\xff", "no text in UTF-8"},
-		"a NUL":            {head + "---\n\x00", "no text in UTF-8"},
-		"too long":         {head + "---\n" + strings.Repeat("x", subagent.MaxFile), "more than 1024 KiB"},
+		"no UTF-8":         {head + "---\n\xff", "not text in UTF-8"},
+		"a NUL":            {head + "---\n\x00", "not text in UTF-8"},
+		"too long":         {head + "---\n" + strings.Repeat("x", subagent.MaxFile), "larger than 1024 KiB"},
 		"long front":       {head + "# " + strings.Repeat("x", 32<<10) + "\n---\nP", "more than 32 KiB"},
 		"deep":             {head + "tools: " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "\n---\nP", "more than 20 deep"},
 		"brackets":         {head + "tools: " + strings.Repeat("[", 30000) + "\n---\nP", "more than 1000 brackets"},
 		"lists in lists":   {head + "tools: " + strings.Repeat("- ", 12000) + "\n---\nP", "lists in lists"},
 		"many lines":       {head + strings.Repeat("#\n", 2000) + "\n---\nP", "more than 2000 lines"},
-		"auth is a text":   {head + "agent_card_url: x\nauth: x\n---\n", "a.md:5: The value of auth is no list"},
+		"auth is a text":   {head + "agent_card_url: x\nauth: x\n---\n", "a.md:5: The value of auth is not a list"},
 		"auth of no type":  {head + "agent_card_url: x\nauth:\n  key: topsecret\n---\n", "its type is neither apiKey nor http"},
 		"auth without key": {head + "agent_card_url: x\nauth:\n  type: apiKey\n---\n", "apiKey needs a key"},
 		"half of basic":    {head + "agent_card_url: x\nauth:\n  type: http\n  scheme: Basic\n  password: topsecret\n---\n", "Basic with username and password"},
-		"an empty key":     {head + "agent_card_url: x\nauth:\n  type: apiKey\n  key:\n---\n", "The value of key in auth is no text"},
+		"an empty key":     {head + "agent_card_url: x\nauth:\n  type: apiKey\n  key:\n---\n", "The value of key in auth is not a text"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			defs, problems := parse(t, tt.text)
 			require.Empty(t, defs)
-			require.Contains(t, said(problems), tt.want)
-			require.NotContains(t, said(problems), "topsecret")
+			require.Contains(t, report(problems), tt.want)
+			require.NotContains(t, report(problems), "topsecret")
 			require.True(t, problems[len(problems)-1].IsError())
 		})
 	}
@@ -285,18 +285,18 @@ auth:
 	require.Len(t, defs, 2)
 	require.Equal(t, "The second.", defs[1].Description)
 	require.Equal(t, 4, defs[1].Source.Line)
-	require.Contains(t, said(problems), "a.md:7: The remote agent three has no card")
-	require.Contains(t, said(problems), "a.md:8: The agent four stands in a list and is not remote")
-	require.Contains(t, said(problems), "a.md:11: One of the agents in the list")
+	require.Contains(t, report(problems), "a.md:7: The remote agent three has no card")
+	require.Contains(t, report(problems), "a.md:8: The agent four is in a list and is not remote")
+	require.Contains(t, report(problems), "a.md:11: One of the agents in the list")
 }
 
-// A command for a secret is the user's own to give.
+// Only the user's own definitions may run a command for a secret.
 func TestParseCommandOfProject(t *testing.T) {
 	const text = "---\nname: a\nagent_card_url: http://x\nauth:\n  type: apiKey\n  key: '!cat /etc/passwd'\n---\n"
 	for scope, want := range map[subagent.Scope]int{subagent.ScopeProject: 0, subagent.ScopeExtension: 0, subagent.ScopeUser: 1} {
 		defs, problems := subagent.Parse([]byte(text), subagent.Source{Scope: scope, Path: "a.md"})
-		require.Len(t, defs, want, said(problems))
-		require.NotContains(t, said(problems), "passwd")
+		require.Len(t, defs, want, report(problems))
+		require.NotContains(t, report(problems), "passwd")
 	}
 }
 
@@ -327,7 +327,7 @@ func TestExpand(t *testing.T) {
 	require.ErrorContains(t, err, "${nope}")
 }
 
-// EX-13: what others read stays as it is, whatever stands in a file.
+// EX-13: parsed definitions stay valid, whatever a file contains.
 func FuzzParse(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{
@@ -339,16 +339,16 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		defs, problems := subagent.Parse(data, subagent.Source{Scope: subagent.ScopeProject, Path: "a.md"})
 		if len(defs) == 0 && len(problems) == 0 && !strings.Contains(string(data), "---") {
-			t.Error("nothing was found and nothing is said")
+			t.Error("neither an agent nor a problem")
 		}
 		for _, d := range defs {
 			if d.Name == "" || d.Description == "" || d.IsRemote() == (d.Remote == nil) {
-				t.Errorf("an agent that cannot be used: %+v", d)
+				t.Errorf("an invalid agent: %+v", d)
 			}
 		}
 		for _, p := range problems {
 			if p.Message == "" || strings.ContainsAny(p.String(), "\n") || p.Line > 1+strings.Count(string(data), "\n") {
-				t.Errorf("a problem that helps nobody: %+v", p)
+				t.Errorf("an invalid problem: %+v", p)
 			}
 		}
 	})

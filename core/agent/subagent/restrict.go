@@ -9,16 +9,15 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// restricting are the keys that restrict an agent: one whose value is not understood
-// leaves the agent less, or none of it.
+// restricting are the keys that restrict an agent. An invalid value leaves the agent with fewer
+// rights, or drops it.
 var restricting = []string{"tools", "disallowed_tools", "permission_mode"}
 
-// foreignRestrictions are keys of other programs, folded, that restrict an agent in
-// a way that does not exist here.
+// foreignRestrictions are folded keys of other programs that restrict an agent in a way that fettle
+// does not support.
 var foreignRestrictions = []string{"hooks", "permission", "permissions", "sandbox", "isolation", "readonly"}
 
-// entries reads a list of tools, or texts parted by commas. ok is false if part of
-// it cannot be read.
+// entries parses a list of tools, or a comma-separated text. ok is false if part of it is invalid.
 func (r *reading) entries(m *position.Member) (entries []tools.Entry, ok bool) {
 	var texts []string
 	ok = true
@@ -28,7 +27,7 @@ func (r *reading) entries(m *position.Member) (entries []tools.Entry, ok bool) {
 		for _, item := range v {
 			text, isText := item.Text()
 			if !isText {
-				r.warn(item.Line, "One of the tools is no name, and is left out.", "")
+				r.warn(item.Line, "One of the tools is not a name, and is ignored.", "")
 				ok = false
 				continue
 			}
@@ -55,15 +54,15 @@ func (r *reading) entries(m *position.Member) (entries []tools.Entry, ok bool) {
 	return entries, ok
 }
 
-// tools reads the tools that the agent has. Of the shell an entry with brackets
-// gives the commands that begin so; another one gives nothing.
+// tools parses the tools that the agent has. An entry of the shell with brackets allows the
+// commands with that prefix; for any other tool such an entry allows nothing.
 func (r *reading) tools(m *position.Member) {
 	entries, _ := r.entries(m)
 	switch m.Value.(type) {
 	case nil:
-		r.warn(m.Line, "The key tools names no tool, so that the agent has none.", "Leave the key out to give it all, or write tools: [].")
+		r.warn(m.Line, "The key tools is empty, so the agent has no tools.", "Remove the key to give it all tools, or write tools: [].")
 	case *position.Table:
-		r.warn(m.Line, "The value of tools is no list of names, so that the agent has no tools.", "Write tools: [NAME, NAME].")
+		r.warn(m.Line, "The value of tools is not a list of names, so the agent has no tools.", "Write tools: [NAME, NAME].")
 	}
 	r.d.Tools = []string{}
 	whole := false
@@ -77,21 +76,21 @@ func (r *reading) tools(m *position.Member) {
 			r.d.Tools, r.d.OnlyCommands = append(r.d.Tools, e.Name), append(r.d.OnlyCommands, prefixes...)
 			continue
 		}
-		r.warn(m.Line, fmt.Sprintf("The restriction (%s) of the tool %s is not understood, so that the agent does not have the tool by it.", escape.Clip(escape.Line(e.Pattern), 60), escape.Clip(escape.Line(e.Name), 60)),
-			"Leave the brackets out, or for the shell write the beginning of a command, as run_shell_command(git status).")
+		r.warn(m.Line, fmt.Sprintf("The restriction (%s) of the tool %s is not valid, so this entry does not give the agent the tool.", escape.Clip(escape.Line(e.Pattern), 60), escape.Clip(escape.Line(e.Name), 60)),
+			"Remove the brackets, or for the shell write the beginning of a command, as run_shell_command(git status).")
 	}
 	if whole {
 		r.d.OnlyCommands = nil
 	}
 }
 
-// disallowedTools reads the tools that the agent does not have. Of the shell an
-// entry with brackets is about the commands that begin so; any other one is about
-// the whole tool.
+// disallowedTools parses the tools that the agent does not have. An entry of the shell with
+// brackets denies the commands with that prefix; for any other tool such an entry denies the whole
+// tool.
 func (r *reading) disallowedTools(m *position.Member) {
 	entries, ok := r.entries(m)
 	if !ok {
-		r.lost(m.Line, "The value of "+m.Key+" is no list of names, so that it is not known what the agent may not do.", "Write "+m.Key+": [NAME, NAME].")
+		r.drop(m.Line, "The value of "+m.Key+" is not a list of names, so the restrictions of the agent are unknown.", "Write "+m.Key+": [NAME, NAME].")
 		return
 	}
 	for _, e := range entries {
@@ -101,19 +100,19 @@ func (r *reading) disallowedTools(m *position.Member) {
 			if err == nil {
 				continue
 			}
-			r.warn(m.Line, fmt.Sprintf("The entry %s(%s) is not understood: %v. More is denied than is written.", escape.Clip(escape.Line(e.Name), 60), escape.Clip(escape.Line(e.Pattern), 60), err), "")
+			r.warn(m.Line, fmt.Sprintf("The entry %s(%s) is not valid: %v. More is denied than it states.", escape.Clip(escape.Line(e.Name), 60), escape.Clip(escape.Line(e.Pattern), 60), err), "")
 			if len(prefixes) > 0 {
 				continue
 			}
 		} else if !e.Whole() {
-			r.warn(m.Line, fmt.Sprintf("The brackets of %s(%s) are not understood, so that the agent does not have the tool at all.", escape.Clip(escape.Line(e.Name), 60), escape.Clip(escape.Line(e.Pattern), 60)), "")
+			r.warn(m.Line, fmt.Sprintf("The brackets of %s(%s) are not valid, so the agent does not have the tool at all.", escape.Clip(escape.Line(e.Name), 60), escape.Clip(escape.Line(e.Pattern), 60)), "")
 		}
 		r.d.DisallowedTools = append(r.d.DisallowedTools, e.Name)
 	}
 }
 
-// permissionMode reads the mode that the agent works in where its caller's is not
-// stricter. An agent whose mode is not known is lost.
+// permissionMode parses the approval mode of the agent, which applies unless its caller's is
+// stricter. An agent with an unknown mode is dropped.
 func (r *reading) permissionMode(m *position.Member) {
 	text, _ := m.Text()
 	switch folded(text) {
@@ -125,15 +124,15 @@ func (r *reading) permissionMode(m *position.Member) {
 	case "acceptedits", "autoedit":
 		r.d.Mode = "autoEdit"
 	case "bypasspermissions", "yolo", "inherit":
-		r.d.Mode = "" // the caller's: an agent has no more than that
+		r.d.Mode = "" // the caller's: an agent never gets a more permissive one
 	default:
-		r.lost(m.Line, fmt.Sprintf("The value %s of %s is not known, so that it is not known what the agent may do.", quoted(text), m.Key),
+		r.drop(m.Line, fmt.Sprintf("The value %s of %s is not known, so the permissions of the agent are unknown.", quoted(text), m.Key),
 			"Use one of plan, default, autoEdit.")
 	}
 }
 
-// Select returns the available tools that the agent has, in their order, and the
-// entries of Tools that name none of them; see [Select].
+// Select returns the available tools that the agent has, in their order, and the entries of Tools
+// that match none; see [Select].
 func (d *Definition) Select(available []tools.DeclarativeTool) (chosen []tools.DeclarativeTool, unknown []string) {
 	chosen, unknown = Select(d.Tools, available)
 	without := make([]bool, len(chosen))
@@ -150,8 +149,7 @@ func (d *Definition) Select(available []tools.DeclarativeTool) (chosen []tools.D
 	return kept, unknown
 }
 
-// Within returns those of the available tools that each of the outer agents has, in
-// their order.
+// Within returns the available tools that every one of the outer agents has, in their order.
 func Within(outer []*Definition, available []tools.DeclarativeTool) []tools.DeclarativeTool {
 	for _, d := range outer {
 		available, _ = d.Select(available)

@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// EX-13: what restricts an agent is understood.
+// EX-13: restrictions of an agent are understood.
 func TestParseRestrictions(t *testing.T) {
 	for line, want := range map[string]subagent.Definition{
 		"tools: Bash(git diff:*, git log), Read":        {Tools: []string{"Bash", "Read"}, OnlyCommands: []string{"git diff", "git log"}},
@@ -40,7 +40,7 @@ func TestParseRestrictions(t *testing.T) {
 	}
 }
 
-// EX-13: a disallowed tool is none of the agent's, by whatever name.
+// EX-13: a disallowed tool is removed, by whatever name.
 func TestSelectWithoutDisallowed(t *testing.T) {
 	all := []tools.DeclarativeTool{tool(t, "read_file", tools.KindRead), tool(t, "write_file", tools.KindEdit), server(t, "mcp_s_t", "s")}
 	d := subagent.Definition{DisallowedTools: []string{"Write", "mcp_s_*"}}

@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// depthKey is where a context has how deep a run stands in others.
+// depthKey is the context key of a run's nesting depth.
 type depthKey struct{}
 
 // run is one run of an agent.
@@ -29,11 +29,11 @@ type run struct {
 	changes  *changes
 
 	turns int
-	words strings.Builder // of the last answer
-	open  map[string]bool // calls of this turn that are not answered
+	text  strings.Builder // of the last answer
+	open  map[string]bool // unanswered calls of this turn
 }
 
-// run runs an agent from beginning to end, and closes its session.
+// run runs an agent and closes its session.
 func (r *Runner) run(ctx context.Context, p *prepared, params json.RawMessage, out tools.Output) Outcome {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	if depth++; depth > r.o.Depth {
@@ -53,25 +53,25 @@ func (r *Runner) run(ctx context.Context, p *prepared, params json.RawMessage, o
 	return e.close(o)
 }
 
-// notBegun is the outcome of a run that has no session.
+// notBegun returns the outcome of a run whose session could not be created.
 func (r *Runner) notBegun(ctx context.Context, p *prepared, err error) Outcome {
 	if ctx.Err() != nil {
 		return ended(p, Aborted, nil)
 	}
 	f := fault.As(err)
 	if f == nil {
-		r.o.Logger.Error("the session of an agent could not be begun", "agent", p.Name, "error", err)
-		f = fault.Wrap(fault.AgentFailed, "subagent.run", "Its session could not be begun.", "", err)
+		r.o.Logger.Error("the session of an agent could not be created", "agent", p.Name, "error", err)
+		f = fault.Wrap(fault.AgentFailed, "subagent.run", "Its session could not be created.", "", err)
 	}
 	return ended(p, Failed, f)
 }
 
-// ended is the outcome of a run that did nothing.
+// ended returns the outcome of a run that did nothing.
 func ended(p *prepared, reason Reason, cause *fault.Error) Outcome {
 	return Outcome{Agent: p.Name, Reason: reason, Err: failure(p, reason, "", cause)}
 }
 
-// close ends the session and adds what it has changed.
+// close ends the session and adds its changes.
 func (e *run) close(o Outcome) Outcome {
 	if e.session.Changed != nil {
 		e.changes.add(e.session.Changed(), false)
@@ -80,19 +80,19 @@ func (e *run) close(o Outcome) Outcome {
 	o.Text = Cut(o.Text, e.o.MaxReport, 0)
 	if e.session.Close != nil {
 		if err := e.session.Close(); err != nil {
-			e.o.Logger.Warn("the session of an agent did not close well", "agent", e.agent.Name, "error", err)
+			e.o.Logger.Warn("the session of an agent did not close without an error", "agent", e.agent.Name, "error", err)
 		}
 	}
 	return o
 }
 
-// work makes the conversation and has it.
+// work creates the conversation and runs it.
 func (e *run) work(ctx context.Context, params json.RawMessage, mayCall bool) Outcome {
 	prompt, err := e.prepare(params, mayCall)
 	if err != nil {
 		f := fault.As(err)
 		if f == nil {
-			f = fault.Wrap(fault.AgentFailed, "subagent.run", "Its conversation could not be begun.", "", err)
+			f = fault.Wrap(fault.AgentFailed, "subagent.run", "Its conversation could not be started.", "", err)
 		}
 		return ended(e.agent, Failed, f)
 	}
@@ -121,12 +121,12 @@ func (e *run) work(ctx context.Context, params json.RawMessage, mayCall bool) Ou
 	case ctx.Err() != nil:
 		o.Reason = Aborted
 	}
-	o.Text = strings.TrimSpace(e.words.String())
-	what := amount(limit)
+	o.Text = strings.TrimSpace(e.text.String())
+	bound := amount(limit)
 	if reason == MaxTurns {
-		what = fmt.Sprintf("%d turns", e.maxTurns())
+		bound = fmt.Sprintf("%d turns", e.maxTurns())
 	}
-	o.Err = failure(e.agent, o.Reason, what, cause)
+	o.Err = failure(e.agent, o.Reason, bound, cause)
 	return o
 }
 
@@ -137,7 +137,7 @@ func (e *run) maxTurns() int {
 	return DefaultMaxTurns
 }
 
-// prepare makes the gate and the client, and returns the first turn.
+// prepare creates the gate and the client, and returns the first turn.
 func (e *run) prepare(params json.RawMessage, mayCall bool) (prompt string, err error) {
 	s := e.session
 	if s.Agent.Source == nil || s.Agent.Model == nil || s.Agent.Scheduler == nil || s.Registry == nil {
@@ -173,7 +173,7 @@ func (e *run) prepare(params json.RawMessage, mayCall bool) (prompt string, err 
 	return prompt, err
 }
 
-// systemPrompt is the agent's prompt with what follows it.
+// systemPrompt returns the agent's prompt followed by that of the session.
 func systemPrompt(own string, more func(context.Context) (string, error)) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		if more == nil {
@@ -187,7 +187,7 @@ func systemPrompt(own string, more func(context.Context) (string, error)) func(c
 	}
 }
 
-// expandTurns puts values into the texts of turns, which it copies.
+// expandTurns returns turns with values expanded in their texts; it copies them.
 func expandTurns(turns []model.Content, values map[string]string) ([]model.Content, error) {
 	var out []model.Content
 	for _, c := range turns {
@@ -204,20 +204,20 @@ func expandTurns(turns []model.Content, values map[string]string) ([]model.Conte
 	return out, nil
 }
 
-// rules tell every agent how its run works; %s is the argument of complete_task
-// that holds the report.
+// rules explains to every agent how its run works; %s is the argument of complete_task for the
+// report.
 const rules = `# How this run works
 
-You work on your own, as a subagent: nobody reads what you write between the calls, and nobody answers questions. The agent that called you gets what you hand over by complete_task, and nothing else.
+You work on your own, as a subagent: the text that you write between calls is not read, and questions are not answered. The agent that called you receives only the argument of complete_task.
 
 - Work by calling tools, until the task is done. A turn without a call ends the run as failed.
 - When the task is done, call complete_task with the argument %s. When it cannot be done, call complete_task as well and say why, and how far you came.
 - Do not call complete_task together with calls whose outcome you have to see first.
-- A call that a person declines is no end: take another way, or do without.
+- A call that the user declines does not end the run: find another way, or continue without it.
 - Turns and time are limited. Leave yourself enough of both to report.`
 
-// converse has the conversation until something ends it. all is the context of
-// the call, inTime that of the run's time.
+// converse runs the conversation until it ends. all is the context of the call, inTime the one with
+// the run's time limit.
 func (e *run) converse(all, inTime context.Context, prompt string) (Reason, *fault.Error) {
 	for event := range e.client.Run(inTime, model.TextPart(prompt)) {
 		e.note(event)
@@ -231,14 +231,14 @@ func (e *run) converse(all, inTime context.Context, prompt string) (Reason, *fau
 	return Failed, nil
 }
 
-// note follows the conversation.
+// note records an event of the conversation.
 func (e *run) note(event agent.Event) {
 	e.activity.event(event)
 	switch event.Type {
 	case agent.EventText:
-		e.words.WriteString(event.Text)
+		e.text.WriteString(event.Text)
 	case agent.EventRetry:
-		e.words.Reset()
+		e.text.Reset()
 	case agent.EventFinished:
 		e.turns++
 	case agent.EventToolCall:
@@ -250,12 +250,12 @@ func (e *run) note(event agent.Event) {
 			delete(e.open, event.Call.ID)
 		}
 		if len(e.open) == 0 {
-			e.words.Reset() // the next answer begins
+			e.text.Reset() // the next answer begins
 		}
 	}
 }
 
-// endedBy turns the last event into the reason of the end.
+// endedBy converts the last event to the reason of the end.
 func (e *run) endedBy(all, inTime context.Context, event agent.Event) (Reason, *fault.Error) {
 	switch {
 	case all.Err() != nil:
@@ -277,15 +277,14 @@ func (e *run) endedBy(all, inTime context.Context, event agent.Event) (Reason, *
 	return Failed, event.Err
 }
 
-// grace gives an agent that has not reported one more turn, in which it can only
-// do that.
+// grace gives an agent without a report one more turn, in which it can only report.
 func (e *run) grace(ctx context.Context, reason Reason) {
 	ctx, cancel := context.WithTimeout(ctx, e.o.Grace)
 	defer cancel()
 	e.client.SetTools(func() []model.Tool { return []model.Tool{e.agent.tool} })
 	clear(e.open)
-	words := e.words.String()
-	e.words.Reset()
+	text := e.text.String()
+	e.text.Reset()
 	for event := range e.client.SendStream(ctx, model.TextPart(graceMessage(reason, e.agent.field))) {
 		e.note(event)
 		if call := event.Call; event.Type == agent.EventToolCall && call != nil && call.Name == completeTask && !e.gate.done {
@@ -294,8 +293,8 @@ func (e *run) grace(ctx context.Context, reason Reason) {
 			}
 		}
 	}
-	if strings.TrimSpace(e.words.String()) == "" {
-		e.words.WriteString(words)
+	if strings.TrimSpace(e.text.String()) == "" {
+		e.text.WriteString(text)
 	}
 }
 
@@ -303,10 +302,10 @@ func graceMessage(reason Reason, field string) string {
 	because := "You stopped without calling complete_task."
 	switch reason {
 	case Timeout:
-		because = "The time for this task is over."
+		because = "The time limit of this task is reached."
 	case MaxTurns:
 		because = "You have used all turns of this task."
 	}
-	return because + fmt.Sprintf(" This is your last turn, and complete_task is the only tool left. Call it now, with what you have found or done so far "+
-		"as its argument %s; say in it what is missing.", field)
+	return because + fmt.Sprintf(" This is your last turn, and complete_task is the only tool left. Call it now, with your findings or results so far "+
+		"as its argument %s; state what is missing.", field)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// EX-14: an agent works with its own tools, and its caller gets the result alone.
+// EX-14: an agent works with its own tools, and its caller gets only the result.
 func TestRun(t *testing.T) {
 	g := inOrder(calls("read_file", `{"text":"a"}`), completes("All is well."))
 	h := newHost(g, tool(t, "read_file", tools.KindRead), tool(t, "glob", tools.KindSearch))
@@ -35,13 +35,13 @@ func TestRun(t *testing.T) {
 	require.Equal(t, []string{"read_file", "complete_task"}, declared(asked[0]))
 	require.Equal(t, model.PurposeSubagent, asked[0].Purpose)
 	require.True(t, strings.HasPrefix(asked[0].System, "You work. Today is Monday, 2 March 2026, on fake:one."), asked[0].System)
-	require.True(t, strings.HasSuffix(asked[0].System, "# Where you are"))
+	require.True(t, strings.HasSuffix(asked[0].System, "# Environment"))
 	require.Contains(t, asked[0].System, "complete_task with the argument result")
 	require.Equal(t, []model.Content{model.UserText("the task")}, asked[0].Contents)
 	require.Contains(t, responsesIn(asked[1]), "read_file did a")
 }
 
-// A tool that the session grants is the agent's, though its list does not name it.
+// The agent has a tool that the session grants, although its list does not name it.
 func TestGranted(t *testing.T) {
 	g := inOrder(calls("finder", `{}`), completes("ok"))
 	h := newHost(g, tool(t, "finder", tools.KindSearch), tool(t, "read_file", tools.KindRead), tool(t, "glob", tools.KindSearch))
@@ -52,7 +52,7 @@ func TestGranted(t *testing.T) {
 	require.NotContains(t, responsesIn(g.asked()[1]), "Unauthorized")
 }
 
-// EX-14: a tool that is none of the agent's is not run, and the work goes on.
+// EX-14: a tool that the agent does not have is not run, and the run continues.
 func TestUnauthorized(t *testing.T) {
 	ran := false
 	forbidden, err := tools.Define("glob", "A tool.", tools.KindSearch, func(context.Context, noArgs) (tools.Result, error) {
@@ -70,8 +70,8 @@ func TestUnauthorized(t *testing.T) {
 	}
 }
 
-// What the caller has under the name of complete_task is no tool of an agent: it is
-// neither declared beside the run's own nor run in its place.
+// A tool of the caller named complete_task is not available to an agent: it is neither declared
+// next to the run's own nor run in its place.
 func TestCompleteTaskIsTheRunsOwn(t *testing.T) {
 	theirs, err := tools.Define("complete_task", "Another one.", tools.KindRead, func(context.Context, noArgs) (tools.Result, error) {
 		t.Error("it ran")
@@ -113,7 +113,7 @@ func TestInitialMessages(t *testing.T) {
 	require.Contains(t, responsesIn(asked[1]), "special did x")
 }
 
-// A report has to fit its schema; one that does not can be sent again.
+// A report must match its schema; an invalid one can be sent again.
 func TestOutput(t *testing.T) {
 	g := inOrder(calls("complete_task", `{}`), calls("complete_task", `{"n":"none"}`), calls("complete_task", `{"n":7}`))
 	d := worker(func(d *subagent.Definition) {
@@ -143,8 +143,8 @@ func TestOutput(t *testing.T) {
 	require.Contains(t, responsesIn(g.asked()[2]), "The report was not accepted: too small")
 }
 
-// The first report that is accepted ends the run: what comes after it in the
-// same turn does not run, what comes before it does.
+// The first accepted report ends the run: calls after it in the same turn do not run, calls before
+// it do.
 func TestCompleteAmongOthers(t *testing.T) {
 	var ran []string
 	note, err := tools.Define("note", "A tool.", tools.KindRead, func(_ context.Context, a noArgs) (tools.Result, error) {
@@ -159,14 +159,13 @@ func TestCompleteAmongOthers(t *testing.T) {
 	require.Equal(t, []string{"before"}, ran)
 }
 
-// EX-12: a run that ends without a report has one more turn, in which it can
-// only report.
+// EX-12: a run that ends without a report has one more turn, in which it can only report.
 func TestGrace(t *testing.T) {
 	tests := map[string]struct {
 		answers []answer
 		turns   int
 		reason  subagent.Reason // without a report in the last turn
-		says    string
+		request string
 	}{
 		"turns":       {[]answer{calls("read_file", `{"text":"1"}`), calls("read_file", `{"text":"2"}`)}, 2, subagent.MaxTurns, "You have used all turns"},
 		"no complete": {[]answer{{text: "I think I am done."}}, 30, subagent.NoCompleteTask, "You stopped without calling complete_task"},
@@ -186,7 +185,7 @@ func TestGrace(t *testing.T) {
 			require.Equal(t, []string{"complete_task"}, declared(final))
 			text, err := json.Marshal(final.Contents)
 			require.NoError(t, err)
-			require.Contains(t, string(text), tt.says)
+			require.Contains(t, string(text), tt.request)
 			if reports {
 				require.Equal(t, subagent.Goal, o.Reason)
 				require.Equal(t, "partly", o.Text)
@@ -201,7 +200,7 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// EX-12: the limit on time ends the run, and the last turn knows what was done.
+// EX-12: the time limit ends the run, and the last turn knows the work so far.
 func TestTimeout(t *testing.T) {
 	for _, reports := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -216,7 +215,7 @@ func TestTimeout(t *testing.T) {
 			require.Len(t, asked, 3)
 			text, err := json.Marshal(asked[2].Contents)
 			require.NoError(t, err)
-			require.Contains(t, string(text), "The time for this task is over")
+			require.Contains(t, string(text), "The time limit of this task is reached")
 			require.Contains(t, string(text), "read_file did a")
 			if reports {
 				require.Equal(t, subagent.Goal, o.Reason)
@@ -230,7 +229,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// The time stands while a person is asked.
+// The clock stops while the run waits for the user.
 func TestTimeWaitsForPeople(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
@@ -258,7 +257,7 @@ func TestTimeWaitsForPeople(t *testing.T) {
 	})
 }
 
-// A person who declines a call does not end the run.
+// A call that the user declines does not end the run.
 func TestDeclined(t *testing.T) {
 	b := bus.New(bus.Options{})
 	defer b.Close()
@@ -274,7 +273,7 @@ func TestDeclined(t *testing.T) {
 	require.False(t, o.Other)
 }
 
-// The end of ctx ends the run as such, and what was changed is told all the same.
+// The end of ctx ends the run as aborted, and changes are still reported.
 func TestAborted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -296,7 +295,7 @@ func TestAborted(t *testing.T) {
 	require.Equal(t, 1, h.closed)
 }
 
-// approving is a bus on which somebody says yes to everything.
+// approving is a bus with an approver that allows everything.
 func approving(t *testing.T) *bus.MessageBus {
 	b := bus.New(bus.Options{})
 	t.Cleanup(func() { _ = b.Close() })
@@ -315,7 +314,7 @@ func patch(t *testing.T, path string) tools.DeclarativeTool {
 	return made
 }
 
-// The caller is told by name which of its files are others now.
+// The caller receives the paths of the files that have changed.
 func TestChangedFiles(t *testing.T) {
 	h := newHost(inOrder(calls("patch", `{}`), completes("Done.")), patch(t, "/w/b.go"))
 	h.bus = approving(t)
@@ -324,11 +323,11 @@ func TestChangedFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, r.Error)
 	require.Equal(t, "Agent: worker\nTermination reason: GOAL\n"+
-		"Files changed (what you know of them is stale: read each again before you change it or rely on it):\n- /w/a.go\n- /w/b.go\nResult:\nDone.", r.LLMContent.String())
+		"Files changed (your knowledge of them is stale: read each again before you change it or rely on it):\n- /w/a.go\n- /w/b.go\nResult:\nDone.", r.LLMContent.String())
 	require.Equal(t, "Done.", r.ReturnDisplay.Text)
 }
 
-// What goes wrong is an error of the call that says why.
+// A failure is an error of the call that explains it.
 func TestFailures(t *testing.T) {
 	broken := &model.Error{Provider: "fake", Kind: model.Unauthenticated, Status: 401, Message: "no key"}
 	tests := map[string]struct {
@@ -344,7 +343,7 @@ func TestFailures(t *testing.T) {
 			d.InitialMessages = []model.Content{model.UserText("${nothing}")}
 		}, "${nothing}"},
 		"no session": {func(h *host, _ *subagent.Definition) { h.tools = []tools.DeclarativeTool{nil} }, "is invalid"},
-		"no parts":   {func(h *host, _ *subagent.Definition) { h.set = func(s *subagent.Session) { s.Agent.Source = nil } }, "could not be begun"},
+		"no parts":   {func(h *host, _ *subagent.Definition) { h.set = func(s *subagent.Session) { s.Agent.Source = nil } }, "could not be started"},
 		"loop": {func(h *host, d *subagent.Definition) {
 			h.models = func(*subagent.Definition) *generator { return inOrder(calls("read_file", `{}`)) }
 			d.MaxTurns = 1000
@@ -367,13 +366,13 @@ func TestFailures(t *testing.T) {
 func TestUnusableDefinitions(t *testing.T) {
 	runner := subagent.NewRunner(subagent.Options{Host: noHost{}})
 	for want, change := range map[string]func(d *subagent.Definition){
-		"another tool":     func(d *subagent.Definition) { d.Name = "complete_task" },
-		"other characters": func(d *subagent.Definition) { d.Name = "A b" },
+		"that of a tool":   func(d *subagent.Definition) { d.Name = "complete_task" },
+		"characters other than": func(d *subagent.Definition) { d.Name = "A b" },
 		"no description":   func(d *subagent.Definition) { d.Description = " " },
 		"no prompt":        func(d *subagent.Definition) { d.Prompt = "" },
 		"it is remote":     func(d *subagent.Definition) { d.Kind = subagent.KindRemote },
 		"lacks a name":     func(d *subagent.Definition) { d.Output = &subagent.Output{} },
-		"no JSON object": func(d *subagent.Definition) {
+		"not a JSON object": func(d *subagent.Definition) {
 			d.Output = &subagent.Output{Name: "a", Description: "d", Schema: json.RawMessage(`7`)}
 		},
 		"schema": func(d *subagent.Definition) {
@@ -389,8 +388,7 @@ func TestUnusableDefinitions(t *testing.T) {
 	require.Panics(t, func() { subagent.NewRunner(subagent.Options{}) })
 }
 
-// EX-14: agents do not call agents, unless that is allowed, and then only as deep
-// as it is.
+// EX-14: agents do not call agents unless allowed, and then only to the depth limit.
 func TestNoRecursion(t *testing.T) {
 	for depth, want := range map[int]int{1: 1, 2: 2, 3: 3} {
 		g := &generator{}
@@ -416,7 +414,7 @@ func TestNoRecursion(t *testing.T) {
 	}
 }
 
-// What a run inside another changes belongs to both.
+// A change by a run inside another belongs to both.
 func TestChangedWithin(t *testing.T) {
 	h := newHost(nil, patch(t, "/w/deep.go"))
 	h.bus = approving(t)
@@ -435,7 +433,7 @@ func TestChangedWithin(t *testing.T) {
 	require.Equal(t, []string{"/w/deep.go"}, o.Changed)
 }
 
-// Runs at once do not touch each other.
+// Concurrent runs are independent.
 func TestSideBySide(t *testing.T) {
 	h := newHost(nil, tool(t, "read_file", tools.KindRead))
 	h.models = func(d *subagent.Definition) *generator {
@@ -457,7 +455,7 @@ func TestSideBySide(t *testing.T) {
 	require.Equal(t, 12, h.closed)
 }
 
-// What an agent does is told on the bus, each call when it begins and ends.
+// The activities of an agent are published on the bus, each call at its beginning and end.
 func TestActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
@@ -483,13 +481,13 @@ func TestActivity(t *testing.T) {
 	})
 }
 
-// A report that is too long is cut where its reader is told so.
+// A long report is cut, with a note for its reader.
 func TestLongReport(t *testing.T) {
 	o := run(t, newHost(inOrder(completes(strings.Repeat("é", 100)))), worker(), func(o *subagent.Options) { o.MaxReport = 51 })
 	require.Equal(t, strings.Repeat("é", 25)+"\n[The report was cut here: it has 200 bytes, of which 50 are shown.]", o.Text)
 }
 
-// An agent may take other arguments than a query; the prompt can use them.
+// An agent may have arguments other than a query; the prompt can use them.
 func TestInput(t *testing.T) {
 	g := inOrder(completes("ok"))
 	o, err := subagent.NewRunner(subagent.Options{Host: newHost(g)}).Run(t.Context(), worker(func(d *subagent.Definition) {

@@ -17,25 +17,22 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Options are the parts of a [Runner]. Host is required; a zero field elsewhere
-// is its default.
+// Options configures a [Runner]. Host is required; a zero field elsewhere is its default.
 type Options struct {
 	Host Host
-	// Bus is where activities are published, and where it is seen that a person
-	// is asked. nil: nobody watches, and the time goes on meanwhile.
+	// Bus receives the activities, and shows that a call waits for the user. nil: activities are
+	// not published, and waits count as running time.
 	Bus *bus.MessageBus
-	// Depth is how deep agents may call agents, counted from the conversation
-	// that no agent has begun. 0 or 1: an agent has no other agent among its
-	// tools; 2: one that the main conversation called may call others, and so on.
-	// It is the same for the runners of all these; the Host puts the agents' tools
-	// into a session's registry.
+	// Depth is the nesting limit of agents, counted from the main conversation. 0 or 1: an agent
+	// has no agents among its tools; 2: an agent called by the main conversation may call others,
+	// and so on. All runners of a session have the same value; the Host puts the agents' tools into
+	// a session's registry.
 	Depth int
-	// Grace is how long the last turn of a run may take that has ended without a
-	// report; 0: 60 s.
+	// Grace is the time limit of the last turn of a run that ended without a report; 0: 60 s.
 	Grace time.Duration
-	// MaxReport is how many bytes of a report the caller is told; 0: 64 KiB.
+	// MaxReport is the limit of a report for the caller in bytes; 0: 64 KiB.
 	MaxReport int
-	Now       func() time.Time // tells the day; nil: time.Now
+	Now       func() time.Time // current time, for the date; nil: time.Now
 	Logger    *slog.Logger     // nil: nothing is logged
 }
 
@@ -44,12 +41,11 @@ const (
 	defaultMaxReport = 64 << 10
 )
 
-// Runner runs agents and makes tools of them. It keeps nothing between runs and
-// is safe for concurrent use; runs at once do not touch each other.
+// Runner runs agents and makes tools of them. It keeps no state between runs and is safe for
+// concurrent use; concurrent runs are independent.
 type Runner struct{ o Options }
 
-// NewRunner returns a runner. It panics if o.Host is nil, a mistake in the
-// program.
+// NewRunner returns a runner. It panics if o.Host is nil, which is a programming error.
 func NewRunner(o Options) *Runner {
 	if o.Host == nil {
 		panic("subagent: Options.Host is nil")
@@ -64,30 +60,29 @@ func NewRunner(o Options) *Runner {
 	return &Runner{o}
 }
 
-// prepared is a definition whose schemas are ready.
+// prepared is a definition with its compiled schemas.
 type prepared struct {
 	Definition
 	*schemas
 }
 
-// schemas are those of a definition's arguments and of its report. They are
-// immutable.
+// schemas are the schemas of a definition's arguments and report. They are immutable.
 type schemas struct {
 	input  *tools.Schema
 	report *tools.Schema // of complete_task's arguments
-	field  string        // the argument that is the report
-	tool   declaration   // of complete_task
+	field  string        // name of the argument for the report
+	tool   declaration   // declaration of complete_task
 }
 
-// prepare checks a definition. The error is of code invalid_config.
+// prepare validates a definition. The error is of code invalid_config.
 func prepare(d Definition) (*prepared, error) {
 	switch {
 	case d.IsRemote():
 		return nil, badDefinition(d, "it is remote, and this runs local agents only")
 	case strings.HasPrefix(d.Name, mcpPrefix) || d.Name == completeTask:
-		return nil, badDefinition(d, "its name is that of another tool")
+		return nil, badDefinition(d, "its name is that of a tool")
 	case d.Name != slug(d.Name) || d.Name == "":
-		return nil, badDefinition(d, "its name has other characters than a-z, 0-9, \"_\" and \"-\", or is too long")
+		return nil, badDefinition(d, "its name has characters other than a-z, 0-9, \"_\" and \"-\", or is too long")
 	case strings.TrimSpace(d.Description) == "":
 		return nil, badDefinition(d, "it has no description")
 	case strings.TrimSpace(d.Prompt) == "":
@@ -100,8 +95,8 @@ func prepare(d Definition) (*prepared, error) {
 	return &prepared{d, s}, nil
 }
 
-// schemasOf returns the schemas of a definition, the shared ones of one that is
-// fettle's own: a process may hold thousands of sessions.
+// schemasOf returns the schemas of a definition. Those of built-in agents are shared, because a
+// process may have thousands of sessions.
 func schemasOf(d Definition) (*schemas, error) {
 	if own, ok := Find(builtIn(), d.Name); ok && d.Source == own.Source && d.Input == nil && d.Output == own.Output {
 		all, err := builtInSchemas()
@@ -110,7 +105,7 @@ func schemasOf(d Definition) (*schemas, error) {
 	return newSchemas(d)
 }
 
-// builtInSchemas are the schemas of fettle's own agents, by name.
+// builtInSchemas are the schemas of the built-in agents, by name.
 var builtInSchemas = sync.OnceValues(func() (map[string]*schemas, error) {
 	all := map[string]*schemas{}
 	for _, d := range builtIn() {
@@ -137,7 +132,7 @@ func badDefinition(d Definition, because string) *fault.Error {
 		"Correct the agent's definition.")
 }
 
-const queryInput = `{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the agent is to do or to find out, with all that it needs to know for it: it sees nothing of this conversation. Name paths in full, and say what the answer should hold."}},"required":["query"],"additionalProperties":false}`
+const queryInput = `{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"The task or question, with everything that the agent needs to know: it sees nothing of this conversation. Name paths in full, and state the expected content of the answer."}},"required":["query"],"additionalProperties":false}`
 
 func inputSchema(d Definition) (*tools.Schema, error) {
 	raw := d.Input
@@ -151,9 +146,9 @@ func inputSchema(d Definition) (*tools.Schema, error) {
 	return s, s.Compile()
 }
 
-// Tool returns the tool that runs the agent: its name is the agent's, it is of a
-// kind that is not asked about, as everything that the agent does is, call by
-// call, and several runs may go on at once. The error is of code invalid_config.
+// Tool returns the tool that runs the agent, under the agent's name. Its kind needs no approval,
+// because each call of the agent is checked itself. Several runs may be concurrent. The error is of
+// code invalid_config.
 func (r *Runner) Tool(d Definition) (AgentTool, error) {
 	p, err := prepare(d)
 	if err != nil {
@@ -207,14 +202,13 @@ func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Resul
 	o := i.tool.runner.run(ctx, i.tool.agent, i.params, out)
 	result := o.result()
 	if err := ctx.Err(); err != nil && o.Reason != Goal {
-		return result, err // what was changed is told all the same
+		return result, err // the result still reports the changes
 	}
 	return result, nil
 }
 
-// Run runs an agent with these arguments, as its tool does, and returns how it
-// ended. The error is of code invalid_config or invalid_tool_params; what goes
-// wrong later is in the Outcome.
+// Run runs an agent with these arguments, like its tool, and returns the outcome. The error is of
+// code invalid_config or invalid_tool_params; later errors are in the Outcome.
 func (r *Runner) Run(ctx context.Context, d Definition, args json.RawMessage) (Outcome, error) {
 	p, err := prepare(d)
 	if err != nil {
@@ -227,8 +221,8 @@ func (r *Runner) Run(ctx context.Context, d Definition, args json.RawMessage) (O
 	return r.run(ctx, p, params, nil), nil
 }
 
-// values are what an agent's prompt may ask for: its arguments, text as it is
-// and anything else as JSON, and what is so in each run.
+// values returns the placeholder values of an agent's prompt: its arguments, text as it is and
+// anything else as JSON, and the values of the run.
 func values(params json.RawMessage, day time.Time, model string) map[string]string {
 	all := map[string]string{"today": day.Format("Monday, 2 January 2006"), "model": model}
 	var args map[string]json.RawMessage
@@ -241,7 +235,7 @@ func values(params json.RawMessage, day time.Time, model string) map[string]stri
 	return all
 }
 
-// textOf is a JSON string's text, or other JSON as it is.
+// textOf returns the text of a JSON string, or other JSON unchanged.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -250,7 +244,7 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// queryOf is the argument query, or all arguments.
+// queryOf returns the argument query, or all arguments.
 func queryOf(params json.RawMessage) string {
 	var args struct{ Query *string }
 	if json.Unmarshal(params, &args) == nil && args.Query != nil {
@@ -259,4 +253,4 @@ func queryOf(params json.RawMessage) string {
 	return string(params)
 }
 
-var errTimeout = errors.New("subagent: the time of the run is over")
+var errTimeout = errors.New("subagent: the run timed out")

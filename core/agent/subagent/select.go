@@ -7,17 +7,17 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// anyAgent stands in a list of tools for every agent that may be called.
+// anyAgent is the list entry for every agent that may be called.
 const anyAgent = "invoke_agent"
 
-// Select returns those of the available tools that a definition's list names,
-// in their order, and the entries that name none of them. An entry is
+// Select returns the available tools that a definition's list names, in their order, and the
+// entries that match none. An entry is one of
 //
-//   - a tool's name or alias, or a name that governs it, as edit does safe_patch;
+//   - a tool's name or alias, or a name that governs it, as edit governs safe_patch;
 //   - "*" for every tool, "mcp_*" for those of all MCP servers, "mcp_SERVER_*"
 //     for those of one, and "invoke_agent" for the tools that are agents;
-//   - the name that another program gives to such a tool, as Bash or Read, or a
-//     tool's name with other capitals, hyphens or underscores, as Glob or WriteFile.
+//   - another program's name for such a tool, such as Bash or Read, or a tool's
+//     name with other capitals, hyphens or underscores, such as Glob or WriteFile.
 //
 // A nil list names every tool.
 func Select(entries []string, available []tools.DeclarativeTool) (chosen []tools.DeclarativeTool, unknown []string) {
@@ -38,14 +38,14 @@ func Select(entries []string, available []tools.DeclarativeTool) (chosen []tools
 	return chosen, unknown
 }
 
-// wildcard reports whether an entry may well name nothing: servers come and go,
-// agents are not always callable, and complete_task is there in any case.
+// wildcard reports whether an entry may match nothing without a problem: servers come and go,
+// agents are not always callable, and complete_task is always available.
 func wildcard(entry string) bool {
 	names := tools.ForeignNames(entry)
 	return entry == "*" || entry == anyAgent || entry == completeTask || strings.HasPrefix(entry, "mcp_") || slices.Contains(names, anyAgent)
 }
 
-// pick marks the tools that an entry names, and reports whether there are some.
+// pick marks the tools that an entry matches, and reports whether there are any.
 func pick(entry string, available []tools.DeclarativeTool, picked []bool) bool {
 	if pickWhere(available, picked, func(s tools.Spec) bool { return s.Name == entry || slices.Contains(s.Aliases, entry) }) {
 		return true
@@ -84,7 +84,7 @@ func pickWhere(available []tools.DeclarativeTool, picked []bool, is func(tools.S
 	return found
 }
 
-// matches reports whether an entry is a wildcard that stands for the tool.
+// matches reports whether an entry is a wildcard that matches the tool.
 func matches(entry string, s tools.Spec) bool {
 	if entry == "*" {
 		return true
@@ -104,7 +104,7 @@ type AgentTool interface {
 	Agent() *Definition
 }
 
-// splitTools parts a text at the commas that do not stand in brackets.
+// splitTools splits a text at the commas outside of brackets.
 func splitTools(text string) []string {
 	var entries []string
 	depth, from := 0, 0

@@ -9,15 +9,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// placeholder is ${name}, or $${name} which stands for that text.
+// placeholder matches ${name}, or $${name}, which represents the text ${name}.
 var placeholder = regexp.MustCompile(`\$?\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // ownPlaceholders have a value in each run.
 var ownPlaceholders = []string{"today", "model"}
 
-// Expand puts values in the place of ${name} in a prompt; $${name} stays, as
-// ${name}. What a value holds is not looked into. A name without a value is an
-// error of code invalid_config.
+// Expand replaces ${name} in a prompt by its value, and $${name} by ${name}. Values are not
+// expanded again. A name without a value is an error of code invalid_config.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
 	out := placeholder.ReplaceAllStringFunc(text, func(found string) string {
@@ -32,13 +31,13 @@ func Expand(text string, values map[string]string) (string, error) {
 	})
 	if len(missing) > 0 {
 		return "", fault.New(fault.InvalidConfig, "subagent.expand",
-			fmt.Sprintf("The prompt asks for %s, which has no value.", strings.Join(slices.Compact(missing), ", ")),
+			fmt.Sprintf("The prompt has the placeholder %s, which has no value.", strings.Join(slices.Compact(missing), ", ")),
 			"Give it a value, or write $${NAME} for the text itself.")
 	}
 	return out, nil
 }
 
-// unknownPlaceholders returns the names in texts that are not known, once each.
+// unknownPlaceholders returns the placeholder names in texts that are not in known, once each.
 func unknownPlaceholders(texts, known []string) []string {
 	var unknown []string
 	for _, text := range texts {

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
-// A file that its reader may not read loses only itself.
+// A file without read permission affects no other.
 func TestLoadForbidden(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		write(t, filepath.Join(top, "agents"), "b.md", agentFile("b", "d"))
@@ -25,5 +25,5 @@ func TestLoadForbidden(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Len(t, defs, 1)
-	require.Contains(t, said(problems), "a.md: The agent cannot be read: permission denied")
+	require.Contains(t, report(problems), "a.md: The agent cannot be read: permission denied")
 }

@@ -9,20 +9,19 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// waiting stops a run's clock while one of its calls waits for a person, as the
-// scheduler tells on the bus.
+// waiting pauses a run's clock while one of its calls waits for the user, according to the
+// scheduler's bus messages.
 type waiting struct {
 	clock     *clock
 	scheduler string          // id
-	asking    map[string]bool // the tools whose work is to ask a person
+	asking    map[string]bool // the tools that ask the user
 
 	mu     sync.Mutex
-	inCall bool // calls are being run
+	inCall bool // calls are running
 	paused bool
 }
 
-// watchWaiting begins to watch; the function that it returns ends that and
-// waits for it.
+// watchWaiting starts to watch; the returned function ends that and waits for it.
 func watchWaiting(ctx context.Context, b *bus.MessageBus, schedulerID string, all []tools.DeclarativeTool, c *clock) (*waiting, func()) {
 	w := &waiting{clock: c, scheduler: schedulerID, asking: make(map[string]bool)}
 	if b == nil || schedulerID == "" {
@@ -45,7 +44,7 @@ func watchWaiting(ctx context.Context, b *bus.MessageBus, schedulerID string, al
 	}
 }
 
-// waits reports whether a call stands still until somebody answers.
+// waits reports whether a call waits for an answer.
 func (w *waiting) waits(c bus.ToolCallState) bool {
 	return c.Status == bus.StatusAwaitingApproval || c.Status == bus.StatusExecuting && w.asking[c.Name]
 }
@@ -56,7 +55,7 @@ func (w *waiting) begin() {
 	w.inCall = true
 }
 
-// end says that no call is left: what is told of them later is past.
+// end records that no call is left; later messages about them are ignored.
 func (w *waiting) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
