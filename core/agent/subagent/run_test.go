@@ -366,12 +366,12 @@ func TestFailures(t *testing.T) {
 func TestUnusableDefinitions(t *testing.T) {
 	runner := subagent.NewRunner(subagent.Options{Host: noHost{}})
 	for want, change := range map[string]func(d *subagent.Definition){
-		"that of a tool":   func(d *subagent.Definition) { d.Name = "complete_task" },
+		"that of a tool":        func(d *subagent.Definition) { d.Name = "complete_task" },
 		"characters other than": func(d *subagent.Definition) { d.Name = "A b" },
-		"no description":   func(d *subagent.Definition) { d.Description = " " },
-		"no prompt":        func(d *subagent.Definition) { d.Prompt = "" },
-		"it is remote":     func(d *subagent.Definition) { d.Kind = subagent.KindRemote },
-		"lacks a name":     func(d *subagent.Definition) { d.Output = &subagent.Output{} },
+		"no description":        func(d *subagent.Definition) { d.Description = " " },
+		"no prompt":             func(d *subagent.Definition) { d.Prompt = "" },
+		"it is remote":          func(d *subagent.Definition) { d.Kind = subagent.KindRemote },
+		"lacks a name":          func(d *subagent.Definition) { d.Output = &subagent.Output{} },
 		"not a JSON object": func(d *subagent.Definition) {
 			d.Output = &subagent.Output{Name: "a", Description: "d", Schema: json.RawMessage(`7`)}
 		},
