@@ -15,7 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/telemetry"
 )
 
-// code: observed observed returns p with an observer that reports to the providers of o, in
+// code: observed
+// observed returns p with an observer that reports to the providers of o, in
 // addition to existing observers.
 func observed(p config.Parameters, o telemetry.Options) (config.Parameters, error) {
 	observer, err := telemetry.New(o)
