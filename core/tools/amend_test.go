@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// AR-21
+// AR-21: Amend.
 func TestAmend(t *testing.T) {
 	for params, want := range map[string]string{
 		`{"content":"old","count":3,"path":"a"}`: `{"content":"<\u000a>&` + "\u2028" + `","path":"a"}`,

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// noop is a bound tool of three parameters that does nothing.
+// noop is a bound tool with three parameters that does nothing.
 func noop(b testing.TB) tools.DeclarativeTool {
 	b.Helper()
 	type params struct {
@@ -31,8 +31,7 @@ func noop(b testing.TB) tools.DeclarativeTool {
 	return f.Bind(struct{}{})
 }
 
-// A call's overhead: look up, validate, decide, schedule; budget 30 µs and
-// 150 allocations.
+// The overhead of a call: look up, validate, decide, schedule. Budget: 30 µs and 150 allocations.
 func BenchmarkCallOverhead(b *testing.B) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	require.NoError(b, r.Register(noop(b)))
@@ -53,8 +52,7 @@ func BenchmarkCallOverhead(b *testing.B) {
 	}
 }
 
-// The budget of allocations is held by a test, as it does not depend on the
-// machine.
+// A test checks the number of allocations, because it does not depend on the machine.
 func TestCallOverheadAllocations(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	require.NoError(t, r.Register(noop(t)))
@@ -85,7 +83,7 @@ func BenchmarkRegistryDeclarationsFirst(b *testing.B) {
 	fill(b, r)
 	extra := specOnly{tools.Spec{Name: "extra", Description: "X.", Kind: tools.KindRead, Schema: []byte(`{}`)}}
 	for b.Loop() {
-		if err := r.Register(extra); err != nil { // makes the listing stale
+		if err := r.Register(extra); err != nil { // invalidates the cached listing
 			b.Fatal(err)
 		}
 		if len(r.Declarations()) != manyTools+1 {
@@ -127,7 +125,7 @@ func BenchmarkRegistryRegister(b *testing.B) {
 	}
 }
 
-// Binding is what each session pays per tool.
+// The cost of binding, which each session has for each tool.
 func BenchmarkFactoryBind(b *testing.B) {
 	f := greeterFactory(b)
 	s := new(services)

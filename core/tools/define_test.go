@@ -105,7 +105,7 @@ func TestDefineOptions(t *testing.T) {
 	require.Equal(t, fault.PathNotInWorkspace, fault.CodeOf(err))
 }
 
-// The two kinds of error: the model's and the host's.
+// The two kinds of errors: for the model and for the host.
 func TestDefinedToolFails(t *testing.T) {
 	partial := tools.Result{LLMContent: tools.Text("so far")}
 	plain := errors.New("broken pipe")
@@ -153,7 +153,7 @@ func TestDefinedToolIsNotRunAfterItsContextEnded(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A mistake of a contributor fails at construction, naming tool and field.
+// A mistake in a definition fails when the tool is created. The error names tool and field.
 func TestDefineRefuses(t *testing.T) {
 	type badPattern struct {
 		Query string `json:"query" jsonschema:"pattern=["`
@@ -211,14 +211,14 @@ func TestDefineRefuses(t *testing.T) {
 	}
 }
 
-// An integer may fit the schema and not the Go type.
+// An integer may fit the schema but not the Go type.
 func TestBuildRefusesWhatDoesNotFitTheGoType(t *testing.T) {
 	_, err := mustDefine(t, "greet", tools.KindRead).Build(json.RawMessage(`{"name":"a","times":1e9}`))
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 	require.ErrorContains(t, err, "times: number 1000000000 does not fit the type int8")
 }
 
-// services are what a session's tools share.
+// services are shared by the tools of a session.
 type services struct{ log []string }
 
 func greeterFactory(t testing.TB) *tools.Factory[*services] {
@@ -266,7 +266,7 @@ func (f fixed) Execute(context.Context, tools.Output) (tools.Result, error) {
 	return tools.Result{}, nil
 }
 
-// AR-13: schema first, then the tool's own rules, only then an invocation.
+// AR-13: the schema is checked first, then the tool's own rules. Only then is there an invocation.
 func TestFactoryBuild(t *testing.T) {
 	f := greeterFactory(t)
 	require.NoError(t, f.Compile())
@@ -301,7 +301,7 @@ func TestFactoryBuild(t *testing.T) {
 	}
 }
 
-// A rewriting that gives no JSON is refused like arguments that are none.
+// A rewriting that returns invalid JSON is refused like invalid arguments.
 func TestFactoryBadRewrite(t *testing.T) {
 	f, err := tools.NewFactory(tools.Definition[struct{}, greetParams]{
 		Spec:    tools.Spec{Name: "greet", Description: "Greets.", Kind: tools.KindRead},
@@ -359,8 +359,8 @@ func TestProtect(t *testing.T) {
 	require.Equal(t, "tool \"x\", step s: why", (&tools.Defect{Tool: "x", Step: "s", Cause: "why"}).Error())
 }
 
-// What a factory's tools declare may be another schema than the one that arguments
-// are checked by; those of the factory that it was made of stay as they are.
+// The tools of a factory may declare another schema than the one that checks arguments. The tools of the original
+// factory are unchanged.
 func TestFactoryDeclaring(t *testing.T) {
 	f := greeterFactory(t)
 	before := string(f.Spec().Schema)

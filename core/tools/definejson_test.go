@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// echoed runs a tool that answers with its arguments.
+// echoed runs a tool that returns its arguments.
 func echoed(_ context.Context, args json.RawMessage, out tools.Output) (tools.Result, error) {
 	out.Write("live")
 	return tools.Result{LLMContent: tools.Text(string(args)), Structured: args}, nil
@@ -30,7 +30,7 @@ func foreign(schema string) tools.Spec {
 	}
 }
 
-// whole has the keywords of 2020-12 that a struct cannot give.
+// whole has keywords of draft 2020-12 that a struct cannot express.
 const whole = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "$id": "https://example.com/schemas/person",
@@ -43,13 +43,13 @@ const whole = `{
   "unevaluatedProperties": false
 }`
 
-// EX-16: a schema of 2020-12 is kept whole, and checked as such.
+// EX-16: a schema of draft 2020-12 is kept completely and checked as such.
 func TestDefineJSON(t *testing.T) {
 	tool, err := tools.DefineJSON(foreign(whole), echoed)
 	require.NoError(t, err)
 	require.Equal(t, whole, string(tool.Spec().Schema))
 	require.Equal(t, whole, string(tool.Spec().Declaration().Parameters))
-	for args, want := range map[string]string{ // the canonical arguments, or after ! what the refusal says
+	for args, want := range map[string]string{ // the canonical arguments, or after ! a part of the error
 		`{"name":"a"}`:                     `{"name":"a"}`,
 		`{}`:                               `{}`,
 		``:                                 `{}`,
@@ -117,10 +117,9 @@ func TestDefineJSONOptions(t *testing.T) {
 	require.Contains(t, fault.As(err).Message, "The arguments of other are invalid")
 }
 
-// Nothing about a tool that cannot be used comes through, and no reference
-// reaches disk or net.
+// An invalid tool is refused, and references read neither disk nor network.
 func TestDefineJSONRefuses(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("requested %s", r.URL) }))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "schema.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
@@ -132,7 +131,7 @@ func TestDefineJSONRefuses(t *testing.T) {
 		"description":    {func(s *tools.Spec) { s.Description = "" }, "no description"},
 		"no JSON":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{`) }, "not valid JSON"},
 		"no object":      {func(s *tools.Spec) { s.Schema = json.RawMessage(`[]`) }, "must be a JSON object"},
-		"of no object":   {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"string"}`) }, "type must be"},
+		"not an object":  {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"string"}`) }, "type must be"},
 		"keyword":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","properties":7}`) }, "properties"},
 		"duplicate":      {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","type":"object"}`) }, "twice"},
 		"net":            {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"` + server.URL + `/s"}`) }, "leads out of the schema"},
@@ -169,8 +168,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// EX-16: patterns that JavaScript knows and Go does not keep no server's tool out;
-// the rest of its schema holds.
+// EX-16: a tool of a server may use patterns that JavaScript accepts and Go does not. The rest of its schema applies.
 func TestForeignPatterns(t *testing.T) {
 	const email = `^(?!\\.)[a-z.]+@[a-z.]+$`
 	schema := `{"type":"object","properties":{
@@ -195,7 +193,7 @@ func TestForeignPatterns(t *testing.T) {
 		_, err := tool.Build(json.RawMessage(args))
 		require.Equal(t, fits, err == nil, "%s: %v", args, err)
 	}
-	for _, part := range []string{ // what was refused because of a pattern is for the server to say
+	for _, part := range []string{ // the server checks what only the pattern refused
 		`"not":{"properties":{"x":{"pattern":"(?=a)"}}}`,
 		`"not":{"$ref":"#/$defs/bad"}`,
 		`"oneOf":[{"properties":{"x":{"pattern":"(?=a)"}}},{"properties":{"x":{"minLength":1}}}]`,
@@ -215,5 +213,5 @@ func TestForeignPatterns(t *testing.T) {
 	own := foreign(schema)
 	own.Origin = tools.Origin{}
 	_, err = tools.DefineJSON(own, echoed)
-	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), "a mistake in one's own tool is told")
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), "a mistake in a built-in tool is reported")
 }

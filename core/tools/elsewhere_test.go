@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Every name that other programs give to a built-in tool is found from the tool.
+// Every name that other programs use for a built-in tool refers to that tool.
 func TestNamesElsewhere(t *testing.T) {
 	for name, tool := range map[string]string{"bash": "run_shell_command", "read": "read_file", "multiedit": "safe_patch", "edittool": "edit", "task": "invoke_agent", "ls": "list_directory"} {
 		require.Contains(t, tools.NamesElsewhere(tool), name)

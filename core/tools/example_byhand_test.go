@@ -131,8 +131,8 @@ func (m *memory) Tag(name, commit string) bool {
 	return !exists
 }
 
-// A tool of two types, written by hand: a call carries from its confirmation to
-// its execution what the user has approved.
+// A tool of two types, written by hand: a call keeps the data that the user approved from its confirmation to its
+// execution.
 func ExampleNewFactory() {
 	factory, err := newTagFactory()
 	if err != nil {
@@ -165,7 +165,7 @@ func ExampleNewFactory() {
 		}
 		fmt.Println(result.LLMContent)
 	}
-	tag(func() { repo.head = "b07d5e8" }) // another commit while the user decides
+	tag(func() { repo.head = "b07d5e8" }) // the commit changes while the user decides
 	tag(func() {})
 	// Output:
 	// a name of a tag has no slash
@@ -175,7 +175,7 @@ func ExampleNewFactory() {
 	// Tagged b07d5e8 v1.2.0.
 }
 
-// Both ways keep the contract of a tool.
+// Both implementations fulfil the contract of a tool.
 func TestTagBothWays(t *testing.T) {
 	for way, bind := range map[string]func(repository) (tools.DeclarativeTool, error){
 		"Define": defineTag,

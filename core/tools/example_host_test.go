@@ -8,7 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// terminal is a host that prints what it is told, and says yes.
+// terminal is a host that prints all messages and answers yes.
 type terminal struct{}
 
 func (terminal) Progress(p tools.Progress) { fmt.Printf("%v of %v: %s\n", p.Done, p.Total, p.Message) }
@@ -18,7 +18,7 @@ func (terminal) Ask(_ context.Context, questions ...tools.Question) ([]tools.Rep
 	return []tools.Reply{{Elicit: &tools.Elicited{Action: tools.ElicitAccept}}}, nil
 }
 
-// A tool of a schema that no struct gives, which turns to whoever it is called for.
+// A tool whose schema no struct can express, and which asks its host.
 func ExampleDefineJSON() {
 	move, err := tools.DefineJSON(tools.Spec{
 		Name: "move_pieces", Description: "Moves pieces on the board.", Kind: tools.KindOther,
@@ -33,7 +33,7 @@ func ExampleDefineJSON() {
 		host := tools.HostOf(ctx)
 		replies, err := host.Ask(ctx, tools.Question{Elicit: &tools.Elicitation{Message: "Make these moves?"}})
 		if err != nil {
-			return tools.Result{}, err // nobody_to_ask is told to the model
+			return tools.Result{}, err // the model receives nobody_to_ask
 		}
 		if replies[0].Elicit.Action != tools.ElicitAccept {
 			return tools.Result{LLMContent: tools.Text("Nothing was moved."), Structured: json.RawMessage(`{"moved":0}`)}, nil

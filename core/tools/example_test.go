@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
-// TO-15: a tool from outside takes a name, a params type and a function …
+// TO-15: a tool outside of core needs a name, a type of parameters and a function …
 const countWordsName = "count_words"
 
 type countWordsParams struct {
@@ -34,7 +34,7 @@ func countWords(_ context.Context, p countWordsParams) (tools.Result, error) {
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(fmt.Sprint(n, " words"))}, err
 }
 
-// … and one registration line; nothing else knows of it.
+// … and one line of registration; no other code refers to it.
 func registerCountWords(r *tools.Registry) error {
 	t, err := tools.Define(countWordsName, "Counts the words of a text.", tools.KindRead, countWords, tools.WithParallel())
 	if err != nil {
@@ -119,7 +119,7 @@ func ExampleRegistry() {
 
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	register(r, "search", tools.Origin{Group: tools.GroupMCP, Server: "wiki"})
-	register(r, "search", tools.Origin{}) // a built-in takes its name
+	register(r, "search", tools.Origin{}) // the built-in tool has precedence
 	for _, d := range r.Declarations() {
 		fmt.Println(d.Name)
 	}

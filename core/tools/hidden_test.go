@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// switchable is a set of hidden names that can be changed.
+// switchable is a set of hidden names that can change.
 type switchable struct{ now atomic.Pointer[[]string] }
 
 func (s *switchable) hide(names ...string) { s.now.Store(&names) }
@@ -31,7 +31,7 @@ func declared(r *tools.Registry) []string {
 	return names
 }
 
-// TO-18: what is of no use now is not declared, and is there all the same.
+// TO-18: a hidden tool is not declared, but can be called.
 func TestHidden(t *testing.T) {
 	var hidden switchable
 	r := tools.NewRegistry(tools.RegistryOptions{Hidden: hidden.names})
@@ -59,7 +59,7 @@ func TestHidden(t *testing.T) {
 		}
 	}
 
-	// A list that was made is not kept beyond a change of the tools.
+	// A cached list is not used after the tools have changed.
 	hidden.hide("leave")
 	require.Equal(t, []string{"enter", "read_file"}, declared(r))
 	require.True(t, r.Unregister("enter"))
@@ -68,7 +68,7 @@ func TestHidden(t *testing.T) {
 	require.Equal(t, []string{"read_file", "glob"}, declared(r))
 }
 
-// The names may be told in a list that is used again.
+// The callback may append the names to a list that the registry reuses.
 func TestHiddenInListOfTheCaller(t *testing.T) {
 	list := []string{"enter"}
 	r := tools.NewRegistry(tools.RegistryOptions{Hidden: func() []string { return list }})
@@ -79,8 +79,7 @@ func TestHiddenInListOfTheCaller(t *testing.T) {
 	require.Equal(t, []string{"enter"}, declared(r))
 }
 
-// Declarations are asked for while what is hidden and what is registered
-// change: each list is that of one moment.
+// While the hidden and the registered tools change, each list of declarations is consistent.
 func TestHiddenConcurrently(t *testing.T) {
 	var hidden switchable
 	r := tools.NewRegistry(tools.RegistryOptions{Hidden: hidden.names})
@@ -103,7 +102,7 @@ func TestHiddenConcurrently(t *testing.T) {
 				default:
 					got := declared(r)
 					if slices.Contains(got, "enter") == slices.Contains(got, "leave") {
-						t.Errorf("one of the two is hidden at any time, and %q are declared", got)
+						t.Errorf("one of the two is hidden at any time, but %q are declared", got)
 					}
 				}
 			}

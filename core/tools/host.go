@@ -160,7 +160,7 @@ func HostOf(ctx context.Context) Host {
 	if h, ok := ctx.Value(hostKey{}).(Host); ok && h != nil {
 		return h
 	}
-	return nobody{}
+	return noHost{}
 }
 
 // HostUntil returns a ctx with the host of ctx, and a function that detaches it. After end, progress and log messages
@@ -245,13 +245,13 @@ func askedLate() *fault.Error {
 		"Ask before the tool returns.")
 }
 
-// nobody is the host of calls without one.
-type nobody struct{}
+// noHost is the host of calls without one.
+type noHost struct{}
 
-func (nobody) Progress(Progress) {}
+func (noHost) Progress(Progress) {}
 
-func (nobody) Log(LogEntry) {}
+func (noHost) Log(LogEntry) {}
 
-func (nobody) Ask(context.Context, ...Question) ([]Reply, error) {
+func (noHost) Ask(context.Context, ...Question) ([]Reply, error) {
 	return nil, fault.New(fault.NoApprover, "tools.ask", "The call has no host that can answer questions.", "Continue without an answer, or call the tool from a client that can answer.")
 }

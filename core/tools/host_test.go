@@ -14,17 +14,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// host records what it is told. It answers each question with the roots, once ask,
-// where there is one, has returned.
+// host records messages. It answers each question with the roots, after ask, if set, has returned.
 type host struct {
 	ask func(ctx context.Context) error
 
-	mu    sync.Mutex
-	heard []string
+	mu       sync.Mutex
+	messages []string
 }
 
-func (h *host) Progress(p tools.Progress) { h.hear("progress " + p.Message) }
-func (h *host) Log(e tools.LogEntry)      { h.hear("log " + string(e.Data)) }
+func (h *host) Progress(p tools.Progress) { h.record("progress " + p.Message) }
+func (h *host) Log(e tools.LogEntry)      { h.record("log " + string(e.Data)) }
 
 func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Reply, error) {
 	if h.ask != nil {
@@ -39,19 +38,19 @@ func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Re
 	return replies, nil
 }
 
-func (h *host) hear(what string) {
+func (h *host) record(what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.heard = append(h.heard, what)
+	h.messages = append(h.messages, what)
 }
 
-// A call that is made for nobody has a host all the same.
+// A call without a host has the empty host.
 func TestHostOf(t *testing.T) {
 	for _, ctx := range []context.Context{t.Context(), tools.WithHost(t.Context(), nil), tools.WithHost(tools.WithHost(t.Context(), new(host)), nil)} {
-		nobody := tools.HostOf(ctx)
-		nobody.Progress(tools.Progress{Done: 1})
-		nobody.Log(tools.LogEntry{Level: tools.LogInfo})
-		_, err := nobody.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}})
+		none := tools.HostOf(ctx)
+		none.Progress(tools.Progress{Done: 1})
+		none.Log(tools.LogEntry{Level: tools.LogInfo})
+		_, err := none.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}})
 		require.Equal(t, fault.NoApprover, fault.CodeOf(err))
 		require.NotEmpty(t, fault.As(err).Remedy)
 		within, end := tools.HostUntil(ctx)
@@ -63,7 +62,7 @@ func TestHostOf(t *testing.T) {
 	require.Same(t, h, tools.HostOf(inner))
 	within, cancel := context.WithCancel(inner)
 	cancel()
-	require.Same(t, h, tools.HostOf(within), "contexts that come from it have it too")
+	require.Same(t, h, tools.HostOf(within), "derived contexts have it too")
 }
 
 func TestHostUntil(t *testing.T) {
@@ -84,21 +83,20 @@ func TestHostUntil(t *testing.T) {
 	inTime.Log(tools.LogEntry{Data: json.RawMessage(`2`)})
 	_, err = inTime.Ask(t.Context())
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
-	require.Equal(t, []string{"progress half", "log 1"}, h.heard)
+	require.Equal(t, []string{"progress half", "log 1"}, h.messages)
 }
 
-// EX-20: a host that can be sent away is sent away while it serves; one that
-// cannot says so.
-func TestHostUntilParts(t *testing.T) {
-	h := new(partingHost)
+// EX-20: a host that can disconnect does so during the call. Other hosts report false.
+func TestHostUntilDisconnects(t *testing.T) {
+	h := new(disconnectingHost)
 	ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
 	p, ok := tools.HostOf(ctx).(tools.DisconnectingHost)
 	require.True(t, ok)
 	require.True(t, p.Disconnect(time.Second))
-	require.Equal(t, []time.Duration{time.Second}, h.parted)
+	require.Equal(t, []time.Duration{time.Second}, h.disconnects)
 	end()
 	require.False(t, p.Disconnect(time.Second))
-	require.Len(t, h.parted, 1, "not after the call")
+	require.Len(t, h.disconnects, 1, "not after the call")
 
 	ctx, end = tools.HostUntil(tools.WithHost(t.Context(), new(host)))
 	defer end()
@@ -106,24 +104,24 @@ func TestHostUntilParts(t *testing.T) {
 	require.True(t, !ok || !p.Disconnect(time.Second))
 }
 
-// partingHost can be sent away.
-type partingHost struct {
+// disconnectingHost can disconnect.
+type disconnectingHost struct {
 	host
-	parted []time.Duration
+	disconnects []time.Duration
 }
 
-func (h *partingHost) Disconnect(after time.Duration) bool {
-	h.parted = append(h.parted, after)
+func (h *disconnectingHost) Disconnect(after time.Duration) bool {
+	h.disconnects = append(h.disconnects, after)
 	return true
 }
 
-// A question that nobody waits for any more is given up, whatever comes of it.
-func TestHostUntilGivesUpQuestions(t *testing.T) {
+// At the end of a call its questions end, whatever their answer.
+func TestHostUntilEndsQuestions(t *testing.T) {
 	asked := make(chan struct{})
 	h := &host{ask: func(ctx context.Context) error {
 		close(asked)
 		<-ctx.Done()
-		return nil // an answer, yet too late
+		return nil // an answer, but too late
 	}}
 	ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
 	failure := make(chan error)
@@ -136,8 +134,7 @@ func TestHostUntilGivesUpQuestions(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(<-failure))
 }
 
-// end and what comes at the same time do not disturb each other, and nothing is
-// told once end has returned.
+// end is safe for concurrent use with messages, and no message arrives after it has returned.
 func TestHostUntilConcurrently(t *testing.T) {
 	for range 50 {
 		h := new(host)
@@ -154,9 +151,9 @@ func TestHostUntilConcurrently(t *testing.T) {
 		}
 		end()
 		h.mu.Lock()
-		told := len(h.heard)
+		told := len(h.messages)
 		h.mu.Unlock()
 		running.Wait()
-		require.Len(t, h.heard, told)
+		require.Len(t, h.messages, told)
 	}
 }

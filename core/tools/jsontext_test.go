@@ -50,7 +50,7 @@ func TestReadJSONRefusesTooMuch(t *testing.T) {
 func TestReadJSONLimitsAreReached(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("[", 200) + strings.Repeat("]", 200),
-		`[[],[[]],{"a":{}},{"a":[]}]`, // depth goes down again
+		`[[],[[]],{"a":{}},{"a":[]}]`, // the depth decreases again
 		`1e400`, `1e-400`, `1e0000000400`,
 		strings.Repeat("1", 400),
 	} {
@@ -59,29 +59,28 @@ func TestReadJSONLimitsAreReached(t *testing.T) {
 	}
 }
 
-// Canonical JSON: compact, keys sorted, no escapes that need not be, digits
-// kept, integral numbers as integers.
+// Canonical JSON: compact, sorted keys, no needless escapes, digits preserved, integral numbers as integers.
 func TestCanonicalJSON(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"sorted and compact":   {" { \"b\" : [ 1 , { } ] ,\n\"a\" : [ ] } ", `{"a":[],"b":[1,{}]}`},
-		"no HTML escapes":      {`"<a href='x'>\u0026\u003c/a>"`, `"<a href='x'>&</a>"`},
-		"line separators":      {"\"\u2028\\u2029\"", "\"\u2028\u2029\""},
-		"needed escapes":       {`"\"\\\/\b\f\n\r\t\u0000\u001f\u007f"`, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u007f\""},
-		"surrogate pair":       {`"\ud83d\ude00 \uD83D\uDE00"`, `"😀 😀"`},
-		"big integer":          {`9007199254740993`, `9007199254740993`},
-		"bigger integer":       {`123456789012345678901234567890`, `123456789012345678901234567890`},
-		"fraction":             {`1.50`, `1.50`},
-		"integral float":       {`5.0`, `5`},
-		"exponent":             {`1e3`, `1000`},
-		"negative":             {`-1.20e2`, `-120`},
-		"shrinking exponent":   {`1200e-2`, `12`},
-		"zero":                 {`-0.0e5`, `0`},
-		"leading zeros":        {`0.0012e4`, `12`},
-		"not integral":         {`1.5e-3`, `1.5e-3`},
-		"exact big":            {`9007199254740993.0`, `9007199254740993`},
-		"largest that is done": {`1e19`, `10000000000000000000`},
-		"too large":            {`1e20`, `1e20`},
-		"others":               {`[true,false,null,""]`, `[true,false,null,""]`},
+		"sorted and compact":       {" { \"b\" : [ 1 , { } ] ,\n\"a\" : [ ] } ", `{"a":[],"b":[1,{}]}`},
+		"no HTML escapes":          {`"<a href='x'>\u0026\u003c/a>"`, `"<a href='x'>&</a>"`},
+		"line separators":          {"\"\u2028\\u2029\"", "\"\u2028\u2029\""},
+		"needed escapes":           {`"\"\\\/\b\f\n\r\t\u0000\u001f\u007f"`, "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u007f\""},
+		"surrogate pair":           {`"\ud83d\ude00 \uD83D\uDE00"`, `"😀 😀"`},
+		"big integer":              {`9007199254740993`, `9007199254740993`},
+		"bigger integer":           {`123456789012345678901234567890`, `123456789012345678901234567890`},
+		"fraction":                 {`1.50`, `1.50`},
+		"integral float":           {`5.0`, `5`},
+		"exponent":                 {`1e3`, `1000`},
+		"negative":                 {`-1.20e2`, `-120`},
+		"shrinking exponent":       {`1200e-2`, `12`},
+		"zero":                     {`-0.0e5`, `0`},
+		"leading zeros":            {`0.0012e4`, `12`},
+		"not integral":             {`1.5e-3`, `1.5e-3`},
+		"exact big":                {`9007199254740993.0`, `9007199254740993`},
+		"largest number converted": {`1e19`, `10000000000000000000`},
+		"too large":                {`1e20`, `1e20`},
+		"others":                   {`[true,false,null,""]`, `[true,false,null,""]`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -92,8 +91,7 @@ func TestCanonicalJSON(t *testing.T) {
 	}
 }
 
-// FuzzReadJSON: what is read is what encoding/json reads, and its canonical
-// form reads back to itself.
+// FuzzReadJSON: the reader accepts only what encoding/json accepts, and canonical JSON is read back unchanged.
 func FuzzReadJSON(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{
@@ -127,7 +125,7 @@ func FuzzReadJSON(f *testing.F) {
 	})
 }
 
-// What is quoted has at most 60 bytes, and no character is cut in two.
+// A quotation has at most 60 bytes, and no character is cut.
 func TestQuoteClipped(t *testing.T) {
 	x := strings.Repeat("x", 56)
 	for in, want := range map[string]string{
@@ -138,7 +136,7 @@ func TestQuoteClipped(t *testing.T) {
 		x + "éab":          `"` + x + `éab"`,
 		x + "éabc":         `"` + x + `…"`, // not within a character
 		x + " éa":          `"` + x + ` éa"`,
-		x + " éab":         `"` + x + `…"`, // no blank in front of the mark
+		x + " éab":         `"` + x + `…"`, // no blank in front of the ellipsis
 		"a\n\"b\u200b\xff": `"a\n\"b\u200b\xff"`,
 	} {
 		require.Equal(t, want, quoteClipped(in), "%q", in)

@@ -10,10 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// EX-16: whatever MCP servers call themselves and their tools, each has one
-// legal name of its own, which looking up leads back from; which it is depends
-// on the tools that there are and not on their order, and a server that comes and
-// goes leaves the others' names as they were.
+// EX-16: each tool of an MCP server has a unique valid name that leads back to it. The names depend on the set of
+// tools, not on their order. A server that connects and disconnects leaves the names of others unchanged.
 func FuzzNames(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, s := range [][4]string{
@@ -31,11 +29,11 @@ func FuzzNames(f *testing.F) {
 			require.NotContains(t, name, ":")
 			prefix := "mcp_" + id[0] + "_"
 			if whole := prefix + id[1]; len(whole) <= tools.MaxNameLength && !strings.HasPrefix(id[1], prefix) {
-				require.Equal(t, name, tools.QualifiedName(id[0], whole), "a tool that calls itself so already")
+				require.Equal(t, name, tools.QualifiedName(id[0], whole), "a tool with such a name of its own")
 			}
 		}
 		if server1 == "" || tool1 == "" || server2 == "" || tool2 == "" || server1 == server2 && tool1 == tool2 {
-			return // no server, or no two tools
+			return // no server, or fewer than two tools
 		}
 		first, second := offered(server1, tool1), offered(server2, tool2)
 		alone := tools.NewRegistry(tools.RegistryOptions{})
@@ -53,10 +51,10 @@ func FuzzNames(f *testing.F) {
 			}
 		}
 		require.Len(t, whose(t, one), 2)
-		require.Equal(t, whose(t, one), whose(t, other), "in the other order")
+		require.Equal(t, whose(t, one), whose(t, other), "in reverse order")
 		if server1 != server2 {
 			require.NoError(t, one.Offer(server2, nil))
-			require.Equal(t, whose(t, alone), whose(t, one), "the second server has gone")
+			require.Equal(t, whose(t, alone), whose(t, one), "without the second server")
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// offered returns a server's tools as they are offered, under their qualified names.
+// offered returns tools of a server under their qualified names, as a client offers them.
 func offered(server string, own ...string) []tools.DeclarativeTool {
 	list := make([]tools.DeclarativeTool, len(own))
 	for i, tool := range own {
@@ -30,7 +30,7 @@ func offered(server string, own ...string) []tools.DeclarativeTool {
 	return list
 }
 
-// whose tells whose tool each name is, as server/tool.
+// whose returns the server and own name of each tool by name, as server/tool.
 func whose(t testing.TB, r *tools.Registry) map[string]string {
 	t.Helper()
 	names := make(map[string]string)
@@ -46,7 +46,7 @@ func whose(t testing.TB, r *tools.Registry) map[string]string {
 	return names
 }
 
-// EX-16: a server's tools are replaced and taken away together, and no others.
+// EX-16: the tools of a server are replaced and removed together, and no others.
 func TestOffer(t *testing.T) {
 	changes := 0
 	r, _ := logged(tools.RegistryOptions{Changed: func() { changes++ }})
@@ -63,7 +63,7 @@ func TestOffer(t *testing.T) {
 	require.Equal(t, []string{"read", "mcp_b_x"}, r.Names())
 	require.Equal(t, 5, changes)
 	require.NoError(t, r.Offer("a", nil))
-	require.Equal(t, 5, changes, "nothing is another now")
+	require.Equal(t, 5, changes, "no change")
 	_, err := r.Lookup("mcp_a_y")
 	require.Equal(t, fault.ToolNotRegistered, fault.CodeOf(err))
 
@@ -75,7 +75,7 @@ func TestOffer(t *testing.T) {
 	require.Equal(t, []string{"read", "mcp_a_good", "mcp_a_", "mcp_b_x"}, r.Names())
 }
 
-// Each change is told once, and not under the registry's lock.
+// Each change is reported once, and not under the lock of the registry.
 func TestChanged(t *testing.T) {
 	changes := 0
 	var r *tools.Registry
@@ -112,11 +112,11 @@ func TestChanged(t *testing.T) {
 	require.Equal(t, []string{"d1", "d2", "mcp_s_x", "mcp_s_y"}, r.Names())
 	require.Error(t, r.Discover(t.Context()))
 	told(1, "discovered again")
-	require.Equal(t, []string{"d1", "d2", "mcp_s_x", "mcp_s_y"}, r.Names(), "what was offered stays")
+	require.Equal(t, []string{"d1", "d2", "mcp_s_x", "mcp_s_y"}, r.Names(), "offered tools stay")
 }
 
-// AR-08: names that render alike are settled by whose they are exactly, then by
-// server and own name; all tools stay, in whatever order they come.
+// AR-08: if names become equal, exact names come first, then the order of server and own name. All tools stay, in any
+// order of registration.
 func TestClashes(t *testing.T) {
 	long := strings.Repeat("x", 80)
 	type offer struct {
@@ -137,7 +137,7 @@ func TestClashes(t *testing.T) {
 		"no letters":         {[]offer{{"日本", []string{"x"}}, {"中国", []string{"x"}}}, map[string]string{"mcp________x": "中国/x", "mcp________x_#": "日本/x"}},
 		"three": {[]offer{{"a b", []string{"c"}}, {"a", []string{"b c", "b.c"}}, {"a_b", []string{"c"}}},
 			map[string]string{"mcp_a_b_c": "a_b/c", "mcp_a_b_c_#": "", "mcp_a_b_c_##": "", "mcp_a_b_c_###": ""}},
-		"one name would be another's hash": {[]offer{{"s", []string{"a_b", "a b", "a_b_f0000000"}}}, map[string]string{"mcp_s_a_b": "s/a_b", "mcp_s_a_b_#": "s/a b", "mcp_s_a_b_f0000000": "s/a_b_f0000000"}},
+		"one name equals the hashed name of another": {[]offer{{"s", []string{"a_b", "a b", "a_b_f0000000"}}}, map[string]string{"mcp_s_a_b": "s/a_b", "mcp_s_a_b_#": "s/a b", "mcp_s_a_b_f0000000": "s/a_b_f0000000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var first map[string]string
@@ -171,8 +171,8 @@ func TestClashes(t *testing.T) {
 	}
 }
 
-// AR-08: a built-in's name and its aliases are never taken, and go to the tool
-// that would have them once it is gone.
+// AR-08: a name or alias of a built-in tool is not available to servers. Once the built-in tool is removed, the name
+// goes to the tool that would have it.
 func TestPlainNamesOfServers(t *testing.T) {
 	r, log := logged(tools.RegistryOptions{})
 	require.NoError(t, r.Register(named(t, "search", "m", server("my server"))))
@@ -186,7 +186,7 @@ func TestPlainNamesOfServers(t *testing.T) {
 	require.True(t, r.Unregister("search"))
 	require.Equal(t, []string{"search", "find"}, r.Names())
 
-	// A session's copy of another's tools keeps their names.
+	// A copy of the registry for another session keeps the names.
 	require.NoError(t, r.Offer("a", offered("a", "b c", "b_c")))
 	copied, _ := logged(tools.RegistryOptions{})
 	for _, tool := range slices.Backward(r.All()) {
@@ -197,7 +197,7 @@ func TestPlainNamesOfServers(t *testing.T) {
 	require.ElementsMatch(t, []string{"search", "find"}, copied.Names())
 }
 
-// Names depend on which tools there are, not on what was before.
+// Names depend on the current tools, not on previous ones.
 func TestNamesHaveNoHistory(t *testing.T) {
 	servers := []string{"a", "a b", "a_b", "a.b", "a_b_c", "b"}
 	own := []string{"c", "b_c", "b c", "c_c", "c.c", "mcp_a_c", "c_c_c", strings.Repeat("l", 70), strings.Repeat("l", 71)}
@@ -240,7 +240,7 @@ func TestNamesHaveNoHistory(t *testing.T) {
 	}
 }
 
-// A tool is found under its name at any time while servers come and go.
+// A tool is found by its name at any time while servers connect and disconnect.
 func TestOfferConcurrently(t *testing.T) {
 	var changes atomic.Int64
 	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { changes.Add(1) }})
@@ -285,14 +285,14 @@ func TestOfferConcurrently(t *testing.T) {
 	require.Equal(t, int64(1+4*101), changes.Load())
 }
 
-// Design §7: a registry of 10,000 tools; the measured numbers are the benchmarks'.
+// Design §7: a registry of 10,000 tools. The benchmarks have the measured figures.
 func TestOfferMany(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	begun := time.Now()
 	for s := range 10 {
 		own := make([]string, 1000)
 		for i := range own {
-			own[i] = fmt.Sprintf("tool %d", i) // each has another spelling at the next server
+			own[i] = fmt.Sprintf("tool %d", i) // spelled differently at the next server
 		}
 		require.NoError(t, r.Offer(fmt.Sprint("s", s), offered(fmt.Sprint("s", s), own...)))
 	}
@@ -307,7 +307,7 @@ func TestOfferMany(t *testing.T) {
 		}
 		same[i] = string(b)
 	}
-	require.NoError(t, r.Offer("hostile", offered("hostile", same...)), "all render alike")
+	require.NoError(t, r.Offer("hostile", offered("hostile", same...)), "all names become equal")
 	require.Len(t, r.Declarations(), 20_000)
 	require.NoError(t, r.Offer("hostile", nil))
 	require.Len(t, r.Declarations(), 10_000)

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ahead is a pattern that Go does not know, and plain one that it does and that
-// says the same.
+// ahead is a pattern that Go does not accept, and plain an equivalent one that it does.
 const ahead, plain = `^(?=a)`, `^a`
 
 func TestWidenKeepsWhatWasEvaluated(t *testing.T) {
@@ -26,12 +25,12 @@ func TestWidenKeepsWhatWasEvaluated(t *testing.T) {
 		"under not": {`{"properties":{"x":{"pattern":"P"}},"not":{"properties":{"b":true},"unevaluatedProperties":false}}`, `{"c":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.True(t, wider(t, tt.schema)(tt.document), "it is one that the schema takes")
+			require.True(t, wider(t, tt.schema)(tt.document), "the schema accepts it")
 		})
 	}
 }
 
-// Whatever a schema takes it still takes when it is widened, whatever it is made of.
+// A widened schema accepts every document that the original accepts.
 func TestWidenTakesNoLess(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	schemas := 500
@@ -51,11 +50,11 @@ func TestWidenTakesNoLess(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, taken, schemas, "enough of them are taken at all")
+	require.Greater(t, taken, schemas, "enough documents are accepted")
 }
 
-// wider widens a schema, which says P for a pattern. What it returns reports
-// whether the schema takes a document, and checks that it does so widened then.
+// wider widens a schema, in which P stands for a pattern. The returned function reports whether the original schema
+// accepts a document, and requires that the widened one then does too.
 func wider(t *testing.T, schema string) (takes func(document string) bool) {
 	t.Helper()
 	original, err := ParseOutputSchema("x", json.RawMessage(strings.ReplaceAll(schema, `"P"`, `"`+plain+`"`)))
@@ -67,7 +66,7 @@ func wider(t *testing.T, schema string) (takes func(document string) bool) {
 	}
 	return func(document string) bool {
 		t.Helper()
-		if original.Fits(json.RawMessage(document)) != nil { // or it is no schema, as one that refers to nothing but itself
+		if original.Fits(json.RawMessage(document)) != nil { // or the schema is invalid, for example because it refers only to itself
 			return false
 		}
 		require.NoError(t, wide.Fits(json.RawMessage(document)), "%s\nas %s\nrefuses %s", schema, wide.source, document)
@@ -75,7 +74,7 @@ func wider(t *testing.T, schema string) (takes func(document string) bool) {
 	}
 }
 
-// randomSchema makes one with two definitions, which all of it may refer to.
+// randomSchema returns a schema with two definitions, which all of its parts may refer to.
 func randomSchema(r *rand.Rand, depth int) map[string]any {
 	s, ok := randomPart(r, depth).(map[string]any)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is taken for plain is compiled without a mistake.
+// Schemas classified as plain compile without an error.
 func TestPlainSchemas(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{}`: true, `{"type":"object"}`: true, `{"type":["string","null"],"description":"x"}`: true,
@@ -27,7 +27,7 @@ func TestPlainSchemas(t *testing.T) {
 		require.Equal(t, want, plainSchema(document), text)
 		s, err := ParseSchema("x", []byte(text))
 		if err != nil {
-			continue // it is none of an object
+			continue // not the schema of an object
 		}
 		probed := s.Probe()
 		compiled := s.Compile()
@@ -38,7 +38,7 @@ func TestPlainSchemas(t *testing.T) {
 	}
 }
 
-// A schema that is taken for plain can be compiled, whatever it is.
+// Every schema classified as plain compiles.
 func FuzzPlainSchema(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"integer","minimum":0}},"required":["a"],"$schema":"http://json-schema.org/draft-07/schema#"}`)
 	f.Add(`{"enum":[1,1.0]}`)
@@ -55,8 +55,8 @@ func FuzzPlainSchema(f *testing.F) {
 	})
 }
 
-// A tool of a server takes little until it is called, as one server may have
-// thousands: 3,000 of them had 240 MB allocated when each was compiled.
+// A tool of a server needs little memory until it is called, because a server may have thousands: 3,000 tools took 240
+// MB when each schema was compiled at once.
 func TestManyTools(t *testing.T) {
 	const many = 1000
 	define := func(i int) DeclarativeTool {
@@ -78,9 +78,9 @@ func TestManyTools(t *testing.T) {
 	runtime.ReadMemStats(&made)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	require.Less(t, (made.TotalAlloc-before.TotalAlloc)/many, uint64(20<<10), "bytes that defining one takes")
-	require.Less(t, int64(after.HeapAlloc-before.HeapAlloc)/many, int64(6<<10), "bytes that one keeps")
-	// Arguments are checked all the same.
+	require.Less(t, (made.TotalAlloc-before.TotalAlloc)/many, uint64(20<<10), "bytes allocated for a definition")
+	require.Less(t, int64(after.HeapAlloc-before.HeapAlloc)/many, int64(6<<10), "bytes kept for a tool")
+	// Arguments are checked nevertheless.
 	_, err := all[many-1].Build(json.RawMessage(`{"path":"a","count":-1}`))
 	require.ErrorContains(t, err, "count")
 	_, err = all[many-1].Build(json.RawMessage(`{"path":"a","count":1}`))

@@ -17,7 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// named returns a tool of an origin; text tells two of one name apart.
+// named returns a tool of an origin; text distinguishes tools with the same name.
 func named(t testing.TB, name, text string, o tools.Origin, aliases ...string) tools.DeclarativeTool {
 	t.Helper()
 	tool, err := tools.Define(name, text, tools.KindRead, greet, tools.WithOrigin(o), tools.WithAliases(aliases...))
@@ -32,14 +32,14 @@ var (
 
 func server(name string) tools.Origin { return tools.Origin{Group: tools.GroupMCP, Server: name} }
 
-// logged returns a registry and what it logs.
+// logged returns a registry and its log.
 func logged(o tools.RegistryOptions) (*tools.Registry, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	return tools.NewRegistry(o), log
 }
 
-// AR-06: the round trip.
+// AR-06: register, look up, unregister.
 func TestRegistry(t *testing.T) {
 	r, log := logged(tools.RegistryOptions{})
 	require.Empty(t, r.All())
@@ -72,7 +72,7 @@ func TestRegistry(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-// governed is a tool that other names govern.
+// governed is a tool that is governed by other names.
 type governed struct {
 	tools.DeclarativeTool
 	by []string
@@ -84,7 +84,7 @@ func (g governed) Spec() tools.Spec {
 	return spec
 }
 
-// A name that governs a tool, and has none itself, leads to that tool.
+// The error for a name that only governs a tool names that tool.
 func TestLookupGoverning(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	require.NoError(t, r.Register(governed{named(t, "safe_patch", "X.", builtIn), []string{"edit", "replace"}}))
@@ -97,7 +97,7 @@ func TestLookupGoverning(t *testing.T) {
 	}
 }
 
-// A built-in tool that needs something says what, and no other is suggested.
+// The error for a built-in tool with a missing requirement names the requirement, and suggests no other tool.
 func TestLookupNeedy(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	require.NoError(t, r.Register(named(t, "web_fetch", "X.", builtIn)))
@@ -113,7 +113,7 @@ func TestLookupNeedy(t *testing.T) {
 	}
 }
 
-// AR-06: an unknown name gives not-found, with up to three near names.
+// AR-06: the error for an unknown name has up to three similar names.
 func TestLookupUnknown(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	for _, name := range []string{"read_file", "read_many_files", "write_file", "list_directory", "glob", "edit"} {
@@ -138,7 +138,7 @@ func TestLookupUnknown(t *testing.T) {
 	}
 }
 
-// AR-07: built-in, then discovered, then MCP by server; stable within.
+// AR-07: built-in tools, then discovered ones, then those of MCP servers by server; stable within.
 func TestRegistryOrder(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	for _, tool := range []tools.DeclarativeTool{
@@ -163,8 +163,7 @@ func TestRegistryOrder(t *testing.T) {
 	}
 }
 
-// AR-08: who keeps a name that two tools want, in both orders of
-// registration.
+// AR-08: which of two tools keeps a common name, in both orders of registration.
 func TestRegistryCollisions(t *testing.T) {
 	tests := map[string]struct {
 		one, two tools.Origin
@@ -213,8 +212,8 @@ func TestRenamedTool(t *testing.T) {
 	require.Equal(t, "Hello Ann", result.LLMContent.String())
 }
 
-// The tools of two servers never replace each other; one server's tool
-// replaces its own earlier one, under whichever name that has.
+// Tools of two servers never replace each other. A tool of a server replaces its previous version, under whichever name
+// it has.
 func TestServersDoNotReplaceEachOther(t *testing.T) {
 	r, log := logged(tools.RegistryOptions{})
 	require.NoError(t, r.Register(named(t, "search", "a1", server("a"))))
@@ -226,14 +225,14 @@ func TestServersDoNotReplaceEachOther(t *testing.T) {
 	require.Equal(t, "b2", r.Declarations()[1].Description)
 	require.Equal(t, 2, strings.Count(log.String(), "replaced"))
 
-	// A qualified name that is taken as well: neither replaced nor dropped.
+	// A qualified name that exists already is neither replaced nor dropped.
 	require.NoError(t, r.Register(named(t, "mcp_c_search", "c0", builtIn)))
 	require.NoError(t, r.Register(named(t, "search", "c1", server("c"))))
 	require.Equal(t, []string{"mcp_c_search", "search", "mcp_b_search", "mcp_c_search_3ce6c2b3"}, r.Names())
 	require.NotContains(t, log.String(), "dropped")
 }
 
-// Within a group a replaced tool gives its place to the new one.
+// A tool that replaces another of its group takes its place in the listing.
 func TestReplaceKeepsPlace(t *testing.T) {
 	r, log := logged(tools.RegistryOptions{})
 	require.NoError(t, r.Register(named(t, "a", "old", builtIn, "x")))
@@ -249,8 +248,7 @@ func TestReplaceKeepsPlace(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An alias never shadows a name; a lower group does not take a higher one's
-// alias for its name, in neither order.
+// An alias never hides a name. A lower group does not get an alias of a higher one as a name, in either order.
 func TestAliases(t *testing.T) {
 	r, _ := logged(tools.RegistryOptions{})
 	require.NoError(t, r.Register(named(t, "one", "1", builtIn, "two", "shared")))
@@ -280,7 +278,7 @@ func TestQualifiedName(t *testing.T) {
 	for want, parts := range map[string][2]string{
 		"mcp_git_log":     {"git", "log"},
 		"mcp_my_srv_a_b":  {"my srv", "a/b"},
-		"mcp_my_srv_a_c":  {"my.srv", "a:c"},          // which not every provider takes
+		"mcp_my_srv_a_c":  {"my.srv", "a:c"},          // not every provider accepts these characters
 		"mcp_git_log_all": {"git", "mcp_git_log_all"}, // not qualified twice
 		"mcp_" + strings.Repeat("s", 40) + "_" + strings.Repeat("t", 9) + "_f1b71864": {strings.Repeat("s", 40), strings.Repeat("t", 40)},
 		"mcp_" + strings.Repeat("s", 40) + "_" + strings.Repeat("t", 18):              {strings.Repeat("s", 40), strings.Repeat("t", 18)}, // just fits
@@ -319,8 +317,8 @@ func (s specOnly) Build(json.RawMessage) (tools.ToolInvocation, error) {
 	return nil, errors.New("not callable")
 }
 
-// Discovery registers what it finds, once more in place of what it found
-// before; a failure keeps the earlier tools and is reported.
+// Discovery registers tools, and replaces those of the previous discovery. After a failure the previous tools stay, and
+// the failure is reported.
 func TestDiscover(t *testing.T) {
 	found := []string{"d1", "d2"}
 	var failure error
@@ -373,7 +371,7 @@ func TestDiscoverRefuses(t *testing.T) {
 	require.Equal(t, []string{"good"}, r.Names())
 }
 
-// AR-06: safe for concurrent use; the listing is made anew after a change.
+// AR-06: safe for concurrent use; a change invalidates the cached listing.
 func TestRegistryConcurrently(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
 	var running sync.WaitGroup
@@ -402,7 +400,7 @@ func TestRegistryConcurrently(t *testing.T) {
 	require.Len(t, r.Names(), 8*25)
 }
 
-// AR-09
+// AR-09: selection.
 func TestSelection(t *testing.T) {
 	read := tools.Spec{Name: "read_file", Aliases: []string{"cat"}}
 	shell := tools.Spec{Name: "run_shell_command"}
@@ -415,34 +413,34 @@ func TestSelection(t *testing.T) {
 		inDefault bool
 		want      bool
 	}{
-		"default set":             {tools.Selection{}, read, true, true},
-		"not in default set":      {tools.Selection{}, read, false, false},
-		"named":                   {tools.Selection{Core: []string{"read_file"}}, read, false, true},
-		"not named":               {tools.Selection{Core: []string{"read_file"}}, shell, true, false},
-		"by alias":                {tools.Selection{Core: []string{"cat"}}, read, false, true},
-		"with blanks":             {tools.Selection{Core: []string{" read_file "}}, read, false, true},
-		"with a pattern":          {tools.Selection{Core: []string{"read_file", "run_shell_command(git)"}}, shell, false, true},
-		"with an open pattern":    {tools.Selection{Core: []string{"run_shell_command(git"}}, shell, false, true},
-		"a prefix of a name":      {tools.Selection{Core: []string{"run_shell"}}, shell, true, false},
-		"an empty list":           {tools.Selection{Core: []string{}}, read, true, false},
-		"an empty name":           {tools.Selection{Core: []string{"", "()"}}, tools.Spec{}, true, false},
-		"excluded":                {tools.Selection{Exclude: []string{"read_file"}}, read, true, false},
-		"excluded by alias":       {tools.Selection{Exclude: []string{"cat"}}, read, true, false},
-		"excluded and named":      {tools.Selection{Core: []string{"read_file"}, Exclude: []string{"read_file"}}, read, true, false},
-		"excluded in part":        {tools.Selection{Exclude: []string{"read_file(src)"}}, read, true, false},
-		"commands excluded":       {tools.Selection{Exclude: []string{"run_shell_command(rm)"}}, shell, true, true},
-		"by its other name":       {tools.Selection{Exclude: []string{" ShellTool (rm, mv)"}}, shell, true, true},
-		"no commands excluded":    {tools.Selection{Exclude: []string{"run_shell_command( , )"}}, shell, true, false},
-		"the shell besides":       {tools.Selection{Exclude: []string{"run_shell_command(rm)", "run_shell_command"}}, shell, true, false},
-		"other excluded":          {tools.Selection{Exclude: []string{"read"}}, read, true, true},
-		"governing name excluded": {tools.Selection{Exclude: []string{"replace"}}, patch, true, false},
-		"governing name in core":  {tools.Selection{Core: []string{"edit"}}, patch, true, false},
-		"MCP, whatever core says": {tools.Selection{Core: []string{"read_file"}}, mcp, false, true},
-		"MCP by its own name":     {tools.Selection{Exclude: []string{"do it"}}, clash, false, false},
-		"MCP by the composed one": {tools.Selection{Exclude: []string{"mcp_my server_do it"}}, clash, false, false},
-		"MCP by the qualified":    {tools.Selection{Exclude: []string{"mcp_my_server_do_it"}}, clash, false, false},
-		"MCP by another's":        {tools.Selection{Exclude: []string{"mcp_my_server", "do", "server_do_it"}}, clash, false, true},
-		"MCP excluded":            {tools.Selection{Exclude: []string{"search"}}, mcp, false, false},
+		"default set":                  {tools.Selection{}, read, true, true},
+		"not in default set":           {tools.Selection{}, read, false, false},
+		"named":                        {tools.Selection{Core: []string{"read_file"}}, read, false, true},
+		"not named":                    {tools.Selection{Core: []string{"read_file"}}, shell, true, false},
+		"by alias":                     {tools.Selection{Core: []string{"cat"}}, read, false, true},
+		"with blanks":                  {tools.Selection{Core: []string{" read_file "}}, read, false, true},
+		"with a pattern":               {tools.Selection{Core: []string{"read_file", "run_shell_command(git)"}}, shell, false, true},
+		"with an open pattern":         {tools.Selection{Core: []string{"run_shell_command(git"}}, shell, false, true},
+		"a prefix of a name":           {tools.Selection{Core: []string{"run_shell"}}, shell, true, false},
+		"an empty list":                {tools.Selection{Core: []string{}}, read, true, false},
+		"an empty name":                {tools.Selection{Core: []string{"", "()"}}, tools.Spec{}, true, false},
+		"excluded":                     {tools.Selection{Exclude: []string{"read_file"}}, read, true, false},
+		"excluded by alias":            {tools.Selection{Exclude: []string{"cat"}}, read, true, false},
+		"excluded and named":           {tools.Selection{Core: []string{"read_file"}, Exclude: []string{"read_file"}}, read, true, false},
+		"excluded in part":             {tools.Selection{Exclude: []string{"read_file(src)"}}, read, true, false},
+		"commands excluded":            {tools.Selection{Exclude: []string{"run_shell_command(rm)"}}, shell, true, true},
+		"by its other name":            {tools.Selection{Exclude: []string{" ShellTool (rm, mv)"}}, shell, true, true},
+		"no commands excluded":         {tools.Selection{Exclude: []string{"run_shell_command( , )"}}, shell, true, false},
+		"the shell and another":        {tools.Selection{Exclude: []string{"run_shell_command(rm)", "run_shell_command"}}, shell, true, false},
+		"other excluded":               {tools.Selection{Exclude: []string{"read"}}, read, true, true},
+		"governing name excluded":      {tools.Selection{Exclude: []string{"replace"}}, patch, true, false},
+		"governing name in core":       {tools.Selection{Core: []string{"edit"}}, patch, true, false},
+		"MCP, independent of core":     {tools.Selection{Core: []string{"read_file"}}, mcp, false, true},
+		"MCP by its own name":          {tools.Selection{Exclude: []string{"do it"}}, clash, false, false},
+		"MCP by the composed one":      {tools.Selection{Exclude: []string{"mcp_my server_do it"}}, clash, false, false},
+		"MCP by the qualified":         {tools.Selection{Exclude: []string{"mcp_my_server_do_it"}}, clash, false, false},
+		"MCP by another server's name": {tools.Selection{Exclude: []string{"mcp_my_server", "do", "server_do_it"}}, clash, false, true},
+		"MCP excluded":                 {tools.Selection{Exclude: []string{"search"}}, mcp, false, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -44,11 +44,10 @@ func TestRenamedToolRefusesUnderItsName(t *testing.T) {
 	require.Equal(t, "replace", other.Spec().Name)
 }
 
-// plain is a tool that core/tools did not make.
+// plain is a tool not created by core/tools.
 type plain struct{ tools.DeclarativeTool }
 
-// A description of a session's own changes nothing else, nor the tool that it is
-// of.
+// A description for a session changes nothing else, and not the original tool.
 func TestDescribe(t *testing.T) {
 	plain, err := tools.Define("own_tool", "Does something.", tools.KindRead, func(context.Context, struct{}) (tools.Result, error) {
 		return tools.Result{LLMContent: tools.Text("done")}, nil

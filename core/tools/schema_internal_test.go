@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// The validator panics on numbers that readJSON refuses; should one get past
-// it, the panic ends in an error at each of the two places.
+// The validator panics on numbers that readJSON refuses. If one got past it, the panic would become an error at both
+// places.
 func TestLibraryPanicsAreErrors(t *testing.T) {
 	hostile := &Schema{name: "x", source: json.RawMessage(`{"type":"object","properties":{"a":{"multipleOf":1e-9999999}}}`), document: map[string]any{}}
 	err := hostile.Compile()

@@ -42,8 +42,7 @@ func sampleSchema(t testing.TB) *tools.Schema {
 	return s
 }
 
-// GO-03: reflected, closed at every level, in the order of the fields,
-// without noise.
+// GO-03: the reflected schema is closed at every level, in the order of the fields, without superfluous keywords.
 func TestSchemaOfGolden(t *testing.T) {
 	lineSchema := `{"properties":{` +
 		`"old":{"type":"string","description":"Text to find."},` +
@@ -86,8 +85,8 @@ type mutual struct {
 	} `json:"inner"`
 }
 
-// What the reflector answers with a panic, endless recursion or silence is an
-// error that names the field.
+// A type for which the reflector panics, recurses without end or returns an incomplete schema is refused with the name
+// of the field.
 func TestSchemaOfRefuses(t *testing.T) {
 	tests := map[string]struct {
 		reflect func() (*tools.Schema, error)
@@ -112,7 +111,7 @@ func TestSchemaOfRefuses(t *testing.T) {
 				M map[bool]int `json:"m"`
 			}]("x")
 		}, "the field M has keys of type bool"},
-		"prose cut at its comma": {func() (*tools.Schema, error) {
+		"description cut at its comma": {func() (*tools.Schema, error) {
 			return tools.SchemaOf[struct {
 				A string `json:"a" jsonschema:"description=first, then second"`
 			}]("x")
@@ -122,7 +121,7 @@ func TestSchemaOfRefuses(t *testing.T) {
 				A int `json:"a" jsonschema:"minumum=1"`
 			}]("x")
 		}, `the field A has the unknown keyword "minumum=1"`},
-		"limit that is no number": {func() (*tools.Schema, error) {
+		"limit that is not a number": {func() (*tools.Schema, error) {
 			return tools.SchemaOf[struct {
 				O struct {
 					A int `json:"a" jsonschema:"minimum=one"`
@@ -145,8 +144,7 @@ func TestSchemaOfRefuses(t *testing.T) {
 	}
 }
 
-// Types that describe themselves or that JSON holds in a way of their own are
-// not looked into; a comma may be escaped.
+// Types with a schema or JSON encoding of their own are not reflected. A comma may be escaped.
 func TestSchemaOfAccepts(t *testing.T) {
 	type own struct {
 		When    time.Time       `json:"when" jsonschema_description:"d"`
@@ -167,7 +165,7 @@ func TestSchemaOfAccepts(t *testing.T) {
 	require.Equal(t, `{"any":{"a":2,"b":1},"by_id":{"1":"x"},"bytes":"AA==","pattern":"aa","raw":[1],"when":"2026-01-02T03:04:05Z"}`, string(got))
 }
 
-// AR-13, and the safe repairs of arguments that do not fit.
+// AR-13, and the safe repairs of invalid arguments.
 func TestCheckAccepts(t *testing.T) {
 	tests := map[string]struct{ args, want string }{
 		"as declared":                {`{"limit":5,"file_path":"a"}`, `{"file_path":"a","limit":5}`},
@@ -190,7 +188,7 @@ func TestCheckAccepts(t *testing.T) {
 		"all encoded twice":          {`"{\"file_path\":\"a\",\"limit\":\"7\"}"`, `{"file_path":"a","limit":7}`},
 		"map values":                 {`{"file_path":"a","env":{"B":"2","A":1}}`, `{"env":{"A":1,"B":2},"file_path":"a"}`},
 		"null for an optional key":   {`{"file_path":"a","limit":null,"paths":null,"edits":[{"old":"x","n":null}]}`, `{"edits":[{"old":"x"}],"file_path":"a"}`},
-		// What fits is never touched.
+		// Valid arguments are never changed.
 		"text that looks like more": {`{"file_path":"true","mode":"fast"}`, `{"file_path":"true","mode":"fast"}`},
 		"no default is applied":     {`{"file_path":"a"}`, `{"file_path":"a"}`},
 		"HTML and unicode":          {`{"file_path":"<a&b>\u00e9\u2028"}`, "{\"file_path\":\"<a&b>é\u2028\"}"},
@@ -208,8 +206,7 @@ func TestCheckAccepts(t *testing.T) {
 	}
 }
 
-// AR-13: one readable error with path, expectation, what was sent and that
-// part of the schema.
+// AR-13: one readable error with path, expectation, value and that part of the schema.
 func TestCheckRefuses(t *testing.T) {
 	tests := map[string]struct {
 		args string
@@ -234,21 +231,21 @@ func TestCheckRefuses(t *testing.T) {
 		"enum":                         {`{"file_path":"a","mode":"quick"}`, []string{`mode: expected one of ["fast","slow"], got "quick" (string).`}},
 		"unknown key": {`{"file_path":"a","filepath":"b"}`, []string{
 			`unknown key "filepath" (did you mean "file_path"?)`, `the declared keys are deep, edits, env, file_path, limit`}},
-		"other case":           {`{"File_Path":"a"}`, []string{`unknown key "File_Path" (did you mean "file_path"?)`}},
-		"nothing like it":      {`{"file_path":"a","zzzzzzz":"b"}`, []string{`unknown key "zzzzzzz"; the declared keys`}},
-		"nested unknown key":   {`{"file_path":"a","edits":[{"old":"x"},{"old":"x","newer":1}]}`, []string{`edits[1]: unknown key "newer" (did you mean "new"?)`}},
-		"nested missing key":   {`{"file_path":"a","only":{}}`, []string{`only: the required key "old" is missing`}},
-		"odd key in a map":     {`{"file_path":"a","env":{"a b/c~d%20":"x"}}`, []string{`env["a b/c~d%20"]: expected integer, got "x" (string).`}},
-		"no object":            {`[1]`, []string{"must be one JSON object, not array"}},
-		"no object, but text":  {`"text"`, []string{"must be one JSON object, not string"}},
-		"no JSON":              {`{"file_path":`, []string{"not valid JSON", "unexpected end"}},
-		"two objects":          {`{"file_path":"a"}{"file_path":"a"}`, []string{"not valid JSON", "after top-level value"}},
-		"a key twice":          {`{"file_path":"a","file_path":"b"}`, []string{`the key "file_path" occurs twice`}},
-		"a key twice, in text": {`{"file_path":"a","only":"{\"old\":\"a\",\"old\":\"b\"}"}`, []string{"only: expected object, got"}},
-		"invalid UTF-8":        {"{\"file_path\":\"\xff\"}", []string{"not valid UTF-8 at byte 14"}},
-		"too deep":             {`{"file_path":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, []string{"nested deeper than 200"}},
-		"exponent":             {`{"file_path":"a","ratio":1e9999999}`, []string{"exponent beyond 400"}},
-		"exponent in text":     {`{"file_path":"a","ratio":"1e9999999"}`, []string{`ratio: expected number, got "1e9999999" (string).`}},
+		"other case":                {`{"File_Path":"a"}`, []string{`unknown key "File_Path" (did you mean "file_path"?)`}},
+		"no similar name":           {`{"file_path":"a","zzzzzzz":"b"}`, []string{`unknown key "zzzzzzz"; the declared keys`}},
+		"nested unknown key":        {`{"file_path":"a","edits":[{"old":"x"},{"old":"x","newer":1}]}`, []string{`edits[1]: unknown key "newer" (did you mean "new"?)`}},
+		"nested missing key":        {`{"file_path":"a","only":{}}`, []string{`only: the required key "old" is missing`}},
+		"invalid key in a map":      {`{"file_path":"a","env":{"a b/c~d%20":"x"}}`, []string{`env["a b/c~d%20"]: expected integer, got "x" (string).`}},
+		"no object":                 {`[1]`, []string{"must be one JSON object, not array"}},
+		"text instead of an object": {`"text"`, []string{"must be one JSON object, not string"}},
+		"no JSON":                   {`{"file_path":`, []string{"not valid JSON", "unexpected end"}},
+		"two objects":               {`{"file_path":"a"}{"file_path":"a"}`, []string{"not valid JSON", "after top-level value"}},
+		"a key twice":               {`{"file_path":"a","file_path":"b"}`, []string{`the key "file_path" occurs twice`}},
+		"a key twice, in text":      {`{"file_path":"a","only":"{\"old\":\"a\",\"old\":\"b\"}"}`, []string{"only: expected object, got"}},
+		"invalid UTF-8":             {"{\"file_path\":\"\xff\"}", []string{"not valid UTF-8 at byte 14"}},
+		"too deep":                  {`{"file_path":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, []string{"nested deeper than 200"}},
+		"exponent":                  {`{"file_path":"a","ratio":1e9999999}`, []string{"exponent beyond 400"}},
+		"exponent in text":          {`{"file_path":"a","ratio":"1e9999999"}`, []string{`ratio: expected number, got "1e9999999" (string).`}},
 		"several, sorted": {`{"limit":"x","deep":"y","edits":[{"old":[]},7],"zz":1}`, []string{
 			`6 mistakes.`, "\n- unknown key \"zz\";", "\n- the required key", "\n- deep: expected boolean",
 			"\n- edits[0].old: expected string", "\n- edits[1]: expected object"}},
@@ -275,7 +272,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// Messages stay short whatever is sent.
+// Messages are short for any value.
 func TestCheckClips(t *testing.T) {
 	long := strings.Repeat("é", 100000)
 	for _, args := range []string{
@@ -302,7 +299,7 @@ func TestCheckEmpty(t *testing.T) {
 	}
 }
 
-// Digits survive: nothing goes through a float.
+// Digits are preserved: no number is converted to a float.
 func TestCheckKeepsDigits(t *testing.T) {
 	s, err := tools.ParseSchema("x", json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"x":{"type":"number"}}}`))
 	require.NoError(t, err)
@@ -311,7 +308,7 @@ func TestCheckKeepsDigits(t *testing.T) {
 	require.Equal(t, `{"more":[9007199254740993],"n":9007199254740993,"x":0.1000000000000000055511151231257827}`, string(got))
 }
 
-// Alternatives: a repair is made only where there is one reading.
+// Alternatives: a value is repaired only if there is one interpretation.
 func TestCheckAlternatives(t *testing.T) {
 	s, err := tools.ParseSchema("x", json.RawMessage(`{"type":"object","properties":{
 		"maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},
@@ -376,7 +373,7 @@ func TestParseSchemaRefuses(t *testing.T) {
 	}
 }
 
-// A schema that does not compile says where, at the first use and at each.
+// The error for an invalid schema names the place, at the first use and at every other.
 func TestCompileRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"object","properties":{"size":{"minimum":"one"}}}`:      "at properties.size.minimum: expected number, but got string",
@@ -395,7 +392,7 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// A reference to a file is refused, even to one that is there and would fit.
+// A reference to a file is refused, even if the file exists and would fit.
 func TestCompileReadsNoFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "schema.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
@@ -410,14 +407,14 @@ func TestCompileReadsNoFile(t *testing.T) {
 	}
 }
 
-// A reference without end is an error, not a stack overflow.
+// An endless reference is an error, not a stack overflow.
 func TestEndlessReference(t *testing.T) {
 	s, err := tools.ParseSchema("x", json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`))
 	require.NoError(t, err)
 	_, err = s.Check(json.RawMessage(`{"a":1}`))
 	require.Error(t, err)
 
-	// A recursive schema that arguments do bring to an end is fine.
+	// A recursive schema is valid if arguments end the recursion.
 	s, err = tools.ParseSchema("x", json.RawMessage(`{"type":"object","properties":{"next":{"$ref":"#"},"n":{"type":"integer"}},"additionalProperties":false}`))
 	require.NoError(t, err)
 	got, err := s.Check(json.RawMessage(`{"next":{"next":{"n":"3"}}}`))
@@ -427,7 +424,7 @@ func TestEndlessReference(t *testing.T) {
 	require.ErrorContains(t, err, `next.next: unknown key "nn"`)
 }
 
-// One schema serves many goroutines, and compiles once.
+// Many goroutines share one schema, which is compiled once.
 func TestCheckConcurrently(t *testing.T) {
 	s := sampleSchema(t)
 	done := make(chan error)
@@ -442,8 +439,8 @@ func TestCheckConcurrently(t *testing.T) {
 	}
 }
 
-// FuzzCheck: arguments are accepted in a canonical form that is accepted
-// again unchanged and fits the Go type, or refused as invalid_tool_params.
+// FuzzCheck: arguments are accepted in a canonical form, which is then accepted unchanged and fits the Go type, or
+// refused with invalid_tool_params.
 func FuzzCheck(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{
@@ -474,8 +471,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzParseSchema: a schema is refused as invalid_config or usable; using it
-// ends with a code or canonical arguments.
+// FuzzParseSchema: a schema is refused with invalid_config, or valid. A check with a valid one ends with a code or
+// canonical arguments.
 func FuzzParseSchema(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{
@@ -514,7 +511,7 @@ func FuzzParseSchema(f *testing.F) {
 	})
 }
 
-// AR-13: a number is no text, though a number sent as text is a number.
+// AR-13: a number is not accepted as text, but a number sent as text is accepted as a number.
 func TestCheckRefusesNumbersForText(t *testing.T) {
 	s := sampleSchema(t)
 	for _, args := range []string{`{"file_path":404}`, `{"file_path":1.50e1}`, `{"file_path":"a","paths":[1,"b"]}`} {

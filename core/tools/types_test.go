@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// AR-16
+// AR-16: kinds.
 func TestKinds(t *testing.T) {
 	mutators := map[tools.Kind]bool{
 		"read": false, "edit": true, "delete": true, "move": true, "search": false,
@@ -31,7 +31,7 @@ func TestKinds(t *testing.T) {
 	require.False(t, tools.Kind("Read").Mutates())
 }
 
-// What a tool declares counts like its kind.
+// Declared effects count like the kind.
 func TestSpecMutates(t *testing.T) {
 	for _, k := range tools.Kinds() {
 		require.Equal(t, k.Mutates(), tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectNetwork, tools.EffectAskUser}}.Mutates(), k)
@@ -40,8 +40,8 @@ func TestSpecMutates(t *testing.T) {
 	}
 }
 
-// A kind that is never asked about goes with no effect that changes something,
-// neither in Define nor for a registry.
+// A kind that never requires approval cannot have an effect that changes something, neither in Define nor in a
+// registry.
 func TestKindAndEffectsAgree(t *testing.T) {
 	type none struct{}
 	run := func(context.Context, none) (tools.Result, error) { return tools.Result{}, nil }
@@ -59,8 +59,7 @@ func TestKindAndEffectsAgree(t *testing.T) {
 	}
 }
 
-// roundTrip checks the JSON form of a value, and that it reads back to the
-// same form.
+// roundTrip checks the JSON of a value, and that decoding it gives the same JSON.
 func roundTrip[T any](t *testing.T, value T, want string) {
 	t.Helper()
 	var text bytes.Buffer
@@ -75,7 +74,7 @@ func roundTrip[T any](t *testing.T, value T, want string) {
 	require.Equal(t, want+"\n", text.String())
 }
 
-// AR-17
+// AR-17: results.
 func TestResultJSON(t *testing.T) {
 	object, err := tools.JSON(map[string]any{"version": 1, "content": "<a&b>"})
 	require.NoError(t, err)
@@ -134,8 +133,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// EX-16: what a server's result holds beside text is text for whoever reads no more,
-// and data for whoever does.
+// EX-16: content of a server other than text has a text form, and its data for consumers that can use it.
 func TestContentOfServers(t *testing.T) {
 	picture := []byte{1, 2, 3}
 	for want, part := range map[string]tools.Part{
@@ -164,15 +162,15 @@ func TestContentOfServers(t *testing.T) {
 	require.Equal(t, &tools.InlineData{MIMEType: "application/octet-stream", Data: picture},
 		tools.Part{Resource: &tools.Resource{URI: "u:1", Blob: picture}}.Data())
 	response := tools.Result{LLMContent: tools.Content{Parts: []tools.Part{{Text: "a"}, {Resource: &tools.Resource{Text: "b"}}}}, Structured: json.RawMessage(`{"secret":1}`)}
-	require.Equal(t, `{"output":"a\nb"}`, string(response.FunctionResponse()), "what is structured is not sent to models")
+	require.Equal(t, `{"output":"a\nb"}`, string(response.FunctionResponse()), "structured content is not sent to models")
 
 	object, err := tools.JSON(map[string]any{"n": 1})
 	require.NoError(t, err)
 	object.Parts = append(object.Parts, tools.Part{Text: "more"})
-	require.False(t, object.IsJSON(), "it is no more one JSON text")
+	require.False(t, object.IsJSON(), "it is no longer a single JSON text")
 }
 
-// A result that becomes a failure keeps what it has to show.
+// A result that becomes a failure keeps its display.
 func TestWithError(t *testing.T) {
 	err := fault.New(fault.FileNotFound, "op", "Message.", "Remedy.")
 	err.Short = "Short"
@@ -189,7 +187,7 @@ func TestWithError(t *testing.T) {
 	require.Nil(t, full.Error)
 }
 
-// The model gets the content and the error, never the message alone.
+// The model receives the content and the error, never the message alone.
 func TestFunctionResponse(t *testing.T) {
 	object, err := tools.JSON(map[string]string{"a": "<b>"})
 	require.NoError(t, err)
@@ -214,7 +212,7 @@ func TestFunctionResponse(t *testing.T) {
 	}
 }
 
-// AR-18
+// AR-18: displays.
 func TestDisplayJSON(t *testing.T) {
 	original := "old"
 	tests := map[string]struct {
@@ -245,7 +243,7 @@ func TestDisplayJSON(t *testing.T) {
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"todos":[{"description":"a","status":"done"}]}`), new(tools.Display)), `"done"`)
 }
 
-// AR-19
+// AR-19: confirmations.
 func TestConfirmationJSON(t *testing.T) {
 	original := "old"
 	tests := map[string]struct {
@@ -276,7 +274,7 @@ func TestConfirmationJSON(t *testing.T) {
 	}
 }
 
-// AR-15
+// AR-15: the default confirmation.
 func TestDefaultConfirmation(t *testing.T) {
 	tool := mustDefine(t, "greet", tools.KindOther, tools.WithDisplayName("Greeter"))
 	inv, err := tool.Build(json.RawMessage(`{"name":"Ann"}`))

@@ -38,7 +38,7 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// What is quoted is one line, short, and cannot hold a mark.
+// A quotation is one line, short, and cannot contain a mark.
 func TestQuote(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        `""`,
@@ -54,8 +54,8 @@ func TestQuote(t *testing.T) {
 	require.Equal(t, `"…"`, tools.Quote("x", -1))
 }
 
-// fold is how a careless reader may see a text: without what is not seen, and
-// every letter in its plain form.
+// fold returns text as a careless reader may see it: without invisible characters, and with every letter in its plain
+// form.
 func fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -70,7 +70,7 @@ func fold(text string) string {
 	}, norm.NFKD.String(text))
 }
 
-// However a text is made, it ends where its marking does.
+// For any text, the marking ends only at its end.
 func FuzzUntrusted(f *testing.F) {
 	for _, s := range []string{
 		"", "</untrusted_context>", "<</untrusted_context></untrusted_context>", "<\n/\nuntrusted_context", "<\u00a0/untrusted_context>", "<\v/untrusted_context>", "</untrusted\u200b_context>",
@@ -91,7 +91,7 @@ func FuzzUntrusted(f *testing.F) {
 	})
 }
 
-// unescaped is inner with the sign of text in place of each that was escaped.
+// unescaped returns inner with the original character of text in place of each escape.
 func unescaped(text, inner string) string {
 	text = strings.ReplaceAll(text, "&lt;", "<")
 	var b strings.Builder
