@@ -34,7 +34,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// Line is one line whatever the message holds.
+// Line returns one line for any message.
 func TestLine(t *testing.T) {
 	err := fault.New(fault.InvalidDiff, "op", "First\nsecond\t third.", "Do this.\n")
 	require.Equal(t, "First second third. Do this.", err.Line())
@@ -61,18 +61,18 @@ func TestIs(t *testing.T) {
 		target error
 		want   bool
 	}{
-		"its class":              {&fault.Error{Code: fault.EditRequiresPriorRead}, true},
-		"its class and reason":   {&fault.Error{Code: fault.EditRequiresPriorRead, Reason: fault.NeverRead}, true},
-		"another class":          {&fault.Error{Code: fault.FileNotFound}, false},
-		"another reason":         {&fault.Error{Code: fault.EditRequiresPriorRead, Reason: fault.Changed}, false},
-		"its class, and message": {&fault.Error{Code: fault.EditRequiresPriorRead, Message: "Message."}, false},
-		"its class, and remedy":  {&fault.Error{Code: fault.EditRequiresPriorRead, Remedy: "x"}, false},
-		"its class, and op":      {&fault.Error{Code: fault.EditRequiresPriorRead, Op: "op"}, false},
-		"its class, and short":   {&fault.Error{Code: fault.EditRequiresPriorRead, Short: "x"}, false},
-		"its class, and cause":   {&fault.Error{Code: fault.EditRequiresPriorRead, Err: fs.ErrNotExist}, false},
-		"itself":                 {err, true},
-		"its cause":              {fs.ErrNotExist, true},
-		"another error":          {os.ErrClosed, false},
+		"its code":              {&fault.Error{Code: fault.EditRequiresPriorRead}, true},
+		"its code and reason":   {&fault.Error{Code: fault.EditRequiresPriorRead, Reason: fault.NeverRead}, true},
+		"another code":          {&fault.Error{Code: fault.FileNotFound}, false},
+		"another reason":        {&fault.Error{Code: fault.EditRequiresPriorRead, Reason: fault.Changed}, false},
+		"its code, and message": {&fault.Error{Code: fault.EditRequiresPriorRead, Message: "Message."}, false},
+		"its code, and remedy":  {&fault.Error{Code: fault.EditRequiresPriorRead, Remedy: "x"}, false},
+		"its code, and op":      {&fault.Error{Code: fault.EditRequiresPriorRead, Op: "op"}, false},
+		"its code, and short":   {&fault.Error{Code: fault.EditRequiresPriorRead, Short: "x"}, false},
+		"its code, and cause":   {&fault.Error{Code: fault.EditRequiresPriorRead, Err: fs.ErrNotExist}, false},
+		"itself":                {err, true},
+		"its cause":             {fs.ErrNotExist, true},
+		"another error":         {os.ErrClosed, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tt.want, errors.Is(wrapped, tt.target)) })
@@ -159,7 +159,7 @@ func TestCodesAreKept(t *testing.T) {
 	require.ElementsMatch(t, found, kept) // without duplicates
 }
 
-// A problem is one line, whatever its fields hold.
+// A problem is one line, whatever its fields contain.
 func TestProblemIsOneLine(t *testing.T) {
 	p := fault.Problem{Path: "a\nb", Line: 2, Column: 3, Key: "c\r\nd", Message: "It\nis\twrong.", Remedy: "Repair\n it."}
 	require.Equal(t, "a b:2:3: c d: It is wrong. Repair it.", p.String())

@@ -18,7 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// modifiable is a fake whose content can be replaced.
+// modifiable is a fake whose content the user can replace.
 type modifiable struct {
 	*fake
 	modify func(ctx context.Context, content string) (tools.ToolInvocation, error)
@@ -42,7 +42,7 @@ func (m *modifiable) Modify(ctx context.Context, content string) (tools.ToolInvo
 
 func (m *modifiable) Lookup(string) (tools.DeclarativeTool, error) { return m, nil }
 
-// newModifiable is a setup over an edit that shows what it would write.
+// newModifiable returns a setup with an edit that shows its content.
 func newModifiable(verdict policy.Verdict) (*setup, *modifiable) {
 	s := newSetup(tools.KindEdit, verdict, bus.ProceedOnce)
 	m := &modifiable{fake: s.fake}
@@ -57,7 +57,7 @@ func edits(content string) bus.ToolConfirmationResponse {
 	return bus.ToolConfirmationResponse{Outcome: bus.ModifyWithEditor, Confirmed: true, Payload: bus.Payload{NewContent: &content}}
 }
 
-// lasts are the outcomes that hold for more than their call.
+// lasts returns the outcomes that apply to more than their call, with their scopes.
 func lasts() map[bus.Outcome]policy.Scope {
 	return map[bus.Outcome]policy.Scope{
 		bus.ProceedAlways: policy.ScopeSession, bus.ProceedAlwaysAndSave: policy.ScopeSaved,
@@ -65,7 +65,7 @@ func lasts() map[bus.Outcome]policy.Scope {
 	}
 }
 
-// AR-20: which answers a person is offered, in order.
+// AR-20: the outcomes offered to the user, in order.
 func TestOutcomesOffered(t *testing.T) {
 	all := func(policy.Scope) bool { return true }
 	asks := scheduler.Before(func(context.Context, scheduler.Proposal) (scheduler.Advice, error) {
@@ -88,7 +88,7 @@ func TestOutcomesOffered(t *testing.T) {
 		"not to be saved": {tools.KindFetch, func(s *setup) {
 			s.policy.canRemember = func(scope policy.Scope) bool { return scope != policy.ScopeSaved }
 		}, "proceed_once proceed_always proceed_always_tool cancel"},
-		"asked for by a step before, which would ask again": {tools.KindFetch, func(s *setup) {
+		"from a step before, which would ask again": {tools.KindFetch, func(s *setup) {
 			s.options.Before = []scheduler.Before{asks}
 		}, "proceed_once cancel"},
 	}
@@ -112,19 +112,18 @@ func TestOutcomesOffered(t *testing.T) {
 					want = append(want, bus.Remembered{Outcome: o, Rules: []string{"any call of fake, for the subagent " + string(scope)}})
 				}
 			}
-			require.Equal(t, want, s.questions[0].Remembers, "what each of them stands for")
+			require.Equal(t, want, s.questions[0].Remembers, "the effect of each")
 		})
 	}
 	s, _ := newModifiable(policy.AskUser)
 	s.call(t.Context())
 	require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.ModifyWithEditor, bus.Cancel}, s.questions[0].Outcomes)
-	s.confirm = nil // no edit to change
+	s.confirm = nil // no edit to modify
 	s.call(t.Context())
 	require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, s.questions[1].Outcomes)
 }
 
-// Only a well-formed answer that was offered lets a call run. Every other
-// counts as a no.
+// Only a valid answer with an offered outcome lets a call run. Every other answer denies it.
 func TestAnswers(t *testing.T) {
 	content, approved := "new", true
 	tests := map[string]struct {
@@ -133,22 +132,22 @@ func TestAnswers(t *testing.T) {
 		code    fault.Code
 		message string
 	}{
-		"once":                     {says(bus.ProceedOnce), true, "", ""},
-		"confirmed, nothing else":  {bus.ToolConfirmationResponse{Confirmed: true}, true, "", ""},                  // spec 3.4
-		"nothing at all":           {bus.ToolConfirmationResponse{}, false, fault.DeniedByUser, "did not approve"}, // spec 3.4
-		"cancel":                   {says(bus.Cancel), false, fault.DeniedByUser, "did not approve"},
-		"not offered":              {says(bus.ProceedAlways), false, fault.DeniedByUser, `"proceed_always" was not offered`},
-		"unknown":                  {says("perhaps"), false, fault.DeniedByUser, `"perhaps" was not offered`},
-		"once, and not confirmed":  {bus.ToolConfirmationResponse{Outcome: bus.ProceedOnce}, false, fault.DeniedByUser, "does not confirm"},
-		"cancel, and confirmed":    {bus.ToolConfirmationResponse{Outcome: bus.Cancel, Confirmed: true}, false, fault.DeniedByUser, "at once"},
-		"no person":                {bus.ToolConfirmationResponse{RequiresUserConfirmation: true, Confirmed: true}, false, fault.NoApprover, "no approver"},
-		"an edit of what is none":  {edits(content), false, fault.DeniedByUser, `"modify_with_editor" was not offered`},
-		"once, with other content": {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{NewContent: &content}}, false, fault.DeniedByUser, "was not offered"},
-		"cancel, with a word": {bus.ToolConfirmationResponse{Payload: bus.Payload{Feedback: " Use make. "}}, false, fault.DeniedByUser,
+		"once":                              {answerWith(bus.ProceedOnce), true, "", ""},
+		"confirmed only":                    {bus.ToolConfirmationResponse{Confirmed: true}, true, "", ""},                  // spec 3.4
+		"empty answer":                      {bus.ToolConfirmationResponse{}, false, fault.DeniedByUser, "did not approve"}, // spec 3.4
+		"cancel":                            {answerWith(bus.Cancel), false, fault.DeniedByUser, "did not approve"},
+		"not offered":                       {answerWith(bus.ProceedAlways), false, fault.DeniedByUser, `"proceed_always" was not offered`},
+		"unknown":                           {answerWith("perhaps"), false, fault.DeniedByUser, `"perhaps" was not offered`},
+		"once, and not confirmed":           {bus.ToolConfirmationResponse{Outcome: bus.ProceedOnce}, false, fault.DeniedByUser, "does not confirm"},
+		"cancel, and confirmed":             {bus.ToolConfirmationResponse{Outcome: bus.Cancel, Confirmed: true}, false, fault.DeniedByUser, "at once"},
+		"no user":                           {bus.ToolConfirmationResponse{RequiresUserConfirmation: true, Confirmed: true}, false, fault.NoApprover, "no approver"},
+		"an edit of a call without content": {edits(content), false, fault.DeniedByUser, `"modify_with_editor" was not offered`},
+		"once, with other content":          {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{NewContent: &content}}, false, fault.DeniedByUser, "was not offered"},
+		"cancel, with feedback": {bus.ToolConfirmationResponse{Payload: bus.Payload{Feedback: " Use make. "}}, false, fault.DeniedByUser,
 			"The user said: Use make."},
-		"no plan, by the key of a yes": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedOnce,
+		"no plan, with confirmed set": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedOnce,
 			Payload: bus.Payload{Approved: new(bool), Feedback: "no tests"}}, false, fault.DeniedByUser, "The user said: no tests"},
-		"no plan, and what was not offered": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedAlways,
+		"no plan, not offered": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedAlways,
 			Payload: bus.Payload{Approved: new(bool)}}, false, fault.DeniedByUser, "did not approve"},
 		"a plan, approved":        {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{Approved: &approved}}, true, "", ""},
 		"approved, not confirmed": {bus.ToolConfirmationResponse{Payload: bus.Payload{Approved: &approved}}, false, fault.DeniedByUser, "did not approve"},
@@ -169,19 +168,18 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What a person says beside the answer reaches the model: with a no what to do
-// next, with a yes as a notice.
+// The user's feedback reaches the model: after a denial as the next step, after an approval as a notice.
 func TestFeedback(t *testing.T) {
 	for name, tt := range map[string]struct {
-		says     bus.Outcome
+		outcome  bus.Outcome
 		feedback string
 		declined string // the tool's own next step
 		remedy   string
 	}{
-		"a no without words": {bus.Cancel, " ", "Change it.", "Do not repeat the call as it is; ask the user what to do instead."},
-		"a no with words":    {bus.Cancel, "Use make.", "", "Do not repeat the call as it is; act on what the user said."},
-		"a tool's next step": {bus.Cancel, "no tests", "Change it and call again.", "Change it and call again."},
-		"a yes with words":   {bus.ProceedOnce, " And then make. ", "", ""},
+		"a denial without feedback": {bus.Cancel, " ", "Change it.", "Do not repeat the call as it is; ask the user what to do instead."},
+		"a denial with feedback":    {bus.Cancel, "Use make.", "", "Do not repeat the call as it is; act on what the user said."},
+		"a tool's next step":        {bus.Cancel, "no tests", "Change it and call again.", "Change it and call again."},
+		"an approval with feedback": {bus.ProceedOnce, " And then make. ", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSetup(tools.KindOther, policy.AskUser, "")
@@ -189,12 +187,12 @@ func TestFeedback(t *testing.T) {
 				return &tools.Confirmation{Type: tools.ConfirmInfo, InfoDetails: &tools.InfoDetails{Prompt: "p"}, IfDeclined: tt.declined}, nil
 			}
 			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
-				a := says(tt.says)
+				a := answerWith(tt.outcome)
 				a.Payload.Feedback = tt.feedback
 				return a
 			}
 			r := s.call(t.Context())
-			if tt.says == bus.Cancel {
+			if tt.outcome == bus.Cancel {
 				require.Equal(t, tt.remedy, r.Result.Error.Remedy)
 				return
 			}
@@ -204,7 +202,7 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: nothing lets a call run but a confirmation of what was shown.
+// FuzzAnswer: a call runs only after a confirmation of what was shown.
 func FuzzAnswer(f *testing.F) {
 	f.Add("proceed_once", true, false, "", false)
 	f.Add("", true, false, "", false)
@@ -235,8 +233,7 @@ func asError(r scheduler.Response) error {
 	return r.Result.Error
 }
 
-// AR-15, AR-21: an approval for more than this call is remembered before the
-// call runs, and told as a rule.
+// AR-15, AR-21: an approval for more than this call is remembered before the call runs, and reported as a rule.
 func TestRemember(t *testing.T) {
 	for outcome, scope := range lasts() {
 		s := newSetup(tools.KindFetch, policy.AskUser, outcome)
@@ -249,11 +246,11 @@ func TestRemember(t *testing.T) {
 			return []policy.Rule{{Tools: []string{"fetch"}, Server: "srv", ArgsPattern: "a", CommandPrefix: []string{"git status"},
 				AllowRedirection: true, Modes: []policy.ApprovalMode{policy.ModeYolo}, Subagent: "helper"}}, nil
 		}
-		var told []bus.UpdatePolicy
+		var rules []bus.UpdatePolicy
 		for _, m := range s.record(t, t.Context(), one("c1")) {
 			if u, ok := m.(bus.UpdatePolicy); ok {
 				require.NotContains(t, s.steps[:len(s.steps)-1], "execute")
-				told = append(told, u)
+				rules = append(rules, u)
 			}
 		}
 		want := bus.UpdatePolicy{ToolName: "fetch", MCPName: "srv", ArgsPattern: "a", CommandPrefix: []string{"git status"},
@@ -262,13 +259,12 @@ func TestRemember(t *testing.T) {
 		if scope == policy.ScopeSaved {
 			want.Persist, want.PersistScope = true, bus.PersistUser
 		}
-		require.Equal(t, []bus.UpdatePolicy{want}, told)
+		require.Equal(t, []bus.UpdatePolicy{want}, rules)
 		require.Equal(t, "build decide confirm remember execute", strings.Join(s.steps, " "))
 	}
 }
 
-// 18020, 22169: the rules that a person is shown with an answer are those that
-// the answer brings into force, and they hold for the next such call.
+// 18020, 22169: the rules shown with an outcome are those that it adds, and they apply to the next such call.
 func TestShownRuleIsTheRule(t *testing.T) {
 	for _, command := range []string{"./gradlew build", "git push origin main", "go test ./... && make -n all"} {
 		set := toolset{}
@@ -280,10 +276,10 @@ func TestShownRuleIsTheRule(t *testing.T) {
 		asked := 0
 		bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
 			asked++
-			a := says(bus.ProceedOnce)
+			a := answerWith(bus.ProceedOnce)
 			for _, r := range q.Remembers {
 				if r.Outcome == bus.ProceedAlways {
-					a, shown = says(r.Outcome), r.Rules
+					a, shown = answerWith(r.Outcome), r.Rules
 				}
 			}
 			a.CorrelationID = q.CorrelationID
@@ -311,14 +307,14 @@ func TestShownRuleIsTheRule(t *testing.T) {
 	}
 }
 
-// AR-21, 18020, with the engine itself: what is approved for the session is not asked
-// about again, what is approved once is, and neither covers anything else.
+// AR-21, 18020, with the engine: an approval for the session covers the next call, an approval for one call does not,
+// and neither covers anything else.
 func TestNextCall(t *testing.T) {
 	tests := map[string]struct {
 		outcome bus.Outcome
 		tool    string
 		args    []string
-		asked   []string // the arguments that were asked about
+		asked   []string // arguments of the calls that required approval
 	}{
 		"once": {bus.ProceedOnce, "write_file", []string{`{"file_path":"/w/a"}`, `{"file_path":"/w/a"}`},
 			[]string{`{"file_path":"/w/a"}`, `{"file_path":"/w/a"}`}},
@@ -340,7 +336,7 @@ func TestNextCall(t *testing.T) {
 			var asked []string
 			bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
 				asked = append(asked, string(q.ToolCall.Args))
-				a := says(tt.outcome)
+				a := answerWith(tt.outcome)
 				a.CorrelationID = q.CorrelationID
 				_ = b.Publish(a)
 			})
@@ -356,8 +352,7 @@ func TestNextCall(t *testing.T) {
 	}
 }
 
-// AR-20: an approval for a server holds for the next call of any of its tools,
-// and for no other server's.
+// AR-20: an approval for a server applies to the next call of any of its tools, and to no other server.
 func TestNextCallOfServer(t *testing.T) {
 	set := toolset{}
 	for name, server := range map[string]string{"mcp_srv_a": "srv", "mcp_srv_b": "srv", "mcp_other_a": "other"} {
@@ -367,7 +362,7 @@ func TestNextCallOfServer(t *testing.T) {
 	var asked []string
 	bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
 		asked = append(asked, q.ToolCall.Name)
-		a := says(bus.ProceedAlwaysServer)
+		a := answerWith(bus.ProceedAlwaysServer)
 		a.CorrelationID = q.CorrelationID
 		_ = b.Publish(a)
 	})
@@ -381,14 +376,13 @@ func TestNextCallOfServer(t *testing.T) {
 	require.Equal(t, []string{"mcp_srv_a", "mcp_other_a"}, asked)
 }
 
-// An approval that cannot be remembered still holds for the call, and the
-// response says that and why.
+// An approval that cannot be remembered still applies to the call, and the response reports the reason.
 func TestNotRemembered(t *testing.T) {
-	full := fault.New(fault.NotRemembered, "x", "The part $(x) cannot be told.", "Approve it each time.")
+	full := fault.New(fault.NotRemembered, "x", "The part $(x) cannot be rules.", "Approve it each time.")
 	for want, remember := range map[string]func(policy.Call, policy.Scope) ([]policy.Rule, error){
-		"The part $(x) cannot be told. Approve it each time.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, full },
-		"disk on fire.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, errors.New("disk on\nfire") },
-		"boom.":         func(policy.Call, policy.Scope) ([]policy.Rule, error) { panic("boom") },
+		"The part $(x) cannot be rules. Approve it each time.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, full },
+		"I/O error.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, errors.New("disk on\nfire") },
+		"boom.":      func(policy.Call, policy.Scope) ([]policy.Rule, error) { panic("boom") },
 	} {
 		s := newSetup(tools.KindFetch, policy.AskUser, bus.ProceedAlways)
 		s.policy.canRemember = func(policy.Scope) bool { return true }
@@ -404,8 +398,7 @@ func TestNotRemembered(t *testing.T) {
 	}
 }
 
-// AR-21: what a person puts in place of the proposal is decided about and
-// shown again, until it is approved.
+// AR-21: content that the user puts in place of the proposal is decided and shown again, until it is approved.
 func TestModify(t *testing.T) {
 	s, _ := newModifiable(policy.AskUser)
 	s.answer = func(q bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
@@ -415,10 +408,10 @@ func TestModify(t *testing.T) {
 			return edits("two")
 		case 2:
 			answer := edits("three")
-			answer.Outcome = bus.ProceedOnce // what was shown is not what the person sends
+			answer.Outcome = bus.ProceedOnce // the user's content differs from the content shown
 			return answer
 		}
-		return says(bus.ProceedOnce)
+		return answerWith(bus.ProceedOnce)
 	}
 	r := s.call(t.Context())
 	require.Equal(t, scheduler.StatusSuccess, r.Status)
@@ -437,8 +430,7 @@ func TestModify(t *testing.T) {
 	require.Len(t, ids, 3)
 }
 
-// AR-21: a form that sends back the content that was shown, with its yes, is
-// a yes and no change.
+// AR-21: an approval that returns the content shown is not a modification.
 func TestContentAsShownIsNoChange(t *testing.T) {
 	s, _ := newModifiable(policy.AskUser)
 	s.answer = func(q bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
@@ -450,8 +442,8 @@ func TestContentAsShownIsNoChange(t *testing.T) {
 	require.NotContains(t, s.steps, "modify")
 }
 
-// What a person has changed is shown again even where policy would now allow
-// it, is not run where policy denies it, and is checked by the tool.
+// A call that the user has modified is shown again even if policy would allow it now, does not run if policy denies it,
+// and is checked by the tool.
 func TestModifyIsDecidedAgain(t *testing.T) {
 	afterwards := func(verdict policy.Verdict) (*setup, *modifiable) {
 		s, m := newModifiable(policy.AskUser)
@@ -467,7 +459,7 @@ func TestModifyIsDecidedAgain(t *testing.T) {
 			if len(s.questions) == 1 {
 				return edits("two")
 			}
-			return says(bus.ProceedOnce)
+			return answerWith(bus.ProceedOnce)
 		}
 		return s, m
 	}
@@ -516,17 +508,19 @@ func TestModifyIsDecidedAgain(t *testing.T) {
 	require.Equal(t, fault.UnhandledException, s.call(t.Context()).Result.Error.Code)
 }
 
-// An answer that says edited and brings no content changes and runs nothing.
+// An answer with the outcome of an edit but without content changes nothing and does not run the call.
 func TestModifyWithoutContent(t *testing.T) {
 	s, _ := newModifiable(policy.AskUser)
-	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return says(bus.ModifyWithEditor) }
+	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+		return answerWith(bus.ModifyWithEditor)
+	}
 	r := s.call(t.Context())
 	require.Equal(t, scheduler.StatusDenied, r.Status)
 	require.Contains(t, r.Result.Error.Message, "without the new content")
 	require.NotContains(t, s.steps, "modify")
 }
 
-// AR-29: a person's editing ends with ctx.
+// AR-29: the user's editing ends with ctx.
 func TestCancelWhileModifying(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, m := newModifiable(policy.AskUser)
@@ -536,8 +530,7 @@ func TestCancelWhileModifying(t *testing.T) {
 	require.NotContains(t, s.steps, "execute")
 }
 
-// AR-19: each type of details reaches the front end whole, in the form of the
-// tool's.
+// AR-19: each type of details reaches the front end completely, with the fields of the tool's details.
 func TestDetails(t *testing.T) {
 	original := "old"
 	for _, want := range []*tools.Confirmation{
@@ -562,8 +555,8 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// AR-15, AR-19: a server's tool that brings no question of its own is shown whole;
-// what is no JSON is left out. In plan mode a model is not told again what it knows.
+// AR-15, AR-19: a server's tool without a confirmation of its own is shown completely; invalid JSON is omitted. In plan
+// mode the preview does not repeat the arguments to the model.
 func TestDetailsOfAServersTool(t *testing.T) {
 	s := newSetup(tools.KindOther, policy.AskUser, bus.ProceedOnce)
 	schema := json.RawMessage(`{"type":"object"}`)
@@ -588,8 +581,8 @@ func TestDetailsOfAServersTool(t *testing.T) {
 	require.Nil(t, s.questions[len(s.questions)-1].Details.ToolParameterSchema)
 }
 
-// A command line is shown with its programs and its parts, even where the
-// tool does not name them, and with the rule that decided about each (19799).
+// A command line is shown with its programs and parts, even if the tool does not set them, and with the rule that
+// decided each part (19799).
 func TestDetailsOfACommandLine(t *testing.T) {
 	word := func(s string) []shell.Word { return []shell.Word{{Text: s, Static: true}} }
 	line := &shell.Line{Source: "cd x && go test; cd y > f", Parts: []shell.Part{
@@ -610,7 +603,7 @@ func TestDetailsOfACommandLine(t *testing.T) {
 	}}, s.questions[0].Details)
 	require.Equal(t, bus.Explanation{Decision: "ask_user", Reason: "Because.", Remedy: "Add a rule.", Parts: parts}, s.questions[0].Decision)
 
-	// The tool's own words hold.
+	// Programs set by the tool take precedence.
 	s.confirm = func(context.Context) (*tools.Confirmation, error) {
 		return &tools.Confirmation{Type: tools.ConfirmExec, ExecDetails: &tools.ExecDetails{Command: "c", RootCommand: "r", RootCommands: []string{"r1"}}}, nil
 	}
@@ -618,8 +611,7 @@ func TestDetailsOfACommandLine(t *testing.T) {
 	require.Equal(t, &bus.ExecDetails{Command: "c", RootCommand: "r", RootCommands: []string{"r1"}, Parts: parts}, s.questions[1].Details.ExecDetails)
 }
 
-// In memory, an approval holds for the like calls to come and is gone with
-// the engine.
+// An approval in memory applies to later calls of the same kind, and ends with the engine.
 func TestInMemory(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{})
 	require.NoError(t, err)

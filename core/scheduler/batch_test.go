@@ -23,7 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// simple is a tool that can be called many times at once.
+// simple is a tool that can be called concurrently.
 type simple struct {
 	spec tools.Spec
 	run  func(ctx context.Context, args string) (tools.Result, error)
@@ -53,7 +53,7 @@ func (c *simpleCall) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 	return c.tool.run(ctx, string(c.args))
 }
 
-// toolset is tools by name.
+// toolset is a set of tools by name.
 type toolset map[string]*simple
 
 func (s toolset) Lookup(name string) (tools.DeclarativeTool, error) {
@@ -75,7 +75,7 @@ func always(v policy.Verdict) *stub {
 	return &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: v, Reason: "Because."} }}
 }
 
-// batchOf makes requests "name args"; the ids count from 0.
+// batchOf returns requests of the form "name args", with IDs from 0.
 func batchOf(calls ...string) []scheduler.Request {
 	var requests []scheduler.Request
 	for i, c := range calls {
@@ -88,8 +88,7 @@ func batchOf(calls ...string) []scheduler.Request {
 	return requests
 }
 
-// statuses lists the statuses in the order of the responses, whose ids it
-// checks.
+// statuses returns the statuses in the order of the responses, and checks their IDs.
 func statuses(t *testing.T, responses []scheduler.Response) string {
 	t.Helper()
 	var all []string
@@ -101,8 +100,7 @@ func statuses(t *testing.T, responses []scheduler.Response) string {
 	return strings.Join(all, " ")
 }
 
-// AR-28: neighbouring readers run side by side: each waits until all have
-// begun. MaxParallel bounds how many.
+// AR-28: adjacent read-only calls run concurrently: each waits until all have begun. MaxParallel limits their number.
 func TestReadersOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := toolset{}
@@ -110,7 +108,7 @@ func TestReadersOverlap(t *testing.T) {
 		begun.Add(5)
 		set.add("read", tools.KindRead, true, func(context.Context, string) (tools.Result, error) {
 			begun.Done()
-			begun.Wait() // for ever, unless all five run at once
+			begun.Wait() // blocks unless all five run at once
 			return ok()
 		})
 		s := scheduler.New(scheduler.Options{Tools: set})
@@ -132,8 +130,8 @@ func TestReadersOverlap(t *testing.T) {
 	})
 }
 
-// A call that changes something, or whose tool does not say that it may run
-// beside others, runs alone, after all before it and before all after it.
+// A call that changes something, or whose tool does not permit concurrent calls, runs alone: after all calls before it
+// and before all calls after it.
 func TestMutatorsRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 200 {
@@ -165,7 +163,7 @@ func TestMutatorsRunAlone(t *testing.T) {
 			set.add("serial", tools.KindRead, false, run(true))
 			set.add("edit", tools.KindEdit, true, run(true))
 			var calls []string
-			fence := map[string]int{} // how many calls must have begun before this one
+			fence := map[string]int{} // number of calls that must have begun before this one
 			for i := range 12 {
 				name := []string{"read", "read", "read", "edit", "serial"}[rand.IntN(5)]
 				id := fmt.Sprint(i)
@@ -184,8 +182,7 @@ func TestMutatorsRunAlone(t *testing.T) {
 	})
 }
 
-// AR-28: whatever happens to a call, there is one response for it, at its
-// place.
+// AR-28: each call has one response in its place, whatever happens to it.
 func TestOneResponseForEach(t *testing.T) {
 	var defects atomic.Int64
 	set := toolset{}
@@ -217,8 +214,7 @@ func TestOneResponseForEach(t *testing.T) {
 	require.Empty(t, s.RunAll(t.Context(), nil))
 }
 
-// A person's cancel keeps the calls after it from beginning; those that run go
-// on (spec 3.5).
+// After the user has cancelled, no later call begins; running calls continue (spec 3.5).
 func TestUserCancelEndsTheBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := make(chan struct{})
@@ -227,7 +223,7 @@ func TestUserCancelEndsTheBatch(t *testing.T) {
 		set := toolset{}
 		run := func(_ context.Context, args string) (tools.Result, error) {
 			if args == `"first"` {
-				<-asked // runs while the question is answered
+				<-asked // runs while the user is asked
 				time.Sleep(time.Hour)
 			}
 			mu.Lock()
@@ -259,7 +255,7 @@ func TestUserCancelEndsTheBatch(t *testing.T) {
 	})
 }
 
-// An answer that cannot be used denies its own call alone.
+// An invalid answer denies its own call only.
 func TestUnusableAnswerDoesNotEndTheBatch(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.AskUser, "perhaps")
 	r := s.calls(t.Context(), batchOf("fake 1", "fake 2")...)
@@ -267,7 +263,7 @@ func TestUnusableAnswerDoesNotEndTheBatch(t *testing.T) {
 	require.Len(t, s.questions, 2)
 }
 
-// AR-29: once ctx has ended nothing begins, what runs sees it, and all end.
+// AR-29: after ctx has ended no call begins, running calls see it, and all end.
 func TestCancelBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -294,7 +290,7 @@ func TestCancelBatch(t *testing.T) {
 	})
 }
 
-// A question ends with ctx, wherever the front end is (AR-29).
+// A request for approval ends with ctx in any front end (AR-29).
 func TestCancelWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -311,7 +307,7 @@ func TestCancelWhileAsked(t *testing.T) {
 			finished <- scheduler.New(s.options).Run(ctx, scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
 		}()
 		synctest.Wait()
-		require.Empty(t, finished, "a question has no time limit of its own")
+		require.Empty(t, finished, "a request has no time limit of its own")
 		time.Sleep(24 * time.Hour)
 		cancel()
 		require.Equal(t, scheduler.StatusCancelled, (<-finished).Status)
@@ -321,8 +317,7 @@ func TestCancelWhileAsked(t *testing.T) {
 	})
 }
 
-// Many batches run at once on one scheduler, with two front ends that answer
-// and one that watches.
+// Many batches run concurrently on one scheduler, with two front ends that answer and one that observes.
 func TestManyBatches(t *testing.T) {
 	set := toolset{}
 	set.add("read", tools.KindRead, true, done)
@@ -349,12 +344,11 @@ func TestManyBatches(t *testing.T) {
 		})
 	}
 	running.Wait()
-	require.NoError(t, b.Close()) // waits for the front end that has answered last, to count it
+	require.NoError(t, b.Close()) // waits for the front end that answered last, so that it is counted
 	require.Equal(t, int64(100), answered.Load())
 }
 
-// KH-23: a front end that leaves in the middle of a question is nobody, at
-// once.
+// KH-23: a front end that disconnects during a request counts as missing at once.
 func TestFrontEndLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetup(tools.KindEdit, policy.AskUser, "")
@@ -374,34 +368,34 @@ func TestFrontEndLeaves(t *testing.T) {
 		require.Equal(t, fault.NoApprover, (<-finished).Result.Error.Code)
 		require.NoError(t, b.Close())
 
-		// A bus that is closed has nobody either.
+		// A closed bus has no front end either.
 		r := scheduler.New(s.options).Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
 		require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 		require.Empty(t, s.defects)
 	})
 }
 
-// AR-24: any front end may answer; the first wins, and the second is told.
+// AR-24: any front end may answer. The first answer is used, and the sender of the second is notified.
 func TestTwoFrontEnds(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.AskUser, "")
 	b := bus.New(bus.Options{})
 	both := make(chan struct{}, 2)
-	told := make(chan error, 2)
+	errs := make(chan error, 2)
 	for _, outcome := range []bus.Outcome{bus.ProceedOnce, bus.Cancel} {
 		bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
 			both <- struct{}{}
 			for len(both) < 2 {
 				runtime.Gosched()
 			}
-			a := says(outcome)
+			a := answerWith(outcome)
 			a.CorrelationID = q.CorrelationID
-			told <- b.Publish(a)
+			errs <- b.Publish(a)
 		})
 	}
 	s.options.Bus = b
 	r := scheduler.New(s.options).Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
 	require.Contains(t, []scheduler.Status{scheduler.StatusSuccess, scheduler.StatusDenied}, r.Status)
-	answers := []error{<-told, <-told}
+	answers := []error{<-errs, <-errs}
 	if answers[0] != nil {
 		slices.Reverse(answers)
 	}
@@ -410,7 +404,7 @@ func TestTwoFrontEnds(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// A clock that waits holds up the call that asks it, and no other.
+// A Clock that blocks delays its own call only.
 func TestClockHoldsUpItsOwnCall(t *testing.T) {
 	set := toolset{}
 	set.add("read", tools.KindRead, true, done)
@@ -422,8 +416,8 @@ func TestClockHoldsUpItsOwnCall(t *testing.T) {
 		}
 		select {
 		case <-both:
-		case <-time.After(time.Minute): // never, unless the other call is held up
-			t.Error("the other call is held up")
+		case <-time.After(time.Minute): // only if the other call is delayed
+			t.Error("the other call is delayed")
 		}
 		return time.Now()
 	}})

@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// overhead is a scheduler over a tool that checks its arguments and does
-// nothing, with a front end that listens to what it is given, or none.
+// overhead returns a scheduler with a tool that checks its arguments and does nothing. listen, if set, subscribes a
+// front end.
 func overhead(tb testing.TB, kind tools.Kind, listen func(b *bus.MessageBus)) (*scheduler.Scheduler, scheduler.Request) {
 	tb.Helper()
 	type params struct {
@@ -47,15 +47,14 @@ func approves(b *bus.MessageBus) {
 	})
 }
 
-// A call's overhead: look up, check, decide, schedule; budget 30 µs and 150
-// allocations.
+// The overhead of a call: look up, check, decide, schedule. Budget: 30 µs and 150 allocations.
 func BenchmarkRun(b *testing.B) {
 	for name, bench := range map[string]struct {
 		kind   tools.Kind
 		listen func(*bus.MessageBus)
 	}{
 		"no bus":         {tools.KindRead, nil},
-		"nobody listens": {tools.KindRead, func(*bus.MessageBus) {}},
+		"no events read": {tools.KindRead, func(*bus.MessageBus) {}},
 		"events":         {tools.KindRead, events},
 		"asked":          {tools.KindEdit, approves},
 	} {
@@ -87,10 +86,10 @@ func BenchmarkRunAll(b *testing.B) {
 	}
 }
 
-// The budget of allocations is held by a test, as it does not depend on the
-// machine: with a bus, whoever listens.
+// A test checks the number of allocations, because it does not depend on the machine. There is a bus, with various
+// subscribers.
 func TestAllocations(t *testing.T) {
-	for name, listen := range map[string]func(*bus.MessageBus){"nobody": func(*bus.MessageBus) {}, "events": events} {
+	for name, listen := range map[string]func(*bus.MessageBus){"no events read": func(*bus.MessageBus) {}, "events": events} {
 		s, request := overhead(t, tools.KindRead, listen)
 		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { s.Run(t.Context(), request) }), 150.0, name)
 	}

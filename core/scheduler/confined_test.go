@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// commands is a shell tool that runs nothing.
+// commands returns a setup with a shell tool that runs nothing.
 func commands(t *testing.T, outcome bus.Outcome) *setup {
 	t.Helper()
 	s := newSetup(tools.KindExecute, "", outcome)
@@ -22,8 +22,7 @@ func commands(t *testing.T, outcome bus.Outcome) *setup {
 	return s
 }
 
-// shellPolicy takes the fake for the shell tool, and its arguments for what it
-// has built of them.
+// shellPolicy decides calls of the fake as calls of the shell tool, with the original arguments.
 type shellPolicy struct{ scheduler.Policy }
 
 func (shellPolicy) as(c policy.Call) policy.Call {
@@ -56,8 +55,7 @@ func ran(t *testing.T, s *setup, line string) scheduler.Response {
 	return s.calls(t.Context(), scheduler.Request{CallID: "c1", Tool: "fake", Args: args})[0]
 }
 
-// TO-10: of a line that does not parse the first word is shown as its root
-// command, and no answer to the question lasts.
+// TO-10: if a line cannot be parsed, its first word is shown as the root command, and no outcome lasts.
 func TestUnparsableCommand(t *testing.T) {
 	for line, root := range map[string]string{
 		`git commit -m "oops`:       "git",
@@ -77,7 +75,7 @@ func TestUnparsableCommand(t *testing.T) {
 		require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, q.Outcomes, line)
 		require.Empty(t, q.Remembers)
 	}
-	// A line that parses shows its programs, and an answer may last.
+	// A line that can be parsed shows its programs, and an outcome may last.
 	s := commands(t, bus.ProceedOnce)
 	ran(t, s, "a && b | c; a")
 	require.Equal(t, []string{"a", "b", "c"}, s.questions[0].Details.RootCommands)
@@ -85,7 +83,7 @@ func TestUnparsableCommand(t *testing.T) {
 	require.Contains(t, s.questions[0].Outcomes, bus.ProceedAlways)
 }
 
-// The question, the response and a refusal say what confines a command.
+// The request for approval, the response and a denial name the confinement of a command.
 func TestConfinedOnTheWire(t *testing.T) {
 	s := commands(t, bus.ProceedOnce)
 	s.options.Subject = func(c *policy.Call) { c.Confined = "landlock" }

@@ -16,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Policy is told what the session knows, and whether anybody can be asked: that
-// is so if somebody subscribes, terminal or not (23829).
+// Policy receives the facts of the session, and whether an approver is available: that is so if there is a subscriber,
+// with or without a terminal (23829).
 func TestSubject(t *testing.T) {
 	s := newSetup(tools.KindRead, policy.Allow, "")
 	s.options.Subject = func(c *policy.Call) {
@@ -34,8 +34,8 @@ func TestSubject(t *testing.T) {
 	require.True(t, s.decided[1].Headless)
 }
 
-// A server's tool is judged by server and own name, whatever its name has become,
-// and what its server says of it goes to policy and to whoever is asked.
+// A server's tool is matched by server and own name, whatever its name in the session. Its annotations are passed to
+// policy and to the approver.
 func TestServerIdentity(t *testing.T) {
 	hints := map[string]any{"readOnlyHint": true}
 	for _, tt := range []struct{ server, own, name, want string }{
@@ -62,8 +62,8 @@ func TestServerIdentity(t *testing.T) {
 	}
 }
 
-// Policy gets the real paths that it wants. One that cannot be followed makes
-// a change be asked about; a reader is left to find out.
+// Policy receives the real paths that it requests. If one cannot be resolved, a change requires approval; a read is
+// left to the tool.
 func TestRealPaths(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.Allow, bus.ProceedOnce)
 	s.policy.paths = []string{"/w/link", "/w/plain"}
@@ -88,23 +88,23 @@ func TestRealPaths(t *testing.T) {
 	require.Len(t, s.questions, 1)
 }
 
-// Safety checkers run in order on the final call, and only tighten.
+// Safety checkers run in order on the final call, and can only make the decision stricter.
 func TestCheckers(t *testing.T) {
 	const allow, ask, deny = policy.Allow, policy.AskUser, policy.Deny
 	tests := map[string]struct {
-		verdict policy.Verdict
-		says    []policy.Verdict
-		steps   string
-		code    fault.Code
-		rule    string
+		verdict  policy.Verdict
+		verdicts []policy.Verdict
+		steps    string
+		code     fault.Code
+		rule     string
 	}{
-		"allow":              {allow, []policy.Verdict{allow, allow}, "build decide c0 c1 execute", "", "rule"},
-		"ask":                {allow, []policy.Verdict{ask, allow}, "build decide c0 c1 confirm ask execute", "", "safety checker c0"},
-		"ask, asked already": {ask, []policy.Verdict{ask}, "build decide c0 confirm ask execute", "", "rule"},
-		"allow, asked":       {ask, []policy.Verdict{allow}, "build decide c0 confirm ask execute", "", "rule"},
-		"deny":               {allow, []policy.Verdict{ask, deny, allow}, "build decide c0 c1", fault.PolicyViolation, "safety checker c1"},
-		"no verdict":         {allow, []policy.Verdict{"fine"}, "build decide c0", fault.PolicyViolation, "safety checker c0"},
-		"denied already":     {deny, []policy.Verdict{allow}, "build decide", fault.PolicyViolation, "rule"},
+		"allow":                 {allow, []policy.Verdict{allow, allow}, "build decide c0 c1 execute", "", "rule"},
+		"ask":                   {allow, []policy.Verdict{ask, allow}, "build decide c0 c1 confirm ask execute", "", "safety checker c0"},
+		"ask, already required": {ask, []policy.Verdict{ask}, "build decide c0 confirm ask execute", "", "rule"},
+		"allow, asked":          {ask, []policy.Verdict{allow}, "build decide c0 confirm ask execute", "", "rule"},
+		"deny":                  {allow, []policy.Verdict{ask, deny, allow}, "build decide c0 c1", fault.PolicyViolation, "safety checker c1"},
+		"no verdict":            {allow, []policy.Verdict{"fine"}, "build decide c0", fault.PolicyViolation, "safety checker c0"},
+		"denied already":        {deny, []policy.Verdict{allow}, "build decide", fault.PolicyViolation, "rule"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestCheckers(t *testing.T) {
 			s.policy.decide = func(c policy.Call) policy.Decision {
 				d := decide(c)
 				d.Rule = "rule"
-				for i := range tt.says {
+				for i := range tt.verdicts {
 					d.Checkers = append(d.Checkers, policy.Checker{Name: string("c" + string(rune('0'+i)))})
 				}
 				return d
@@ -122,7 +122,7 @@ func TestCheckers(t *testing.T) {
 			s.options.Check = func(_ context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
 				s.steps = append(s.steps, ch.Name)
 				require.Equal(t, `{"final":1}`, string(c.Params))
-				return tt.says[ch.Name[1]-'0'], "Checked.", nil
+				return tt.verdicts[ch.Name[1]-'0'], "Checked.", nil
 			}
 			r := s.call(t.Context())
 			require.Equal(t, tt.steps, strings.Join(s.steps, " "))
@@ -131,14 +131,14 @@ func TestCheckers(t *testing.T) {
 			if strings.HasPrefix(tt.rule, "safety") {
 				require.Equal(t, "Checked.", r.Decision.Reason)
 			}
-			if len(s.questions) == 1 && tt.says[0] == ask { // it would ask again
+			if len(s.questions) == 1 && tt.verdicts[0] == ask { // it would ask again
 				require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, s.questions[0].Outcomes)
 			}
 		})
 	}
 }
 
-// A checker that cannot answer denies.
+// A checker that fails denies the call.
 func TestCheckersFail(t *testing.T) {
 	type check = func(context.Context, policy.Checker, policy.Call) (policy.Verdict, string, error)
 	for want, f := range map[string]check{
@@ -189,7 +189,7 @@ func TestExplain(t *testing.T) {
 	require.False(t, s.decided[1].Headless)
 	require.Empty(t, s.decided[1].Subagent)
 
-	// Arguments that the tool refuses are decided on as they are.
+	// Arguments that the tool refuses are decided as they are.
 	s.build = func(json.RawMessage) error { return fault.New(fault.InvalidToolParams, "x", "Bad.", "") }
 	_, err = run.Explain(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`{"a": 1}`)}, scheduler.Situation{})
 	require.NoError(t, err)
@@ -221,8 +221,7 @@ func TestExplainErrors(t *testing.T) {
 	}
 }
 
-// A well-known tool is explained even where it is not registered, by any of
-// its names.
+// A well-known tool is explained under any of its names even if it is not registered.
 func TestExplainWellKnown(t *testing.T) {
 	s := scheduler.New(scheduler.Options{Tools: toolset{}})
 	for tool, want := range map[string]policy.Verdict{"run_shell_command": policy.AskUser, "ShellTool": policy.AskUser, "glob": policy.Allow} {

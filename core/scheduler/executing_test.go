@@ -14,8 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// CM-15: what looks at a call before it runs does so after the person's answer,
-// and is told of its end however it comes.
+// CM-15: Executing is called after the user's answer, and its returned function after any end of the call.
 func TestExecutingIsBetweenTheAnswerAndTheCall(t *testing.T) {
 	ends := map[string]struct {
 		run    func(ctx context.Context, out tools.Output) (tools.Result, error)
@@ -34,7 +33,7 @@ func TestExecutingIsBetweenTheAnswerAndTheCall(t *testing.T) {
 			s.options.Executing = func(_ context.Context, p scheduler.Proposal, inv tools.ToolInvocation) (func(context.Context) []string, error) {
 				require.Equal(t, "c1", p.CallID)
 				require.Equal(t, "fakes something", inv.Description())
-				require.Len(t, s.questions, 1, "the person has answered")
+				require.Len(t, s.questions, 1, "the user has answered")
 				s.steps = append(s.steps, "before")
 				return func(context.Context) []string {
 					s.steps = append(s.steps, "after")
@@ -44,14 +43,14 @@ func TestExecutingIsBetweenTheAnswerAndTheCall(t *testing.T) {
 			resp := s.call(t.Context())
 			require.Equal(t, end.status, resp.Status)
 			require.Equal(t, []string{"build", "decide", "confirm", "ask", "before", "execute", "after"}, s.steps)
-			if name != "panic" { // of which nothing is told but that it was one
+			if name != "panic" { // a panic is reported without notices
 				require.Equal(t, []string{"noted"}, resp.Notices)
 			}
 		})
 	}
 }
 
-// CM-15: an error there keeps the call from running.
+// CM-15: an error of Executing prevents the call.
 func TestExecutingCanRefuse(t *testing.T) {
 	for name, executing := range map[string]scheduler.Executing{
 		"fault": func(context.Context, scheduler.Proposal, tools.ToolInvocation) (func(context.Context) []string, error) {

@@ -11,8 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// fake is a tool and its own invocation; nil parts do what is right. It
-// records the steps that were taken.
+// fake is a tool and its own invocation; nil functions do what is correct. It records its steps.
 type fake struct {
 	kind    tools.Kind
 	effects []tools.Effect
@@ -75,7 +74,7 @@ func (f *fake) Lookup(name string) (tools.DeclarativeTool, error) {
 	return nil, fault.New(fault.ToolNotRegistered, "lookup", "There is no such tool.", "Try another.")
 }
 
-// stub is a policy that says what it is told to.
+// stub is a policy made of functions.
 type stub struct {
 	decide      func(c policy.Call) policy.Decision
 	paths       []string
@@ -104,13 +103,12 @@ func (p *stub) CanRemember(c policy.Call, s policy.Scope) []policy.Rule {
 	return []policy.Rule{{Tools: []string{c.Tool}, Decision: policy.Allow, Subagent: string(s)}}
 }
 
-// setup is a scheduler over a fake, with a person who answers and records of
-// what happened.
+// setup is a scheduler over a fake, with a user who answers, and records of the calls.
 type setup struct {
 	*fake
 	policy    *stub
 	options   scheduler.Options
-	answer    func(q bus.ToolConfirmationRequest) bus.ToolConfirmationResponse // nil: nobody is there
+	answer    func(q bus.ToolConfirmationRequest) bus.ToolConfirmationResponse // nil: no front end
 	decided   []policy.Call
 	questions []bus.ToolConfirmationRequest
 	defects   []error
@@ -123,7 +121,7 @@ func newSetup(kind tools.Kind, verdict policy.Verdict, outcome bus.Outcome) *set
 		s.decided = append(s.decided, c)
 		return policy.Decision{Decision: verdict, Reason: "Because."}
 	}}
-	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return says(outcome) }
+	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return answerWith(outcome) }
 	s.options = scheduler.Options{
 		Tools:    s.fake,
 		Policy:   s.policy,
@@ -132,8 +130,8 @@ func newSetup(kind tools.Kind, verdict policy.Verdict, outcome bus.Outcome) *set
 	return s
 }
 
-// says is a well-formed answer.
-func says(o bus.Outcome) bus.ToolConfirmationResponse {
+// answerWith returns a valid answer.
+func answerWith(o bus.Outcome) bus.ToolConfirmationResponse {
 	return bus.ToolConfirmationResponse{Outcome: o, Confirmed: o != bus.Cancel}
 }
 
@@ -141,7 +139,7 @@ func (s *setup) call(ctx context.Context) scheduler.Response {
 	return s.calls(ctx, scheduler.Request{CallID: "c1", Tool: "phony", Args: json.RawMessage("1")})[0]
 }
 
-// calls runs calls with a bus of their own, and ends it.
+// calls runs calls with a new bus, and closes it.
 func (s *setup) calls(ctx context.Context, requests ...scheduler.Request) []scheduler.Response {
 	b := bus.New(bus.Options{})
 	defer func() { _ = b.Close() }()

@@ -15,16 +15,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// host records which step told it something.
+// host records which step sent it a message.
 type host struct {
-	mu    sync.Mutex
-	heard []string
+	mu       sync.Mutex
+	messages []string
 }
 
 func (h *host) Progress(p tools.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.heard = append(h.heard, p.Message)
+	h.messages = append(h.messages, p.Message)
 }
 
 func (h *host) Log(tools.LogEntry) {}
@@ -35,19 +35,18 @@ func (h *host) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) {
 
 type anotherKey struct{}
 
-// told tells the host of ctx.
-func told(ctx context.Context, step string) {
+// report sends a message to the host of ctx.
+func report(ctx context.Context, step string) {
 	tools.HostOf(ctx).Progress(tools.Progress{Message: step})
 }
 
-// EX-20: every step of a call has the host that the call is made for, and none has
-// it longer than its time.
+// EX-20: every step of a call has the host of the call, and only until the step ends.
 func TestHost(t *testing.T) {
 	h := new(host)
 	kept := make(map[string]context.Context)
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	step := func(ctx context.Context, name string) {
-		told(ctx, name)
+		report(ctx, name)
 		kept[name] = ctx
 	}
 	s.confirm = func(ctx context.Context) (*tools.Confirmation, error) { step(ctx, "confirm"); return nil, nil }
@@ -64,7 +63,7 @@ func TestHost(t *testing.T) {
 	}}
 	s.options.After = []scheduler.After{func(ctx context.Context, _ scheduler.Done, r tools.Result) (tools.Result, error) {
 		step(ctx, "after")
-		told(kept["execute"], "too late")
+		report(kept["execute"], "too late")
 		return r, nil
 	}}
 	s.options.RealPath = func(ctx context.Context, path string) (string, error) { step(ctx, "path"); return path, nil }
@@ -73,18 +72,18 @@ func TestHost(t *testing.T) {
 		return context.WithValue(ctx, anotherKey{}, "another value"), nil
 	}}
 	require.Equal(t, scheduler.StatusSuccess, s.call(tools.WithHost(t.Context(), h)).Status)
-	require.Equal(t, []string{"before", "path", "confirm", "execute", "after"}, h.heard)
+	require.Equal(t, []string{"before", "path", "confirm", "execute", "after"}, h.messages)
 	for name, ctx := range kept {
 		require.Equal(t, "another value", ctx.Value(anotherKey{}), name)
-		told(ctx, "too late")
+		report(ctx, "too late")
 		_, err := tools.HostOf(ctx).Ask(t.Context())
 		require.Equal(t, fault.Cancelled, fault.CodeOf(err), name)
 	}
-	require.Len(t, h.heard, 5)
+	require.Len(t, h.messages, 5)
 }
 
-// The calls of a batch have it too, side by side, and one whose tool has returned
-// does not end it for the others. A tool that goes on by itself is not heard.
+// The calls of a batch have the host too, concurrently. A tool that has returned does not end it for the others.
+// Messages of a tool that continues after its call are dropped.
 func TestHostOfBatch(t *testing.T) {
 	h := new(host)
 	set := toolset{}
@@ -97,7 +96,7 @@ func TestHostOfBatch(t *testing.T) {
 			if name == "two" {
 				<-release // until the other has returned
 			}
-			told(ctx, name)
+			report(ctx, name)
 			late.Go(func() {
 				for range 100 {
 					tools.HostOf(ctx).Log(tools.LogEntry{Data: json.RawMessage(`1`)})
@@ -120,16 +119,16 @@ func TestHostOfBatch(t *testing.T) {
 	for _, r := range responses {
 		require.Equal(t, scheduler.StatusSuccess, r.Status)
 	}
-	require.Equal(t, []string{"one", "two"}, h.heard)
+	require.Equal(t, []string{"one", "two"}, h.messages)
 }
 
-// A call within a call, as a subagent's, has the host of the outer one.
+// A call within a call, such as a subagent's, has the host of the outer one.
 func TestHostOfInnerCalls(t *testing.T) {
 	h := new(host)
 	allow := &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}
 	inner := toolset{}
 	inner.add("inner", tools.KindRead, true, func(ctx context.Context, _ string) (tools.Result, error) {
-		told(ctx, "inner")
+		report(ctx, "inner")
 		return tools.Result{}, nil
 	})
 	outer := toolset{}
@@ -137,11 +136,11 @@ func TestHostOfInnerCalls(t *testing.T) {
 	outer.add("outer", tools.KindOther, false, func(ctx context.Context, _ string) (tools.Result, error) {
 		during = ctx
 		scheduler.New(scheduler.Options{Tools: inner, Policy: allow}).RunAll(ctx, batchOf("inner", "inner"))
-		told(ctx, "outer")
+		report(ctx, "outer")
 		return tools.Result{}, nil
 	})
 	s := scheduler.New(scheduler.Options{Tools: outer, Policy: allow})
 	s.Run(tools.WithHost(t.Context(), h), batchOf("outer")[0])
-	scheduler.New(scheduler.Options{Tools: inner, Policy: allow}).Run(during, batchOf("inner")[0]) // that goes on by itself
-	require.Equal(t, []string{"inner", "inner", "outer"}, h.heard)
+	scheduler.New(scheduler.Options{Tools: inner, Policy: allow}).Run(during, batchOf("inner")[0]) // continues after its call
+	require.Equal(t, []string{"inner", "inner", "outer"}, h.messages)
 }

@@ -20,8 +20,8 @@ func advises(a scheduler.Advice) scheduler.Before {
 	return func(context.Context, scheduler.Proposal) (scheduler.Advice, error) { return a, nil }
 }
 
-// AR-28: the steps before run in order, each on the arguments that the one
-// before left, which are built again; policy decides once, on the final ones.
+// AR-28: the steps before run in order, each with the arguments that the previous one left, which are built again.
+// Policy decides once, on the final ones.
 func TestBeforeRewrites(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	var seen []string
@@ -50,7 +50,7 @@ func TestBeforeRewrites(t *testing.T) {
 	}, r.Notices)
 }
 
-// Arguments from a step before are checked like a model's.
+// Arguments from a step before are checked like those of a model.
 func TestBeforeRewritesBadly(t *testing.T) {
 	s := newSetup(tools.KindRead, policy.Allow, "")
 	s.build = func(args json.RawMessage) error {
@@ -67,7 +67,7 @@ func TestBeforeRewritesBadly(t *testing.T) {
 	require.Equal(t, "build build", strings.Join(s.steps, " "))
 }
 
-// A step before tightens, and never loosens.
+// A step before can make a decision stricter, never more permissive.
 func TestBeforeTightens(t *testing.T) {
 	ask, deny, allow := scheduler.Advice{Verdict: policy.AskUser, Reason: "Careful.", Source: "hook"},
 		scheduler.Advice{Verdict: policy.Deny, Reason: "Never.", Source: "hook"}, scheduler.Advice{Verdict: policy.Allow}
@@ -84,7 +84,7 @@ func TestBeforeTightens(t *testing.T) {
 		"deny over allow":           {policy.Allow, []scheduler.Advice{deny, ask}, "build", fault.PolicyViolation, "hook"},
 		"allow over deny":           {policy.Deny, []scheduler.Advice{allow}, "build decide", fault.PolicyViolation, "rule"},
 		"allow over ask":            {policy.AskUser, []scheduler.Advice{allow}, "build decide confirm ask execute", "", "rule"},
-		"what is no verdict denies": {policy.Allow, []scheduler.Advice{{Verdict: "block", Source: "hook"}}, "build", fault.PolicyViolation, "hook"},
+		"an unknown verdict denies": {policy.Allow, []scheduler.Advice{{Verdict: "block", Source: "hook"}}, "build", fault.PolicyViolation, "hook"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestBeforeTightens(t *testing.T) {
 		})
 	}
 
-	// What it says reaches the person, and the model.
+	// Its reason reaches the user and the model.
 	s := newSetup(tools.KindRead, policy.AskUser, bus.ProceedOnce)
 	s.options.Before = []scheduler.Before{advises(ask), advises(scheduler.Advice{Verdict: policy.AskUser, Reason: "Twice."})}
 	s.call(t.Context())
@@ -112,7 +112,7 @@ func TestBeforeTightens(t *testing.T) {
 	require.Contains(t, refusal.Remedy, "Reason: Never.")
 	require.Equal(t, "The hook denied the call.", refusal.Message)
 
-	// A question says each thing once, and who has changed what is asked about.
+	// A request for approval repeats no text, and names who changed the arguments.
 	s = newSetup(tools.KindRead, policy.Allow, bus.ProceedOnce)
 	s.options.Before = []scheduler.Before{advises(ask), advises(scheduler.Advice{Args: json.RawMessage("2"), Source: "hook x", ArgsBy: "hook a, b"})}
 	s.call(t.Context())
@@ -120,7 +120,7 @@ func TestBeforeTightens(t *testing.T) {
 	require.Equal(t, "The hook asks for your approval.", s.questions[0].Decision.Reason)
 	require.Empty(t, s.questions[0].Decision.Rule)
 
-	// No flag would help where it asks and nobody is there.
+	// If a step asks and there is no approver, no flag is suggested.
 	s.options.Before, s.answer = []scheduler.Before{advises(ask)}, nil
 	s.policy.decide = func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }
 	remedy := s.call(t.Context()).Result.Error.Remedy
@@ -128,7 +128,7 @@ func TestBeforeTightens(t *testing.T) {
 	require.Contains(t, remedy, "Careful.")
 }
 
-// A gate that errs denies; a panic goes to the host with its stack.
+// A step that fails denies the call; a panic is reported to the host with its stack.
 func TestBeforeFails(t *testing.T) {
 	for want, f := range map[string]scheduler.Before{
 		"no luck": func(context.Context, scheduler.Proposal) (scheduler.Advice, error) {
@@ -148,7 +148,7 @@ func TestBeforeFails(t *testing.T) {
 	}
 }
 
-// A stop ends the batch as well.
+// A stop also ends the batch.
 func TestStop(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.Allow, "")
 	s.options.Before = []scheduler.Before{func(_ context.Context, p scheduler.Proposal) (scheduler.Advice, error) {
@@ -162,8 +162,7 @@ func TestStop(t *testing.T) {
 	require.Contains(t, r[2].Result.Error.Message, "was stopped")
 }
 
-// The steps after see what the tool gave, in order, and may add to it or make
-// it an error.
+// The steps after receive the tool's result, in order, and may add to it or make it an error.
 func TestAfter(t *testing.T) {
 	adds := func(text string) scheduler.After {
 		return func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
@@ -190,7 +189,7 @@ func TestAfter(t *testing.T) {
 	require.Equal(t, "done\none", r.Result.LLMContent.String())
 }
 
-// A failure stays one, whatever a step after returns.
+// A failure remains one, whatever a step after returns.
 func TestAfterKeepsTheError(t *testing.T) {
 	failed := fault.New(fault.FileNotFound, "x", "It is not there.", "")
 	s := newSetup(tools.KindEdit, policy.Allow, "")
@@ -205,8 +204,7 @@ func TestAfterKeepsTheError(t *testing.T) {
 	require.Equal(t, "all is well", r.Result.LLMContent.String())
 }
 
-// A step after that fails makes the call an error; what the tool did, and what
-// it said, stays known.
+// If a step after fails, the call is an error. The tool's result and the reason are kept.
 func TestAfterFails(t *testing.T) {
 	broken := func(context.Context, scheduler.Done, tools.Result) (tools.Result, error) { panic("boom") }
 	seen := 0
@@ -227,7 +225,7 @@ func TestAfterFails(t *testing.T) {
 	require.Equal(t, failed, s.call(t.Context()).Result.Error)
 }
 
-// The steps after run for calls that were executed, and for no other.
+// The steps after run only for calls that were executed.
 func TestAfterNeedsAnExecution(t *testing.T) {
 	ran := 0
 	after := func(_ context.Context, _ scheduler.Done, r tools.Result) (tools.Result, error) { ran++; return r, nil }
@@ -247,7 +245,7 @@ func TestAfterNeedsAnExecution(t *testing.T) {
 	require.Zero(t, ran)
 }
 
-// AR-29: a call that has succeeded stays so if ctx ends in a step after.
+// AR-29: a call that has succeeded remains a success if ctx ends in a step after.
 func TestCancelInAfter(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newSetup(tools.KindEdit, policy.Allow, "")
@@ -261,13 +259,13 @@ func TestCancelInAfter(t *testing.T) {
 	require.Empty(t, s.defects)
 }
 
-// What is taken out of a result for a model is not left in it for programs.
+// Content that a step removes for the model is also removed from the structured content.
 func TestAfterAndStructured(t *testing.T) {
 	for name, tt := range map[string]struct {
 		after func(r *tools.Result)
 		want  string
 	}{
-		"as it was": {func(*tools.Result) {}, `{"secret":1}`},
+		"unchanged": {func(*tools.Result) {}, `{"secret":1}`},
 		"added to": {func(r *tools.Result) {
 			r.LLMContent.Parts = append(r.LLMContent.Parts[:1:1], tools.Part{Text: "more"})
 		}, `{"secret":1}`},

@@ -13,10 +13,10 @@ import (
 
 type observing struct{}
 
-// Observers see each call from its beginning to its one response, hand on their
-// context, and harm nobody.
+// Observers see each call from its beginning to its one response. Their contexts are passed on, and their panics affect
+// no call.
 func TestObserve(t *testing.T) {
-	var told []string
+	var events []string
 	var defects int
 	var within any
 	known := toolset{}
@@ -29,17 +29,17 @@ func TestObserve(t *testing.T) {
 		Tools: known, OnDefect: func(error) { defects++ },
 		Observe: []scheduler.Observe{
 			func(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
-				told = append(told, "begin "+r.Tool)
-				return context.WithValue(ctx, observing{}, "outer"), func(resp scheduler.Response) { told = append(told, "end "+resp.Tool+" "+string(resp.Status)) }
+				events = append(events, "begin "+r.Tool)
+				return context.WithValue(ctx, observing{}, "outer"), func(resp scheduler.Response) { events = append(events, "end "+resp.Tool+" "+string(resp.Status)) }
 			},
 			func(context.Context, scheduler.Request) (context.Context, func(scheduler.Response)) { return nil, nil },
 			func(context.Context, scheduler.Request) (context.Context, func(scheduler.Response)) {
 				panic("observer")
 			},
 			func(context.Context, scheduler.Request) (context.Context, func(scheduler.Response)) {
-				told = append(told, "inner begins")
+				events = append(events, "inner begins")
 				return nil, func(scheduler.Response) {
-					told = append(told, "inner ends")
+					events = append(events, "inner ends")
 					panic("at the end")
 				}
 			},
@@ -53,6 +53,6 @@ func TestObserve(t *testing.T) {
 		"begin look", "inner begins", "inner ends", "end look success",
 		"begin fall", "inner begins", "inner ends", "end fall error",
 		"begin none", "inner begins", "inner ends", "end none error",
-	}, told)
-	require.Equal(t, 7, defects, "two in each call's observers, and the tool's own")
+	}, events)
+	require.Equal(t, 7, defects, "two from the observers of each call, and the tool's own")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-// AR-21: an answer that lasts has a scope of the policy's, and each scope an answer.
+// AR-21: an outcome that lasts has a scope of policy, and each scope an outcome.
 func TestScopesOfOutcomes(t *testing.T) {
 	var scopes []policy.Scope
 	for _, o := range bus.Outcomes() {

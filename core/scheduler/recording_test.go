@@ -12,18 +12,18 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// recording notes what became of it.
-type recording struct{ said string }
+// recording records the calls of its methods.
+type recording struct{ calls string }
 
 func (r *recording) Mark() int    { return 3 }
-func (r *recording) Withhold(int) { r.said += "withhold " }
-func (r *recording) Commit()      { r.said += "commit" }
-func (r *recording) Drop()        { r.said += "drop" }
+func (r *recording) Withhold(int) { r.calls += "withhold " }
+func (r *recording) Commit()      { r.calls += "commit" }
+func (r *recording) Drop()        { r.calls += "drop" }
 
-// What a call shows counts only if the response holds what the tool gave.
+// The content of a result counts as shown only if the response contains it.
 func TestRecorded(t *testing.T) {
-	gave := tools.Result{LLMContent: tools.Text("content")}
-	failed := gave.WithError(fault.New(fault.ExecutionFailed, "test", "No.", ""))
+	result := tools.Result{LLMContent: tools.Text("content")}
+	failed := result.WithError(fault.New(fault.ExecutionFailed, "test", "No.", ""))
 	becomes := func(f func(tools.Result) (tools.Result, error)) scheduler.After {
 		return func(_ context.Context, _ scheduler.Done, r tools.Result) (tools.Result, error) { return f(r) }
 	}
@@ -32,22 +32,22 @@ func TestRecorded(t *testing.T) {
 		after scheduler.After
 		want  string
 	}{
-		"success":            {func(context.Context) (tools.Result, error) { return gave, nil }, nil, "commit"},
-		"failure that shows": {func(context.Context) (tools.Result, error) { return failed, nil }, nil, "commit"},
-		"failure alone":      {func(context.Context) (tools.Result, error) { return tools.Fail(failed.Error), nil }, nil, "drop"},
-		"error":              {func(context.Context) (tools.Result, error) { return tools.Result{}, errors.New("no") }, nil, "drop"},
-		"panic":              {func(context.Context) (tools.Result, error) { panic("oh") }, nil, "drop"},
-		"cancelled":          {func(context.Context) (tools.Result, error) { return gave, context.Canceled }, nil, "drop"},
-		"something added": {func(context.Context) (tools.Result, error) { return gave, nil }, becomes(func(r tools.Result) (tools.Result, error) {
+		"success":              {func(context.Context) (tools.Result, error) { return result, nil }, nil, "commit"},
+		"failure with content": {func(context.Context) (tools.Result, error) { return failed, nil }, nil, "commit"},
+		"failure alone":        {func(context.Context) (tools.Result, error) { return tools.Fail(failed.Error), nil }, nil, "drop"},
+		"error":                {func(context.Context) (tools.Result, error) { return tools.Result{}, errors.New("no") }, nil, "drop"},
+		"panic":                {func(context.Context) (tools.Result, error) { panic("oh") }, nil, "drop"},
+		"cancelled":            {func(context.Context) (tools.Result, error) { return result, context.Canceled }, nil, "drop"},
+		"something added": {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(r tools.Result) (tools.Result, error) {
 			r.LLMContent.Parts = append(r.LLMContent.Parts, tools.Part{Text: "more"})
 			return r, nil
 		}), "commit"},
-		"a context":          {func(context.Context) (tools.Result, error) { return gave, nil }, becomes(func(r tools.Result) (tools.Result, error) { return r.WithContext("more"), nil }), "commit"},
-		"a step that fails":  {func(context.Context) (tools.Result, error) { return gave, nil }, becomes(func(tools.Result) (tools.Result, error) { return tools.Result{}, errors.New("no") }), "commit"},
-		"other content":      {func(context.Context) (tools.Result, error) { return gave, nil }, becomes(func(r tools.Result) (tools.Result, error) { r.LLMContent = tools.Text("other"); return r, nil }), "withhold commit"},
-		"changed in place":   {func(context.Context) (tools.Result, error) { return gave, nil }, becomes(func(r tools.Result) (tools.Result, error) { r.LLMContent.Parts[0].Text = "masked"; return r, nil }), "withhold commit"},
-		"an error instead":   {func(context.Context) (tools.Result, error) { return gave, nil }, becomes(func(tools.Result) (tools.Result, error) { return tools.Fail(failed.Error), nil }), "withhold drop"},
-		"an error beside it": {func(context.Context) (tools.Result, error) { return gave, nil }, becomes(func(r tools.Result) (tools.Result, error) { return r.WithError(failed.Error), nil }), "commit"},
+		"a context":         {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(r tools.Result) (tools.Result, error) { return r.WithContext("more"), nil }), "commit"},
+		"a step that fails": {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(tools.Result) (tools.Result, error) { return tools.Result{}, errors.New("no") }), "commit"},
+		"other content":     {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(r tools.Result) (tools.Result, error) { r.LLMContent = tools.Text("other"); return r, nil }), "withhold commit"},
+		"changed in place":  {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(r tools.Result) (tools.Result, error) { r.LLMContent.Parts[0].Text = "masked"; return r, nil }), "withhold commit"},
+		"an error instead":  {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(tools.Result) (tools.Result, error) { return tools.Fail(failed.Error), nil }), "withhold drop"},
+		"an error added":    {func(context.Context) (tools.Result, error) { return result, nil }, becomes(func(r tools.Result) (tools.Result, error) { return r.WithError(failed.Error), nil }), "commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool, err := tools.Define("t", "Tests.", tools.KindRead, func(ctx context.Context, _ struct{}) (tools.Result, error) { return tt.run(ctx) })
@@ -67,7 +67,7 @@ func TestRecorded(t *testing.T) {
 				o.After = []scheduler.After{tt.after}
 			}
 			resp := scheduler.New(o).Run(ctx, scheduler.Request{Tool: "t"})
-			require.Equal(t, tt.want, rec.said, "%+v", resp)
+			require.Equal(t, tt.want, rec.calls, "%+v", resp)
 			require.Equal(t, len(tt.want) > len("withhold") && tt.want[:8] == "withhold", resp.Replaced)
 		})
 	}

@@ -15,9 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// lonely is a scheduler over all kinds of tools and the engine itself, with
-// nobody to ask.
-func lonely(t *testing.T, mode policy.ApprovalMode, untrusted bool, rules ...policy.Rule) *scheduler.Scheduler {
+// withoutApprover returns a scheduler over all kinds of tools with the policy engine, without an approver.
+func withoutApprover(t *testing.T, mode policy.ApprovalMode, untrusted bool, rules ...policy.Rule) *scheduler.Scheduler {
 	t.Helper()
 	set := toolset{}
 	set.add("write_file", tools.KindEdit, false, done)
@@ -36,8 +35,8 @@ func userRule(decision policy.Verdict, priority int, tool string, prefixes ...st
 	return policy.Rule{Tools: []string{tool}, CommandPrefix: prefixes, Decision: decision, Priority: priority, Tier: policy.TierUser, Source: "/h/policies.toml", Line: 7}
 }
 
-// AR-24; 20469, 16012, 19773: the refusal names the flags that would allow the
-// call, and with each of them it runs. It names none where none would.
+// AR-24; 20469, 16012, 19773: the denial names the flags that would allow the call, and with each of them the call
+// runs. It names none if none would.
 func TestFlagsThatWouldAllow(t *testing.T) {
 	const allowed, yolo, edits = "--allowed-tools ", "--approval-mode yolo", "--approval-mode auto_edit"
 	commands := allowed + "run_shell_command(PREFIX)"
@@ -47,41 +46,41 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 		rules     []policy.Rule
 		untrusted bool
 		want      []string
-		says      string
+		message   string
 	}{
-		"an edit":                           {`write_file {"file_path":"a"}`, nil, false, []string{edits, allowed + "write_file"}, ""},
-		"an edit of git's own":              {`write_file {"file_path":".git/config"}`, nil, false, []string{yolo, allowed + "write_file"}, ""},
-		"a fetch":                           {`web_fetch {"url":"a"}`, nil, false, []string{yolo, allowed + "web_fetch"}, ""},
-		"a server's tool":                   {`mcp_a_b_add {}`, nil, false, []string{yolo, allowed + "mcp_a_b_add"}, `mcpName = "a_b"`},
-		"one that another's is called like": {`mcp_a_b_delete {}`, nil, false, []string{yolo}, `mcpName = "a", toolName = "b_delete"`},
-		"a command":                         {`run_shell_command {"command":"make a"}`, nil, false, []string{yolo, commands}, "A rule that allows the prefix"},
-		"an edit, untrusted":                {`write_file {"file_path":"a"}`, nil, true, []string{edits, allowed + "write_file"}, ""},
-		"a fetch, untrusted":                {`web_fetch {"url":"a"}`, nil, true, []string{allowed + "web_fetch"}, ""},
-		"a command, untrusted":              {`run_shell_command {"command":"make a"}`, nil, true, []string{commands}, ""},
-		"a file elsewhere":                  {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, false, []string{yolo}, "Write into the workspace directories"},
+		"an edit":              {`write_file {"file_path":"a"}`, nil, false, []string{edits, allowed + "write_file"}, ""},
+		"an edit of git's own": {`write_file {"file_path":".git/config"}`, nil, false, []string{yolo, allowed + "write_file"}, ""},
+		"a fetch":              {`web_fetch {"url":"a"}`, nil, false, []string{yolo, allowed + "web_fetch"}, ""},
+		"a server's tool":      {`mcp_a_b_add {}`, nil, false, []string{yolo, allowed + "mcp_a_b_add"}, `mcpName = "a_b"`},
+		"a name like that of another server's tool": {`mcp_a_b_delete {}`, nil, false, []string{yolo}, `mcpName = "a", toolName = "b_delete"`},
+		"a command":            {`run_shell_command {"command":"make a"}`, nil, false, []string{yolo, commands}, "A rule that allows the prefix"},
+		"an edit, untrusted":   {`write_file {"file_path":"a"}`, nil, true, []string{edits, allowed + "write_file"}, ""},
+		"a fetch, untrusted":   {`web_fetch {"url":"a"}`, nil, true, []string{allowed + "web_fetch"}, ""},
+		"a command, untrusted": {`run_shell_command {"command":"make a"}`, nil, true, []string{commands}, ""},
+		"a file elsewhere":     {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, false, []string{yolo}, "Write into the workspace directories"},
 		"a file elsewhere, untrusted": {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, true, nil,
 			"Write into the workspace directories."},
-		"cannot be told":            {`run_shell_command {"command":"$X"}`, nil, false, []string{yolo}, "Write out which program runs"},
-		"cannot be told, untrusted": {`run_shell_command {"command":"$X"}`, nil, true, nil, "Write out which program runs, with its arguments, in place of what is worked out only when the line runs."},
-		"somebody's rule":           {`write_file {"file_path":"a"}`, []policy.Rule{ask}, false, nil, "Only a change of that rule in /h/policies.toml:7"},
-		"somebody's rule, fetch":    {`web_fetch {"url":"a"}`, []policy.Rule{ask}, false, nil, "/h/policies.toml:7"},
-		"somebody's rule about one part": {`run_shell_command {"command":"make a && git push"}`, []policy.Rule{userRule(policy.AskUser, 500, "run_shell_command", "git push")},
+		"unknown program":            {`run_shell_command {"command":"$X"}`, nil, false, []string{yolo}, "Write out which program runs"},
+		"unknown program, untrusted": {`run_shell_command {"command":"$X"}`, nil, true, nil, "Write out which program runs, with its arguments, in place of what is worked out only when the line runs."},
+		"user's rule":                {`write_file {"file_path":"a"}`, []policy.Rule{ask}, false, nil, "Only a change of that rule in /h/policies.toml:7"},
+		"user's rule, fetch":         {`web_fetch {"url":"a"}`, []policy.Rule{ask}, false, nil, "/h/policies.toml:7"},
+		"user's rule about one part": {`run_shell_command {"command":"make a && git push"}`, []policy.Rule{userRule(policy.AskUser, 500, "run_shell_command", "git push")},
 			false, nil, "Reason: "},
 		"an administrator's rule": {`web_fetch {"url":"a"}`, []policy.Rule{{Name: "no net", Tools: []string{"web_fetch"}, Decision: policy.AskUser, Tier: policy.TierAdmin, Source: "/etc/p.toml"}},
 			false, nil, `Reason: The rule "no net"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := lonely(t, policy.ModeDefault, tt.untrusted, tt.rules...).RunAll(t.Context(), batchOf(tt.call))[0]
+			r := withoutApprover(t, policy.ModeDefault, tt.untrusted, tt.rules...).RunAll(t.Context(), batchOf(tt.call))[0]
 			require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 			remedy := r.Result.Error.Remedy
 			require.NotEmpty(t, remedy)
-			require.Contains(t, remedy, tt.says)
+			require.Contains(t, remedy, tt.message)
 			for _, flag := range tt.want {
 				require.Contains(t, remedy, flag)
 			}
 			require.Equal(t, len(tt.want), strings.Count(remedy, "--"), remedy)
-			require.LessOrEqual(t, strings.Count(remedy, "allow it"), 1, "nothing is said twice: %s", remedy)
+			require.LessOrEqual(t, strings.Count(remedy, "allow it"), 1, "no repetition: %s", remedy)
 			if tt.untrusted {
 				require.NotContains(t, remedy, "yolo")
 			}
@@ -99,7 +98,7 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 				default:
 					rules = append(rules, userRule(policy.Allow, 300, tool))
 				}
-				r := lonely(t, mode, tt.untrusted, rules...).RunAll(t.Context(), batchOf(tt.call))[0]
+				r := withoutApprover(t, mode, tt.untrusted, rules...).RunAll(t.Context(), batchOf(tt.call))[0]
 				require.Equal(t, scheduler.StatusSuccess, r.Status, flag)
 			}
 			for _, flag := range []policy.ApprovalMode{policy.ModeAutoEdit, policy.ModeYolo} {
@@ -107,22 +106,21 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 					continue
 				}
 				rules := append(tt.rules, userRule(policy.Allow, 300, tool))
-				r := lonely(t, flag, tt.untrusted, rules...).RunAll(t.Context(), batchOf(tt.call))[0]
+				r := withoutApprover(t, flag, tt.untrusted, rules...).RunAll(t.Context(), batchOf(tt.call))[0]
 				require.Equal(t, fault.NoApprover, r.Result.Error.Code, "no flag would")
 			}
 		})
 	}
 }
 
-// 20469, 5382: a tool that policy shuts out is told from one that there never
-// was, with the rule that does it.
-func TestMissingToolIsShutOut(t *testing.T) {
+// 20469, 5382: a tool that policy removes is distinguished from one that does not exist, with the rule that removes it.
+func TestMissingToolIsDenied(t *testing.T) {
 	listed := userRule(policy.Deny, 400, "edit")
 	listed.Name, listed.Source, listed.Line, listed.DenyMessage = "excluded: edit", "--exclude-tools", 0, "Use the other one."
 	for name, tt := range map[string]struct {
-		tool  string
-		rules []policy.Rule
-		says  string // "": nothing but that there is none
+		tool    string
+		rules   []policy.Rule
+		message string // "": the tool does not exist
 	}{
 		"by name":           {"edit", []policy.Rule{listed}, `"excluded: edit" (user, --exclude-tools)`},
 		"by another name":   {"replace", []policy.Rule{listed}, `"excluded: edit" (user, --exclude-tools)`},
@@ -133,26 +131,25 @@ func TestMissingToolIsShutOut(t *testing.T) {
 		"a part of a shell": {"ShellTool", []policy.Rule{userRule(policy.Deny, 1, "ShellTool", "git push")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := lonely(t, policy.ModeDefault, false, tt.rules...)
+			s := withoutApprover(t, policy.ModeDefault, false, tt.rules...)
 			r := s.Run(t.Context(), scheduler.Request{Tool: tt.tool, Args: json.RawMessage(`{"command":"git push"}`)})
 			require.Equal(t, scheduler.StatusError, r.Status)
 			require.Equal(t, fault.ToolNotRegistered, r.Result.Error.Code)
 			require.Contains(t, r.Result.Error.Message, "There is no such tool.")
-			require.Equal(t, tt.says != "", strings.Contains(r.Result.Error.Message, "Policy denies it: The rule "))
-			require.Contains(t, r.Result.Error.Message, tt.says)
-			if tt.says != "" {
+			require.Equal(t, tt.message != "", strings.Contains(r.Result.Error.Message, "Policy denies it: The rule "))
+			require.Contains(t, r.Result.Error.Message, tt.message)
+			if tt.message != "" {
 				require.Contains(t, r.Result.Error.Remedy, "Only a change of that rule")
 			}
 		})
 	}
-	r := lonely(t, policy.ModeDefault, false, listed).Run(t.Context(), scheduler.Request{Tool: "edit"})
+	r := withoutApprover(t, policy.ModeDefault, false, listed).Run(t.Context(), scheduler.Request{Tool: "edit"})
 	require.Contains(t, r.Result.Error.Message, "Use the other one.")
 }
 
-// EX-20: whoever is asked can say what would have made asking needless, in the
-// words of a refusal where nobody is.
-func TestQuestionSaysWhatAllows(t *testing.T) {
-	refused := lonely(t, policy.ModeDefault, false).RunAll(t.Context(), batchOf(`write_file {"file_path":"a"}`))[0]
+// EX-20: a request for approval includes the remedy that a denial without an approver has.
+func TestRequestNamesRemedy(t *testing.T) {
+	refused := withoutApprover(t, policy.ModeDefault, false).RunAll(t.Context(), batchOf(`write_file {"file_path":"a"}`))[0]
 	require.Contains(t, refused.Result.Error.Remedy, `[[rule]] with toolName = "write_file", decision = "allow" and priority = 100`)
 
 	b := bus.New(bus.Options{})

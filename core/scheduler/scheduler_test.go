@@ -17,8 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Which steps are taken, and what becomes of the call. CR-36: policy denies
-// first, then the tool may refuse, then a person is asked.
+// The steps of a call, and its result. CR-36: first policy may deny, then the tool may refuse, then the user is asked.
 func TestPath(t *testing.T) {
 	refusal := fault.New(fault.EditRequiresPriorRead, "x", "Read it first.", "Read it.")
 	refuses := func(context.Context) (*tools.Confirmation, error) { return nil, refusal }
@@ -32,15 +31,15 @@ func TestPath(t *testing.T) {
 		status  scheduler.Status
 		code    fault.Code
 	}{
-		"allowed":          {policy.Allow, "", nil, "build decide execute", scheduler.StatusSuccess, ""},
-		"denied":           {policy.Deny, "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
-		"approved":         {policy.AskUser, bus.ProceedOnce, nil, "build decide confirm ask execute", scheduler.StatusSuccess, ""},
-		"refused":          {policy.AskUser, bus.Cancel, nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
-		"no clear answer":  {policy.AskUser, "perhaps", nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
-		"no clear verdict": {"maybe", "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
-		"nobody to ask": {policy.AskUser, "", func(s *setup) { s.answer = nil },
+		"allowed":         {policy.Allow, "", nil, "build decide execute", scheduler.StatusSuccess, ""},
+		"denied":          {policy.Deny, "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
+		"approved":        {policy.AskUser, bus.ProceedOnce, nil, "build decide confirm ask execute", scheduler.StatusSuccess, ""},
+		"refused":         {policy.AskUser, bus.Cancel, nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
+		"unknown outcome": {policy.AskUser, "perhaps", nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
+		"unknown verdict": {"maybe", "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
+		"no approver": {policy.AskUser, "", func(s *setup) { s.answer = nil },
 			"build decide confirm", scheduler.StatusDenied, fault.NoApprover}, // AR-24
-		"the front end dies": {policy.AskUser, "", func(s *setup) {
+		"the front end panics": {policy.AskUser, "", func(s *setup) {
 			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { panic("terminal gone") }
 		}, "build decide confirm ask", scheduler.StatusDenied, fault.NoApprover}, // KH-23
 		"bad arguments": {policy.Allow, "", func(s *setup) {
@@ -48,7 +47,7 @@ func TestPath(t *testing.T) {
 		}, "build", scheduler.StatusError, fault.InvalidToolParams},
 		"the tool refuses before the prompt": {policy.AskUser, bus.ProceedOnce, func(s *setup) { s.confirm = refuses },
 			"build decide confirm", scheduler.StatusError, fault.EditRequiresPriorRead}, // CR-36, PR-21, PR-22
-		"the tool refuses, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.answer = refuses, nil },
+		"the tool refuses, and no approver": {policy.AskUser, "", func(s *setup) { s.confirm, s.answer = refuses, nil },
 			"build decide confirm", scheduler.StatusError, fault.EditRequiresPriorRead},
 		"policy denies what the tool would refuse": {policy.Deny, "", func(s *setup) { s.confirm = refuses },
 			"build decide", scheduler.StatusDenied, fault.PolicyViolation},
@@ -57,7 +56,7 @@ func TestPath(t *testing.T) {
 		}, "build decide confirm", scheduler.StatusError, fault.UnhandledException}, // PR-22
 		"will refuse": {policy.AskUser, bus.ProceedOnce, func(s *setup) { s.confirm, s.run = willRefuse, fails },
 			"build decide confirm execute", scheduler.StatusError, fault.EditRequiresPriorRead}, // FS-42
-		"will refuse, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.run, s.answer = willRefuse, fails, nil },
+		"will refuse, and no approver": {policy.AskUser, "", func(s *setup) { s.confirm, s.run, s.answer = willRefuse, fails, nil },
 			"build decide confirm execute", scheduler.StatusError, fault.EditRequiresPriorRead},
 		"will refuse, then succeeds": {policy.AskUser, bus.ProceedOnce, func(s *setup) { s.confirm = willRefuse },
 			"build decide confirm execute", scheduler.StatusError, fault.UnhandledException}, // FS-43
@@ -91,7 +90,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// Policy judges the final arguments, by the tool's own name.
+// Policy decides on the final arguments, by the tool's own name.
 func TestDecisionIsOnFinalArguments(t *testing.T) {
 	s := newSetup(tools.KindFetch, policy.Allow, "")
 	s.effects = []tools.Effect{tools.EffectNetwork, tools.EffectRunProcess}
@@ -122,7 +121,7 @@ func TestDeniedByPolicy(t *testing.T) { // AR-14
 	require.Equal(t, policy.Deny, r.Decision.Decision)
 }
 
-// AR-15: the default question, where the tool brings none.
+// AR-15: the default confirmation, if the tool returns none.
 func TestDefaultQuestion(t *testing.T) {
 	s := newSetup(tools.KindDelete, policy.AskUser, bus.ProceedOnce)
 	s.call(t.Context())
@@ -139,8 +138,7 @@ func TestDefaultQuestion(t *testing.T) {
 	require.Equal(t, "ls", s.questions[0].Details.Command)
 }
 
-// AR-27, CR-22: plan mode runs no mutator and returns its preview, whatever
-// policy says but a denial.
+// AR-27, CR-22: plan mode runs no mutator and returns its preview, unless policy denies the call.
 func TestPlanMode(t *testing.T) {
 	original := "old text"
 	edit := &tools.Confirmation{Type: tools.ConfirmEdit, Title: "Edit a.go", Paths: []string{"/w/a.go"}, EditDetails: &tools.EditDetails{
@@ -182,9 +180,9 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
-// TO-10: the preview of a command line names its programs, as a question does.
+// TO-10: the preview of a command line names its programs, as a request for approval does.
 func TestPreviewOfCommands(t *testing.T) {
-	s := lonely(t, policy.ModePlan, false)
+	s := withoutApprover(t, policy.ModePlan, false)
 	for call, want := range map[string]string{
 		`run_shell_command {"command":"make a && make b | tee c"}`: `"rootCommand":"make, tee","rootCommands":["make","tee"]`,
 		`run_shell_command {"command":"'"}`:                        `"rootCommand":"'","rootCommands":["'"]`,
@@ -196,8 +194,7 @@ func TestPreviewOfCommands(t *testing.T) {
 	}
 }
 
-// 28548: what a server declares of its tool, which nobody has verified, spares
-// no call a preview or a question.
+// 28548: annotations of a server are not verified, so they exempt no call from a preview or from approval.
 func TestReadOnlyHintIsNotTrusted(t *testing.T) {
 	for _, kind := range []tools.Kind{tools.KindOther, tools.KindEdit} {
 		for _, mode := range []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault} {
@@ -216,13 +213,12 @@ func TestReadOnlyHintIsNotTrusted(t *testing.T) {
 				continue
 			}
 			require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
-			require.Equal(t, true, s.questions[0].ToolAnnotations["readOnlyHint"], "the person is shown what it declares")
+			require.Equal(t, true, s.questions[0].ToolAnnotations["readOnlyHint"], "the user sees the annotation")
 		}
 	}
 }
 
-// 26539: one decision is all there is; a redirection does not ask again, in
-// yolo or where a rule allows it.
+// 26539: there is only one decision. A redirection requires no second approval, in yolo or if a rule allows it.
 func TestOneDecision(t *testing.T) {
 	allowed := policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"make"}, AllowRedirection: true,
 		Decision: policy.Allow, Priority: 1, Tier: policy.TierUser}
@@ -249,10 +245,10 @@ func TestPlanModeRefusals(t *testing.T) {
 		status  scheduler.Status
 		code    fault.Code
 	}{
-		"a denial holds":        {policy.Deny, nil, scheduler.StatusDenied, fault.PolicyViolation},
-		"the tool refuses":      {policy.AskUser, why, scheduler.StatusError, fault.FileChangedSinceRead},
-		"will refuse":           {policy.AskUser, tools.ErrWillRefuse, scheduler.StatusError, fault.ExecutionFailed},
-		"will refuse, says why": {policy.AskUser, tools.WillRefuse(tools.Fail(why)), scheduler.StatusError, fault.FileChangedSinceRead},
+		"a denial holds":               {policy.Deny, nil, scheduler.StatusDenied, fault.PolicyViolation},
+		"the tool refuses":             {policy.AskUser, why, scheduler.StatusError, fault.FileChangedSinceRead},
+		"will refuse":                  {policy.AskUser, tools.ErrWillRefuse, scheduler.StatusError, fault.ExecutionFailed},
+		"will refuse, with the reason": {policy.AskUser, tools.WillRefuse(tools.Fail(why)), scheduler.StatusError, fault.FileChangedSinceRead},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -268,8 +264,8 @@ func TestPlanModeRefusals(t *testing.T) {
 	}
 }
 
-// What declares that it changes something is not run in plan mode either,
-// whatever its kind, its approvals and the person say (AR-27, CR-22).
+// A tool that declares an effect which changes something is not run in plan mode, whatever its kind and the approvals
+// (AR-27, CR-22).
 func TestPlanModeGoesByEffects(t *testing.T) {
 	for _, effect := range []tools.Effect{tools.EffectWriteFiles, tools.EffectRunProcess} {
 		for _, kind := range []tools.Kind{tools.KindOther, tools.KindRead} {
@@ -283,7 +279,7 @@ func TestPlanModeGoesByEffects(t *testing.T) {
 	}
 }
 
-// Nor is it run unasked in the other modes.
+// Neither does it run without approval in the other modes.
 func TestDeclaredChangeIsAskedAbout(t *testing.T) {
 	s := newSetup(tools.KindRead, "", bus.Cancel)
 	s.effects = []tools.Effect{tools.EffectWriteFiles}
@@ -292,8 +288,8 @@ func TestDeclaredChangeIsAskedAbout(t *testing.T) {
 	require.Len(t, s.questions, 1)
 }
 
-// What policy allows in plan mode, as a plan in its directory, is made (CR-22). A
-// step before the call may still want a person's word, which is no preview.
+// A call that policy allows in plan mode, such as writing a plan in its directory, runs (CR-22). If a step before
+// requires approval, the call is not previewed but asked about.
 func TestPlanModeRunsWhatPolicyAllows(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.Allow, bus.ProceedOnce)
 	s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
@@ -306,15 +302,14 @@ func TestPlanModeRunsWhatPolicyAllows(t *testing.T) {
 	require.Equal(t, "build decide confirm ask execute", strings.Join(s.steps, " "))
 }
 
-// What changes nothing runs in plan mode.
+// A call that changes nothing runs in plan mode.
 func TestPlanModeRunsReaders(t *testing.T) {
 	s := newSetup(tools.KindRead, policy.Allow, "")
 	s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
 	require.Equal(t, "done", s.call(t.Context()).Result.LLMContent.String())
 }
 
-// AR-29: a context that ends at any stage gives one response, of status
-// cancelled, and no later stage begins.
+// AR-29: a context that ends at any stage results in one response with status cancelled, and no later stage begins.
 func TestCancel(t *testing.T) {
 	for _, stage := range []string{"before", "build", "before-tool step", "decide", "checker", "confirm", "ask", "execute", "execute, with a fault"} {
 		t.Run(stage, func(t *testing.T) {
@@ -337,7 +332,7 @@ func TestCancel(t *testing.T) {
 			s.confirm = func(context.Context) (*tools.Confirmation, error) { stop("confirm"); return nil, ctx.Err() }
 			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
 				stop("ask")
-				return says(bus.ProceedOnce)
+				return answerWith(bus.ProceedOnce)
 			}
 			s.options.Before = []scheduler.Before{func(context.Context, scheduler.Proposal) (scheduler.Advice, error) {
 				stop("before-tool step")
@@ -373,8 +368,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A call that succeeded is not called cancelled, as what it did is done; nor
-// is one that failed for a reason of its own.
+// A call that succeeded is not reported as cancelled, because its effects remain; neither is one that failed for
+// another reason.
 func TestCancelTooLate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newSetup(tools.KindEdit, policy.Allow, "")
@@ -392,7 +387,7 @@ func TestCancelTooLate(t *testing.T) {
 	require.Equal(t, fault.NoSpaceLeft, s.call(ctx).Result.Error.Code)
 }
 
-// A tool's own timeout is no cancellation.
+// A timeout of the tool is not a cancellation.
 func TestOwnTimeoutIsAnError(t *testing.T) {
 	s := newSetup(tools.KindFetch, policy.Allow, "")
 	s.run = func(context.Context, tools.Output) (tools.Result, error) {
@@ -403,7 +398,7 @@ func TestOwnTimeoutIsAnError(t *testing.T) {
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
 }
 
-// A panic anywhere gives one response without stack; the host gets the stack.
+// A panic anywhere results in one response without the stack, which the host receives.
 func TestPanics(t *testing.T) {
 	tests := map[string]func(*setup){
 		"build":   func(s *setup) { s.build = func(json.RawMessage) error { panic("boom") } },
@@ -437,7 +432,7 @@ type panickingTools struct{}
 
 func (panickingTools) Lookup(string) (tools.DeclarativeTool, error) { panic("boom") }
 
-// A tool that builds nothing, without an error, is a defect.
+// A tool that returns neither an invocation nor an error has a defect.
 func TestNilInvocation(t *testing.T) {
 	s := newSetup(tools.KindRead, policy.Allow, "")
 	s.options.Tools = nilBuilder{s.fake}
@@ -451,8 +446,7 @@ type nilBuilder struct{ *fake }
 func (n nilBuilder) Lookup(string) (tools.DeclarativeTool, error)      { return n, nil }
 func (nilBuilder) Build(json.RawMessage) (tools.ToolInvocation, error) { return nil, nil }
 
-// FS-43: success after an announced refusal is told to the host, and its
-// content is not passed on as a success.
+// FS-43: success after an announced refusal is reported to the host, and its content is not passed on as a success.
 func TestAnnouncedRefusalThatSucceeds(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	s.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }
@@ -463,8 +457,8 @@ func TestAnnouncedRefusalThatSucceeds(t *testing.T) {
 	require.ErrorContains(t, s.defects[0], "announced a refusal")
 }
 
-// PR-22: an untyped error is unhandled_exception, and goes to the host; the
-// content beside it is kept for the model.
+// PR-22: an untyped error becomes unhandled_exception and is reported to the host. The content of the result is kept
+// for the model.
 func TestUntypedError(t *testing.T) {
 	untyped := errors.New("broken pipe")
 	s := newSetup(tools.KindRead, policy.Allow, "")
@@ -485,7 +479,7 @@ func TestUntypedError(t *testing.T) {
 	require.Len(t, s.defects, 2)
 }
 
-// Live output goes out under the call's id and ends with the execution.
+// Live output is sent under the ID of the call, and ends with the execution.
 func TestOutput(t *testing.T) {
 	var late tools.Output
 	s := newSetup(tools.KindRead, policy.Allow, "")
@@ -497,32 +491,32 @@ func TestOutput(t *testing.T) {
 	}
 	b := bus.New(bus.Options{})
 	var got []string
-	told := make(chan struct{})
+	reported := make(chan struct{})
 	bus.SubscribeAll(t.Context(), b, func(_ context.Context, m bus.Message) {
 		switch m := m.(type) {
 		case bus.ToolOutput:
 			got = append(got, m.CallID+" "+m.Chunk)
 		case bus.SubagentActivity:
-			close(told)
+			close(reported)
 		}
 	})
 	s.options.Bus = b
 	scheduler.New(s.options).Run(t.Context(), scheduler.Request{CallID: "c1", Tool: "fake", Args: json.RawMessage("1")})
 	late.Write("three")
 	require.NoError(t, b.Publish(bus.SubagentActivity{}))
-	<-told
+	<-reported
 	require.NoError(t, b.Close())
 	require.Equal(t, []string{"c1 one", "c1 two"}, got)
 
 	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
-	late.Write("nobody listens")
+	late.Write("no subscriber")
 	s.options.Bus = nil
 	scheduler.New(s.options).Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
-	late.Write("there is nobody")
+	late.Write("no bus")
 	require.Empty(t, s.defects)
 }
 
-// A host whose own report panics still gets its response.
+// A response is returned even if OnDefect panics.
 func TestDefectReportPanics(t *testing.T) {
 	s := newSetup(tools.KindRead, policy.Allow, "")
 	s.run = func(context.Context, tools.Output) (tools.Result, error) { panic("boom") }
@@ -534,7 +528,7 @@ func TestNewPanicsWithoutTools(t *testing.T) {
 	require.Panics(t, func() { scheduler.New(scheduler.Options{}) })
 }
 
-// The zero options decide by kind in default mode, with nobody to ask.
+// The zero options decide by kind in default mode, without an approver.
 func TestZeroOptions(t *testing.T) {
 	s := scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindRead}})
 	require.Equal(t, scheduler.StatusSuccess, s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")}).Status)
@@ -548,7 +542,7 @@ func TestZeroOptions(t *testing.T) {
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
 }
 
-// Calls run side by side on one scheduler.
+// Calls run concurrently on one scheduler.
 func TestConcurrentCalls(t *testing.T) {
 	type params struct {
 		N int `json:"n"`
@@ -573,8 +567,7 @@ func TestConcurrentCalls(t *testing.T) {
 	running.Wait()
 }
 
-// FuzzRun: whatever a model sends, there is one response with a status and,
-// unless it succeeded, a code; never a panic.
+// FuzzRun: for any request there is one response with a status and, unless it succeeded, a code; never a panic.
 func FuzzRun(f *testing.F) {
 	type params struct {
 		Text string `json:"text"`

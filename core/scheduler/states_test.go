@@ -17,8 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// record runs calls on a bus that is watched, and returns all that was told,
-// in order.
+// record runs calls on a bus with a subscriber, and returns all messages in order.
 func (s *setup) record(t *testing.T, ctx context.Context, requests ...scheduler.Request) []bus.Message {
 	t.Helper()
 	b := bus.New(bus.Options{})
@@ -46,8 +45,7 @@ func (s *setup) record(t *testing.T, ctx context.Context, requests ...scheduler.
 	return all
 }
 
-// trace writes what was told in short: the states of the only call, and the
-// types of other messages.
+// trace summarizes messages: the states of the only call, and the types of other messages.
 func trace(all []bus.Message) string {
 	var short []string
 	for _, m := range all {
@@ -64,8 +62,7 @@ func one(id string) scheduler.Request {
 	return scheduler.Request{CallID: id, Tool: "phony", Args: json.RawMessage("1")}
 }
 
-// Each change of state is told, for each way in which a call can end (spec
-// 3.1).
+// Each change of state is published, for each way in which a call can end (spec 3.1).
 func TestStates(t *testing.T) {
 	const asked = "validating awaiting_approval [tool-confirmation-request] [tool-confirmation-response]"
 	const executing = " scheduled executing"
@@ -78,11 +75,11 @@ func TestStates(t *testing.T) {
 		ctx     context.Context
 		want    string
 	}{
-		"success":  {policy.Allow, "", nil, nil, "validating" + executing + " [tool-execution-success] success"},
-		"approved": {policy.AskUser, bus.ProceedOnce, nil, nil, asked + executing + " [tool-execution-success] success"},
-		"declined": {policy.AskUser, bus.Cancel, nil, nil, asked + " denied"},
-		"denied":   {policy.Deny, "", nil, nil, "validating [tool-policy-rejection] denied"}, // AR-26
-		"nobody":   {policy.AskUser, "", func(s *setup) { s.answer = nil }, nil, "validating denied"},
+		"success":     {policy.Allow, "", nil, nil, "validating" + executing + " [tool-execution-success] success"},
+		"approved":    {policy.AskUser, bus.ProceedOnce, nil, nil, asked + executing + " [tool-execution-success] success"},
+		"declined":    {policy.AskUser, bus.Cancel, nil, nil, asked + " denied"},
+		"denied":      {policy.Deny, "", nil, nil, "validating [tool-policy-rejection] denied"}, // AR-26
+		"no approver": {policy.AskUser, "", func(s *setup) { s.answer = nil }, nil, "validating denied"},
 		"fails": {policy.Allow, "", func(s *setup) {
 			s.run = func(context.Context, tools.Output) (tools.Result, error) {
 				return tools.Fail(fault.New(fault.FileNotFound, "x", "It is not there.", "")), nil
@@ -120,7 +117,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// What a snapshot tells of a call at each state.
+// The content of a snapshot of a call at each state.
 func TestSnapshot(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
@@ -169,8 +166,8 @@ func TestSnapshot(t *testing.T) {
 	require.Equal(t, "c1", question.CallID)
 }
 
-// CR-22: who shows calls is told which of them was shown and not made.
-func TestPreviewIsTold(t *testing.T) {
+// CR-22: snapshots mark calls that were previewed and not run.
+func TestPreviewIsReported(t *testing.T) {
 	for mode, want := range map[policy.ApprovalMode]bool{policy.ModePlan: true, policy.ModeYolo: false} {
 		s := newSetup(tools.KindEdit, "", "")
 		s.options.Mode = func() policy.ApprovalMode { return mode }
@@ -191,7 +188,7 @@ func TestPreviewIsTold(t *testing.T) {
 	}
 }
 
-// A snapshot tells of all calls of the batch; later ones wait as validating.
+// A snapshot has all calls of the batch; later ones wait as validating.
 func TestSnapshotsOfABatch(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.Allow, "")
 	var lines []string
@@ -207,28 +204,27 @@ func TestSnapshotsOfABatch(t *testing.T) {
 	}, lines)
 }
 
-// AR-26: a denial is told with its explanation and the words of the rule.
-func TestRejectionIsTold(t *testing.T) {
+// AR-26: a denial is published with its explanation and the message of the rule.
+func TestRejectionIsReported(t *testing.T) {
 	s := newSetup(tools.KindEdit, "", "")
 	s.policy.decide = func(policy.Call) policy.Decision {
 		return policy.Decision{Decision: policy.Deny, Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make."}
 	}
 	s.options.Subject = func(c *policy.Call) { c.Subagent, c.Server = "helper", "srv" }
-	var told []bus.Message
+	var messages []bus.Message
 	for _, m := range s.record(t, t.Context(), one("c1")) {
 		if m.Type() == bus.TypeToolPolicyRejection {
-			told = append(told, m)
+			messages = append(messages, m)
 		}
 	}
 	require.Equal(t, []bus.Message{bus.ToolPolicyRejection{
 		ToolCall: bus.ToolCall{Name: "fake", Args: json.RawMessage(`{"final":1}`)}, CallID: "c1", ServerName: "srv", Subagent: "helper",
 		Decision: bus.Explanation{Decision: "deny", Rule: "no", Tier: "user", Source: "p.toml", Line: 3, Reason: "Because.", Message: "Use make.", Parts: []bus.Part{}},
-	}}, told)
+	}}, messages)
 	require.Equal(t, "Tool execution denied by policy. Use make.", s.call(t.Context()).Result.Error.Message)
 }
 
-// Every message that a call gives rise to can be encoded, whatever its
-// arguments and its result hold.
+// Every message of a call can be encoded, whatever its arguments and its result contain.
 func TestMessagesCanBeEncoded(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	s.run = func(_ context.Context, out tools.Output) (tools.Result, error) {
