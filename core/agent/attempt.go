@@ -29,17 +29,17 @@ func (p *prompting) attempts(ctx context.Context, r *model.Request, tokens int) 
 			return nil, a.end
 		}
 		failure := a.failure
-		if reason = nothingWrong; failure == nil && a.looped == nil {
-			reason = wrong(a.response, afterCalls)
+		if reason = noDefect; failure == nil && a.looped == nil {
+			reason = defectOf(a.response, afterCalls)
 		}
-		if failure == nil && reason == nothingWrong {
+		if failure == nil && reason == noDefect {
 			return &answered{a.response, a.looped}, nil
 		}
 		wait, again := patience.again(a.began, failure)
 		if !again {
 			return nil, p.giveUp(failure, reason, n, tokens)
 		}
-		because := said(failure, reason, n)
+		because := attemptError(failure, reason, n)
 		if p.c.o.Logger != nil {
 			p.c.o.Logger.Debug("a request is made again", "attempt", n, "wait", wait, "code", string(because.Code), "reason", string(because.Reason))
 		}
@@ -57,19 +57,19 @@ func (p *prompting) spend(u model.Usage) {
 	p.c.spend(u)
 }
 
-// said describes a failed attempt for the user.
-func said(failure *model.Error, reason fault.Reason, n int) *fault.Error {
+// attemptError describes a failed attempt for the user.
+func attemptError(failure *model.Error, reason fault.Reason, n int) *fault.Error {
 	if failure != nil {
 		return failure.Fault()
 	}
-	return unusable(reason, n)
+	return invalidAnswer(reason, n)
 }
 
 // giveUp returns the event that ends a prompt whose request remains unanswered.
 func (p *prompting) giveUp(failure *model.Error, reason fault.Reason, n, tokens int) *Event {
 	switch {
 	case failure == nil:
-		return &Event{Type: EventInvalidStream, Err: unusable(reason, n)}
+		return &Event{Type: EventInvalidStream, Err: invalidAnswer(reason, n)}
 	case failure.Kind == model.ContextExceeded:
 		return p.overflow(tokens, failure)
 	}
@@ -158,9 +158,9 @@ func (p *prompting) sort(ctx context.Context, a *attempted, err error) {
 	provider, _, _ := strings.Cut(p.model, ":")
 	e = model.AsError(provider, err)
 	if e.Kind == model.Canceled {
-		lost := *e
-		lost.Kind = model.Connection
-		e = &lost
+		connection := *e
+		connection.Kind = model.Connection
+		e = &connection
 	}
 	a.failure = e
 }

@@ -166,7 +166,7 @@ func nameCalls(history []model.Content, parts []model.Part) {
 			used[id] = true
 		}
 	})
-	var taken map[string]bool // built on demand, which is rare
+	var inHistory map[string]bool // built on demand, which is rare
 	for i, p := range parts {
 		if p.Call == nil {
 			continue
@@ -174,12 +174,12 @@ func nameCalls(history []model.Content, parts []model.Part) {
 		call := *p.Call
 		call.Name = nameOr(call.Name)
 		if used[call.ID] {
-			if taken == nil {
-				taken = make(map[string]bool)
-				eachCall(history, func(id string) { taken[id] = true })
-				eachCall([]model.Content{{Parts: parts}}, func(id string) { taken[id] = true })
+			if inHistory == nil {
+				inHistory = make(map[string]bool)
+				eachCall(history, func(id string) { inHistory[id] = true })
+				eachCall([]model.Content{{Parts: parts}}, func(id string) { inHistory[id] = true })
 			}
-			call.ID = newID(call.ID, taken)
+			call.ID = newID(call.ID, inHistory)
 		}
 		used[call.ID] = true
 		parts[i].Call = &call

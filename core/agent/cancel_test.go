@@ -19,17 +19,15 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// busy is a model with every sort of event: thoughts, text, calls, sources, and
-// a broken answer.
+// busy is a model with every kind of event: thoughts, text, calls, sources, and a broken answer.
 func busy() *fake {
 	first := asks(call("1", "look", `{"text":"a"}`), call("2", "change", `{"text":"b"}`))
 	first.chunks = slices.Insert(first.chunks, 0, model.Chunk{Parts: []model.Part{{Text: "**Plan** first", Thought: true}}, Citations: []string{"b", "a"}})
 	return inOrder(first, fails(model.Connection, 0, "half"), asks(call("3", "look", `{"text":"c"}`)), says("All ", "done."))
 }
 
-// Whoever stops at any event, by cancelling or by leaving the loop, leaves a
-// valid history in which the work that was done stands with its answers, and the
-// next prompt works.
+// A caller may stop at any event, by cancelling or by leaving the loop. The history is then valid
+// and has the responses of completed calls, and the next prompt works.
 func TestStopAtEachEvent(t *testing.T) {
 	var all []agent.Event
 	synctest.Test(t, func(t *testing.T) {
@@ -88,12 +86,12 @@ func stopAt(t *testing.T, i int, how string) {
 	}
 	checkClient(t, c)
 	require.Len(t, outputs(c.History()), count(c.History()), "responses")
-	require.Equal(t, c.History(), rec.history, "what is recorded")
+	require.Equal(t, c.History(), rec.history, "the recording")
 	if i == 3 || i == 4 {
-		require.Empty(t, ran(), "calls that nobody wants any more")
+		require.Empty(t, ran(), "calls of a stopped prompt")
 	}
-	for _, what := range ran() { // the record is true
-		require.Contains(t, fmt.Sprint(outputs(c.History())), "noted "+what[len(what)-1:])
+	for _, entry := range ran() { // the recording is complete
+		require.Contains(t, fmt.Sprint(outputs(c.History())), "noted "+entry[len(entry)-1:])
 	}
 	require.Equal(t, agent.EventDone, last(run(t.Context(), c, "And now?")).Type)
 	checkClient(t, c)
@@ -101,7 +99,7 @@ func stopAt(t *testing.T, i int, how string) {
 	synctest.Wait()
 }
 
-// record is a recorder that does what it is told.
+// record is a recorder that implements its contract.
 type record struct {
 	history []model.Content
 	entries []agent.Entry
@@ -123,7 +121,7 @@ func (r *record) Replace(_ context.Context, history []model.Content) error {
 	return nil
 }
 
-// Cancelled while calls run: what ran is answered as it ended, the rest as
+// Cancelled while calls run: completed calls have their responses, the others are answered as
 // cancelled.
 func TestCancelDuringCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +153,7 @@ func (f scheduleFunc) RunAll(ctx context.Context, requests []scheduler.Request) 
 	return f(ctx, requests)
 }
 
-// Cancelled while a person is asked.
+// Cancelled during an approval question.
 func TestCancelDuringConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
@@ -171,30 +169,30 @@ func TestCancelDuringConfirmation(t *testing.T) {
 	})
 }
 
-// The time that a person takes does not count, answered or not; that of tools
-// and of the model does.
+// The time of an approval question does not count, with or without an answer; that of tools and of
+// the model does.
 func TestTimeLimit(t *testing.T) {
 	tests := map[string]struct {
 		args     string
 		respond  func(b *bus.MessageBus, s *bus.Subscription, q bus.ToolConfirmationRequest)
 		withBus  bool
-		slow     time.Duration // the model's
+		slow     time.Duration // of the model
 		want     agent.EventType
 		finished time.Duration
 	}{
-		"a slow person": {`{"text":"ask"}`, func(b *bus.MessageBus, _ *bus.Subscription, q bus.ToolConfirmationRequest) {
+		"a slow user": {`{"text":"ask"}`, func(b *bus.MessageBus, _ *bus.Subscription, q bus.ToolConfirmationRequest) {
 			time.Sleep(time.Hour)
 			_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true})
 		}, true, 20 * time.Second, agent.EventDone, time.Hour + 40*time.Second},
-		"a slow person, then a slow model": {`{"text":"ask"}`, func(b *bus.MessageBus, _ *bus.Subscription, q bus.ToolConfirmationRequest) {
+		"a slow user, then a slow model": {`{"text":"ask"}`, func(b *bus.MessageBus, _ *bus.Subscription, q bus.ToolConfirmationRequest) {
 			time.Sleep(time.Hour)
 			_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true})
 		}, true, 50 * time.Second, agent.EventLimit, time.Hour + time.Minute},
-		"a person who leaves": {`{"text":"ask"}`, func(_ *bus.MessageBus, s *bus.Subscription, _ bus.ToolConfirmationRequest) {
+		"a user who disconnects": {`{"text":"ask"}`, func(_ *bus.MessageBus, s *bus.Subscription, _ bus.ToolConfirmationRequest) {
 			time.Sleep(time.Hour)
 			s.Unsubscribe()
 		}, true, 50 * time.Second, agent.EventLimit, time.Hour + time.Minute},
-		"a person who leaves, then a slow tool": {`{"text":"ask"}`, func(_ *bus.MessageBus, s *bus.Subscription, _ bus.ToolConfirmationRequest) {
+		"a user who disconnects, then a slow tool": {`{"text":"ask"}`, func(_ *bus.MessageBus, s *bus.Subscription, _ bus.ToolConfirmationRequest) {
 			time.Sleep(time.Hour)
 			s.Unsubscribe()
 		}, true, 35 * time.Second, agent.EventLimit, time.Hour + time.Minute},
@@ -249,7 +247,7 @@ func TestTimeLimit(t *testing.T) {
 					require.Equal(t, fault.LimitReached, last(events).Err.Code)
 				}
 				checkClient(t, c)
-				// The fake does not end with ctx, so it may sleep on.
+				// The fake does not end with ctx, so it may continue to sleep.
 				require.GreaterOrEqual(t, ended, tt.finished)
 				require.Less(t, ended, tt.finished+tt.slow+time.Second)
 			})
@@ -257,7 +255,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// A question that ends without an answer does not hold the clock for ever.
+// A question that ends without an answer does not pause the clock forever.
 func TestTimeAfterAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
@@ -281,7 +279,7 @@ func TestTimeAfterAQuestion(t *testing.T) {
 	})
 }
 
-// A second prompt waits for the first, and no longer than its ctx.
+// A second prompt waits for the first, until its ctx ends.
 func TestSecondRunWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inOrder(stream{chunks: says("First.").chunks, before: func() { time.Sleep(time.Minute) }})
@@ -300,7 +298,7 @@ func TestSecondRunWaits(t *testing.T) {
 	})
 }
 
-// A prompt may follow in the loop over the events of another, at its last one.
+// A prompt may start in the loop over the events of another, at its last one.
 func TestRunAtTheLastEvent(t *testing.T) {
 	c := newClient(t, inOrder())
 	for e := range c.Run(t.Context(), model.TextPart("one")) {

@@ -112,8 +112,8 @@ func (c *chant) forget() {
 	}
 }
 
-// chants reports whether the stretches that begin at these places are the same,
-// and close together with little else between.
+// chants reports whether the stretches at these positions are equal and close together, with few
+// different texts between.
 func (c *chant) chants(places []int) bool {
 	if places[len(places)-1]-places[0] > chantDistance*(len(places)-1) || places[0] < c.start {
 		return false
@@ -131,8 +131,8 @@ func (c *chant) chants(places []int) bool {
 	return len(between) <= chantBetween
 }
 
-// isLine reports whether text is drawn of one or two characters, as a line
-// is, which repeats at each step without saying the same again.
+// isLine reports whether text is a divider of one or two characters. A divider repeats at every
+// position, which is not a loop.
 func isLine(text []rune) bool {
 	first, other := text[0], text[0]
 	for _, r := range text {
@@ -147,7 +147,7 @@ func isLine(text []rune) bool {
 	return true
 }
 
-// hashOf is FNV-1a over characters.
+// hashOf returns the FNV-1a hash of characters.
 func hashOf(text []rune) uint64 {
 	h := uint64(14695981039346656037)
 	for _, r := range text {

@@ -24,14 +24,14 @@ type Client struct {
 	covered     int          // turns of the history whose length in tokens is known
 	tokens      int          // length of these turns and the preceding parts, reported by the provider or estimated; 0: unknown
 	compactable bool         // no automatic compaction has failed since the last forced one
-	owed        []model.Part // reminders that were not delivered to the model
+	pending     []model.Part // reminders that were not delivered to the model
 	recording   bool
 	unrecorded  bool    // the recorder does not have the history, and must receive all of it
 	warnings    []Event // to be emitted with the next event
 
 	mu        sync.Mutex // guards the fields below; written under turn, except for tools
 	generator model.Generator
-	asked     string // the name that found generator
+	requested string // the name that found generator
 	name      string // generator's name, if known
 	tools     func() []model.Tool
 	history   []model.Content         // its elements are never modified
@@ -91,7 +91,7 @@ func (c *Client) Initialize(ctx context.Context) error {
 func (c *Client) find(ctx context.Context) (g model.Generator, name string, err error) {
 	err = c.guard("the choice of the model", func() error {
 		name = c.o.Model()
-		if c.generator != nil && name == c.asked {
+		if c.generator != nil && name == c.requested {
 			g = c.generator
 			return nil
 		}
@@ -106,9 +106,9 @@ func (c *Client) find(ctx context.Context) (g model.Generator, name string, err 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.generator, c.asked = g, name
-	if told := model.NameOf(g); told != (model.Name{}) {
-		name = told.String()
+	c.generator, c.requested = g, name
+	if known := model.NameOf(g); known != (model.Name{}) {
+		name = known.String()
 	}
 	if name != c.name {
 		c.tokens = 0 // another model counts differently
@@ -130,7 +130,7 @@ func (c *Client) Limit() int {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.generator != nil && name == c.asked {
+	if c.generator != nil && name == c.requested {
 		return c.tokenLimit(c.generator, c.name)
 	}
 	return c.tokenLimit(nil, name)
@@ -164,9 +164,9 @@ func (c *Client) ResetChat(ctx context.Context) error {
 func (c *Client) clear() {
 	c.setHistory(nil)
 	c.refuse(nil)
-	c.unrecorded, c.owed, c.compactable = true, nil, true
+	c.unrecorded, c.pending, c.compactable = true, nil, true
 	if c.o.Cleared != nil {
-		_ = c.guard("what follows the emptying of the history", func() error { // a panic is logged
+		_ = c.guard("the callback for a cleared history", func() error { // a panic is logged
 			c.o.Cleared()
 			return nil
 		})

@@ -21,7 +21,7 @@ func (c *Client) Compress(ctx context.Context, force bool) (Compaction, error) {
 	if err != nil {
 		return Compaction{}, err
 	}
-	if !force && !c.compactionDue(nil, c.tokenLimit(g, name)) {
+	if !force && !c.needsCompaction(nil, c.tokenLimit(g, name)) {
 		return Compaction{Status: CompactionNoop}, nil
 	}
 	return c.compact(ctx, g, name, force, true)
@@ -38,8 +38,8 @@ func (c *Client) length(parts []model.Part) int {
 		model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
 }
 
-// compactionDue reports whether the history must be compacted before a request that adds parts.
-func (c *Client) compactionDue(parts []model.Part, limit int) bool {
+// needsCompaction reports whether the history must be compacted before a request that adds parts.
+func (c *Client) needsCompaction(parts []model.Part, limit int) bool {
 	return c.compactsItself() && c.compactable && float64(c.length(parts)) >= c.compactAt()*float64(limit)
 }
 
@@ -51,7 +51,7 @@ func (c *Client) compactsItself() bool {
 }
 
 // compact shortens the history, which must have no open call.
-func (c *Client) compact(ctx context.Context, g model.Generator, name string, force, asked bool) (Compaction, error) {
+func (c *Client) compact(ctx context.Context, g model.Generator, name string, force, requested bool) (Compaction, error) {
 	if c.o.Compactor == nil || len(c.history) == 0 || len(openCalls(c.history)) > 0 {
 		return Compaction{Status: CompactionNoop}, nil
 	}
@@ -64,7 +64,7 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 	defer func() { end(compacted{result, err}) }()
 	result, err = c.askCompactor(inner, CompactRequest{
 		History: slices.Clip(c.history), Generator: g, Model: bareName(name),
-		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force, Requested: asked,
+		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force, Requested: requested,
 	})
 	c.spend(result.Usage)
 	switch {

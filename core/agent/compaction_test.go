@@ -14,19 +14,18 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// shortener is a compactor that answers with what it is told, and keeps what it
-// was asked.
+// shortener is a compactor with a given result, which records its requests.
 type shortener struct {
-	answer func(r agent.CompactRequest) (agent.Compaction, error)
-	asked  []agent.CompactRequest
+	answer   func(r agent.CompactRequest) (agent.Compaction, error)
+	requests []agent.CompactRequest
 }
 
 func (s *shortener) Compact(_ context.Context, r agent.CompactRequest) (agent.Compaction, error) {
-	s.asked = append(s.asked, r)
+	s.requests = append(s.requests, r)
 	return s.answer(r)
 }
 
-// toSummary keeps the last turn and what its calls belong to.
+// toSummary keeps the last turn and the turn with the calls that it answers.
 func toSummary(r agent.CompactRequest) (agent.Compaction, error) {
 	history := []model.Content{user(text("Summary.")), answer(text("Good."))}
 	if n := len(r.History); len(r.History[n-1].Responses()) > 0 {
@@ -35,7 +34,7 @@ func toSummary(r agent.CompactRequest) (agent.Compaction, error) {
 	return agent.Compaction{Status: agent.Compacted, Before: 9, After: 1, History: history, Usage: model.Usage{Input: 5}}, nil
 }
 
-// long is an answer whose provider counts as many tokens.
+// long is an answer with a given token count.
 func long(tokens int, s stream) stream {
 	s.chunks[0].Usage = &model.Usage{Input: tokens}
 	return s
@@ -50,8 +49,8 @@ func compacting(s *shortener) func(o *agent.Options) {
 	}
 }
 
-// RC-22: the history is compacted from half of the limit on, before a request;
-// once it has been replaced, the state of files goes behind the summary.
+// RC-22: the history is compacted before a request, from half of the limit on; the state of files
+// follows the summary.
 func TestCompaction(t *testing.T) {
 	s := &shortener{answer: toSummary}
 	rec := &record{}
@@ -67,27 +66,27 @@ func TestCompaction(t *testing.T) {
 		}
 	})
 	run(t.Context(), c, "a")
-	require.Empty(t, s.asked)
+	require.Empty(t, s.requests)
 	events := run(t.Context(), c, "b")
 	checkEvents(t, events)
 	require.Equal(t, []agent.EventType{
 		agent.EventModel, agent.EventText, agent.EventToolCall, agent.EventFinished, agent.EventToolResponse,
 		agent.EventCompaction, agent.EventText, agent.EventFinished, agent.EventDone,
 	}, types(events))
-	require.Len(t, s.asked, 1)
-	require.Equal(t, []string{"user: a", "model: one", "user: b", "model: I look. 1!", "user: 1="}, outline(s.asked[0].History))
-	require.Equal(t, outline(s.asked[0].History), outline(old))
-	require.GreaterOrEqual(t, s.asked[0].Tokens, 600)
-	require.Equal(t, 1000, s.asked[0].Limit)
-	require.Equal(t, "one", s.asked[0].Model)
-	require.False(t, s.asked[0].Force)
+	require.Len(t, s.requests, 1)
+	require.Equal(t, []string{"user: a", "model: one", "user: b", "model: I look. 1!", "user: 1="}, outline(s.requests[0].History))
+	require.Equal(t, outline(s.requests[0].History), outline(old))
+	require.GreaterOrEqual(t, s.requests[0].Tokens, 600)
+	require.Equal(t, 1000, s.requests[0].Limit)
+	require.Equal(t, "one", s.requests[0].Model)
+	require.False(t, s.requests[0].Force)
 	require.Equal(t, []string{"user: Summary. State of files.", "model: I look. 1!", "user: 1=", "model: two"}, outline(c.History()))
 	require.Equal(t, c.History(), rec.history)
 	require.Equal(t, outline(g.requests[2].Contents), outline(c.History())[:3])
 	require.Equal(t, 1005, c.Usage().Total)
 }
 
-// What compaction leaves is told with the state of files in it.
+// The event reports the length of the new history including the state of files.
 func TestCompactionCountsTheStateOfFiles(t *testing.T) {
 	for _, state := range []string{"", strings.Repeat("four", 100)} {
 		tr := &trace{}
@@ -103,7 +102,7 @@ func TestCompactionCountsTheStateOfFiles(t *testing.T) {
 	}
 }
 
-// The history may be asked for while it is replaced (to be run with -race).
+// The history may be read while it is replaced (to be run with -race).
 func TestHistoryDuringCompaction(t *testing.T) {
 	var c *agent.Client
 	begin, read, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -131,18 +130,18 @@ func TestHistoryDuringCompaction(t *testing.T) {
 	<-done
 }
 
-// What is known of the length of one history says nothing of another.
+// The known length of a history is not used for a different history.
 func TestLengthOfAnotherHistory(t *testing.T) {
 	s := &shortener{answer: toSummary}
 	c := newClient(t, inOrder(long(600, says("one"))), compacting(s))
 	run(t.Context(), c, "a")
 	require.NoError(t, c.SetHistory(t.Context(), []model.Content{user(text("b")), answer(text("c")), user(text("d")), answer(text("e"))}))
 	run(t.Context(), c, "f")
-	require.Empty(t, s.asked)
+	require.Empty(t, s.requests)
 }
 
-// Who runs calls himself has his conversation compacted too, between the answers
-// to calls and the next request.
+// A conversation with SendStream is compacted too, between the responses to calls and the next
+// request.
 func TestCompactionOfSendStream(t *testing.T) {
 	s := &shortener{answer: toSummary}
 	c := newClient(t, inOrder(long(600, asks(call("1", "look", "")))), compacting(s), func(o *agent.Options) {
@@ -155,7 +154,7 @@ func TestCompactionOfSendStream(t *testing.T) {
 	require.Equal(t, []string{"user: Summary. State of files.", "model: I look. 1!", "user: 1= Rules. Rules.", "model: Done."}, outline(c.History()))
 }
 
-// What one model counted says nothing of another.
+// The token count of one model is not used for another.
 func TestLengthForAnotherModel(t *testing.T) {
 	s := &shortener{answer: toSummary}
 	name := "fake:one"
@@ -163,10 +162,10 @@ func TestLengthForAnotherModel(t *testing.T) {
 	run(t.Context(), c, "a")
 	name = "fake:two"
 	run(t.Context(), c, "b")
-	require.Empty(t, s.asked)
+	require.Empty(t, s.requests)
 }
 
-// The prompt itself is never summed up.
+// The prompt itself is never part of the summary.
 func TestCompactionBeforeAPrompt(t *testing.T) {
 	s := &shortener{answer: toSummary}
 	c := newClient(t, inOrder(long(600, says("one"))), compacting(s))
@@ -175,7 +174,7 @@ func TestCompactionBeforeAPrompt(t *testing.T) {
 	require.Equal(t, []string{"user: Summary. State of files.", "model: Good.", "user: b", "model: Done."}, outline(c.History()))
 }
 
-// A summary of everything leaves the model something to answer.
+// A summary of the whole history leaves the model a user turn to answer.
 func TestCompactionOfEverything(t *testing.T) {
 	s := &shortener{answer: func(agent.CompactRequest) (agent.Compaction, error) {
 		return agent.Compaction{Status: agent.Compacted, History: []model.Content{user(text("Summary.")), answer(text("Good."))}}, nil
@@ -189,11 +188,11 @@ func TestCompactionOfEverything(t *testing.T) {
 		}
 	})
 	require.Equal(t, agent.EventDone, last(run(t.Context(), c, "a")).Type)
-	// FT-17: in message mode instructions become due again.
+	// FT-17: in message mode instructions are sent again.
 	require.Equal(t, []string{"user: Summary.", "model: Good.", "user: Continue with the task. Rules.", "model: Done."}, outline(c.History()))
 }
 
-// One that keeps the responses gets the reminders with them.
+// A compaction that keeps the responses has the reminders with them.
 func TestRemindersAfterCompaction(t *testing.T) {
 	var due []model.Part
 	c := newClient(t, inOrder(long(600, asks(call("1", "look", "")))), compacting(&shortener{answer: toSummary}), func(o *agent.Options) {
@@ -207,10 +206,10 @@ func TestRemindersAfterCompaction(t *testing.T) {
 	require.Equal(t, []string{"user: Summary.", "model: I look. 1!", "user: 1= Rules.", "model: Done."}, outline(c.History()))
 }
 
-// A compaction that does not help is not tried again until somebody asks for it,
-// and the history and the files' state stay as they are.
+// A failed compaction is not repeated until a caller requests it, and the history and the state of
+// files are kept.
 func TestCompactionFails(t *testing.T) {
-	for name, status := range map[string]agent.CompactionStatus{"inflated": agent.CompactionInflated, "empty": agent.CompactionEmpty, "a history that is none": agent.Compacted} {
+	for name, status := range map[string]agent.CompactionStatus{"inflated": agent.CompactionInflated, "empty": agent.CompactionEmpty, "an invalid history": agent.Compacted} {
 		t.Run(name, func(t *testing.T) {
 			s := &shortener{answer: func(agent.CompactRequest) (agent.Compaction, error) { return agent.Compaction{Status: status}, nil }}
 			c := newClient(t, inOrder(long(600, says("one")), long(600, says("two")), long(600, says("three"))), compacting(s), func(o *agent.Options) {
@@ -223,20 +222,20 @@ func TestCompactionFails(t *testing.T) {
 			events := run(t.Context(), c, "b")
 			require.Contains(t, types(events), agent.EventCompaction)
 			run(t.Context(), c, "c")
-			require.Len(t, s.asked, 1)
+			require.Len(t, s.requests, 1)
 			require.Len(t, c.History(), 6)
 			_, err := c.Compress(t.Context(), false)
 			require.NoError(t, err)
-			require.Len(t, s.asked, 1)
+			require.Len(t, s.requests, 1)
 
 			s.answer = func(agent.CompactRequest) (agent.Compaction, error) {
 				return agent.Compaction{Status: agent.CompactionNoop}, nil
 			}
 			_, err = c.Compress(t.Context(), true)
 			require.NoError(t, err)
-			require.True(t, s.asked[1].Force)
+			require.True(t, s.requests[1].Force)
 			run(t.Context(), c, "d")
-			require.Len(t, s.asked, 3, "automatic again")
+			require.Len(t, s.requests, 3, "automatic again")
 		})
 	}
 }
@@ -265,12 +264,12 @@ func TestCompress(t *testing.T) {
 		o.Limits.CompactAt = 1e-9
 		o.History = []model.Content{user(text("A long question.")), answer(text("A long answer."))}
 	}), "c")
-	require.Equal(t, agent.EventWarning, events[0].Type, "a prompt goes on without")
+	require.Equal(t, agent.EventWarning, events[0].Type, "the prompt continues without compaction")
 	require.Equal(t, agent.EventDone, last(events).Type)
 }
 
-// A history that a compactor leaves broken is mended.
-func TestCompactionMended(t *testing.T) {
+// An invalid history of a compactor is repaired.
+func TestCompactionRepaired(t *testing.T) {
 	s := &shortener{answer: func(r agent.CompactRequest) (agent.Compaction, error) {
 		return agent.Compaction{Status: agent.CompactionTruncated, History: []model.Content{answer(callPart("9")), answer(text("x"))}}, nil
 	}}
@@ -281,7 +280,7 @@ func TestCompactionMended(t *testing.T) {
 	require.Contains(t, strings.Join(outline(c.History()), "\n"), "State of files.")
 }
 
-// A provider that finds the conversation too long gets a shorter one, once.
+// If the provider rejects the conversation as too long, it is compacted once.
 func TestCompactionOnOverflow(t *testing.T) {
 	s := &shortener{answer: toSummary}
 	tooLong := func(n int, r *model.Request) stream {
@@ -296,7 +295,7 @@ func TestCompactionOnOverflow(t *testing.T) {
 	})
 	require.Equal(t, agent.EventDone, last(run(t.Context(), c, "c")).Type)
 	require.Equal(t, []string{"user: Summary. State of files.", "model: Good.", "user: c", "model: Well."}, outline(c.History()))
-	require.True(t, s.asked[0].Force)
+	require.True(t, s.requests[0].Force)
 
 	s.answer = func(agent.CompactRequest) (agent.Compaction, error) {
 		return agent.Compaction{Status: agent.CompactionInflated}, nil
@@ -307,23 +306,23 @@ func TestCompactionOnOverflow(t *testing.T) {
 	end := last(run(t.Context(), c, "c"))
 	require.Equal(t, agent.EventOverflow, end.Type)
 	require.Equal(t, 1000, end.Limit)
-	require.Len(t, c.History(), 2, "the prompt is taken back")
+	require.Len(t, c.History(), 2, "the prompt is removed")
 
-	for _, never := range []float64{-1, 1.1} { // nobody asks for it
-		s.asked = nil
+	for _, never := range []float64{-1, 1.1} { // automatic compaction is disabled
+		s.requests = nil
 		c = newClient(t, &fake{answer: tooLong}, compacting(s), func(o *agent.Options) {
 			o.Limits.CompactAt = never
 			o.History = []model.Content{user(text("a")), answer(text("b"))}
 		})
 		require.Equal(t, agent.EventOverflow, last(run(t.Context(), c, "c")).Type)
-		require.Empty(t, s.asked)
+		require.Empty(t, s.requests)
 		_, err := c.Compress(t.Context(), true)
 		require.NoError(t, err)
-		require.Len(t, s.asked, 1)
+		require.Len(t, s.requests, 1)
 	}
 }
 
-// Cancelled during compaction, the history is what it was.
+// A cancelled compaction keeps the history.
 func TestCancelDuringCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -347,7 +346,7 @@ func (f compactFunc) Compact(ctx context.Context, r agent.CompactRequest) (agent
 	return f(ctx, r)
 }
 
-// Telemetry is told of each attempt.
+// The observer receives each attempt.
 func TestObserveCompaction(t *testing.T) {
 	tr := &trace{}
 	c := newClient(t, inOrder(), compacting(&shortener{answer: toSummary}), func(o *agent.Options) { o.Observer = tr })

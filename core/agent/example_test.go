@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// A prompt is run with any model; here with one that reads its lines off a script.
+// A prompt runs with any model; this one plays a script.
 func Example() {
 	lines, err := script.Parse("hello.json", []byte(`{"turns": [{"text": "Hello, world."}]}`))
 	if err != nil {

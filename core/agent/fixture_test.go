@@ -17,8 +17,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// fake is a model that answers its nth request, counted from 0, as it is told
-// to. It keeps the requests.
+// fake is a model that answers its nth request, counted from 0, by a function. It records the
+// requests.
 type fake struct {
 	answer func(n int, r *model.Request) stream
 
@@ -26,7 +26,7 @@ type fake struct {
 	requests []model.Request
 }
 
-// stream is an answer: pieces, and then perhaps an error.
+// stream is an answer: pieces, and optionally an error.
 type stream struct {
 	chunks []model.Chunk
 	err    error
@@ -64,7 +64,7 @@ func (f *fake) CountTokens(_ context.Context, r *model.Request) (int, error) {
 	return model.EstimateTokens(r), nil
 }
 
-// inOrder answers with these streams, and then with "Done." for ever.
+// inOrder answers with these streams, and then always with "Done.".
 func inOrder(streams ...stream) *fake {
 	return &fake{answer: func(n int, _ *model.Request) stream {
 		if n < len(streams) {
@@ -103,7 +103,7 @@ func fails(kind model.ErrorKind, status int, pieces ...string) stream {
 	return stream{chunks: s.chunks[:len(s.chunks)-1], err: &model.Error{Provider: "fake", Kind: kind, Status: status, Message: "it broke"}}
 }
 
-// runner is a scheduler that answers each call with what run says.
+// runner is a scheduler that answers each call with the result of run.
 type runner struct {
 	run func(ctx context.Context, r scheduler.Request) tools.Result
 
@@ -130,7 +130,7 @@ func (s *runner) RunAll(ctx context.Context, requests []scheduler.Request) []sch
 	return responses
 }
 
-// newClient returns a client for a model, and fails the test if it cannot.
+// newClient returns a client for a model, and fails the test on an error.
 func newClient(t testing.TB, g model.Generator, set ...func(o *agent.Options)) *agent.Client {
 	t.Helper()
 	o := agent.Options{Source: model.Always(g), Model: func() string { return "fake:one" }, Scheduler: &runner{}}
@@ -149,7 +149,7 @@ func run(ctx context.Context, c *agent.Client, text string) []agent.Event {
 
 func last(events []agent.Event) agent.Event { return events[len(events)-1] }
 
-// types lists what the events are.
+// types lists the types of events.
 func types(events []agent.Event) []agent.EventType {
 	var list []agent.EventType
 	for _, e := range events {
@@ -158,8 +158,8 @@ func types(events []agent.Event) []agent.EventType {
 	return list
 }
 
-// outline is a history in short, for comparing: "user: …", "model: …" with
-// calls as ID! and responses as ID=.
+// outline is a short form of a history for comparisons: "user: …", "model: …" with calls as ID! and
+// responses as ID=.
 func outline(history []model.Content) []string {
 	var lines []string
 	for _, turn := range history {
@@ -183,8 +183,8 @@ func outline(history []model.Content) []string {
 	return lines
 }
 
-// checkEvents holds what every prompt promises: the last event, and only that,
-// ends it; each call is told before its response, and has one.
+// checkEvents checks the invariants of every prompt: the last event, and no other, ends it; each
+// call is reported before its response, and has one.
 func checkEvents(t testing.TB, events []agent.Event) {
 	t.Helper()
 	open := make(map[string]int)
@@ -203,7 +203,7 @@ func checkEvents(t testing.TB, events []agent.Event) {
 	}
 }
 
-// checkClient holds what is true after every prompt: the history is valid.
+// checkClient checks the invariant after every prompt: the history is valid.
 func checkClient(t testing.TB, c *agent.Client) {
 	t.Helper()
 	require.NoError(t, agent.ValidHistory(c.History()), fmt.Sprint(outline(c.History())))

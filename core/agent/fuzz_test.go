@@ -39,7 +39,7 @@ func randomStream(r *rand.Rand) stream {
 	return s
 }
 
-// randomOptions turns parts of a client on at random.
+// randomOptions sets parts of a client at random.
 func randomOptions(r *rand.Rand, o *agent.Options) {
 	o.Limits.PromptTurns = 1 + r.IntN(6)
 	o.Scheduler = &runner{run: func(context.Context, scheduler.Request) tools.Result {
@@ -77,8 +77,8 @@ func randomOptions(r *rand.Rand, o *agent.Options) {
 	}
 }
 
-// FuzzRun: whatever a model answers and whenever somebody stops, the events keep
-// their order, the history is valid, and what is recorded is the history.
+// FuzzRun: for any answers of a model and any time of cancellation, the events are in order, the
+// history is valid, and the recording equals the history.
 func FuzzRun(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed)

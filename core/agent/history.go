@@ -125,13 +125,13 @@ func unanswered(call model.FunctionCall) tools.Result {
 
 // userParts returns the parts that a user may send: texts and data.
 func userParts(parts []model.Part) []model.Part {
-	var said []model.Part
+	var kept []model.Part
 	for _, p := range parts {
 		for _, one := range split(p) {
 			if !one.Thought && (one.Text != "" || one.Data != nil) {
-				said = append(said, one)
+				kept = append(kept, one)
 			}
 		}
 	}
-	return said
+	return kept
 }

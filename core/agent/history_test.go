@@ -31,7 +31,7 @@ func respPart(id string) model.Part {
 
 func text(s string) model.Part { return model.TextPart(s) }
 
-func TestMendHistory(t *testing.T) {
+func TestRepairHistory(t *testing.T) {
 	thought := model.Part{Text: "hm", Thought: true}
 	tests := map[string]struct {
 		history []model.Content
@@ -54,28 +54,28 @@ func TestMendHistory(t *testing.T) {
 		"no IDs":                     {[]model.Content{user(text("a")), answer(callPart(""), callPart("")), user(respPart(""), respPart(""))}, []string{"user: a", "model: call-2! call-3!", "user: call-2= call-3="}},
 		"parts in foreign turns":     {[]model.Content{user(text("a"), callPart("1")), answer(respPart("1"), text("b"))}, []string{"user: a", "model: 1!", "user: 1=", "model: b"}},
 		"a part of two kinds":        {[]model.Content{user(text("a")), answer(model.Part{Text: "b", Call: callPart("1").Call}), user(respPart("1"))}, []string{"user: a", "model: b 1!", "user: 1="}},
-		"a role that is none":        {[]model.Content{{Role: "system", Parts: []model.Part{text("a")}}, answer(text("b"))}, []string{"user: a", "model: b"}},
+		"an invalid role":            {[]model.Content{{Role: "system", Parts: []model.Part{text("a")}}, answer(text("b"))}, []string{"user: a", "model: b"}},
 		"thoughts of the user":       {[]model.Content{user(text("a"), thought), answer(text("b"))}, []string{"user: a", "model: b"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			before, err := json.Marshal(tt.history)
 			require.NoError(t, err)
-			mended := agent.RepairHistory(tt.history)
-			require.Equal(t, tt.want, outline(mended))
-			require.NoError(t, agent.ValidHistory(mended))
+			repaired := agent.RepairHistory(tt.history)
+			require.Equal(t, tt.want, outline(repaired))
+			require.NoError(t, agent.ValidHistory(repaired))
 			after, err := json.Marshal(tt.history)
 			require.NoError(t, err)
-			require.Equal(t, string(before), string(after), "what was given has changed")
+			require.Equal(t, string(before), string(after), "the argument has changed")
 		})
 	}
 }
 
-// Responses fit their calls: the name is the call's, the content an object.
-func TestMendResponse(t *testing.T) {
+// Responses match their calls: the name is the call's, the content an object.
+func TestRepairResponse(t *testing.T) {
 	bad := model.Part{Response: &model.FunctionResponse{ID: "1", Name: "other", Response: json.RawMessage("no JSON")}}
-	mended := agent.RepairHistory([]model.Content{user(text("a")), answer(model.Part{Call: &model.FunctionCall{ID: "1", Name: "tool"}}), user(bad)})
-	got := mended[2].Parts[0].Response
+	repaired := agent.RepairHistory([]model.Content{user(text("a")), answer(model.Part{Call: &model.FunctionCall{ID: "1", Name: "tool"}}), user(bad)})
+	got := repaired[2].Parts[0].Response
 	require.Equal(t, "tool", got.Name)
 	require.JSONEq(t, `{"output":"no JSON"}`, string(got.Response))
 	open := agent.RepairHistory([]model.Content{user(text("a")), answer(model.Part{Call: &model.FunctionCall{}})})
@@ -83,12 +83,12 @@ func TestMendResponse(t *testing.T) {
 	require.Contains(t, string(open[2].Parts[0].Response.Response), `"type":"cancelled"`)
 }
 
-// Of calls with one ID in a turn, the first has the first response.
-func TestMendSameIDs(t *testing.T) {
+// If calls of a turn share an ID, the first call has the first response.
+func TestRepairSameIDs(t *testing.T) {
 	first, second := respPart("1"), respPart("1")
 	second.Response = &model.FunctionResponse{ID: "1", Name: "tool", Response: json.RawMessage(`{"output":"second"}`)}
-	mended := agent.RepairHistory([]model.Content{user(text("a")), answer(callPart("1"), callPart("1")), user(first, second)})
-	require.Equal(t, []string{`{"output":"of 1"}`, `{"output":"second"}`}, outputs(mended))
+	repaired := agent.RepairHistory([]model.Content{user(text("a")), answer(callPart("1"), callPart("1")), user(first, second)})
+	require.Equal(t, []string{`{"output":"of 1"}`, `{"output":"second"}`}, outputs(repaired))
 }
 
 func TestValidHistory(t *testing.T) {
@@ -144,19 +144,19 @@ func randomHistory(seed uint64, n int) []model.Content {
 	return history
 }
 
-// FuzzMendHistory: any history becomes a valid one, to which nothing more is
-// done, and every call is still there, with its response if it had one.
-func FuzzMendHistory(f *testing.F) {
+// FuzzRepairHistory: any history becomes a valid one, which a second repair does not change. Every
+// call remains, with its response if it had one.
+func FuzzRepairHistory(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed, uint8(seed%40))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, n uint8) {
 		history := randomHistory(seed, int(n))
-		mended := agent.RepairHistory(history)
-		require.NoError(t, agent.ValidHistory(mended))
-		require.Equal(t, mended, agent.RepairHistory(mended))
-		require.Equal(t, count(history), count(mended), "calls")
-		require.Subset(t, outputs(mended), answered(history))
+		repaired := agent.RepairHistory(history)
+		require.NoError(t, agent.ValidHistory(repaired))
+		require.Equal(t, repaired, agent.RepairHistory(repaired))
+		require.Equal(t, count(history), count(repaired), "calls")
+		require.Subset(t, outputs(repaired), answered(history))
 	})
 }
 
@@ -168,7 +168,7 @@ func count(history []model.Content) int {
 	return n
 }
 
-// outputs lists what responses hold.
+// outputs lists the contents of responses.
 func outputs(history []model.Content) []string {
 	var list []string
 	for _, turn := range history {
@@ -179,9 +179,8 @@ func outputs(history []model.Content) []string {
 	return list
 }
 
-// answered lists the responses, in a history, of calls that have one: those that
-// come while a call of their ID waits. It is written plainly, apart from what is
-// tested.
+// answered lists the responses of a history that match an open call by its ID. It is a simple
+// implementation, independent of the tested code.
 func answered(history []model.Content) []string {
 	waiting := make(map[string]int)
 	var list []string

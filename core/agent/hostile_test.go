@@ -27,7 +27,7 @@ type noteParams struct {
 	Text string `json:"text"`
 }
 
-// realTools is a scheduler with a reader and a mutator, which say what ran.
+// realTools is a scheduler with a tool that reads and one that writes, which record their calls.
 func realTools(t testing.TB, b *bus.MessageBus) (*scheduler.Scheduler, func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -63,12 +63,12 @@ func realTools(t testing.TB, b *bus.MessageBus) (*scheduler.Scheduler, func() []
 	}
 }
 
-// allowed is a policy that asks about texts that say so, and allows the rest.
+// allowed is a policy that asks about marked texts, and allows all others.
 type allowed struct{}
 
 func (allowed) Decide(c policy.Call) policy.Decision {
 	if strings.Contains(string(c.Params), "ask") {
-		return policy.Decision{Decision: policy.AskUser, Reason: "It says so."}
+		return policy.Decision{Decision: policy.AskUser, Reason: "The text is marked."}
 	}
 	return policy.Decision{Decision: policy.Allow}
 }
@@ -79,7 +79,7 @@ func (allowed) Remember(context.Context, policy.Call, policy.Scope, []string) ([
 }
 func (allowed) CanRemember(policy.Call, policy.Scope) []policy.Rule { return nil }
 
-// ten calls that read and change in turn.
+// ten returns ten calls that alternately read and write.
 func ten() []model.FunctionCall {
 	var calls []model.FunctionCall
 	for i := range 10 {
@@ -88,7 +88,7 @@ func ten() []model.FunctionCall {
 	return calls
 }
 
-// hostileCase is who misbehaves, and how a prompt then ends.
+// hostileCase is a misbehaving part, and the expected end of a prompt.
 type hostileCase struct {
 	model  *fake
 	set    func(o *agent.Options)
@@ -99,9 +99,9 @@ type hostileCase struct {
 	took   time.Duration // at most
 }
 
-// hostile lists models, steps, recorders and observers; whatever they do, a prompt
-// ends as it should, the history is valid, each call has one response, nothing
-// is left running, and the next prompt works.
+// hostile lists misbehaving models, steps, recorders and observers. In each case a prompt ends as
+// expected, the history is valid, each call has one response, no goroutine is left, and the next
+// prompt works.
 func hostile() map[string]hostileCase {
 	return map[string]hostileCase{
 		"unknown tool": {
@@ -109,18 +109,18 @@ func hostile() map[string]hostileCase {
 			want:  agent.EventDone, text: `"type":"tool_not_registered"`,
 		},
 		"broken JSON": {
-			model: inOrder(asks(call("1", "look", `{"text":`)), asks(call("2", "look", `{"text":"mended"}`))),
-			want:  agent.EventDone, text: `valid JSON`, ran: []string{"look mended"},
+			model: inOrder(asks(call("1", "look", `{"text":`)), asks(call("2", "look", `{"text":"repaired"}`))),
+			want:  agent.EventDone, text: `valid JSON`, ran: []string{"look repaired"},
 		},
 		"arguments that do not fit": {
 			model: inOrder(asks(call("1", "look", `{"texts":"a"}`), call("2", "look", `[]`), call("3", "look", "\xff\x00"))),
 			want:  agent.EventDone, text: `"type":"invalid_tool_params"`,
 		},
-		"the same failing call for ever": {
+		"the same failing call forever": {
 			model: &fake{answer: func(n int, _ *model.Request) stream { return asks(call(fmt.Sprint(n), "look", `{"text":"fail"}`)) }},
 			want:  agent.EventLoop, reason: agent.RepeatedCalls, text: "repeated", ran: slices.Repeat([]string{"look fail"}, 8),
 		},
-		"two calls in turn for ever": {
+		"two calls in turn forever": {
 			model: &fake{answer: func(n int, _ *model.Request) stream {
 				return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n%2)))
 			}},
@@ -148,7 +148,7 @@ func hostile() map[string]hostileCase {
 			}},
 			want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "noted 99",
 		},
-		"says the same for ever": {
+		"repeats the same text forever": {
 			model: &fake{answer: func(int, *model.Request) stream {
 				return says(slices.Repeat([]string{"I will now look at the file and then I will change it. "}, 1000)...)
 			}},
@@ -166,7 +166,7 @@ func hostile() map[string]hostileCase {
 			model: inOrder(asks(call("1", "look", `{"text":"a"}`)), stream{}),
 			want:  agent.EventDone, text: "noted a", ran: []string{"look a"},
 		},
-		"is withheld": {
+		"is blocked": {
 			model: &fake{answer: func(int, *model.Request) stream {
 				return stream{chunks: []model.Chunk{{Finish: model.FinishSafety}}}
 			}},
@@ -188,16 +188,16 @@ func hostile() map[string]hostileCase {
 			model: &fake{answer: func(int, *model.Request) stream { return fails(model.Unauthenticated, 401) }},
 			want:  agent.EventError, reason: fault.Reason(model.Unauthenticated),
 		},
-		"is overloaded for ever": {
+		"is overloaded forever": {
 			model: &fake{answer: func(int, *model.Request) stream { return fails(model.RateLimited, 429) }},
 			want:  agent.EventError, reason: fault.Reason(model.RateLimited), took: 320 * time.Second,
 		},
-		"breaks off for ever, with a call": {
+		"breaks off forever, with a call": {
 			model: &fake{answer: func(int, *model.Request) stream {
 				s := asks(call("1", "change", `{"text":"never"}`))
 				return stream{chunks: s.chunks[:2], err: errors.New("connection reset by peer")}
 			}},
-			want: agent.EventError, reason: fault.Reason(model.Connection), took: 10 * time.Second, // and nothing ran
+			want: agent.EventError, reason: fault.Reason(model.Connection), took: 10 * time.Second, // without running a call
 		},
 		"panics": {
 			model: &fake{answer: func(int, *model.Request) stream { return stream{before: func() { panic("oh") }} }},
@@ -222,7 +222,7 @@ func hostile() map[string]hostileCase {
 			model: &fake{answer: func(int, *model.Request) stream {
 				return stream{err: fault.New(fault.InvalidConfig, "replay", "The request is not in the recording.", "Record it again.")}
 			}},
-			want: agent.EventError, // and at once
+			want: agent.EventError, // without a retry
 		},
 		"a scheduler that forgets": {
 			model: inOrder(asks(call("1", "look", `{}`), call("2", "look", `{}`))),
@@ -335,7 +335,7 @@ func hostile() map[string]hostileCase {
 	}
 }
 
-// panics is an error that panics when it is looked at.
+// panics is an error that panics when it is formatted.
 type panics struct{}
 
 func (panics) Error() string   { return "panics" }
@@ -433,5 +433,5 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// unescaped undoes the escapes of JSON within JSON.
+// unescaped removes the escapes of JSON within JSON.
 func unescaped(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), `\"`, `"`)) }

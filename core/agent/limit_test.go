@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model/replay"
 )
 
-// described is a fake that knows which model it is.
+// described is a fake that knows its model.
 type described struct {
 	*fake
 	name  model.Name
@@ -23,8 +23,8 @@ type described struct {
 func (d described) Name() model.Name { return d.name }
 func (d described) Limit() int       { return d.limit }
 
-// The limit, and the name that is told, are those of the model that answers, and
-// not of the name that it was found by; so it is where it is recorded.
+// The limit and the reported name are those of the answering model, not of the requested name; also
+// with a recorded Generator.
 func TestLimitOfTheModelInForce(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
 		s := &shortener{answer: toSummary}
@@ -36,19 +36,20 @@ func TestLimitOfTheModelInForce(t *testing.T) {
 		c := newClient(t, generator, compacting(s), func(o *agent.Options) {
 			o.Model, o.Limits.Tokens = func() string { return "auto" }, 0
 		})
-		require.Equal(t, 1<<20, c.Limit(), "nobody knows the model yet")
+		require.Equal(t, 1<<20, c.Limit(), "the model is not known yet")
 		events := run(t.Context(), c, "a")
 		require.Equal(t, "fake:small", events[0].Text)
 		require.Equal(t, 1000, c.Limit())
 		run(t.Context(), c, "b")
-		require.Len(t, s.asked, 1)
-		require.Equal(t, 1000, s.asked[0].Limit)
-		require.Equal(t, "small", s.asked[0].Model)
+		require.Len(t, s.requests, 1)
+		require.Equal(t, 1000, s.requests[0].Limit)
+		require.Equal(t, "small", s.requests[0].Model)
 		require.Equal(t, "small", g.requests[0].Model)
 	}
 }
 
-// Limits go before what the model tells, and that before what its name does.
+// Limits takes precedence over the limit of the Generator, which takes precedence over that of the
+// name.
 func TestLimit(t *testing.T) {
 	named := model.Name{Provider: "openai", Model: "gpt-4o"}
 	for name, tt := range map[string]struct {
@@ -56,20 +57,20 @@ func TestLimit(t *testing.T) {
 		set  int
 		want int
 	}{
-		"set":              {described{inOrder(), named, 7}, 9, 9},
-		"told":             {described{inOrder(), named, 7}, 0, 7},
-		"by the name":      {described{inOrder(), named, 0}, 0, 128_000},
-		"by what is asked": {inOrder(), 0, 200_000},
-		"told, of no name": {described{inOrder(), model.Name{}, 0}, 0, 200_000},
+		"set":                      {described{inOrder(), named, 7}, 9, 9},
+		"reported":                 {described{inOrder(), named, 7}, 0, 7},
+		"by the name":              {described{inOrder(), named, 0}, 0, 128_000},
+		"by the requested name":    {inOrder(), 0, 200_000},
+		"reported, without a name": {described{inOrder(), model.Name{}, 0}, 0, 200_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := "anthropic:claude-sonnet-4-5"
+			selected := "anthropic:claude-sonnet-4-5"
 			c := newClient(t, tt.g, func(o *agent.Options) {
-				o.Limits.Tokens, o.Model = tt.set, func() string { return asked }
+				o.Limits.Tokens, o.Model = tt.set, func() string { return selected }
 			})
 			require.NoError(t, c.Initialize(t.Context()))
 			require.Equal(t, tt.want, c.Limit())
-			asked = "gpt-4"
+			selected = "gpt-4"
 			if tt.set == 0 {
 				require.Equal(t, 8_192, c.Limit(), "another model is in force, and not found yet")
 			}
@@ -79,20 +80,19 @@ func TestLimit(t *testing.T) {
 	require.Equal(t, 1<<20, c.Limit())
 }
 
-// Another name for the same model leaves what is known of its tokens.
+// A different name for the same model keeps the known token count.
 func TestLengthUnderAnotherName(t *testing.T) {
 	s := &shortener{answer: toSummary}
-	asked := "auto"
+	selected := "auto"
 	g := described{inOrder(long(600, says("one"))), model.Name{Provider: "fake", Model: "small"}, 0}
-	c := newClient(t, g, compacting(s), func(o *agent.Options) { o.Model = func() string { return asked } })
+	c := newClient(t, g, compacting(s), func(o *agent.Options) { o.Model = func() string { return selected } })
 	run(t.Context(), c, "a")
-	asked = "fake:small"
+	selected = "fake:small"
 	run(t.Context(), c, "b")
-	require.Len(t, s.asked, 1)
+	require.Len(t, s.requests, 1)
 }
 
-// FT-17: a reminder that a failed request would have brought, and that compaction
-// makes due again, reaches the model once.
+// FT-17: a reminder of a failed request that is due again after compaction is sent once.
 func TestOwedRemindersAfterCompaction(t *testing.T) {
 	for name, tt := range map[string]struct {
 		again []model.Part // after compaction
@@ -161,7 +161,7 @@ func TestStepsHaveACopy(t *testing.T) {
 	require.InDelta(t, 0.5, temperature, 0)
 }
 
-// A compaction that fails is told with a remedy of its own, and with the reason.
+// The warning of a failed compaction has the reason and its own remedy.
 func TestWarningOfAFailedCompaction(t *testing.T) {
 	failed := &model.Error{Provider: "fake", Kind: model.ContextExceeded, Status: 400, Message: "too long"}
 	s := &shortener{answer: func(agent.CompactRequest) (agent.Compaction, error) { return agent.Compaction{}, failed.Fault() }}

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// callsInOrder asks for one call an answer, by its arguments, and then is done.
+// callsInOrder requests one call in each answer, by its arguments, and then ends.
 func callsInOrder(args ...string) *fake {
 	var streams []stream
 	for i, a := range args {
@@ -31,21 +31,21 @@ func TestRepeatedCalls(t *testing.T) {
 	many := []string{`1`, `2`, `3`, `4`, `5`, `6`}
 	tests := map[string]struct {
 		args []string
-		at   int // which call is the first that is not run, counted from 1; 0: none
+		at   int // number of the first call that is not run, counted from 1; 0: none
 	}{
-		"one, five times":          {repeated(5, a), 5},
-		"one, four times":          {repeated(4, a), 0},
-		"the same, set out anew":   {append(repeated(4, a), `{ "text" : "a" }`), 5},
-		"no JSON":                  {repeated(5, `{"text`), 5},
-		"one, after others":        {append([]string{b, c}, repeated(5, a)...), 7},
-		"interrupted":              {append(append(repeated(4, a), b), repeated(4, a)...), 0},
-		"two":                      {repeated(5, a, b), 10},
-		"two, nearly":              {repeated(5, a, b)[:9], 0},
-		"three":                    {repeated(5, a, b, c), 15},
-		"four":                     {repeated(5, a, b, c, b), 20},
-		"five":                     {repeated(5, many[:5]...), 25},
-		"six are no loop":          {repeated(6, many...), 0},
-		"a cycle with a run in it": {repeated(5, a, a, b), 15},
+		"one, five times":                 {repeated(5, a), 5},
+		"one, four times":                 {repeated(4, a), 0},
+		"the same, formatted differently": {append(repeated(4, a), `{ "text" : "a" }`), 5},
+		"no JSON":                         {repeated(5, `{"text`), 5},
+		"one, after others":               {append([]string{b, c}, repeated(5, a)...), 7},
+		"interrupted":                     {append(append(repeated(4, a), b), repeated(4, a)...), 0},
+		"two":                             {repeated(5, a, b), 10},
+		"two, nearly":                     {repeated(5, a, b)[:9], 0},
+		"three":                           {repeated(5, a, b, c), 15},
+		"four":                            {repeated(5, a, b, c, b), 20},
+		"five":                            {repeated(5, many[:5]...), 25},
+		"six are no loop":                 {repeated(6, many...), 0},
+		"a cycle with a run in it":        {repeated(5, a, a, b), 15},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -68,13 +68,13 @@ func TestRepeatedCalls(t *testing.T) {
 	}
 }
 
-// Equal calls of one answer count once: they were made at once, and none of them
-// knew what another gives. Answers that repeat are a loop all the same.
+// Equal calls of one answer count once, because the model makes them before it sees a result.
+// Repeated answers are still a loop.
 func TestEqualCallsAtOnce(t *testing.T) {
 	a, b, c := `{"text":"a"}`, `{"text":"b"}`, `{ "text" : "b" }`
 	tests := map[string]struct {
 		answers [][]string
-		at      int // which answer is the first that is not run, counted from 1; 0: none
+		at      int // number of the first answer whose calls are not run, counted from 1; 0: none
 	}{
 		"ten":                          {[][]string{repeated(10, a)}, 0},
 		"ten, in four answers":         {slices.Repeat([][]string{repeated(10, a)}, 4), 0},
@@ -111,8 +111,8 @@ func TestEqualCallsAtOnce(t *testing.T) {
 	}
 }
 
-// After the feedback the count begins anew, and ends the prompt; the next prompt
-// has a count of its own.
+// After the feedback the count starts again, and a second loop ends the prompt. The next prompt has
+// a new count.
 func TestRepeatedCallsTwice(t *testing.T) {
 	s := &runner{}
 	g := &fake{answer: func(n int, _ *model.Request) stream { return asks(call(fmt.Sprint(n), "look", "{}")) }}
@@ -158,7 +158,7 @@ func TestRepeatedText(t *testing.T) {
 		"quotes":                  {lines("> a quote that reads the same as the others in this text, number %d"), false},
 		"a divider":               {[]string{strings.Repeat("-", 400) + "\n" + strings.Repeat("=-", 200)}, false},
 		"a line within text":      {[]string{"Here is a line " + strings.Repeat("-", 200) + " and " + strings.Repeat(".", 300)}, false},
-		"no letters, for ever":    {[]string{"x" + strings.Repeat("!", 2000)}, true},
+		"no letters, forever":     {[]string{"x" + strings.Repeat("!", 2000)}, true},
 		"long":                    {append([]string{numbers(9000)}, repeated(12, sentence)...), true},
 	}
 	for name, tt := range tests {
@@ -177,8 +177,7 @@ func TestRepeatedText(t *testing.T) {
 	}
 }
 
-// What was said before a connection was lost does not count, and a call of an
-// answer that is cut is not run.
+// Text before a lost connection does not count, and a call of a cut answer is not run.
 func TestRepeatedTextAndOtherThings(t *testing.T) {
 	sentence := "I will now read the file and then think about it once more. "
 	part := says(repeated(8, sentence)...)
@@ -197,7 +196,7 @@ func TestRepeatedTextAndOtherThings(t *testing.T) {
 	checkClient(t, c)
 }
 
-// numbers is text of so many words that does not repeat.
+// numbers is text of n words without repetition.
 func numbers(n int) string {
 	var b strings.Builder
 	for i := range n {

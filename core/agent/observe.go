@@ -6,19 +6,19 @@ import (
 
 // observe notifies the observer of a start, and returns the context to continue with and the function for the end. A
 // panic of an observer is logged and otherwise ignored.
-func observe[E any](ctx context.Context, c *Client, what string, begin func(ctx context.Context) (context.Context, func(E))) (context.Context, func(E)) {
+func observe[E any](ctx context.Context, c *Client, operation string, begin func(ctx context.Context) (context.Context, func(E))) (context.Context, func(E)) {
 	if c.o.Observer == nil {
 		return ctx, func(E) {}
 	}
 	inner, end := ctx, func(E) {}
-	_ = c.guard("the observation of "+what, func() error {
+	_ = c.guard("the observation of "+operation, func() error {
 		if x, f := begin(ctx); x != nil && f != nil {
 			inner, end = x, f
 		}
 		return nil
 	})
 	return inner, func(e E) {
-		_ = c.guard("the observation of "+what, func() error {
+		_ = c.guard("the observation of "+operation, func() error {
 			end(e)
 			return nil
 		})

@@ -48,11 +48,11 @@ func (all observers) Compaction(ctx context.Context, forced bool) (context.Conte
 // each notifies observers of a start, and returns the function that notifies them of the end.
 func each[E any](ctx context.Context, all observers, begin func(context.Context, Observer) (context.Context, func(E))) (context.Context, func(E)) {
 	var ends []func(E)
-	var broken any // the first panic
+	var panicked any // the first panic
 	guarded := func(run func()) {
 		defer func() {
-			if cause := recover(); cause != nil && broken == nil {
-				broken = cause
+			if cause := recover(); cause != nil && panicked == nil {
+				panicked = cause
 			}
 		}()
 		run()
@@ -72,8 +72,8 @@ func each[E any](ctx context.Context, all observers, begin func(context.Context,
 		for i := len(ends) - 1; i >= 0; i-- {
 			guarded(func() { ends[i](e) })
 		}
-		if broken != nil {
-			panic(broken)
+		if panicked != nil {
+			panic(panicked)
 		}
 	}
 }

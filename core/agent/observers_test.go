@@ -11,20 +11,20 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// noting is an observer that writes down what it is told, and hands on a context.
+// noting is an observer that records its calls, and adds its name to the context.
 type noting struct {
 	name   string
 	steps  *[]string
-	panics string // where it does
-	silent bool   // returns nothing
+	panics string // the call in which it panics
+	silent bool   // returns nil
 }
 
 type notingKey struct{}
 
-func (o noting) note(ctx context.Context, what string) context.Context {
+func (o noting) note(ctx context.Context, call string) context.Context {
 	before, _ := ctx.Value(notingKey{}).(string)
-	*o.steps = append(*o.steps, o.name+" "+what+" in "+before)
-	if o.panics == what {
+	*o.steps = append(*o.steps, o.name+" "+call+" in "+before)
+	if o.panics == call {
 		panic(o.name)
 	}
 	return context.WithValue(ctx, notingKey{}, before+o.name)
@@ -71,8 +71,7 @@ func TestObservers(t *testing.T) {
 	require.Equal(t, []string{"a begins in ", "b begins in a", "b ends, why in ab", "a ends, why in a"}, steps)
 }
 
-// One that panics, or returns nothing, keeps nothing from the others; the client
-// takes no harm.
+// An observer that panics or returns nil does not affect the others or the client.
 func TestObserversThatMisbehave(t *testing.T) {
 	var steps []string
 	a, c := noting{name: "a", steps: &steps}, noting{name: "c", steps: &steps}
@@ -102,8 +101,8 @@ func TestObserversThatMisbehave(t *testing.T) {
 	require.Equal(t, agent.EventDone, last(run(t.Context(), g, "Hello.")).Type)
 }
 
-// Who leaves the loop over the events is told apart from a context that ends.
-func TestObserversAreToldWhoLeft(t *testing.T) {
+// Leaving the loop over the events is distinguished from the end of a context.
+func TestObserversSeeLeft(t *testing.T) {
 	ends := &promptEnds{}
 	c := newClient(t, inOrder(), func(o *agent.Options) { o.Observer = ends })
 	for range c.Run(t.Context(), model.TextPart("Hello.")) {
@@ -117,7 +116,7 @@ func TestObserversAreToldWhoLeft(t *testing.T) {
 	require.NoError(t, ends.list[1].Err)
 }
 
-// promptEnds keeps how prompts ended.
+// promptEnds records the ends of prompts.
 type promptEnds struct {
 	trace
 	list []agent.PromptEnd

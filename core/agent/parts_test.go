@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// EX-16: what a server's result holds reaches a model as text, and as data where
-// there are models that take it.
+// EX-16: the result of an MCP server reaches a model as text, and as data if some model accepts the
+// type.
 func TestPartsOfServers(t *testing.T) {
 	content := tools.Content{Parts: []tools.Part{
 		{Text: "said"},

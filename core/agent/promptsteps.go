@@ -17,7 +17,7 @@ func (p *prompting) before(ctx context.Context, prompt []model.Part) ([]model.Pa
 			p.c.withdraw(parts)
 			return nil, end
 		case advice.Stop != "":
-			p.c.say(ctx, parts, nil)
+			p.c.addUserTurn(ctx, parts, nil)
 			return nil, &Event{Type: EventStopped, Text: advice.Stop}
 		case advice.Block != "":
 			p.c.withdraw(parts)
@@ -42,7 +42,7 @@ func (p *prompting) after(ctx context.Context, prompt []model.Part, again bool) 
 		if advice.Clear {
 			p.c.clear()
 			p.c.replace(ctx, nil) // no new session follows
-			p.tellWarnings()
+			p.emitWarnings()
 		}
 		if advice.Stop != "" {
 			return nil, &Event{Type: EventStopped, Text: advice.Stop}
@@ -55,16 +55,16 @@ func (p *prompting) after(ctx context.Context, prompt []model.Part, again bool) 
 }
 
 // advise runs one step.
-func (p *prompting) advise(ctx context.Context, what string, step func() (PromptAdvice, error)) (advice PromptAdvice, end *Event) {
+func (p *prompting) advise(ctx context.Context, operation string, step func() (PromptAdvice, error)) (advice PromptAdvice, end *Event) {
 	if end = p.interrupted(ctx); end != nil {
 		return PromptAdvice{}, end
 	}
-	err := p.c.guard(what, func() (err error) {
+	err := p.c.guard(operation, func() (err error) {
 		advice, err = step()
 		return err
 	})
 	if end = p.interrupted(ctx); end == nil && err != nil {
-		e := p.failed(ctx, what, err)
+		e := p.failed(ctx, operation, err)
 		end = &e
 	}
 	return advice, end

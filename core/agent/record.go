@@ -46,7 +46,7 @@ func (c *Client) setHistory(history []model.Content) {
 }
 
 // record notifies the recorder, unless recording has ended. Its first error ends the recording.
-func (c *Client) record(ctx context.Context, tell func(ctx context.Context) error) {
+func (c *Client) record(ctx context.Context, write func(ctx context.Context) error) {
 	if !c.recording {
 		return
 	}
@@ -58,7 +58,7 @@ func (c *Client) record(ctx context.Context, tell func(ctx context.Context) erro
 			}
 			c.unrecorded = false
 		}
-		return tell(ctx)
+		return write(ctx)
 	})
 	if err == nil {
 		return
@@ -77,8 +77,8 @@ func (c *Client) warn(err *fault.Error) {
 	}
 }
 
-// spoken records the change that say made to the history, for unsay.
-type spoken struct {
+// addition is the change of addUserTurn to the history, for undoUserTurn.
+type addition struct {
 	keep int            // number of unchanged turns
 	back *model.Content // the turn that it replaced, or the part of its own that stays; nil: none
 }
@@ -86,11 +86,11 @@ type spoken struct {
 // InterruptedText replaces a missing answer in a history, between two user turns. The model did not write it.
 const InterruptedText = "(This answer was interrupted.)"
 
-// say adds a user turn and keeps the history valid: it answers open calls, inserts a placeholder for a missing answer to
+// addUserTurn adds a user turn and keeps the history valid: it answers open calls, inserts a placeholder for a missing answer to
 // responses, and merges adjacent user texts into one turn.
-func (c *Client) say(ctx context.Context, parts []model.Part, responses []scheduler.Response) spoken {
+func (c *Client) addUserTurn(ctx context.Context, parts []model.Part, responses []scheduler.Response) addition {
 	n := len(c.history)
-	done := spoken{keep: n}
+	done := addition{keep: n}
 	if calls := openCalls(c.history); len(calls) > 0 {
 		parts = answers(calls, parts)
 		done.back = &model.Content{Role: model.RoleUser, Parts: parts[:len(calls):len(calls)]}
@@ -99,7 +99,7 @@ func (c *Client) say(ctx context.Context, parts []model.Part, responses []schedu
 		if len(last.Responses()) > 0 {
 			c.append(ctx, Entry{Content: model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart(InterruptedText)}}})
 		} else {
-			done = spoken{keep: n - 1, back: &last}
+			done = addition{keep: n - 1, back: &last}
 			parts = slices.Concat(last.Parts, parts)
 			c.rewind(ctx, n-1)
 		}
@@ -114,14 +114,14 @@ func (c *Client) withdraw(parts []model.Part) {
 	if c.o.Withdrawn == nil || len(parts) == 0 {
 		return
 	}
-	_ = c.guard("what follows words that were taken back", func() error { // a panic is logged
+	_ = c.guard("the callback for a withdrawn prompt", func() error { // a panic is logged
 		c.o.Withdrawn(parts)
 		return nil
 	})
 }
 
-// unsay undoes say, except for responses.
-func (c *Client) unsay(ctx context.Context, s spoken) {
+// undoUserTurn undoes addUserTurn, except for responses.
+func (c *Client) undoUserTurn(ctx context.Context, s addition) {
 	c.rewind(ctx, s.keep)
 	if s.back != nil {
 		c.append(ctx, Entry{Content: *s.back})

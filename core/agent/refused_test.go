@@ -14,16 +14,15 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// ending is an answer that calls a tool, and ends for a reason.
+// ending is an answer with a tool call and a finish reason.
 func ending(finish model.FinishReason) stream {
 	s := asks(call("1", "look", `{"text":"a"}`))
 	s.chunks[len(s.chunks)-1].Finish = finish
 	return s
 }
 
-// Calls of an answer that the provider withheld are not run; it is asked for
-// again.
-func TestCallsOfAWithheldAnswer(t *testing.T) {
+// Calls of a blocked answer are not run; the request is repeated.
+func TestCallsOfABlockedAnswer(t *testing.T) {
 	for finish, reason := range map[model.FinishReason]fault.Reason{
 		model.FinishSafety: agent.SafetyBlocked, model.FinishRecitation: agent.RecitationBlock,
 		model.FinishMalformedCall: agent.MalformedCall, model.FinishUnexpected: agent.UnexpectedCall,
@@ -44,8 +43,8 @@ func TestCallsOfAWithheldAnswer(t *testing.T) {
 	}
 }
 
-// Calls of an answer that was cut at the limit on its length are answered and not
-// run, also for one who runs calls himself.
+// Calls of an answer that was cut at its length limit are answered and not run, also with
+// SendStream.
 func TestCallsOfACutAnswer(t *testing.T) {
 	for _, byHand := range []bool{false, true} {
 		t.Run(fmt.Sprint(byHand), func(t *testing.T) {
@@ -72,7 +71,7 @@ func TestCallsOfACutAnswer(t *testing.T) {
 	}
 }
 
-// A call of another history is another call.
+// A call of a different history is not refused.
 func TestCallsAfterACutAnswer(t *testing.T) {
 	for name, forget := range map[string]func(c *agent.Client) error{
 		"reset":   func(c *agent.Client) error { return c.ResetChat(t.Context()) },
@@ -90,7 +89,7 @@ func TestCallsAfterACutAnswer(t *testing.T) {
 	}
 }
 
-// Without a reason for its end, a stream that ended well is taken at its word.
+// A stream that ends without an error and without a finish reason is accepted.
 func TestCallsWithoutAReason(t *testing.T) {
 	s := &runner{}
 	c := newClient(t, inOrder(ending("")), func(o *agent.Options) { o.Scheduler = s })
@@ -98,7 +97,7 @@ func TestCallsWithoutAReason(t *testing.T) {
 	require.Equal(t, []string{"look"}, s.ran)
 }
 
-// Of one answer 200 calls are run; the rest is answered, in its place.
+// At most 200 calls of one answer are run; the others are answered in their place.
 func TestManyCallsAtOnce(t *testing.T) {
 	var calls []model.FunctionCall
 	for i := range 203 {

@@ -18,21 +18,21 @@ func RepairHistory(history []model.Content) []model.Content {
 		return history
 	}
 	turns := inTurns(assign(flatten(history)))
-	taken := make(map[string]bool)
-	eachCall(history, func(id string) { taken[id] = true })
+	inHistory := make(map[string]bool)
+	eachCall(history, func(id string) { inHistory[id] = true })
 	for _, t := range turns {
-		t.name(taken)
+		t.name(inHistory)
 	}
 	return assemble(turns)
 }
 
 // piece is a part of one kind, for a new turn.
 type piece struct {
-	role model.Role
-	part model.Part
-	run  int                     // equal for adjacent pieces of one role
-	resp *model.FunctionResponse // response to the call; nil: none
-	gone bool                    // a response that moves to its call
+	role  model.Role
+	part  model.Part
+	run   int                     // equal for adjacent pieces of one role
+	resp  *model.FunctionResponse // response to the call; nil: none
+	moved bool                    // a response that moves to its call
 }
 
 // flatten splits a history into pieces.
@@ -101,7 +101,7 @@ func assign(pieces []*piece) []*piece {
 		if p.part.Response == nil {
 			continue
 		}
-		p.gone = true
+		p.moved = true
 		k := key(p.part.Response.ID, p.part.Response.Name)
 		if calls := waiting[k]; len(calls) > 0 {
 			first := len(calls) - 1
@@ -115,30 +115,30 @@ func assign(pieces []*piece) []*piece {
 	return pieces
 }
 
-// mended is a turn for a new history.
-type mended struct {
+// newTurn is a turn of a new history.
+type newTurn struct {
 	role   model.Role
 	pieces []*piece
 }
 
 // inTurns groups pieces by role, so that a user turn follows each turn with calls.
-func inTurns(pieces []*piece) []*mended {
-	var turns []*mended
+func inTurns(pieces []*piece) []*newTurn {
+	var turns []*newTurn
 	for _, p := range pieces {
 		if len(turns) == 0 || turns[len(turns)-1].role != p.role {
-			turns = append(turns, &mended{role: p.role})
+			turns = append(turns, &newTurn{role: p.role})
 		}
 		last := turns[len(turns)-1]
 		last.pieces = append(last.pieces, p)
 	}
 	if len(turns) > 0 && turns[len(turns)-1].role == model.RoleModel {
-		turns = append(turns, &mended{role: model.RoleUser})
+		turns = append(turns, &newTurn{role: model.RoleUser})
 	}
 	return turns
 }
 
-// name gives each call of a turn a name and a unique ID. New IDs are added to the used ones.
-func (t *mended) name(taken map[string]bool) {
+// name gives each call of a turn a name and a unique ID. New IDs are added to inHistory, the IDs of all calls.
+func (t *newTurn) name(inHistory map[string]bool) {
 	used := make(map[string]bool)
 	for _, p := range t.pieces {
 		if p.part.Call == nil {
@@ -147,7 +147,7 @@ func (t *mended) name(taken map[string]bool) {
 		call := *p.part.Call
 		call.Name = nameOr(call.Name)
 		if call.ID == "" || used[call.ID] {
-			call.ID = newID(call.ID, taken)
+			call.ID = newID(call.ID, inHistory)
 		}
 		used[call.ID] = true
 		p.part.Call = &call
@@ -163,11 +163,11 @@ func nameOr(name string) string {
 }
 
 // newID returns an unused ID derived from id, and marks it as used.
-func newID(id string, taken map[string]bool) string {
+func newID(id string, used map[string]bool) string {
 	id = cmp.Or(id, "call")
 	for n := 2; ; n++ {
-		if next := id + "-" + strconv.Itoa(n); !taken[next] {
-			taken[next] = true
+		if next := id + "-" + strconv.Itoa(n); !used[next] {
+			used[next] = true
 			return next
 		}
 	}
@@ -175,14 +175,14 @@ func newID(id string, taken map[string]bool) string {
 
 // assemble builds a history from turns: responses follow their calls, turns that are then empty are removed, and their
 // neighbours are merged.
-func assemble(turns []*mended) []model.Content {
+func assemble(turns []*newTurn) []model.Content {
 	var history []model.Content
 	var responses []model.Part
 	for _, t := range turns {
 		parts := responses
 		responses = nil
 		for _, p := range t.pieces {
-			if p.gone {
+			if p.moved {
 				continue
 			}
 			parts = append(parts, p.part)

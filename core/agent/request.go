@@ -50,7 +50,7 @@ func (p *prompting) inRoom(ctx context.Context, parts []model.Part) (*answered, 
 
 // makeRoom compacts the history if needed or forced, and reports whether there is a new one.
 func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool) (bool, *Event) {
-	if !force && !p.c.compactionDue(parts, p.limit) {
+	if !force && !p.c.needsCompaction(parts, p.limit) {
 		return false, nil
 	}
 	result, err := p.c.compact(ctx, p.generator, p.model, force, false)
@@ -63,7 +63,7 @@ func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool
 		p.c.warn(fault.Wrap(f.Code, "agent.compact", "The conversation could not be shortened: "+f.Message,
 			"It continues unchanged; start a new one if it becomes too long.", err).Because(f.Reason))
 	}
-	p.tellWarnings()
+	p.emitWarnings()
 	if result.Status == 0 || result.Status == CompactionNoop {
 		return false, p.interrupted(ctx)
 	}
@@ -83,41 +83,41 @@ func (p *prompting) goOn(ctx context.Context) *Event {
 	last := len(p.c.history) - 1
 	switch {
 	case p.c.history[last].Role == model.RoleModel:
-		p.c.say(ctx, slices.Concat([]model.Part{model.TextPart("Continue with the task.")}, parts), nil)
+		p.c.addUserTurn(ctx, slices.Concat([]model.Part{model.TextPart("Continue with the task.")}, parts), nil)
 	case len(parts) > 0:
 		parts = slices.Concat(p.c.history[last].Parts, parts)
 		p.c.rewind(ctx, last)
 		p.c.append(ctx, Entry{Content: model.Content{Role: model.RoleUser, Parts: parts}})
 	}
-	p.c.owed = nil
+	p.c.pending = nil
 	return nil
 }
 
 // remind returns the pending reminders, first those of failed requests. They stay pending until they are sent.
 func (p *prompting) remind(ctx context.Context) ([]model.Part, *Event) {
 	if p.c.o.Reminders != nil {
-		var due []model.Part
+		var added []model.Part
 		err := p.c.guard("the source of reminders", func() (err error) {
-			due, err = p.c.o.Reminders(ctx)
+			added, err = p.c.o.Reminders(ctx)
 			return err
 		})
 		if err != nil {
 			e := p.failed(ctx, "the source of reminders", err)
 			return nil, &e
 		}
-		p.c.owed = joined(p.c.owed, userParts(due))
+		p.c.pending = joined(p.c.pending, userParts(added))
 	}
-	return p.c.owed, nil
+	return p.c.pending, nil
 }
 
 // joined returns the undelivered and the new reminders. A text that another one contains, for example after compaction,
 // is sent once.
-func joined(owed, due []model.Part) []model.Part {
+func joined(pending, added []model.Part) []model.Part {
 	holds := func(all []model.Part, text string) bool {
 		return text != "" && slices.ContainsFunc(all, func(p model.Part) bool { return strings.Contains(p.Text, text) })
 	}
-	owed = slices.DeleteFunc(slices.Clone(owed), func(p model.Part) bool { return holds(due, p.Text) })
-	return append(owed, slices.DeleteFunc(slices.Clone(due), func(p model.Part) bool { return holds(owed, p.Text) })...)
+	pending = slices.DeleteFunc(slices.Clone(pending), func(p model.Part) bool { return holds(added, p.Text) })
+	return append(pending, slices.DeleteFunc(slices.Clone(added), func(p model.Part) bool { return holds(pending, p.Text) })...)
 }
 
 // ask sends parts, if any, and requests an answer. Without an answer the parts are removed again, unless a step ended
@@ -130,20 +130,20 @@ func (p *prompting) ask(ctx context.Context, parts []model.Part) (*answered, *Ev
 	if end != nil {
 		return nil, end
 	}
-	said := p.c.say(ctx, slices.Concat(parts, reminders), nil)
-	p.c.owed = nil
+	change := p.c.addUserTurn(ctx, slices.Concat(parts, reminders), nil)
+	p.c.pending = nil
 	answer, end := p.askAsItIs(ctx)
 	if end != nil && end.Type != EventStopped {
-		p.c.unsay(ctx, said)
-		p.c.owed = reminders
+		p.c.undoUserTurn(ctx, change)
+		p.c.pending = reminders
 	}
-	p.tellWarnings()
+	p.emitWarnings()
 	return answer, end
 }
 
 // askAsItIs makes the request for the current history.
 func (p *prompting) askAsItIs(ctx context.Context) (*answered, *Event) {
-	p.tellWarnings()
+	p.emitWarnings()
 	r, end := p.build(ctx)
 	if end != nil {
 		return nil, end
@@ -152,8 +152,8 @@ func (p *prompting) askAsItIs(ctx context.Context) (*answered, *Event) {
 	if tokens > p.limit {
 		return nil, p.overflow(tokens, nil)
 	}
-	if !p.told {
-		p.told = true
+	if !p.modelReported {
+		p.modelReported = true
 		p.emit(Event{Type: EventModel, Text: p.model})
 	}
 	p.turns++
@@ -192,16 +192,16 @@ func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
 	c.mu.Lock()
 	declare := c.tools
 	c.mu.Unlock()
-	what := "the system prompt"
-	err := c.guard(what, func() (err error) {
+	operation := "the system prompt"
+	err := c.guard(operation, func() (err error) {
 		if c.o.System != nil {
 			r.System, err = c.o.System(ctx)
 		}
 		return err
 	})
 	if err == nil && declare != nil {
-		what = "the list of tools"
-		err = c.guard(what, func() error {
+		operation = "the list of tools"
+		err = c.guard(operation, func() error {
 			r.Tools = declare()
 			if c.o.Deferred != nil {
 				r.Deferred = c.o.Deferred()
@@ -210,7 +210,7 @@ func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
 		})
 	}
 	if err != nil {
-		e := p.failed(ctx, what, err)
+		e := p.failed(ctx, operation, err)
 		return nil, &e
 	}
 	return r, nil
@@ -231,7 +231,7 @@ func (p *prompting) keep(ctx context.Context, answer *answered, tokens int) {
 	} else {
 		c.tokens = tokens + model.EstimateTokens(&model.Request{Contents: []model.Content{answer.Content}})
 	}
-	p.tellWarnings()
+	p.emitWarnings()
 	for _, call := range answer.Content.Calls() {
 		p.emit(Event{Type: EventToolCall, Call: &call})
 	}

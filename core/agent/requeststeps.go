@@ -10,14 +10,14 @@ import (
 // beforeRequest runs the steps before an attempt on a copy of its request. It returns the request to send, a replacement
 // answer, or the event that ends the prompt.
 func (p *prompting) beforeRequest(ctx context.Context, r *model.Request) (*model.Request, *model.Response, *Event) {
-	const what = "a step before the request"
+	const operation = "a step before the request"
 	if len(p.c.o.Steps.BeforeRequest) == 0 {
 		return r, nil, nil
 	}
 	r = copyOf(r)
 	for _, step := range p.c.o.Steps.BeforeRequest {
 		var advice RequestAdvice
-		err := p.c.guard(what, func() (err error) {
+		err := p.c.guard(operation, func() (err error) {
 			advice, err = step(ctx, r)
 			return err
 		})
@@ -25,7 +25,7 @@ func (p *prompting) beforeRequest(ctx context.Context, r *model.Request) (*model
 			return nil, nil, end
 		}
 		if err != nil {
-			e := p.failed(ctx, what, err)
+			e := p.failed(ctx, operation, err)
 			return nil, nil, &e
 		}
 		if advice.Stop != "" {
@@ -71,10 +71,10 @@ func copied[T any](v *T) *T {
 // afterChunk runs the steps on a piece of the answer. It returns the event that ends the prompt, if a step requests
 // that.
 func (p *prompting) afterChunk(ctx context.Context, c *model.Chunk) *Event {
-	const what = "a step on a piece of the answer"
+	const operation = "a step on a piece of the answer"
 	for _, step := range p.c.o.Steps.AfterChunk {
 		var stop string
-		err := p.c.guard(what, func() (err error) {
+		err := p.c.guard(operation, func() (err error) {
 			stop, err = step(ctx, c)
 			return err
 		})
@@ -82,7 +82,7 @@ func (p *prompting) afterChunk(ctx context.Context, c *model.Chunk) *Event {
 			return end
 		}
 		if err != nil {
-			e := p.failed(ctx, what, err)
+			e := p.failed(ctx, operation, err)
 			return &e
 		}
 		if stop != "" {

@@ -16,7 +16,7 @@ const (
 	defaultStreamAttempts = 4
 	defaultStreamFirst    = time.Second
 
-	longestAsked = 5 * time.Minute // maximum wait that a provider may request
+	longestRequested = 5 * time.Minute // maximum wait that a provider may request
 )
 
 // backoff decides whether and when a request is retried.
@@ -58,7 +58,7 @@ func (b *backoff) worthwhile(err *model.Error) bool {
 	if b.retry.OnlyStatus && err.Kind == model.Connection && err.Status == 0 {
 		return false
 	}
-	return err.Kind.Retryable() && err.RetryAfter <= longestAsked
+	return err.Kind.Retryable() && err.RetryAfter <= longestRequested
 }
 
 // doubled returns first, doubled n times, but at most longest.

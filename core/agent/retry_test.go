@@ -15,7 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// waits runs a prompt and returns its retries; each wait was in fact that long.
+// waits runs a prompt and returns its retries; it checks the actual waits.
 func waits(t *testing.T, g *fake, retry agent.Retry) (list []agent.RetryInfo, end agent.Event) {
 	t.Helper()
 	c := newClient(t, g, func(o *agent.Options) { o.Retry = retry })
@@ -102,8 +102,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// Waits differ, so that clients that were refused together do not come back
-// together.
+// Waits differ, so that clients that were refused together do not return together.
 func TestRetryJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := make(map[time.Duration]bool)
@@ -115,8 +114,8 @@ func TestRetryJitter(t *testing.T) {
 	})
 }
 
-// A stream that is cut after each of its chunks is asked for again; what it
-// said is void, and its call is run once, that of the whole answer.
+// A stream that is cut after any of its chunks is requested again. The first answer is discarded,
+// and only the call of the complete answer is run, once.
 func TestCutStream(t *testing.T) {
 	whole := asks(call("1", "change", `{"text":"a"}`), call("2", "change", `{"text":"b"}`))
 	for cut := range len(whole.chunks) {
@@ -136,7 +135,7 @@ func TestCutStream(t *testing.T) {
 	}
 }
 
-// shown is the text of a prompt as a front end shows it in the end.
+// shown is the text of a prompt that a front end finally shows.
 func shown(events []agent.Event) string {
 	var done, now string
 	for _, e := range events {
@@ -213,7 +212,7 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// After an empty answer the model is nudged, for the next attempt alone.
+// After an empty answer the next attempt, and only that one, has the nudge.
 func TestNudge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inOrder(says(), fails(model.Unavailable, 500, "x"), says("Done."))

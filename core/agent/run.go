@@ -56,13 +56,13 @@ type prompting struct {
 	finished bool // the work has completed
 	cancel   context.CancelCauseFunc
 
-	told     bool // the answering model was reported
-	turns    int  // number of requests
-	calls    int
-	usage    model.Usage
-	answers  []string // texts
-	repeated int      // number of detected repetitions
-	loops    loopDetector
+	modelReported bool // the answering model was reported
+	turns         int  // number of requests
+	calls         int
+	usage         model.Usage
+	answers       []string // texts
+	repeated      int      // number of detected repetitions
+	loops         loopDetector
 }
 
 // The causes of the end of a prompt, other than the caller's ctx.
@@ -89,7 +89,7 @@ func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(cont
 	defer p.c.release()
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	defer p.cancel(nil)
-	p.tellWarnings()
+	p.emitWarnings()
 	var err error
 	if p.generator, p.model, err = p.c.find(ctx); err != nil {
 		p.c.withdraw(parts)
@@ -104,7 +104,7 @@ func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(cont
 	p.clock, stop = watch(inner, p.c.o.Limits.Time, p.c.o.Bus, func() { p.cancel(errTimeUp) })
 	defer stop()
 	last = work(inner, p)
-	p.tellWarnings()
+	p.emitWarnings()
 	p.finished = true
 	return last
 }
@@ -139,7 +139,7 @@ func (p *prompting) emit(e Event) {
 	}
 }
 
-func (p *prompting) tellWarnings() {
+func (p *prompting) emitWarnings() {
 	for len(p.c.warnings) > 0 {
 		w := p.c.warnings[0]
 		p.c.warnings = p.c.warnings[1:]
@@ -159,11 +159,11 @@ func (p *prompting) interrupted(ctx context.Context) *Event {
 }
 
 // failed returns the event for an error of a part of Options.
-func (p *prompting) failed(ctx context.Context, what string, err error) Event {
+func (p *prompting) failed(ctx context.Context, operation string, err error) Event {
 	if e := p.interrupted(ctx); e != nil {
 		return *e
 	}
-	return Event{Type: EventError, Err: asFault(what, err)}
+	return Event{Type: EventError, Err: asFault(operation, err)}
 }
 
 // settle answers calls that are still open when the work has ended, for example after a panic of the caller.
@@ -240,15 +240,15 @@ func (p *prompting) respond(ctx context.Context, answer *answered) ([]model.Part
 	}
 	p.reply(ctx, slices.Concat(parts, reminders), calls, responses)
 	if end == nil {
-		p.c.owed = nil
+		p.c.pending = nil
 	}
 	return nil, end
 }
 
 // reply adds the turn with the responses to calls, and records it.
 func (p *prompting) reply(ctx context.Context, parts []model.Part, calls []model.FunctionCall, responses []scheduler.Response) {
-	p.c.say(ctx, parts, responses)
-	p.tellWarnings()
+	p.c.addUserTurn(ctx, parts, responses)
+	p.emitWarnings()
 	for i := range calls {
 		p.emit(Event{Type: EventToolResponse, Call: &calls[i], Response: &responses[i]})
 	}
@@ -286,42 +286,42 @@ func (p *prompting) breakLoop(ctx context.Context, calls []model.FunctionCall, l
 	if end != nil {
 		return nil, end
 	}
-	told := *loop
-	told.Remedy = "" // the remedy is for the model
-	p.emit(Event{Type: EventWarning, Text: loop.Message + " The model was asked to use another approach.", Err: &told})
+	warning := *loop
+	warning.Remedy = "" // the remedy is for the model
+	p.emit(Event{Type: EventWarning, Text: loop.Message + " The model was asked to use another approach.", Err: &warning})
 	return feedback, nil
 }
 
 // send makes one request for SendStream.
 func (p *prompting) send(ctx context.Context, parts []model.Part) Event {
-	said := userParts(parts)
+	sent := userParts(parts)
 	open := openCalls(p.c.history)
 	if len(open) > 0 {
 		for _, part := range parts {
 			if part.Response != nil {
-				said = append(said, model.Part{Response: part.Response})
+				sent = append(sent, model.Part{Response: part.Response})
 			}
 		}
-		said = answers(open, said)
+		sent = answers(open, sent)
 	}
 	switch n := len(p.c.history); {
-	case len(said) == 0 && n > 0 && p.c.history[n-1].Role == model.RoleUser:
-		said = nil // the user turn is still unanswered
-	case len(said) == 0:
+	case len(sent) == 0 && n > 0 && p.c.history[n-1].Role == model.RoleUser:
+		sent = nil // the user turn is still unanswered
+	case len(sent) == 0:
 		return Event{Type: EventError, Err: fault.New(fault.AgentFailed, "agent.send", "There is nothing to send.", "Describe the task.")}
-	case len(open) > 0 && len(said) == len(open): // responses only: they stay, whatever the outcome of the request
+	case len(open) > 0 && len(sent) == len(open): // responses only: they stay, whatever the outcome of the request
 		reminders, end := p.remind(ctx)
-		p.c.say(ctx, slices.Concat(said, reminders), nil)
+		p.c.addUserTurn(ctx, slices.Concat(sent, reminders), nil)
 		if end != nil {
 			return *end
 		}
-		said, p.c.owed = nil, nil
+		sent, p.c.pending = nil, nil
 	}
 	if err := p.c.turnLimit(0); err != nil {
-		p.c.withdraw(said)
+		p.c.withdraw(sent)
 		return Event{Type: EventLimit, Err: err}
 	}
-	answer, end := p.request(ctx, said)
+	answer, end := p.request(ctx, sent)
 	if end != nil {
 		return *end
 	}

@@ -21,8 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// AR-30: a scripted model drives a conversation of two turns with tools, by
-// requests of the caller's own.
+// AR-30: a scripted model drives a conversation of two turns with tools, by requests of the caller.
 func TestSendStream(t *testing.T) {
 	g := inOrder(asks(call("1", "look", `{"text":"a"}`)), asks(call("2", "look", `{"text":"b"}`), call("3", "look", `{"text":"c"}`)))
 	s, ran := realTools(t, nil)
@@ -51,15 +50,15 @@ func TestSendStream(t *testing.T) {
 		{agent.EventModel, agent.EventText, agent.EventToolCall, agent.EventToolCall, agent.EventFinished},
 		{agent.EventModel, agent.EventText, agent.EventFinished, agent.EventDone},
 	}, seen)
-	require.ElementsMatch(t, []string{"look a", "look b", "look c"}, ran()) // readers run side by side
+	require.ElementsMatch(t, []string{"look a", "look b", "look c"}, ran()) // calls that read run concurrently
 	require.Equal(t, []string{"user: Do it.", "model: I look. 1!", "user: 1=", "model: I look. 2! 3!", "user: 2= 3=", "model: Done."}, outline(c.History()))
 	require.Equal(t, "look", g.requests[0].Tools[0].Name)
 	require.NoError(t, c.ResetChat(t.Context()))
 	require.Empty(t, c.History())
 }
 
-// Calls that are not answered count as cancelled, responses to none are dropped,
-// and a request that fails takes back all but responses.
+// Unanswered calls are answered as cancelled, responses without a call are dropped, and a failed
+// request removes everything but responses.
 func TestSendStreamPairing(t *testing.T) {
 	g := inOrder(asks(call("1", "look", ""), call("2", "look", "")), fails(model.InvalidRequest, 400), says("Well."))
 	c := newClient(t, g, func(o *agent.Options) { o.Compactor = &shortener{answer: toSummary} })
@@ -81,8 +80,7 @@ func TestSendStreamPairing(t *testing.T) {
 	require.Equal(t, agent.EventError, last(slices.Collect(c.SendStream(t.Context(), respPart("2")))).Type, "nothing to send")
 }
 
-// A request that failed after calls is made again with the same responses, or
-// with none.
+// A failed request after calls is repeated with the same responses, or with none.
 func TestSendStreamAgain(t *testing.T) {
 	c := newClient(t, inOrder(asks(call("1", "look", "")), fails(model.InvalidRequest, 400), fails(model.InvalidRequest, 400), says("Well.")))
 	for range c.SendStream(t.Context(), text("a")) {
@@ -94,7 +92,7 @@ func TestSendStreamAgain(t *testing.T) {
 	require.Equal(t, []string{"user: a", "model: I look. 1!", "user: 1=", "model: Well."}, outline(c.History()))
 }
 
-// trace records what happens, in order.
+// trace records steps in order.
 type trace struct{ steps []string }
 
 func (tr *trace) add(step string) { tr.steps = append(tr.steps, step) }
@@ -155,8 +153,8 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, "user: Do it. (context)", outline(c.History())[0])
 }
 
-// FT-15: text that becomes due stands in the system prompt of the next request,
-// and in later ones; the history has nothing of it.
+// FT-15: a new instruction is in the system prompt of the next and of later requests, and not in
+// the history.
 func TestSystemChanges(t *testing.T) {
 	system := "Base."
 	g := inOrder(asks(call("1", "look", "")), asks(call("2", "look", "")))
@@ -174,8 +172,8 @@ func TestSystemChanges(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(outline(c.History())), "Rules")
 }
 
-// FT-15, the option: text that becomes due is said once, in the user's turn of
-// the next request, and the system prompt stays as it is.
+// FT-15, the option: a new instruction is sent once, in the user turn of the next request, and the
+// system prompt does not change.
 func TestReminders(t *testing.T) {
 	var due []model.Part
 	g := inOrder(asks(call("1", "look", "")), asks(call("2", "look", "")))
@@ -200,7 +198,7 @@ func TestReminders(t *testing.T) {
 	}
 }
 
-// A reminder is not lost with the request that would have brought it.
+// A reminder of a failed request is sent with the next one.
 func TestReminderOfAFailedRequest(t *testing.T) {
 	due := []model.Part{text("Rules.")}
 	c := newClient(t, inOrder(fails(model.InvalidRequest, 400)), func(o *agent.Options) {
@@ -279,8 +277,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Words after words that nobody has answered become one turn.
-func TestWordsAfterWords(t *testing.T) {
+// User texts without an answer between them become one turn.
+func TestTextAfterText(t *testing.T) {
 	stop := true
 	rec := &record{}
 	c := newClient(t, inOrder(fails(model.InvalidRequest, 400)), func(o *agent.Options) {
@@ -300,10 +298,10 @@ func TestWordsAfterWords(t *testing.T) {
 	run(t.Context(), c, "c")
 	require.Equal(t, []string{"user: a c", "model: Done."}, outline(c.History()))
 	require.Equal(t, c.History(), rec.history)
-	require.Equal(t, []string{"user: a"}, outline(held), "a history that somebody holds")
+	require.Equal(t, []string{"user: a"}, outline(held), "a history that a caller holds")
 }
 
-// A step before a call that stops ends the prompt; its responses stay.
+// A step that stops before a call ends the prompt; its responses stay.
 func TestStopExecution(t *testing.T) {
 	registry := tools.NewRegistry(tools.RegistryOptions{})
 	tool, err := tools.Define("look", "Looks.", tools.KindRead, func(context.Context, noteParams) (tools.Result, error) { return tools.Result{}, nil })
@@ -319,7 +317,7 @@ func TestStopExecution(t *testing.T) {
 	require.Equal(t, []string{"user: Do it.", "model: I look. 1! 2!", "user: 1= 2="}, outline(c.History()))
 }
 
-// What a tool gives beside text goes beside its response.
+// Data of a tool result follows its response.
 func TestDataOfATool(t *testing.T) {
 	c := newClient(t, inOrder(asks(call("1", "look", ""))), func(o *agent.Options) {
 		o.Scheduler = &runner{run: func(context.Context, scheduler.Request) tools.Result {
@@ -343,8 +341,7 @@ func TestSessionTurns(t *testing.T) {
 	require.Len(t, c.History(), 4, "a prompt that is not worked on is not in the history")
 }
 
-// Thoughts are told apart from the answer, and go back only where their
-// provider has signed them.
+// Thoughts are separate from the answer, and are sent back only to the provider that signed them.
 func TestThoughts(t *testing.T) {
 	thought := func(text, provider string) model.Part {
 		return model.Part{Text: text, Thought: true, Signature: []byte("s")[:min(len(provider), 1)], Provider: provider}
@@ -372,7 +369,7 @@ func TestThoughts(t *testing.T) {
 	require.Len(t, c.History()[1].Parts, 2, "the history keeps them")
 }
 
-// A turn of which nothing goes to another model leaves its neighbours as one.
+// If a turn is empty for another model, its neighbours are merged.
 func TestForeignTurn(t *testing.T) {
 	g := inOrder()
 	c := newClient(t, g, func(o *agent.Options) {
@@ -411,8 +408,7 @@ func TestRecorder(t *testing.T) {
 
 func answerOf(id string) model.Content { return answer(callPart(id)) }
 
-// A history that had to be mended is recorded as it is now; one that had not is
-// what the recorder holds.
+// A repaired history is recorded again; a valid one is what the recorder already has.
 func TestResume(t *testing.T) {
 	for name, tt := range map[string]struct {
 		history []model.Content
@@ -432,7 +428,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// The first error of the recorder is told, and it is not asked again.
+// The first error of the recorder is reported, and the recorder is not called again.
 func TestRecorderFails(t *testing.T) {
 	rec := &failingRecorder{}
 	c := newClient(t, inOrder(), func(o *agent.Options) { o.Recorder = rec })
@@ -440,17 +436,17 @@ func TestRecorderFails(t *testing.T) {
 	warnings := slices.DeleteFunc(events, func(e agent.Event) bool { return e.Type != agent.EventWarning })
 	require.Len(t, warnings, 1)
 	require.Contains(t, warnings[0].Text, "disk on fire")
-	require.Equal(t, 1, rec.asked)
+	require.Equal(t, 1, rec.calls)
 	require.Len(t, c.History(), 4)
 }
 
 type failingRecorder struct {
 	badRecorder
-	asked int
+	calls int
 }
 
 func (r *failingRecorder) Append(context.Context, agent.Entry) error {
-	r.asked++
+	r.calls++
 	return errors.New("disk on fire")
 }
 
@@ -473,7 +469,7 @@ func TestNew(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
-// Panics and warnings are logged; what is said is not.
+// Panics and warnings are logged; content is not.
 func TestLog(t *testing.T) {
 	var log strings.Builder
 	c := newClient(t, inOrder(fails(model.RateLimited, 429)), func(o *agent.Options) {
@@ -488,8 +484,8 @@ func TestLog(t *testing.T) {
 	require.NotContains(t, log.String(), "secret words")
 }
 
-// A name without its provider is passed on, and signatures then go to whoever it
-// is.
+// A name without its provider is passed on, and its signatures are sent to the Generator that it
+// selects.
 func TestBareName(t *testing.T) {
 	g := inOrder()
 	c := newClient(t, g, func(o *agent.Options) {
@@ -501,7 +497,7 @@ func TestBareName(t *testing.T) {
 	require.Len(t, g.requests[0].Contents[1].Parts, 2)
 }
 
-// A model that gives every call the same ID does not mix up their answers.
+// If a model gives every call the same ID, the responses still match their calls.
 func TestSameIDs(t *testing.T) {
 	c := newClient(t, inOrder(asks(call("1", "look", ""), call("1", "look", "")), asks(call("1", "look", ""), call("", "look", ""))))
 	run(t.Context(), c, "Do it.")
@@ -509,10 +505,10 @@ func TestSameIDs(t *testing.T) {
 		outline(c.History()))
 }
 
-// The source is asked again when the name changes, and between prompts alone.
+// The source is called again when the name changes, and only between prompts.
 func TestModelChanges(t *testing.T) {
 	name := "fake:one"
-	var asked []string
+	var names []string
 	g := inOrder()
 	g.answer = func(n int, _ *model.Request) stream {
 		name = "fake:two"
@@ -524,14 +520,14 @@ func TestModelChanges(t *testing.T) {
 	c := newClient(t, nil, func(o *agent.Options) {
 		o.Model = func() string { return name }
 		o.Source = func(_ context.Context, name string) (model.Generator, error) {
-			asked = append(asked, name)
+			names = append(names, name)
 			return g, nil
 		}
 	})
 	run(t.Context(), c, "a")
 	run(t.Context(), c, "b")
 	require.Equal(t, "fake:two", run(t.Context(), c, "c")[0].Text)
-	require.Equal(t, []string{"fake:one", "fake:two"}, asked)
+	require.Equal(t, []string{"fake:one", "fake:two"}, names)
 	require.Equal(t, []string{"one", "one", "two", "two"}, []string{g.requests[0].Model, g.requests[1].Model, g.requests[2].Model, g.requests[3].Model})
 }
 
@@ -558,7 +554,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A person's prompt in one conversation does not wait for another.
+// A prompt in one conversation does not wait for another conversation.
 func TestConversationsSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func() *fake {

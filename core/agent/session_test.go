@@ -16,7 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// plain is a model that keeps nothing: it calls a tool once for each prompt.
+// plain is a model that keeps no requests: it calls a tool once for each prompt.
 type plain struct{ fake }
 
 func newPlain() *plain {
@@ -31,7 +31,7 @@ func newPlain() *plain {
 	return p
 }
 
-// heap is the memory in use.
+// heap returns the memory in use.
 func heap() int {
 	runtime.GC()
 	runtime.GC()
@@ -40,8 +40,8 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// A session of 200 turns holds its history, and nothing of what tools showed to
-// people or streamed, of old requests, or of loops.
+// A session of 200 turns keeps its history, and no display or live output of tools, old requests,
+// or loop detection state.
 func TestMemoryOfALongSession(t *testing.T) {
 	c := newClient(t, newPlain(), func(o *agent.Options) {
 		o.NoLoopDetection = true
@@ -63,8 +63,8 @@ func TestMemoryOfALongSession(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// What a turn costs does not grow with the history but for passing it on: with
-// 100 times the turns far less than 100 times the time of a request is our own.
+// The cost of a turn does not grow with the history, except for passing it on: with 100 times the
+// turns, the client's own share of a request takes far less than 100 times as long.
 func BenchmarkTurn(b *testing.B) {
 	for _, turns := range []int{10, 1000} {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {
@@ -89,9 +89,9 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkMend measures the mending of a history that is broken at its end, as
-// that of a session that was killed.
-func BenchmarkMend(b *testing.B) {
+// BenchmarkRepair measures the repair of a history that is invalid at its end, like that of a
+// killed session.
+func BenchmarkRepair(b *testing.B) {
 	for _, turns := range []int{10, 1000} {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {
 			history := []model.Content{user(text("Do it."))}

@@ -22,15 +22,16 @@ const (
 	NoText          fault.Reason = "no_response_text"        // no content
 	TooManyCalls    fault.Reason = "too_many_calls"          // of a call: beyond the maximum number of calls
 
-	nothingWrong fault.Reason = ""
+	noDefect fault.Reason = ""
 )
 
 // emptyAnswerNudge is added to the system prompt for one attempt.
 const emptyAnswerNudge = "[Your last answer had no text and no tool call. Answer with text now, or call a tool.]"
 
-// wrong returns why an answer is invalid, or "". After responses to calls the model may return an empty answer without a
-// finish reason. Calls of a blocked answer are ignored; for calls of a truncated one see refusals.
-func wrong(answer *model.Response, afterCalls bool) fault.Reason {
+// defectOf returns the reason why an answer is invalid, or "". After responses to calls the model may
+// return an empty answer without a finish reason. Calls of a blocked answer are ignored; for calls
+// of a truncated one see refusals.
+func defectOf(answer *model.Response, afterCalls bool) fault.Reason {
 	if len(answer.Content.Calls()) > 0 {
 		return map[model.FinishReason]fault.Reason{
 			model.FinishMalformedCall: MalformedCall, model.FinishUnexpected: UnexpectedCall,
@@ -52,7 +53,7 @@ func wrong(answer *model.Response, afterCalls bool) fault.Reason {
 	case finish == model.FinishUnexpected:
 		return UnexpectedCall
 	case !empty:
-		return nothingWrong
+		return noDefect
 	case finish == model.FinishMaxTokens:
 		return MaxTokens
 	case finish == model.FinishSafety:
@@ -66,7 +67,7 @@ func wrong(answer *model.Response, afterCalls bool) fault.Reason {
 	case !afterCalls:
 		return NoText
 	}
-	return nothingWrong
+	return noDefect
 }
 
 // visible reports whether text has visible content: anything except white space, zero-width characters and comments.
@@ -92,9 +93,9 @@ func nudged(system string, reason fault.Reason) string {
 	return strings.TrimSpace(system + "\n\n" + emptyAnswerNudge)
 }
 
-// unusable returns the error for the user after all attempts gave invalid answers.
-func unusable(reason fault.Reason, attempts int) *fault.Error {
-	what := map[fault.Reason]string{
+// invalidAnswer returns the error for the user after all attempts gave invalid answers.
+func invalidAnswer(reason fault.Reason, attempts int) *fault.Error {
+	description := map[fault.Reason]string{
 		NoFinishReason:  "it ended before it was complete",
 		MalformedCall:   "it has a malformed tool call",
 		UnexpectedCall:  "it calls a tool although no tools were declared",
@@ -114,5 +115,5 @@ func unusable(reason fault.Reason, attempts int) *fault.Error {
 		remedy = "Raise the limit of output tokens, or use another model."
 	}
 	return fault.New(fault.InvalidStream, "agent.validate",
-		fmt.Sprintf("The model's answer is invalid: %s. The model was asked %s.", what, times), remedy).Because(reason)
+		fmt.Sprintf("The model's answer is invalid: %s. The model was asked %s.", description, times), remedy).Because(reason)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// What was said and is not in the history after all is told, once: whatever it
-// has shown of files has not been shown.
+// A prompt that is not in the history is reported once: files that it has shown do not count as
+// shown.
 func TestWithdrawn(t *testing.T) {
 	refused := func() *fake { return inOrder(fails(model.InvalidRequest, 400)) }
 	before := func(a agent.PromptAdvice, err error) func(o *agent.Options) {
@@ -42,10 +42,10 @@ func TestWithdrawn(t *testing.T) {
 		"it panics":        {refused(), func(o *agent.Options) { o.Model = func() string { return "fake:one" } }, []string{"user: a b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told []string
+			var withdrawn []string
 			c := newClient(t, tt.model, tt.set, func(o *agent.Options) {
 				o.Withdrawn = func(parts []model.Part) {
-					told = append(told, outline([]model.Content{user(parts...)})...)
+					withdrawn = append(withdrawn, outline([]model.Content{user(parts...)})...)
 					if name == "it panics" {
 						panic("oh")
 					}
@@ -53,7 +53,7 @@ func TestWithdrawn(t *testing.T) {
 			})
 			for range c.Run(t.Context(), text("a"), text("b")) {
 			}
-			require.Equal(t, tt.want, told)
+			require.Equal(t, tt.want, withdrawn)
 			checkClient(t, c)
 			require.Equal(t, tt.want == nil, len(c.History()) > 0)
 		})
@@ -66,39 +66,38 @@ func noSource(context.Context, string) (model.Generator, error) {
 	return nil, errors.New("no")
 }
 
-// Words that a limit keeps from being said, and those of who did not get his turn,
-// are told too.
-func TestWithdrawnUnsaid(t *testing.T) {
-	var told []string
+// A prompt that a limit rejects, or that was cancelled while it waited, is reported too.
+func TestWithdrawnUnsent(t *testing.T) {
+	var withdrawn []string
 	c := newClient(t, inOrder(asks(call("1", "look", ""))), func(o *agent.Options) {
 		o.Limits.SessionTurns = 1
-		o.Withdrawn = func(parts []model.Part) { told = append(told, outline([]model.Content{user(parts...)})...) }
+		o.Withdrawn = func(parts []model.Part) { withdrawn = append(withdrawn, outline([]model.Content{user(parts...)})...) }
 	})
 	for range c.SendStream(t.Context(), text("a")) {
 	}
-	require.Empty(t, told)
+	require.Empty(t, withdrawn)
 	require.Equal(t, agent.EventLimit, send(t.Context(), c, respPart("1"), text("b")))
-	require.Equal(t, []string{"user: b"}, told, "the response is nothing that was said")
+	require.Equal(t, []string{"user: b"}, withdrawn, "only the text is withdrawn")
 	require.Equal(t, agent.EventLimit, last(run(t.Context(), c, "c")).Type)
-	require.Equal(t, []string{"user: b", "user: c"}, told)
+	require.Equal(t, []string{"user: b", "user: c"}, withdrawn)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	run(ctx, c, "d")
-	require.Equal(t, []string{"user: b", "user: c", "user: d"}, told)
+	require.Equal(t, []string{"user: b", "user: c", "user: d"}, withdrawn)
 }
 
-// Where who listens panics, nobody counts on what was said.
+// If the caller panics in the loop over the events, the prompt is reported as withdrawn.
 func TestWithdrawnAfterAPanic(t *testing.T) {
-	var told []string
+	var withdrawn []string
 	c := newClient(t, inOrder(), func(o *agent.Options) {
-		o.Withdrawn = func(parts []model.Part) { told = append(told, outline([]model.Content{user(parts...)})...) }
+		o.Withdrawn = func(parts []model.Part) { withdrawn = append(withdrawn, outline([]model.Content{user(parts...)})...) }
 	})
 	require.Panics(t, func() {
 		for range c.Run(t.Context(), text("a")) {
 			panic("oh")
 		}
 	})
-	require.Equal(t, []string{"user: a"}, told)
+	require.Equal(t, []string{"user: a"}, withdrawn)
 	checkClient(t, c)
 }
 
@@ -110,7 +109,7 @@ func send(ctx context.Context, c *agent.Client, parts ...model.Part) agent.Event
 	return end
 }
 
-// RC-21, FT-13: who keeps what the history has shown is told when it is emptied.
+// RC-21, FT-13: the callback is called when the history is emptied.
 func TestCleared(t *testing.T) {
 	cleared := 0
 	c := newClient(t, inOrder(), func(o *agent.Options) {
