@@ -158,7 +158,7 @@ func TestTrustVariableIsTold(t *testing.T) {
 	require.Empty(t, stderr)
 	t.Setenv("FETTLE_TRUST_WORKSPACE", "no")
 	_, _, stderr = run("trust")
-	require.Contains(t, stderr, `The variable FETTLE_TRUST_WORKSPACE is invalid: The value "no" does not say`)
+	require.Contains(t, stderr, `The variable FETTLE_TRUST_WORKSPACE is invalid: The value "no"`)
 
 	// CR-27: each layout has its own variable; the first that is set wins.
 	_, _, stderr = run("--layout", "gemini", "trust")
@@ -176,7 +176,7 @@ func TestTrustFails(t *testing.T) {
 	home, run := trustPlace(t)
 	require.NoError(t, os.WriteFile("file", nil, 0o600))
 	for args, want := range map[string]string{
-		"trust nosuch":        "no directory",
+		"trust nosuch":        "does not exist",
 		"trust file":          "not a directory",
 		"untrust file":        "not a directory",
 		"trust a b":           "",

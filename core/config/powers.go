@@ -107,5 +107,5 @@ func ApprovedOutside(p Parameters) ([]string, error) {
 	if store == nil {
 		return nil, nil
 	}
-	return store.Of(p.target())
+	return store.Approved(p.target())
 }

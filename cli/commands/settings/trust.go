@@ -199,10 +199,10 @@ func listTrust(ctx context.Context, p *program.Program, g *program.Flags, asJSON
 		if e == deciding {
 			mark = '*'
 		}
-		if e.Folder != e.Path {
+		if e.Directory != e.Path {
 			note = fmt.Sprintf("  (recorded as %s of %s)", e.Value, e.Path)
 		}
-		if _, err := fmt.Fprintf(p.Out, "%c %-9s  %s%s\n", mark, e.State, display.Printable(e.Folder), display.Printable(note)); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "%c %-9s  %s%s\n", mark, e.State, display.Printable(e.Directory), display.Printable(note)); err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,7 @@ func trustedAbove(ctx context.Context, g *Flags, dir string) bool {
 	if err != nil || entry.Path == "" {
 		return false
 	}
-	named, err := os.Stat(entry.Folder)
+	named, err := os.Stat(entry.Directory)
 	if err != nil {
 		return false
 	}

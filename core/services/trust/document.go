@@ -10,29 +10,29 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
-// The values of the file.
+// The values of entries.
 const (
-	trustFolder = "TRUST_FOLDER" // the key
-	trustParent = "TRUST_PARENT" // the directory that holds the key
-	doNotTrust  = "DO_NOT_TRUST" // the key
+	trustDirectory = "TRUST_FOLDER" // trusts the key
+	trustParent    = "TRUST_PARENT" // trusts the parent directory of the key
+	doNotTrust     = "DO_NOT_TRUST" // distrusts the key
 )
 
-// maxBrackets is how deep values may stand in each other.
+// maxBrackets is the limit of nested brackets.
 const maxBrackets = 10_000
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// document is the text of the file, taken apart.
+// document is the parsed text of the file.
 type document struct {
 	text    []byte // without a byte order mark
 	end     int    // offset of the closing brace
 	members []hujson.ObjectMember
-	entries []Entry // one for each member; their Folder is not filled in
+	entries []Entry // one for each member; their Directory is not set
 }
 
-// parse reads the text of the file.
+// parse parses the text of the file.
 func parse(path string, data []byte) (*document, error) {
-	j, err := position.ParseJSON(data, position.Limit{Depth: maxBrackets, Message: "it holds more brackets than a list of directories has"})
+	j, err := position.ParseJSON(data, position.Limit{Depth: maxBrackets, Message: "it has more nested brackets than a list of directories"})
 	if err != nil {
 		return nil, malformed(path, position.As(err))
 	}
@@ -43,7 +43,7 @@ func parse(path string, data []byte) (*document, error) {
 	}
 	object, ok := j.Tree.Value.(*hujson.Object)
 	if !ok {
-		return nil, wrong(j.Tree.StartOffset, "it holds no object of directories and their trust")
+		return nil, wrong(j.Tree.StartOffset, "it contains no object of directories and their trust")
 	}
 	d := &document{text: j.Text, end: j.Tree.EndOffset - len("}"), members: object.Members}
 	for _, m := range object.Members {
@@ -55,21 +55,21 @@ func parse(path string, data []byte) (*document, error) {
 			e.Value = l.String()
 		}
 		switch e.Value {
-		case trustFolder, trustParent:
+		case trustDirectory, trustParent:
 			e.State = Trusted
 		case doNotTrust:
 			e.State = Untrusted
 		default:
-			return nil, wrong(m.Value.StartOffset, "the value of %.200q is none of %s, %s, %s", e.Path, trustFolder, trustParent, doNotTrust)
+			return nil, wrong(m.Value.StartOffset, "the value of %.200q must be one of %s, %s, %s", e.Path, trustDirectory, trustParent, doNotTrust)
 		}
 		d.entries = append(d.entries, e)
 	}
 	return d, nil
 }
 
-// malformed is the error for a file that cannot be understood.
+// malformed is the error of an invalid file.
 func malformed(path string, problem *position.Error) error {
 	return fault.Wrap(fault.InvalidConfig, "trust.read",
-		fmt.Sprintf("The file of trusted directories %s cannot be understood: %v.", path, problem),
-		fmt.Sprintf(`Mend it by hand; it holds an object of absolute paths, each with %q, %q or %q.`, trustFolder, trustParent, doNotTrust), problem)
+		fmt.Sprintf("The file of trusted directories %s is invalid: %v.", path, problem),
+		fmt.Sprintf(`Correct it manually; it must contain an object of absolute paths, each with %q, %q or %q.`, trustDirectory, trustParent, doNotTrust), problem)
 }

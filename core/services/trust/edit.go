@@ -7,12 +7,11 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// edit returns the text of the file with a value for a directory, "" for none, in
-// the place of every entry that speaks of that directory. All else, comments
-// included, stays as it is.
-func edit(path string, data []byte, folder, value string) ([]byte, error) {
+// edit returns the text of the file with one entry for a directory, in place of all its entries. An
+// empty value leaves no entry. Everything else stays unchanged, including comments.
+func edit(path string, data []byte, dir, value string) ([]byte, error) {
 	mark := data[:len(data)-len(bytes.TrimPrefix(data, []byte(byteOrderMark)))]
-	same := chainOf(folder)
+	same := newChain(dir)
 	kept := -1 // the entry that has the value
 	for i := 0; ; {
 		d, err := parse(path, data)
@@ -21,7 +20,7 @@ func edit(path string, data []byte, folder, value string) ([]byte, error) {
 		}
 		if i == len(d.entries) {
 			if value != "" && kept < 0 {
-				return slices.Concat(mark, d.add(folder, value)), nil
+				return slices.Concat(mark, d.add(dir, value)), nil
 			}
 			return slices.Concat(mark, d.text), nil
 		}
@@ -38,19 +37,19 @@ func edit(path string, data []byte, folder, value string) ([]byte, error) {
 	}
 }
 
-// replace gives entry i another value.
+// replace sets the value of entry i.
 func (d *document) replace(i int, value string) []byte {
 	v := d.members[i].Value
 	return slices.Concat(d.text[:v.StartOffset], hujson.String(value), d.text[v.EndOffset:])
 }
 
-// remove takes entry i out, and its line if nothing else stands there.
+// remove removes entry i, and its line if it contains nothing else.
 func (d *document) remove(i int) []byte {
 	start, end := d.members[i].Name.StartOffset, d.members[i].Value.EndOffset
 	text := slices.Clone(d.text)
 	if comma, ok := d.comma(i); ok {
 		text = slices.Delete(text, comma, comma+1)
-	} else if i > 0 { // the one before is the last now
+	} else if i > 0 { // the previous entry is now the last one
 		comma, _ := d.comma(i - 1)
 		text = slices.Delete(text, comma, comma+1)
 		start, end = start-1, end-1
@@ -66,8 +65,8 @@ func (d *document) remove(i int) []byte {
 	return slices.Delete(text, start, end)
 }
 
-// add puts an entry at the end, on a line of its own.
-func (d *document) add(folder, value string) []byte {
+// add appends an entry, on a line of its own.
+func (d *document) add(dir, value string) []byte {
 	newline, indent := "\n", []byte("  ")
 	if bytes.Contains(d.text, []byte("\r\n")) {
 		newline = "\r\n"
@@ -84,10 +83,10 @@ func (d *document) add(folder, value string) []byte {
 		}
 	}
 	return slices.Concat(bytes.TrimRight(head, " \t\r\n"), []byte(newline), indent,
-		hujson.String(folder), []byte(": "), hujson.String(value), []byte(newline), d.text[d.end:])
+		hujson.String(dir), []byte(": "), hujson.String(value), []byte(newline), d.text[d.end:])
 }
 
-// comma returns the offset of the comma behind entry i, if there is one.
+// comma returns the offset of the comma after entry i, if there is one.
 func (d *document) comma(i int) (int, bool) {
 	v := d.members[i].Value
 	at := v.EndOffset + len(v.AfterExtra)

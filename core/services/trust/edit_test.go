@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzEdit: what can be parsed can be edited, the result can be parsed, says of
-// the directory what was asked for, and of every other one what it said before.
+// FuzzEdit: a valid file can be edited. The result is valid, has the requested state for the
+// directory, and the same entries for all others.
 func FuzzEdit(f *testing.F) {
 	for _, text := range []string{
 		"", "{}", "{,}", `{"/a":"TRUST_FOLDER"}`, `{"/a":"TRUST_FOLDER",}`, `{"/a":"TRUST_FOLDER"/**/,/**/}//`,
@@ -19,22 +19,22 @@ func FuzzEdit(f *testing.F) {
 			f.Add([]byte(text), uint8(state))
 		}
 	}
-	const folder = "/x"
-	values := []string{"", trustFolder, doNotTrust}
+	const dir = "/x"
+	values := []string{"", trustDirectory, doNotTrust}
 	f.Fuzz(func(t *testing.T, text []byte, state uint8) {
 		before, err := parse("file", text)
 		if err != nil {
 			return
 		}
 		value := values[int(state)%len(values)]
-		edited, err := edit("file", text, folder, value)
+		edited, err := edit("file", text, dir, value)
 		require.NoError(t, err)
 		after, err := parse("file", edited)
 		require.NoError(t, err, "%s", edited)
 
 		others := func(d *document) (said []string) {
 			for _, e := range d.entries {
-				if subject(e) != folder {
+				if subject(e) != dir {
 					said = append(said, e.Path+e.Value)
 				}
 			}
@@ -43,9 +43,9 @@ func FuzzEdit(f *testing.F) {
 		require.Equal(t, others(before), others(after))
 		var said []string
 		for _, e := range after.entries {
-			if subject(e) == folder {
+			if subject(e) == dir {
 				said = append(said, e.Value)
-				require.Equal(t, folder, filepath.Clean(e.Path))
+				require.Equal(t, dir, filepath.Clean(e.Path))
 			}
 		}
 		if value == "" {

@@ -9,23 +9,22 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Outside is the file in which a user's approval is recorded of directories
-// outside of a trusted project that the project's settings include:
+// OutsideApprovals is the file of the directories outside of a trusted project that the user has approved
+// for the project's settings:
 //
 //	{ "/abs/project": ["/abs/directory", …] }
 //
-// Trust in a project does not cover them. A missing file records nothing, and one
-// that cannot be understood is an error of code invalid_config. An Outside is safe
-// for concurrent use, by several processes too.
-type Outside struct{ file *Store }
+// Trust in a project does not cover them. A missing file approves nothing; an invalid file is an
+// error of code invalid_config. It is safe for concurrent use, by several processes too.
+type OutsideApprovals struct{ file *Store }
 
-// OpenOutside returns the approvals in the file at path. It does no I/O.
-func OpenOutside(path string) *Outside { return &Outside{Open(path)} }
+// OpenOutsideApprovals returns the approvals in the file at path. It does no I/O.
+func OpenOutsideApprovals(path string) *OutsideApprovals { return &OutsideApprovals{Open(path)} }
 
-// Of returns the directories that are recorded of a project, absolute and with
-// links followed as they were then. The project need not exist.
-func (o *Outside) Of(project string) ([]string, error) {
-	real, err := realFolder(project)
+// Approved returns the approved directories of a project, absolute, with links resolved at the time of
+// approval. The project need not exist.
+func (o *OutsideApprovals) Approved(project string) ([]string, error) {
+	real, err := realDir(project)
 	if err != nil {
 		return nil, err
 	}
@@ -37,17 +36,17 @@ func (o *Outside) Of(project string) ([]string, error) {
 	return all[real], err
 }
 
-// Record puts directories in the place of those that are recorded of a project,
-// none for no entry. Links are followed. Errors are of code invalid_config,
-// read_content_failure, file_write_failure or cancelled.
-func (o *Outside) Record(ctx context.Context, project string, directories []string) error {
-	real, err := realFolder(project)
+// Record replaces the approved directories of a project; an empty list removes its entry. Links are
+// resolved. The error has code invalid_config, read_content_failure, file_write_failure or
+// cancelled.
+func (o *OutsideApprovals) Record(ctx context.Context, project string, directories []string) error {
+	real, err := realDir(project)
 	if err != nil {
 		return err
 	}
 	var list []string
 	for _, directory := range directories {
-		to, err := realFolder(directory)
+		to, err := realDir(directory)
 		if err != nil {
 			return err
 		}
@@ -75,17 +74,16 @@ func (o *Outside) Record(ctx context.Context, project string, directories []stri
 	})
 }
 
-// Covers reports whether a directory is one of some others or lies in one, links
-// followed on both sides once paths are cleaned. What cannot be followed is not
-// covered.
+// Covers reports whether directory is one of directories or below one of them. Paths are cleaned,
+// then links are resolved on both sides. A directory that cannot be resolved is not covered.
 func Covers(directories []string, directory string) bool {
-	real, err := realFolder(directory)
+	real, err := realDir(directory)
 	if err != nil {
 		return false
 	}
-	chain := chainOf(real)
+	chain := newChain(real)
 	return slices.ContainsFunc(directories, func(d string) bool {
-		to, err := realFolder(d)
+		to, err := realDir(d)
 		if err != nil {
 			return false
 		}
@@ -94,14 +92,14 @@ func Covers(directories []string, directory string) bool {
 	})
 }
 
-func (o *Outside) parse(data []byte) (map[string][]string, error) {
+func (o *OutsideApprovals) parse(data []byte) (map[string][]string, error) {
 	all := map[string][]string{}
 	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n'))
 	if err == nil {
 		err = json.Unmarshal(plain, &all)
 	}
 	if err != nil {
-		return nil, o.file.unreadable(err)
+		return nil, o.file.readError(err)
 	}
 	if all == nil {
 		all = map[string][]string{}

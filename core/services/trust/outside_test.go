@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// What is recorded of a project replaces what was, and concerns no other.
+// Record replaces the approvals of one project and no other.
 func TestOutside(t *testing.T) {
 	top := t.TempDir()
 	dir := func(name string) string {
@@ -25,9 +25,9 @@ func TestOutside(t *testing.T) {
 	link := filepath.Join(top, "link")
 	require.NoError(t, os.Symlink(a, link))
 	file := filepath.Join(top, "home", "trusted_outside.json")
-	o := trust.OpenOutside(file)
+	o := trust.OpenOutsideApprovals(file)
 	of := func(project string) []string {
-		list, err := o.Of(project)
+		list, err := o.Approved(project)
 		require.NoError(t, err)
 		return list
 	}
@@ -54,13 +54,13 @@ func TestOutside(t *testing.T) {
 	require.Equal(t, fault.Cancelled, fault.CodeOf(o.Record(ended, a, []string{etc})))
 	for _, text := range []string{`{"x"`, `[]`, `{"a": "b"}`, strings.Repeat(" ", 2<<20)} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := o.Of(a)
+		_, err := o.Approved(a)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), "%.20s", text)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(o.Record(t.Context(), a, []string{etc})), "%.20s", text)
 	}
 }
 
-// A directory is covered by itself and by those that hold it, links followed.
+// A directory covers itself and all directories below, links resolved.
 func TestCovers(t *testing.T) {
 	top := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(top, "a", "sub"), 0o755))
@@ -69,7 +69,7 @@ func TestCovers(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(top, "a"), filepath.Join(top, "in")))
 	for path, want := range map[string]bool{
 		"a": true, "a/sub": true, "in/sub": true, "a/new": true,
-		"ab": false, "a/out": false, "a/../ab": false, ".": false, "a/out/..": true, // paths are cleaned before links are followed
+		"ab": false, "a/out": false, "a/../ab": false, ".": false, "a/out/..": true, // paths are cleaned before links are resolved
 	} {
 		require.Equal(t, want, trust.Covers([]string{filepath.Join(top, "a")}, top+"/"+path), path)
 	}

@@ -7,15 +7,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// State is what a person thinks of a directory. The zero value is
-// [Undecided].
+// State is the user's trust in a directory. The zero value is [Undecided].
 type State int
 
 // The states.
 const (
-	Undecided State = iota // nothing is recorded: the project's own files may tighten, not loosen
-	Trusted                // the project's own files may loosen too
-	Untrusted              // as undecided; yolo is refused, git is asked about, and the project's instruction files are not given
+	Undecided State = iota // nothing is recorded: the settings of the project may restrict permissions, but not extend them
+	Trusted                // the settings of the project may also extend permissions
+	Untrusted              // like Undecided; in addition, yolo is refused, git needs an approval, and the instruction files of the project are not loaded
 )
 
 // String returns the state's name: undecided, trusted or untrusted.
@@ -34,7 +33,7 @@ func (s State) String() string {
 // MarshalText returns the state's name.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText returns.
+// UnmarshalText parses the result of MarshalText.
 func (s *State) UnmarshalText(text []byte) error {
 	for _, known := range []State{Undecided, Trusted, Untrusted} {
 		if known.String() == string(text) {
@@ -42,14 +41,13 @@ func (s *State) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fault.New(fault.InvalidConfig, "trust.state", fmt.Sprintf("%.40q is not a state of trust.", text),
+	return fault.New(fault.InvalidConfig, "trust.state", fmt.Sprintf("%.40q is not a trust state.", text),
 		"Use undecided, trusted or untrusted.")
 }
 
-// FromEnv reads the value of a variable that says whether the directory is
-// trusted: true or false. given is false for "". Another value is an error of
-// code invalid_config, whose sentence leaves the variable's name to the caller:
-// it is not taken for either.
+// FromEnv parses the value of an environment variable with the trust of the directory: true or
+// false. given is false for "". Another value is an error of code invalid_config and means neither.
+// Its message leaves the name of the variable to the caller.
 func FromEnv(value string) (state State, given bool, err error) {
 	switch strings.TrimSpace(value) {
 	case "":
@@ -60,6 +58,6 @@ func FromEnv(value string) (state State, given bool, err error) {
 		return Untrusted, true, nil
 	}
 	return Undecided, false, fault.New(fault.InvalidConfig, "trust.env",
-		fmt.Sprintf("The value %.40q does not say whether the directory is trusted.", value),
+		fmt.Sprintf("The value %.40q is not a valid trust of the directory.", value),
 		"Set it to true or false, or unset it.")
 }

@@ -1,4 +1,4 @@
-// Package trust keeps which directories a person trusts.
+// Package trust stores which directories the user trusts.
 package trust
 
 import (
@@ -8,14 +8,13 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Store is the file in which a person's trust is recorded:
+// Store is the file with the user's trust in directories:
 //
 //	{ "/abs/folder": "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST" }
 //
-// Comments and trailing commas are read and kept. A key may lead through links
-// and need not exist. The file is read anew at each call; a missing one records
-// nothing, and one that cannot be understood as a whole is an error of code
-// invalid_config, so that an entry that says no is never overlooked.
+// Comments and trailing commas are accepted and kept. A key may contain links and need not exist.
+// Every call reads the file again. A missing file records nothing. An invalid file is an error of
+// code invalid_config as a whole, so that no distrust is overlooked.
 //
 // A Store is safe for concurrent use, by several processes too.
 type Store struct {
@@ -25,41 +24,41 @@ type Store struct {
 // Open returns the store in the file at path. It does no I/O.
 func Open(path string) *Store { return &Store{path: path} }
 
-// Path returns the path that Open was given.
+// Path returns the path of the file, as passed to Open.
 func (s *Store) Path() string { return s.path }
 
 // Entry is one record of the file.
 type Entry struct {
-	Path   string `json:"path"`   // the key, as written
-	Folder string `json:"folder"` // the directory that it speaks of, links followed
-	Value  string `json:"value"`  // TRUST_FOLDER, TRUST_PARENT or DO_NOT_TRUST
-	State  State  `json:"state"`  // what it says
-	Line   int    `json:"line"`   // 1-based, in the file
+	Path      string `json:"path"`   // the key, as written
+	Directory string `json:"folder"` // the directory of the entry, links resolved
+	Value     string `json:"value"`  // TRUST_FOLDER, TRUST_PARENT or DO_NOT_TRUST
+	State     State  `json:"state"`  // the state that Value records
+	Line      int    `json:"line"`   // 1-based, in the file
 }
 
-// Decide tells what is recorded of a directory and which entry says so: of those
-// whose directory is it or contains it, links followed on both sides, the one with
-// the deepest key; of equally deep ones, one that says no. With no entry it is
-// [Undecided]. The directory need not exist.
-func (s *Store) Decide(ctx context.Context, folder string) (State, Entry, error) {
+// Decide returns the recorded state of a directory and the entry with it. It considers the entries
+// whose directory is equal or an ancestor, with links resolved on both sides, and selects the one
+// with the deepest key. Of equally deep keys, a distrusting entry takes precedence. Without an
+// entry the state is [Undecided]. The directory need not exist.
+func (s *Store) Decide(ctx context.Context, dir string) (State, Entry, error) {
 	entries, err := s.List(ctx)
 	if err != nil {
 		return Undecided, Entry{}, err
 	}
-	real, err := realFolder(folder)
+	real, err := realDir(dir)
 	if err != nil {
 		return Undecided, Entry{}, err
 	}
-	chain := chainOf(real)
+	chain := newChain(real)
 	var best Entry
 	bestDepth := -1
 	for _, e := range entries {
-		depth, ok := chain.depth(e.Folder)
+		depth, ok := chain.depth(e.Directory)
 		if !ok {
 			continue
 		}
 		if e.Value == trustParent {
-			depth++ // the key lies one below
+			depth++ // the key is one level below
 		}
 		if depth > bestDepth || depth == bestDepth && e.State == Untrusted && best.State != Untrusted {
 			best, bestDepth = e, depth
@@ -68,7 +67,7 @@ func (s *Store) Decide(ctx context.Context, folder string) (State, Entry, error)
 	return best.State, best, nil
 }
 
-// List returns the entries in the order of the file.
+// List returns the entries in file order.
 func (s *Store) List(ctx context.Context) ([]Entry, error) {
 	data, err := s.read()
 	if err != nil {
@@ -82,24 +81,23 @@ func (s *Store) List(ctx context.Context) ([]Entry, error) {
 		if ctx.Err() != nil {
 			return nil, cancelled(ctx)
 		}
-		doc.entries[i].Folder = subject(doc.entries[i])
+		doc.entries[i].Directory = subject(doc.entries[i])
 	}
 	return doc.entries, nil
 }
 
-// Set records a state for a directory, absolute or relative to the current one,
-// and [Undecided] takes its record away. It replaces what else speaks of that
-// same directory; other entries and all comments stay. The file is replaced in one
-// step, has mode 0600 from then on, and is made where it is missing.
+// Set records a state for a directory, absolute or relative to the current one; [Undecided] removes
+// its record. It replaces all entries of that directory; other entries and all comments stay. The
+// file is replaced atomically, gets mode 0600, and is created if missing.
 //
-// A directory to be trusted must exist. Set waits for other processes that are
-// at the file until ctx ends; then the error is of code cancelled.
-func (s *Store) Set(ctx context.Context, folder string, state State) error {
-	value, ok := map[State]string{Trusted: trustFolder, Untrusted: doNotTrust, Undecided: ""}[state]
+// A directory to trust must exist. Set waits for other processes that write the file until ctx
+// ends; then the error has code cancelled.
+func (s *Store) Set(ctx context.Context, dir string, state State) error {
+	value, ok := map[State]string{Trusted: trustDirectory, Untrusted: doNotTrust, Undecided: ""}[state]
 	if !ok {
-		return fault.New(fault.InvalidConfig, "trust.set", fmt.Sprintf("There is no %s of trust.", state), "")
+		return fault.New(fault.InvalidConfig, "trust.set", fmt.Sprintf("%s is not a trust state.", state), "")
 	}
-	real, err := realFolder(folder)
+	real, err := realDir(dir)
 	if err != nil {
 		return err
 	}

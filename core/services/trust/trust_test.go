@@ -19,18 +19,18 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// place is a temporary directory with a store whose file is not there yet.
+// place is a temporary directory with a store whose file does not exist yet.
 type place struct {
 	top   string // without links
 	file  string
 	store *trust.Store
 }
 
-func newPlace(t *testing.T, folders ...string) place {
+func newPlace(t *testing.T, dirs ...string) place {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	for _, f := range folders {
+	for _, f := range dirs {
 		require.NoError(t, os.MkdirAll(filepath.Join(top, f), 0o755))
 	}
 	file := filepath.Join(top, "home", ".fettle", "trustedFolders.json")
@@ -109,7 +109,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// CF-09: the deepest key that holds the directory decides; with none it is undecided.
+// CF-09: the deepest key that contains the directory decides; without one the state is undecided.
 func TestDecide(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file string
@@ -190,12 +190,12 @@ func TestDecideNamesTheEntry(t *testing.T) {
 	state, entry, err := p.store.Decide(t.Context(), p.path("a"))
 	require.NoError(t, err)
 	require.Equal(t, trust.Trusted, state)
-	require.Equal(t, trust.Entry{Path: p.path("a/b"), Folder: p.path("a"), Value: "TRUST_PARENT", State: trust.Trusted, Line: 4}, entry)
+	require.Equal(t, trust.Entry{Path: p.path("a/b"), Directory: p.path("a"), Value: "TRUST_PARENT", State: trust.Trusted, Line: 4}, entry)
 
 	all, err := p.store.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	require.Equal(t, trust.Entry{Path: p.top, Folder: p.top, Value: "TRUST_FOLDER", State: trust.Trusted, Line: 3}, all[0])
+	require.Equal(t, trust.Entry{Path: p.top, Directory: p.top, Value: "TRUST_FOLDER", State: trust.Trusted, Line: 3}, all[0])
 }
 
 func TestMissingFile(t *testing.T) {
@@ -208,11 +208,11 @@ func TestMissingFile(t *testing.T) {
 	require.NoFileExists(t, p.file, "there was nothing to forget")
 }
 
-// CF-09: a file that cannot be understood decides nothing, and is not written to.
+// CF-09: an invalid file decides nothing, and is not written.
 func TestMalformed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file string
-		line string // what the message says of the place
+		line string // the position in the message
 		says string
 	}{
 		"empty":             {"", "line 1", ""},
@@ -269,7 +269,7 @@ func TestUnreadable(t *testing.T) {
 func TestSet(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before string // "": no file
-		folder string
+		dir    string
 		state  trust.State
 		after  string
 	}{
@@ -312,9 +312,9 @@ func TestSet(t *testing.T) {
 			if tt.before != "" {
 				p.write(t, tt.before)
 			}
-			require.NoError(t, p.store.Set(t.Context(), p.path(tt.folder), tt.state))
+			require.NoError(t, p.store.Set(t.Context(), p.path(tt.dir), tt.state))
 			require.Equal(t, tt.after, p.text(t))
-			require.Equal(t, tt.state, p.decide(t, tt.folder))
+			require.Equal(t, tt.state, p.decide(t, tt.dir))
 			if runtime.GOOS != "windows" {
 				info, err := os.Stat(p.file)
 				require.NoError(t, err)
@@ -344,7 +344,7 @@ func TestSetPrivate(t *testing.T) {
 	require.NoFileExists(t, p.file+".tmp")
 }
 
-// What is recorded is the directory itself, whatever way leads to it.
+// The recorded path is the real path, whatever link was used.
 func TestSetRecordsRealPaths(t *testing.T) {
 	p := newPlace(t, "real/project")
 	t.Chdir(p.path("real"))
@@ -365,7 +365,7 @@ func TestSetRecordsRealPaths(t *testing.T) {
 	require.Equal(t, `{"~/link/project": "DO_NOT_TRUST"}`, p.text(t), "one entry for one directory")
 }
 
-// The file may itself be a link, as in a directory of dot files.
+// The file may be a link, for example into a directory of configuration files.
 func TestSetThroughLink(t *testing.T) {
 	p := newPlace(t, "a", "dotfiles", "home/.fettle")
 	if err := os.Symlink(p.path("dotfiles/trust.json"), p.file); err != nil {
@@ -385,9 +385,9 @@ func TestSetRefuses(t *testing.T) {
 	p := newPlace(t)
 	require.NoError(t, os.WriteFile(p.path("file"), nil, 0o600))
 	for name, tt := range map[string]struct {
-		folder string
-		state  trust.State
-		want   fault.Code
+		dir   string
+		state trust.State
+		want  fault.Code
 	}{
 		"missing directory": {p.path("nosuch"), trust.Trusted, fault.FileNotFound},
 		"a file":            {p.path("file"), trust.Trusted, fault.PathIsNotADirectory},
@@ -398,7 +398,7 @@ func TestSetRefuses(t *testing.T) {
 		"a file's contents": {p.path("file/x"), trust.Untrusted, fault.ReadContentFailure},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := p.store.Set(t.Context(), tt.folder, tt.state)
+			err := p.store.Set(t.Context(), tt.dir, tt.state)
 			require.Equal(t, tt.want, fault.CodeOf(err), "%v", err)
 			require.NoFileExists(t, p.file)
 		})
@@ -416,13 +416,12 @@ func TestCancelled(t *testing.T) {
 	require.Equal(t, trust.Untrusted, p.decide(t, "a"))
 }
 
-// Concurrent changes of several processes, with several goroutines each, lose
-// nothing.
+// Concurrent changes of several processes, with several goroutines each, are all kept.
 func TestSetFromManyProcesses(t *testing.T) {
 	const variable = "FETTLE_TEST_TRUST"
-	processes, folders := 4, 6
+	processes, dirs := 4, 6
 	if os.Getenv("FETTLE_FULL") != "" {
-		processes, folders = 8, 40
+		processes, dirs = 8, 40
 	}
 	if task := os.Getenv(variable); task != "" {
 		file, number, _ := strings.Cut(task, "\n")
@@ -430,10 +429,10 @@ func TestSetFromManyProcesses(t *testing.T) {
 		require.NoError(t, err)
 		store := trust.Open(file)
 		var group sync.WaitGroup
-		for i := range folders {
+		for i := range dirs {
 			group.Go(func() {
-				folder := filepath.Join(filepath.Dir(file), fmt.Sprintf("p%d-%d", n, i))
-				if err := store.Set(t.Context(), folder, trust.Untrusted); err != nil {
+				dir := filepath.Join(filepath.Dir(file), fmt.Sprintf("p%d-%d", n, i))
+				if err := store.Set(t.Context(), dir, trust.Untrusted); err != nil {
 					t.Error(err)
 				}
 			})
@@ -451,7 +450,7 @@ func TestSetFromManyProcesses(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		running = append(running, cmd)
 	}
-	// Whoever reads meanwhile sees the file before or after a change.
+	// A concurrent reader sees the file before or after a change.
 	done := make(chan struct{})
 	reads := make(chan int)
 	go func() {
@@ -478,6 +477,6 @@ func TestSetFromManyProcesses(t *testing.T) {
 	require.Positive(t, <-reads)
 	entries, err := p.store.List(t.Context())
 	require.NoError(t, err)
-	require.Len(t, entries, 1+processes*folders)
+	require.Len(t, entries, 1+processes*dirs)
 	require.Contains(t, p.text(t), "// stays")
 }

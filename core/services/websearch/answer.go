@@ -1,23 +1,21 @@
-// Package websearch asks search services: Gemini's grounding, or any that
-// answers a request with JSON.
+// Package websearch queries search services: Gemini with Google Search, or any service that
+// responds with JSON.
 package websearch
 
-// Answer is what a search gave. All of its text is from outside, so not to be
-// trusted.
+// Answer is the result of a search. All its text is from outside and untrusted.
 type Answer struct {
-	Text      string   // an answer in prose; "" where the service only lists sources
-	Sources   []Source // what was found, the best first
+	Text      string   // an answer in prose; "" from a service that only lists sources
+	Sources   []Source // the results, the best first
 	Citations []Citation
 }
 
-// Source is one page that was found. Fields that the service does not tell are
-// empty.
+// Source is one page of the results. Fields that the service omits are empty.
 type Source struct {
 	Title, URL, Snippet string
 }
 
-// Citation says what a part of an answer's text rests on.
+// Citation links a part of the answer's text to its sources.
 type Citation struct {
-	End     int   // where the part ends, in bytes of Answer.Text
+	End     int   // end of the part, in bytes of Answer.Text
 	Sources []int // indexes into Answer.Sources
 }

@@ -17,21 +17,21 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// Transport says how a search service is reached. Every field may be zero. The
-// address is the configuration's, not a model's, so it may be private.
+// Transport configures the connection to a search service. Every field may be zero. The address
+// comes from the configuration, not from a model, so it may be private.
 type Transport struct {
-	// Timeout ends one search. Zero: 30 seconds.
+	// Timeout limits one search. Zero: 30 seconds.
 	Timeout time.Duration
-	// MaxBytes is how large an answer may be. Zero: 4 MiB.
+	// MaxBytes is the limit of a response. Zero: 4 MiB.
 	MaxBytes int64
-	// UserAgent is the header of that name. "": fettle.
+	// UserAgent is the User-Agent header. "": fettle.
 	UserAgent string
-	// Proxy returns the proxy for a request, or nil for none. nil: no proxy.
+	// Proxy returns the proxy of a request, or nil for a direct connection. nil: no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// client makes requests to one service. It follows no redirect, which would
-// carry the key to another host, and no error of it holds a secret.
+// client sends requests to one service. It follows no redirect, because that would send the key to
+// another host. None of its errors contains a secret.
 type client struct {
 	o         Transport
 	transport *http.Transport
@@ -49,13 +49,13 @@ func newClient(o Transport, secret string) *client {
 
 const op = "websearch.search"
 
-// failed returns the error of a search. The cause is told in words alone, as it
-// may hold a secret. What the message quotes of a service went through quote.
+// failed returns the error of a search. It includes the text of the cause but does not wrap it,
+// because a cause may contain a secret. Quotations of a service must pass through quote.
 func (c *client) failed(message, remedy string) *fault.Error {
 	return fault.New(fault.WebSearchFailed, op, c.hide(message), remedy)
 }
 
-// hide masks the secret in a text, which a service may repeat.
+// hide masks the secret in a text, because a service may repeat it.
 func (c *client) hide(text string) string {
 	if c.secret == nil {
 		return text
@@ -63,25 +63,24 @@ func (c *client) hide(text string) string {
 	return c.secret.Replace(text)
 }
 
-// quote makes text that a service has a part in fit for a message: one line of
-// printable characters, and not many. A secret is out of it before it is
-// shortened, lest a part of it remain.
+// quote prepares text of a service for a message: one short line of printable characters. It masks
+// the secret before it truncates, so that no part of a secret remains.
 func (c *client) quote(text string) string { return escape.Clip(escape.Line(c.hide(text)), 300) }
 
-// Remedies that fit more than one failure.
+// Remedies of several errors.
 const (
-	tryLater = "Try again later, or go on without a search."
+	tryLater = "Try again later, or continue without a search."
 	settings = "Ask the user to correct the settings of the web search."
 )
 
-// do sends a request and returns the body of its answer, which was a success.
-// explain finds the service's own message in the body of another one.
+// do sends a request and returns the body of a response with success. For another status, explain
+// extracts the message of the service from the body.
 func (c *client) do(ctx context.Context, method, address string, header http.Header, body []byte, explain func(body []byte) string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, c.failed("The request to the search service cannot be made: "+c.quote(err.Error())+".", settings)
+		return nil, c.failed("The request to the search service is invalid: "+c.quote(err.Error())+".", settings)
 	}
 	q.Header = header.Clone()
 	if q.Header.Get("User-Agent") == "" {
@@ -98,7 +97,7 @@ func (c *client) do(ctx context.Context, method, address string, header http.Hea
 	data, err := io.ReadAll(io.LimitReader(res.Body, c.o.MaxBytes+1))
 	switch {
 	case int64(len(data)) > c.o.MaxBytes:
-		return nil, c.failed(fmt.Sprintf("The search service answered with more than %d bytes.", c.o.MaxBytes), settings)
+		return nil, c.failed(fmt.Sprintf("The response of the search service has more than %d bytes.", c.o.MaxBytes), settings)
 	case err != nil:
 		return nil, c.ended(ctx, err)
 	case res.StatusCode < 200 || res.StatusCode > 299:
@@ -107,23 +106,23 @@ func (c *client) do(ctx context.Context, method, address string, header http.Hea
 	return data, nil
 }
 
-var errTimeout = errors.New("the time of the search is over")
+var errTimeout = errors.New("the search exceeded its time limit")
 
-// ended says why a request got no answer.
+// ended returns the error of a request without a response.
 func (c *client) ended(ctx context.Context, err error) *fault.Error {
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
-		return c.failed(fmt.Sprintf("The search service did not answer within %v.", c.o.Timeout), tryLater)
+		return c.failed(fmt.Sprintf("The search service did not respond within %v.", c.o.Timeout), tryLater)
 	case ctx.Err() != nil:
 		return fault.New(fault.Cancelled, op, "The search was cancelled.", "")
 	}
 	return c.failed("The search service cannot be reached: "+c.quote(err.Error())+".", tryLater)
 }
 
-// refused says that the service answered with an error, in its words if it has
-// any.
+// refused returns the error of a response without success, with the message of the service if there
+// is one.
 func (c *client) refused(status int, words string) *fault.Error {
-	message := fmt.Sprintf("The search service answered with status %d", status)
+	message := fmt.Sprintf("The search service responded with status %d", status)
 	if text := http.StatusText(status); text != "" {
 		message += " " + text
 	}
@@ -137,8 +136,8 @@ func (c *client) refused(status int, words string) *fault.Error {
 	return c.failed(message+".", remedy)
 }
 
-// Close closes the connections that are idle. A search that runs goes on, and
-// further ones are possible. It always returns nil.
+// Close closes the idle connections. Running searches continue, and further ones are possible. It
+// always returns nil.
 func (c *client) Close() error {
 	c.transport.CloseIdleConnections()
 	return nil

@@ -13,34 +13,33 @@ import (
 
 // GeminiOptions configure a [Gemini].
 type GeminiOptions struct {
-	Key     string // of the API; required; sent as a header and never shown
-	Model   string // that searches; "": gemini-2.5-flash
+	Key     string // API key; required; sent as a header and never displayed
+	Model   string // model that searches; "": gemini-2.5-flash
 	BaseURL string // "": https://generativelanguage.googleapis.com
 	Transport
 }
 
-// Gemini searches with Google Search through a Gemini model, which answers in
-// prose and says what each part of it rests on. It is safe for concurrent use.
+// Gemini searches with Google Search through a Gemini model, which responds in prose with
+// citations. It is safe for concurrent use.
 type Gemini struct {
 	*client
 	address string
 	header  http.Header
 }
 
-// NewGemini returns a Gemini. It does no I/O. The error is of code
-// invalid_config.
+// NewGemini returns a Gemini. It does no I/O. The error has code invalid_config.
 func NewGemini(o GeminiOptions) (*Gemini, error) {
 	if strings.TrimSpace(o.Key) == "" {
 		return nil, badOption("The web search through Gemini needs a key.", "Set GEMINI_API_KEY.")
 	}
 	if strings.ContainsAny(o.Key, "\r\n\x00") {
-		return nil, badOption("The key for the web search through Gemini holds a line break.", "Set it without.")
+		return nil, badOption("The key for the web search through Gemini contains a line break.", "Set it without the line break.")
 	}
 	o.Model = cmp.Or(o.Model, "gemini-2.5-flash")
 	o.BaseURL = cmp.Or(o.BaseURL, "https://generativelanguage.googleapis.com")
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, badOption("The base URL of the web search through Gemini is no http or https URL.", "Give it as https://generativelanguage.googleapis.com.")
+		return nil, badOption("The base URL of the web search through Gemini is not an http or https URL.", "Give a URL such as https://generativelanguage.googleapis.com.")
 	}
 	model := strings.TrimPrefix(o.Model, "models/")
 	return &Gemini{
@@ -54,7 +53,7 @@ func badOption(message, remedy string) *fault.Error {
 	return fault.New(fault.InvalidConfig, "websearch.new", message, remedy)
 }
 
-// geminiAnswer is what is read of the API's answer.
+// geminiAnswer is the used part of the API's response.
 type geminiAnswer struct {
 	Candidates []struct {
 		Content struct {
@@ -85,8 +84,7 @@ type geminiAnswer struct {
 	} `json:"promptFeedback"`
 }
 
-// Search answers a question from the web. The error is of code
-// web_search_failed or cancelled.
+// Search answers a query from the web. The error has code web_search_failed or cancelled.
 func (g *Gemini) Search(ctx context.Context, query string) (Answer, error) {
 	type part struct {
 		Text string `json:"text"`
@@ -100,7 +98,7 @@ func (g *Gemini) Search(ctx context.Context, query string) (Answer, error) {
 		"tools":    []any{map[string]any{"google_search": struct{}{}}},
 	})
 	if err != nil {
-		return Answer{}, g.failed("The query cannot be sent: "+err.Error()+".", "Write it otherwise.")
+		return Answer{}, g.failed("The query cannot be encoded: "+err.Error()+".", "Rephrase it.")
 	}
 	data, err := g.do(ctx, http.MethodPost, g.address, g.header, request, geminiError)
 	if err != nil {
@@ -108,20 +106,20 @@ func (g *Gemini) Search(ctx context.Context, query string) (Answer, error) {
 	}
 	var read geminiAnswer
 	if err := json.Unmarshal(data, &read); err != nil {
-		return Answer{}, g.failed("The answer of the search service cannot be read: "+g.quote(err.Error())+".", settings)
+		return Answer{}, g.failed("The response of the search service cannot be decoded: "+g.quote(err.Error())+".", settings)
 	}
 	if len(read.Candidates) == 0 {
 		why := "without a reason"
 		if r := g.quote(read.PromptFeedback.BlockReason); r != "" {
 			why = "with reason " + r
 		}
-		return Answer{}, g.failed("The search service refused the query, "+why+".", "Write the query otherwise.")
+		return Answer{}, g.failed("The search service refused the query, "+why+".", "Rephrase the query.")
 	}
 	return read.answer(), nil
 }
 
-// answer joins the parts of the text and moves the places of the citations
-// with them. Of citations only those are kept that lie in the text.
+// answer joins the parts of the text and adjusts the positions of the citations. It drops citations
+// outside of the text.
 func (r *geminiAnswer) answer() Answer {
 	c := r.Candidates[0]
 	var a Answer
@@ -146,7 +144,7 @@ func (r *geminiAnswer) answer() Answer {
 	return a
 }
 
-// geminiError finds the message in the body of an error.
+// geminiError extracts the message from the body of an error.
 func geminiError(body []byte) string {
 	var read struct {
 		Error struct {

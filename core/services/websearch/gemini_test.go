@@ -34,8 +34,7 @@ func newGemini(t testing.TB, o websearch.GeminiOptions, h http.HandlerFunc) *web
 	return g
 }
 
-// failed requires that a search failed, with words of its message and without
-// the key.
+// failed requires that a search failed, with the given words in its message and without the key.
 func failed(t testing.TB, err error, words string) {
 	t.Helper()
 	require.Equal(t, fault.WebSearchFailed, fault.CodeOf(err), "%v", err)
@@ -44,7 +43,7 @@ func failed(t testing.TB, err error, words string) {
 	require.NotEmpty(t, fault.As(err).Remedy)
 }
 
-// TO-12: the wire format of a grounded answer.
+// TO-12: the wire format of an answer with citations.
 func TestGemini(t *testing.T) {
 	g := newGemini(t, websearch.GeminiOptions{Model: "models/gemini-x"}, func(w http.ResponseWriter, r *http.Request) {
 		require.Equal(t, "POST /proxy/v1beta/models/gemini-x:generateContent", r.Method+" "+r.URL.Path)
@@ -74,7 +73,7 @@ func TestGemini(t *testing.T) {
 	}, a)
 }
 
-// What the service says of a failure is passed on; the key is not.
+// The message of the service is part of the error; the key is not.
 func TestGeminiErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		status      int
@@ -86,8 +85,8 @@ func TestGeminiErrors(t *testing.T) {
 		"down":      {503, `<html>`, "status 503 Service Unavailable.", true},
 		"blocked":   {200, `{"promptFeedback":{"blockReason":"SAFETY"}}`, "refused the query, with reason SAFETY", true},
 		"nothing":   {200, `{}`, "refused the query, without a reason", true},
-		"no JSON":   {200, `hello`, "cannot be read", false},
-		"odd JSON":  {200, `{"candidates":"x"}`, "cannot be read", false},
+		"no JSON":   {200, `hello`, "cannot be decoded", false},
+		"odd JSON":  {200, `{"candidates":"x"}`, "cannot be decoded", false},
 		"redirect":  {302, ``, "status 302 Found", false},
 		"too large": {200, strings.Repeat(" ", 5000), "more than 4096 bytes", false},
 	} {
@@ -105,12 +104,12 @@ func TestGeminiErrors(t *testing.T) {
 
 func TestGeminiSlow(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that nobody waits
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice the closed connection
 		<-r.Context().Done()
 	}
 	g := newGemini(t, websearch.GeminiOptions{Transport: websearch.Transport{Timeout: 100 * time.Millisecond}}, hang)
 	_, err := g.Search(t.Context(), "x")
-	failed(t, err, "did not answer within 100ms")
+	failed(t, err, "did not respond within 100ms")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = g.Search(ctx, "x")
@@ -134,7 +133,7 @@ func TestGeminiOptions(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// No answer of a service, however wrong, is more than an error.
+// An invalid response of a service is only an error.
 func FuzzGemini(f *testing.F) {
 	f.Add(`{"candidates":[{"content":{"parts":[{"text":"é"}]},"groundingMetadata":{"groundingSupports":[{"segment":{"endIndex":1}}]}}]}`)
 	f.Add(`{"candidates":[{}]}`)

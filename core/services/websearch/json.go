@@ -15,51 +15,48 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// placeholder stands for the query in URL and Body.
+// placeholder represents the query in URL and Body.
 const placeholder = "{query}"
 
-// JSONOptions describe a search service that answers a request with JSON.
+// JSONOptions configure a search service that responds with JSON.
 //
-// A path names a value in that answer by keys and by indexes of lists, from 0,
-// with dots between them, as web.results or hits.0.title.
+// A path names a value in the response by object keys and 0-based list indexes, separated by dots,
+// such as web.results or hits.0.title.
 type JSONOptions struct {
-	// URL is what to ask, with {query} for the query, escaped as a URL needs it.
-	// Required. It may be left out of the URL if Body has it.
+	// URL is the address of the service, with {query} in place of the query, which is URL-escaped.
+	// Required. The URL may omit {query} if Body contains it.
 	URL string
 	// Method is GET or POST. "": POST if there is a Body, else GET.
 	Method string
-	// Headers are sent with each request. Their values are never shown.
+	// Headers are sent with each request. Their values are never displayed.
 	Headers map[string]string
-	// Body is sent with each request, as JSON, with {query} for the query as a
-	// JSON string: {"q": {query}}. "": none.
+	// Body is sent with each request, as JSON, with {query} in place of the query as a JSON string:
+	// {"q": {query}}. "": none.
 	Body string
 
-	// ResultsPath leads to the list of results. "": the answer is the list.
+	// ResultsPath is the path of the list of results. "": the response is the list.
 	ResultsPath string
-	// TitlePath, URLPath and SnippetPath lead from a result to its parts. "":
-	// title, url and snippet.
+	// TitlePath, URLPath and SnippetPath are paths within a result. "": title, url and snippet.
 	TitlePath, URLPath, SnippetPath string
-	// AnswerPath leads to an answer in prose. "": there is none.
+	// AnswerPath is the path of an answer in prose. "": none.
 	AnswerPath string
-	// Limit is how many results are used. Zero: 10.
+	// Limit is the maximum number of results. Zero: 10.
 	Limit int
 
 	Transport
 }
 
-// JSON searches with a service as [JSONOptions] describe it. It is safe for
-// concurrent use.
+// JSON searches with the service of its [JSONOptions]. It is safe for concurrent use.
 type JSON struct {
 	*client
 	o      JSONOptions
 	header http.Header
 }
 
-// NewJSON returns a JSON. It does no I/O. The error is of code invalid_config
-// and names the option.
+// NewJSON returns a JSON. It does no I/O. The error has code invalid_config and names the option.
 func NewJSON(o JSONOptions) (*JSON, error) {
 	if problem := o.check(); problem != "" {
-		return nil, badOption("The web search cannot be used: "+problem+".", "Correct this setting of the web search.")
+		return nil, badOption("The web search is not configured correctly: "+problem+".", "Correct this setting of the web search.")
 	}
 	if o.Method = strings.ToUpper(o.Method); o.Method == "" {
 		o.Method = http.MethodGet
@@ -83,7 +80,7 @@ func NewJSON(o JSONOptions) (*JSON, error) {
 	return &JSON{client: newClient(o.Transport, ""), o: o, header: header}, nil
 }
 
-// check returns what is wrong with the options, or "".
+// check returns the first problem of the options, or "".
 func (o *JSONOptions) check() string {
 	u, err := url.Parse(fill(o.URL, "x"))
 	elsewhere, err2 := url.Parse(fill(o.URL, "y"))
@@ -91,23 +88,23 @@ func (o *JSONOptions) check() string {
 	case o.URL == "":
 		return "url is missing"
 	case err != nil || err2 != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "url is no http or https URL"
+		return "url is not an http or https URL"
 	case u.Host != elsewhere.Host:
 		return "url has " + placeholder + " in its host"
 	case !strings.Contains(o.URL, placeholder) && !strings.Contains(o.Body, placeholder):
 		return "neither url nor body has " + placeholder
 	case !slices.Contains([]string{"", http.MethodGet, http.MethodPost}, strings.ToUpper(o.Method)):
-		return fmt.Sprintf("method is %q, and only GET and POST are possible", o.Method)
+		return fmt.Sprintf("method is %q, but only GET and POST are supported", o.Method)
 	case o.Body != "" && strings.EqualFold(o.Method, http.MethodGet):
 		return "body needs the method POST"
 	case o.Body != "" && !json.Valid([]byte(fillJSON(o.Body, "x"))):
-		return "body is not JSON once " + placeholder + " is a JSON string"
+		return "body is not JSON after replacing " + placeholder + " with a JSON string"
 	case o.Limit < 0:
 		return "limit is negative"
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(o.Headers[name]) {
-			return fmt.Sprintf("headers has %q, whose name or value cannot be sent", name)
+			return fmt.Sprintf("headers has %q with an invalid name or value", name)
 		}
 	}
 	for _, path := range [][2]string{
@@ -120,19 +117,18 @@ func (o *JSONOptions) check() string {
 	return ""
 }
 
-// fill puts the query into a URL, so that it is right in a path and in a query.
+// fill replaces the placeholder in a URL, escaped for both a path and a query.
 func fill(address, query string) string {
 	return strings.ReplaceAll(address, placeholder, strings.ReplaceAll(url.QueryEscape(query), "+", "%20"))
 }
 
-// fillJSON puts the query into a body, whether or not the placeholder stands
-// between quotes of its own.
+// fillJSON replaces the placeholder in a body, with or without quotes around it.
 func fillJSON(body, query string) string {
-	text, _ := json.Marshal(query) // of a string never fails
+	text, _ := json.Marshal(query) // never fails for a string
 	return strings.NewReplacer(`"`+placeholder+`"`, string(text), placeholder, string(text)).Replace(body)
 }
 
-// Search asks the service. The error is of code web_search_failed or cancelled.
+// Search queries the service. The error has code web_search_failed or cancelled.
 func (j *JSON) Search(ctx context.Context, query string) (Answer, error) {
 	var body []byte
 	if j.o.Body != "" {
@@ -144,7 +140,7 @@ func (j *JSON) Search(ctx context.Context, query string) (Answer, error) {
 	}
 	var read any
 	if err := json.Unmarshal(data, &read); err != nil {
-		return Answer{}, j.failed("The answer of the search service is not JSON: "+j.quote(err.Error())+".", settings)
+		return Answer{}, j.failed("The response of the search service is not JSON: "+j.quote(err.Error())+".", settings)
 	}
 	var a Answer
 	if j.o.AnswerPath != "" {
@@ -154,9 +150,9 @@ func (j *JSON) Search(ctx context.Context, query string) (Answer, error) {
 	list, isList := results.([]any)
 	switch {
 	case ok && results != nil && !isList:
-		return Answer{}, j.failed(fmt.Sprintf("The answer of the search service has something else than a list at %q.", j.o.ResultsPath), settings)
+		return Answer{}, j.failed(fmt.Sprintf("The response of the search service has no list at %q.", j.o.ResultsPath), settings)
 	case !ok && a.Text == "":
-		return Answer{}, j.failed(fmt.Sprintf("The answer of the search service has nothing at %q: nothing was found, or the setting is wrong.", j.o.ResultsPath),
+		return Answer{}, j.failed(fmt.Sprintf("The response of the search service has nothing at %q: there are no results, or the setting is wrong.", j.o.ResultsPath),
 			"Search for something else, or ask the user to check the settings of the web search.")
 	}
 	for _, result := range list {
@@ -168,7 +164,7 @@ func (j *JSON) Search(ctx context.Context, query string) (Answer, error) {
 	return a, nil
 }
 
-// at returns the value that a path leads to, and whether there is one.
+// at returns the value at a path, and whether it exists.
 func at(value any, path string) (any, bool) {
 	if path == "" {
 		return value, true
@@ -194,7 +190,7 @@ func at(value any, path string) (any, bool) {
 	return value, true
 }
 
-// text returns the text that a path leads to, or "".
+// text returns the text at a path, or "".
 func text(value any, path string) string {
 	found, _ := at(value, path)
 	switch v := found.(type) {

@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/websearch"
 )
 
-// search asks a service that answers with body, and returns the request that it
-// got as method, URI, headers and body.
+// search queries a service that responds with body, and returns the received request as method,
+// URI, headers and body.
 func search(t testing.TB, o websearch.JSONOptions, path, query, body string) (a websearch.Answer, got string, err error) {
 	t.Helper()
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func search(t testing.TB, o websearch.JSONOptions, path, query, body string) (a 
 	return a, got, err
 }
 
-// TO-12: any service that answers with JSON.
+// TO-12: any service that responds with JSON.
 func TestJSON(t *testing.T) {
 	a, got, err := search(t, websearch.JSONOptions{
 		ResultsPath: "web.results", SnippetPath: "extra.0.text", Limit: 3, Headers: map[string]string{"x-key": key},
@@ -46,7 +46,7 @@ func TestJSON(t *testing.T) {
 		Body: `{"query": {query}, "again": "{query}", "n": 1}`, AnswerPath: "answer", TitlePath: "t", URLPath: "l",
 	}, "/", `say "hi" {query}`, `{"answer": "42", "results": 1, "0": []}`)
 	require.Equal(t, `POST /  application/json {"query": "say \"hi\" {query}", "again": "say \"hi\" {query}", "n": 1}`, got)
-	failed(t, err, "something else than a list")
+	failed(t, err, "no list at")
 	require.Empty(t, a)
 
 	a, _, err = search(t, websearch.JSONOptions{AnswerPath: "answer", ResultsPath: "results"}, "/{query}", "a b", `{"answer": " 42 "}`)
@@ -64,7 +64,7 @@ func TestJSONErrors(t *testing.T) {
 		"<html>":              "is not JSON",
 		`{}`:                  `nothing at "a.b"`,
 		`{"a":[]}`:            `nothing at "a.b"`,
-		`{"a":{"b":{"c":1}}}`: "something else than a list",
+		`{"a":{"b":{"c":1}}}`: "no list at",
 	} {
 		_, _, err := search(t, websearch.JSONOptions{ResultsPath: "a.b"}, "/?{query}", "x", body)
 		failed(t, err, words)
@@ -85,7 +85,7 @@ func TestJSONOptions(t *testing.T) {
 	const good = "https://x.test/?q={query}"
 	for words, o := range map[string]websearch.JSONOptions{
 		"url is missing":             {},
-		"url is no http":             {URL: "ftp://x/{query}"},
+		"url is not an http":             {URL: "ftp://x/{query}"},
 		"in its host":                {URL: "https://{query}.test/"},
 		"neither url nor body":       {URL: "https://x.test/"},
 		`method is "DELETE"`:         {URL: good, Method: "DELETE"},

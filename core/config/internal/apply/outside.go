@@ -39,17 +39,17 @@ func (c *checker) approvedDirectories() ([]string, error) {
 	if store == nil || !slices.ContainsFunc(c.loaded.Entries(KeyInclude), func(e settings.Entry) bool { return e.Origin.OfProject }) {
 		return own, nil
 	}
-	recorded, err := store.Of(c.given.Target)
+	recorded, err := store.Approved(c.given.Target)
 	return append(own, recorded...), err
 }
 
 // Outside returns the store of approved directories outside of projects; nil:
 // there is no home directory.
-func (g Given) Outside() *trust.Outside {
+func (g Given) Outside() *trust.OutsideApprovals {
 	if g.Home == "" {
 		return nil
 	}
-	return trust.OpenOutside(filepath.Join(g.Home, g.Layout.Dir, trustedOutsideFile))
+	return trust.OpenOutsideApprovals(filepath.Join(g.Home, g.Layout.Dir, trustedOutsideFile))
 }
 
 // Powers returns the effects of the project's settings and .env files, with the
