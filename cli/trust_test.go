@@ -183,7 +183,7 @@ func TestTrustFails(t *testing.T) {
 		"untrust a b":         "",
 		"trust list x":        "",
 		"trust --nosuch":      "nosuch",
-		"--cwd nosuch trust":  "no directory",
+		"--cwd nosuch trust":  "does not exist",
 		"untrust --forget p1": "forget",
 	} {
 		code, stdout, stderr := run(strings.Fields(args)...)

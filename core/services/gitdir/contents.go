@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// contents are what decides which programs git runs in a repository.
+// contents is the part of a repository that determines which programs git runs in it.
 type contents struct {
 	settings map[string]bool      // "section key=value" of the configuration
-	stamps   map[string]string    // hooks and included files, by path
-	files    []string             // all of them, and the configuration
-	times    map[string]time.Time // when these and the directories of hooks were changed
+	stamps   map[string]string    // states of hooks and included files, by path
+	files    []string             // the hooks, the included files and the configuration files
+	times    map[string]time.Time // change times of these files and of the hook directories; the zero time for a missing one
 }
 
-// maxConfig bounds the bytes of a configuration that are read.
+// maxConfig is the limit of the bytes read of a configuration file.
 const maxConfig = 1 << 20
 
-// contents reads what is there. What cannot be read differs from all else.
+// contents reads the current contents. An unreadable configuration differs from every other.
 func (r *repository) contents() contents {
 	c := contents{settings: make(map[string]bool), stamps: make(map[string]string), times: make(map[string]time.Time)}
 	config := filepath.Join(r.common, "config")
@@ -70,7 +70,7 @@ func (r *repository) contents() contents {
 	return c
 }
 
-// stamp notes a file with its size and times.
+// stamp records a file with its times.
 func (c *contents) stamp(file string) {
 	c.files = append(c.files, file)
 	c.note(file)
@@ -83,11 +83,11 @@ func (c *contents) stamp(file string) {
 	c.stamps[file] = at.String() + info.ModTime().String()
 }
 
-// note notes when a file was changed; the zero time if it is not there.
+// note records the change time of a file; the zero time if it does not exist.
 func (c *contents) note(file string) { c.times[file], _ = changeTime(file) }
 
-// untouched reports whether no file was changed since the contents were read. It is a
-// cheap check before they are read again.
+// untouched reports whether no file has changed since the contents were read. It is a cheap check
+// before reading them again.
 func (c *contents) untouched() bool {
 	for file, was := range c.times {
 		if at, _ := changeTime(file); !at.Equal(was) {
@@ -97,8 +97,7 @@ func (c *contents) untouched() bool {
 	return true
 }
 
-// place is where a path of a configuration lies. Those in a home directory are left
-// where they are.
+// place resolves a path of a configuration. A path in a home directory stays unchanged.
 func place(dir, path string) string {
 	if filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
 		return path
@@ -106,9 +105,8 @@ func place(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// covers reports whether what is there now runs nothing that was not run before: the
-// hooks and the included files are the same, and what the configuration says further
-// names no program.
+// covers reports whether now runs no program that c does not run: hooks and included files are
+// equal, and additional settings name no program.
 func (c contents) covers(now contents) bool {
 	if len(c.stamps) != len(now.stamps) {
 		return false
@@ -126,9 +124,8 @@ func (c contents) covers(now contents) bool {
 	return true
 }
 
-// settingsOf lists the settings of a configuration as "section\x00key=value", section
-// and key in lower case. Lines are taken as they are: what is continued on the next
-// line only looks like another setting.
+// settingsOf returns the settings of a configuration as "section\x00key=value", with section and
+// key in lower case. Lines are not joined: the continuation of a line appears as another setting.
 func settingsOf(text string) []string {
 	var all []string
 	section := ""
@@ -147,8 +144,7 @@ func settingsOf(text string) []string {
 	return all
 }
 
-// headerEnd is where the bracket is that ends a section's header, or the length of the
-// line.
+// headerEnd returns the index of the bracket that ends a section header, or the length of the line.
 func headerEnd(line string) int {
 	quoted := false
 	for i := 1; i < len(line); i++ {
@@ -166,8 +162,8 @@ func headerEnd(line string) int {
 	return len(line)
 }
 
-// harmlessKeys are the settings, by section, that everyday commands such as git push -u
-// write and that name no program.
+// harmlessKeys returns the settings of a section that common commands such as git push -u write and
+// that name no program.
 func harmlessKeys(section string) []string {
 	switch section {
 	case "branch":
@@ -192,14 +188,14 @@ func harmless(setting string) bool {
 		!strings.HasPrefix(value, "-") && !strings.HasSuffix(value, `\`)
 }
 
-// readSmall reads a file; one that is too long is an error.
+// readSmall reads a file of limited size.
 func readSmall(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	f, err := os.Open(file) //nolint:gosec // the name is that of a repository's file
 	if err != nil {
@@ -208,7 +204,7 @@ func readSmall(file string) ([]byte, error) {
 	defer f.Close() //nolint:errcheck // it was only read
 	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
 	if err == nil && len(data) > maxConfig {
-		err = errors.New("it is too long")
+		err = errors.New("it is too large")
 	}
 	return data, err
 }

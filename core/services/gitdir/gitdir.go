@@ -1,6 +1,6 @@
-// Package gitdir finds the repository that git would use in a directory, and tells
-// whether it is still what it was when the session began. Git runs programs that a
-// repository's configuration and hooks name.
+// Package gitdir finds the repository that git would use in a directory, and reports whether it has
+// changed since the session began. Git runs programs that the configuration and the hooks of a
+// repository name.
 package gitdir
 
 import (
@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// Watch remembers the repositories of some directories. It is safe for concurrent
-// use; use [NewWatch] to make one.
+// Watch stores the initial state of repositories. It is safe for concurrent use; [NewWatch] creates
+// one.
 type Watch struct {
 	since time.Time
 
 	mu    sync.Mutex
-	known map[string]contents // by common directory, links followed
+	known map[string]contents // by common directory, links resolved
 }
 
-// clockLag is how much older than the clock the time of a change may be: file systems
-// take the time of the kernel's last tick.
+// clockLag is the maximum delay of a file's change time behind the clock: file systems use the time
+// of the last kernel tick.
 const clockLag = 10 * time.Millisecond
 
-// NewWatch returns a Watch that takes the repositories that git finds from some
-// absolute directories as they are now.
+// NewWatch returns a Watch with the current state of the repositories that git finds from some
+// absolute directories.
 func NewWatch(dirs ...string) *Watch {
 	w := &Watch{since: time.Now().Add(-clockLag), known: make(map[string]contents)}
 	for _, dir := range dirs {
@@ -37,8 +37,8 @@ func NewWatch(dirs ...string) *Watch {
 	return w
 }
 
-// Add takes the repository of another directory as it is now. One that is known
-// already stays as it was.
+// Add adds the current state of the repository of another directory. The state of a known
+// repository stays.
 func (w *Watch) Add(dir string) {
 	r, ok := find(dir)
 	if !ok {
@@ -51,15 +51,15 @@ func (w *Watch) Add(dir string) {
 	}
 }
 
-// Against says in a sentence what speaks against running git in an absolute
-// directory: the repository that git would use there was made or changed since the
-// Watch was made, or is one that only the files of a directory make a repository. It
-// is "" if nothing does, and where there is no repository.
+// Against returns a sentence with the reason why running git in an absolute directory is not safe:
+// the repository that git would use there was created or changed after the Watch, or it is a bare
+// repository that is not one of the Watch. It returns "" if there is no such reason, also without a
+// repository.
 func (w *Watch) Against(dir string) string {
 	r, ok := find(dir)
 	if !ok {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Sprintf("The directory %q is not there yet, so that it cannot be told which repository git would use.", dir)
+			return fmt.Sprintf("The directory %q does not exist yet, so the repository that git would use there is unknown.", dir)
 		}
 		return ""
 	}
@@ -78,13 +78,13 @@ func (w *Watch) Against(dir string) string {
 	}
 	for _, file := range r.contents().files {
 		if w.changed(file) {
-			return fmt.Sprintf("The repository %q was made or changed since the session began.", r.top)
+			return fmt.Sprintf("The repository %q was created or changed since the session began.", r.top)
 		}
 	}
 	return ""
 }
 
-// changed reports whether a file is newer than the Watch, or cannot be looked at.
+// changed reports whether a file is newer than the Watch, or its time cannot be read.
 func (w *Watch) changed(file string) bool {
 	at, err := changeTime(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,22 +93,22 @@ func (w *Watch) changed(file string) bool {
 	return err != nil || !at.Before(w.since)
 }
 
-// repository is what git would use.
+// repository is the repository that git would use.
 type repository struct {
-	top    string // the directory that has it
-	dir    string // its files, as top/.git, links followed
-	common string // those that work trees share; dir where there are no others
-	entry  string // top/.git; "" of a bare one
+	top    string // the directory that contains it
+	dir    string // its files, such as top/.git, links resolved
+	common string // files shared by its work trees; dir without linked work trees
+	entry  string // top/.git; "" for a bare repository
 	bare   bool
 }
 
 const worktreeConfig = "config.worktree"
 
-// linked reports whether it is a further work tree of another repository.
+// linked reports whether it is a linked work tree of another repository.
 func (r *repository) linked() bool { return r.common != r.dir }
 
-// find looks for the repository of a directory, as git does: in it and in those above
-// it. What has only some of a repository's files counts too.
+// find returns the repository of a directory, as git does: in the directory or the nearest
+// ancestor. A directory with only some files of a repository counts too.
 func find(dir string) (*repository, bool) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -124,7 +124,7 @@ func find(dir string) (*repository, bool) {
 	}
 }
 
-// in looks for a repository right in a directory.
+// in returns the repository in exactly this directory.
 func in(at string) (*repository, bool) {
 	entry := filepath.Join(at, ".git")
 	if info, err := os.Lstat(entry); err == nil {
@@ -142,7 +142,7 @@ func in(at string) (*repository, bool) {
 	return nil, false
 }
 
-// leadsTo is the directory of a .git that is a link or a file; "" if there is none.
+// leadsTo returns the directory of a .git that is a link or a file; "" without one.
 func leadsTo(entry string) string {
 	dir := entry
 	if info, err := os.Stat(entry); err == nil && !info.IsDir() {
@@ -160,7 +160,7 @@ func exists(dir, name string) bool {
 	return err == nil
 }
 
-// commonOf is the directory of what the work trees of a repository share.
+// commonOf returns the directory that the work trees of a repository share.
 func commonOf(dir string) string {
 	if to := pointsTo(filepath.Join(dir, "commondir"), ""); to != "" {
 		if real, err := filepath.EvalSymlinks(to); err == nil {
@@ -170,8 +170,8 @@ func commonOf(dir string) string {
 	return dir
 }
 
-// pointsTo reads a file that names another, relative to its own directory, behind a
-// word; "" if it does not.
+// pointsTo reads a file that contains a path after a prefix, relative to the directory of the file;
+// "" without one.
 func pointsTo(file, word string) string {
 	data, err := readSmall(file)
 	if err != nil {

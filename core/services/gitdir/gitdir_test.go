@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/gitdir"
 )
 
-// git runs git in a directory, without settings but the repository's own.
+// git runs git in a directory, with only the settings of the repository.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -31,7 +31,7 @@ func write(t *testing.T, file, text string) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
-// settled waits until what was made so far is older than a Watch that is made next.
+// settled waits until existing files are older than a Watch created next.
 func settled(t *testing.T, dir string) {
 	t.Helper()
 	probe := filepath.Join(dir, "probe")
@@ -42,8 +42,8 @@ func settled(t *testing.T, dir string) {
 	require.NoError(t, os.Remove(probe))
 }
 
-// AR-26: what the session does to a repository, by whatever means, speaks against git
-// there; what everyday commands write into its configuration does not.
+// AR-26: any change of a repository by the session makes git unsafe there; settings that common
+// commands write do not.
 func TestAgainst(t *testing.T) {
 	template := t.TempDir()
 	require.NoError(t, os.MkdirAll(template+"/sub/deep", 0o755))
@@ -55,7 +55,7 @@ func TestAgainst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   func(t *testing.T, top string)
 		dir  string // below the workspace
-		want string // "": nothing speaks against it
+		want string // "": git is safe
 	}{
 		"as it was":            {nil, ".", ""},
 		"below":                {nil, "sub/deep", ""},
@@ -120,14 +120,14 @@ func TestAgainst(t *testing.T) {
 			} else {
 				require.Contains(t, got, tt.want)
 			}
-			w.Add(top) // what is known stays as it was
+			w.Add(top) // the known state stays
 			require.Equal(t, got, w.Against(filepath.Join(top, tt.dir)))
 		})
 	}
 	require.Empty(t, gitdir.NewWatch().Against(t.TempDir()), "no repository")
 }
 
-// AR-28: what a session remembers of repositories costs next to nothing.
+// AR-28: checking a known repository takes almost no time.
 func BenchmarkAgainst(b *testing.B) {
 	top := b.TempDir()
 	require.NoError(b, os.MkdirAll(top+"/.git", 0o755))

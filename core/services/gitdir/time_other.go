@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// changeTime returns when a file was last written, which programs can set.
+// changeTime returns the modification time of a file, which programs can set.
 func changeTime(file string) (time.Time, error) {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// changeTime returns when a file was last changed, by the time that programs cannot
-// set.
+// changeTime returns the change time of a file, which programs cannot set.
 func changeTime(file string) (time.Time, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(file, &st); err != nil {

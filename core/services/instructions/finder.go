@@ -1,5 +1,5 @@
-// Package instructions finds the files that steer work in a directory, as
-// AGENTS.md, and puts in what they import.
+// Package instructions finds the files with instructions for work in a directory, such as
+// AGENTS.md, and resolves their imports.
 package instructions
 
 import (
@@ -12,46 +12,41 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// spellings of AGENTS.md are tried in each directory. A listing, which would be
-// dear in a large directory, is not made.
+// spellings of AGENTS.md are tried in each directory. Listing a large directory would be slow.
 var spellings = []string{"AGENTS.md", "agents.md", "Agents.md"}
 
-// IsFile reports whether a base name is that of an instruction file: agents.md
-// in any letter case.
+// IsFile reports whether a base name is that of an instruction file: agents.md in any letter case.
 func IsFile(base string) bool { return strings.EqualFold(base, "agents.md") }
 
 // Document is one instruction file.
 type Document struct {
 	Path string // absolute
 	Text string
-	Key  string // the same for two names of one file
+	Key  string // equal for two names of one file
 }
 
-// Files is all that this package asks of a disk; *workspace.Workspace has it.
+// Files accesses the file system; *workspace.Workspace implements it.
 type Files interface {
 	Resolve(path string) (workspace.Path, error)
 	// Stat follows links and does not open the file.
 	Stat(p workspace.Path) (workspace.Info, error)
-	// OpenRead opens for reading without ever blocking.
+	// OpenRead opens a file for reading without blocking.
 	OpenRead(p workspace.Path) (*os.File, error)
 }
 
-// Options say what a [Finder] looks for. The zero value is AGENTS.md, with what
-// it imports in its place.
+// Options configure a [Finder]. The zero value finds AGENTS.md and inserts its imports.
 type Options struct {
-	// Names are base names of instruction files, in the order in which those of
-	// one directory are given; one that is agents.md in any letter case stands for
-	// that file in its usual spellings. nil: AGENTS.md alone.
+	// Names are the base names of instruction files, in the order of their documents within a
+	// directory. A name that is agents.md in any letter case represents all usual spellings. nil:
+	// AGENTS.md.
 	Names   []string
 	Imports Imports
-	// MayShow reports whether a file may be shown that is imported, or that a link
-	// in the place of an instruction file leads to. nil: all files of the
-	// workspace.
+	// MayShow reports whether an imported file, or the target of a link with the name of an
+	// instruction file, may be shown. nil: all files of the workspace.
 	MayShow func(p workspace.Path) bool
 }
 
-// Finder finds instruction files inside a workspace. It keeps nothing and is
-// safe for concurrent use.
+// Finder finds instruction files in a workspace. It keeps no state and is safe for concurrent use.
 type Finder struct {
 	files Files
 	o     Options
@@ -74,21 +69,20 @@ func New(files Files, o Options) *Finder {
 	return &Finder{files, o}
 }
 
-// For returns the instruction files of p's directory and of every directory above
-// it up to the workspace directory, parents first. Two names of one file
-// count once. A file whose key known reports is left out and not opened, so
-// that asking again costs stats alone; known may be nil. A directory or file that
-// cannot be read is passed over; the error is of code cancelled.
+// For returns the instruction files of p's directory and of its ancestors up to the workspace
+// directory, the outermost first. Two names of one file count once. A file whose key is known is
+// omitted and not opened, so that a further call needs only stat calls; known may be nil.
+// Unreadable directories and files are skipped. The error has code cancelled.
 func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key string) bool) ([]Document, error) {
 	var found []Document
 	seen := make(map[string]bool)
-	pass := func(key string) bool { return seen[key] || known != nil && known(key) }
+	skip := func(key string) bool { return seen[key] || known != nil && known(key) }
 	for _, dir := range ancestors(p) {
 		if err := ctx.Err(); err != nil {
-			return nil, fault.Wrap(fault.Cancelled, "instructions.find", "Looking for instruction files was cancelled.", "", err)
+			return nil, fault.Wrap(fault.Cancelled, "instructions.find", "The search for instruction files was cancelled.", "", err)
 		}
 		for _, name := range f.o.Names {
-			if doc, ok := f.read(filepath.Join(dir, name), pass); ok {
+			if doc, ok := f.read(filepath.Join(dir, name), skip); ok {
 				seen[doc.Key] = true
 				found = append(found, f.expanded(doc))
 			}
@@ -97,7 +91,7 @@ func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key strin
 	return found, nil
 }
 
-// ancestors returns the directories from the workspace directory down to p's own.
+// ancestors returns the directories from the workspace directory down to that of p.
 func ancestors(p workspace.Path) []string {
 	dirs := []string{p.Folder()}
 	at := p.Folder()

@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// tree makes files below a new directory; "->" begins a link's target.
+// tree creates files in a temporary directory; "->" precedes the target of a link.
 func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -31,10 +31,10 @@ func tree(t testing.TB, entries ...string) string {
 	return top
 }
 
-// found returns the texts that For gives for name in the workspace of directories.
-func found(t *testing.T, name string, folders ...string) []string {
+// found returns the texts that For returns for name in a workspace of the given directories.
+func found(t *testing.T, name string, dirs ...string) []string {
 	t.Helper()
-	w, err := workspace.Open(folders...)
+	w, err := workspace.Open(dirs...)
 	require.NoError(t, err)
 	defer w.Close()
 	p, err := w.Resolve(name)
@@ -50,19 +50,19 @@ func found(t *testing.T, name string, folders ...string) []string {
 }
 
 // FT-12, KH-19
-func TestForGoesFromTheRootDown(t *testing.T) {
+func TestForReturnsOutermostFirst(t *testing.T) {
 	top := tree(t, "AGENTS.md above", "ws/AGENTS.md root", "ws/a/AGENTS.md a", "ws/a/b/x.go x", "ws/a/b/c/AGENTS.md c", "ws/other/AGENTS.md other")
 	ws := top + "/ws"
-	require.Equal(t, []string{"root", "a"}, found(t, "a/b/x.go", ws), "nothing above the workspace, beside or below the file")
+	require.Equal(t, []string{"root", "a"}, found(t, "a/b/x.go", ws), "only ancestors in the workspace")
 	require.Equal(t, []string{"root", "a", "c"}, found(t, "a/b/c/not yet there.go", ws))
 	require.Equal(t, []string{"root"}, found(t, "x.go", ws))
 	require.Equal(t, []string{"root"}, found(t, ".", ws))
 	require.Equal(t, []string{"root", "a"}, found(t, "a/AGENTS.md", ws), "itself too")
 	require.Equal(t, []string{"root"}, found(t, "missing/deeper/x.go", ws))
-	require.Equal(t, []string{"a"}, found(t, ws+"/a/b/x.go", ws, ws+"/a"), "an inner workspace directory is the upper end")
+	require.Equal(t, []string{"a"}, found(t, ws+"/a/b/x.go", ws, ws+"/a"), "an inner workspace directory is the root")
 }
 
-// FT-12: a bare tree
+// FT-12: a tree without instruction files
 func TestForFindsNothing(t *testing.T) {
 	require.Empty(t, found(t, "a/x.go", tree(t, "a/x.go x")))
 }
@@ -89,14 +89,14 @@ func TestNamesOfOneFile(t *testing.T) {
 
 	two := tree(t, "AGENTS.md upper")
 	if _, err := os.Stat(two + "/agents.md"); err == nil {
-		t.Skip("this file system takes both names for one")
+		t.Skip("this file system treats both names as one")
 	}
 	require.NoError(t, os.WriteFile(two+"/agents.md", []byte("lower"), 0o644))
 	require.Equal(t, []string{"upper", "lower"}, found(t, "x.go", two))
 }
 
-// FT-12: what cannot be read as a file of the workspace is passed over.
-func TestUnusableFiles(t *testing.T) {
+// FT-12: a file that cannot be read within the workspace is skipped.
+func TestUnreadableFiles(t *testing.T) {
 	outside := tree(t, "AGENTS.md outside")
 	top := tree(t, "empty/AGENTS.md", "out/AGENTS.md ->"+outside+"/AGENTS.md", "gone/AGENTS.md ->nowhere", "AGENTS.md root")
 	require.NoError(t, os.MkdirAll(top+"/dir/AGENTS.md", 0o755))
@@ -105,9 +105,9 @@ func TestUnusableFiles(t *testing.T) {
 	}
 }
 
-// A link with the name of an instruction file shows only what may be shown; a
-// file of that name, reached without links, is not asked about.
-func TestLinksToWhatMayNotBeShown(t *testing.T) {
+// A link with the name of an instruction file needs permission for its target; a file of that name,
+// reached without links, does not.
+func TestLinksToHiddenFiles(t *testing.T) {
 	top := tree(t, "secret/key.txt hidden", "notes.md notes", "secret/AGENTS.md plain",
 		"file/AGENTS.md ->../secret/key.txt", "dir ->secret", "chain/AGENTS.md ->../file/AGENTS.md", "good/AGENTS.md ->../notes.md")
 	real := tree(t, "link ->"+top)
@@ -116,22 +116,22 @@ func TestLinksToWhatMayNotBeShown(t *testing.T) {
 		require.NoError(t, err)
 		defer w.Close()
 		o := Options{MayShow: func(p workspace.Path) bool { return !strings.HasPrefix(p.Rel(), "secret/") }}
-		for folder, want := range map[string]string{"file": "", "dir": "", "chain": "", "good": "notes", "secret": "plain"} {
-			p, err := w.Resolve(filepath.Join(top, folder, "x"))
+		for directory, want := range map[string]string{"file": "", "dir": "", "chain": "", "good": "notes", "secret": "plain"} {
+			p, err := w.Resolve(filepath.Join(top, directory, "x"))
 			require.NoError(t, err)
 			docs, err := New(w, o).For(t.Context(), p, nil)
 			require.NoError(t, err)
 			if want == "" {
-				require.Empty(t, docs, folder)
+				require.Empty(t, docs, directory)
 				continue
 			}
-			require.Len(t, docs, 1, folder)
+			require.Len(t, docs, 1, directory)
 			require.Equal(t, want, docs[0].Text)
 		}
 	}
 }
 
-func TestLongAndBrokenFiles(t *testing.T) {
+func TestLongAndInvalidFiles(t *testing.T) {
 	texts := found(t, "x", tree(t, "AGENTS.md "+strings.Repeat("x", maxFile+1)))
 	require.Len(t, texts[0], maxFile)
 	require.Equal(t, []string{"a\uFFFDb"}, found(t, "x", tree(t, "AGENTS.md a\xffb")))
@@ -151,7 +151,7 @@ func TestForCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A file that is known is left out, under all of its names.
+// A known file is omitted under all its names.
 func TestKnownFiles(t *testing.T) { // FT-13
 	top := tree(t, "AGENTS.md root", "agents.md ->AGENTS.md", "sub/AGENTS.md sub", "sub/x.go x")
 	w, err := workspace.Open(top)

@@ -10,54 +10,53 @@ import (
 	"unicode"
 )
 
-// Imports says what becomes of @path in an instruction file: the file of that
-// path, relative to the importing one, belongs to it.
+// Imports is the treatment of @path in an instruction file. path names a file to import, relative
+// to the importing one.
 type Imports string
 
 // The forms of imports.
 const (
-	ImportTree Imports = ""     // its text stands in the place of @path, between comments that name it
-	ImportFlat Imports = "flat" // its text follows that of the importing file, each file once
-	ImportNone Imports = "none" // @path is text like any other
+	ImportTree Imports = ""     // the text replaces @path, between comments that name the file
+	ImportFlat Imports = "flat" // the text follows that of the importing file, each file once
+	ImportNone Imports = "none" // @path is ordinary text
 )
 
 const (
-	maxDepth    = 5         // of imports in imports
+	maxDepth    = 5         // of nested imports
 	maxExpanded = 512 << 10 // bytes of one document with its imports
 )
 
-// importMark is @path as it may stand in a text: at its beginning or after white
-// space.
+// importMark matches @path at the beginning of a text or after white space.
 var importMark = regexp.MustCompile(`(^|\s)@([./~A-Za-z][^\s]*)`)
 
-// expanded returns doc with what it imports. Imports stay inside the workspace,
-// are not looked for in code, and go [maxDepth] deep; what cannot be imported is
-// said in a comment where it looks like a file's name, and else left as it is.
+// expanded returns doc with its imports. Imports must be in the workspace, are not searched for in
+// code, and are nested at most [maxDepth] deep. A failed import becomes a comment if path looks
+// like the name of a file; otherwise the text stays unchanged.
 func (f *Finder) expanded(doc Document) Document {
 	if f.o.Imports == ImportNone || !strings.Contains(doc.Text, "@") {
 		return doc
 	}
 	e := &expansion{files: f, flat: f.o.Imports == ImportFlat, done: map[string]bool{doc.Key: true}}
-	text := e.in(doc, []string{doc.Key})
-	for _, d := range e.after {
+	text := e.expand(doc, []string{doc.Key})
+	for _, d := range e.imported {
 		text = strings.TrimRight(text, "\n") + fmt.Sprintf("\n\n--- File: %s ---\n%s\n--- End of File: %s ---\n", d.Path, strings.TrimSpace(d.Text), d.Path)
 	}
 	doc.Text = text
 	return doc
 }
 
-// expansion is the work on one document.
+// expansion is the state for one document.
 type expansion struct {
-	files *Finder
-	flat  bool
-	done  map[string]bool // of a flat expansion: the files that are in it
-	after []Document      // of a flat expansion: the imported files
-	bytes int
+	files    *Finder
+	flat     bool
+	done     map[string]bool // flat only: keys of the included files
+	imported []Document      // flat only: the imported files
+	bytes    int
 }
 
-// in returns the text of doc with what it imports in its place. chain holds the
-// keys of the files that doc is imported by, and its own.
-func (e *expansion) in(doc Document, chain []string) string {
+// expand returns the text of doc with its imports inserted. chain contains the keys of the importing
+// files and of doc.
+func (e *expansion) expand(doc Document, chain []string) string {
 	var b strings.Builder
 	for _, piece := range codeAndText(doc.Text) {
 		if piece.code {
@@ -66,10 +65,10 @@ func (e *expansion) in(doc Document, chain []string) string {
 		}
 		at := 0
 		for _, m := range importMark.FindAllStringSubmatchIndex(piece.text, -1) {
-			from, name := m[4]-1, piece.text[m[4]:m[5]] // the place of the @
+			from, name := m[4]-1, piece.text[m[4]:m[5]] // position of the @
 			path := strings.TrimRight(name, ".,;:!?)]}'\"")
 			b.WriteString(piece.text[at:from])
-			b.WriteString(e.one(doc, path, chain))
+			b.WriteString(e.replacement(doc, path, chain))
 			at = m[4] + len(path)
 		}
 		b.WriteString(piece.text[at:])
@@ -77,11 +76,11 @@ func (e *expansion) in(doc Document, chain []string) string {
 	return b.String()
 }
 
-// one returns what stands in the place of @path.
-func (e *expansion) one(doc Document, path string, chain []string) string {
+// replacement returns the replacement of @path.
+func (e *expansion) replacement(doc Document, path string, chain []string) string {
 	imported, err := e.load(doc, path, chain)
 	switch {
-	case errors.Is(err, errTwice):
+	case errors.Is(err, errCycle):
 		return fmt.Sprintf("<!-- File already processed: %s -->", path)
 	case err != nil && !looksLikeFile(path):
 		return "@" + path
@@ -91,21 +90,21 @@ func (e *expansion) one(doc Document, path string, chain []string) string {
 		return "@" + path
 	case e.flat:
 		e.done[imported.Key] = true
-		place := len(e.after)
-		e.after = append(e.after, imported)
-		e.after[place].Text = e.in(imported, append(chain, imported.Key))
+		place := len(e.imported)
+		e.imported = append(e.imported, imported)
+		e.imported[place].Text = e.expand(imported, append(chain, imported.Key))
 		return "@" + path
 	}
-	text := strings.TrimSpace(e.in(imported, append(chain, imported.Key)))
+	text := strings.TrimSpace(e.expand(imported, append(chain, imported.Key)))
 	return fmt.Sprintf("<!-- Imported from: %s -->\n%s\n<!-- End of import from: %s -->", path, text, path)
 }
 
-var errTwice = errors.New("it imports itself")
+var errCycle = errors.New("it imports itself")
 
 // load reads the file that doc imports as path.
 func (e *expansion) load(doc Document, path string, chain []string) (Document, error) {
 	if strings.HasPrefix(path, "~") {
-		return Document{}, errors.New("it lies outside the workspace")
+		return Document{}, errors.New("it is outside of the workspace")
 	}
 	full := path
 	if !filepath.IsAbs(full) {
@@ -113,51 +112,50 @@ func (e *expansion) load(doc Document, path string, chain []string) (Document, e
 	}
 	p, err := e.files.files.Resolve(full)
 	if err != nil {
-		return Document{}, errors.New("it lies outside the workspace")
+		return Document{}, errors.New("it is outside of the workspace")
 	}
 	if info, err := e.files.files.Stat(p); err != nil || !info.Mode.IsRegular() {
-		return Document{}, errors.New("there is no such file")
+		return Document{}, errors.New("the file does not exist")
 	} else if slices.Contains(chain, keyOf(p.String(), info)) {
-		return Document{}, errTwice
+		return Document{}, errCycle
 	}
 	if e.files.o.MayShow != nil && !e.files.o.MayShow(p) {
 		return Document{}, errors.New("it may not be read")
 	}
 	if len(chain) > maxDepth {
-		return Document{}, fmt.Errorf("imports go deeper than %d files", maxDepth)
+		return Document{}, fmt.Errorf("imports are nested deeper than %d files", maxDepth)
 	}
 	found, ok := e.files.read(p.String(), func(string) bool { return false })
 	if !ok {
 		return Document{}, errors.New("it is empty or cannot be read")
 	}
 	if e.bytes += len(found.Text); e.bytes > maxExpanded {
-		return Document{}, fmt.Errorf("the imports hold more than %d bytes", maxExpanded)
+		return Document{}, fmt.Errorf("the imports have more than %d bytes", maxExpanded)
 	}
 	return found, nil
 }
 
-// looksLikeFile reports whether a path that cannot be imported was meant to be:
-// it has a directory or an extension, unlike the name of a person.
+// looksLikeFile reports whether a failed import was intended as one: path has a directory or an
+// extension, unlike the @name of a user.
 func looksLikeFile(path string) bool {
 	ext := filepath.Ext(path)
 	return strings.Contains(path, "/") || len(ext) > 1 && strings.IndexFunc(ext[1:], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0
 }
 
-// piece is a part of a Markdown text.
-type piece struct {
+// segment is a part of a Markdown text.
+type segment struct {
 	text string
 	code bool
 }
 
-// codeAndText takes Markdown apart into code, fenced or between backticks, and
-// the rest. A fence that is not closed reaches to the end, a backtick that is
-// not closed is text.
-func codeAndText(text string) []piece {
-	var pieces []piece
+// codeAndText splits Markdown into code, fenced or between backticks, and other text. A fence
+// without an end extends to the end of the text; a backtick without an end is text.
+func codeAndText(text string) []segment {
+	var pieces []segment
 	from, at := 0, 0
 	cut := func(end int, code bool) {
 		if end > from {
-			pieces = append(pieces, piece{text[from:end], code})
+			pieces = append(pieces, segment{text[from:end], code})
 		}
 		from = end
 	}
@@ -189,20 +187,20 @@ func codeAndText(text string) []piece {
 	return pieces
 }
 
-// run is the length of the run of one character that text begins with.
+// run returns the length of the run of one character at the beginning of text.
 func run(text string) int {
 	return len(text) - len(strings.TrimLeft(text, text[:1]))
 }
 
-// blankBefore reports whether nothing but blanks stands before at on its line.
+// blankBefore reports whether only blanks precede at on its line.
 func blankBefore(text string, at int) bool {
 	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
 	return strings.Trim(line, " \t>") == ""
 }
 
-// closing returns where code ends that mark began before at, -1 if it does not:
-// for a fence after a line that begins with at least as many of its characters,
-// else after a run of the same length.
+// closing returns the end of the code that mark began before at, -1 if there is none. A fence ends
+// at a line that begins with at least as many of its characters, a code span at a run of the same
+// length.
 func closing(text string, at int, mark string, fence bool) int {
 	for at < len(text) {
 		next := strings.IndexByte(text[at:], mark[0])

@@ -12,7 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// What a text imports comes from the workspace, in bounds, and ends.
+// Imports come from the workspace, are bounded, and end, for any text.
 func FuzzImports(f *testing.F) {
 	for _, s := range []string{"@a.md", "@../secret.md @/etc/passwd @~/x", "@out.md @dir/../../secret.md", "@AGENTS.md @loop.md", "`@a.md` @a.md,", "@./a.md\n```\n@a.md\n", "@a.md\x00 @\xff/x", strings.Repeat("@loop.md ", 50)} {
 		f.Add(s, false)

@@ -8,19 +8,19 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// maxFile bounds the bytes taken of one instruction file.
+// maxFile is the limit of the bytes read of one instruction file.
 const maxFile = 256 << 10
 
-// read returns one instruction file, cut at maxFile, bytes that are not UTF-8
-// replaced; not ok if pass says so of its key, if it is empty or cannot be read,
-// or if it is a link to what may not be shown.
-func (f *Finder) read(path string, pass func(key string) bool) (Document, bool) {
+// read returns one instruction file, truncated at maxFile, with invalid UTF-8 replaced. It reports
+// false if skip accepts its key, if the file is empty or unreadable, or if it is a link to a file
+// that may not be shown.
+func (f *Finder) read(path string, skip func(key string) bool) (Document, bool) {
 	p, err := f.files.Resolve(path)
 	if err != nil {
 		return Document{}, false
 	}
 	info, err := f.files.Stat(p)
-	if err != nil || !info.Mode.IsRegular() || info.Size == 0 || pass(keyOf(path, info)) {
+	if err != nil || !info.Mode.IsRegular() || info.Size == 0 || skip(keyOf(path, info)) {
 		return Document{}, false
 	}
 	target, ok := f.target(p)
@@ -32,9 +32,9 @@ func (f *Finder) read(path string, pass func(key string) bool) (Document, bool) 
 		return Document{}, false
 	}
 	defer file.Close()
-	// What was opened need not be what was looked at.
+	// The opened file may differ from the file of the stat call.
 	info, err = workspace.InfoOf(file)
-	if err != nil || !info.Mode.IsRegular() || pass(keyOf(path, info)) {
+	if err != nil || !info.Mode.IsRegular() || skip(keyOf(path, info)) {
 		return Document{}, false
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFile))
@@ -44,9 +44,8 @@ func (f *Finder) read(path string, pass func(key string) bool) (Document, bool) 
 	return Document{Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Key: keyOf(path, info)}, true
 }
 
-// target returns where links lead that p's name may hold; not ok if it lies
-// outside the workspace or may not be shown. A name that holds none is its own
-// target, which is not asked about.
+// target returns p with links resolved. It reports false if the target is outside of the workspace
+// or may not be shown. A path without links is its own target and needs no permission.
 func (f *Finder) target(p workspace.Path) (workspace.Path, bool) {
 	real, err := workspace.RealPath(p.String())
 	if err != nil {

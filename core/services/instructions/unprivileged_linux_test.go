@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
-// FT-12: unreadable files and directories are passed over.
+// FT-12: unreadable files and directories are skipped.
 func TestUnreadable(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		require.NoError(t, os.MkdirAll(top+"/a/b", 0o755))

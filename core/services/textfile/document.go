@@ -1,6 +1,5 @@
-// Package textfile tells what kind of file some bytes are and turns text
-// files into text and back without changing a byte that was not meant to
-// change.
+// Package textfile detects the kind of a file from its bytes. It decodes text files and encodes
+// them again without changing any other byte.
 package textfile
 
 import (
@@ -14,27 +13,25 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Format is what a text file has besides its text: what has to be kept when
-// the text is replaced.
+// Format is the format of a text file: the properties to keep when its text is replaced.
 type Format struct {
 	Encoding string  // lower-case IANA name: "utf-8", "utf-16le", "windows-1252"; "" means "utf-8"
 	BOM      bool    // the file begins with a byte order mark; UTF encodings only
-	Newline  Newline // the line endings found; Encode does not use it
+	Newline  Newline // the line endings of the text; Encode ignores it
 }
 
 // Document is a decoded text file.
 type Document struct {
-	Text     string // without the byte order mark, line endings as in the file
+	Text     string // without the byte order mark, with the line endings of the file
 	Format   Format
-	Lossless bool // Format.Encode(Text) gives the very same bytes; if not, a rewrite would change other text, so the file must not be changed
+	Lossless bool // Format.Encode(Text) returns the same bytes; otherwise a rewrite would change other text, so the file must not be changed
 }
 
-// Decode turns the bytes of a file into text. It takes, in this order: the
-// encoding that a byte order mark names; UTF-8; a legacy encoding if there is
-// good evidence for one. UTF-16 and UTF-32 without a mark are not recognised.
+// Decode decodes the bytes of a file. It chooses, in this order: the encoding of a byte order mark;
+// UTF-8; a legacy encoding with sufficient evidence. UTF-16 and UTF-32 without a mark are not
+// recognized.
 //
-// Decode never fails. Bytes that cannot be decoded become U+FFFD, and
-// Lossless is false.
+// Decode never fails. Bytes that cannot be decoded become U+FFFD, and Lossless is false.
 func Decode(data []byte) Document {
 	d := decode(data)
 	d.Format.Newline = NewlineOf(d.Text)
@@ -65,7 +62,7 @@ func decodeMarked(data []byte, name string, mark int) Document {
 	}
 	text, ok := decodeExactly(body, codecOf(name))
 	if !ok && name == UTF32LE {
-		// The same four bytes begin a UTF-16 file whose first character is NUL.
+		// A UTF-16 file whose first character is NUL begins with the same four bytes.
 		if as16, ok := decodeExactly(data[len(markUTF16LE):], codecOf(UTF16LE)); ok {
 			return Document{Text: as16, Format: Format{Encoding: UTF16LE, BOM: true}, Lossless: true}
 		}
@@ -74,7 +71,7 @@ func decodeMarked(data []byte, name string, mark int) Document {
 	return d
 }
 
-// decodeExactly decodes data; ok if encoding the text again gives data.
+// decodeExactly decodes data; ok reports whether encoding the text returns the same data.
 func decodeExactly(data []byte, codec encoding.Encoding) (text string, ok bool) {
 	decoded, err := codec.NewDecoder().Bytes(data)
 	if err != nil {
@@ -84,16 +81,15 @@ func decodeExactly(data []byte, codec encoding.Encoding) (text string, ok bool) 
 	return string(decoded), err == nil && bytes.Equal(encoded, data)
 }
 
-// Encode turns text into the bytes of a file of this format. The error has
-// the code file_write_failure if the encoding lacks one of the text's
-// characters (the message names it and its 1-based line), if the text is not
-// valid UTF-8, or if the encoding is unknown.
+// Encode encodes text in this format. The error has code file_write_failure if the encoding has no
+// code for a character (the message contains the character and its 1-based line), if the text is
+// not valid UTF-8, or if the encoding is unknown.
 func (f Format) Encode(text string) ([]byte, error) {
 	const op = "textfile.encode"
 	if !utf8.ValidString(text) {
 		line := 1 + strings.Count(text[:firstInvalid(text)], "\n")
 		return nil, fault.New(fault.FileWriteFailure, op,
-			fmt.Sprintf("The new text is not valid UTF-8 on line %d.", line), "Send text without broken characters.")
+			fmt.Sprintf("The new text is not valid UTF-8 on line %d.", line), "Send valid UTF-8 text.")
 	}
 	mark := ""
 	if f.BOM {
@@ -105,7 +101,7 @@ func (f Format) Encode(text string) ([]byte, error) {
 	codec := codecOf(f.Encoding)
 	if codec == nil {
 		return nil, fault.New(fault.FileWriteFailure, op,
-			"The encoding "+f.Encoding+" is unknown.", "Use one that IANA lists.")
+			"The encoding "+f.Encoding+" is unknown.", "Use an encoding of the IANA registry.")
 	}
 	encoded, err := codec.NewEncoder().Bytes([]byte(text))
 	if err != nil {
@@ -125,7 +121,7 @@ func firstInvalid(text string) int {
 	return len(text)
 }
 
-// unencodable names the first character that codec lacks.
+// unencodable returns an error for the first character without a code.
 func unencodable(op, name string, codec encoding.Encoding, text string, cause error) error {
 	line := 1
 	for _, r := range text {
@@ -135,9 +131,9 @@ func unencodable(op, name string, codec encoding.Encoding, text string, cause er
 		if _, err := codec.NewEncoder().String(string(r)); err != nil {
 			return fault.Wrap(fault.FileWriteFailure, op,
 				fmt.Sprintf("The file's encoding, %s, has no code for %q (%U) on line %d of the new text.", name, r, r, line),
-				"Use characters that the encoding has, or ask the user to convert the file to UTF-8.", cause)
+				"Use characters of that encoding, or ask the user to convert the file to UTF-8.", cause)
 		}
 	}
-	return fault.Wrap(fault.FileWriteFailure, op, "The new text cannot be written in the file's encoding, "+name+".",
+	return fault.Wrap(fault.FileWriteFailure, op, "The new text cannot be encoded in the file's encoding, "+name+".",
 		"Ask the user to convert the file to UTF-8.", cause)
 }

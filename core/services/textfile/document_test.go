@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// legacy is text in languages that have their own code pages.
+// legacy is text in languages with code pages of their own.
 var legacy = map[string]string{
 	"french":   "// Calcule la médiane des valeurs.\n// L'élève a été noté à l'école, dès que possible.\nfunc main() {}\n",
 	"german":   "Die Größe des Gebäudes überrascht.\nÄpfel und Öl für die Küche.\n",
@@ -122,7 +122,7 @@ func TestDecodeFewLetters(t *testing.T) {
 	}
 }
 
-// FS-19, KH-20: shown, but not to be rewritten.
+// FS-19, KH-20: shown, but not rewritable.
 func TestDecodeLossy(t *testing.T) {
 	for name, data := range map[string]string{
 		"two stray bytes":       "hello\xff\xfe world\nline\n",
@@ -157,7 +157,7 @@ func TestDecodeLossy(t *testing.T) {
 	}
 }
 
-// FS-19: UTF-8 with a few broken bytes is never taken for something else.
+// FS-19: UTF-8 with a few invalid bytes is never decoded as a legacy encoding.
 func TestDecodeDamagedUTF8(t *testing.T) {
 	rounds := 200
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -176,10 +176,10 @@ func TestDecodeDamagedUTF8(t *testing.T) {
 				data = append(data[:at:at], append([]byte{byte(0x80 + random.IntN(128))}, data[at:]...)...)
 			}
 			if utf8.Valid(data) {
-				continue // the two made a character
+				continue // the two bytes formed a character
 			}
 			d := Decode(data)
-			if language == "ascii" && d.Lossless { // one letter of a western language, which it may be
+			if language == "ascii" && d.Lossless { // possibly one letter of a western language
 				require.Contains(t, []string{"iso-8859-1", "windows-1252", "iso-8859-9", "windows-1254"}, d.Format.Encoding)
 				requireExact(t, data, d)
 				continue
@@ -193,7 +193,7 @@ func TestEncode(t *testing.T) {
 	data, err := Format{}.Encode("é\n") // the zero Format is UTF-8
 	require.NoError(t, err)
 	require.Equal(t, "é\n", string(data))
-	data, err = Format{Encoding: "windows-1252", BOM: true}.Encode("é") // no mark outside of Unicode
+	data, err = Format{Encoding: "windows-1252", BOM: true}.Encode("é") // no mark outside of the Unicode encodings
 	require.NoError(t, err)
 	require.Equal(t, "\xe9", string(data))
 	data, err = Format{Encoding: UTF32BE, BOM: true}.Encode("é")
@@ -223,8 +223,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: lossless means that encoding gives them back, and what
-// is shown is always valid text (FS-19).
+// For any bytes: if Lossless, encoding returns the same bytes; the text is always valid UTF-8
+// (FS-19).
 func FuzzDecode(f *testing.F) {
 	for _, text := range legacy {
 		for _, name := range []string{UTF8, UTF16LE, UTF32BE, "iso-8859-1", "windows-1251", "shift_jis", "gbk", "big5", "euc-kr"} {
@@ -285,7 +285,7 @@ func TestCodecsLeaveTheMarkAlone(t *testing.T) {
 func BenchmarkDecode(b *testing.B) {
 	ascii := bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog\n"), 1<<20/44)
 	russian := bytes.Repeat([]byte(legacy["russian"]), 1<<20/len(legacy["russian"]))
-	b.Run("valid and copy", func(b *testing.B) { // the floor
+	b.Run("valid and copy", func(b *testing.B) { // the lower bound
 		b.SetBytes(int64(len(ascii)))
 		for b.Loop() {
 			if utf8.Valid(ascii) {

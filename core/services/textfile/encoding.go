@@ -29,13 +29,12 @@ const (
 
 const replacement = "\uFFFD"
 
-// markOf returns the encoding that a byte order mark names, and the mark's
-// length; 0 without one.
+// markOf returns the encoding of a byte order mark and the length of the mark; 0 without one.
 func markOf(data []byte) (name string, length int) {
 	switch {
 	case bytes.HasPrefix(data, []byte(markUTF8)):
 		return UTF8, len(markUTF8)
-	case bytes.HasPrefix(data, []byte(markUTF32LE)): // before UTF-16, whose mark it begins with
+	case bytes.HasPrefix(data, []byte(markUTF32LE)): // before UTF-16, because the mark begins with that of UTF-16
 		return UTF32LE, len(markUTF32LE)
 	case bytes.HasPrefix(data, []byte(markUTF32BE)):
 		return UTF32BE, len(markUTF32BE)
@@ -63,8 +62,8 @@ func markFor(name string) string {
 	return ""
 }
 
-// codecOf returns the codec of an IANA name, nil for an unknown one. The
-// Unicode codecs neither read nor write a mark.
+// codecOf returns the codec of an IANA name, nil for an unknown one. The Unicode codecs neither
+// read nor write a byte order mark.
 func codecOf(name string) encoding.Encoding {
 	switch name {
 	case UTF8:
@@ -78,7 +77,8 @@ func codecOf(name string) encoding.Encoding {
 	case UTF32BE:
 		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)
 	}
-	// The exact encodings: package htmlindex would take windows-1252 for iso-8859-1.
+	// Package htmlindex would replace iso-8859-1 with windows-1252, so the exact encodings are
+	// used.
 	codec, err := ianaindex.IANA.Encoding(name)
 	if err != nil {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"github.com/wlynxg/chardet"
 )
 
-// sampleSize bounds what the detector is shown: it needs about 0.2 ms a KiB.
+// sampleSize is the limit of the detector's input: it needs about 0.2 ms per KiB.
 const sampleSize = 8 << 10
 
-// guess finds the legacy encoding of data, which is not valid UTF-8. Nearly
-// every code page can decode nearly everything, so a guess is believed only
-// if the detector is confident, the text looks written in it, and encoding
-// gives the same bytes. UTF-8 with some broken bytes is never guessed at.
+// guess detects the legacy encoding of data that is not valid UTF-8. Nearly every code page can
+// decode nearly all data. A guess is therefore accepted only if the detector is confident, the text
+// is plausible, and encoding it returns the same bytes. UTF-8 with a few invalid bytes is never
+// decoded as a legacy encoding.
 func guess(data []byte) (name, text string, ok bool) {
 	if damagedUTF8(data) || bytes.IndexByte(data, 0) >= 0 {
 		return "", "", false
@@ -33,8 +33,8 @@ func guess(data []byte) (name, text string, ok bool) {
 	return "", "", false
 }
 
-// damagedUTF8 reports whether data has more characters of UTF-8 beyond ASCII
-// than broken bytes, or as many.
+// damagedUTF8 reports whether data has at least as many UTF-8 characters beyond ASCII as invalid
+// bytes.
 func damagedUTF8(data []byte) bool {
 	good, bad := 0, 0
 	for i := 0; i < len(data); {
@@ -53,8 +53,8 @@ func damagedUTF8(data []byte) bool {
 	return good > 0 && good >= bad
 }
 
-// sample collects the lines with bytes beyond ASCII, up to sampleSize. No
-// encoding that is guessed has a line feed inside a character.
+// sample collects the lines with bytes beyond ASCII, up to sampleSize. In none of the candidate
+// encodings is a line feed part of another character.
 func sample(data []byte) []byte {
 	var lines []byte
 	for len(data) > 0 && len(lines) < sampleSize {
@@ -67,7 +67,7 @@ func sample(data []byte) []byte {
 		if first < 0 {
 			continue
 		}
-		if len(line) > sampleSize/2 { // begin where a character does
+		if len(line) > sampleSize/2 { // begin at a character boundary
 			line = line[first:]
 		}
 		lines = append(lines, line[:min(len(line), sampleSize-len(lines))]...)
@@ -75,16 +75,16 @@ func sample(data []byte) []byte {
 	return lines
 }
 
-// candidate is an encoding that a file may have.
+// candidate is a possible encoding of a file.
 type candidate struct {
 	name    string
-	scripts []*unicode.RangeTable // what text in it is written in; nil: in Latin
-	proof   []*unicode.RangeTable // the scripts that count as evidence; nil: all of them
+	scripts []*unicode.RangeTable // scripts of its texts; nil: Latin
+	proof   []*unicode.RangeTable // scripts that count as evidence; nil: all of them
 }
 
-// candidates turns the detector's answer into encodings to try, in order.
-// Where it has a model of the language its confidence must be high; the Latin
-// encodings, for most of which it has none, are judged by their letters.
+// candidates converts the detector's result to encodings to try, in order. For languages that the
+// detector models, a high confidence is required. The Latin encodings, mostly without a model, are
+// judged by their letters.
 func candidates(r chardet.Result, data []byte) []candidate {
 	const language, multibyte = 0.6, 0.9
 	cyrillic := []*unicode.RangeTable{unicode.Cyrillic}
@@ -104,7 +104,7 @@ func candidates(r chardet.Result, data []byte) []candidate {
 		}
 	}
 	if r.Confidence < multibyte {
-		// The detector overlooks short Japanese texts, which their kana give away.
+		// The detector misses short Japanese texts, but their kana identify them.
 		list = append(list, candidate{"shift_jis", japanese, []*unicode.RangeTable{unicode.Hiragana, fullWidthKatakana}})
 	}
 	switch name := strings.ToLower(r.Encoding); name {
@@ -142,8 +142,8 @@ func candidates(r chardet.Result, data []byte) []candidate {
 
 var fullWidthKatakana = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x30a1, Hi: 0x30fa, Stride: 1}}}
 
-// hasTurkish reports whether data has one of the six bytes in which the
-// Turkish encodings differ from the western ones.
+// hasTurkish reports whether data has one of the six bytes in which the Turkish encodings differ
+// from the western ones.
 func hasTurkish(data []byte) bool {
 	for _, b := range []byte("\xd0\xdd\xde\xf0\xfd\xfe") {
 		if bytes.IndexByte(data, b) >= 0 {
@@ -153,11 +153,10 @@ func hasTurkish(data []byte) bool {
 	return false
 }
 
-// plausible reports whether text looks written, not mapped: several letters
-// beyond ASCII that belong to the encoding's languages, not all the same, and
-// hardly anything that does not belong. In Latin text one letter is enough,
-// such as that of an author's name, if it and all others are common ones and
-// nothing speaks against it.
+// plausible reports whether text looks written rather than decoded by accident. It needs several
+// different letters beyond ASCII of the encoding's languages, and hardly any other characters. In
+// Latin text one letter is sufficient, such as that of an author's name, if all letters are common
+// ones and there is no contrary evidence.
 func (c candidate) plausible(text string) bool {
 	const enough, tolerance = 3, 20
 	fits, odd := 0, 0
@@ -185,11 +184,11 @@ func (c candidate) plausible(text string) bool {
 	return fits >= enough && varied && odd*tolerance <= fits || fits > 0 && odd == 0 && common
 }
 
-// commonLatin are the letters that a single one of is believed. Left out are
-// those whose codes in the western encodings are the commonest broken bytes.
+// commonLatin are the letters of which one is sufficient evidence. It omits letters whose codes in
+// the western encodings are the most common invalid bytes.
 const commonLatin = "éèêëàáäåæçíìîïñóòôöõøúùûüßÉÄÖÜ"
 
-// verdict is what one character says about a guess.
+// verdict is the evidence of one character about a guess.
 type verdict int
 
 const (
@@ -198,7 +197,7 @@ const (
 	doubt
 )
 
-// judge weighs a character beyond ASCII between its neighbours.
+// judge judges a character beyond ASCII by its neighbors.
 func (c candidate) judge(before, r, after rune) verdict {
 	switch {
 	case r == utf8.RuneError || unicode.IsControl(r):
@@ -211,17 +210,16 @@ func (c candidate) judge(before, r, after rune) verdict {
 		}
 		return neutral
 	case unicode.IsLetter(r) || unicode.IsMark(r):
-		return doubt // of a script that the encoding has but its texts do not
+		return doubt // of a script that the encoding has but its texts rarely use
 	case unicode.IsLetter(before) && unicode.IsLetter(after) && c.scripts == nil && r != '’' && r != '·':
-		return doubt // a sign inside a word
+		return doubt // a symbol inside a word
 	}
 	return neutral
 }
 
-// judgeLatin weighs a letter of a western language. It stands beside another
-// letter, and in upper case at the beginning of a word or among others. The
-// letters that share their codes with the commonest broken bytes, and those
-// that only Icelandic has, prove nothing.
+// judgeLatin judges a letter of a western language. Such a letter has a letter next to it; an
+// upper-case one is at the beginning of a word or next to other capitals. Letters with the codes of
+// the most common invalid bytes, and letters of Icelandic only, are neutral.
 func judgeLatin(before, r, after rune) verdict {
 	switch {
 	case r == 'ÿ', unicode.IsUpper(r) && unicode.IsLower(before):
@@ -233,5 +231,5 @@ func judgeLatin(before, r, after rune) verdict {
 	case unicode.IsUpper(r):
 		return doubt
 	}
-	return neutral // a word of one letter, as à
+	return neutral // a word of one letter, such as à
 }

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a file is for somebody who wants to show it.
+// Kind is the kind of a file, for readers and viewers.
 type Kind string
 
-// The kinds. Only text and SVG are ever read as text.
+// The kinds. Only text and SVG are read as text.
 const (
 	KindText      Kind = "text"
 	KindSVG       Kind = "svg"
@@ -21,11 +21,11 @@ const (
 	KindVideo     Kind = "video"
 	KindPDF       Kind = "pdf"
 	KindBinary    Kind = "binary"
-	KindSpecial   Kind = "special" // FIFO, socket, device: never to be read
+	KindSpecial   Kind = "special" // FIFO, socket, device: never read
 	KindDirectory Kind = "directory"
 )
 
-// HeadSize is how many bytes [Classify] wants to see of a longer file.
+// HeadSize is the number of bytes of a longer file that [Classify] needs.
 const HeadSize = 8 << 10
 
 // Class is a kind with its MIME type, which is never empty.
@@ -34,14 +34,13 @@ type Class struct {
 	MIMEType string
 }
 
-// Classify tells the kind of a regular file from its first [HeadSize] bytes
-// or all of them, its base name and its size in bytes.
+// Classify returns the kind of a regular file from its first [HeadSize] bytes or all of them, its
+// base name and its size in bytes.
 //
-// Content comes first: what reads as text is text, whatever it is named (an
-// empty file too; only a PDF may look like text), and a signature is believed
-// before a name. The name decides between text and SVG, and for binary
-// content without a known signature. Text without a byte order mark in
-// UTF-16 or UTF-32 is full of NUL bytes and counts as binary.
+// Content takes precedence: text is classified as text under any name, including an empty file.
+// Only a PDF may look like text. A signature takes precedence over a name. The name distinguishes
+// text from SVG, and classifies binary content without a known signature. UTF-16 and UTF-32 text
+// without a byte order mark has many NUL bytes and is classified as binary.
 func Classify(name string, head []byte, size int64) Class {
 	cut := int64(len(head)) < size
 	ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
@@ -65,8 +64,8 @@ func Classify(name string, head []byte, size int64) Class {
 	return Class{KindBinary, "application/octet-stream"}
 }
 
-// ClassifyMode tells directories and special files by their mode; ok is false
-// for a regular file, for which [Classify] is.
+// ClassifyMode classifies directories and special files by their mode. ok is false for a regular
+// file, which [Classify] classifies.
 func ClassifyMode(mode fs.FileMode) (c Class, ok bool) {
 	switch mode.Type() {
 	case 0:
@@ -103,8 +102,8 @@ func classOf(mimeType string) Class {
 	return Class{kind, mimeType}
 }
 
-// textStart reports whether head is Unicode text, and returns what follows
-// its mark and leading blanks. The last character may be cut off if cut.
+// textStart reports whether head is Unicode text, and returns it without its mark and leading
+// blanks. If cut is set, the last character may be incomplete.
 func textStart(head []byte, cut bool) (start []byte, text bool) {
 	const longest = 4 // bytes of a character
 	name, mark := markOf(head)
@@ -129,8 +128,8 @@ func textStart(head []byte, cut bool) (start []byte, text bool) {
 // legacyText reports whether head may be text in a code page.
 func legacyText(head []byte) bool { return !manyControls(head) }
 
-// manyControls reports whether data has a NUL or more than a tenth of
-// characters that text does without.
+// manyControls reports whether data has a NUL, or more than a tenth of control characters that are
+// unusual in text.
 func manyControls(data []byte) bool {
 	const share = 10
 	n := 0

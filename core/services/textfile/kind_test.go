@@ -38,7 +38,7 @@ func TestClassify(t *testing.T) {
 		"typescript, broken":           {"a.ts", "const x = '\xff'\n", KindText, "text/plain"},
 		"transport stream":             {"a.ts", string(transport), KindVideo, "video/mp2t"},
 		"escape sequences":             {"log", "\x1b[31mred\x1b[0m\f\b\n", KindText, "text/plain"},
-		"text named as an image":       {"a.png", "not an image\n", KindText, "text/plain"}, // content first
+		"text named as an image":       {"a.png", "not an image\n", KindText, "text/plain"}, // content takes precedence
 		"text named as a video":        {"a.mp4", "ask git lfs\n", KindText, "text/plain"},
 		"text named as a PDF":          {"a.pdf", "plain\n", KindText, "text/plain"},
 		"text that begins like a BMP":  {"a.txt", "BMW is a car maker\n", KindText, "text/plain"},
@@ -102,7 +102,7 @@ func TestClassifyRealFiles(t *testing.T) {
 	if err == nil {
 		require.Equal(t, KindBinary, Classify("program", program[:HeadSize], int64(len(program))).Kind)
 	}
-	// Go's own sources are text, whatever stands in them.
+	// Go's own sources are text, whatever they contain.
 	sources, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "*", "*.go"))
 	require.NoError(t, err)
 	for _, name := range sources {
@@ -112,7 +112,7 @@ func TestClassifyRealFiles(t *testing.T) {
 	}
 }
 
-// A head that ends inside a character is as good as one that does not.
+// A head that ends inside a character is classified like a complete one.
 func TestClassifyCutHead(t *testing.T) {
 	for _, text := range []string{strings.Repeat("日本語\U0001F600é", 3000)} {
 		for _, format := range []Format{{UTF8, false, ""}, {UTF8, true, ""}, {UTF16LE, true, ""}, {UTF16BE, true, ""}, {UTF32LE, true, ""}, {UTF32BE, true, ""}} {

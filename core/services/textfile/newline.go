@@ -2,11 +2,10 @@ package textfile
 
 import "strings"
 
-// Newline is how the lines of a text end. A carriage return alone ends none.
+// Newline is the style of line endings of a text. A carriage return alone is not a line ending.
 type Newline string
 
-// The styles. NewlineNone, the zero value, is a text of at most one line,
-// without an ending.
+// The styles. NewlineNone, the zero value, is the style of a text without a line ending.
 const (
 	NewlineNone  Newline = ""
 	NewlineLF    Newline = "lf"
@@ -14,7 +13,7 @@ const (
 	NewlineMixed Newline = "mixed"
 )
 
-// NewlineOf returns how the lines of text end.
+// NewlineOf returns the style of line endings of text.
 func NewlineOf(text string) Newline {
 	lf, crlf := countEndings(text)
 	switch {
@@ -46,14 +45,13 @@ func Lines(text string) int {
 	return n
 }
 
-// Restyle gives text the line endings of like. Where those are all
-// the same, text gets them throughout. Where they are mixed, a line that
-// stands in like keeps its ending there, and any other takes the commoner
-// one. Where like has none, text is returned as it is.
+// Restyle returns text with the line endings of like. If these are uniform, all lines get them. If
+// they are mixed, a line that occurs in like gets its ending there, and any other line the more
+// common ending. If like has none, text is returned unchanged.
 //
-// Carriage returns before a line feed belong to the ending, so the result
-// never has two of them there. Nothing but endings is changed, and whether
-// the last line has one. Restyle is idempotent.
+// Carriage returns before a line feed are part of the ending, so the result never has two of them
+// there. Only endings change, and a last line without an ending stays without one. Restyle is
+// idempotent.
 func Restyle(text, like string) string {
 	lf, crlf := countEndings(like)
 	switch {
@@ -73,8 +71,8 @@ func Restyle(text, like string) string {
 	return restyleMixed(text, like, commoner)
 }
 
-// withEndings rewrites each line's ending as endingOf says, given the line's
-// 0-based index and its content.
+// withEndings replaces the ending of each line with the result of endingOf for its 0-based index
+// and content.
 func withEndings(text string, endingOf func(i int, content string) string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/16)
@@ -99,8 +97,8 @@ func cutEnding(line string) (content string, ended bool) {
 	return content, ended
 }
 
-// restyleMixed pairs the lines of text with those of like: equal ones at both
-// ends by position, those between by content, in order.
+// restyleMixed pairs the lines of text with those of like: equal lines at both ends by position,
+// and the lines between them by content, in order.
 func restyleMixed(text, like, commoner string) string {
 	oldLines, newLines := endedLines(like), endedLines(text)
 	head := 0

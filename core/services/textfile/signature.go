@@ -2,8 +2,7 @@ package textfile
 
 import "bytes"
 
-// signature returns the MIME type that the first bytes of a binary file give
-// away, or "".
+// signature returns the MIME type of a binary file with a known signature, or "".
 func signature(head []byte) string {
 	has := func(offset int, pattern string) bool {
 		return len(head) >= offset && bytes.HasPrefix(head[offset:], []byte(pattern))
@@ -82,7 +81,7 @@ func signature(head []byte) string {
 	return ""
 }
 
-// isoMedia tells the formats that begin with an ftyp box by their brand.
+// isoMedia distinguishes the formats with an ftyp box by their brand.
 func isoMedia(head []byte) string {
 	if len(head) < 12 {
 		return "video/mp4"
@@ -100,9 +99,8 @@ func isoMedia(head []byte) string {
 	return "video/mp4"
 }
 
-// mimeOfExtension returns the MIME type of a binary file's lower-case
-// extension, or "". TypeScript's ts, mts and cts are not in it: a video
-// stream of that name is known by its signature.
+// mimeOfExtension returns the MIME type for a lower-case extension of binary files, or "". It omits
+// the TypeScript extensions ts, mts and cts: a video stream with such a name has a signature.
 func mimeOfExtension(ext string) string {
 	switch ext {
 	case "png", "gif", "webp", "bmp", "avif", "heic", "jxl":

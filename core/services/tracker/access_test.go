@@ -25,7 +25,7 @@ func (c *openCounter) OpenRead(p workspace.Path) (*os.File, error) {
 	return c.Workspace.OpenRead(p)
 }
 
-// deep is a tracker over a file three directories down, with instructions in each.
+// deep returns a tracker for a file three directories down, with instructions in each directory.
 func deep(t testing.TB) (*tracker.FileTracker, *openCounter, workspace.Path) {
 	t.Helper()
 	top := t.TempDir()
@@ -44,7 +44,7 @@ func deep(t testing.TB) (*tracker.FileTracker, *openCounter, workspace.Path) {
 	}), files, p
 }
 
-// An access opens only instructions that were not given yet.
+// An access opens only instructions that are not loaded yet.
 func TestKnownInstructionsAreNotOpened(t *testing.T) { // FT-13, FT-16
 	tr, files, p := deep(t)
 	tr.Accessed(t.Context(), p)
@@ -58,7 +58,7 @@ func TestKnownInstructionsAreNotOpened(t *testing.T) { // FT-13, FT-16
 	require.Len(t, tr.Given(), 4)
 }
 
-// BenchmarkAccess is the cost of an access whose instructions are known.
+// BenchmarkAccess measures an access whose instructions are loaded already.
 func BenchmarkAccess(b *testing.B) {
 	tr, files, p := deep(b)
 	tr.Accessed(context.Background(), p)

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/instructions"
 )
 
-// FT-13: what holds from the beginning is given once, is not given again by an
-// access, and is due again after ClearSession.
+// FT-13: instructions of the beginning are loaded once, not again by an access, and again after
+// ClearSession.
 func TestBegin(t *testing.T) {
 	f := newFixture(t)
 	f.write("AGENTS.md", "root")

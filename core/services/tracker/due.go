@@ -1,8 +1,7 @@
 package tracker
 
-// DueAgain forgets the instructions that accesses of this session brought up, so
-// that the next access brings them up anew. Those of its beginning stay
-// given, and what is known of files is not touched.
+// DueAgain forgets the instructions that accesses of this session loaded, so that the next access
+// loads them again. It keeps those loaded at the beginning and the state of files.
 func (t *FileTracker) DueAgain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -14,9 +13,8 @@ func (t *FileTracker) DueAgain() {
 	}
 }
 
-// ForgetInstructions forgets all instructions that were given, those of the
-// beginning too, so that they are found anew. What is known of files is not
-// touched.
+// ForgetInstructions forgets all loaded instructions, including those of the beginning, so that
+// they are loaded again. It keeps the state of files.
 func (t *FileTracker) ForgetInstructions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// All instruction files of a session together are bounded; what is beyond is
-// named, once, and there is room again once the session is cleared.
+// The instruction files of a session are bounded in total. Files above the limit are named, once.
+// ClearSession resets the limit.
 func TestInstructionsAreBoundedInSum(t *testing.T) {
 	f := newFixture(t)
 	line := strings.Repeat("x", 1023) + "\n"
@@ -23,7 +23,7 @@ func TestInstructionsAreBoundedInSum(t *testing.T) {
 		}
 		return lines
 	}
-	for range 2 { // the second time nothing comes up
+	for range 2 { // the second access loads nothing
 		require.Equal(t, []int{200, 56, 0}, lengths(), "256 KiB, in whole lines")
 	}
 	given := f.Given()

@@ -1,5 +1,5 @@
-// Package tracker joins file state and instructions: it tells whether a file
-// that was read has changed, and which agents.md files its reading brings up.
+// Package tracker combines file state and instructions: it reports whether a file has changed since
+// it was read, and loads the agents.md files for accessed paths.
 package tracker
 
 import (
@@ -15,41 +15,40 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Instructions finds the instruction files of a path that are not known yet,
-// parents first; *instructions.Finder has it.
+// Instructions finds the instruction files of a path that are not known yet, outermost first;
+// *instructions.Finder implements it.
 type Instructions interface {
 	For(ctx context.Context, p workspace.Path, known func(key string) bool) ([]instructions.Document, error)
 }
 
 // Options configure a [FileTracker].
 type Options struct {
-	// State is the file state that the tracker works over: that of a Config,
-	// or one of its own. Required.
+	// State is the file state to track: that of a Config, or a separate one. Required.
 	State *filestate.Service
-	// Instructions finds agents.md files; nil: there are none.
+	// Instructions finds agents.md files; nil: none.
 	Instructions Instructions
 }
 
-// FileTracker records what one conversation has read, and reports later changes. It keeps no file content
-// but the instructions that it gave out, and is safe for concurrent use.
+// FileTracker records the files that one conversation has read, and reports later changes. It
+// stores no file content except the loaded instructions, and is safe for concurrent use.
 type FileTracker struct {
 	state *filestate.Service
 	find  Instructions
 
 	mu    sync.Mutex
-	keys  map[string]bool // instruction files given in this session
+	keys  map[string]bool // instruction files loaded in this session
 	given []instructions.Document
 	begun bool
-	start []instructions.Document // given at the beginning of the session
+	start []instructions.Document // loaded at the beginning of the session
 	bytes int                     // of start and given
 }
 
 // New returns a FileTracker.
 func New(o Options) *FileTracker { return &FileTracker{state: o.State, find: o.Instructions} }
 
-// TrackRead notes that the model was shown the file. What a tool showed or
-// wrote since the last TrackRead is known by the hash of those very bytes and
-// is not read again; else the file is read and hashed now.
+// TrackRead records that the model was shown the file. If a tool has shown or written the file
+// since the last TrackRead, the hash of those bytes is used; otherwise TrackRead reads and hashes
+// the file.
 func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
 	if t.state.Cache.ClaimRead(p.String()) {
 		return nil
@@ -64,10 +63,9 @@ func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
 	return nil
 }
 
-// HasBeenModifiedSinceRead reports whether a tracked file's bytes differ from
-// what was shown; so they do if the file was deleted,
-// or is now too large or no regular file. For an untracked file it is false,
-// which is no permission. The error is that of reading the file.
+// HasBeenModifiedSinceRead reports whether the bytes of a tracked file differ from those shown. A
+// file that is deleted, too large or no longer regular counts as modified. For an untracked file
+// the result is false, which grants no permission. The error is that of reading the file.
 func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.Path) (bool, error) {
 	e, ok := t.state.Cache.ByPath(p.String())
 	if !ok || e.SHA256 == "" {
@@ -83,18 +81,16 @@ func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.
 	return false, err
 }
 
-// GetAgentsMdIfNew returns the instructions for p that were not given in this
-// session yet, parents first, each labelled with its path; "" for none
-// . Once a session was given 256 KiB of instructions, further ones
-// are their paths alone, so that they can be read.
+// GetAgentsMdIfNew returns the instructions for p that were not loaded in this session yet,
+// outermost first, each labelled with its path; "" for none. After 256 KiB of instructions in a
+// session, further files are only named by their paths, so that the model can read them.
 func (t *FileTracker) GetAgentsMdIfNew(ctx context.Context, p workspace.Path) (string, error) {
 	fresh, err := t.gather(ctx, p)
 	return Label(fresh), err
 }
 
-// Accessed notes a successful access by a tool and gathers the
-// instructions that it brings up for [FileTracker.Given]. Failures are
-// nothing that the access should fail for.
+// Accessed records a successful access by a tool and loads its instructions for
+// [FileTracker.Given]. It ignores errors, because an access must not fail for them.
 func (t *FileTracker) Accessed(ctx context.Context, p workspace.Path) {
 	_, _ = t.gather(ctx, p)
 }
@@ -114,16 +110,16 @@ func (t *FileTracker) gather(ctx context.Context, p workspace.Path) ([]instructi
 	return fresh, nil
 }
 
-// gave reports whether the instruction file of this key was given already.
+// gave reports whether the instruction file with this key is already loaded.
 func (t *FileTracker) gave(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.keys[key]
 }
 
-// Begin gives the instruction files that hold from the beginning of a session,
-// those that find returns, once until ClearSession; the files that it is told are
-// known were given already. It returns all that were given so.
+// Begin loads the instruction files for the beginning of a session, as returned by find, once until
+// ClearSession. known reports the files that are already loaded. Begin returns all instructions
+// loaded this way.
 func (t *FileTracker) Begin(ctx context.Context, find func(ctx context.Context, known func(key string) bool) ([]instructions.Document, error)) ([]instructions.Document, error) {
 	t.mu.Lock()
 	begun, start := t.begun, t.start
@@ -143,12 +139,11 @@ func (t *FileTracker) Begin(ctx context.Context, find func(ctx context.Context, 
 	return slices.Clone(t.start), nil
 }
 
-// maxInstructions bounds the bytes of all instruction files that a session is
-// given; what follows is named by its path.
+// maxInstructions is the limit of the bytes of all loaded instruction files; further files are only
+// named.
 const maxInstructions = 256 << 10
 
-// fresh marks documents as given and returns those that were not, as far as there
-// is room; t.mu is held.
+// fresh marks documents as loaded and returns the new ones, within the limit; t.mu is held.
 func (t *FileTracker) fresh(docs []instructions.Document) []instructions.Document {
 	var fresh []instructions.Document
 	for _, d := range docs {
@@ -164,8 +159,8 @@ func (t *FileTracker) fresh(docs []instructions.Document) []instructions.Documen
 	return fresh
 }
 
-// fitted returns a document as far as there is room for it, in whole lines, with
-// a note where something is missing; t.mu is held.
+// fitted returns a document truncated to the remaining limit, in whole lines, with a note if
+// something is missing; t.mu is held.
 func (t *FileTracker) fitted(d instructions.Document) instructions.Document {
 	room := maxInstructions - t.bytes
 	if len(d.Text) <= room {
@@ -174,21 +169,20 @@ func (t *FileTracker) fitted(d instructions.Document) instructions.Document {
 	}
 	t.bytes = maxInstructions
 	d.Text = d.Text[:strings.LastIndexByte(d.Text[:room], '\n')+1] + fmt.Sprintf(
-		"[What follows in %s is left out, as the instruction files of this session hold more than %d KiB. Read it before you work in its directory.]\n",
+		"[The remainder of %s is omitted, because the instruction files of this session exceed %d KiB. Read it before you work in its directory.]\n",
 		d.Path, maxInstructions>>10)
 	return d
 }
 
-// Given returns all instructions that accesses of this session brought up, in
-// the order in which they came.
+// Given returns all instructions that accesses of this session loaded, in loading order.
 func (t *FileTracker) Given() []instructions.Document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.given)
 }
 
-// ClearSession forgets what was tracked and what was given, so that
-// instructions may be given again.
+// ClearSession forgets all tracked files and loaded instructions, so that instructions can be
+// loaded again.
 func (t *FileTracker) ClearSession() {
 	t.mu.Lock()
 	t.keys, t.given, t.begun, t.start, t.bytes = nil, nil, false, nil, 0
@@ -196,7 +190,7 @@ func (t *FileTracker) ClearSession() {
 	t.state.Cache.Clear()
 }
 
-// Label joins documents, each under a line with its path.
+// Label joins documents, each after a line with its path.
 func Label(docs []instructions.Document) string {
 	var b strings.Builder
 	for _, d := range docs {

@@ -47,7 +47,7 @@ func newFixture(t *testing.T) *fixture {
 	return over(t, top, w)
 }
 
-// over is a tracker and a file state of their own over the same files.
+// over returns a separate tracker and file state over the same files.
 func over(t *testing.T, top string, w *workspace.Workspace) *fixture {
 	later := time.Now().Add(time.Hour)
 	state := filestate.New(filestate.Options{Files: w, Now: func() time.Time { return later }})
@@ -69,7 +69,7 @@ func (f *fixture) write(name, content string) workspace.Path {
 	return f.path(name)
 }
 
-// read reads as the tool does.
+// read reads a file like the tool does.
 func (f *fixture) read(name string) *filestate.Read {
 	f.t.Helper()
 	r, err := f.state.Read(f.t.Context(), filestate.ReadRequest{Path: f.path(name)})
@@ -96,7 +96,7 @@ func (f *fixture) agents(name string) string {
 	return text
 }
 
-// FT-05, TE-09: a tracker of its own
+// FT-05, TE-09: a tracker without a tool
 func TestTrackByItself(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one")
@@ -110,7 +110,7 @@ func TestTrackByItself(t *testing.T) {
 	f.requireModified("a", true)
 }
 
-// FT-03, FT-09 (state part): what a tool has read is tracked, again at each read.
+// FT-03, FT-09 (state part): a read by a tool is tracked, each time.
 func TestReadByAToolIsTracked(t *testing.T) {
 	f := newFixture(t)
 	f.write("a", "one")
@@ -122,7 +122,7 @@ func TestReadByAToolIsTracked(t *testing.T) {
 	f.requireModified("a", false)
 }
 
-// FT-04, KH-18: not of a second read
+// FT-04, KH-18: no second read
 func TestWriteBetweenReadAndTrack(t *testing.T) {
 	f := newFixture(t)
 	for range 2 {
@@ -132,7 +132,7 @@ func TestWriteBetweenReadAndTrack(t *testing.T) {
 		f.track("a")
 		f.requireModified("a", true)
 	}
-	f.track("a") // nothing was read since, so this is a look of its own
+	f.track("a") // without a read in between, so TrackRead reads the file
 	f.requireModified("a", false)
 }
 
@@ -151,7 +151,7 @@ func TestOwnWriteIsTracked(t *testing.T) {
 	f.requireModified("a", true)
 }
 
-// FT-06, CR-17: untracked is not modified, and no permission.
+// FT-06, CR-17: an untracked file is not modified, which grants no permission.
 func TestUntracked(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one")
@@ -159,14 +159,14 @@ func TestUntracked(t *testing.T) {
 	f.requireModified("missing", false)
 	refusal := f.state.Decide(filestate.Check{Path: p, Verb: editing})
 	require.Equal(t, fault.EditRequiresPriorRead, refusal.Code)
-	f.track("a") // which does not show anything either
+	f.track("a") // shows nothing either
 	refusal = f.state.Decide(filestate.Check{Path: p, Verb: editing})
 	require.Equal(t, fault.EditRequiresPriorRead, refusal.Code)
 	require.Equal(t, fault.NeverRead, refusal.Reason)
 }
 
-// Tracking is no read: it arms no placeholder, spends no version, and does
-// not let an edit rest on bytes that nobody was shown.
+// Tracking is not a read: it prepares no placeholder, uses no version, and does not permit an edit
+// based on bytes that were never shown.
 func TestTrackingIsNoRead(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "one")
@@ -227,7 +227,7 @@ func TestDeletedCountsAsModified(t *testing.T) {
 	f.requireModified("c", true)
 }
 
-// FT-05, RC-35: errors of reading are the caller's.
+// FT-05, RC-35: read errors are returned to the caller.
 func TestTrackErrors(t *testing.T) {
 	f := newFixture(t)
 	require.Equal(t, fault.FileNotFound, fault.CodeOf(f.TrackRead(t.Context(), f.path("missing"))))
@@ -241,7 +241,7 @@ func TestTrackErrors(t *testing.T) {
 	f.requireModified("a", false)
 }
 
-// FT-02: trackers keep apart.
+// FT-02: trackers are independent.
 func TestTwoTrackers(t *testing.T) {
 	a := newFixture(t)
 	b := over(t, a.top, a.files)
@@ -257,8 +257,7 @@ func TestTwoTrackers(t *testing.T) {
 	require.Empty(t, b.agents("f"))
 }
 
-// FT-12, FT-13: once per session, whichever file brings it up; parents
-// first; labelled.
+// FT-12, FT-13: loaded once per session, by any file; outermost first; labelled.
 func TestInstructionsAreGivenOnce(t *testing.T) {
 	f := newFixture(t)
 	f.write("AGENTS.md", "root rules\n")
@@ -283,7 +282,7 @@ func TestInstructionsAreGivenOnce(t *testing.T) {
 	require.Contains(t, f.agents("src/a.go"), "root rules", "and again after the session was cleared")
 }
 
-// FT-12: a bare tree gives nothing.
+// FT-12: a tree without instruction files loads nothing.
 func TestNoInstructions(t *testing.T) {
 	f := newFixture(t)
 	f.write("src/a.go", "x")
@@ -296,7 +295,7 @@ func TestNoInstructions(t *testing.T) {
 	require.Empty(t, none.Given())
 }
 
-// FT-14, KH-21 (tracker part): what a file says is no matter.
+// FT-14, KH-21 (tracker part): the content of a file does not matter.
 func TestAccessedGathers(t *testing.T) {
 	f := newFixture(t)
 	f.write("AGENTS.md", "Error: not one")
@@ -309,8 +308,7 @@ func TestAccessedGathers(t *testing.T) {
 	require.Equal(t, "Error: not one", f.Given()[0].Text)
 }
 
-// FT-13, FT-17 (cache part): clearing forgets the reads too; compaction
-// forgets the reads alone.
+// FT-13, FT-17 (cache part): ClearSession forgets the reads too; compaction forgets only the reads.
 func TestClearAndCompaction(t *testing.T) {
 	f := newFixture(t)
 	f.write("AGENTS.md", "rules")

@@ -85,7 +85,7 @@ func TestJSONOptions(t *testing.T) {
 	const good = "https://x.test/?q={query}"
 	for words, o := range map[string]websearch.JSONOptions{
 		"url is missing":             {},
-		"url is not an http":             {URL: "ftp://x/{query}"},
+		"url is not an http":         {URL: "ftp://x/{query}"},
 		"in its host":                {URL: "https://{query}.test/"},
 		"neither url nor body":       {URL: "https://x.test/"},
 		`method is "DELETE"`:         {URL: good, Method: "DELETE"},
