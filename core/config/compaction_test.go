@@ -241,14 +241,14 @@ func TestResetChatForgetsFiles(t *testing.T) {
 	version := read(t, s.Config, "f").Version
 	tracker, err := s.FileTracker()
 	require.NoError(t, err)
-	require.Len(t, tracker.Given(), 1)
+	require.Len(t, tracker.LoadedByAccess(), 1)
 	require.NoError(t, client.ResetChat(t.Context()))
 	require.Zero(t, cached(t, s.Config))
-	require.Empty(t, tracker.Given())
+	require.Empty(t, tracker.LoadedByAccess())
 	again := read(t, s.Config, "f")
 	require.NotNil(t, again.Content)
 	require.Greater(t, again.Version, version, "versions go on")
-	require.Len(t, tracker.Given(), 1)
+	require.Len(t, tracker.LoadedByAccess(), 1)
 }
 
 // Each conversation has a Compactor of its own, including that of an agent.

@@ -150,7 +150,7 @@ func used(t *testing.T, c *config.Config, ofAll map[string]any) map[string]any {
 		t.Errorf("%s: %s", r.Status, text)
 	}
 	tracker, err := c.FileTracker()
-	if err != nil || len(tracker.Given()) != 1 {
+	if err != nil || len(tracker.LoadedByAccess()) != 1 {
 		t.Errorf("instructions were not given: %v", err)
 	}
 	return sides[0]

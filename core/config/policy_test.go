@@ -224,7 +224,7 @@ func TestUntrusted(t *testing.T) {
 		require.Equal(t, scheduler.StatusSuccess, s.Call("read_file", map[string]any{"file_path": "f"}).Status)
 		tracker, err := s.FileTracker()
 		require.NoError(t, err)
-		require.Equal(t, state != trust.Untrusted, len(tracker.Given()) > 0, state)
+		require.Equal(t, state != trust.Untrusted, len(tracker.LoadedByAccess()) > 0, state)
 
 		yolo := s.SetApprovalMode(policy.ModeYolo)
 		require.Equal(t, state == trust.Untrusted, fault.CodeOf(yolo) == fault.UntrustedFolder, state)

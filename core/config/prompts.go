@@ -35,7 +35,7 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	if err != nil {
 		return "", err
 	}
-	start, err := s.tracker.Begin(ctx, func(ctx context.Context, known func(string) bool) ([]instructions.Document, error) {
+	start, err := s.tracker.LoadAtStart(ctx, func(ctx context.Context, known func(string) bool) ([]instructions.Document, error) {
 		return c.contextFiles(sh).Start(ctx, known)
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	}
 	docs := start
 	if !p.Instructions.AsMessages {
-		docs = append(docs, s.tracker.Given()...)
+		docs = append(docs, s.tracker.LoadedByAccess()...)
 	}
 	written := prompts.System{Facts: f, Workspace: sh.workspace, Registry: s.registry, Servers: sh.servers.Load(), Documents: docs}
 	return written.Write() + s.hooks.Notes(), nil
@@ -165,13 +165,13 @@ func (c *Config) InstructionFiles(ctx context.Context) ([]instructions.Document,
 	if err != nil {
 		return nil, err
 	}
-	start, err := s.tracker.Begin(ctx, func(ctx context.Context, known func(string) bool) ([]instructions.Document, error) {
+	start, err := s.tracker.LoadAtStart(ctx, func(ctx context.Context, known func(string) bool) ([]instructions.Document, error) {
 		return c.contextFiles(sh).Start(ctx, known)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return append(start, s.tracker.Given()...), nil
+	return append(start, s.tracker.LoadedByAccess()...), nil
 }
 
 // ReloadInstructions makes the instruction files be read again: the initial ones

@@ -226,20 +226,20 @@ func TestRestateAndInstructions(t *testing.T) {
 		read(t, s.Config, "other/f")
 		tracker, err := s.FileTracker()
 		require.NoError(t, err)
-		require.Len(t, tracker.Given(), 2)
+		require.Len(t, tracker.LoadedByAccess(), 2)
 		require.NoError(t, os.Remove(s.Path("other/f")))
 		s.Write("sub/AGENTS.md", "Be brief and exact.\n")
 		restate(t, s.Config, config.RestateOptions{Messages: messages})
 		if !messages {
-			require.Len(t, tracker.Given(), 2)
-			require.Equal(t, "Be brief.\n", tracker.Given()[0].Text, "they stay given as they were")
+			require.Len(t, tracker.LoadedByAccess(), 2)
+			require.Equal(t, "Be brief.\n", tracker.LoadedByAccess()[0].Text, "they stay given as they were")
 			continue
 		}
-		require.Len(t, tracker.Given(), 1, "the files that are said again bring theirs up")
-		require.Equal(t, "Be brief and exact.\n", tracker.Given()[0].Text)
+		require.Len(t, tracker.LoadedByAccess(), 1, "the files that are said again bring theirs up")
+		require.Equal(t, "Be brief and exact.\n", tracker.LoadedByAccess()[0].Text)
 		s.Write("other/f", "a\n")
 		read(t, s.Config, "other/f")
-		require.Len(t, tracker.Given(), 2)
+		require.Len(t, tracker.LoadedByAccess(), 2)
 	}
 }
 

@@ -77,18 +77,18 @@ func TestStartNewSession(t *testing.T) { // AR-04, RC-21
 	require.Equal(t, 1, cached(t, s.Config))
 	tracker, err := s.FileTracker()
 	require.NoError(t, err)
-	require.Len(t, tracker.Given(), 1)
+	require.Len(t, tracker.LoadedByAccess(), 1)
 
 	id, err := s.StartNewSession("", 0)
 	require.NoError(t, err)
 	require.NotEqual(t, "first", id)
 	require.Equal(t, id, s.SessionID())
 	require.Zero(t, cached(t, s.Config))
-	require.Empty(t, tracker.Given(), "given again in a new session (FT-13)")
+	require.Empty(t, tracker.LoadedByAccess(), "given again in a new session (FT-13)")
 	again := read(t, s.Config, "f")
 	require.Equal(t, int64(1), again.Version, "the counter is reset")
 	require.Equal(t, "a\n", *again.Content)
-	require.Len(t, tracker.Given(), 1)
+	require.Len(t, tracker.LoadedByAccess(), 1)
 
 	id, err = s.StartNewSession("resumed", 9) // KH-13
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestCompacted(t *testing.T) { // RC-22, CR-19
 	require.NoError(t, s.Compacted())
 	require.Zero(t, cached(t, s.Config))
 	require.Equal(t, id, s.SessionID())
-	require.Len(t, tracker.Given(), 1, "instructions live in the system prompt and stay given (FT-17)")
+	require.Len(t, tracker.LoadedByAccess(), 1, "instructions live in the system prompt and stay given (FT-17)")
 	again := read(t, s.Config, "f")
 	require.Equal(t, int64(2), again.Version, "the counter is not rewound")
 	require.NotNil(t, again.Content)
@@ -297,11 +297,11 @@ func TestTrackersAreOnesOwn(t *testing.T) {
 	require.NoError(t, err)
 	childs, err := child.FileTracker()
 	require.NoError(t, err)
-	require.Empty(t, childs.Given())
+	require.Empty(t, childs.LoadedByAccess())
 	read(t, child, "src/f")
 	for name, tracker := range map[string]*tracker.FileTracker{"parent": parents, "child": childs} {
 		var paths, texts []string
-		for _, d := range tracker.Given() {
+		for _, d := range tracker.LoadedByAccess() {
 			paths, texts = append(paths, d.Path), append(texts, d.Text)
 		}
 		require.Equal(t, []string{s.Path("AGENTS.md"), s.Path("src/agents.md")}, paths, name)

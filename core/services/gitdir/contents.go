@@ -46,34 +46,34 @@ func (r *repository) contents() contents {
 			key, value, _ := strings.Cut(pair, "=")
 			switch value = strings.Trim(value, `"`); {
 			case strings.HasPrefix(section, "core") && key == "hookspath" && value != "":
-				hooks = append(hooks, place(r.top, value))
+				hooks = append(hooks, resolvePath(r.top, value))
 			case strings.HasPrefix(section, "include") && key == "path" && value != "":
-				c.stamp(place(r.common, value))
+				c.recordFile(resolvePath(r.common, value))
 			}
 		}
 	}
 	for _, file := range c.files {
-		c.note(file)
+		c.recordTime(file)
 	}
 	for _, dir := range hooks {
-		c.note(dir)
+		c.recordTime(dir)
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue
 		}
 		for _, e := range entries {
 			if !strings.HasSuffix(e.Name(), ".sample") {
-				c.stamp(filepath.Join(dir, e.Name()))
+				c.recordFile(filepath.Join(dir, e.Name()))
 			}
 		}
 	}
 	return c
 }
 
-// stamp records a file with its times.
-func (c *contents) stamp(file string) {
+// recordFile records a file with its times.
+func (c *contents) recordFile(file string) {
 	c.files = append(c.files, file)
-	c.note(file)
+	c.recordTime(file)
 	at, err := changeTime(file)
 	info, statErr := os.Stat(file)
 	if err != nil || statErr != nil {
@@ -83,12 +83,12 @@ func (c *contents) stamp(file string) {
 	c.stamps[file] = at.String() + info.ModTime().String()
 }
 
-// note records the change time of a file; the zero time if it does not exist.
-func (c *contents) note(file string) { c.times[file], _ = changeTime(file) }
+// recordTime records the change time of a file; the zero time if it does not exist.
+func (c *contents) recordTime(file string) { c.times[file], _ = changeTime(file) }
 
-// untouched reports whether no file has changed since the contents were read. It is a cheap check
+// unchanged reports whether no file has changed since the contents were read. It is a cheap check
 // before reading them again.
-func (c *contents) untouched() bool {
+func (c *contents) unchanged() bool {
 	for file, was := range c.times {
 		if at, _ := changeTime(file); !at.Equal(was) {
 			return false
@@ -97,8 +97,8 @@ func (c *contents) untouched() bool {
 	return true
 }
 
-// place resolves a path of a configuration. A path in a home directory stays unchanged.
-func place(dir, path string) string {
+// resolvePath resolves a path of a configuration. A path in a home directory stays unchanged.
+func resolvePath(dir, path string) string {
 	if filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
 		return path
 	}

@@ -51,11 +51,11 @@ func (w *Watch) Add(dir string) {
 	}
 }
 
-// Against returns a sentence with the reason why running git in an absolute directory is not safe:
+// UnsafeReason returns a sentence with the reason why running git in an absolute directory is not safe:
 // the repository that git would use there was created or changed after the Watch, or it is a bare
 // repository that is not one of the Watch. It returns "" if there is no such reason, also without a
 // repository.
-func (w *Watch) Against(dir string) string {
+func (w *Watch) UnsafeReason(dir string) string {
 	r, ok := find(dir)
 	if !ok {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -67,9 +67,9 @@ func (w *Watch) Against(dir string) string {
 	before, known := w.known[r.common]
 	w.mu.Unlock()
 	switch {
-	case known && !before.untouched() && !before.covers(r.contents()):
+	case known && !before.unchanged() && !before.covers(r.contents()):
 		return fmt.Sprintf("The configuration or the hooks of the repository %q have changed since the session began.", r.common)
-	case known && (!r.linked() || !w.changed(filepath.Join(r.dir, worktreeConfig))):
+	case known && (!r.isLinked() || !w.changed(filepath.Join(r.dir, worktreeConfig))):
 		return ""
 	case known:
 		return fmt.Sprintf("The configuration of the work tree %q was written since the session began.", r.top)
@@ -104,8 +104,8 @@ type repository struct {
 
 const worktreeConfig = "config.worktree"
 
-// linked reports whether it is a linked work tree of another repository.
-func (r *repository) linked() bool { return r.common != r.dir }
+// isLinked reports whether it is a linked work tree of another repository.
+func (r *repository) isLinked() bool { return r.common != r.dir }
 
 // find returns the repository of a directory, as git does: in the directory or the nearest
 // ancestor. A directory with only some files of a repository counts too.
@@ -115,7 +115,7 @@ func find(dir string) (*repository, bool) {
 		return nil, false
 	}
 	for at := real; ; at = filepath.Dir(at) {
-		if r, ok := in(at); ok {
+		if r, ok := repositoryAt(at); ok {
 			return r, true
 		}
 		if filepath.Dir(at) == at {
@@ -124,13 +124,13 @@ func find(dir string) (*repository, bool) {
 	}
 }
 
-// in returns the repository in exactly this directory.
-func in(at string) (*repository, bool) {
+// repositoryAt returns the repository in exactly this directory.
+func repositoryAt(at string) (*repository, bool) {
 	entry := filepath.Join(at, ".git")
 	if info, err := os.Lstat(entry); err == nil {
 		real := entry
 		if !info.IsDir() {
-			real = leadsTo(entry)
+			real = gitDirOf(entry)
 		}
 		if real != "" && exists(real, "HEAD") {
 			return &repository{top: at, dir: real, common: commonOf(real), entry: entry}, true
@@ -142,11 +142,11 @@ func in(at string) (*repository, bool) {
 	return nil, false
 }
 
-// leadsTo returns the directory of a .git that is a link or a file; "" without one.
-func leadsTo(entry string) string {
+// gitDirOf returns the directory of a .git that is a link or a file; "" without one.
+func gitDirOf(entry string) string {
 	dir := entry
 	if info, err := os.Stat(entry); err == nil && !info.IsDir() {
-		dir = pointsTo(entry, "gitdir:")
+		dir = readPointer(entry, "gitdir:")
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -162,7 +162,7 @@ func exists(dir, name string) bool {
 
 // commonOf returns the directory that the work trees of a repository share.
 func commonOf(dir string) string {
-	if to := pointsTo(filepath.Join(dir, "commondir"), ""); to != "" {
+	if to := readPointer(filepath.Join(dir, "commondir"), ""); to != "" {
 		if real, err := filepath.EvalSymlinks(to); err == nil {
 			return real
 		}
@@ -170,9 +170,9 @@ func commonOf(dir string) string {
 	return dir
 }
 
-// pointsTo reads a file that contains a path after a prefix, relative to the directory of the file;
+// readPointer reads a file that contains a path after a prefix, relative to the directory of the file;
 // "" without one.
-func pointsTo(file, word string) string {
+func readPointer(file, word string) string {
 	data, err := readSmall(file)
 	if err != nil {
 		return ""

@@ -44,7 +44,7 @@ func settled(t *testing.T, dir string) {
 
 // AR-26: any change of a repository by the session makes git unsafe there; settings that common
 // commands write do not.
-func TestAgainst(t *testing.T) {
+func TestUnsafeReason(t *testing.T) {
 	template := t.TempDir()
 	require.NoError(t, os.MkdirAll(template+"/sub/deep", 0o755))
 	git(t, template, "init", "-q", "-b", "main")
@@ -77,27 +77,27 @@ func TestAgainst(t *testing.T) {
 		"a hook's mode":    {func(t *testing.T, top string) { require.NoError(t, os.Chmod(top+"/.git/hooks/post-merge", 0o755)) }, ".", "have changed"},
 		"a hook elsewhere": {func(t *testing.T, top string) { write(t, top+"/scripts/pre-push", "#!/bin/sh\n") }, ".", "have changed"},
 		"an included file": {func(t *testing.T, top string) { write(t, top+"/shared.conf", "[core]\nfsmonitor = x\n") }, ".", "have changed"},
-		"made":             {func(t *testing.T, top string) { git(t, top, "init", "-q", "lib") }, "lib", "made or changed"},
-		"made above":       {func(t *testing.T, top string) { git(t, top, "init", "-q", "sub") }, "sub/deep", "made or changed"},
-		"cloned":           {func(t *testing.T, top string) { git(t, top, "clone", "-q", "nested", "lib") }, "lib", "made or changed"},
+		"made":             {func(t *testing.T, top string) { git(t, top, "init", "-q", "lib") }, "lib", "created or changed"},
+		"made above":       {func(t *testing.T, top string) { git(t, top, "init", "-q", "sub") }, "sub/deep", "created or changed"},
+		"cloned":           {func(t *testing.T, top string) { git(t, top, "clone", "-q", "nested", "lib") }, "lib", "created or changed"},
 		"a worktree":       {func(t *testing.T, top string) { git(t, top, "worktree", "add", "-q", "lib") }, "lib", ""},
-		"nested changed":   {func(t *testing.T, top string) { git(t, top+"/nested", "config", "core.fsmonitor", "x") }, "nested", "made or changed"},
+		"nested changed":   {func(t *testing.T, top string) { git(t, top+"/nested", "config", "core.fsmonitor", "x") }, "nested", "created or changed"},
 		"nested, set back": {func(t *testing.T, top string) {
 			git(t, top+"/nested", "config", "core.fsmonitor", "x")
 			old := time.Now().Add(-time.Hour)
 			require.NoError(t, os.Chtimes(top+"/nested/.git/config", old, old))
-		}, "nested", "made or changed"},
+		}, "nested", "created or changed"},
 		"HEAD and config": {func(t *testing.T, top string) {
 			write(t, top+"/lib/HEAD", "ref: refs/heads/main\n")
 			write(t, top+"/lib/config", "[core]\nfsmonitor = x\n")
 		}, "lib", "has the layout of a bare repository"},
 		"bare":      {func(t *testing.T, top string) { git(t, top, "init", "-q", "--bare", "lib") }, "lib/refs", "has the layout of a bare repository"},
-		"a gitfile": {func(t *testing.T, top string) { write(t, top+"/lib/.git", "gitdir: ../nested/.git\n") }, "lib", "made or changed"},
+		"a gitfile": {func(t *testing.T, top string) { write(t, top+"/lib/.git", "gitdir: ../nested/.git\n") }, "lib", "created or changed"},
 		"a link": {func(t *testing.T, top string) {
 			git(t, top, "init", "-q", "x")
 			require.NoError(t, os.Symlink("x", top+"/lib"))
-		}, "lib", "made or changed"},
-		"not there":      {nil, "none/at/all", "not there yet"},
+		}, "lib", "created or changed"},
+		"not there":      {nil, "none/at/all", "does not exist yet"},
 		"by a mere .git": {func(t *testing.T, top string) { require.NoError(t, os.MkdirAll(top+"/lib/.git", 0o755)) }, "lib", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,27 +114,27 @@ func TestAgainst(t *testing.T) {
 			if tt.do != nil {
 				tt.do(t, top)
 			}
-			got := w.Against(filepath.Join(top, tt.dir))
+			got := w.UnsafeReason(filepath.Join(top, tt.dir))
 			if tt.want == "" {
 				require.Empty(t, got)
 			} else {
 				require.Contains(t, got, tt.want)
 			}
 			w.Add(top) // the known state stays
-			require.Equal(t, got, w.Against(filepath.Join(top, tt.dir)))
+			require.Equal(t, got, w.UnsafeReason(filepath.Join(top, tt.dir)))
 		})
 	}
-	require.Empty(t, gitdir.NewWatch().Against(t.TempDir()), "no repository")
+	require.Empty(t, gitdir.NewWatch().UnsafeReason(t.TempDir()), "no repository")
 }
 
 // AR-28: checking a known repository takes almost no time.
-func BenchmarkAgainst(b *testing.B) {
+func BenchmarkUnsafeReason(b *testing.B) {
 	top := b.TempDir()
 	require.NoError(b, os.MkdirAll(top+"/.git", 0o755))
 	require.NoError(b, os.WriteFile(top+"/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o600))
 	require.NoError(b, os.WriteFile(top+"/.git/config", []byte("[core]\n\tbare = false\n"), 0o600))
 	w := gitdir.NewWatch(top)
 	for b.Loop() {
-		w.Against(top)
+		w.UnsafeReason(top)
 	}
 }

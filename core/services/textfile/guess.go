@@ -77,9 +77,9 @@ func sample(data []byte) []byte {
 
 // candidate is a possible encoding of a file.
 type candidate struct {
-	name    string
-	scripts []*unicode.RangeTable // scripts of its texts; nil: Latin
-	proof   []*unicode.RangeTable // scripts that count as evidence; nil: all of them
+	name     string
+	scripts  []*unicode.RangeTable // scripts of its texts; nil: Latin
+	evidence []*unicode.RangeTable // scripts that count as evidence; nil: all of them
 }
 
 // candidates converts the detector's result to encodings to try, in order. For languages that the
@@ -205,7 +205,7 @@ func (c candidate) judge(before, r, after rune) verdict {
 	case c.scripts == nil && unicode.Is(unicode.Latin, r):
 		return judgeLatin(before, r, after)
 	case c.scripts != nil && unicode.In(r, c.scripts...):
-		if c.proof == nil || unicode.In(r, c.proof...) {
+		if c.evidence == nil || unicode.In(r, c.evidence...) {
 			return evidence
 		}
 		return neutral

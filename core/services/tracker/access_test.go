@@ -49,13 +49,13 @@ func TestKnownInstructionsAreNotOpened(t *testing.T) { // FT-13, FT-16
 	tr, files, p := deep(t)
 	tr.Accessed(t.Context(), p)
 	require.Equal(t, 4, files.opens)
-	require.Len(t, tr.Given(), 4)
+	require.Len(t, tr.LoadedByAccess(), 4)
 	tr.Accessed(t.Context(), p)
 	require.Equal(t, 4, files.opens, "known by stat")
 	tr.ClearSession()
 	tr.Accessed(t.Context(), p)
 	require.Equal(t, 8, files.opens)
-	require.Len(t, tr.Given(), 4)
+	require.Len(t, tr.LoadedByAccess(), 4)
 }
 
 // BenchmarkAccess measures an access whose instructions are loaded already.

@@ -35,12 +35,12 @@ type FileTracker struct {
 	state *filestate.Service
 	find  Instructions
 
-	mu    sync.Mutex
-	keys  map[string]bool // instruction files loaded in this session
-	given []instructions.Document
-	begun bool
-	start []instructions.Document // loaded at the beginning of the session
-	bytes int                     // of start and given
+	mu       sync.Mutex
+	loaded   map[string]bool // instruction files loaded in this session
+	byAccess []instructions.Document
+	started  bool
+	atStart  []instructions.Document // loaded at the beginning of the session
+	bytes    int                     // of start and given
 }
 
 // New returns a FileTracker.
@@ -85,83 +85,83 @@ func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.
 // outermost first, each labelled with its path; "" for none. After 256 KiB of instructions in a
 // session, further files are only named by their paths, so that the model can read them.
 func (t *FileTracker) GetAgentsMdIfNew(ctx context.Context, p workspace.Path) (string, error) {
-	fresh, err := t.gather(ctx, p)
+	fresh, err := t.load(ctx, p)
 	return Label(fresh), err
 }
 
 // Accessed records a successful access by a tool and loads its instructions for
-// [FileTracker.Given]. It ignores errors, because an access must not fail for them.
+// [FileTracker.LoadedByAccess]. It ignores errors, because an access must not fail for them.
 func (t *FileTracker) Accessed(ctx context.Context, p workspace.Path) {
-	_, _ = t.gather(ctx, p)
+	_, _ = t.load(ctx, p)
 }
 
-func (t *FileTracker) gather(ctx context.Context, p workspace.Path) ([]instructions.Document, error) {
+func (t *FileTracker) load(ctx context.Context, p workspace.Path) ([]instructions.Document, error) {
 	if t.find == nil {
 		return nil, nil
 	}
-	docs, err := t.find.For(ctx, p, t.gave)
+	docs, err := t.find.For(ctx, p, t.isLoaded)
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fresh := t.fresh(docs)
-	t.given = append(t.given, fresh...)
+	fresh := t.markLoaded(docs)
+	t.byAccess = append(t.byAccess, fresh...)
 	return fresh, nil
 }
 
-// gave reports whether the instruction file with this key is already loaded.
-func (t *FileTracker) gave(key string) bool {
+// isLoaded reports whether the instruction file with this key is already loaded.
+func (t *FileTracker) isLoaded(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.keys[key]
+	return t.loaded[key]
 }
 
-// Begin loads the instruction files for the beginning of a session, as returned by find, once until
-// ClearSession. known reports the files that are already loaded. Begin returns all instructions
+// LoadAtStart loads the instruction files for the beginning of a session, as returned by find, once until
+// ClearSession. known reports the files that are already loaded. LoadAtStart returns all instructions
 // loaded this way.
-func (t *FileTracker) Begin(ctx context.Context, find func(ctx context.Context, known func(key string) bool) ([]instructions.Document, error)) ([]instructions.Document, error) {
+func (t *FileTracker) LoadAtStart(ctx context.Context, find func(ctx context.Context, known func(key string) bool) ([]instructions.Document, error)) ([]instructions.Document, error) {
 	t.mu.Lock()
-	begun, start := t.begun, t.start
+	begun, start := t.started, t.atStart
 	t.mu.Unlock()
 	if begun {
 		return slices.Clone(start), nil
 	}
-	docs, err := find(ctx, t.gave)
+	docs, err := find(ctx, t.isLoaded)
 	if err != nil {
 		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.begun {
-		t.begun, t.start = true, t.fresh(docs)
+	if !t.started {
+		t.started, t.atStart = true, t.markLoaded(docs)
 	}
-	return slices.Clone(t.start), nil
+	return slices.Clone(t.atStart), nil
 }
 
 // maxInstructions is the limit of the bytes of all loaded instruction files; further files are only
 // named.
 const maxInstructions = 256 << 10
 
-// fresh marks documents as loaded and returns the new ones, within the limit; t.mu is held.
-func (t *FileTracker) fresh(docs []instructions.Document) []instructions.Document {
+// markLoaded marks documents as loaded and returns the new ones, within the limit; t.mu is held.
+func (t *FileTracker) markLoaded(docs []instructions.Document) []instructions.Document {
 	var fresh []instructions.Document
 	for _, d := range docs {
-		if t.keys[d.Key] {
+		if t.loaded[d.Key] {
 			continue
 		}
-		if t.keys == nil {
-			t.keys = make(map[string]bool)
+		if t.loaded == nil {
+			t.loaded = make(map[string]bool)
 		}
-		t.keys[d.Key] = true
-		fresh = append(fresh, t.fitted(d))
+		t.loaded[d.Key] = true
+		fresh = append(fresh, t.truncated(d))
 	}
 	return fresh
 }
 
-// fitted returns a document truncated to the remaining limit, in whole lines, with a note if
+// truncated returns a document truncated to the remaining limit, in whole lines, with a note if
 // something is missing; t.mu is held.
-func (t *FileTracker) fitted(d instructions.Document) instructions.Document {
+func (t *FileTracker) truncated(d instructions.Document) instructions.Document {
 	room := maxInstructions - t.bytes
 	if len(d.Text) <= room {
 		t.bytes += len(d.Text)
@@ -174,18 +174,18 @@ func (t *FileTracker) fitted(d instructions.Document) instructions.Document {
 	return d
 }
 
-// Given returns all instructions that accesses of this session loaded, in loading order.
-func (t *FileTracker) Given() []instructions.Document {
+// LoadedByAccess returns all instructions that accesses of this session loaded, in loading order.
+func (t *FileTracker) LoadedByAccess() []instructions.Document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.given)
+	return slices.Clone(t.byAccess)
 }
 
 // ClearSession forgets all tracked files and loaded instructions, so that instructions can be
 // loaded again.
 func (t *FileTracker) ClearSession() {
 	t.mu.Lock()
-	t.keys, t.given, t.begun, t.start, t.bytes = nil, nil, false, nil, 0
+	t.loaded, t.byAccess, t.started, t.atStart, t.bytes = nil, nil, false, nil, 0
 	t.mu.Unlock()
 	t.state.Cache.Clear()
 }

@@ -272,13 +272,13 @@ func TestInstructionsAreGivenOnce(t *testing.T) {
 		"a deeper directory brings up only its own")
 
 	var given []string
-	for _, d := range f.Given() {
+	for _, d := range f.LoadedByAccess() {
 		given = append(given, strings.TrimPrefix(d.Path, f.top+"/"))
 	}
 	require.Equal(t, []string{"AGENTS.md", "src/agents.md", "src/deep/AGENTS.md"}, given)
 
 	f.ClearSession()
-	require.Empty(t, f.Given())
+	require.Empty(t, f.LoadedByAccess())
 	require.Contains(t, f.agents("src/a.go"), "root rules", "and again after the session was cleared")
 }
 
@@ -292,7 +292,7 @@ func TestNoInstructions(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, text)
 	none.Accessed(t.Context(), f.path("src/a.go"))
-	require.Empty(t, none.Given())
+	require.Empty(t, none.LoadedByAccess())
 }
 
 // FT-14, KH-21 (tracker part): the content of a file does not matter.
@@ -301,11 +301,11 @@ func TestAccessedGathers(t *testing.T) {
 	f.write("AGENTS.md", "Error: not one")
 	f.write("a", "Error: neither")
 	f.Accessed(t.Context(), f.path("a"))
-	require.Len(t, f.Given(), 1)
-	require.Equal(t, "Error: not one", f.Given()[0].Text)
+	require.Len(t, f.LoadedByAccess(), 1)
+	require.Equal(t, "Error: not one", f.LoadedByAccess()[0].Text)
 	require.Empty(t, f.agents("a"), "given already")
-	f.Given()[0].Text = "changed by the caller"
-	require.Equal(t, "Error: not one", f.Given()[0].Text)
+	f.LoadedByAccess()[0].Text = "changed by the caller"
+	require.Equal(t, "Error: not one", f.LoadedByAccess()[0].Text)
 }
 
 // FT-13, FT-17 (cache part): ClearSession forgets the reads too; compaction forgets only the reads.
@@ -319,7 +319,7 @@ func TestClearAndCompaction(t *testing.T) {
 	f.requireModified("a", true)
 	f.state.Compacted()
 	f.requireModified("a", false)
-	require.Len(t, f.Given(), 1)
+	require.Len(t, f.LoadedByAccess(), 1)
 	require.Empty(t, f.agents("a"))
 
 	f.read("a")
@@ -341,5 +341,5 @@ func TestFailingInstructions(t *testing.T) {
 	_, err := tr.GetAgentsMdIfNew(t.Context(), f.path("a"))
 	require.EqualError(t, err, "no")
 	tr.Accessed(t.Context(), f.path("a"))
-	require.Empty(t, tr.Given())
+	require.Empty(t, tr.LoadedByAccess())
 }

@@ -377,7 +377,7 @@ func TestAccess(t *testing.T) {
 	given := func(s *configtest.Session) int {
 		tr, err := s.FileTracker()
 		require.NoError(t, err)
-		return len(tr.Given())
+		return len(tr.LoadedByAccess())
 	}
 	t.Run("failures", func(t *testing.T) {
 		s := fresh(t)
@@ -421,7 +421,7 @@ func TestContentThatLooksLikeAnError(t *testing.T) {
 	require.Equal(t, "Error: not one\n", *read(t, s, "a.txt").Content)
 	tr, err := s.FileTracker()
 	require.NoError(t, err)
-	require.Len(t, tr.Given(), 1)
+	require.Len(t, tr.LoadedByAccess(), 1)
 }
 
 // A file of 2 GB is refused because of its size. Ranges of it are read in limited memory.

@@ -237,7 +237,7 @@ func (h *History) Withdrawn(parts []model.Part) {
 // Instructions returns the instruction files found by file accesses since the
 // last request, for the user's message.
 func (h *History) Instructions(context.Context) ([]model.Part, error) {
-	given := h.o.Tracker.Given()
+	given := h.o.Tracker.LoadedByAccess()
 	if len(given) <= h.told {
 		h.told = min(h.told, len(given)) // the number decreases when the session was cleared
 		return nil, nil

@@ -56,7 +56,7 @@ func (h *History) Restate(ctx context.Context, o RestateOptions) ([]model.Part, 
 	known := h.o.State.Cache.Recent()
 	r := h.restater(o, known)
 	if o.Messages {
-		h.o.Tracker.DueAgain()
+		h.o.Tracker.ForgetLoadedByAccess()
 		h.told = 0
 	}
 	h.ForgetFiles()

@@ -241,7 +241,7 @@ func (r *Rules) lookAtRepositories(call *policy.Call) {
 	}
 	call.Repositories = make(map[string]string, len(dirs))
 	for _, dir := range dirs {
-		call.Repositories[dir] = r.repos.Against(dir)
+		call.Repositories[dir] = r.repos.UnsafeReason(dir)
 	}
 }
 

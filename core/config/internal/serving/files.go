@@ -26,7 +26,7 @@ func (s *served) documents(ctx context.Context) ([]instructions.Document, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range s.session.Tracker.Given() {
+	for _, d := range s.session.Tracker.LoadedByAccess() {
 		if !slices.ContainsFunc(all, func(known instructions.Document) bool { return known.Key == d.Key }) {
 			all = append(all, d)
 		}

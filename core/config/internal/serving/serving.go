@@ -158,12 +158,12 @@ func (s *served) call(ctx context.Context, name string, args json.RawMessage) to
 	if !s.begin(ctx, run) {
 		return tools.Fail(fault.New(fault.NotInitialized, "config.mcpService", "The session has ended.", "Connect again."))
 	}
-	brought := len(s.session.Tracker.Given())
+	brought := len(s.session.Tracker.LoadedByAccess())
 	resp := s.session.Scheduler.Run(context.WithValue(ctx, servedKey{}, run.id), scheduler.Request{CallID: run.id, Tool: name, Args: args})
 	s.flush(ctx)
 	run.progress.end()
 	last := s.finish(run)
-	if len(s.session.Tracker.Given()) != brought {
+	if len(s.session.Tracker.LoadedByAccess()) != brought {
 		s.changes.Tell(mcp.Change{Resources: true})
 	}
 	return withNotes(fitted(last.explain(resp.Result), s.session.State.ResultBytes()), resp.Notices)

@@ -19,7 +19,7 @@ func TestBegin(t *testing.T) {
 	f.write("a/x.go", "x")
 	asked := 0
 	begin := func() []string {
-		docs, err := f.Begin(t.Context(), func(ctx context.Context, known func(string) bool) ([]instructions.Document, error) {
+		docs, err := f.LoadAtStart(t.Context(), func(ctx context.Context, known func(string) bool) ([]instructions.Document, error) {
 			asked++
 			return instructions.New(f.files, instructions.Options{}).For(ctx, f.path("x"), known)
 		})
@@ -30,7 +30,7 @@ func TestBegin(t *testing.T) {
 		}
 		return texts
 	}
-	_, err := f.Begin(t.Context(), func(context.Context, func(string) bool) ([]instructions.Document, error) {
+	_, err := f.LoadAtStart(t.Context(), func(context.Context, func(string) bool) ([]instructions.Document, error) {
 		return nil, errors.New("no")
 	})
 	require.Error(t, err)
@@ -38,13 +38,13 @@ func TestBegin(t *testing.T) {
 	require.Equal(t, []string{"root"}, begin())
 	require.Equal(t, 1, asked)
 	f.Accessed(t.Context(), f.path("a/x.go"))
-	require.Len(t, f.Given(), 1, "the file below alone")
-	require.Equal(t, "below", f.Given()[0].Text)
+	require.Len(t, f.LoadedByAccess(), 1, "the file below alone")
+	require.Equal(t, "below", f.LoadedByAccess()[0].Text)
 
 	f.ClearSession()
-	require.Empty(t, f.Given())
+	require.Empty(t, f.LoadedByAccess())
 	f.Accessed(t.Context(), f.path("a/x.go"))
-	require.Len(t, f.Given(), 2)
+	require.Len(t, f.LoadedByAccess(), 2)
 	require.Empty(t, begin(), "given by the access already")
 	require.Equal(t, 2, asked)
 }

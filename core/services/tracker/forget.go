@@ -1,14 +1,14 @@
 package tracker
 
-// DueAgain forgets the instructions that accesses of this session loaded, so that the next access
+// ForgetLoadedByAccess forgets the instructions that accesses of this session loaded, so that the next access
 // loads them again. It keeps those loaded at the beginning and the state of files.
-func (t *FileTracker) DueAgain() {
+func (t *FileTracker) ForgetLoadedByAccess() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.given = nil
-	t.keys, t.bytes = make(map[string]bool, len(t.start)), 0
-	for _, d := range t.start {
-		t.keys[d.Key] = true
+	t.byAccess = nil
+	t.loaded, t.bytes = make(map[string]bool, len(t.atStart)), 0
+	for _, d := range t.atStart {
+		t.loaded[d.Key] = true
 		t.bytes += len(d.Text)
 	}
 }
@@ -18,5 +18,5 @@ func (t *FileTracker) DueAgain() {
 func (t *FileTracker) ForgetInstructions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.keys, t.given, t.begun, t.start, t.bytes = nil, nil, false, nil, 0
+	t.loaded, t.byAccess, t.started, t.atStart, t.bytes = nil, nil, false, nil, 0
 }
