@@ -13,12 +13,13 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// Run works on a prompt until the model answers without a tool call, or an error or limit ends it: request, calls,
-// responses, next request. It starts when the caller ranges over the events; the type of the last event Ends. Leaving
+// Run processes a prompt: it sends a request, runs the calls of the answer, and sends their responses with the next
+// request. It ends when the model answers without a tool call, on an error, or at a limit. The work starts when the
+// caller ranges over the events. The type of the last event, and of no other, reports true for [EventType.Ends]. Leaving
 // the loop early cancels the work; the history is then valid, with a response to each call.
 //
-// A prompt without an answer is removed from the history, so that the next one stands alone; executed calls stay in it
-// with their responses. After EventStopped the prompt stays. Only texts and data of prompt are used.
+// A prompt without an answer is removed from the history, so that it is not sent with the next one; executed calls stay
+// in it with their responses. After EventStopped the prompt stays. Only texts and data of prompt are used.
 func (c *Client) Run(ctx context.Context, prompt ...model.Part) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		c.converse(ctx, yield, prompt, func(ctx context.Context, p *prompting) Event {
@@ -31,8 +32,8 @@ func (c *Client) Run(ctx context.Context, prompt ...model.Part) iter.Seq[Event] 
 // SendStream makes one request with parts as the user turn and ends with its answer; the caller runs its calls with
 // ProcessTurn. A call that is unanswered at the next request is answered as cancelled, and a response without a call is
 // dropped. Responses stay in the history even if the request fails. If parts is empty, an unanswered user turn is sent
-// again. An answer without calls ends with an event of type done, one with calls with type finished, unless another
-// event that Ends comes first. Only the steps of requests run. Limits.PromptTurns does not apply, and a model that
+// again. The last event is of type done for an answer without calls, and of type finished for one with calls, unless an
+// event for which [EventType.Ends] reports true comes first. Only the steps of requests run. Limits.PromptTurns does not apply, and a model that
 // repeats itself is stopped the first time.
 func (c *Client) SendStream(ctx context.Context, parts ...model.Part) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
@@ -71,8 +72,8 @@ var (
 	errTimeUp = errors.New("the time for the prompt is up")
 )
 
-// converse runs work while it holds the conversation, and emits the returned event after it has released it. A zero
-// Event is not emitted.
+// converse acquires the conversation, runs work, and emits the returned event after releasing it. A zero Event is not
+// emitted.
 func (c *Client) converse(ctx context.Context, yield func(Event) bool, parts []model.Part, work func(context.Context, *prompting) Event) {
 	p := &prompting{c: c, yield: yield}
 	if last := p.hold(ctx, parts, work); last.Type != "" {
@@ -80,7 +81,7 @@ func (c *Client) converse(ctx context.Context, yield func(Event) bool, parts []m
 	}
 }
 
-// hold is converse up to the last event.
+// hold acquires the conversation, runs work, and returns the last event, which is not yet emitted.
 func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(context.Context, *prompting) Event) (last Event) {
 	if p.c.acquire(ctx) != nil {
 		p.c.withdraw(parts)

@@ -120,5 +120,5 @@ func (e *Error) remedy() string {
 	case NotFound:
 		return "Check the name of the model."
 	}
-	return "Check the request; the provider says what it did not accept."
+	return "Check the request against the message of the provider."
 }

@@ -27,8 +27,8 @@ type Options struct {
 	// dropped. nil: commands are not allowed. It is called only for the user's own agents.
 	Run func(ctx context.Context, command string) (string, error)
 	// Private reports whether an agent may have a private or loopback address, or one of the local
-	// network. nil: agents of the user and of the embedder may; those of a project or an extension
-	// may not.
+	// network. nil: agents of the user and of the embedder may, since they are added knowingly;
+	// those of a project or an extension may not.
 	Private func(d *subagent.Definition) bool
 	// Proxy is the proxy for agents that may have private addresses. Other agents are called
 	// without a proxy, because their addresses could not be checked. nil: that of the environment.

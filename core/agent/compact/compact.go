@@ -61,9 +61,9 @@ func New(o Options) *Compactor {
 // verifies the summary: it would cost as much again, since it needs the whole older part. The state
 // of files, for which a summary cannot be trusted, is added from the files themselves.
 //
-// After an unusable summary the next one is requested with Force, or when the history has grown by
-// a quarter. Until then, and in place of that summary without Force, long tool results in the older
-// part are cut, with status CompactionTruncated.
+// Without Force, an attempt with an unusable summary cuts long tool results in the older part
+// instead, with status CompactionTruncated. Later attempts do the same without requesting a summary,
+// until the history has grown by a quarter. With Force a summary is always requested.
 //
 // Errors are those of the Generator, of code cancelled, or of code invalid_stream if the summary
 // reached the model's output limit. The history is then kept.
@@ -74,7 +74,7 @@ func (c *Compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.
 	if at == 0 {
 		return result, nil
 	}
-	if !r.Force && c.givenUp(before) {
+	if !r.Force && c.recentlyFailed(before) {
 		return c.cut(ctx, r.History, at, result)
 	}
 	older := r.History[:at]
@@ -82,7 +82,7 @@ func (c *Compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.
 	result.Usage = usage
 	if err != nil {
 		if fault.CodeOf(err) == fault.InvalidStream {
-			c.giveUp(before)
+			c.setFailed(before)
 		}
 		return result, err
 	}
@@ -95,14 +95,14 @@ func (c *Compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.
 		result.Status = agent.CompactionInflated
 		return c.refuse(ctx, r, at, result)
 	}
-	c.giveUp(0)
+	c.setFailed(0)
 	result.Status, result.History = agent.Compacted, history
 	return result, nil
 }
 
 // refuse ends an attempt with an unusable summary; result has its status.
 func (c *Compactor) refuse(ctx context.Context, r agent.CompactRequest, at int, result agent.Compaction) (agent.Compaction, error) {
-	c.giveUp(result.Before)
+	c.setFailed(result.Before)
 	if r.Force {
 		return result, nil
 	}
@@ -110,7 +110,7 @@ func (c *Compactor) refuse(ctx context.Context, r agent.CompactRequest, at int, 
 	if err != nil || !cut.Status.Changed() {
 		return result, err
 	}
-	c.giveUp(cut.After)
+	c.setFailed(cut.After)
 	return cut, nil
 }
 
@@ -129,14 +129,14 @@ func (c *Compactor) cut(ctx context.Context, history []model.Content, at int, re
 	return result, nil
 }
 
-func (c *Compactor) giveUp(tokens int) {
+func (c *Compactor) setFailed(tokens int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed = tokens
 }
 
-// givenUp reports whether a summary of a conversation of about this many tokens was unusable.
-func (c *Compactor) givenUp(tokens int) bool {
+// recentlyFailed reports whether a summary of a conversation of about this many tokens was unusable.
+func (c *Compactor) recentlyFailed(tokens int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed > 0 && tokens >= c.failed && tokens < c.failed+c.failed/4

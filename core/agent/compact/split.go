@@ -2,11 +2,14 @@ package compact
 
 import "github.com/fettle-dev/fettle/core/model"
 
-// splitAt returns the number of turns to summarize, so that about the share keep of the history's
-// length is kept; 0 if nothing is worth a summary. It returns the position of the first match in
-// this order: the first user message after the mark; the first model turn after it, whose calls are
-// also answered after it; the end of the history, if no call is open; the last such turn before the
-// mark. len(history) stands for all turns.
+// splitAt returns the number of turns to summarize; 0 if nothing is worth a summary. The mark is the
+// position after which about the share keep of the history's length remains. The result is the first
+// of these positions that exists:
+//
+//   - the first user message after the mark
+//   - the first model turn after the mark, whose calls are then answered after it, too
+//   - the end of the history, if its last turn is the model's and has no call
+//   - the last user message or model turn before the mark
 func splitAt(history []model.Content, keep float64) int {
 	lengths, total := make([]int, len(history)), 0
 	for i, turn := range history {

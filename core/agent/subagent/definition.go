@@ -155,7 +155,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // IsCommand reports whether the value is a command's output.
 func (s Secret) IsCommand() bool { return len(s) > 1 && s[0] == '!' && s[1] != '!' }
 
-// Variable returns the name of the variable if the value is one.
+// Variable returns the name of the variable, and whether the value is one.
 func (s Secret) Variable() (string, bool) {
 	if len(s) < 2 || s[0] != '$' {
 		return "", false

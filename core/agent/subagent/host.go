@@ -26,8 +26,8 @@ type Session struct {
 	// Registry has the available tools, which the scheduler runs; required. The run registers the
 	// definition's Values in it.
 	Registry Registry
-	// Outer are the agents in whose tasks the run takes place, from the outermost to the direct
-	// caller. The run has no tool of the Registry that one of them lacks.
+	// Outer are the agents that called this one, directly or through other agents. The run has no
+	// tool of the Registry that one of them lacks.
 	Outer []*Definition
 	// Granted are names of the Registry's tools that the agent has in addition to those of its
 	// definition. nil: none.
