@@ -7,7 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Cut returns at most n bytes of an agent's text, with a note if bytes are missing. lost is the
+// Cut returns at most n bytes of an agent's text, with a note if bytes are missing. omitted is the
 // number of bytes that text already lacks.
 func Cut(text string, n, omitted int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")

@@ -27,7 +27,7 @@ const DefaultModel = "claude-sonnet-5-5"
 // publicAPI is the address of the public API.
 const publicAPI = "https://api.anthropic.com"
 
-// Options configure a [Generator]. The environment is not read.
+// Options configures a [Generator]. The environment is not read.
 type Options struct {
 	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
 	BaseURL    string       // e.g. "http://127.0.0.1:8080", without /v1; "": the public API

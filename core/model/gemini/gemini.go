@@ -28,7 +28,7 @@ const (
 	apiVersion = "v1beta"
 )
 
-// Options configure a [Generator]. The environment is not read.
+// Options configures a [Generator]. The environment is not read.
 type Options struct {
 	APIKey     string       // required
 	BaseURL    string       // e.g. "http://127.0.0.1:8080", with or without /v1beta; "": the public API

@@ -28,7 +28,7 @@ const DefaultModel = "gpt-5"
 // publicAPI is the address of OpenAI's own API.
 const publicAPI = "https://api.openai.com/v1"
 
-// Options configure a [Generator]. The environment is not read.
+// Options configures a [Generator]. The environment is not read.
 type Options struct {
 	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
 	BaseURL    string       // e.g. "http://127.0.0.1:8080/v1", with the version; "": the public API

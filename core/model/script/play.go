@@ -13,7 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// Options configure a [Generator]. The zero value is ready for use.
+// Options configures a [Generator]. The zero value is ready for use.
 type Options struct {
 	// OnTurn is called when a request has claimed a turn, before the response begins, on the
 	// goroutine of the request. Its error becomes the error of the request. A demo can use it to
