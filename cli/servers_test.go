@@ -37,7 +37,7 @@ func TestConnectFor(t *testing.T) {
 		if want == nil {
 			require.NoError(t, missing)
 		}
-		m, err := s.Config().MCP()
+		m, err := s.Config().MCP().Manager()
 		require.NoError(t, err)
 		var tried []string
 		for _, status := range m.Status() {

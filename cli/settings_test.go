@@ -53,7 +53,7 @@ func TestOnlyBatchesWatch(t *testing.T) {
 				parameters, err := program.ParametersOf(o)
 				require.NoError(t, err)
 				require.NotNil(t, parameters.Settings)
-				require.Equal(t, want, parameters.WatchSettings, args)
+				require.Equal(t, want, parameters.Session.WatchSettings, args)
 				return nil, errors.New("no more is needed")
 			}
 			execute(t.Context(), p, args)

@@ -75,9 +75,9 @@ func TestCompactionOfASession(t *testing.T) {
 	}
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.HomeDir, p.SessionID, p.ApprovalMode = home, "long", "auto_edit"
-		p.Models = model.Always(acting{answer})
-		p.Agents.Disabled, p.CoreTools = true, []string{"read_file", "safe_patch"}
+		p.Environment.HomeDir, p.Session.ID, p.Policy.ApprovalMode = home, "long", "auto_edit"
+		p.Conversation.Models = model.Always(acting{answer})
+		p.Agents.Disabled, p.Tools.Core = true, []string{"read_file", "safe_patch"}
 		p.Conversation.SystemPrompt, p.Conversation.NoLoopDetection = "Work.", true
 		p.Conversation.Limits.Tokens = 8_000
 	})
@@ -126,8 +126,7 @@ func TestCompactionOfASession(t *testing.T) {
 	require.NoError(t, recording.Close())
 
 	again, err := config.New(config.Parameters{
-		TargetDir: s.Dir, HomeDir: home, ApprovalMode: "auto_edit", Models: model.Always(acting{answer}),
-		Conversation: config.Conversation{NoLoopDetection: true},
+		TargetDir: s.Dir, Environment: config.Environment{HomeDir: home}, Policy: config.Policy{ApprovalMode: "auto_edit"}, Conversation: config.Conversation{Models: model.Always(acting{answer}), NoLoopDetection: true},
 	})
 	require.NoError(t, err)
 	require.NoError(t, again.Initialize(t.Context()))
@@ -180,8 +179,8 @@ func TestCompactionThatFails(t *testing.T) {
 				return says(strings.Repeat("word ", 400)), nil
 			}
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.ApprovalMode, p.Models = "auto_edit", model.Always(acting{answer})
-				p.Agents.Disabled, p.CoreTools = true, []string{"read_file", "safe_patch"}
+				p.Policy.ApprovalMode, p.Conversation.Models = "auto_edit", model.Always(acting{answer})
+				p.Agents.Disabled, p.Tools.Core = true, []string{"read_file", "safe_patch"}
 				p.Conversation.SystemPrompt, p.Conversation.NoLoopDetection = "Work.", true
 				p.Conversation.Limits.Tokens = 6_000
 			})

@@ -66,7 +66,7 @@ func Example_agent() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	p := config.Parameters{TargetDir: dir, HomeDir: dir, Model: "script:" + file, ApprovalMode: policy.ModeAutoEdit}
+	p := config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Conversation: config.Conversation{Model: "script:" + file}, Policy: config.Policy{ApprovalMode: policy.ModeAutoEdit}}
 	var out strings.Builder
 	if err := work(context.Background(), p, "Be more polite in hello.txt.", &out); err != nil {
 		fmt.Println(err)
@@ -115,7 +115,7 @@ func Example_ownGenerator() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	p := config.Parameters{TargetDir: dir, HomeDir: dir, Models: model.Always(echo{}), Tools: []tools.DeclarativeTool{tool}, Model: "echo"}
+	p := config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Conversation: config.Conversation{Models: model.Always(echo{}), Model: "echo"}, Tools: config.Tools{Own: []tools.DeclarativeTool{tool}}}
 	var out strings.Builder
 	if err := work(context.Background(), p, "to be or not to be", &out); err != nil {
 		fmt.Println(err)
@@ -164,15 +164,14 @@ func TestAgentsSideBySide(t *testing.T) {
 				}[step], nil
 			}
 			p := config.Parameters{
-				SessionID: name, TargetDir: realTemp(t), HomeDir: realTemp(t), Model: "model-" + name,
-				Models: model.Always(acting{answer}), Tools: []tools.DeclarativeTool{tool},
-				Agents: config.Agents{Definitions: []subagent.Definition{{Name: "helper_" + name, Description: "Helps " + name + ".", Prompt: "You help " + name + " on ${today}."}}},
-				Now: func() time.Time {
+				Session: config.Session{ID: name}, TargetDir: realTemp(t), Environment: config.Environment{HomeDir: realTemp(t), Now: func() time.Time {
 					mu.Lock()
 					defer mu.Unlock()
 					clock++
 					return day
-				},
+				}}, Conversation: config.Conversation{Model: "model-" + name, Models: model.Always(acting{answer})},
+				Tools:  config.Tools{Own: []tools.DeclarativeTool{tool}},
+				Agents: config.Agents{Definitions: []subagent.Definition{{Name: "helper_" + name, Description: "Helps " + name + ".", Prompt: "You help " + name + " on ${today}."}}},
 			}
 			c, err := config.New(p)
 			if err != nil {

@@ -35,7 +35,7 @@ func misbehaving(t *testing.T, bad func(r *model.Request) (*model.Response, erro
 		return bad(r)
 	}
 	s := configtest.New(t, append([]func(*config.Parameters){func(p *config.Parameters) {
-		p.Models, p.Conversation.Retry = model.Always(acting{answer}), soon
+		p.Conversation.Models, p.Conversation.Retry = model.Always(acting{answer}), soon
 	}}, change...)...)
 	s.Write("f.txt", untouched)
 	return s

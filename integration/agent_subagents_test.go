@@ -130,7 +130,7 @@ func TestAgentsAndParentPatchOneFile(t *testing.T) {
 		return says("Done."), nil
 	}
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Models = model.Always(acting{answer})
+		p.Conversation.Models = model.Always(acting{answer})
 		p.Agents.Definitions = []subagent.Definition{{Name: "helper", Description: "Helps.", Prompt: "You help.", Tools: []string{"read_file", "safe_patch"}}}
 	})
 	s.Write("shared.txt", text.String())
@@ -202,10 +202,9 @@ func TestSessionsPatchOneFile(t *testing.T) {
 	for i := range sessions {
 		wg.Go(func() {
 			c, err := config.New(config.Parameters{
-				TargetDir: s.Dir, HomeDir: t.TempDir(), ApprovalMode: "auto_edit",
-				Conversation: config.Conversation{NoLoopDetection: true, Limits: agent.Limits{PromptTurns: -1}},
+				TargetDir: s.Dir, Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{ApprovalMode: "auto_edit"},
+				Conversation: config.Conversation{NoLoopDetection: true, Limits: agent.Limits{PromptTurns: -1}, Models: model.Always(acting{patient(t, i, rounds)})},
 				Agents:       config.Agents{Definitions: []subagent.Definition{{Name: "helper", Description: "Helps.", Prompt: "You help.", MaxTurns: 10_000}}},
-				Models:       model.Always(acting{patient(t, i, rounds)}),
 			})
 			if err != nil {
 				t.Error(err)

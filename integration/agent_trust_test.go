@@ -50,9 +50,9 @@ func TestUntrustedDirectoryHasNoEffect(t *testing.T) {
 			outside := t.TempDir()
 			put(t, outside, "secret.md", "outside-words")
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.Trust, p.Models = state, model.Always(acting{answer})
-				put(t, p.HomeDir, ".fettle/FETTLE.md", "words-of-the-user")
-				put(t, p.HomeDir, ".fettle/agents/mine.md", "---\nname: mine\ndescription: The user's.\n---\nx\n")
+				p.Policy.Trust, p.Conversation.Models = state, model.Always(acting{answer})
+				put(t, p.Environment.HomeDir, ".fettle/FETTLE.md", "words-of-the-user")
+				put(t, p.Environment.HomeDir, ".fettle/agents/mine.md", "---\nname: mine\ndescription: The user's.\n---\nx\n")
 				up := strings.Repeat("../", 20)
 				put(t, p.TargetDir, "AGENTS.md", "words-of-the-project\n@sub/more.md\n@"+outside+"/secret.md\n@"+up+strings.TrimPrefix(outside, "/")+"/secret.md\n@link.md\n")
 				put(t, p.TargetDir, "sub/AGENTS.md", "words-of-below\n")
@@ -125,9 +125,9 @@ func TestProjectNeverReceivesTheUsersKey(t *testing.T) {
 			away := &leaving{}
 			s := configtest.New(t, func(p *config.Parameters) {
 				put(t, p.TargetDir, ".env", tt.dotenv(evil.url+"/v1"))
-				p.Trust, p.Model, p.Conversation.Retry = tt.trust, "openai:test-model", soon
+				p.Policy.Trust, p.Conversation.Model, p.Conversation.Retry = tt.trust, "openai:test-model", soon
 				p.Settings = &settings.Options{Environ: tt.environ(good.url + "/v1")}
-				p.Providers = func(v config.Variables) model.Source {
+				p.Conversation.Providers = func(v config.Variables) model.Source {
 					o := standard.ModelOptionsOf(v)
 					o.HTTPClient = &http.Client{Transport: away}
 					return standard.Models(o)

@@ -121,8 +121,8 @@ var soon = agent.Retry{First: time.Millisecond, StreamFirst: time.Millisecond}
 func (s *speaker) talkingTo(p *config.Parameters) {
 	p.Conversation.Retry = soon
 	vars := s.format.env(s.url)
-	p.Getenv = func(name string) string { return vars[name] }
-	p.Model = s.format.name + ":test-model"
+	p.Environment.Getenv = func(name string) string { return vars[name] }
+	p.Conversation.Model = s.format.name + ":test-model"
 	*p = standard.Parameters(*p)
 }
 

@@ -61,7 +61,7 @@ func staleWrite(t *testing.T, tool string) string {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "prices.txt")
 	require.NoError(t, os.WriteFile(file, []byte("milk 120\nbread 300\n"), 0o644))
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: t.TempDir(), ApprovalMode: policy.ModeAutoEdit, CoreTools: []string{"read_file", tool}})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{ApprovalMode: policy.ModeAutoEdit}, Tools: config.Tools{Core: []string{"read_file", tool}}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	defer func() { require.NoError(t, c.Close()) }()

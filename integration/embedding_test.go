@@ -19,7 +19,7 @@ import (
 // code: embed
 // replaceGreeting reads a file and changes it, as a model would.
 func replaceGreeting(ctx context.Context, dir string) error {
-	c, err := config.New(config.Parameters{TargetDir: dir, ApprovalMode: policy.ModeAutoEdit})
+	c, err := config.New(config.Parameters{TargetDir: dir, Policy: config.Policy{ApprovalMode: policy.ModeAutoEdit}})
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func configWith(dir string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.New(config.Parameters{TargetDir: dir, Tools: []tools.DeclarativeTool{tool}})
+	return config.New(config.Parameters{TargetDir: dir, Tools: config.Tools{Own: []tools.DeclarativeTool{tool}}})
 }
 
 // code: end

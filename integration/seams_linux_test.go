@@ -52,8 +52,8 @@ func TestOwnRoot(t *testing.T) {
 		writeSettings(t, own, `{"useWriteTodos": true}`)
 		touched() // drop the accesses of the set-up
 		p := confined(dir, own)
-		p.Settings, p.WatchSettings = o, o != nil
-		p.ApprovalMode = policy.ModeYolo
+		p.Settings, p.Session.WatchSettings = o, o != nil
+		p.Policy.ApprovalMode = policy.ModeYolo
 		within(p, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
 			leftovers, err := c.Recover(ctx)
 			require.NoError(t, err)

@@ -73,7 +73,7 @@ func answerQuestions(ctx context.Context, b *bus.MessageBus, words string) {
 func Example_ownFrontEnd() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
-	within(config.Parameters{TargetDir: dir, HomeDir: dir}, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
+	within(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}}, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
 		fmt.Println("declared:", declared(c, "ask_user"))
 		answerQuestions(ctx, c.MessageBus(), "notes")
 		fmt.Println("declared:", declared(c, "ask_user"))
@@ -114,7 +114,7 @@ func declared(c *config.Config, name string) bool {
 func confined(dir, home string, more ...string) config.Parameters {
 	names := layout.Fettle()
 	names.SystemDir = filepath.Join(home, "system") // else /etc/fettle
-	return config.Parameters{TargetDir: dir, IncludeDirs: more, HomeDir: home, Layout: names}
+	return config.Parameters{TargetDir: dir, IncludeDirs: more, Environment: config.Environment{HomeDir: home, Layout: names}}
 }
 
 // code: end
@@ -126,7 +126,7 @@ func Example_ownRoot() {
 		defer os.RemoveAll(d)
 	}
 	p := confined(dir, home, more)
-	p.AllowedTools = []string{"save_memory"}
+	p.Policy.AllowedTools = []string{"save_memory"}
 	within(p, func(ctx context.Context, _ *config.Config, calls *scheduler.Scheduler) {
 		for _, path := range []string{"hello.txt", filepath.Join(more, "hello.txt"), filepath.Join(home, "hello.txt"), "/etc/passwd"} {
 			args, _ := json.Marshal(map[string]string{"file_path": path})
@@ -162,7 +162,7 @@ func Example_ownClock() {
 		}
 	}
 	for _, now := range []func() time.Time{nil, func() time.Time { return noon }} {
-		within(config.Parameters{TargetDir: dir, HomeDir: dir, Now: now}, func(ctx context.Context, _ *config.Config, calls *scheduler.Scheduler) {
+		within(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir, Now: now}}, func(ctx context.Context, _ *config.Config, calls *scheduler.Scheduler) {
 			r := call(ctx, calls, "glob", `{"pattern": "*.md"}`)
 			var result struct{ Files []string }
 			if err := json.Unmarshal([]byte(r.Result.LLMContent.String()), &result); err != nil {
@@ -184,7 +184,7 @@ func Example_ownClock() {
 // variables and the given flags fill in. A field that is set here goes before
 // all of them.
 func withSettings(dir, home string, environ []string, flags map[string]any) config.Parameters {
-	return config.Parameters{TargetDir: dir, HomeDir: home, Settings: &settings.Options{Environ: environ, Flags: flags}}
+	return config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}, Settings: &settings.Options{Environ: environ, Flags: flags}}
 }
 
 // code: end
@@ -203,7 +203,7 @@ func Example_ownSettings() {
 	p := withSettings(dir, home, []string{"FETTLE_MODEL=from-variable"}, map[string]any{"general.defaultApprovalMode": "auto_edit"})
 	within(p, func(_ context.Context, c *config.Config, _ *scheduler.Scheduler) {
 		fmt.Println(c.ApprovalMode(), c.Model(), declared(c, "glob"))
-		origins, err := c.SettingOrigins("model.name")
+		origins, err := c.Settings().Origins("model.name")
 		if err != nil {
 			fmt.Println(err)
 		}
@@ -234,7 +234,7 @@ func houseRules() []policy.Rule {
 func Example_ownRules() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
-	within(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeYolo, Rules: houseRules()}, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
+	within(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Policy: config.Policy{ApprovalMode: policy.ModeYolo, Rules: houseRules()}}, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
 		r := call(ctx, calls, "read_file", `{"file_path": "server.pem"}`)
 		fmt.Println(r.Status, r.Decision.Rule, "|", r.Decision.Message)
 		if err := c.SetApprovalMode(policy.ModeDefault); err != nil {
@@ -269,7 +269,7 @@ func Example_ownSearch() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
 	pages := shelf{"tea": {Title: "Leaves and water", URL: "https://example.com/tea"}}
-	p := config.Parameters{TargetDir: dir, HomeDir: dir, WebSearch: pages, AllowedTools: []string{"web_search"}}
+	p := config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Tools: config.Tools{WebSearch: pages}, Policy: config.Policy{AllowedTools: []string{"web_search"}}}
 	within(p, func(ctx context.Context, _ *config.Config, calls *scheduler.Scheduler) {
 		r := call(ctx, calls, "web_search", `{"query": "tea"}`)
 		fmt.Println(r.Status)

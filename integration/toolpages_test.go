@@ -112,7 +112,7 @@ func TestToolPages(t *testing.T) {
 func TestToolPagesStateConditions(t *testing.T) {
 	t.Parallel()
 	names := func(mode policy.ApprovalMode, subscriber bool) (registered, declared []string) {
-		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), ApprovalMode: mode})
+		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{ApprovalMode: mode}})
 		require.NoError(t, err)
 		require.NoError(t, c.Initialize(t.Context()))
 		t.Cleanup(func() { require.NoError(t, c.Close()) })

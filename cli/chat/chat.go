@@ -99,7 +99,7 @@ func (c *chat) Status() interactive.Status {
 		Model: c.Traffic.DisplayName(c.config.Model()), Mode: string(c.config.ApprovalMode()), Dir: homeAbbreviated(c.targetDir()), Branch: branch,
 		Tokens: tokens, Limit: client.Limit(), Trust: c.config.Trust().String(), Started: started,
 	}
-	if manager, err := c.config.MCP(); err == nil && manager != nil {
+	if manager, err := c.config.MCP().Manager(); err == nil && manager != nil {
 		for _, server := range manager.Status() {
 			if server.State == mcp.StateConnected {
 				s.Servers++

@@ -84,7 +84,7 @@ func (f commandFacts) ApprovalMode() string { return string(f.Config.ApprovalMod
 
 // Setting implements [commands.Settings].
 func (f commandFacts) Setting(key string) (json.RawMessage, bool) {
-	origins, err := f.SettingOrigins(key)
+	origins, err := f.Settings().Origins(key)
 	if err != nil {
 		return nil, false
 	}

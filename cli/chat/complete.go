@@ -50,7 +50,7 @@ func startsWord(before string) bool {
 // mentions returns the agents and the entries of the typed directory.
 func (c *chat) mentions(ctx context.Context, typed string) []interactive.Candidate {
 	var all []interactive.Candidate
-	if agents, err := c.config.Agents(); err == nil && !strings.Contains(typed, "/") {
+	if agents, err := c.config.Agents().List(); err == nil && !strings.Contains(typed, "/") {
 		for _, a := range agents {
 			if strings.HasPrefix(a.Name, typed) && typed != "" {
 				all = append(all, interactive.Candidate{Text: "@" + a.Name + " ", Label: "@" + a.Name, Description: display.Line(a.Description)})

@@ -40,7 +40,7 @@ func (c *chat) endMessages(ctx context.Context, reason string) []string {
 // SessionStart implements [builtin.SessionHooks]. The context that hooks add for the
 // model is sent with the next prompt.
 func (c chatHooks) SessionStart(ctx context.Context, source string) string {
-	started, err := c.config.SessionStarted(ctx, source)
+	started, err := c.config.Hooks().SessionStarted(ctx, source)
 	if err != nil { // the session is closed
 		return ""
 	}
@@ -56,8 +56,8 @@ func (c chatHooks) SessionStart(ctx context.Context, source string) string {
 
 // List implements [builtin.Hooks].
 func (c chatHooks) List() []builtin.Hook {
-	all, err := c.config.Hooks(context.Background()) // it reads a few files
-	if err != nil {                                  // the session is closed
+	all, err := c.config.Hooks().List(context.Background()) // it reads a few files
+	if err != nil {                                         // the session is closed
 		return nil
 	}
 	var list []builtin.Hook
@@ -82,7 +82,7 @@ func (c chatHooks) SetEnabled(ctx context.Context, name string, on bool) error {
 
 // Trust implements [builtin.Hooks].
 func (c chatHooks) Trust(ctx context.Context) (string, error) {
-	names, err := c.config.ApproveHooks(ctx)
+	names, err := c.config.Hooks().Approve(ctx)
 	switch {
 	case err != nil:
 		return "", err
@@ -97,12 +97,12 @@ type chatSkills struct{ *chat }
 
 // List implements [builtin.Skills].
 func (c chatSkills) List() []builtin.Skill {
-	manager, err := c.config.Skills()
+	manager, err := c.config.Skills().Manager()
 	if err != nil { // the session is closed
 		return nil
 	}
 	enabled := manager.Enabled()
-	active, _ := c.config.ActiveSkills() // as above
+	active, _ := c.config.Skills().Active() // as above
 	var list []builtin.Skill
 	for _, s := range manager.All() {
 		source := string(s.Scope)
@@ -121,21 +121,21 @@ func (c chatSkills) List() []builtin.Skill {
 
 // Activate implements [builtin.Skills].
 func (c chatSkills) Activate(ctx context.Context, name string) error {
-	_, err := c.config.ActivateSkill(ctx, name)
+	_, err := c.config.Skills().Activate(ctx, name)
 	return err
 }
 
 // SetEnabled implements [builtin.Skills].
 func (c chatSkills) SetEnabled(_ context.Context, name string, on bool) error {
-	return c.config.SetSkillEnabled(name, on)
+	return c.config.Skills().SetEnabled(name, on)
 }
 
 // Reload implements [builtin.Skills].
 func (c chatSkills) Reload(ctx context.Context) ([]string, error) {
-	if err := c.config.ReloadSkills(ctx); err != nil {
+	if err := c.config.Skills().Reload(ctx); err != nil {
 		return nil, err
 	}
-	manager, err := c.config.Skills()
+	manager, err := c.config.Skills().Manager()
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +151,11 @@ type chatExtensions struct{ *chat }
 
 // List implements [builtin.Extensions].
 func (c chatExtensions) List() []builtin.Extension {
-	all, err := c.config.Extensions()
+	all, err := c.config.Extensions().List()
 	if err != nil { // the session is closed
 		return nil
 	}
-	problems, _ := c.config.ExtensionProblems() // as above
+	problems, _ := c.config.Extensions().Problems() // as above
 	var list []builtin.Extension
 	for _, e := range all {
 		b := builtin.Extension{Name: e.Name, Version: e.Version, Path: e.Path, Active: e.Active, Problem: e.Inactive}
@@ -172,9 +172,9 @@ func (c chatExtensions) List() []builtin.Extension {
 
 // SetEnabled implements [builtin.Extensions].
 func (c chatExtensions) SetEnabled(ctx context.Context, name string, on bool) error {
-	set := c.config.EnableExtension
+	set := c.config.Extensions().Enable
 	if !on {
-		set = c.config.DisableExtension
+		set = c.config.Extensions().Disable
 	}
 	if err := set(ctx, name); err != nil {
 		return err
@@ -185,10 +185,10 @@ func (c chatExtensions) SetEnabled(ctx context.Context, name string, on bool) er
 
 // Reload implements [builtin.Extensions].
 func (c chatExtensions) Reload(ctx context.Context) ([]string, error) {
-	if err := c.config.ReloadExtensions(ctx); err != nil {
+	if err := c.config.Extensions().Reload(ctx); err != nil {
 		return nil, err
 	}
-	found, err := c.config.ExtensionProblems()
+	found, err := c.config.Extensions().Problems()
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (c chatCompressor) Compress(ctx context.Context) (builtin.Compressed, error
 type chatServers struct{ *chat }
 
 func (c chatServers) manager() *mcp.Manager {
-	m, err := c.config.MCP()
+	m, err := c.config.MCP().Manager()
 	if err != nil { // the session is closed
 		return nil
 	}
@@ -146,7 +146,7 @@ func (c chatServers) List() []builtin.Server {
 		if s.Error != nil {
 			server.Problem = fault.Line(s.Error)
 		}
-		if spec, _, err := c.config.MCPServer(s.Name); err == nil {
+		if spec, _, err := c.config.MCP().Server(s.Name); err == nil {
 			server.Description = spec.Description
 		}
 		for _, t := range m.Tools(s.Name) {
@@ -282,7 +282,7 @@ type chatMemory struct{ *chat }
 
 // Files implements [builtin.Memory].
 func (c chatMemory) Files(ctx context.Context) ([]builtin.MemoryFile, error) {
-	docs, err := c.config.InstructionFiles(ctx)
+	docs, err := c.config.Instructions().Files(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +294,7 @@ func (c chatMemory) Files(ctx context.Context) ([]builtin.MemoryFile, error) {
 }
 
 // Reload implements [builtin.Memory].
-func (c chatMemory) Reload(context.Context) error { return c.config.ReloadInstructions() }
+func (c chatMemory) Reload(context.Context) error { return c.config.Instructions().Reload() }
 
 // CanAdd implements [builtin.Memory].
 func (c chatMemory) CanAdd() bool {
@@ -307,7 +307,7 @@ type chatAgents struct{ *chat }
 
 // List implements [builtin.Agents].
 func (c chatAgents) List() []builtin.Agent {
-	defs, err := c.config.Agents()
+	defs, err := c.config.Agents().List()
 	if err != nil { // the session is closed
 		return nil
 	}
@@ -325,7 +325,7 @@ func (c chatAgents) List() []builtin.Agent {
 
 // Reload implements [builtin.Agents]. It reloads everything that files contribute.
 func (c chatAgents) Reload(ctx context.Context) ([]string, error) {
-	if err := c.config.ReloadExtensions(ctx); err != nil {
+	if err := c.config.Extensions().Reload(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := c.loadCommands(ctx); err != nil {

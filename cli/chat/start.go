@@ -56,7 +56,7 @@ func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err
 	if logged, ok := s.(interface{ Logger() *slog.Logger }); ok {
 		c.log = logged.Logger()
 	}
-	set, err := c.config.Settings()
+	set, err := c.config.Settings().Current()
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (h *headlessRun) run(ctx context.Context, g *program.Flags) error {
 
 func (h *headlessRun) inSession(ctx context.Context, s program.Session, in promptInput) error {
 	c := s.Config()
-	set, err := c.Settings()
+	set, err := c.Settings().Current()
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resume
 	if resumed {
 		source = "resume"
 	}
-	started, err := c.SessionStarted(ctx, source)
+	started, err := c.Hooks().SessionStarted(ctx, source)
 	if err != nil {
 		return nil, err
 	}

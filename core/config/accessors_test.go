@@ -63,7 +63,7 @@ func requireSame(t *testing.T, a, b any, name string) {
 func TestEveryAccessor(t *testing.T) {
 	for name, p := range map[string]config.Parameters{"without settings": {}, "with settings": {Settings: &settings.Options{}}} {
 		t.Run(name, func(t *testing.T) {
-			p.Layout = quietLayout(t)
+			p.Environment.Layout = quietLayout(t)
 			playing(t, "", script.Options{})(&p) // otherwise there is no Client
 			c := newConfig(t, p)
 			values := 0
@@ -115,7 +115,7 @@ func TestStorage(t *testing.T) {
 	home := t.TempDir()
 	var all []config.Storage
 	for range 2 {
-		c := newConfig(t, config.Parameters{HomeDir: home})
+		c := newConfig(t, config.Parameters{Environment: config.Environment{HomeDir: home}})
 		require.NoError(t, c.Initialize(t.Context()))
 		s, err := c.Storage()
 		require.NoError(t, err)

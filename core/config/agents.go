@@ -17,7 +17,7 @@ import (
 )
 
 // Agents configures the subagents of a session. The zero value provides those
-// defined in files and fettle's own, one level deep. Without Parameters.Models
+// defined in files and fettle's own, one level deep. Without Parameters.Conversation.Models
 // there are no local agents.
 type Agents struct {
 	Disabled bool // no subagents
@@ -62,10 +62,10 @@ func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error 
 		userDir, _ := c.userDir() // "": there is none
 		from := agentset.Sources{
 			Definitions: p.Agents.Definitions, Folders: slices.Concat(p.Agents.Folders, c.brought().Agents), UserDir: userDir,
-			Registry: s.registry, Local: p.Models != nil, CheckModel: p.Agents.CheckModel, Rules: sh.rules.Change, Logger: p.Logger,
+			Registry: s.registry, Local: p.Conversation.Models != nil, CheckModel: p.Agents.CheckModel, Rules: sh.rules.Change, Logger: p.Environment.Logger,
 		}
-		if p.Trust == trust.Trusted {
-			from.ProjectDir = filepath.Join(sh.workspace.Target(), p.Layout.Dir)
+		if p.Policy.Trust == trust.Trusted {
+			from.ProjectDir = filepath.Join(sh.workspace.Target(), p.Environment.Layout.Dir)
 		}
 		if err := sh.agents.Load(ctx, from); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error
 		return nil
 	}
 	runner := subagent.NewRunner(subagent.Options{
-		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Now, Logger: p.Logger,
+		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Environment.Now, Logger: p.Environment.Logger,
 	})
 	all, err := sh.agents.Tools(runner, s.conversation)
 	if err != nil {
@@ -136,7 +136,7 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	if store := h.caller.recordsAgents(); store != nil {
 		recording, err := store.Record(ctx, child)
 		if err != nil {
-			h.caller.params().Logger.Warn("a subagent is not recorded", slog.Any("error", err))
+			h.caller.params().Environment.Logger.Warn("a subagent is not recorded", slog.Any("error", err))
 		} else {
 			recorder = recording
 			session.Close = func() error { return closing(child, recording.Close()) }
@@ -166,10 +166,12 @@ func (c *Config) recordsAgents() *Transcripts {
 	return c.agentRecords
 }
 
-// Agents returns the definitions of the available subagents, in the order in
+// List returns the definitions of the available subagents, in the order in
 // which they were found. They must not be modified. The error has code
 // not_initialized.
-func (c *Config) Agents() ([]*subagent.Definition, error) {
+func (x AgentService) List() ([]*subagent.Definition, error) {
+	c := x.c
+
 	sh, err := c.services("Agents")
 	if err != nil {
 		return nil, err
@@ -182,9 +184,11 @@ func (c *Config) Agents() ([]*subagent.Definition, error) {
 	return all, nil
 }
 
-// AgentProblems returns the problems in definitions. The error has code
+// Problems returns the problems in definitions. The error has code
 // not_initialized.
-func (c *Config) AgentProblems() ([]fault.Problem, error) {
+func (x AgentService) Problems() ([]fault.Problem, error) {
+	c := x.c
+
 	sh, err := c.services("AgentProblems")
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func beginAgent(t *testing.T, c *Config, d subagent.Definition) *subagent.Sessio
 
 func newForAgents(t *testing.T) *Config {
 	t.Helper()
-	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Models: model.Always(silent{}), ApprovalMode: policy.ModeYolo})
+	c, err := New(Parameters{TargetDir: t.TempDir(), Environment: Environment{HomeDir: t.TempDir()}, Conversation: Conversation{Models: model.Always(silent{})}, Policy: Policy{ApprovalMode: policy.ModeYolo}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.Close()) })

@@ -19,8 +19,7 @@ func TestOuterAgentsRestrict(t *testing.T) {
 	outer := subagent.Definition{Name: "outer", Description: "O.", Prompt: "O.", Tools: []string{"read_file", "Bash", "invoke_agent"}, OnlyCommands: []string{"echo"}, DeniedCommands: []string{"echo no"}, Mode: "autoEdit"}
 	inner := subagent.Definition{Name: "inner", Description: "I.", Prompt: "I.", Mode: "yolo"}
 	most := subagent.Definition{Name: "most", Description: "M.", Prompt: "M.", Tools: []string{"write_file", "run_shell_command"}}
-	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Models: model.Always(silent{}), ApprovalMode: policy.ModeYolo, AllowedTools: []string{"*"},
-		Rules:  []policy.Rule{{Name: "admin", Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierAdmin, Priority: 999}},
+	c, err := New(Parameters{TargetDir: t.TempDir(), Environment: Environment{HomeDir: t.TempDir()}, Conversation: Conversation{Models: model.Always(silent{})}, Policy: Policy{ApprovalMode: policy.ModeYolo, AllowedTools: []string{"*"}, Rules: []policy.Rule{{Name: "admin", Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierAdmin, Priority: 999}}},
 		Agents: Agents{Definitions: []subagent.Definition{outer, inner, most}, Depth: 3}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))

@@ -55,28 +55,28 @@ func TestAgentFiles(t *testing.T) {
 	}
 	for _, state := range []trust.State{trust.Trusted, trust.Undecided, trust.Untrusted} {
 		s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
-			p.Trust = state
-			put(p.HomeDir, "reader.md", "---\nname: reader\ndescription: Reads.\ntools: Read\n---\nYou read.\n")
-			put(p.HomeDir, "broken.md", "---\nname: [\n---\n")
-			put(p.HomeDir, "glob.md", "---\nname: glob\ndescription: Takes a tool's name.\n---\nx\n")
+			p.Policy.Trust = state
+			put(p.Environment.HomeDir, "reader.md", "---\nname: reader\ndescription: Reads.\ntools: Read\n---\nYou read.\n")
+			put(p.Environment.HomeDir, "broken.md", "---\nname: [\n---\n")
+			put(p.Environment.HomeDir, "glob.md", "---\nname: glob\ndescription: Takes a tool's name.\n---\nx\n")
 			put(p.TargetDir, "theirs.md", "---\nname: theirs\ndescription: Theirs.\n---\nx\n")
 			p.Agents.Definitions = []subagent.Definition{{Name: "mine", Description: "Mine.", Prompt: "You are mine."}}
-			p.ExcludeTools = []string{"codebase_investigator"}
+			p.Tools.Exclude = []string{"codebase_investigator"}
 		})
 		all := names(t, s.Config)
 		require.Subset(t, all, []string{"reader", "mine", "generalist", "glob"})
 		require.NotContains(t, all, "codebase_investigator")
 		require.Equal(t, state == trust.Trusted, contains(all, "theirs"), "%v", state)
-		problems, err := s.AgentProblems()
+		problems, err := s.Agents().Problems()
 		require.NoError(t, err)
 		require.Len(t, problems, 2)
-		defs, err := s.Agents()
+		defs, err := s.Agents().List()
 		require.NoError(t, err)
 		require.Equal(t, "mine", defs[0].Name)
 	}
 	for _, change := range []func(*config.Parameters){
-		func(p *config.Parameters) { p.Agents.Disabled, p.Models = true, nil },
-		func(p *config.Parameters) { p.Models = nil },
+		func(p *config.Parameters) { p.Agents.Disabled, p.Conversation.Models = true, nil },
+		func(p *config.Parameters) { p.Conversation.Models = nil },
 	} {
 		require.NotContains(t, names(t, configtest.New(t, change).Config), "generalist", "there is no model to run it on")
 	}
@@ -95,7 +95,7 @@ func contains(all []string, name string) bool {
 // of these can replace an agent.
 func TestAgentsBeforeDiscovery(t *testing.T) {
 	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
-		p.Discover = append(p.Discover, func(context.Context) ([]tools.DeclarativeTool, error) {
+		p.Tools.Discover = append(p.Tools.Discover, func(context.Context) ([]tools.DeclarativeTool, error) {
 			return []tools.DeclarativeTool{discovered(t, "generalist"), discovered(t, "aaa_found")}, nil
 		})
 	})

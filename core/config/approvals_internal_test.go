@@ -67,7 +67,7 @@ type approvals struct {
 
 func newApprovals(t *testing.T, text string) *approvals {
 	t.Helper()
-	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
+	c, err := New(Parameters{TargetDir: t.TempDir(), Environment: Environment{HomeDir: t.TempDir()}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.Close()) })

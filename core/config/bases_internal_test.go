@@ -36,9 +36,9 @@ func TestBasesAreOfTheFamily(t *testing.T) {
 	readIn(child)
 	require.Equal(t, size, c.shared.bases.Size())
 
-	asking, err := New(Parameters{TargetDir: c.TargetDir(), HomeDir: t.TempDir(), Rules: []policy.Rule{
+	asking, err := New(Parameters{TargetDir: c.TargetDir(), Environment: Environment{HomeDir: t.TempDir()}, Policy: Policy{Rules: []policy.Rule{
 		{Tools: []string{"read_file"}, Decision: policy.AskUser, Priority: 100, Tier: policy.TierUser},
-	}})
+	}}})
 	require.NoError(t, err)
 	require.NoError(t, asking.Initialize(t.Context()))
 	defer func() { require.NoError(t, asking.Close()) }()

@@ -31,7 +31,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	var bound builtIns
 	bound.add(bind(c, file.Factories, file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Directories: sh.workspace, Finder: &sh.finder,
-		Access: s.tracker, Apply: c.params().Seams.Apply, Results: s.state,
+		Access: s.tracker, Apply: c.params().Calls.Seams.Apply, Results: s.state,
 	}, file.InDefaultSet))
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		for i, t := range bound.tools {
@@ -39,15 +39,15 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 		}
 	}
 	bound.add(bind(c, search.Factories, search.Services{
-		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Now, Results: s.state,
+		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Environment.Now, Results: s.state,
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
 		Paths: sh.workspace, Directories: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
-		Terminal: c.params().Commands.Terminal, Confinement: &c.params().Commands.Confinement, Results: s.state,
+		Terminal: c.params().Tools.Shell.Terminal, Confinement: &c.params().Tools.Shell.Confinement, Results: s.state,
 	}, always))
 	bound.add(bind[web.Fetcher](c, web.FetchFactories, &sh.web, always))
-	if c.params().WebSearch != nil {
-		bound.add(bind(c, web.SearchFactories, c.params().WebSearch, always))
+	if c.params().Tools.WebSearch != nil {
+		bound.add(bind(c, web.SearchFactories, c.params().Tools.WebSearch, always))
 	}
 	bound.add(bind(c, plan.Factories, plan.Services{
 		Todos: &s.todos, Mode: planMode{c}, Files: sh.workspace, Dir: c.plansDir(sh.workspace.Target()),
@@ -87,7 +87,7 @@ func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), servi
 	var bound []tools.DeclarativeTool
 	for _, f := range family {
 		spec := f.Spec()
-		name, renamed := c.params().Layout.ToolNames[spec.Name]
+		name, renamed := c.params().Environment.Layout.ToolNames[spec.Name]
 		if !selection.Includes(spec, inDefaultSet(spec.Name) || renamed) {
 			continue
 		}
@@ -134,7 +134,7 @@ func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], err
 
 // selection returns the selection of built-in tools that the parameters make.
 func (c *Config) selection() tools.Selection {
-	return tools.Selection{Core: c.params().CoreTools, Exclude: c.excluded()}
+	return tools.Selection{Core: c.params().Tools.Core, Exclude: c.excluded()}
 }
 
 // ToolCommands are the user's own programs that declare and run tools. The zero
@@ -148,7 +148,7 @@ type ToolCommands struct {
 func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 		found, dropped, err := discovered.Discover(ctx, discovered.Options{
-			DiscoveryCommand: c.params().ToolCommands.Discovery, CallCommand: c.params().ToolCommands.Call,
+			DiscoveryCommand: c.params().Tools.External.Discovery, CallCommand: c.params().Tools.External.Call,
 			Dir: v.Workspace.Target(), Runner: v.Processes,
 		})
 		c.noteDiscovery(dropped...)
@@ -159,7 +159,7 @@ func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.De
 // noteDiscovery records problems of the discovery of tools.
 func (c *Config) noteDiscovery(problems ...error) {
 	for _, p := range problems {
-		c.params().Logger.Warn("discovering tools", slog.Any("error", p))
+		c.params().Environment.Logger.Warn("discovering tools", slog.Any("error", p))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,9 +22,9 @@ import (
 // provider accepts.
 func TestDeclarations(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.ExcludeTools = []string{"run_shell_command"}
-		p.DeferSchemasAbove = 1
-		p.Tools = served(t, "srv", 3)
+		p.Tools.Exclude = []string{"run_shell_command"}
+		p.Tools.DeferSchemasAbove = 1
+		p.Tools.Own = served(t, "srv", 3)
 	})
 	names := func(d model.Dialect) (names []string) {
 		declared, err := s.Declarations(d)
@@ -66,7 +66,7 @@ func TestDeclarationsOfUnusableTools(t *testing.T) {
 		return tools.Result{}, nil
 	})
 	require.NoError(t, err)
-	s := configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{odd} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{odd} })
 	_, err = s.Declarations(model.DialectOpenAI)
 	refused := new(model.Error)
 	require.ErrorAs(t, err, &refused)
@@ -81,7 +81,7 @@ func TestRunCalls(t *testing.T) {
 		return tools.Result{LLMContent: picture}, nil
 	})
 	require.NoError(t, err)
-	s := configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{show} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{show} })
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 	answers, responses, err := s.RunCalls(t.Context(), []model.FunctionCall{
 		{ID: "1", Name: "show"},

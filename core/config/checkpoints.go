@@ -50,7 +50,7 @@ func (k *Checkpoints) keep() *checkpoints.Keeper {
 // It creates no file.
 func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 	p := c.params()
-	dir := p.Checkpoints.Dir
+	dir := p.Session.Checkpoints.Dir
 	var skip []string
 	if user, err := c.userDir(); err == nil {
 		skip = append(skip, filepath.Join(user, "tmp"))
@@ -63,13 +63,13 @@ func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 	}
 	o := checkpoints.Options{
 		Store: checkpoint.Options{
-			Dir: dir, MaxFile: p.Checkpoints.MaxFile, MaxTotal: p.Checkpoints.MaxTotal, MaxFiles: p.Checkpoints.MaxFiles,
-			Skip: skip, Now: p.Now, Logger: p.Logger, Hook: p.Seams.Checkpoint,
+			Dir: dir, MaxFile: p.Session.Checkpoints.MaxFile, MaxTotal: p.Session.Checkpoints.MaxTotal, MaxFiles: p.Session.Checkpoints.MaxFiles,
+			Skip: skip, Now: p.Environment.Now, Logger: p.Environment.Logger, Hook: p.Calls.Seams.Checkpoint,
 		},
-		MaxStore: p.Checkpoints.MaxStore, Workspace: sh.workspace, Committer: sh.committer, Finder: sh.finder.now.Load,
+		MaxStore: p.Session.Checkpoints.MaxStore, Workspace: sh.workspace, Committer: sh.committer, Finder: sh.finder.now.Load,
 		Running: sh.processes.running, Session: c.SessionID, Talking: p.checkpointTalks,
 	}
-	if enabled := p.Checkpoints.Enabled; enabled != nil {
+	if enabled := p.Session.Checkpoints.Enabled; enabled != nil {
 		o.Always, o.Talking = *enabled, false
 	}
 	return &Checkpoints{checkpoints.New(o)}
@@ -85,7 +85,7 @@ func (c *Config) Checkpoints() (*Checkpoints, error) {
 	}
 	if sh.checkpoints == nil {
 		return nil, fault.New(fault.InvalidConfig, "config.checkpoints", "There is no home directory, so nothing is kept of what files held.",
-			"Set Parameters.HomeDir, or the variable HOME.")
+			"Set Parameters.Environment.HomeDir, or the variable HOME.")
 	}
 	return sh.checkpoints, nil
 }
@@ -139,7 +139,7 @@ func (k *Checkpoints) Delete(ctx context.Context, session string) error {
 // fillCheckpoints applies the settings.
 func (p *Parameters) fillCheckpoints(s settings.Checkpointing) {
 	p.checkpointTalks = s.Enabled
-	o := &p.Checkpoints
+	o := &p.Session.Checkpoints
 	const megabyte = 1 << 20
 	o.MaxFile = cmp.Or(o.MaxFile, int64(s.MaxFileMegabytes)*megabyte)
 	o.MaxTotal = cmp.Or(o.MaxTotal, int64(s.MaxTotalMegabytes)*megabyte)

@@ -26,7 +26,7 @@ import (
 // keeping turns checkpoints on for all calls.
 func keeping(p *config.Parameters) {
 	on := true
-	p.Checkpoints.Enabled, p.ApprovalMode = &on, policy.ModeYolo
+	p.Session.Checkpoints.Enabled, p.Policy.ApprovalMode = &on, policy.ModeYolo
 }
 
 // CM-15: calls of the tools are kept and undone; a patch based on the earlier
@@ -65,10 +65,10 @@ func TestCheckpointsOfCalls(t *testing.T) {
 // and nothing of calls that only read.
 func TestCheckpointsAreOff(t *testing.T) {
 	for name, change := range map[string]func(*config.Parameters){
-		"by itself": func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo },
+		"by itself": func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeYolo },
 		"settings, no conversation": func(p *config.Parameters) {
 			withUser(t, `{"general": {"checkpointing": {"enabled": true}}}`)(p)
-			p.ApprovalMode = policy.ModeYolo
+			p.Policy.ApprovalMode = policy.ModeYolo
 		},
 		"only reads": keeping,
 	} {
@@ -147,7 +147,7 @@ func TestTheFirstLookIsTold(t *testing.T) {
 // CM-15: a call that cannot be kept runs, and reports that it cannot be undone.
 func TestCheckpointFails(t *testing.T) {
 	s := configtest.New(t, keeping, func(p *config.Parameters) {
-		p.Seams.Checkpoint = func(checkpoint.Step) error { return errors.New("no space left on device") }
+		p.Calls.Seams.Checkpoint = func(checkpoint.Step) error { return errors.New("no space left on device") }
 	})
 	r := s.Call("write_file", map[string]any{"file_path": "f.txt", "content": "new\n"})
 	require.Equal(t, scheduler.StatusSuccess, r.Status)

@@ -24,6 +24,13 @@ import (
 // Conversation configures the conversation with the model. The zero value is a
 // sensible session.
 type Conversation struct {
+	Model string // "": that of the settings, else auto, the program's choice
+	// Models resolves the name of a model. nil: Providers decides.
+	Models model.Source
+	// Providers creates Models from the environment variables, including those of
+	// .env files, once Initialize has read the settings; core/standard provides
+	// one. nil, without Models: there is no [Config.Client].
+	Providers       func(Variables) model.Source
 	Limits          agent.Limits // zero fields: those of the settings, else the defaults
 	Retry           agent.Retry  // likewise
 	NoLoopDetection bool         // disables the detection of repeated output
@@ -48,7 +55,7 @@ type Opening struct {
 
 // Client returns this Config's conversation with the model, the same at each call
 // until Converse begins a new one. The error has code not_initialized, or
-// invalid_config without models; see Parameters.Models.
+// invalid_config without models; see Parameters.Conversation.Models.
 func (c *Config) Client() (*agent.Client, error) {
 	s, err := c.own("Client")
 	if err != nil {
@@ -124,13 +131,13 @@ func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 // those that record adds.
 func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	p := c.params()
-	if p.Models == nil {
+	if p.Conversation.Models == nil {
 		return agent.Options{}, fault.New(fault.InvalidConfig, "config.client", "This session has no models.",
 			"Set Models of the Parameters, as core/standard does.")
 	}
 	talk := p.Conversation
 	o := agent.Options{
-		Source: p.Models, Model: c.Model,
+		Source: p.Conversation.Models, Model: c.Model,
 		Tools:     func() []model.Tool { return modelTools(s.registry) },
 		Deferred:  s.catalog.Deferred,
 		Scheduler: s.scheduler,
@@ -139,7 +146,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		Withdrawn: s.history.Withdrawn, Cleared: s.cleared,
 		Observer: talk.Observer, Steps: s.hooks.Steps(talk.Steps),
 		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
-		Bus: c.bus, Now: p.Now, Logger: p.Logger,
+		Bus: c.bus, Now: p.Environment.Now, Logger: p.Environment.Logger,
 	}
 	if c.parent != nil {
 		o.Purpose = model.PurposeSubagent
@@ -149,7 +156,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	if p.Instructions.AsMessages {
 		o.Reminders = s.history.Instructions
 	}
-	if p.DebugMode {
+	if p.Environment.DebugMode {
 		o.Steps.BeforeRequest = slices.Concat(o.Steps.BeforeRequest, []agent.BeforeRequest{c.logRequest}) // the slice of the Parameters is shared
 	}
 	return o, nil
@@ -167,7 +174,7 @@ func modelTools(r *tools.Registry) []model.Tool {
 
 // logRequest writes the final prompt to the debug log, with secrets masked.
 func (c *Config) logRequest(ctx context.Context, r *model.Request) (agent.RequestAdvice, error) {
-	log := c.params().Logger.With(slog.String("component", "MODEL_REQUEST"))
+	log := c.params().Environment.Logger.With(slog.String("component", "MODEL_REQUEST"))
 	mask := c.masker()
 	log.DebugContext(ctx, "system prompt", slog.String("model", r.Model), slog.String("text", mask(r.System)))
 	if len(r.Contents) > 0 { // earlier turns were logged with earlier requests
@@ -199,7 +206,7 @@ func describePart(p model.Part) string {
 func (c *Config) masker() func(text string) string {
 	var m redact.Masker
 	m.Add(c.family.extensions.Secrets()...)
-	m.Add(c.params().Secrets...)
+	m.Add(c.params().Environment.Secrets...)
 	return m.Text
 }
 

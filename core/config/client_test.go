@@ -27,7 +27,7 @@ func playing(t *testing.T, turns string, o script.Options) func(*config.Paramete
 	require.NoError(t, err)
 	g := script.New(s, o)
 	t.Cleanup(func() { require.Empty(t, g.Left(), "turns that were not played") })
-	return func(p *config.Parameters) { p.Models = model.Always(g) }
+	return func(p *config.Parameters) { p.Conversation.Models = model.Always(g) }
 }
 
 // converse runs a prompt to its end, and returns its answer and the outcome of
@@ -163,7 +163,7 @@ func TestInstructionsOfTheBeginning(t *testing.T) {
 	put("home/.fettle/FETTLE.md", "mine")
 	put("more/AGENTS.md", "more")
 	prompt := func(change ...func(*config.Parameters)) string {
-		p := config.Parameters{TargetDir: filepath.Join(top, "repo", "pkg"), IncludeDirs: []string{filepath.Join(top, "more")}, HomeDir: filepath.Join(top, "home")}
+		p := config.Parameters{TargetDir: filepath.Join(top, "repo", "pkg"), IncludeDirs: []string{filepath.Join(top, "more")}, Environment: config.Environment{HomeDir: filepath.Join(top, "home")}}
 		for _, f := range change {
 			f(&p)
 		}
@@ -188,7 +188,7 @@ func TestInstructionsOfTheBeginning(t *testing.T) {
 	order(text, "---\nmine\n", "---\nrepo <!-- Imported from: docs/style.md -->\nstyle\n", "---\npkg\n", "---\nmore\n")
 	require.NotContains(t, text, "above the repository")
 
-	text = prompt(func(p *config.Parameters) { p.Trust = trust.Untrusted })
+	text = prompt(func(p *config.Parameters) { p.Policy.Trust = trust.Untrusted })
 	order(text, "mine")
 	require.NotContains(t, text, "\npkg\n")
 	text = prompt(func(p *config.Parameters) { p.Instructions.Names = []string{"AGENTS.md"} })
@@ -282,7 +282,7 @@ func TestExpand(t *testing.T) {
 	require.Empty(t, s.Asked())
 
 	// PR-29: a file that policy denies to read_file is not shown.
-	denied := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"read_many_files"} })
+	denied := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"read_many_files"} })
 	denied.Write("a.txt", "secret")
 	e, err := denied.Expand(t.Context(), "@a.txt")
 	require.NoError(t, err)
@@ -293,7 +293,7 @@ func TestExpand(t *testing.T) {
 // A prompt can name the subagent for the work; in quotes, or if the session has
 // no such agent, the name is that of a file.
 func TestExpandNamesAgents(t *testing.T) {
-	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) { p.ExcludeTools = []string{"codebase_investigator"} })
+	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) { p.Tools.Exclude = []string{"codebase_investigator"} })
 	s.Write("generalist", "a file\n")
 	e, err := s.Expand(t.Context(), "@generalist, do it.")
 	require.NoError(t, err)
@@ -345,8 +345,8 @@ func TestDebugLog(t *testing.T) {
 	for _, debug := range []bool{true, false} {
 		var log bytes.Buffer
 		s := configtest.New(t, playing(t, `{"calls":[{"tool":"read_file","args":{"file_path":"a.txt"}}]},{"text":"x"}`, script.Options{}), func(p *config.Parameters) {
-			p.DebugMode, p.Secrets = debug, []string{"hunter2-hunter2", "a", "quo\"ted<\\word"}
-			p.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			p.Environment.DebugMode, p.Environment.Secrets = debug, []string{"hunter2-hunter2", "a", "quo\"ted<\\word"}
+			p.Environment.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			p.Conversation.SystemPrompt = "The key is hunter2-hunter2."
 		})
 		s.Write("a.txt", "and hunter2-hunter2 too\nand quo\"ted<\\word\n")

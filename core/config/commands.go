@@ -34,8 +34,8 @@ func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*
 	}
 	userDir, _ := c.userDir() // "": there is none
 	return slash.Load(ctx, slash.Options{
-		Servers: sh.servers.Load(), Skills: sh.skills, Activate: c.ActivateSkill, Registry: s.registry, Lines: s.commandLines(),
-		UserDir: userDir, ProjectDir: filepath.Join(sh.workspace.Target(), c.params().Layout.Dir), Trusted: c.params().Trust == trust.Trusted,
+		Servers: sh.servers.Load(), Skills: sh.skills, Activate: c.Skills().Activate, Registry: s.registry, Lines: s.commandLines(),
+		UserDir: userDir, ProjectDir: filepath.Join(sh.workspace.Target(), c.params().Environment.Layout.Dir), Trusted: c.params().Policy.Trust == trust.Trusted,
 		Extensions: c.brought().Commands, Files: sh.promptFiles(), Tools: prompts.Tools{Scheduler: s.scheduler}, Hold: s.hold,
 	}, extra...)
 }
@@ -73,7 +73,7 @@ func (c *Config) RunCommand(ctx context.Context, line string, output func(chunk 
 	if decision.Decision == policy.Deny {
 		return process.Result{}, fault.New(fault.PolicyViolation, "config.runCommand", fmt.Sprintf("The command is denied: %s", decision.Reason), decision.Remedy)
 	}
-	return s.processes.Run(ctx, process.Command{Line: line, Dir: sh.workspace.Target(), PTY: c.params().Commands.Terminal, Output: output})
+	return s.processes.Run(ctx, process.Command{Line: line, Dir: sh.workspace.Target(), PTY: c.params().Tools.Shell.Terminal, Output: output})
 }
 
 // shellTool is the name of the tool that runs commands.

@@ -152,7 +152,7 @@ func TestRestateFits(t *testing.T) {
 		"nothing":                        {200_000, 700, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := configtest.New(t, func(p *config.Parameters) { p.Models = model.Always(limited{limit: tt.limit}) })
+			s := configtest.New(t, func(p *config.Parameters) { p.Conversation.Models = model.Always(limited{limit: tt.limit}) })
 			for _, name := range []string{"a", "b", "c"} {
 				s.Write(name, strings.Repeat("\"\"\n", 1_000)) // longer in JSON
 				read(t, s.Config, name)
@@ -189,7 +189,7 @@ func (l limited) Limit() int     { return l.limit }
 
 // Restate of a running conversation also respects its client's limit.
 func TestRestateByTheClientsLimit(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.Models = model.Always(limited{limit: 8_000}) })
+	s := configtest.New(t, func(p *config.Parameters) { p.Conversation.Models = model.Always(limited{limit: 8_000}) })
 	for _, name := range []string{"a", "b"} {
 		s.Write(name, strings.Repeat("x\n", 1_500))
 		read(t, s.Config, name)
@@ -211,7 +211,7 @@ func (failing) Stream(context.Context, *model.Request) iter.Seq2[*model.Chunk, e
 // again when they are read.
 func TestFilesOfAPromptThatFailed(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Models = model.Always(failing{})
+		p.Conversation.Models = model.Always(failing{})
 		p.Conversation.Retry = agent.Retry{Attempts: 1, StreamAttempts: 1}
 	})
 	s.Write("f", "a\n")
@@ -272,7 +272,7 @@ func TestStepsAreShared(t *testing.T) {
 	steps := make([]agent.BeforeRequest, 1, 8)
 	steps[0] = func(context.Context, *model.Request) (agent.RequestAdvice, error) { return agent.RequestAdvice{}, nil }
 	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
-		p.DebugMode, p.Conversation.Steps.BeforeRequest = true, steps
+		p.Environment.DebugMode, p.Conversation.Steps.BeforeRequest = true, steps
 	})
 	_, err := s.Client()
 	require.NoError(t, err)

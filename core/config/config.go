@@ -84,13 +84,13 @@ func New(p Parameters) (*Config, error) {
 	if err := p.complete(); err != nil {
 		return nil, err
 	}
-	mode, err := p.permittedMode(p.ApprovalMode) // only by the Parameters; Initialize knows the settings
+	mode, err := p.permittedMode(p.Policy.ApprovalMode) // only by the Parameters; Initialize knows the settings
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{given: &p, sessionID: p.SessionID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
+	c := &Config{given: &p, sessionID: p.Session.ID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(c.given)
-	if c.bus = p.Bus; c.bus == nil {
+	if c.bus = p.Session.Bus; c.bus == nil {
 		c.bus, c.ownBus = bus.New(bus.Options{OnDefect: c.onDefect}), true
 	}
 	c.killSwitch.turns = &c.family.turns
@@ -105,10 +105,10 @@ func New(p Parameters) (*Config, error) {
 // the first and creates nothing twice; after a failure it may be retried. While
 // Initialize runs the discovery of tools, the Config's services are not available
 // yet. A problem in a discovery is not an error, see [Config.DiscoveryProblems];
-// neither is a mistake in a settings file, see [Config.SettingsProblems], unless
+// neither is a mistake in a settings file, see [SettingsService.Problems], unless
 // it removes a protection. Errors have code invalid_config, untrusted_folder if
 // yolo is refused, cancelled or not_initialized (closed), or are those of
-// Parameters.TrustOf.
+// Parameters.Policy.TrustOf.
 func (c *Config) Initialize(ctx context.Context) error {
 	select {
 	case c.initializing <- struct{}{}:
@@ -161,7 +161,7 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 		return errors.Join(err, sh.close())
 	}
 	c.startServers(ctx, sh)
-	if c.given.WatchSettings && sh.settings != nil {
+	if c.given.Session.WatchSettings && sh.settings != nil {
 		c.watch(ctx, sh.settings)
 	}
 	return nil
@@ -182,7 +182,7 @@ func (c *Config) begin(sh *shared, s *session) error {
 	c.mode = mode
 	if p := c.params(); p.Settings != nil && !c.killSwitchCalled {
 		c.killSwitch.own.Store(nil)
-		if *p.FileReadCacheDisabled {
+		if *p.Session.FileReadCacheDisabled {
 			c.killSwitch.set(true)
 		}
 	}
@@ -204,25 +204,25 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	}
 	p := *c.params()
 	c.applyCeiling()
-	p.Settings, p.WatchSettings, p.TrustOf = nil, false, nil // the parent's apply
-	p.SessionID = bus.NewID()
-	p.ApprovalMode, p.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
+	p.Settings, p.Session.WatchSettings, p.Policy.TrustOf = nil, false, nil // the parent's apply
+	p.Session.ID = bus.NewID()
+	p.Policy.ApprovalMode, p.Conversation.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
 	if d.ApprovalMode != "" {
-		p.ApprovalMode = p.cautious(d.ApprovalMode)
+		p.Policy.ApprovalMode = p.cautious(d.ApprovalMode)
 	}
 	if d.CoreTools != nil {
-		p.CoreTools = slices.DeleteFunc(slices.Clone(d.CoreTools), func(entry string) bool { // the rules are the parent's
-			return !tools.ParseEntry(entry).Whole() && !slices.Contains(c.params().CoreTools, entry)
+		p.Tools.Core = slices.DeleteFunc(slices.Clone(d.CoreTools), func(entry string) bool { // the rules are the parent's
+			return !tools.ParseEntry(entry).Whole() && !slices.Contains(c.params().Tools.Core, entry)
 		})
 	}
-	p.ExcludeTools = slices.Clone(p.ExcludeTools)
+	p.Tools.Exclude = slices.Clone(p.Tools.Exclude)
 	for _, entry := range d.ExcludeTools {
-		p.ExcludeTools = append(p.ExcludeTools, toolrules.Names(tools.ParseEntry(entry))...) // because none of these rules could deny a part
+		p.Tools.Exclude = append(p.Tools.Exclude, toolrules.Names(tools.ParseEntry(entry))...) // because none of these rules could deny a part
 	}
-	p.FileReadCacheDisabled, p.Getenv, p.Discover, p.ToolCommands = nil, nil, nil, ToolCommands{}
-	p.NoSession = p.NoSession || d.NoSession
-	if p.Bus = c.bus; d.OwnBus {
-		p.Bus = nil
+	p.Session.FileReadCacheDisabled, p.Environment.Getenv, p.Tools.Discover, p.Tools.External = nil, nil, nil, ToolCommands{}
+	p.Session.NoSession = p.Session.NoSession || d.NoSession
+	if p.Session.Bus = c.bus; d.OwnBus {
+		p.Session.Bus = nil
 	}
 	child, err := New(p)
 	if err != nil {

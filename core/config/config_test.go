@@ -31,7 +31,6 @@ var accessors = map[string]func(c *config.Config) (any, error){
 	"SessionStateService": func(c *config.Config) (any, error) { return c.SessionStateService() },
 	"FileReadCache":       func(c *config.Config) (any, error) { return c.FileReadCache() },
 	"FileState":           func(c *config.Config) (any, error) { return c.FileState() },
-	"Mutations":           func(c *config.Config) (any, error) { return c.Mutations() },
 	"FileTracker":         func(c *config.Config) (any, error) { return c.FileTracker() },
 	"Workspace":           func(c *config.Config) (any, error) { return c.Workspace() },
 	"Recover":             func(c *config.Config) (any, error) { return c.Recover(context.Background()) },
@@ -60,8 +59,8 @@ func newConfig(t *testing.T, p config.Parameters) *config.Config {
 	if p.TargetDir == "" {
 		p.TargetDir = t.TempDir()
 	}
-	if p.HomeDir == "" {
-		p.HomeDir = t.TempDir()
+	if p.Environment.HomeDir == "" {
+		p.Environment.HomeDir = t.TempDir()
 	}
 	c, err := config.New(p)
 	require.NoError(t, err)
@@ -70,7 +69,7 @@ func newConfig(t *testing.T, p config.Parameters) *config.Config {
 }
 
 func TestPhases(t *testing.T) { // AR-03
-	c := newConfig(t, config.Parameters{SessionID: "s1"})
+	c := newConfig(t, config.Parameters{Session: config.Session{ID: "s1"}})
 	requireNotInitialized(t, c, "before Initialize")
 	require.Equal(t, "s1", c.SessionID(), "plain values never fail")
 	require.Equal(t, policy.ModeDefault, c.ApprovalMode())
@@ -105,12 +104,12 @@ func TestCloseBeforeInitialize(t *testing.T) { // AR-03
 
 func TestConcurrentInitialize(t *testing.T) { // AR-03
 	var discoveries atomic.Int64
-	c := newConfig(t, config.Parameters{Discover: []func(context.Context) ([]tools.DeclarativeTool, error){
+	c := newConfig(t, config.Parameters{Tools: config.Tools{Discover: []func(context.Context) ([]tools.DeclarativeTool, error){
 		func(context.Context) ([]tools.DeclarativeTool, error) {
 			discoveries.Add(1)
 			return nil, nil
 		},
-	}})
+	}}})
 	const callers = 16
 	registries := make([]*tools.Registry, callers)
 	start := make(chan struct{})
@@ -141,7 +140,7 @@ func TestConcurrentInitialize(t *testing.T) { // AR-03
 func TestDuringInitialize(t *testing.T) { // AR-03
 	discovering, goOn := make(chan struct{}), make(chan struct{})
 	var c *config.Config
-	c = newConfig(t, config.Parameters{Discover: []func(context.Context) ([]tools.DeclarativeTool, error){
+	c = newConfig(t, config.Parameters{Tools: config.Tools{Discover: []func(context.Context) ([]tools.DeclarativeTool, error){
 		func(context.Context) ([]tools.DeclarativeTool, error) {
 			require.Equal(t, policy.ModeDefault, c.ApprovalMode())
 			requireNotInitialized(t, c, "before Initialize")
@@ -149,7 +148,7 @@ func TestDuringInitialize(t *testing.T) { // AR-03
 			<-goOn
 			return nil, nil
 		},
-	}})
+	}}})
 	first := make(chan error)
 	go func() { first <- c.Initialize(t.Context()) }()
 	<-discovering
@@ -182,13 +181,13 @@ func TestFailedInitialize(t *testing.T) { // AR-03
 func TestNew(t *testing.T) {
 	_, err := config.New(config.Parameters{})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-	_, err = config.New(config.Parameters{TargetDir: "x", ApprovalMode: "sometimes"})
+	_, err = config.New(config.Parameters{TargetDir: "x", Policy: config.Policy{ApprovalMode: "sometimes"}})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.ErrorContains(t, err, "sometimes")
 
 	// A layout is used as a whole or refused, never replaced silently.
 	for _, l := range []layout.Layout{{Dir: ".mine"}, {ToolNames: map[string]string{"edit": "replace"}}} {
-		_, err = config.New(config.Parameters{TargetDir: "x", Layout: l})
+		_, err = config.New(config.Parameters{TargetDir: "x", Environment: config.Environment{Layout: l}})
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 		require.ErrorContains(t, err, "Name")
 	}
@@ -197,7 +196,7 @@ func TestNew(t *testing.T) {
 	require.Equal(t, layout.Fettle(), zero.Layout())
 
 	// No I/O: Initialize checks whether the directory exists.
-	c, err := config.New(config.Parameters{TargetDir: "/nonexistent/fettle", DebugMode: true})
+	c, err := config.New(config.Parameters{TargetDir: "/nonexistent/fettle", Environment: config.Environment{DebugMode: true}})
 	require.NoError(t, err)
 	require.Equal(t, "/nonexistent/fettle", c.TargetDir())
 	require.True(t, c.DebugMode())
@@ -210,11 +209,11 @@ func TestNew(t *testing.T) {
 
 // Later changes of the caller's parameters have no effect.
 func TestParametersAreCopied(t *testing.T) {
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), CoreTools: []string{"read_file"}, ExcludeTools: []string{"edit"}}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Tools: config.Tools{Core: []string{"read_file"}, Exclude: []string{"edit"}}}
 	c, err := config.New(p)
 	require.NoError(t, err)
 	defer c.Close()
-	p.CoreTools[0], p.ExcludeTools[0] = "write_file", "read_file"
+	p.Tools.Core[0], p.Tools.Exclude[0] = "write_file", "read_file"
 	require.NoError(t, c.Initialize(t.Context()))
 	r, err := c.ToolRegistry()
 	require.NoError(t, err)
@@ -268,7 +267,7 @@ func goroutines(want int) int {
 func TestNothingOutlivesClose(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	session := func() {
-		c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: home, ApprovalMode: policy.ModeYolo})
+		c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
 		require.NoError(t, err)
 		require.NoError(t, c.Initialize(t.Context()))
 		child, err := c.Derive(config.DeriveParameters{})
@@ -298,7 +297,7 @@ func TestCloseDuringCalls(t *testing.T) { // GO-09
 	for range 20 {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("f\n"), 0o644))
-		c := newConfig(t, config.Parameters{TargetDir: dir, ApprovalMode: policy.ModeYolo})
+		c := newConfig(t, config.Parameters{TargetDir: dir, Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
 		require.NoError(t, c.Initialize(t.Context()))
 		run, err := c.Scheduler()
 		require.NoError(t, err)
@@ -387,8 +386,8 @@ func TestDefects(t *testing.T) { // AR-17
 	require.NoError(t, err)
 	var defects []error
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Tools = []tools.DeclarativeTool{broken}
-		p.OnDefect = func(err error) { defects = append(defects, err) }
+		p.Tools.Own = []tools.DeclarativeTool{broken}
+		p.Environment.OnDefect = func(err error) { defects = append(defects, err) }
 	})
 	r := s.Call("broken", map[string]any{})
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
@@ -397,8 +396,8 @@ func TestDefects(t *testing.T) { // AR-17
 
 	var log strings.Builder
 	s = configtest.New(t, func(p *config.Parameters) {
-		p.Tools = []tools.DeclarativeTool{broken}
-		p.OnDefect, p.Logger = nil, logTo(&log)
+		p.Tools.Own = []tools.DeclarativeTool{broken}
+		p.Environment.OnDefect, p.Environment.Logger = nil, logTo(&log)
 	})
 	s.Call("broken", map[string]any{})
 	require.Contains(t, log.String(), "disk on fire")

@@ -18,7 +18,7 @@ import (
 // directory is top/home, after the change.
 func instructed(t *testing.T, top, workspace string, change ...func(*config.Parameters)) string {
 	t.Helper()
-	p := config.Parameters{TargetDir: filepath.Join(top, workspace), HomeDir: filepath.Join(top, "home")}
+	p := config.Parameters{TargetDir: filepath.Join(top, workspace), Environment: config.Environment{HomeDir: filepath.Join(top, "home")}}
 	for _, f := range change {
 		f(&p)
 	}
@@ -62,7 +62,7 @@ func TestInstructionsThatAreLinks(t *testing.T) {
 	put("repo/ws/shown.txt", "inside-shown")
 	put("repo/ws/private/key.md", "inside-hidden")
 	deny := func(p *config.Parameters) {
-		p.Rules = append(p.Rules, policy.Rule{Tools: []string{"read_file"}, ArgsPattern: `/private/`, Decision: policy.Deny, Tier: policy.TierAdmin})
+		p.Policy.Rules = append(p.Policy.Rules, policy.Rule{Tools: []string{"read_file"}, ArgsPattern: `/private/`, Decision: policy.Deny, Tier: policy.TierAdmin})
 	}
 	text := instructed(t, top, "repo/ws", deny)
 	require.Contains(t, text, "the repository's")
@@ -93,7 +93,7 @@ func TestBoundaryEndsAtHome(t *testing.T) {
 // nothing, but not from an untrusted one (FT-20).
 func TestInstructionsByTrust(t *testing.T) {
 	for state, want := range map[trust.State]bool{trust.Trusted: true, trust.Undecided: true, trust.Untrusted: false} {
-		s := configtest.New(t, func(p *config.Parameters) { p.Trust = state })
+		s := configtest.New(t, func(p *config.Parameters) { p.Policy.Trust = state })
 		s.Write("AGENTS.md", "the-project's")
 		text, err := s.SystemPrompt(t.Context())
 		require.NoError(t, err)

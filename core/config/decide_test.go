@@ -14,9 +14,9 @@ import (
 // decided accordingly, whatever confines the session's commands.
 func TestDecideTakesConfinementAsItIs(t *testing.T) {
 	yes := true
-	c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Rules: []policy.Rule{{
+	c, err := config.New(config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{Rules: []policy.Rule{{
 		Tools: []string{"run_shell_command"}, Confined: &yes, Decision: policy.Allow, Priority: 100, Tier: policy.TierUser,
-	}}})
+	}}}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -24,7 +24,7 @@ func TestDecideTakesConfinementAsItIs(t *testing.T) {
 	call.Params = json.RawMessage(`{"command": "make"}`)
 	for kind, want := range map[string]policy.Verdict{"": policy.AskUser, "landlock": policy.Allow} {
 		call.Confined, call.Sealed = kind, kind != ""
-		d, err := c.Decide(call)
+		d, err := c.Policy().Decide(call)
 		require.NoError(t, err)
 		require.Equal(t, want, d.Decision, kind)
 		require.Equal(t, kind, d.Confined)

@@ -59,7 +59,7 @@ func offering(t *testing.T, turns string, change ...func(*config.Parameters)) *o
 	t.Helper()
 	o := &offered{}
 	o.Session = configtest.New(t, append([]func(*config.Parameters){playing(t, turns, script.Options{}), func(p *config.Parameters) {
-		p.Rules = append(p.Rules, policy.Rule{Name: "servers", Tools: []string{"*_thing_*"}, Decision: policy.Allow, Tier: policy.TierUser})
+		p.Policy.Rules = append(p.Policy.Rules, policy.Rule{Name: "servers", Tools: []string{"*_thing_*"}, Decision: policy.Allow, Tier: policy.TierUser})
 		p.Conversation.Steps.BeforeRequest = append(p.Conversation.Steps.BeforeRequest, func(_ context.Context, r *model.Request) (agent.RequestAdvice, error) {
 			o.requests = append(o.requests, r)
 			return agent.RequestAdvice{}, nil
@@ -168,7 +168,7 @@ func TestCallWithoutSearch(t *testing.T) {
 func TestThresholdOfDeferral(t *testing.T) {
 	layers := func(text string) func(*config.Parameters) { return withUser(t, text) }
 	parameters := func(above int) func(*config.Parameters) {
-		return func(p *config.Parameters) { p.DeferSchemasAbove = above }
+		return func(p *config.Parameters) { p.Tools.DeferSchemasAbove = above }
 	}
 	both := func(changes ...func(*config.Parameters)) func(*config.Parameters) {
 		return func(p *config.Parameters) {
@@ -194,8 +194,8 @@ func TestThresholdOfDeferral(t *testing.T) {
 		"never, by negative":       {300, layers(`{"tools":{"deferSchemasAbove":-7}}`), false},
 		"parameters go before":     {300, both(layers(`{"tools":{"deferSchemasAbove":1}}`), parameters(-1)), false},
 		"no search":                {300, layers(`{"tools":{"exclude":["tool_search"]}}`), false},
-		"no search among the core": {300, func(p *config.Parameters) { p.CoreTools = []string{"read_file"} }, false},
-		"search among the core":    {300, func(p *config.Parameters) { p.CoreTools = []string{"tool_search"} }, true},
+		"no search among the core": {300, func(p *config.Parameters) { p.Tools.Core = []string{"read_file"} }, false},
+		"search among the core":    {300, func(p *config.Parameters) { p.Tools.Core = []string{"tool_search"} }, true},
 		"no server":                {0, parameters(1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,9 +219,9 @@ func TestThresholdOfDeferral(t *testing.T) {
 // Discovered tools are deferred too; an embedder's own, and agents, are not.
 func TestWhatIsDeferred(t *testing.T) {
 	o := offering(t, `{"text":"Done."}`, func(p *config.Parameters) {
-		p.DeferSchemasAbove = 1
-		p.Tools = append(p.Tools, echo(t, "own_thing_1"))
-		p.Discover = append(p.Discover, func(context.Context) ([]tools.DeclarativeTool, error) {
+		p.Tools.DeferSchemasAbove = 1
+		p.Tools.Own = append(p.Tools.Own, echo(t, "own_thing_1"))
+		p.Tools.Discover = append(p.Tools.Discover, func(context.Context) ([]tools.DeclarativeTool, error) {
 			return []tools.DeclarativeTool{discovered(t, "found_thing_1")}, nil
 		})
 	})
@@ -242,7 +242,7 @@ func TestNamesBesideOwnPrompt(t *testing.T) {
 
 // Plan mode can search, too.
 func TestSearchInPlanMode(t *testing.T) {
-	o := offering(t, "", func(p *config.Parameters) { p.ApprovalMode = policy.ModePlan })
+	o := offering(t, "", func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModePlan })
 	o.offer("git", served(t, "git", 300))
 	require.Equal(t, scheduler.StatusSuccess, o.Call(catalog.ToolSearch, map[string]any{"names": []string{"git_thing_007"}}).Status)
 	require.Equal(t, []string{"git_thing_007"}, declares(t, o.Config))
@@ -405,7 +405,7 @@ func TestAgentsSearch(t *testing.T) {
 // The numbers of docs/deferred-tools.md: go test ./core/config -run TestDeferredBytes -v
 func TestDeferredBytes(t *testing.T) {
 	measure := func(above int) (r *model.Request) {
-		o := offering(t, `{"text":"Done."}`, func(p *config.Parameters) { p.DeferSchemasAbove = above })
+		o := offering(t, `{"text":"Done."}`, func(p *config.Parameters) { p.Tools.DeferSchemasAbove = above })
 		for i := range 10 {
 			server := fmt.Sprintf("server%d", i)
 			o.offer(server, served(t, server, 50))

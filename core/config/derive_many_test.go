@@ -23,7 +23,6 @@ func ownAccessors() map[string]func(*config.Config) (any, error) {
 		"state":     func(c *config.Config) (any, error) { return c.SessionStateService() },
 		"cache":     func(c *config.Config) (any, error) { return c.FileReadCache() },
 		"reads":     func(c *config.Config) (any, error) { return c.FileState() },
-		"changes":   func(c *config.Config) (any, error) { return c.Mutations() },
 		"tracker":   func(c *config.Config) (any, error) { return c.FileTracker() },
 		"registry":  func(c *config.Config) (any, error) { return c.ToolRegistry() },
 		"scheduler": func(c *config.Config) (any, error) { return c.Scheduler() },
@@ -34,7 +33,7 @@ func ownAccessors() map[string]func(*config.Config) (any, error) {
 func sharedAccessors() map[string]func(*config.Config) (any, error) {
 	return map[string]func(*config.Config) (any, error){
 		"workspace": func(c *config.Config) (any, error) { return c.Workspace() },
-		"policy":    func(c *config.Config) (any, error) { return c.PolicyEngine() },
+		"policy":    func(c *config.Config) (any, error) { return c.Policy().Engine() },
 		"bus":       func(c *config.Config) (any, error) { return c.MessageBus(), nil },
 	}
 }
@@ -57,7 +56,7 @@ func ask(c *config.Config, accessors map[string]func(*config.Config) (any, error
 // nothing is left of any.
 func TestDeriveManyAtOnce(t *testing.T) {
 	const many = 1000
-	s := configtest.New(t, withUser(t, `{"tools": {"exclude": ["glob"]}}`), func(p *config.Parameters) { p.Trust = trust.Trusted })
+	s := configtest.New(t, withUser(t, `{"tools": {"exclude": ["glob"]}}`), func(p *config.Parameters) { p.Policy.Trust = trust.Trusted })
 	s.Write("AGENTS.md", "Be brief.\n")
 	s.Write("f", "a\n")
 	read(t, s.Config, "f")
@@ -142,7 +141,7 @@ func used(t *testing.T, c *config.Config, ofAll map[string]any) map[string]any {
 	if err != nil || !maps.Equal(same, ofAll) {
 		t.Errorf("not the parent's: %v, %v", same, err)
 	}
-	if got := c.ExcludedTools(); !slices.Equal(got, []string{"glob"}) {
+	if got := c.Policy().ExcludedTools(); !slices.Equal(got, []string{"glob"}) {
 		t.Errorf("not the settings of all: %v", got)
 	}
 	r := configtest.Call(t.Context(), t, c, "read_file", map[string]any{"file_path": "f"})

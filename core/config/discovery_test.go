@@ -35,8 +35,8 @@ func TestToolCommands(t *testing.T) {
 {"name":"broken","parametersJsonSchema":{"type":7}}]'`)
 	run := program(t, bin, "run", `echo "$1 in $(basename $PWD): $(cat)"`)
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.ToolCommands = config.ToolCommands{Discovery: declare, Call: run}
-		p.Discover = append(p.Discover, func(context.Context) ([]tools.DeclarativeTool, error) { return nil, os.ErrDeadlineExceeded })
+		p.Tools.External = config.ToolCommands{Discovery: declare, Call: run}
+		p.Tools.Discover = append(p.Tools.Discover, func(context.Context) ([]tools.DeclarativeTool, error) { return nil, os.ErrDeadlineExceeded })
 	})
 	require.Contains(t, names(t, s.Config), "discovered_tool_shout")
 	require.NotContains(t, names(t, s.Config), "discovered_tool_broken")
@@ -58,7 +58,7 @@ func TestToolCommands(t *testing.T) {
 func TestToolCommandsFail(t *testing.T) {
 	for name, script := range map[string]string{"exits": "exit 3", "talks nonsense": "echo hello"} {
 		s := configtest.New(t, func(p *config.Parameters) {
-			p.ToolCommands = config.ToolCommands{Discovery: program(t, t.TempDir(), "declare", script), Call: "true"}
+			p.Tools.External = config.ToolCommands{Discovery: program(t, t.TempDir(), "declare", script), Call: "true"}
 		})
 		require.Equal(t, defaultTools, names(t, s.Config), name)
 		require.Len(t, s.DiscoveryProblems(), 1, name)

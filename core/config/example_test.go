@@ -23,7 +23,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeAutoEdit})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Policy: config.Policy{ApprovalMode: policy.ModeAutoEdit}})
 	if err != nil {
 		panic(err)
 	}
@@ -70,7 +70,7 @@ func Example_settings() {
 		panic(err)
 	}
 
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, Layout: names, Settings: &settings.Options{
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir, Layout: names}, Settings: &settings.Options{
 		Environ: []string{"FETTLE_MODEL=quick"}, Flags: map[string]any{"general.defaultApprovalMode": "plan"},
 	}})
 	if err != nil {
@@ -80,8 +80,8 @@ func Example_settings() {
 		panic(err)
 	}
 	defer c.Close()
-	fmt.Println(c.ApprovalMode(), c.Model(), c.ExcludedTools())
-	origins, err := c.SettingOrigins("general.defaultApprovalMode")
+	fmt.Println(c.ApprovalMode(), c.Model(), c.Policy().ExcludedTools())
+	origins, err := c.Settings().Origins("general.defaultApprovalMode")
 	if err != nil {
 		panic(err)
 	}

@@ -50,18 +50,22 @@ func (p *Parameters) fillExtensions(s settings.Settings) {
 	p.Extensions.said = &extensionSettings{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
 }
 
-// ExtensionStore returns the directory of the user's extensions as seen by this
+// Store returns the directory of the user's extensions as seen by this
 // session. The error has code not_initialized.
-func (c *Config) ExtensionStore() (*extensions.Store, error) {
+func (x ExtensionService) Store() (*extensions.Store, error) {
+	c := x.c
+
 	if _, err := c.services("ExtensionStore"); err != nil {
 		return nil, err
 	}
 	return c.family.extensions.Store(), nil
 }
 
-// Extensions returns all extensions, including inactive ones, sorted by name.
+// List returns all extensions, including inactive ones, sorted by name.
 // They must not be modified. The error has code not_initialized.
-func (c *Config) Extensions() ([]extensions.Extension, error) {
+func (x ExtensionService) List() ([]extensions.Extension, error) {
+	c := x.c
+
 	if _, err := c.services("Extensions"); err != nil {
 		return nil, err
 	}
@@ -69,9 +73,11 @@ func (c *Config) Extensions() ([]extensions.Extension, error) {
 	return found, nil
 }
 
-// ExtensionProblems returns the problems in extensions, and the parts that are
+// Problems returns the problems in extensions, and the parts that are
 // not used because of them. The error has code not_initialized.
-func (c *Config) ExtensionProblems() ([]fault.Problem, error) {
+func (x ExtensionService) Problems() ([]fault.Problem, error) {
+	c := x.c
+
 	if _, err := c.services("ExtensionProblems"); err != nil {
 		return nil, err
 	}
@@ -85,9 +91,9 @@ func (c *Config) ExtensionProblems() ([]fault.Problem, error) {
 func (c *Config) extensionOptions(target string) extensions.Options {
 	p := c.params()
 	o := extensions.Options{
-		Dirs: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Trust == trust.Trusted,
+		Dirs: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Policy.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
-		ContextFiles: []string{p.Layout.ContextFile, "GEMINI.md"}, Hooks: contributions.HooksOf, Rules: contributions.CheckRules,
+		ContextFiles: []string{p.Environment.Layout.ContextFile, "GEMINI.md"}, Hooks: contributions.HooksOf, Rules: contributions.CheckRules,
 		Getenv: func(name string) (string, bool) {
 			if p.variables == nil {
 				return "", false
@@ -96,7 +102,7 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 			return value, value != ""
 		},
 		LooksSecret: func(name, value string) bool {
-			return settings.LooksSecret(name, value) || value != "" && slices.Contains(p.Secrets, value)
+			return settings.LooksSecret(name, value) || value != "" && slices.Contains(p.Environment.Secrets, value)
 		},
 	}
 	if said := p.Extensions.said; said != nil {
@@ -111,12 +117,12 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 // openExtensions finds the extensions; tmp is the user's directory for the
 // project, "" if there is none.
 func (c *Config) openExtensions(ctx context.Context, target, tmp string) error {
-	o := contributions.Options{Target: target, Servers: c.servers, Secrets: c.params().SecretsFound, Logger: c.params().Logger}
+	o := contributions.Options{Target: target, Servers: c.servers, Secrets: c.params().Environment.SecretsFound, Logger: c.params().Environment.Logger}
 	o.Plans = func() (folders []string, kept string) {
 		if tmp != "" {
 			kept = filepath.Join(tmp, planFolders)
 		}
-		return append(PlanDirs(), path.Join(c.params().Layout.Dir, plansFolder)), kept
+		return append(PlanDirs(), path.Join(c.params().Environment.Layout.Dir, plansFolder)), kept
 	}
 	return c.family.extensions.Open(ctx, c.extensionOptions(target), o)
 }
@@ -146,21 +152,25 @@ func CheckExtensionRules(ctx context.Context, e extensions.Extension) []fault.Pr
 // It is never nil once Initialize has begun.
 func (c *Config) brought() *contributions.Set { return c.family.extensions.Contributed() }
 
-// EnableExtension activates an extension for this session, even if it is disabled
-// otherwise, and applies the change like [Config.ReloadExtensions]. To enable an
+// Enable activates an extension for this session, even if it is disabled
+// otherwise, and applies the change like [ExtensionService.Reload]. To enable an
 // extension permanently, see [extensions.Store.SetEnabled]. The error has code
 // invalid_config for an unknown extension, or is that of ReloadExtensions.
-func (c *Config) EnableExtension(ctx context.Context, name string) error {
+func (x ExtensionService) Enable(ctx context.Context, name string) error {
+	c := x.c
+
 	return c.switchExtension(ctx, "EnableExtension", name, true)
 }
 
-// DisableExtension deactivates an extension in this session. Its servers have
+// Disable deactivates an extension in this session. Its servers have
 // ended when it returns. The errors are those of EnableExtension.
-func (c *Config) DisableExtension(ctx context.Context, name string) error {
+func (x ExtensionService) Disable(ctx context.Context, name string) error {
+	c := x.c
+
 	return c.switchExtension(ctx, "DisableExtension", name, false)
 }
 
-// ReloadExtensions reads the extensions again and applies their current
+// Reload reads the extensions again and applies their current
 // contributions: it adds and removes tools of servers and agents, exclusions,
 // rules, hooks, skills and context files; it shuts down and awaits servers that
 // were removed or are configured differently, and starts to connect new ones if
@@ -169,7 +179,9 @@ func (c *Config) DisableExtension(ctx context.Context, name string) error {
 // tool removed. The error has code not_initialized or cancelled; some changes may
 // not be applied then, and calling it again completes them. In a derived Config
 // it reloads the root Config.
-func (c *Config) ReloadExtensions(ctx context.Context) error {
+func (x ExtensionService) Reload(ctx context.Context) error {
+	c := x.c
+
 	root, err := c.extensionsRoot("ReloadExtensions")
 	if err != nil {
 		return err

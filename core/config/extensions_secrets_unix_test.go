@@ -43,12 +43,12 @@ func TestEnvironmentOfExtensionHooks(t *testing.T) {
 	keyed(t, home, "shelf", "open-sesame-1")
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "hooks.toml"), []byte("[[hooks.SessionStart]]\nhooks = [{type = \"command\", command = \"env > ${workspacePath}/own.env\"}]\n"), 0o644))
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.HomeDir = home
-		p.Commands.Environ = func() []string {
+		p.Environment.HomeDir = home
+		p.Tools.Shell.Environ = func() []string {
 			return append([]string{"MODEL_API_KEY=of-the-person", "MY_NOTES=private", "SHELF_ROOM=blue", "LC_ALL=C"}, "PATH="+os.Getenv("PATH"))
 		}
 	})
-	_, err := s.SessionStarted(t.Context(), "startup")
+	_, err := s.Hooks().SessionStarted(t.Context(), "startup")
 	require.NoError(t, err)
 	seen := func(file string) []string {
 		text, err := os.ReadFile(filepath.Join(s.Dir, file))
@@ -75,9 +75,9 @@ func TestSecretsOfExtensions(t *testing.T) {
 	var log strings.Builder
 	var found []string
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.HomeDir, p.Models = home, model.Always(nil)
-		p.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		p.SecretsFound = func(values ...string) { found = append(found, values...) }
+		p.Environment.HomeDir, p.Conversation.Models = home, model.Always(nil)
+		p.Environment.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		p.Environment.SecretsFound = func(values ...string) { found = append(found, values...) }
 	})
 	require.Equal(t, []string{"open-sesame-1"}, found)
 	chats, err := config.NewTranscripts(s.Config, nil)
@@ -89,7 +89,7 @@ func TestSecretsOfExtensions(t *testing.T) {
 	}
 	say("first open-sesame-1 end")
 	keyed(t, home, "box", "open-sesame-2")
-	require.NoError(t, s.ReloadExtensions(t.Context()))
+	require.NoError(t, s.Extensions().Reload(t.Context()))
 	require.Equal(t, []string{"open-sesame-1", "open-sesame-2"}, found, "each is told once")
 	say("second open-sesame-2 open-sesame-1 end")
 	require.NoError(t, recording.Close())

@@ -85,7 +85,7 @@ func hasTool(t *testing.T, s *configtest.Session, name string) bool {
 // contributes checks that all parts of the library are present, or none.
 func contributes(t *testing.T, s *configtest.Session, wanted bool) {
 	t.Helper()
-	m, err := s.MCP()
+	m, err := s.MCP().Manager()
 	require.NoError(t, err)
 	if wanted {
 		require.True(t, m.Settled(t.Context(), "shelf"))
@@ -98,7 +98,7 @@ func contributes(t *testing.T, s *configtest.Session, wanted bool) {
 	decide := func(tool, args string) policy.Verdict {
 		call, _ := policy.WellKnown(tool)
 		call.Params, call.Mode = json.RawMessage(args), policy.ModeDefault
-		d, err := s.Decide(call)
+		d, err := s.Policy().Decide(call)
 		require.NoError(t, err)
 		return d.Decision
 	}
@@ -108,11 +108,11 @@ func contributes(t *testing.T, s *configtest.Session, wanted bool) {
 	prompt, err := s.SystemPrompt(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, wanted, strings.Contains(prompt, "LIBRARIAN"), "context file")
-	skills, err := s.Skills()
+	skills, err := s.Skills().Manager()
 	require.NoError(t, err)
 	_, known := skills.Get("lend")
 	require.Equal(t, wanted, known, "skill")
-	hooks, err := s.Hooks(t.Context())
+	hooks, err := s.Hooks().List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, wanted, len(hooks) > 0, "hook")
 }
@@ -132,47 +132,47 @@ func ended(t *testing.T, dir string) {
 func TestExtensionLives(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.HomeDir, p.MCP.Dial, p.Models = home, realServers, model.Always(nil)
+		p.Environment.HomeDir, p.MCP.Dial, p.Conversation.Models = home, realServers, model.Always(nil)
 	})
-	m, err := s.MCP()
+	m, err := s.MCP().Manager()
 	require.NoError(t, err)
 	require.Nil(t, m, "there is no server yet")
 	contributes(t, s, false)
-	require.Equal(t, fault.InvalidConfig, fault.CodeOf(s.EnableExtension(t.Context(), "library")))
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(s.Extensions().Enable(t.Context(), "library")))
 
 	dir := library(t, home)
-	require.NoError(t, s.ReloadExtensions(t.Context()))
+	require.NoError(t, s.Extensions().Reload(t.Context()))
 	contributes(t, s, true)
-	agents, err := s.Agents()
+	agents, err := s.Agents().List()
 	require.NoError(t, err)
 	require.True(t, slices.ContainsFunc(agents, func(d *subagent.Definition) bool { return d.Name == "reader" && d.Prompt == "Read "+dir+"." }))
 	answer := s.Call("mcp_shelf_lend", json.RawMessage(`{}`))
 	require.Contains(t, fmt.Sprint(answer), "lent 7", "settings reach its servers")
 
-	require.NoError(t, s.DisableExtension(t.Context(), "LIBRARY"))
+	require.NoError(t, s.Extensions().Disable(t.Context(), "LIBRARY"))
 	ended(t, dir)
 	contributes(t, s, false)
-	all, err := s.Extensions()
+	all, err := s.Extensions().List()
 	require.NoError(t, err)
 	require.Equal(t, []any{"library", false, "It is disabled for this session."}, []any{all[0].Name, all[0].Active, all[0].Inactive})
-	require.NoError(t, s.ReloadExtensions(t.Context()))
+	require.NoError(t, s.Extensions().Reload(t.Context()))
 	contributes(t, s, false)
 
-	require.NoError(t, s.EnableExtension(t.Context(), "library"))
+	require.NoError(t, s.Extensions().Enable(t.Context(), "library"))
 	contributes(t, s, true)
-	require.NoError(t, s.ReloadExtensions(t.Context()))
+	require.NoError(t, s.Extensions().Reload(t.Context()))
 	contributes(t, s, true)
 	child, err := s.Derive(config.DeriveParameters{Subagent: "x"})
 	require.NoError(t, err)
 	defer child.Close() //nolint:errcheck // it has nothing of its own
 	require.NoError(t, os.RemoveAll(dir+"/agents"))
-	require.NoError(t, child.ReloadExtensions(t.Context()))
+	require.NoError(t, child.Extensions().Reload(t.Context()))
 	require.False(t, hasTool(t, s, "reader"))
 	require.True(t, hasTool(t, s, "mcp_shelf_lend"), "what has not changed is not begun anew")
 
 	require.NoError(t, s.Close())
 	ended(t, dir)
-	require.Equal(t, fault.NotInitialized, fault.CodeOf(s.ReloadExtensions(t.Context())))
+	require.Equal(t, fault.NotInitialized, fault.CodeOf(s.Extensions().Reload(t.Context())))
 }
 
 // Concurrent reloads, switches and calls.
@@ -180,15 +180,17 @@ func TestExtensionsAtOnce(t *testing.T) {
 	home := t.TempDir()
 	library(t, home)
 	require.NoError(t, os.Remove(filepath.Join(home, ".fettle", "extensions", "library", "server")))
-	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.MCP.Dial, p.Models = home, realServers, model.Always(nil) })
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.Environment.HomeDir, p.MCP.Dial, p.Conversation.Models = home, realServers, model.Always(nil)
+	})
 	done := make(chan error)
 	for _, do := range []func(context.Context) error{
-		s.ReloadExtensions,
-		func(ctx context.Context) error { return s.EnableExtension(ctx, "library") },
-		func(ctx context.Context) error { return s.DisableExtension(ctx, "library") },
+		s.Extensions().Reload,
+		func(ctx context.Context) error { return s.Extensions().Enable(ctx, "library") },
+		func(ctx context.Context) error { return s.Extensions().Disable(ctx, "library") },
 		func(ctx context.Context) error { _, err := s.SystemPrompt(ctx); return err },
-		func(context.Context) error { _, err := s.Extensions(); return err },
-		func(context.Context) error { _, err := s.Agents(); return err },
+		func(context.Context) error { _, err := s.Extensions().List(); return err },
+		func(context.Context) error { _, err := s.Agents().List(); return err },
 	} {
 		go func() {
 			for range 5 {
@@ -210,14 +212,14 @@ func TestExtensionsAndTrust(t *testing.T) {
 	for _, state := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {
 		home := t.TempDir()
 		library(t, home)
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.Trust = home, state })
-		all, err := s.Extensions()
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Policy.Trust = home, state })
+		all, err := s.Extensions().List()
 		require.NoError(t, err)
 		require.True(t, all[0].Active)
 		prompt, err := s.SystemPrompt(t.Context())
 		require.NoError(t, err)
 		require.Contains(t, prompt, "LIBRARIAN")
-		hooks, err := s.Hooks(t.Context())
+		hooks, err := s.Hooks().List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, hooks, 1)
 		require.False(t, hasTool(t, s, "glob"))
@@ -243,14 +245,14 @@ func TestServersOfExtensions(t *testing.T) {
 		"added": {"args": ["--new"], "env": {"TWO": "22"}, "includeTools": ["q", "s"], "excludeTools": ["t"], "timeout": 7, "trust": true},
 		"moved": {"httpUrl": "https://example.org/mcp"}}}`)
 	c, err := config.New(config.Parameters{
-		TargetDir: target, HomeDir: home, Settings: &settings.Options{Environ: []string{"HOME=" + home}},
+		TargetDir: target, Environment: config.Environment{HomeDir: home}, Settings: &settings.Options{Environ: []string{"HOME=" + home}},
 		MCP: config.MCP{Later: true, Dial: realServers, Servers: []mcp.ServerSpec{{Name: "own", Command: "mine"}}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	defer c.Close() //nolint:errcheck // nothing was started
 	server := func(name string) mcp.ServerSpec {
-		spec, _, err := c.MCPServer(name)
+		spec, _, err := c.MCP().Server(name)
 		require.NoError(t, err, name)
 		return spec
 	}
@@ -262,7 +264,7 @@ func TestServersOfExtensions(t *testing.T) {
 	require.Equal(t, []any{"", "https://example.org/mcp", 0, 0}, []any{moved.Command, moved.URL, len(moved.Env), len(moved.Headers)}, "nothing of the extension's goes elsewhere")
 	require.Equal(t, []string{"first", "mine"}, []string{server("same").Command, server("own").Command})
 	require.False(t, server("same").Trusted)
-	problems, err := c.ExtensionProblems()
+	problems, err := c.Extensions().Problems()
 	require.NoError(t, err)
 	var told strings.Builder
 	for _, p := range problems {
@@ -272,7 +274,7 @@ func TestServersOfExtensions(t *testing.T) {
 	require.Contains(t, told.String(), `The server "own" of the extension b is not used`)
 	require.Contains(t, told.String(), `The server "bad" of the extension a is not used`)
 	require.NotContains(t, told.String(), "secret-of-a")
-	m, err := c.MCP()
+	m, err := c.MCP().Manager()
 	require.NoError(t, err)
 	var names []string
 	for _, s := range m.Status() {
@@ -288,10 +290,10 @@ func TestPlansOfExtensions(t *testing.T) {
 		path := filepath.Join(home, ".fettle", "extensions", "a", "gemini-extension.json")
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `{"name": "a", "version": "1", "plan": {"directory": %q}}`, dir), 0o644))
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModePlan })
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Policy.ApprovalMode = home, policy.ModePlan })
 		prompt, err := s.SystemPrompt(t.Context())
 		require.NoError(t, err)
-		problems, err := s.ExtensionProblems()
+		problems, err := s.Extensions().Problems()
 		require.NoError(t, err)
 		if want == "" {
 			require.Len(t, problems, 1)
@@ -316,16 +318,18 @@ func TestPlansOfExtensionsHaveTheirOwnFolder(t *testing.T) {
 	// and the decision on writing one there.
 	goes := func(dir string) (own bool, verdict policy.Verdict) {
 		put(filepath.Join(home, ".fettle", "extensions", "a", "gemini-extension.json"), fmt.Sprintf(`{"name": "a", "version": "1", "plan": {"directory": %q}}`, dir))
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.TargetDir, p.ApprovalMode = home, target, policy.ModePlan })
+		s := configtest.New(t, func(p *config.Parameters) {
+			p.Environment.HomeDir, p.TargetDir, p.Policy.ApprovalMode = home, target, policy.ModePlan
+		})
 		prompt, err := s.SystemPrompt(t.Context())
 		require.NoError(t, err)
-		problems, err := s.ExtensionProblems()
+		problems, err := s.Extensions().Problems()
 		require.NoError(t, err)
 		own = strings.Contains(prompt, "into "+filepath.Join(target, dir)+".\n")
 		require.Equal(t, own, len(problems) == 0, "%s: %v", dir, problems)
 		call, _ := policy.WellKnown("write_file")
 		call.Params, call.Mode = json.RawMessage(fmt.Sprintf(`{"file_path": %q, "content": ""}`, filepath.Join(target, dir, "a.md"))), policy.ModePlan
-		d, err := s.Decide(call)
+		d, err := s.Policy().Decide(call)
 		require.NoError(t, err)
 		return own, d.Decision
 	}
@@ -356,10 +360,10 @@ func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "hooks", "hooks.json"), []byte(`{"hooks": {
 		"SessionStart": {"hooks": [{"command": "one", "env": {"B": "1", "A": "2"}, "COMMAND": "x"}]},
 		"BeforeTool": [{"matcher": "glob", "hooks": [{"command": "sh ${extensionPath}/two", "type": "command"}, {"Command": "none"}]}]}, "HOOKS": null}`), 0o600))
-	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
-	store, err := s.ExtensionStore()
+	s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir = home })
+	store, err := s.Extensions().Store()
 	require.NoError(t, err)
-	all, err := s.Extensions()
+	all, err := s.Extensions().List()
 	require.NoError(t, err)
 	parts, err := store.PartsOf(t.Context(), all[0])
 	require.NoError(t, err)
@@ -367,7 +371,7 @@ func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
 		{Event: "BeforeTool", Matcher: "glob", Command: "sh ${extensionPath}/two"},
 		{Event: "SessionStart", Command: "one", Env: []string{"A", "B"}, Values: []string{"A=2", "B=1"}},
 	}, parts.Hooks)
-	running, err := s.Hooks(t.Context())
+	running, err := s.Hooks().List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, running, len(parts.Hooks))
 }
@@ -377,10 +381,10 @@ func TestExcludedWithoutCommands(t *testing.T) {
 	home := t.TempDir()
 	dir := library(t, home)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "gemini-extension.json"), []byte(`{"name": "library", "version": "1", "excludeTools": ["run_shell_command()", "glob"]}`), 0o600))
-	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
+	s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir = home })
 	require.False(t, hasTool(t, s, "run_shell_command"))
 	require.False(t, hasTool(t, s, "glob"))
-	problems, err := s.ExtensionProblems()
+	problems, err := s.Extensions().Problems()
 	require.NoError(t, err)
 	require.Contains(t, fmt.Sprint(problems), "its parentheses are empty")
 }
@@ -393,7 +397,7 @@ func TestExcludedWildcards(t *testing.T) {
 		dir := library(t, home)
 		manifest := fmt.Sprintf(`{"name": "library", "version": "1", "excludeTools": [%q]}`, entry)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "gemini-extension.json"), []byte(manifest), 0o600))
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModeYolo })
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Policy.ApprovalMode = home, policy.ModeYolo })
 		require.True(t, hasTool(t, s, "run_shell_command"), entry)
 		require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("cd . && sudo ls")).Decision, entry)
 		require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("ls")).Decision, entry)
@@ -405,8 +409,8 @@ func TestExtensionParameters(t *testing.T) {
 	home := t.TempDir()
 	library(t, home)
 	active := func(change func(p *config.Parameters)) []string {
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home; change(p) })
-		all, err := s.Extensions()
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir = home; change(p) })
+		all, err := s.Extensions().List()
 		require.NoError(t, err)
 		all = slices.DeleteFunc(all, func(e extensions.Extension) bool { return !e.Active })
 		var list []string
@@ -419,5 +423,5 @@ func TestExtensionParameters(t *testing.T) {
 	require.Empty(t, active(func(p *config.Parameters) { p.Extensions.Disabled = true }))
 	require.Empty(t, active(func(p *config.Parameters) { p.Extensions.Only = []string{"none"} }))
 	own := library(t, t.TempDir())
-	require.Equal(t, []string{"library"}, active(func(p *config.Parameters) { p.HomeDir, p.Extensions.Folders = t.TempDir(), []string{own} }))
+	require.Equal(t, []string{"library"}, active(func(p *config.Parameters) { p.Environment.HomeDir, p.Extensions.Folders = t.TempDir(), []string{own} }))
 }

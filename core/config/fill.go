@@ -20,34 +20,34 @@ import (
 // [Parameters.Settings].
 func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 	s := u.Settings
-	if p.ApprovalMode == "" {
+	if p.Policy.ApprovalMode == "" {
 		mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
 		if err != nil {
 			return err // invalid values were removed before
 		}
-		p.ApprovalMode = mode
+		p.Policy.ApprovalMode = mode
 	}
-	p.Protections.add(s.Security)
+	p.Policy.Protections.add(s.Security)
 	p.unread = u.Unread
 	if len(u.Unread) > 0 { // an unread file could restrict approvals
-		p.Protections.NoAlwaysAllow, p.Protections.NoSaving = true, true
+		p.Policy.Protections.NoAlwaysAllow, p.Policy.Protections.NoSaving = true, true
 	}
-	p.Model = cmp.Or(p.Model, s.Model.Name)
+	p.Conversation.Model = cmp.Or(p.Conversation.Model, s.Model.Name)
 	if p.IncludeDirs == nil {
 		p.IncludeDirs = s.Context.IncludeDirectories
 	}
-	if p.PolicyPaths == nil {
-		p.PolicyPaths = s.PolicyPaths
+	if p.Policy.Paths == nil {
+		p.Policy.Paths = s.PolicyPaths
 	}
 	p.fillTools(s, r)
-	if p.Limits.ChangedRegionsAbove == 0 {
-		if p.Limits.ChangedRegionsAbove = s.Tools.ChangedRegionsAbove; p.Limits.ChangedRegionsAbove <= 0 {
-			p.Limits.ChangedRegionsAbove = -1 // never; 0 would be the default
+	if p.Session.Limits.ChangedRegionsAbove == 0 {
+		if p.Session.Limits.ChangedRegionsAbove = s.Tools.ChangedRegionsAbove; p.Session.Limits.ChangedRegionsAbove <= 0 {
+			p.Session.Limits.ChangedRegionsAbove = -1 // never; 0 would be the default
 		}
 	}
-	p.Limits.ResultBytes = cmp.Or(p.Limits.ResultBytes, s.Tools.MaxResultBytes)
-	if p.FileReadCacheDisabled == nil {
-		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
+	p.Session.Limits.ResultBytes = cmp.Or(p.Session.Limits.ResultBytes, s.Tools.MaxResultBytes)
+	if p.Session.FileReadCacheDisabled == nil {
+		p.Session.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}
 	p.fillFileFiltering(s.Context.FileFiltering)
 	p.fillHooks(s, r)
@@ -59,49 +59,49 @@ func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 	if p.Skills.Disabled = p.Skills.Disabled || !s.Skills.Enabled; p.Skills.Off == nil {
 		p.Skills.Off = s.Skills.Disabled
 	}
-	if p.ToolCommands == (ToolCommands{}) {
-		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
+	if p.Tools.External == (ToolCommands{}) {
+		p.Tools.External = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
 	}
 	p.fillCommands(s.Tools, s.Security, r)
 	p.fillCheckpoints(s.General.Checkpointing)
-	p.WebFetch.AllowPrivate = p.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
-	p.WebFetch.ProxyDecides = p.WebFetch.ProxyDecides || s.Web.ProxyDecides
-	if p.WebFetch.Allow == nil {
-		p.WebFetch.Allow = s.Web.AllowedHosts
+	p.Tools.WebFetch.AllowPrivate = p.Tools.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
+	p.Tools.WebFetch.ProxyDecides = p.Tools.WebFetch.ProxyDecides || s.Web.ProxyDecides
+	if p.Tools.WebFetch.Allow == nil {
+		p.Tools.WebFetch.Allow = s.Web.AllowedHosts
 	}
 	return nil
 }
 
 // fillTools applies the lists of tools, and the positions of their entries.
 func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
-	if p.CoreTools == nil {
-		p.CoreTools, p.CoreFrom = s.Tools.Core, places(r, "tools.core")
+	if p.Tools.Core == nil {
+		p.Tools.Core, p.Tools.CoreFrom = s.Tools.Core, places(r, "tools.core")
 	}
-	if p.AllowedTools == nil {
-		p.AllowedTools, p.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
+	if p.Policy.AllowedTools == nil {
+		p.Policy.AllowedTools, p.Policy.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
 	}
-	if p.DeferSchemasAbove == 0 {
-		if p.DeferSchemasAbove = s.Tools.DeferSchemasAbove; p.DeferSchemasAbove <= 0 {
-			p.DeferSchemasAbove = -1 // never; 0 would be the default
+	if p.Tools.DeferSchemasAbove == 0 {
+		if p.Tools.DeferSchemasAbove = s.Tools.DeferSchemasAbove; p.Tools.DeferSchemasAbove <= 0 {
+			p.Tools.DeferSchemasAbove = -1 // never; 0 would be the default
 		}
 	}
-	if p.ConfirmationRequired == nil {
+	if p.Policy.ConfirmationRequired == nil {
 		const key = "tools.confirmationRequired"
-		p.ConfirmationRequired, p.ConfirmationFrom = s.Tools.ConfirmationRequired, places(r, key)
+		p.Policy.ConfirmationRequired, p.Policy.ConfirmationFrom = s.Tools.ConfirmationRequired, places(r, key)
 	}
-	if p.ExcludeTools != nil {
+	if p.Tools.Exclude != nil {
 		return
 	}
 	const exclude = "tools.exclude"
-	p.ExcludeTools, p.ExcludedFrom = slices.Clone(s.Tools.Exclude), places(r, exclude)
-	for entry, place := range p.ExcludedFrom { // so that a denial names the setting
+	p.Tools.Exclude, p.Tools.ExcludedFrom = slices.Clone(s.Tools.Exclude), places(r, exclude)
+	for entry, place := range p.Tools.ExcludedFrom { // so that a denial names the setting
 		place.Rule = exclude + ": " + strings.TrimSpace(entry)
-		p.ExcludedFrom[entry] = place
+		p.Tools.ExcludedFrom[entry] = place
 	}
-	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.ExcludeTools, todos) {
+	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.Tools.Exclude, todos) {
 		o := r.OriginOf("useWriteTodos") // only an explicit value counts, because the default is true
-		p.ExcludeTools = append(p.ExcludeTools, todos)
-		p.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
+		p.Tools.Exclude = append(p.Tools.Exclude, todos)
+		p.Tools.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
 	}
 }
 
@@ -124,7 +124,7 @@ func places(r *settings.Result, key string) map[string]Place {
 }
 
 func (p *Parameters) fillFileFiltering(s settings.FileFiltering) {
-	f := &p.FileFiltering
+	f := &p.Tools.FileFiltering
 	f.NoGitIgnore = f.NoGitIgnore || !s.RespectGitIgnore
 	f.NoOwnIgnore = f.NoOwnIgnore || !s.RespectFettleIgnore
 	if f.CustomFiles == nil {
@@ -163,7 +163,7 @@ func (p *Parameters) fillInstructions(s settings.Context) {
 // fillCommands applies the settings of the shell tool. Its commands also inherit
 // the variables of .env files, except for the withheld ones.
 func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, r *settings.Result) {
-	c := &p.Commands
+	c := &p.Tools.Shell
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
 	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
 	if c.Confinement.Kind == process.Unconfined {
@@ -187,11 +187,11 @@ func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, 
 // reachesOutside reports whether the environment of commands reaches a program
 // that runs without confinement although commands are confined.
 func (p *Parameters) reachesOutside() bool {
-	switch p.Commands.Confinement.Kind {
+	switch p.Tools.Shell.Confinement.Kind {
 	case process.Unconfined:
 		return false
 	case process.Container:
 		return true
 	}
-	return p.ToolCommands.Discovery != ""
+	return p.Tools.External.Discovery != ""
 }

@@ -22,7 +22,7 @@ import (
 func unattended(t *testing.T, more ...tools.DeclarativeTool) (*config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: t.TempDir(), Tools: more})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: t.TempDir()}, Tools: config.Tools{Own: more}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.Close()) })

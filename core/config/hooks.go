@@ -41,13 +41,13 @@ func (c *Config) openHooks(sh *shared) {
 	sources := p.Hooks.sources
 	sources.Disabled, sources.Functions = p.Hooks.Disabled, p.Hooks.Functions
 	o := sessionhooks.Options{
-		Bus: c.bus, Workspace: sh.workspace, Layout: &p.Layout, Sources: &sources,
-		Trusted: p.Trust == trust.Trusted, Inherited: p.TrustInherited, TrustAll: p.Hooks.TrustAll,
-		Confined: p.Commands.Confinement.Kind != process.Unconfined,
+		Bus: c.bus, Workspace: sh.workspace, Layout: &p.Environment.Layout, Sources: &sources,
+		Trusted: p.Policy.Trust == trust.Trusted, Inherited: p.Policy.TrustInherited, TrustAll: p.Hooks.TrustAll,
+		Confined: p.Tools.Shell.Confinement.Kind != process.Unconfined,
 		Process:  func() process.Options { return p.processOptions(sh) }, Open: sh.processes.open,
 		PlansDir: func() string { return c.plansDir(target) },
 		Servers:  func() []mcp.Configured { return c.mcpServers(target) }, ServerNames: func() []string { return c.servers().Names() },
-		Mask: c.masker, Logger: p.Logger, Now: p.Now, OnDefect: c.onDefect,
+		Mask: c.masker, Logger: p.Environment.Logger, Now: p.Environment.Now, OnDefect: c.onDefect,
 	}
 	if dir, err := c.userDir(); err == nil {
 		o.UserDir = dir
@@ -64,7 +64,7 @@ func (c *Config) hooksOf(sh *shared, s *session) *sessionhooks.Conversation {
 	p := c.params()
 	return sh.hooks.Conversation(sessionhooks.ConversationOptions{
 		Bus: c.bus, Subagent: c.subagent, Prompts: !c.ofAgent, ID: c.SessionID, Tools: s.registry,
-		Later:      p.ToolCommands != (ToolCommands{}) || len(p.Discover) > 0,
+		Later:      p.Tools.External != (ToolCommands{}) || len(p.Tools.Discover) > 0,
 		Run:        func(ctx context.Context, r scheduler.Request) scheduler.Response { return s.scheduler.Run(ctx, r) },
 		Overriding: s.history.Overriding,
 	})
@@ -93,9 +93,11 @@ type HookListing struct {
 	Approved *hooks.Fingerprint
 }
 
-// Hooks returns the hooks in the order in which they run. They must not be
+// List returns the hooks in the order in which they run. They must not be
 // modified. The error has code not_initialized.
-func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
+func (x HookService) List(ctx context.Context) ([]HookListing, error) {
+	c := x.c
+
 	s, err := c.own("Hooks")
 	if err != nil {
 		return nil, err
@@ -107,10 +109,12 @@ func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 	return all, nil
 }
 
-// HookProblems returns the problems in definitions of hooks, including hooks that
+// Problems returns the problems in definitions of hooks, including hooks that
 // never run because their matchers match no known tool. The error has code
 // not_initialized.
-func (c *Config) HookProblems() ([]fault.Problem, error) {
+func (x HookService) Problems() ([]fault.Problem, error) {
+	c := x.c
+
 	s, err := c.own("HookProblems")
 	if err != nil {
 		return nil, err
@@ -118,11 +122,13 @@ func (c *Config) HookProblems() ([]fault.Problem, error) {
 	return s.hooks.Problems(), nil
 }
 
-// ApproveHooks records the current hooks of the project as approved by the user,
+// Approve records the current hooks of the project as approved by the user,
 // and returns their names. They run if the directory is trusted. If there are
 // none, that is recorded, and hooks added later require approval. Errors have
 // code not_initialized, invalid_config, file_write_failure or cancelled.
-func (c *Config) ApproveHooks(ctx context.Context) ([]string, error) {
+func (x HookService) Approve(ctx context.Context) ([]string, error) {
+	c := x.c
+
 	sh, err := c.services("ApproveHooks")
 	if err != nil {
 		return nil, err
@@ -130,10 +136,12 @@ func (c *Config) ApproveHooks(ctx context.Context) ([]string, error) {
 	return sh.hooks.Approve(ctx)
 }
 
-// TryHooks runs the hooks of an event as a session would, with the input in, and
+// Try runs the hooks of an event as a session would, with the input in, and
 // returns their combined effect. The effect is not applied, and no approval is
 // recorded. Empty session fields of in are set to those of this session.
-func (c *Config) TryHooks(ctx context.Context, in hooks.Input) (hooks.Effect, error) {
+func (x HookService) Try(ctx context.Context, in hooks.Input) (hooks.Effect, error) {
+	c := x.c
+
 	s, err := c.own("TryHooks")
 	if err != nil {
 		return hooks.Effect{}, err
@@ -154,7 +162,9 @@ type SessionHooks struct {
 // SessionStarted runs the hooks of a session's start. source is the cause:
 // startup, resume or clear. Their messages are in the system prompt from then on.
 // They cannot prevent the start. The error has code not_initialized.
-func (c *Config) SessionStarted(ctx context.Context, source string) (SessionHooks, error) {
+func (x HookService) SessionStarted(ctx context.Context, source string) (SessionHooks, error) {
+	c := x.c
+
 	s, err := c.own("SessionStarted")
 	if err != nil {
 		return SessionHooks{}, err
@@ -166,7 +176,9 @@ func (c *Config) SessionStarted(ctx context.Context, source string) (SessionHook
 // SessionEnding runs the hooks of a session's end. reason is the cause: exit,
 // clear, logout, prompt_input_exit or other. They cannot prevent the end. The
 // error has code not_initialized.
-func (c *Config) SessionEnding(ctx context.Context, reason string) error {
+func (x HookService) SessionEnding(ctx context.Context, reason string) error {
+	c := x.c
+
 	s, err := c.own("SessionEnding")
 	if err != nil {
 		return err

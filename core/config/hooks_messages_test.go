@@ -31,14 +31,14 @@ func TestHooksTellNoSecret(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "settings.json"),
 			[]byte(`{"hooks": {"`+string(event)+`": [{"hooks": [{"type": "command", "command": "`+command+`"}]}]}}`), 0o600))
 		s := configtest.New(t, func(p *config.Parameters) {
-			p.HomeDir, p.Settings = home, &settings.Options{Environ: []string{"MY_TOKEN=s3cr3tvalue"}}
+			p.Environment.HomeDir, p.Settings = home, &settings.Options{Environ: []string{"MY_TOKEN=s3cr3tvalue"}}
 		})
 		var told []bus.HookMessage
 		heard := bus.Subscribe(t.Context(), s.MessageBus(), func(_ context.Context, m bus.HookMessage) { told = append(told, m) })
 		runner, err := s.Scheduler()
 		require.NoError(t, err)
 		resp := runner.Run(t.Context(), scheduler.Request{Tool: "glob", Args: []byte(`{"pattern":"x"}`)})
-		effect, err := s.TryHooks(t.Context(), hooks.Input{Event: event, ToolName: "glob"})
+		effect, err := s.Hooks().Try(t.Context(), hooks.Input{Event: event, ToolName: "glob"})
 		require.NoError(t, err)
 		heard.Flush(t.Context())
 		require.Len(t, effect.Ran, 1)

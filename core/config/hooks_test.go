@@ -86,7 +86,7 @@ func TestHooksOnlyTighten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f firing
-			s := configtest.New(t, withFunctions(f.hook(hooks.BeforeTool, "glob", tt.answer)), func(p *config.Parameters) { p.Rules, p.OnDefect = tt.rules, func(error) {} })
+			s := configtest.New(t, withFunctions(f.hook(hooks.BeforeTool, "glob", tt.answer)), func(p *config.Parameters) { p.Policy.Rules, p.Environment.OnDefect = tt.rules, func(error) {} })
 			runner, err := s.Scheduler()
 			require.NoError(t, err)
 			resp := runner.Run(t.Context(), scheduler.Request{Tool: "glob", Args: []byte(`{"pattern":"x"}`)})
@@ -179,10 +179,10 @@ func TestHooksOfSessions(t *testing.T) {
 			return hooks.Output{SystemMessage: "Be quiet.", SuppressOutput: true}, nil
 		}),
 		f.hook(hooks.SessionEnd, "clear", nil)))
-	require.NoError(t, s.SessionEnding(t.Context(), "clear"))
-	require.NoError(t, s.SessionEnding(t.Context(), "exit"))
+	require.NoError(t, s.Hooks().SessionEnding(t.Context(), "clear"))
+	require.NoError(t, s.Hooks().SessionEnding(t.Context(), "exit"))
 	require.Len(t, f.of(hooks.SessionEnd), 1)
-	started, err := s.SessionStarted(t.Context(), "clear")
+	started, err := s.Hooks().SessionStarted(t.Context(), "clear")
 	require.NoError(t, err)
 	require.Equal(t, config.SessionHooks{Context: "<hook_context>a &lt;/hook_context&gt; b</hook_context>", Messages: []bus.HookMessage{
 		{Event: "SessionStart", Hook: "on SessionStart", Level: bus.HookInfo, Text: "Be kind."},
@@ -190,15 +190,15 @@ func TestHooksOfSessions(t *testing.T) {
 	system, err := s.SystemPrompt(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, system, "Be kind.\n\nBe quiet.")
-	started, err = s.SessionStarted(t.Context(), "startup")
+	started, err = s.Hooks().SessionStarted(t.Context(), "startup")
 	require.NoError(t, err)
 	require.Empty(t, started)
 
 	none := configtest.New(t)
-	started, err = none.SessionStarted(t.Context(), "startup")
+	started, err = none.Hooks().SessionStarted(t.Context(), "startup")
 	require.NoError(t, err)
 	require.Empty(t, started)
-	require.NoError(t, none.SessionEnding(t.Context(), "exit"))
+	require.NoError(t, none.Hooks().SessionEnding(t.Context(), "exit"))
 }
 
 // EX-11: a script that changes during a session does not run any more, which is
@@ -206,7 +206,7 @@ func TestHooksOfSessions(t *testing.T) {
 func TestProjectHooksThatChange(t *testing.T) {
 	var project string
 	s := configtest.New(t, func(p *config.Parameters) {
-		project, p.Trust = p.TargetDir, trust.Trusted
+		project, p.Policy.Trust = p.TargetDir, trust.Trusted
 		require.NoError(t, os.MkdirAll(filepath.Join(project, ".fettle"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(project, ".fettle", "hooks.toml"), []byte("[hooks.BeforeTool]\nhooks = [{command = 'sh guard.sh'}]\n"), 0o644))
 	})
@@ -243,10 +243,10 @@ func TestProjectHooksThatChange(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, run())
 	require.Len(t, texts(bus.HookWarning), 1)
 	require.Contains(t, texts(bus.HookWarning)[0], "fettle hooks trust")
-	all, err := s.Hooks(t.Context())
+	all, err := s.Hooks().List(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, config.HookChanged, all[0].State)
-	names, err := s.ApproveHooks(t.Context())
+	names, err := s.Hooks().Approve(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"sh guard.sh"}, names)
 	s.Write("guard.sh", "exit 2\n")
@@ -280,7 +280,7 @@ func TestHookMatchersOfOtherPrograms(t *testing.T) {
 	} {
 		var f firing
 		s := configtest.New(t, withFunctions(f.hook(hooks.BeforeTool, matcher, decides(hooks.Deny))), playing(t, "", script.Options{}))
-		problems, err := s.HookProblems()
+		problems, err := s.Hooks().Problems()
 		require.NoError(t, err)
 		require.Empty(t, problems, matcher)
 		runner, err := s.Scheduler()
@@ -296,10 +296,10 @@ func TestHookMatchersOfOtherPrograms(t *testing.T) {
 	for _, matcher := range []string{"SlashCommand", "Bash(git:*)", "mcp__gone__x", "(", "nothing_like_it"} {
 		var f firing
 		s := configtest.New(t, withFunctions(f.hook(hooks.AfterTool, matcher, nil), f.hook(hooks.SessionStart, "compact", nil)))
-		problems, err := s.HookProblems()
+		problems, err := s.Hooks().Problems()
 		require.NoError(t, err)
 		require.Len(t, problems, 2, matcher)
-		all, err := s.Hooks(t.Context())
+		all, err := s.Hooks().List(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, config.HookUnmatched, all[0].State)
 		require.Equal(t, config.HookUnmatched, all[1].State)
@@ -311,7 +311,7 @@ func TestHookMatchersOfOtherPrograms(t *testing.T) {
 		s := configtest.New(t, withFunctions(f.hook(hooks.AfterTool, matcher, nil)), func(p *config.Parameters) {
 			p.MCP.Servers = []mcp.ServerSpec{{Name: "shelf", Command: "none"}}
 		})
-		problems, err := s.HookProblems()
+		problems, err := s.Hooks().Problems()
 		require.NoError(t, err)
 		require.Equal(t, reported, len(problems) == 1, "%s: %v", matcher, problems)
 	}

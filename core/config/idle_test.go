@@ -17,7 +17,7 @@ func TestIdleConfigsAreSmall(t *testing.T) {
 	const configs, budget = 200, 20_000
 	dir, home := t.TempDir(), t.TempDir()
 	begin := func() *config.Config {
-		c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: home})
+		c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}})
 		require.NoError(t, err)
 		require.NoError(t, c.Initialize(t.Context()))
 		return c

@@ -15,7 +15,7 @@ import (
 
 func TestKillSwitchOpen(t *testing.T) { // RC-28
 	on := true
-	s := configtest.New(t, withEdit, func(p *config.Parameters) { p.FileReadCacheDisabled = &on })
+	s := configtest.New(t, withEdit, func(p *config.Parameters) { p.Session.FileReadCacheDisabled = &on })
 	s.Write("f", "a\n")
 	for version := range int64(2) {
 		got := read(t, s.Config, "f")
@@ -46,14 +46,14 @@ func TestKillSwitchAtStart(t *testing.T) { // RC-29
 		want bool
 	}{
 		"default":                     {config.Parameters{}, false},
-		"parameter":                   {config.Parameters{FileReadCacheDisabled: &yes}, true},
-		"environment":                 {config.Parameters{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "1"})}, true},
-		"environment, in words":       {config.Parameters{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "true"})}, true},
-		"environment, off":            {config.Parameters{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "0"})}, false},
-		"environment, no position":    {config.Parameters{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "perhaps"})}, false},
-		"parameter over environment":  {config.Parameters{FileReadCacheDisabled: &no, Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "1"})}, false},
-		"environment, gemini's":       {config.Parameters{Layout: layout.Gemini(), Getenv: env(map[string]string{"GEMINI_FILE_READ_CACHE_DISABLED": "1"})}, true},
-		"environment, another layout": {config.Parameters{Layout: layout.Gemini(), Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "1"})}, false},
+		"parameter":                   {config.Parameters{Session: config.Session{FileReadCacheDisabled: &yes}}, true},
+		"environment":                 {config.Parameters{Environment: config.Environment{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "1"})}}, true},
+		"environment, in words":       {config.Parameters{Environment: config.Environment{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "true"})}}, true},
+		"environment, off":            {config.Parameters{Environment: config.Environment{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "0"})}}, false},
+		"environment, no position":    {config.Parameters{Environment: config.Environment{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "perhaps"})}}, false},
+		"parameter over environment":  {config.Parameters{Session: config.Session{FileReadCacheDisabled: &no}, Environment: config.Environment{Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "1"})}}, false},
+		"environment, gemini's":       {config.Parameters{Environment: config.Environment{Layout: layout.Gemini(), Getenv: env(map[string]string{"GEMINI_FILE_READ_CACHE_DISABLED": "1"})}}, true},
+		"environment, another layout": {config.Parameters{Environment: config.Environment{Layout: layout.Gemini(), Getenv: env(map[string]string{"FETTLE_FILE_READ_CACHE_DISABLED": "1"})}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.p.TargetDir = t.TempDir()

@@ -9,7 +9,7 @@ import (
 // AR-05, RC-24: an unused derived Config creates no service, whatever plain
 // values are read from it, and so requires no shutdown.
 func TestDerivedIsLazy(t *testing.T) {
-	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
+	c, err := New(Parameters{TargetDir: t.TempDir(), Environment: Environment{HomeDir: t.TempDir()}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	defer func() { require.NoError(t, c.Close()) }()
@@ -20,7 +20,7 @@ func TestDerivedIsLazy(t *testing.T) {
 		child.ApprovalMode()
 		child.Model()
 		child.SetFileReadCacheDisabled(true)
-		_, err = child.Settings()
+		_, err = child.Settings().Current()
 		require.NoError(t, err)
 		_, err = child.Workspace()
 		require.NoError(t, err)

@@ -21,7 +21,7 @@ func TestCloseEndsHooks(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "hooks.toml"),
 		[]byte("[hooks.SessionEnd]\nhooks = [{command = 'echo >> ran; echo > ready; exec sleep 600'}]\n"), 0o600))
 	require.NoError(t, unix.Mkfifo(filepath.Join(target, "ready"), 0o600))
-	c, err := New(Parameters{TargetDir: target, HomeDir: home})
+	c, err := New(Parameters{TargetDir: target, Environment: Environment{HomeDir: home}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	s, err := c.own("test")

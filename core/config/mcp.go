@@ -56,10 +56,12 @@ type MCPEnvironment struct {
 // tokenFile is the name of the token file in the user's directory.
 const tokenFile = "auth-cache.json"
 
-// MCP returns the manager of the session's MCP servers, or nil if the session has
+// Manager returns the manager of the session's MCP servers, or nil if the session has
 // none. Derived Configs share their parent's; it is closed with the parent. The
 // error has code not_initialized.
-func (c *Config) MCP() (*mcp.Manager, error) {
+func (x MCPServices) Manager() (*mcp.Manager, error) {
+	c := x.c
+
 	sh, err := c.services("MCP")
 	if err != nil {
 		return nil, err
@@ -110,24 +112,26 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 		Elicit:  elicit.Elicitor{Bus: c.bus}.Ask,
 		Roots:   func() []string { return sh.workspace.Folders() },
 		Changed: c.offer,
-		Logger:  p.Logger,
+		Logger:  p.Environment.Logger,
 	})
 }
 
 // mcpEnvironment returns the environment for connections.
 func (c *Config) mcpEnvironment(target string) MCPEnvironment {
 	p := c.params()
-	env := MCPEnvironment{Dir: target, Now: p.Now, Logger: p.Logger}
+	env := MCPEnvironment{Dir: target, Now: p.Environment.Now, Logger: p.Environment.Logger}
 	if dir, err := c.userDir(); err == nil {
 		env.TokenFile = filepath.Join(dir, tokenFile)
 	}
 	return env
 }
 
-// MCPServer returns the spec of one of the session's MCP servers, including one
+// Server returns the spec of one of the session's MCP servers, including one
 // that may not be used, and its environment. The error has code not_initialized,
 // or invalid_config for an unknown name.
-func (c *Config) MCPServer(name string) (mcp.ServerSpec, MCPEnvironment, error) {
+func (x MCPServices) Server(name string) (mcp.ServerSpec, MCPEnvironment, error) {
+	c := x.c
+
 	sh, err := c.services("MCPServer")
 	if err != nil {
 		return mcp.ServerSpec{}, MCPEnvironment{}, err

@@ -171,7 +171,7 @@ func fakeTool(name string, annotations map[string]any) mcp.Tool {
 func (s *servers) with(t *testing.T, user string, more ...func(*config.Parameters)) *configtest.Session {
 	t.Helper()
 	session := configtest.New(t, append([]func(*config.Parameters){withUser(t, user), func(p *config.Parameters) { p.MCP.Dial = s.dial }}, more...)...)
-	manager, err := session.MCP()
+	manager, err := session.MCP().Manager()
 	require.NoError(t, err)
 	if manager != nil {
 		hangs := false
@@ -225,9 +225,9 @@ func TestServersOfSettings(t *testing.T) {
 func TestServersOrder(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"one": {}, "two": {}, "three": {}}}
 	s.with(t, `{"mcpServers": {"one": {"command": "user"}, "two": {"command": "user"}}}`, func(p *config.Parameters) {
-		p.Trust = trust.Trusted
+		p.Policy.Trust = trust.Trusted
 		settingsIn(t, p.TargetDir, `{"mcpServers": {"one": {"command": "project"}}}`)
-		require.NoError(t, os.WriteFile(filepath.Join(p.HomeDir, ".fettle", "mcp-settings.json"),
+		require.NoError(t, os.WriteFile(filepath.Join(p.Environment.HomeDir, ".fettle", "mcp-settings.json"),
 			[]byte(`{"mcpServers": {"two": {"command": "file"}, "three": {"command": "file"}}}`), 0o644))
 	})
 	require.Equal(t, "project", s.spec("one").Command)
@@ -292,10 +292,10 @@ func TestTrustAndRules(t *testing.T) {
 			t.Run(name+" "+rule, func(t *testing.T) {
 				s := &servers{by: map[string]*fakeServer{"b": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
 				c := s.with(t, tt.user, func(p *config.Parameters) {
-					p.Trust = trust.Trusted
+					p.Policy.Trust = trust.Trusted
 					settingsIn(t, p.TargetDir, tt.project)
 					if rule != "" {
-						require.NoError(t, os.WriteFile(filepath.Join(p.HomeDir, ".fettle", "policies.toml"),
+						require.NoError(t, os.WriteFile(filepath.Join(p.Environment.HomeDir, ".fettle", "policies.toml"),
 							[]byte("[[rule]]\nmcpName = \"b\"\ntoolName = \"z\"\ndecision = \""+rule+"\"\npriority = 0\n"), 0o644))
 					}
 				})
@@ -315,7 +315,7 @@ func TestServersOfProject(t *testing.T) {
 			"own": {tools: []mcp.Tool{fakeTool("z", nil)}}, "theirs": {tools: []mcp.Tool{fakeTool("y", nil)}},
 		}}
 		c := s.with(t, `{"mcpServers": {"own": {"command": "own"}}}`, func(p *config.Parameters) {
-			p.Trust = state
+			p.Policy.Trust = state
 			settingsIn(t, p.TargetDir, `{"mcpServers": {"own": {"command": "evil", "trust": true}, "theirs": {"command": "theirs", "trust": true}}}`)
 		})
 		require.Equal(t, there, slices.Contains(names(t, c.Config), "mcp_theirs_y"), state)
@@ -355,7 +355,7 @@ func TestBlockedServers(t *testing.T) {
 				}
 			}
 			require.Equal(t, tt.dialed, dialed)
-			m, err := c.MCP()
+			m, err := c.MCP().Manager()
 			require.NoError(t, err)
 			status := m.Status()
 			require.Len(t, status, 2)
@@ -365,7 +365,7 @@ func TestBlockedServers(t *testing.T) {
 	}
 	s := &servers{}
 	c := s.with(t, `{"mcp": {"enabled": false}, "mcpServers": {"a": {"command": "a"}}}`)
-	m, err := c.MCP()
+	m, err := c.MCP().Manager()
 	require.NoError(t, err)
 	require.Nil(t, m, "there is no manager without servers")
 }
@@ -383,7 +383,7 @@ func TestServerNames(t *testing.T) {
 		})
 		require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_z", nil).Status)
 		require.Len(t, c.Asked(), 1, "%q: nobody is trusted that is not meant", name)
-		m, err := c.MCP()
+		m, err := c.MCP().Manager()
 		require.NoError(t, err)
 		for _, status := range m.Status() {
 			if status.Name != "b" && status.Name != "own" {
@@ -402,12 +402,12 @@ func TestExcludedServers(t *testing.T) {
 	for excluded, denied := range map[string]bool{"B": true, "b": true, "*": true, "c": false} {
 		s := &servers{}
 		c := s.with(t, `{"mcp": {"excluded": ["`+excluded+`"]}}`)
-		d, err := c.Decide(policy.Call{Tool: "mcp_b_z", Server: "b", ServerTool: "z", Kind: "other"})
+		d, err := c.Policy().Decide(policy.Call{Tool: "mcp_b_z", Server: "b", ServerTool: "z", Kind: "other"})
 		require.NoError(t, err)
 		require.Equal(t, denied, d.Decision == policy.Deny, excluded)
 		require.Equal(t, denied, d.Rule != "" && strings.Contains(d.Rule, "excluded"), d.Rule)
 	}
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Layout: layout.Fettle()}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir(), Layout: layout.Fettle()}}
 	withUser(t, `{"mcp": {"excluded": ["b*"]}}`)(&p)
 	c, err := config.New(p)
 	require.NoError(t, err)
@@ -427,7 +427,7 @@ func TestAllowedServerTool(t *testing.T) {
 	require.Len(t, c.Asked(), 1, "it is the tool of another server")
 
 	for _, call := range []policy.Call{{Tool: "mcp_a_b_add", Server: "a_b", ServerTool: "add"}, {Tool: "mcp_a_b_delete", Server: "a", ServerTool: "b_delete"}} {
-		d, err := c.Decide(call)
+		d, err := c.Policy().Decide(call)
 		require.NoError(t, err)
 		require.Equal(t, call.Server == "a", d.Unnamed, "the policy knows the servers")
 	}
@@ -440,7 +440,7 @@ func TestBadServers(t *testing.T) {
 	c := s.with(t, `{"mcpServers": {"hangs": {"command": "h"}, "gone": {"command": "g"}, "socket": {"tcp": "ws://example.org"}, "empty": {},
 		"good": {"command": "g"}, "google": {"url": "https://example.org", "authProviderType": "google_credentials"}}}`)
 	named(t, c.Config, "mcp_good_z", true)
-	m, err := c.MCP()
+	m, err := c.MCP().Manager()
 	require.NoError(t, err)
 	states := map[string]mcp.Status{}
 	for _, status := range m.Status() {
@@ -533,21 +533,21 @@ func TestServerPrompt(t *testing.T) {
 		"/book-review Emma":                     "A book review of Emma\nWhat you have said before:\nI have read it.",
 		" /b.book-review --title=\"two words\"": "B book review of two words\nWhat you have said before:\nI have read it.",
 	} {
-		content, ok, err := c.ServerPrompt(t.Context(), text)
+		content, ok, err := c.MCP().Prompt(t.Context(), text)
 		require.NoError(t, err)
 		require.True(t, ok)
 		require.Equal(t, want, content.String())
 	}
 	for _, text := range []string{"/review Emma", "book-review Emma", "/", "/ book-review", "", "c.book-review"} {
-		_, ok, err := c.ServerPrompt(t.Context(), text)
+		_, ok, err := c.MCP().Prompt(t.Context(), text)
 		require.NoError(t, err)
 		require.False(t, ok, text)
 	}
-	_, ok, err := c.ServerPrompt(t.Context(), "/book-review")
+	_, ok, err := c.MCP().Prompt(t.Context(), "/book-review")
 	require.True(t, ok)
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 	require.ErrorContains(t, err, "title")
-	_, ok, err = c.ServerPrompt(t.Context(), "/book-review none")
+	_, ok, err = c.MCP().Prompt(t.Context(), "/book-review none")
 	require.True(t, ok)
 	require.NotNil(t, fault.As(err))
 }
@@ -580,13 +580,13 @@ func TestServerAsks(t *testing.T) {
 // Close closes the connections, also of servers that are still connecting.
 func TestServersClose(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"hangs": {hangs: true}, "good": {}}}
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Layout: quietLayout(t), Settings: &settings.Options{}}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir(), Layout: quietLayout(t)}, Settings: &settings.Options{}}
 	p.MCP.Dial = s.dial
-	settingsIn(t, p.HomeDir, `{"mcpServers": {"hangs": {"command": "h"}, "good": {"command": "g"}}}`)
+	settingsIn(t, p.Environment.HomeDir, `{"mcpServers": {"hangs": {"command": "h"}, "good": {"command": "g"}}}`)
 	c, err := config.New(p)
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
-	m, err := c.MCP()
+	m, err := c.MCP().Manager()
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return slices.ContainsFunc(m.Status(), func(status mcp.Status) bool { return status.State == mcp.StateConnected })

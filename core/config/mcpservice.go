@@ -16,7 +16,7 @@ import (
 type MCPServiceOptions struct {
 	// Stateless serves one request of a client without a session: it derives a
 	// Config with a message bus of its own and without a session (see
-	// Parameters.NoSession), which is closed with the service. Approvals do not
+	// Parameters.Session.NoSession), which is closed with the service. Approvals do not
 	// outlast the request, and changes are not watched.
 	Stateless bool
 	// Owned states that the Config serves no other client: it is closed with the
@@ -25,11 +25,11 @@ type MCPServiceOptions struct {
 	// AllTools serves every registered tool. Otherwise tools are omitted that
 	// serve only fettle's own conversation: ask_user, write_todos,
 	// enter_plan_mode, exit_plan_mode, get_internal_docs, save_memory,
-	// tool_search and subagents, unless Parameters.CoreTools names them.
+	// tool_search and subagents, unless Parameters.Tools.Core names them.
 	AllTools bool
 	// Client is the name that the client reports, "" if it is unknown. It
 	// determines the maximum length of results: [ClientResultBytes], unless
-	// Parameters.Limits or the settings set one. A Config that serves several
+	// Parameters.Session.Limits or the settings set one. A Config that serves several
 	// clients uses the smallest limit.
 	Client string
 	// WatchFiles announces changes of instruction files once the resources have
@@ -38,12 +38,14 @@ type MCPServiceOptions struct {
 	WatchFiles bool
 }
 
-// MCPService returns the service that offers c's tools to an MCP client. A call
+// Serve returns the service that offers c's tools to an MCP client. A call
 // goes through the scheduler, so that policy applies; its questions go only to
 // the client that calls, by [tools.HostOf]. Several services of one Config share
 // its file state and its approvals: give a client that requires its own state a
 // Config of its own. The error has code not_initialized.
-func (c *Config) MCPService(o MCPServiceOptions) (*mcp.Service, error) {
+func (x MCPServices) Serve(o MCPServiceOptions) (*mcp.Service, error) {
+	c := x.c
+
 	owned := o.Owned
 	if o.Stateless {
 		derived, err := c.Derive(DeriveParameters{NoSession: true, OwnBus: true})
@@ -71,7 +73,7 @@ func (c *Config) MCPService(o MCPServiceOptions) (*mcp.Service, error) {
 			}
 			return c.contextFiles(sh), nil
 		},
-		Now:   c.params().Now,
+		Now:   c.params().Environment.Now,
 		Close: func() error { return nil },
 	}
 	if owned {
@@ -123,7 +125,7 @@ func ClientResultBytes(name string) int {
 
 // limits returns the limits of a session.
 func (c *Config) limits() filestate.Limits {
-	l := c.params().Limits
+	l := c.params().Session.Limits
 	l.ResultBytes = cmp.Or(l.ResultBytes, DefaultResultBytes)
 	return l
 }
@@ -132,7 +134,7 @@ func (c *Config) limits() filestate.Limits {
 // on, unless the parameters or the settings set a limit. A session with several
 // clients keeps the smaller limit.
 func (c *Config) fitClient(s *session, client string, alone bool) {
-	if c.params().Limits.ResultBytes != 0 {
+	if c.params().Session.Limits.ResultBytes != 0 {
 		return
 	}
 	bytes := ClientResultBytes(client)

@@ -41,7 +41,7 @@ func TestClientTable(t *testing.T) {
 func longestOf(t *testing.T, s *configtest.Session, o config.MCPServiceOptions) (longest int, hash bool) {
 	t.Helper()
 	path := s.Write("long.txt", strings.Repeat(`"quoted"`+"\t\n", 12_000))
-	svc, err := s.MCPService(o)
+	svc, err := s.MCP().Serve(o)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, svc.Close()) }()
 	for next := 0; ; {
@@ -67,7 +67,7 @@ func longestOf(t *testing.T, s *configtest.Session, o config.MCPServiceOptions) 
 // configured.
 func TestResultsFitClient(t *testing.T) {
 	limit := func(n int) func(*config.Parameters) {
-		return func(p *config.Parameters) { p.Limits.ResultBytes = n }
+		return func(p *config.Parameters) { p.Session.Limits.ResultBytes = n }
 	}
 	set := func(text string) func(*config.Parameters) {
 		return func(p *config.Parameters) {
@@ -123,8 +123,8 @@ func TestLongTextsAreCut(t *testing.T) {
 		return tools.Result{LLMContent: tools.Text(long)}, nil
 	})
 	require.NoError(t, err)
-	s := configtest.New(t, func(p *config.Parameters) { p.Tools = append(p.Tools, loud) })
-	svc, err := s.MCPService(config.MCPServiceOptions{Owned: true, Client: "qwen-code"})
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = append(p.Tools.Own, loud) })
+	svc, err := s.MCP().Serve(config.MCPServiceOptions{Owned: true, Client: "qwen-code"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, svc.Close()) }()
 	r := svc.Call(t.Context(), "loud", json.RawMessage(`{}`))

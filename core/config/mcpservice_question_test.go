@@ -162,7 +162,7 @@ func TestMCPServiceUnanswered(t *testing.T) {
 
 // EX-20: a call's last output reaches the client before the call's end does.
 func TestMCPServiceProgressAtTheEnd(t *testing.T) {
-	s := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo })
+	s := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeYolo })
 	for i := range 50 {
 		c := &client{}
 		r := callAs(t, s.Service, c, "run_shell_command", map[string]any{"command": "echo hello"})

@@ -90,7 +90,7 @@ func serve(t *testing.T, o config.MCPServiceOptions, change ...func(*config.Para
 
 func serviceOf(t *testing.T, c *config.Config, o config.MCPServiceOptions) *mcp.Service {
 	t.Helper()
-	svc, err := c.MCPService(o)
+	svc, err := c.MCP().Serve(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, svc.Close()) })
 	return svc
@@ -155,12 +155,12 @@ func TestMCPServiceTools(t *testing.T) {
 	require.Subset(t, servedNames(serviceOf(t, s.config, config.MCPServiceOptions{AllTools: true})), own)
 
 	chosen := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) {
-		p.CoreTools, p.ExcludeTools = []string{"read_file", "write_todos", "write_file"}, []string{"write_file"}
+		p.Tools.Core, p.Tools.Exclude = []string{"read_file", "write_todos", "write_file"}, []string{"write_file"}
 	})
 	require.Equal(t, []string{"read_file", "write_todos"}, servedNames(chosen.Service))
 	require.NotContains(t, servedNames(serviceOf(t, s.config, config.MCPServiceOptions{Stateless: true})), "list_background_processes")
 
-	gemini := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.Layout = layout.Gemini() })
+	gemini := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.Environment.Layout = layout.Gemini() })
 	require.Subset(t, servedNames(gemini.Service), []string{"replace", "grep_search", "safe_patch"}, "names are the layout's")
 }
 
@@ -230,7 +230,7 @@ func withPoke(p *config.Parameters) {
 	if err != nil {
 		panic(err)
 	}
-	p.Tools = append(p.Tools, poke)
+	p.Tools.Own = append(p.Tools.Own, poke)
 }
 
 // EX-20: anything but a clear yes is a refusal, and states how to allow the call
@@ -267,7 +267,7 @@ func TestMCPServiceRefusals(t *testing.T) {
 // EX-20: policy decides before the client is asked.
 func TestMCPServicePolicyDecides(t *testing.T) {
 	s := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) {
-		p.Rules = []policy.Rule{{Name: "no shell", Tools: []string{"run_shell_command"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser}}
+		p.Policy.Rules = []policy.Rule{{Name: "no shell", Tools: []string{"run_shell_command"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser}}
 	})
 	c := &client{answer: says(`{"answer":"once"}`)}
 	r := callAs(t, s.Service, c, "run_shell_command", map[string]any{"command": "touch a"})
@@ -377,12 +377,12 @@ func TestMCPServiceFileState(t *testing.T) {
 	require.Equal(t, "zero\none\nthree\n", s.read("a.txt"))
 }
 
-func autoEdit(p *config.Parameters) { p.ApprovalMode = policy.ModeAutoEdit }
+func autoEdit(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeAutoEdit }
 
 // EX-20: without a session a hash is the proof, and a call without one is refused
 // for that reason; requests are independent.
 func TestMCPServiceStateless(t *testing.T) {
-	s := serve(t, config.MCPServiceOptions{}, autoEdit, func(p *config.Parameters) { p.Layout = layout.Gemini() })
+	s := serve(t, config.MCPServiceOptions{}, autoEdit, func(p *config.Parameters) { p.Environment.Layout = layout.Gemini() })
 	s.write("a.txt", "one\ntwo\n")
 	single := func(tool string, args map[string]any) tools.Result {
 		return callAs(t, serviceOf(t, s.config, config.MCPServiceOptions{Stateless: true}), &client{}, tool, args)
@@ -461,7 +461,7 @@ func TestMCPServiceResources(t *testing.T) {
 	require.Contains(t, uris(), "file://"+s.dir+"/sub/AGENTS.md", "an access brings it up (FT-15)")
 	require.Equal(t, []mcp.Change{{Resources: true}}, changes)
 
-	untrusted := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.Trust = trust.Untrusted })
+	untrusted := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.Policy.Trust = trust.Untrusted })
 	untrusted.write("AGENTS.md", "Obey me.\n")
 	listed, err := untrusted.Resources(t.Context())
 	require.NoError(t, err)
@@ -488,7 +488,7 @@ func TestMCPServiceWatch(t *testing.T) {
 	require.NoError(t, err)
 	var p config.Parameters
 	withPoke(&p)
-	require.NoError(t, registry.Register(p.Tools[0]))
+	require.NoError(t, registry.Register(p.Tools.Own[0]))
 	await(mcp.Change{Tools: true})
 	require.Contains(t, servedNames(s.Service), "poke")
 
@@ -508,7 +508,7 @@ func TestMCPServiceProgress(t *testing.T) {
 	require.NoError(t, err)
 	released := make(chan struct{})
 	s := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) {
-		p.Tools = []tools.DeclarativeTool{printing{chatty, func(out tools.Output) {
+		p.Tools.Own = []tools.DeclarativeTool{printing{chatty, func(out tools.Output) {
 			out("one\ntw")
 			out("o\x1b[31m\nthree")
 			<-released
@@ -583,7 +583,7 @@ func TestMCPServiceInstructions(t *testing.T) {
 	require.NotContains(t, text, "\n")
 	require.Less(t, len(text), 3_000)
 
-	reader := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.CoreTools = []string{"read_file"} })
+	reader := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.Tools.Core = []string{"read_file"} })
 	require.NotContains(t, reader.Instructions, "safe_patch", "no word of tools that are not there")
 }
 
@@ -591,15 +591,15 @@ func TestMCPServiceInstructions(t *testing.T) {
 // request the derived Config; later calls are refused.
 func TestMCPServiceClose(t *testing.T) {
 	s := serve(t, config.MCPServiceOptions{})
-	single, err := s.config.MCPService(config.MCPServiceOptions{Stateless: true})
+	single, err := s.config.MCP().Serve(config.MCPServiceOptions{Stateless: true})
 	require.NoError(t, err)
 	require.NoError(t, single.Close())
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(callAs(t, single, &client{}, "list_directory", map[string]any{"dir_path": "."}).Error))
 	require.Nil(t, callAs(t, s.Service, &client{}, "list_directory", map[string]any{"dir_path": "."}).Error)
 
-	owner, err := s.config.MCPService(config.MCPServiceOptions{Owned: true})
+	owner, err := s.config.MCP().Serve(config.MCPServiceOptions{Owned: true})
 	require.NoError(t, err)
 	require.NoError(t, owner.Close())
-	_, err = s.config.MCPService(config.MCPServiceOptions{})
+	_, err = s.config.MCP().Serve(config.MCPServiceOptions{})
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }

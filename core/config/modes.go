@@ -35,7 +35,7 @@ func (c *Config) startingMode() (policy.ApprovalMode, error) {
 	if c.modeCalled {
 		return p.permittedMode(p.cautious(c.mode))
 	}
-	return p.permittedMode(p.cautious(p.ApprovalMode))
+	return p.permittedMode(p.cautious(p.Policy.ApprovalMode))
 }
 
 // permittedMode validates a mode. It refuses yolo in an untrusted directory, and
@@ -45,13 +45,13 @@ func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, 
 	switch {
 	case err != nil:
 		return "", err
-	case mode == policy.ModeYolo && p.Trust == trust.Untrusted:
+	case mode == policy.ModeYolo && p.Policy.Trust == trust.Untrusted:
 		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this directory is recorded as untrusted.",
 			"Choose another mode, or trust the directory with fettle trust.")
 	case p.cautious(mode) != mode:
 		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, as %s could not be read, which may forbid it.", mode, p.unread[0].Path),
 			"Choose another mode, or mend the file and begin a new session.")
-	case mode == policy.ModeYolo && p.Protections.NoYolo:
+	case mode == policy.ModeYolo && p.Policy.Protections.NoYolo:
 		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",
 			"Choose another mode, or change that setting.")
 	}
@@ -144,7 +144,7 @@ func (c *Config) mayLeavePlan() bool {
 	leave, known := policy.WellKnown(plan.ExitPlanMode)
 	leave.Params, leave.Mode, leave.Headless = json.RawMessage(`{}`), policy.ModePlan, true
 	leave.Subagent = c.subagent
-	d, err := c.Decide(leave)
+	d, err := c.Policy().Decide(leave)
 	return known && err == nil && d.Decision == policy.Allow
 }
 
@@ -162,7 +162,7 @@ func (p planMode) LeavePlan(context.Context) (string, error) {
 // planByUntrusted reports whether the settings of an untrusted project, and not
 // the user, requested plan mode.
 func (c *Config) planByUntrusted(sh *shared) bool {
-	if sh.settings == nil || c.params().Trust == trust.Trusted {
+	if sh.settings == nil || c.params().Policy.Trust == trust.Trusted {
 		return false
 	}
 	c.mu.Lock()
@@ -177,7 +177,7 @@ func (c *Config) plansDir(target string) string {
 	if dir := c.family.extensions.PlansDir(); dir != "" {
 		return dir
 	}
-	return filepath.Join(target, c.params().Layout.Dir, plansFolder)
+	return filepath.Join(target, c.params().Environment.Layout.Dir, plansFolder)
 }
 
 // hidden returns the names of tools that have no use at the moment: entering the
@@ -207,13 +207,13 @@ func (c *Config) Todos() ([]tools.Todo, error) {
 // killSwitchAtStart returns the initial state of the kill switch: the parameter, else
 // the environment variable.
 func killSwitchAtStart(p *Parameters) bool {
-	if p.FileReadCacheDisabled != nil {
-		return *p.FileReadCacheDisabled
+	if p.Session.FileReadCacheDisabled != nil {
+		return *p.Session.FileReadCacheDisabled
 	}
-	if p.Getenv == nil || p.Settings != nil { // Settings include the variable
+	if p.Environment.Getenv == nil || p.Settings != nil { // Settings include the variable
 		return false
 	}
-	on, err := strconv.ParseBool(p.Getenv(p.Layout.EnvPrefix + "FILE_READ_CACHE_DISABLED"))
+	on, err := strconv.ParseBool(p.Environment.Getenv(p.Environment.Layout.EnvPrefix + "FILE_READ_CACHE_DISABLED"))
 	return err == nil && on
 }
 
@@ -313,7 +313,7 @@ func (c *Config) Model() string {
 
 // modelInForce implements Model. The caller holds c.mu.
 func (c *Config) modelInForce() string {
-	return cmp.Or(c.model, c.params().Model, "auto")
+	return cmp.Or(c.model, c.params().Conversation.Model, "auto")
 }
 
 // SetModel changes the model of this conversation from the next turn on, and

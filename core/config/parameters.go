@@ -13,7 +13,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
@@ -31,177 +30,38 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
-// Parameters configures a [Config]. TargetDir is required; the zero value of any
-// other field is a sensible session.
+// Parameters configures a [Config], by subject. TargetDir is required; the zero
+// value of any other field is a sensible session.
 type Parameters struct {
-	// Settings configures the settings layers, which Initialize reads to set the
-	// fields below that are zero. A field that is not zero takes precedence over
-	// all layers; so do single fields of FileFiltering, Commands and WebFetch. A
-	// program passes its flags in Settings.Flags, so that [Config.SettingOrigins]
-	// reports them. Layout, HomeDir, ProjectDir, Trusted, Undecided, Confined and
-	// DefaultTools of the options need not be set: New derives them from the
-	// Parameters. Mistakes in files are not errors, see
-	// [Config.SettingsProblems], except for a missing protection: a confinement,
-	// or files of policyPaths. nil: no settings file, .env file or environment
-	// variable is read, except through Getenv. The zero values described below
-	// apply if the settings do not set the field.
-	Settings *settings.Options
-	// WatchSettings reads the settings again once after Initialize, and when one
-	// of their files changes, until Close; see [Config.ReloadSettings].
-	WatchSettings bool
-
-	SessionID   string   // "": a random one
 	TargetDir   string   // directory that relative paths are resolved against, and first of the workspace
 	IncludeDirs []string // further directories of the workspace; nil: those of the settings, else none; empty: none
 
-	Layout  layout.Layout // zero: layout.Fettle(); otherwise it must have a Name
-	HomeDir string        // directory that contains the user's settings directory; "": os.UserHomeDir
-	// Getenv looks up the layout's environment variables if Settings is nil;
-	// otherwise Settings.Environ provides them. nil: no variables are set.
-	Getenv func(name string) string
+	// Settings configures the settings layers, which Initialize reads to set the
+	// fields of the Parameters that are zero. A field that is not zero takes
+	// precedence over all layers; so do single fields of Tools.FileFiltering,
+	// Tools.Shell and Tools.WebFetch. A program passes its flags in
+	// Settings.Flags, so that [SettingsService.Origins] reports them. Layout,
+	// HomeDir, ProjectDir, Trusted, Undecided, Confined and DefaultTools of the
+	// options need not be set: New derives them from the Parameters. Mistakes in
+	// files are not errors, see [SettingsService.Problems], except for a missing
+	// protection: a confinement, or files of policyPaths. nil: no settings file,
+	// .env file or environment variable is read, except through
+	// Environment.Getenv. The zero values described below apply if the settings
+	// do not set the field.
+	Settings *settings.Options
 
-	ApprovalMode policy.ApprovalMode // "": that of the settings, else default
-	Model        string              // "": that of the settings, else auto, the program's choice
-	// CoreTools lists the built-in tools to register: `name`, or
-	// `run_shell_command(prefix)`, which denies every command without that
-	// prefix. Any other entry with brackets selects nothing. nil: those of the
-	// settings, else the default set; empty: none.
-	CoreTools []string
-	// AllowedTools lists tools that run without approval: `name`, or
-	// `run_shell_command(prefix)`. nil: those of the settings, else none; empty:
-	// none.
-	AllowedTools []string
-	// ExcludeTools lists tools that are denied and not registered; it takes
-	// precedence over CoreTools. nil: those of the settings, else none; empty:
-	// none, even if the settings change.
-	ExcludeTools []string
-	// CoreFrom, AllowedFrom and ExcludedFrom contain the positions of the entries
-	// of those lists, by entry, for display. An entry without one is attributed
-	// to the flag of the list's name. Lists from the settings bring their own
-	// positions.
-	CoreFrom, AllowedFrom, ExcludedFrom map[string]Place
-	// ConfirmationRequired lists tools, in the form of AllowedTools, that require
-	// approval even if AllowedTools, a rule of the user or yolo allows them. nil:
-	// those of the settings, else none; empty: none.
-	ConfirmationRequired []string
-	ConfirmationFrom     map[string]Place // positions of its entries
-	Protections          Protections      // restrictions of the session
-
-	// PolicyPaths lists files and directories of rules that replace the user's
-	// policies.toml and policies directory; saved approvals are read in addition.
-	// A missing one is an error of Initialize, because protecting rules would be
-	// missing; problems in one are among [Config.PolicyProblems]. nil: those of
-	// the settings, else those of the user's settings directory; empty: none.
-	PolicyPaths []string
-	Rules       []policy.Rule // the embedder's own, in addition to those of files
-	Trust       trust.State   // whether the directory is trusted; zero: undecided, so that the project's own rules can only tighten
-	// TrustOf decides on trust instead of Trust, unless it is nil; until
-	// Initialize the directory is undecided then. Initialize calls it with the
-	// absolute paths of the workspace's directories, the target first: once
-	// before the settings are read and, if there are any, again when all
-	// directories are known. Its error is that of Initialize. Unless
-	// Settings.Above is set it is also called for a directory above the target
-	// that holds a .env file; an error means untrusted then.
-	TrustOf func(ctx context.Context, folders []string) (trust.State, error)
-	// TrustInherited states that the target is trusted because a directory above
-	// it is: hooks of its project then run only once they are approved. Otherwise
-	// the first hooks found are approved automatically.
-	TrustInherited bool
-
-	// Tools are the embedder's own. They are registered in addition to the
-	// built-ins, regardless of CoreTools, and shared with derived Configs.
-	Tools []tools.DeclarativeTool
-	// Bind creates those tools of the embedder that require a conversation's
-	// services, as the built-ins do. It is called once for each Config, including
-	// derived ones, when its services are created, so that no tool reaches
-	// another conversation; it must not call the Config. The tools must have the
-	// zero Origin; like Tools they are registered regardless of CoreTools. Its
-	// error is that of Initialize, or of the derived Config's accessors.
-	Bind func(Services) ([]tools.DeclarativeTool, error)
-	// ToolCommands declares and runs further tools, and Discover finds some, both
-	// at Initialize. Zero ToolCommands: those of the settings, else none.
-	ToolCommands ToolCommands
-	Discover     []func(ctx context.Context) ([]tools.DeclarativeTool, error)
-	// DeferSchemasAbove is the total size in bytes of the declarations of MCP and
-	// discovered tools above which they are deferred; see [catalog.Catalog]. 0:
-	// that of the settings, else [catalog.DefaultAbove]; negative: they are never
-	// deferred.
-	DeferSchemasAbove int
-
-	FileFiltering FileFiltering // which files the tools find; the settings set its zero fields
-
-	Commands Commands // how run_shell_command runs commands; the settings set its zero fields
-
-	// WebFetch configures how web_fetch reaches pages. The settings set its zero
-	// fields; the default is public addresses only, without a proxy.
-	WebFetch webfetch.Options
-	// WebSearch provides the searches of web_search; the caller closes it. nil:
-	// the service of the settings, or one whose key is in their variables, which
-	// the Config closes; without either the tool is not registered.
-	WebSearch web.Searcher
-
-	// FileReadCacheDisabled is the kill switch of the file-read cache; nil: the
-	// settings decide or, without them, the layout's environment variable
-	// FILE_READ_CACHE_DISABLED.
-	FileReadCacheDisabled *bool
-	// RequireSeen does not accept a matching hash alone as proof that the model
-	// has seen the file.
-	RequireSeen bool
-	// NoSession states that no state is kept between calls: there are no
-	// placeholders and no background processes, and a change of an existing file
-	// requires its hash; without one it is refused for the reason no_session.
-	NoSession bool
-	// Limits bounds the output of reads and the results of changes. Zero fields
-	// are their defaults; a ChangedRegionsAbove of 0 is that of the settings,
-	// else the layout's: 16 KiB, or never for a layout with FullContent. A
-	// negative one means never. A ResultBytes of 0 is that of the settings, else
-	// 256 KiB or the limit of the client of a [Config.MCPService]; a negative one
-	// means no limit.
-	Limits filestate.Limits
-
-	// Models resolves the name of a model. nil: Providers decides.
-	Models model.Source
-	// Providers creates Models from the environment variables, including those of
-	// .env files, once Initialize has read the settings; core/standard provides
-	// one. nil, without Models: there is no [Config.Client].
-	Providers    func(Variables) model.Source
-	Conversation Conversation
+	Environment  Environment  // the user's files, and the functions of the program that the session uses
+	Session      Session      // state that the session keeps
+	Tools        Tools        // tools of the session, and how they work
+	Policy       Policy       // permissions, restrictions and approvals
+	Calls        Calls        // functions that take part in each call of a tool
+	Conversation Conversation // conversation with a model; an embedder with its own loop needs none
 	Agents       Agents       // subagents
 	Extensions   Extensions   // the user's installed extensions
 	Skills       Skills       // instructions for kinds of work
 	Instructions Instructions // which files contain instructions for the model
 	MCP          MCP          // servers whose tools the session has
-	Hooks        Hooks        // what runs at the session's events
-	// Checkpoints keeps the content of files before calls change them.
-	Checkpoints Checkpointing
-	// Secrets are values that are masked in logs and recordings; values shorter
-	// than 6 bytes are not masked.
-	Secrets []string
-	// SecretsFound is called with further secrets before they are used: the
-	// sensitive settings of extensions, including those added later. Calls are
-	// sequential. nil: it is not called.
-	SecretsFound func(values ...string)
-
-	// Before and After run in each call, in this order: see [scheduler.Options].
-	// Derived Configs share them.
-	Before []scheduler.Before
-	After  []scheduler.After
-	// Observe observes each call, including those of derived Configs.
-	Observe []scheduler.Observe
-
-	// Bus carries questions, answers and events; a front end subscribes to it.
-	// Without a subscriber to questions, a required approval is a refusal. nil:
-	// the Config creates one, and closes it at Close; see [Config.MessageBus].
-	Bus      *bus.MessageBus
-	OnDefect func(err error)  // receives defects of tools, with stack; nil: logged
-	Logger   *slog.Logger     // nil: nothing is logged
-	Now      func() time.Time // nil: time.Now
-	// DebugMode requests detailed logs, including requests to the model. The
-	// Config only reports it as [Config.DebugMode]: the Logger decides which
-	// levels are kept.
-	DebugMode bool
-
-	Seams Seams // for tests; zero: none
+	Hooks        Hooks        // commands that run at the session's events
 
 	// variables are those of the environment and of .env files; set by New
 	// without Settings, else by Initialize.
@@ -212,6 +72,159 @@ type Parameters struct {
 	unread []fault.Problem
 }
 
+// Environment contains the locations of the user's files, and the functions of
+// the program that a session uses.
+type Environment struct {
+	Layout  layout.Layout // zero: layout.Fettle(); otherwise it must have a Name
+	HomeDir string        // directory that contains the user's settings directory; "": os.UserHomeDir
+	// Getenv looks up the layout's environment variables if Parameters.Settings is
+	// nil; otherwise Settings.Environ provides them. nil: no variables are set.
+	Getenv func(name string) string
+	Logger *slog.Logger     // nil: nothing is logged
+	Now    func() time.Time // nil: time.Now
+	// DebugMode requests detailed logs, including requests to the model. The
+	// Config only reports it as [Config.DebugMode]: the Logger decides which
+	// levels are kept.
+	DebugMode bool
+	OnDefect  func(err error) // receives defects of tools, with stack; nil: logged
+	// Secrets are values that are masked in logs and recordings; values shorter
+	// than 6 bytes are not masked.
+	Secrets []string
+	// SecretsFound is called with further secrets before they are used: the
+	// sensitive settings of extensions, including those added later. Calls are
+	// sequential. nil: it is not called.
+	SecretsFound func(values ...string)
+}
+
+// Session configures the state of a session.
+type Session struct {
+	ID string // "": a random one
+	// NoSession states that no state is kept between calls: there are no
+	// placeholders and no background processes, and a change of an existing file
+	// requires its hash; without one it is refused for the reason no_session.
+	NoSession bool
+	// RequireSeen does not accept a matching hash alone as proof that the model
+	// has seen the file.
+	RequireSeen bool
+	// FileReadCacheDisabled is the kill switch of the file-read cache; nil: the
+	// settings decide or, without them, the layout's environment variable
+	// FILE_READ_CACHE_DISABLED.
+	FileReadCacheDisabled *bool
+	// Limits bounds the output of reads and the results of changes. Zero fields
+	// are their defaults; a ChangedRegionsAbove of 0 is that of the settings,
+	// else the layout's: 16 KiB, or never for a layout with FullContent. A
+	// negative one means never. A ResultBytes of 0 is that of the settings, else
+	// 256 KiB or the limit of the client of [MCPServices.Serve]; a negative one
+	// means no limit.
+	Limits filestate.Limits
+	// Checkpoints keeps the content of files before calls change them.
+	Checkpoints Checkpointing
+	// WatchSettings reads the settings again once after Initialize, and when one
+	// of their files changes, until Close; see [SettingsService.Reload].
+	WatchSettings bool
+	// Bus carries questions, answers and events; a front end subscribes to it.
+	// Without a subscriber to questions, a required approval is a refusal. nil:
+	// the Config creates one, and closes it at Close; see [Config.MessageBus].
+	Bus *bus.MessageBus
+}
+
+// Tools selects the tools of a session, and configures those that are built in.
+type Tools struct {
+	// Core lists the built-in tools to register: `name`, or
+	// `run_shell_command(prefix)`, which denies every command without that
+	// prefix. Any other entry with brackets selects nothing. nil: those of the
+	// settings, else the default set; empty: none.
+	Core []string
+	// Exclude lists tools that are denied and not registered; it takes precedence
+	// over Core. nil: those of the settings, else none; empty: none, even if the
+	// settings change.
+	Exclude []string
+	// CoreFrom and ExcludedFrom contain the positions of the entries of those
+	// lists, by entry, for display. An entry without one is attributed to the
+	// flag of the list's name. Lists from the settings bring their own positions.
+	CoreFrom, ExcludedFrom map[string]Place
+
+	// Own are the embedder's tools. They are registered in addition to the
+	// built-ins, regardless of Core, and shared with derived Configs.
+	Own []tools.DeclarativeTool
+	// Bind creates those tools of the embedder that require a conversation's
+	// services, as the built-ins do. It is called once for each Config, including
+	// derived ones, when its services are created, so that no tool reaches
+	// another conversation; it must not call the Config. The tools must have the
+	// zero Origin; like Own they are registered regardless of Core. Its error is
+	// that of Initialize, or of the derived Config's accessors.
+	Bind func(Services) ([]tools.DeclarativeTool, error)
+	// External declares and runs tools by commands, and Discover finds some, both
+	// at Initialize. Zero External: those of the settings, else none.
+	External ToolCommands
+	Discover []func(ctx context.Context) ([]tools.DeclarativeTool, error)
+	// DeferSchemasAbove is the total size in bytes of the declarations of MCP and
+	// discovered tools above which they are deferred; see [catalog.Catalog]. 0:
+	// that of the settings, else [catalog.DefaultAbove]; negative: they are never
+	// deferred.
+	DeferSchemasAbove int
+
+	FileFiltering FileFiltering // which files the tools find; the settings set its zero fields
+	Shell         Commands      // how run_shell_command runs commands; the settings set its zero fields
+	// WebFetch configures how web_fetch reaches pages. The settings set its zero
+	// fields; the default is public addresses only, without a proxy.
+	WebFetch webfetch.Options
+	// WebSearch provides the searches of web_search; the caller closes it. nil:
+	// the service of the settings, or one whose key is in their variables, which
+	// the Config closes; without either the tool is not registered.
+	WebSearch web.Searcher
+}
+
+// Policy decides which calls run, and which of them need approval.
+type Policy struct {
+	ApprovalMode policy.ApprovalMode // "": that of the settings, else default
+	// AllowedTools lists tools that run without approval: `name`, or
+	// `run_shell_command(prefix)`. nil: those of the settings, else none; empty:
+	// none.
+	AllowedTools []string
+	// ConfirmationRequired lists tools, in the form of AllowedTools, that require
+	// approval even if AllowedTools, a rule of the user or yolo allows them. nil:
+	// those of the settings, else none; empty: none.
+	ConfirmationRequired []string
+	// AllowedFrom and ConfirmationFrom contain the positions of the entries of
+	// those lists, as [Tools].CoreFrom does.
+	AllowedFrom, ConfirmationFrom map[string]Place
+	Protections                   Protections // restrictions of the session
+
+	// Paths lists files and directories of rules that replace the user's
+	// policies.toml and policies directory; saved approvals are read in addition.
+	// A missing one is an error of Initialize, because protecting rules would be
+	// missing; problems in one are among [PolicyService.Problems]. nil: those of
+	// the settings, else those of the user's settings directory; empty: none.
+	Paths []string
+	Rules []policy.Rule // the embedder's own, in addition to those of files
+
+	Trust trust.State // whether the directory is trusted; zero: undecided, so that the project's own rules can only tighten
+	// TrustOf decides on trust instead of Trust, unless it is nil; until
+	// Initialize the directory is undecided then. Initialize calls it with the
+	// absolute paths of the workspace's directories, the target first: once
+	// before the settings are read and, if there are any, again when all
+	// directories are known. Its error is that of Initialize. Unless
+	// Settings.Above is set it is also called for a directory above the target
+	// that holds a .env file; an error means untrusted then.
+	TrustOf func(ctx context.Context, dirs []string) (trust.State, error)
+	// TrustInherited states that the target is trusted because a directory above
+	// it is: hooks of its project then run only once they are approved. Otherwise
+	// the first hooks found are approved automatically.
+	TrustInherited bool
+}
+
+// Calls contains functions that take part in each call of a tool.
+type Calls struct {
+	// Before and After run in each call, in this order: see [scheduler.Options].
+	// Derived Configs share them.
+	Before []scheduler.Before
+	After  []scheduler.After
+	// Observe observes each call, including those of derived Configs.
+	Observe []scheduler.Observe
+	Seams   Seams // for tests; zero: none
+}
+
 // complete validates the parameters, sets defaults that need no settings, and
 // copies values that the caller may modify.
 func (p *Parameters) complete() error {
@@ -219,38 +232,38 @@ func (p *Parameters) complete() error {
 		return fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the directory to work in.")
 	}
 	switch {
-	case reflect.ValueOf(p.Layout).IsZero():
-		p.Layout = layout.Fettle()
-	case p.Layout.Name == "":
+	case reflect.ValueOf(p.Environment.Layout).IsZero():
+		p.Environment.Layout = layout.Fettle()
+	case p.Environment.Layout.Name == "":
 		return fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change what differs, or leave Layout out.")
 	}
-	if p.Settings == nil && p.Limits.ChangedRegionsAbove == 0 && p.Layout.FullContent {
-		p.Limits.ChangedRegionsAbove = -1
+	if p.Settings == nil && p.Session.Limits.ChangedRegionsAbove == 0 && p.Environment.Layout.FullContent {
+		p.Session.Limits.ChangedRegionsAbove = -1
 	}
-	if p.TrustOf != nil {
-		p.Trust = trust.Undecided // until TrustOf has been called
+	if p.Policy.TrustOf != nil {
+		p.Policy.Trust = trust.Undecided // until TrustOf has been called
 	}
 	if p.Settings != nil {
 		o := *p.Settings
 		o.Environ, o.Flags = slices.Clone(o.Environ), maps.Clone(o.Flags)
 		p.Settings = &o
 	}
-	if p.Logger == nil {
-		p.Logger = slog.New(slog.DiscardHandler)
+	if p.Environment.Logger == nil {
+		p.Environment.Logger = slog.New(slog.DiscardHandler)
 	}
-	if p.SessionID == "" {
-		p.SessionID = bus.NewID()
+	if p.Session.ID == "" {
+		p.Session.ID = bus.NewID()
 	}
-	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
-	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
-	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
-	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
-	p.Commands.Withheld, p.WebFetch.Allow = slices.Clone(p.Commands.Withheld), slices.Clone(p.WebFetch.Allow)
+	p.IncludeDirs, p.Tools.Own = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools.Own)
+	p.Policy.Rules, p.Calls.Before, p.Calls.After = slices.Clone(p.Policy.Rules), slices.Clone(p.Calls.Before), slices.Clone(p.Calls.After)
+	p.Tools.FileFiltering.CustomFiles = slices.Clone(p.Tools.FileFiltering.CustomFiles)
+	p.Tools.Shell.Confinement.Writable = slices.Clone(p.Tools.Shell.Confinement.Writable)
+	p.Tools.Shell.Withheld, p.Tools.WebFetch.Allow = slices.Clone(p.Tools.Shell.Withheld), slices.Clone(p.Tools.WebFetch.Allow)
 	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
-	p.CoreFrom, p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.CoreFrom), maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
-	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
-	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
+	p.Tools.CoreFrom, p.Policy.AllowedFrom, p.Tools.ExcludedFrom = maps.Clone(p.Tools.CoreFrom), maps.Clone(p.Policy.AllowedFrom), maps.Clone(p.Tools.ExcludedFrom)
+	p.Tools.Core, p.Policy.AllowedTools, p.Tools.Exclude = slices.Clone(p.Tools.Core), slices.Clone(p.Policy.AllowedTools), slices.Clone(p.Tools.Exclude)
+	p.Policy.ConfirmationRequired, p.Policy.ConfirmationFrom = slices.Clone(p.Policy.ConfirmationRequired), maps.Clone(p.Policy.ConfirmationFrom)
 	if p.Settings == nil && p.variables == nil {
 		p.variables = p.givenVariables()
 	}

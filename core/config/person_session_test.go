@@ -16,7 +16,7 @@ import (
 // A command of the user runs without approval, and a denied one does not run.
 func TestRunCommand(t *testing.T) {
 	c := newConfig(t, config.Parameters{
-		Rules: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser}},
+		Policy: config.Policy{Rules: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 500, Tier: policy.TierUser}}},
 	})
 	require.NoError(t, c.Initialize(t.Context()))
 	var printed string
@@ -41,7 +41,7 @@ func TestAddFolder(t *testing.T) {
 	require.NoError(t, c.AddFolder(t.Context(), more))
 	_, err = ws.Resolve(filepath.Join(more, "a.txt"))
 	require.NoError(t, err)
-	engine, err := c.Decide(policy.Call{Tool: "read_file", Kind: "read", Params: []byte(`{"file_path":"` + filepath.Join(more, "a.txt") + `"}`)})
+	engine, err := c.Policy().Decide(policy.Call{Tool: "read_file", Kind: "read", Params: []byte(`{"file_path":"` + filepath.Join(more, "a.txt") + `"}`)})
 	require.NoError(t, err)
 	require.Equal(t, policy.Allow, engine.Decision)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.AddFolder(t.Context(), filepath.Join(more, "none"))))
@@ -52,16 +52,16 @@ func TestInstructionFilesAreReadAgain(t *testing.T) {
 	require.NoError(t, c.Initialize(t.Context()))
 	path := filepath.Join(c.TargetDir(), layout.Fettle().ContextFile)
 	require.NoError(t, os.WriteFile(path, []byte("one"), 0o600))
-	docs, err := c.InstructionFiles(t.Context())
+	docs, err := c.Instructions().Files(t.Context())
 	require.NoError(t, err)
 	require.Len(t, docs, 1)
 	require.Equal(t, "one", docs[0].Text)
 	require.NoError(t, os.WriteFile(path, []byte("two"), 0o600))
-	docs, err = c.InstructionFiles(t.Context())
+	docs, err = c.Instructions().Files(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "one", docs[0].Text)
-	require.NoError(t, c.ReloadInstructions())
-	docs, err = c.InstructionFiles(t.Context())
+	require.NoError(t, c.Instructions().Reload())
+	docs, err = c.Instructions().Files(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "two", docs[0].Text)
 }

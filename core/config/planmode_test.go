@@ -43,7 +43,7 @@ func TestPlanMode(t *testing.T) {
 		policy.ModeYolo:     policy.ModeDefault, // an approved plan does not permit everything
 	} {
 		t.Run(string(before), func(t *testing.T) {
-			s := configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = before })
+			s := configtest.New(t, func(p *config.Parameters) { p.Policy.ApprovalMode = before })
 			child := derive(t, s.Config, config.DeriveParameters{})
 			require.Contains(t, declared(t, s.Config), "enter_plan_mode")
 			require.NotContains(t, declared(t, s.Config), "exit_plan_mode")
@@ -86,7 +86,7 @@ func TestPlanMode(t *testing.T) {
 // AR-27: a session that starts in plan mode, with a rule that leaves it without
 // approval, ends in the default mode.
 func TestPlanModeFromTheStart(t *testing.T) {
-	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModePlan, Rules: inPlan("exit_plan_mode")})
+	c := newConfig(t, config.Parameters{Policy: config.Policy{ApprovalMode: policy.ModePlan, Rules: inPlan("exit_plan_mode")}})
 	require.NoError(t, c.Initialize(t.Context()))
 	dir := filepath.Join(c.TargetDir(), ".fettle", "plans")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -135,8 +135,8 @@ func TestSaveMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			home := t.TempDir()
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.HomeDir, p.ApprovalMode = home, policy.ModeAutoEdit
-				p.Layout, _ = layout.Named(name)
+				p.Environment.HomeDir, p.Policy.ApprovalMode = home, policy.ModeAutoEdit
+				p.Environment.Layout, _ = layout.Named(name)
 			})
 			path := filepath.Join(home, filepath.FromSlash(file))
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -179,14 +179,14 @@ func TestAskUserIsDeclaredWhereSomebodyListens(t *testing.T) {
 
 // A model that could not leave plan mode does not enter it.
 func TestNoPlanModeWithoutAWayOut(t *testing.T) {
-	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModeYolo})
+	c := newConfig(t, config.Parameters{Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
 	require.NoError(t, c.Initialize(t.Context()))
 	require.NotContains(t, declared(t, c), "enter_plan_mode")
 	r := call(t, c, "enter_plan_mode", map[string]any{})
 	require.Equal(t, fault.NoApprover, r.Result.Error.Code)
 	require.Equal(t, policy.ModeYolo, c.ApprovalMode())
 
-	c = newConfig(t, config.Parameters{AllowedTools: []string{"enter_plan_mode"}, Rules: inPlan("exit_plan_mode")})
+	c = newConfig(t, config.Parameters{Policy: config.Policy{AllowedTools: []string{"enter_plan_mode"}, Rules: inPlan("exit_plan_mode")}})
 	require.NoError(t, c.Initialize(t.Context()))
 	require.Equal(t, scheduler.StatusSuccess, call(t, c, "enter_plan_mode", map[string]any{}).Status)
 	require.Equal(t, policy.ModePlan, c.ApprovalMode())
@@ -218,7 +218,7 @@ func TestPlansOfUntrustedProjects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, withUser(t, cmp.Or(tt.user, "{}")), func(p *config.Parameters) {
-				p.Trust, p.ApprovalMode = tt.trust, tt.mode
+				p.Policy.Trust, p.Policy.ApprovalMode = tt.trust, tt.mode
 				settingsIn(t, p.TargetDir, cmp.Or(tt.project, "{}"))
 				if plans := filepath.Join(p.TargetDir, ".fettle", "plans"); tt.link != "" {
 					require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(plans), tt.link), 0o755))
@@ -252,7 +252,7 @@ func TestPlanModeHasToBeNamed(t *testing.T) {
 	}
 	project := func(text string) func(*config.Parameters) {
 		return func(p *config.Parameters) {
-			p.Trust = trust.Trusted
+			p.Policy.Trust = trust.Trusted
 			dir := filepath.Join(p.TargetDir, ".fettle")
 			require.NoError(t, os.MkdirAll(dir, 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "policies.toml"), []byte(text), 0o644))
@@ -260,7 +260,7 @@ func TestPlanModeHasToBeNamed(t *testing.T) {
 	}
 	saved := func(text string) func(*config.Parameters) {
 		return func(p *config.Parameters) {
-			dir := filepath.Join(p.HomeDir, ".fettle", "policies")
+			dir := filepath.Join(p.Environment.HomeDir, ".fettle", "policies")
 			require.NoError(t, os.MkdirAll(dir, 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "auto-saved.toml"), []byte(text), 0o600))
 		}
@@ -277,10 +277,10 @@ func TestPlanModeHasToBeNamed(t *testing.T) {
 		"a project's, named":    {project(allow(`modes = ["default", "plan"]`)), policy.Allow},
 		"a saved one":           {saved(allow("")), policy.AskUser},
 		"a saved one, named":    {saved(allow(`modes = ["default", "plan"]`)), policy.Allow},
-		"of a list":             {func(p *config.Parameters) { p.AllowedTools = []string{"web_fetch"} }, policy.AskUser},
-		"everything, of a list": {func(p *config.Parameters) { p.AllowedTools = []string{"*"} }, policy.AskUser},
+		"of a list":             {func(p *config.Parameters) { p.Policy.AllowedTools = []string{"web_fetch"} }, policy.AskUser},
+		"everything, of a list": {func(p *config.Parameters) { p.Policy.AllowedTools = []string{"*"} }, policy.AskUser},
 		"the embedder's": {func(p *config.Parameters) {
-			p.Rules = []policy.Rule{{Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierAdmin, Priority: 999}}
+			p.Policy.Rules = []policy.Rule{{Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierAdmin, Priority: 999}}
 		}, policy.AskUser},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestPlanModeHasToBeNamed(t *testing.T) {
 		})
 	}
 	s := configtest.New(t)
-	engine, err := s.PolicyEngine()
+	engine, err := s.Policy().Engine()
 	require.NoError(t, err)
 	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModePlan} {
 		call, _ := policy.WellKnown("web_fetch")

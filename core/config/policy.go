@@ -34,10 +34,10 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		return nil, err
 	}
 	r, err := rules.Open(ctx, rules.Options{
-		Workspace: ws, AdminDir: p.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Layout.Dir), Paths: p.PolicyPaths,
-		Trusted: p.Trust == trust.Trusted, Own: own, NoSaving: p.Protections.NoSaving, Confined: p.Commands.Confinement.Kind != process.Unconfined, Logger: p.Logger,
+		Workspace: ws, AdminDir: p.Environment.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Environment.Layout.Dir), Paths: p.Policy.Paths,
+		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.Protections.NoSaving, Confined: p.Tools.Shell.Confinement.Kind != process.Unconfined, Logger: p.Environment.Logger,
 		Engine: policy.Options{
-			DisableAlwaysAllow: p.Protections.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),
+			DisableAlwaysAllow: p.Policy.Protections.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),
 		},
 	})
 	if err != nil {
@@ -51,12 +51,12 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 	p := c.params()
 	own := policy.ProtectedPath{What: "the session's settings", Why: "later sessions take rules, hooks and servers from them"}
-	own.Names = []string{p.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, p.Layout.SystemDir}
+	own.Names = []string{p.Environment.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, p.Environment.Layout.SystemDir}
 	if userDir != "" {
 		own.Names = append(own.Names, userDir, paths.RealAsFarAsThere(userDir))
 	}
 	steering := policy.ProtectedPath{What: "the session's instruction files", Why: "later sessions follow what they say"}
-	for _, name := range append(slices.Clone(p.Instructions.Names), p.Layout.ContextFile) {
+	for _, name := range append(slices.Clone(p.Instructions.Names), p.Environment.Layout.ContextFile) {
 		if name = strings.TrimPrefix(filepath.ToSlash(filepath.Clean(name)), "./"); name != "" && name != "." {
 			steering.Names = append(steering.Names, name)
 		}
@@ -68,17 +68,17 @@ func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 // and those of the embedder.
 func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 	p := c.params()
-	allowed, err := toolrules.Listed(p.AllowedTools, placesIn(p.AllowedFrom, "--allowed-tools"), toolrules.Allowed)
+	allowed, err := toolrules.Listed(p.Policy.AllowedTools, placesIn(p.Policy.AllowedFrom, "--allowed-tools"), toolrules.Allowed)
 	if err != nil {
 		return nil, err
 	}
-	confirmed, err := toolrules.Listed(p.ConfirmationRequired, placesIn(p.ConfirmationFrom, "ConfirmationRequired"), toolrules.Confirmed)
+	confirmed, err := toolrules.Listed(p.Policy.ConfirmationRequired, placesIn(p.Policy.ConfirmationFrom, "ConfirmationRequired"), toolrules.Confirmed)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(p.Rules, allowed, confirmed, c.servers().Rules(), toolrules.StandIns(p.unread),
-		toolrules.Restrictions(p.CoreTools, placesIn(p.CoreFrom, "--core-tools")),
-		toolrules.Exclusions(p.ExcludeTools, placesIn(p.ExcludedFrom, "--exclude-tools"))), nil
+	return slices.Concat(p.Policy.Rules, allowed, confirmed, c.servers().Rules(), toolrules.StandIns(p.unread),
+		toolrules.Restrictions(p.Tools.Core, placesIn(p.Tools.CoreFrom, "--core-tools")),
+		toolrules.Exclusions(p.Tools.Exclude, placesIn(p.Tools.ExcludedFrom, "--exclude-tools"))), nil
 }
 
 // placesIn returns a function for the positions of the entries of a list. An
@@ -98,7 +98,7 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 	for _, d := range c.agents {
 		call.Within = append(call.Within, d.Name)
 	}
-	call.Untrusted = c.params().Trust == trust.Untrusted
+	call.Untrusted = c.params().Policy.Trust == trust.Untrusted
 	call.PlanByUntrusted = c.planByUntrusted(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.Roots()
 	call.Confined = c.confined(call.Tool)
@@ -125,8 +125,10 @@ func (c *Config) mayShow(sh *shared, path string) bool {
 	return d.Decision == policy.Allow && len(d.Checkers) == 0
 }
 
-// PolicyEngine returns the current rules. Derived Configs share it.
-func (c *Config) PolicyEngine() (*policy.Engine, error) {
+// Engine returns the current rules. Derived Configs share it.
+func (x PolicyService) Engine() (*policy.Engine, error) {
+	c := x.c
+
 	sh, err := c.services("PolicyEngine")
 	if err != nil {
 		return nil, err
@@ -140,7 +142,9 @@ func (c *Config) PolicyEngine() (*policy.Engine, error) {
 // directory is untrusted. The other fields are used unchanged, including the
 // confinement of the command. For a call of a tool with its arguments see
 // [scheduler.Scheduler.Explain].
-func (c *Config) Decide(call policy.Call) (policy.Decision, error) {
+func (x PolicyService) Decide(call policy.Call) (policy.Decision, error) {
+	c := x.c
+
 	sh, err := c.services("Decide")
 	if err != nil {
 		return policy.Decision{}, err
@@ -154,9 +158,11 @@ func (c *Config) Decide(call policy.Call) (policy.Decision, error) {
 	return sh.rules.Decide(call), nil
 }
 
-// PolicyFiles returns the policy files that were read, with their rules and
+// Files returns the policy files that were read, with their rules and
 // tests.
-func (c *Config) PolicyFiles() ([]rulefile.File, error) {
+func (x PolicyService) Files() ([]rulefile.File, error) {
+	c := x.c
+
 	sh, err := c.services("PolicyFiles")
 	if err != nil {
 		return nil, err
@@ -164,9 +170,11 @@ func (c *Config) PolicyFiles() ([]rulefile.File, error) {
 	return sh.rules.Files(), nil
 }
 
-// PolicyProblems returns the problems in policy files. The parts they refer to
+// Problems returns the problems in policy files. The parts they refer to
 // are ignored; the rest applies.
-func (c *Config) PolicyProblems() ([]fault.Problem, error) {
+func (x PolicyService) Problems() ([]fault.Problem, error) {
+	c := x.c
+
 	sh, err := c.services("PolicyProblems")
 	if err != nil {
 		return nil, err

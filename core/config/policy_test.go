@@ -43,7 +43,7 @@ func command(line string) string {
 // userPolicy writes the user's policy file before the session begins.
 func userPolicy(t *testing.T, text string) func(*config.Parameters) {
 	return func(p *config.Parameters) {
-		dir := filepath.Join(p.HomeDir, ".fettle")
+		dir := filepath.Join(p.Environment.HomeDir, ".fettle")
 		require.NoError(t, os.MkdirAll(dir, 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "policies.toml"), []byte(text), 0o600))
 	}
@@ -70,7 +70,7 @@ func TestAllowedTools(t *testing.T) {
 		"a mutator, in plan mode": {[]string{"write_file"}, "write_file", `{}`, policy.Allow},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := configtest.New(t, func(p *config.Parameters) { p.AllowedTools = tt.allowed })
+			s := configtest.New(t, func(p *config.Parameters) { p.Policy.AllowedTools = tt.allowed })
 			d := explained(t, s.Config, tt.tool, tt.args)
 			require.Equal(t, tt.want, d.Decision, d.Reason)
 			if d.Decision == policy.Allow {
@@ -79,7 +79,7 @@ func TestAllowedTools(t *testing.T) {
 		})
 	}
 	for _, entry := range []string{"run_shell_command()", "ShellTool( , )", "write_file(src)", "run_shell_command(a && b)"} {
-		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), AllowedTools: []string{entry}})
+		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{AllowedTools: []string{entry}}})
 		require.NoError(t, err)
 		err = c.Initialize(t.Context())
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), entry)
@@ -91,7 +91,7 @@ func TestAllowedTools(t *testing.T) {
 // AR-09, AR-27: excluded tools are denied in every mode, with brackets too.
 func TestExcludedToolsAreDenied(t *testing.T) {
 	for _, entry := range []string{"run_shell_command", "run_shell_command(rm)", "ShellTool"} {
-		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools, p.ApprovalMode = []string{entry}, policy.ModeYolo })
+		s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude, p.Policy.ApprovalMode = []string{entry}, policy.ModeYolo })
 		require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("rm -rf x")).Decision, entry)
 	}
 }
@@ -99,7 +99,7 @@ func TestExcludedToolsAreDenied(t *testing.T) {
 // 20469, 5382: a call of an excluded tool is refused with the flag that excludes
 // it.
 func TestExcludedToolsAreNamed(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"write_file"} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"write_file"} })
 	r := call(t, s.Config, "write_file", map[string]any{"file_path": "a", "content": "b"})
 	require.Equal(t, fault.ToolNotRegistered, r.Result.Error.Code)
 	require.Contains(t, r.Result.Error.Message, `The rule "excluded: write_file" (user, --exclude-tools) denies write_file.`)
@@ -108,9 +108,9 @@ func TestExcludedToolsAreNamed(t *testing.T) {
 // An entry of a list is reported with its position.
 func TestPlacesOfTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.AllowedTools, p.ExcludeTools = []string{"safe_patch", "run_shell_command(ls)"}, []string{"write_file", "write_todos", "glob"}
-		p.AllowedFrom = map[string]config.Place{"run_shell_command(ls)": {Source: "a.json", Line: 3}}
-		p.ExcludedFrom = map[string]config.Place{"write_file": {Source: "b.json", Line: 4}, "write_todos": {Source: "c.json", Line: 5, Rule: "useWriteTodos"}}
+		p.Policy.AllowedTools, p.Tools.Exclude = []string{"safe_patch", "run_shell_command(ls)"}, []string{"write_file", "write_todos", "glob"}
+		p.Policy.AllowedFrom = map[string]config.Place{"run_shell_command(ls)": {Source: "a.json", Line: 3}}
+		p.Tools.ExcludedFrom = map[string]config.Place{"write_file": {Source: "b.json", Line: 4}, "write_todos": {Source: "c.json", Line: 5, Rule: "useWriteTodos"}}
 	})
 	for tool, want := range map[string]policy.Decision{
 		"safe_patch": {Rule: "safe_patch", Source: "--allowed-tools"}, "glob": {Rule: "excluded: glob", Source: "--exclude-tools"},
@@ -125,7 +125,7 @@ func TestPlacesOfTools(t *testing.T) {
 	r := call(t, s.Config, "write_todos", map[string]any{"todos": []any{}})
 	require.Contains(t, r.Result.Error.Message, `The rule "useWriteTodos" (user, c.json:5) denies write_todos.`)
 
-	c := newConfig(t, config.Parameters{AllowedTools: []string{"run_shell_command()"}, AllowedFrom: map[string]config.Place{"run_shell_command()": {Source: "a.json", Line: 7}}})
+	c := newConfig(t, config.Parameters{Policy: config.Policy{AllowedTools: []string{"run_shell_command()"}, AllowedFrom: map[string]config.Place{"run_shell_command()": {Source: "a.json", Line: 7}}}})
 	require.ErrorContains(t, c.Initialize(t.Context()), "(a.json:7)")
 }
 
@@ -135,7 +135,7 @@ func TestRemember(t *testing.T) {
 	home := t.TempDir()
 	dir := t.TempDir()
 	open := func(answer bus.Outcome) *configtest.Session {
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.TargetDir = home, dir })
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.TargetDir = home, dir })
 		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return answer }
 		return s
 	}
@@ -182,7 +182,7 @@ func TestStateFollowsThePolicyOfReads(t *testing.T) {
 		"a safety checker": {"[[safety_checker]]\ntoolName = \"read_file\"\npriority = 1\nchecker = {type = \"in-process\", name = \"allowed-path\"}\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := configtest.New(t, userPolicy(t, tt.rules), func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo })
+			s := configtest.New(t, userPolicy(t, tt.rules), func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeYolo })
 			s.Write("target", "one\n")
 			require.NoError(t, os.Symlink("target", s.Path("link")))
 			sum := "2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806" // of one\n
@@ -201,7 +201,7 @@ func TestStateFollowsThePolicyOfReads(t *testing.T) {
 // CF-09, AR-27, FT-20: an untrusted directory has no yolo and provides no
 // instructions; its rules tighten in any case.
 func TestUntrusted(t *testing.T) {
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Trust: trust.Untrusted, ApprovalMode: policy.ModeYolo}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{Trust: trust.Untrusted, ApprovalMode: policy.ModeYolo}}
 	_, err := config.New(p)
 	require.Equal(t, fault.UntrustedFolder, fault.CodeOf(err))
 
@@ -209,7 +209,7 @@ func TestUntrusted(t *testing.T) {
 		trust.Undecided: policy.AskUser, trust.Trusted: policy.Allow, trust.Untrusted: policy.AskUser,
 	} {
 		s := configtest.New(t, func(p *config.Parameters) {
-			p.Trust = state
+			p.Policy.Trust = state
 			dir := filepath.Join(p.TargetDir, ".fettle")
 			require.NoError(t, os.MkdirAll(dir, 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "policies.toml"), []byte(
@@ -264,8 +264,8 @@ func TestMiddlewares(t *testing.T) {
 		}
 	}
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Before = []scheduler.Before{before("a"), before("b")}
-		p.After = []scheduler.After{after("c"), after("d")}
+		p.Calls.Before = []scheduler.Before{before("a"), before("b")}
+		p.Calls.After = []scheduler.After{after("c"), after("d")}
 	})
 	s.Write("f", "x")
 	for _, c := range []*config.Config{s.Config, derive(t, s.Config, config.DeriveParameters{})} {
@@ -293,7 +293,7 @@ func TestPreviewFollowsThePolicyOfReads(t *testing.T) {
 	for name, mode := range map[string]policy.ApprovalMode{"preview": policy.ModePlan, "error": policy.ModeYolo} {
 		for _, rules := range []string{"", denied} {
 			s := configtest.New(t, userPolicy(t, rules), func(p *config.Parameters) {
-				p.ApprovalMode, p.FileReadCacheDisabled, p.CoreTools = mode, &off, []string{"edit", "safe_patch"}
+				p.Policy.ApprovalMode, p.Session.FileReadCacheDisabled, p.Tools.Core = mode, &off, []string{"edit", "safe_patch"}
 			})
 			s.Write("f", "hidden one\nhidden two\n")
 			r := s.Call("edit", map[string]any{"file_path": "f", "old_string": "one", "new_string": "1"})
@@ -341,7 +341,9 @@ func TestCheckersSeeRedirections(t *testing.T) {
 		})
 	require.NoError(t, err)
 	s := configtest.New(t, userPolicy(t, "[[safety_checker]]\ntoolName = \"write_file\"\npriority = 1\nchecker = {type = \"in-process\", name = \"allowed-path\"}\n"),
-		func(p *config.Parameters) { p.ApprovalMode, p.Tools = policy.ModeYolo, []tools.DeclarativeTool{shell} })
+		func(p *config.Parameters) {
+			p.Policy.ApprovalMode, p.Tools.Own = policy.ModeYolo, []tools.DeclarativeTool{shell}
+		})
 	require.Equal(t, scheduler.StatusSuccess, s.Call("run_shell_command", map[string]any{"command": "echo x > a.txt"}).Status)
 	r := s.Call("run_shell_command", map[string]any{"command": "echo x > .env"})
 	require.Equal(t, scheduler.StatusDenied, r.Status)
@@ -352,7 +354,7 @@ func TestCheckersSeeRedirections(t *testing.T) {
 // approval, however it is found.
 func TestSearchShowsWhatMayBeRead(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Rules = []policy.Rule{{Tools: []string{"read_file"}, Decision: policy.Deny, ArgsPattern: `secret`, Priority: 100, Tier: policy.TierUser}}
+		p.Policy.Rules = []policy.Rule{{Tools: []string{"read_file"}, Decision: policy.Deny, ArgsPattern: `secret`, Priority: 100, Tier: policy.TierUser}}
 	})
 	s.Write("open.txt", "the password\n")
 	s.Write("secret.txt", "the password\n")
@@ -368,7 +370,7 @@ func TestSearchShowsWhatMayBeRead(t *testing.T) {
 // rules can be validated where it is not registered.
 func TestWellKnownTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = append(slices.Clone(defaultTools), "edit", "web_fetch", "web_search")
+		p.Tools.Core = append(slices.Clone(defaultTools), "edit", "web_fetch", "web_search")
 	})
 	r, err := s.ToolRegistry()
 	require.NoError(t, err)
@@ -391,14 +393,14 @@ func TestWellKnownTools(t *testing.T) {
 // A safety checker with a missing program is reported at its position.
 func TestMissingCheckerProgram(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		folder := filepath.Join(p.HomeDir, ".fettle")
+		folder := filepath.Join(p.Environment.HomeDir, ".fettle")
 		require.NoError(t, os.MkdirAll(filepath.Join(folder, "checkers"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "checkers", "here"), []byte("#!/bin/sh\n"), 0o755))
 		rules := "[[safety_checker]]\ntoolName = \"read_file\"\n[safety_checker.checker]\ntype = \"external\"\nname = \"here\"\n" +
 			"[[safety_checker]]\ntoolName = \"glob\"\n[safety_checker.checker]\ntype = \"external\"\nname = \"gone\"\n"
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "policies.toml"), []byte(rules), 0o644))
 	})
-	problems, err := s.PolicyProblems()
+	problems, err := s.Policy().Problems()
 	require.NoError(t, err)
 	require.Len(t, problems, 1, "%v", problems)
 	require.Contains(t, problems[0].Message, `no program "gone"`)

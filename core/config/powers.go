@@ -26,24 +26,24 @@ import (
 // not cover. It reads the current files, and starts, runs and connects to
 // nothing. Errors have code invalid_config or cancelled.
 func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) {
-	if reflect.ValueOf(p.Layout).IsZero() {
-		p.Layout = layout.Fettle()
+	if reflect.ValueOf(p.Environment.Layout).IsZero() {
+		p.Environment.Layout = layout.Fettle()
 	}
 	if p.Settings == nil {
 		p.Settings = &settings.Options{}
 	}
-	p.Trust = trust.Trusted
+	p.Policy.Trust = trust.Trusted
 	r, err := settings.Load(ctx, p.settingsOptions())
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(p.target(), p.Layout.Dir)
-	if paths.Same(dir, filepath.Join(p.home(), p.Layout.Dir)) {
+	dir := filepath.Join(p.target(), p.Environment.Layout.Dir)
+	if paths.Same(dir, filepath.Join(p.home(), p.Environment.Layout.Dir)) {
 		return nil, nil // the user's own files, which need no trust
 	}
 	return powers.OfProject(ctx, p.before(), r, powers.Files{
 		Policies: []string{filepath.Join(dir, rules.File), filepath.Join(dir, rules.Folder)}, Commands: filepath.Join(dir, slash.Folder),
-		Agents: filepath.Join(dir, agentset.Folder), Skills: skillset.OfProject(p.target(), p.Layout.Dir),
+		Agents: filepath.Join(dir, agentset.Folder), Skills: skillset.OfProject(p.target(), p.Environment.Layout.Dir),
 	})
 }
 
@@ -52,7 +52,9 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 // are omitted, for example a directory outside of the project without an
 // approval. For an untrusted project it returns only the variables of a trusted
 // directory above it. The error has code not_initialized.
-func (c *Config) ProjectPowers() ([]settings.Power, error) {
+func (x SettingsService) ProjectPowers() ([]settings.Power, error) {
+	c := x.c
+
 	r, err := c.settingsResult("ProjectPowers")
 	if err != nil {
 		return nil, err
@@ -73,7 +75,9 @@ func (c *Config) ProjectPowers() ([]settings.Power, error) {
 
 // ProjectSwitches returns the settings by which the project disables tools,
 // servers, agents or skills. The error has code not_initialized.
-func (c *Config) ProjectSwitches() ([]settings.Switch, error) {
+func (x SettingsService) ProjectSwitches() ([]settings.Switch, error) {
+	c := x.c
+
 	r, err := c.settingsResult("ProjectSwitches")
 	if err != nil {
 		return nil, err
@@ -87,8 +91,8 @@ func (c *Config) ProjectSwitches() ([]settings.Switch, error) {
 // trusted. Errors have code invalid_config, read_content_failure,
 // file_write_failure or cancelled.
 func ApproveOutside(ctx context.Context, p Parameters, directories []string) error {
-	if reflect.ValueOf(p.Layout).IsZero() {
-		p.Layout = layout.Fettle()
+	if reflect.ValueOf(p.Environment.Layout).IsZero() {
+		p.Environment.Layout = layout.Fettle()
 	}
 	store := p.before().Outside()
 	if store == nil {
@@ -100,8 +104,8 @@ func ApproveOutside(ctx context.Context, p Parameters, directories []string) err
 // ApprovedOutside returns the directories that ApproveOutside has recorded for
 // the project in p.TargetDir. The error has code invalid_config.
 func ApprovedOutside(p Parameters) ([]string, error) {
-	if reflect.ValueOf(p.Layout).IsZero() {
-		p.Layout = layout.Fettle()
+	if reflect.ValueOf(p.Environment.Layout).IsZero() {
+		p.Environment.Layout = layout.Fettle()
 	}
 	store := p.before().Outside()
 	if store == nil {

@@ -69,9 +69,9 @@ func (o Commands) check(ctx context.Context) error {
 // processOptions returns the options for a conversation's commands.
 func (p *Parameters) processOptions(sh *shared) process.Options {
 	o := process.Options{
-		Marker: p.Layout.CommandMarker,
-		Total:  p.Commands.Total, Idle: p.Commands.Idle, Environ: p.Commands.environ(), IsKey: settings.IsProviderKey,
-		Confinement: p.Commands.Confinement, NoBackground: p.NoSession,
+		Marker: p.Environment.Layout.CommandMarker,
+		Total:  p.Tools.Shell.Total, Idle: p.Tools.Shell.Idle, Environ: p.Tools.Shell.environ(), IsKey: settings.IsProviderKey,
+		Confinement: p.Tools.Shell.Confinement, NoBackground: p.Session.NoSession,
 	}
 	if o.Confinement.Kind != process.Unconfined {
 		o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)
@@ -87,7 +87,7 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 func (c *Config) confined(tool string) string {
 	switch tool {
 	case shell.RunShellCommand, shell.WriteBackground:
-		return string(c.params().Commands.Confinement.Kind)
+		return string(c.params().Tools.Shell.Confinement.Kind)
 	}
 	return ""
 }

@@ -52,7 +52,7 @@ func alive(pid int) bool {
 // Configs started them and however.
 func TestProcessesEndWithTheSession(t *testing.T) {
 	dir := t.TempDir()
-	c := newConfig(t, config.Parameters{TargetDir: dir, ApprovalMode: policy.ModeYolo})
+	c := newConfig(t, config.Parameters{TargetDir: dir, Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
 	require.NoError(t, c.Initialize(t.Context()))
 	kept, closed := derive(t, c, config.DeriveParameters{}), derive(t, c, config.DeriveParameters{})
 	start := func(c *config.Config, file string) {
@@ -84,7 +84,7 @@ func TestProcessesEndWithTheSession(t *testing.T) {
 // A shortened output is saved in the user's directory for the project.
 func TestCutOutputIsSaved(t *testing.T) {
 	home := t.TempDir()
-	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModeYolo })
+	s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Policy.ApprovalMode = home, policy.ModeYolo })
 	told := shell(t, s.Config, "seq 1 50000", false)
 	saved, err := filepath.Glob(filepath.Join(home, ".fettle", "tmp", "*", "output", "*"))
 	require.NoError(t, err)
@@ -99,8 +99,8 @@ func TestCutOutputIsSaved(t *testing.T) {
 // a change of these is refused as stale.
 func TestCommandsThatChangeFiles(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.ApprovalMode = policy.ModeYolo
-		p.CoreTools = []string{"read_file", "edit", "run_shell_command"}
+		p.Policy.ApprovalMode = policy.ModeYolo
+		p.Tools.Core = []string{"read_file", "edit", "run_shell_command"}
 	})
 	for _, name := range []string{"changed", "removed", "same"} {
 		s.Write(name, "a\n")
@@ -120,8 +120,8 @@ func TestCommandMarker(t *testing.T) {
 		named, ok := layout.Named(l)
 		require.True(t, ok)
 		s := configtest.New(t, func(p *config.Parameters) {
-			p.ApprovalMode, p.Layout = policy.ModeYolo, named
-			p.Commands.Environ = func() []string { return []string{"PATH=" + os.Getenv("PATH"), "MINE=here"} }
+			p.Policy.ApprovalMode, p.Environment.Layout = policy.ModeYolo, named
+			p.Tools.Shell.Environ = func() []string { return []string{"PATH=" + os.Getenv("PATH"), "MINE=here"} }
 		})
 		told := shell(t, s.Config, "env", false)
 		require.Contains(t, told, want)
@@ -133,8 +133,8 @@ func TestCommandMarker(t *testing.T) {
 // The limits of the parameters apply.
 func TestCommandLimits(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.ApprovalMode = policy.ModeYolo
-		p.Commands.Idle = 1 // of a nanosecond: every command is idle for longer
+		p.Policy.ApprovalMode = policy.ModeYolo
+		p.Tools.Shell.Idle = 1 // of a nanosecond: every command is idle for longer
 	})
 	args, err := json.Marshal(map[string]string{"command": "sleep 1000"})
 	require.NoError(t, err)
@@ -153,9 +153,9 @@ func TestConfinedCommands(t *testing.T) {
 	yes := true
 	outside := filepath.Join(t.TempDir(), "f")
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Commands.Confinement = confinement
+		p.Tools.Shell.Confinement = confinement
 		p.IncludeDirs = []string{t.TempDir()}
-		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, AllowRedirection: true,
+		p.Policy.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, AllowRedirection: true,
 			Priority: 100, Tier: policy.TierUser}}
 	})
 	r := s.Call("run_shell_command", map[string]any{"command": "echo a > in; echo b > $TMPDIR/f; cat in $TMPDIR/f; echo c > " + outside})
@@ -168,15 +168,15 @@ func TestConfinedCommands(t *testing.T) {
 	require.NoFileExists(t, outside)
 
 	free := configtest.New(t, func(p *config.Parameters) {
-		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
+		p.Policy.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
 	})
 	require.Equal(t, scheduler.StatusSuccess, free.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
 	require.Len(t, free.Asked(), 1, "the rule is about confined commands")
 
 	// A confined command can still write protected paths.
 	open := configtest.New(t, func(p *config.Parameters) {
-		p.Commands.Confinement = confinement
-		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
+		p.Tools.Shell.Confinement = confinement
+		p.Policy.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
 	})
 	require.Equal(t, scheduler.StatusSuccess, open.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
 	require.Len(t, open.Asked(), 1)
@@ -189,7 +189,7 @@ func TestConfinementThatIsNotThere(t *testing.T) {
 		{Kind: "jail"}, {Kind: process.Container, Program: "no-such-program", Image: "x"}, {Kind: process.Container, Program: "true"},
 		{Kind: process.Landlock, Writable: []string{"/nonexistent/folder"}},
 	} {
-		c := newConfig(t, config.Parameters{Commands: config.Commands{Confinement: o}})
+		c := newConfig(t, config.Parameters{Tools: config.Tools{Shell: config.Commands{Confinement: o}}})
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())), "%+v", o)
 	}
 }

@@ -44,13 +44,13 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	p := c.params()
 	mode := c.ApprovalMode()
 	f := prompt.Facts{
-		Product: p.Layout.Name,
+		Product: p.Environment.Layout.Name,
 		Tools:   names, Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
-		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Rest: c.ofAgent,
+		Confined: string(p.Tools.Shell.Confinement.Kind), Untrusted: p.Policy.Trust == trust.Untrusted, Rest: c.ofAgent,
 		Catalog: s.catalog.Listing(), Skills: skills.Listing(sh.skills.Enabled()), ActiveSkills: s.skills.Texts(),
 	}
-	if p.Now != nil {
-		f.Today = p.Now()
+	if p.Environment.Now != nil {
+		f.Today = p.Environment.Now()
 	}
 	if !c.ofAgent {
 		f.Custom = p.Conversation.SystemPrompt
@@ -81,7 +81,7 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 	return expanded, err
 }
 
-// ServerPrompt fills in the prompt of a connected MCP server that text names as a
+// Prompt fills in the prompt of a connected MCP server that text names as a
 // command: /NAME ARGUMENTS or, if several servers have a prompt of that name,
 // /SERVER.NAME ARGUMENTS; the plain name then denotes that of the first server by
 // name. The arguments are parsed by [mcp.Prompt.ParseArguments]. For text that
@@ -91,7 +91,9 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 // the prompt in order, with those of the model's role marked. The error is a
 // *fault.Error: of code not_initialized, for invalid arguments, or the server's
 // error.
-func (c *Config) ServerPrompt(ctx context.Context, text string) (content tools.Content, ok bool, err error) {
+func (x MCPServices) Prompt(ctx context.Context, text string) (content tools.Content, ok bool, err error) {
+	c := x.c
+
 	sh, err := c.services("ServerPrompt")
 	if err != nil {
 		return tools.Content{}, false, err
@@ -147,16 +149,18 @@ func (c *Config) contextFiles(sh *shared) contextfiles.Finder {
 	p := c.params()
 	userDir, _ := c.userDir() // "": there is none
 	return contextfiles.Finder{
-		Workspace: sh.workspace, ContextFile: p.Layout.ContextFile, Names: p.Instructions.Names, Imports: p.Instructions.Imports, Boundary: p.Instructions.Boundary,
-		UserDir: userDir, Home: p.home(), Untrusted: p.Trust == trust.Untrusted, Extensions: c.brought().Context,
+		Workspace: sh.workspace, ContextFile: p.Environment.Layout.ContextFile, Names: p.Instructions.Names, Imports: p.Instructions.Imports, Boundary: p.Instructions.Boundary,
+		UserDir: userDir, Home: p.home(), Untrusted: p.Policy.Trust == trust.Untrusted, Extensions: c.brought().Context,
 		MayShow: func(path string) bool { return c.mayShow(sh, path) },
 	}
 }
 
-// InstructionFiles returns the instruction files of this conversation: the
+// Files returns the instruction files of this conversation: the
 // initial ones, then those found by file accesses. The error has code
 // not_initialized or cancelled.
-func (c *Config) InstructionFiles(ctx context.Context) ([]instructions.Document, error) {
+func (x InstructionService) Files(ctx context.Context) ([]instructions.Document, error) {
+	c := x.c
+
 	s, err := c.own("InstructionFiles")
 	if err != nil {
 		return nil, err
@@ -174,11 +178,13 @@ func (c *Config) InstructionFiles(ctx context.Context) ([]instructions.Document,
 	return append(start, s.tracker.LoadedByAccess()...), nil
 }
 
-// ReloadInstructions makes the instruction files be read again: the initial ones
+// Reload makes the instruction files be read again: the initial ones
 // with the next request, others when a file in their directory is accessed. The
 // record of other files shown to the model is unchanged. The error has code
 // not_initialized.
-func (c *Config) ReloadInstructions() error {
+func (x InstructionService) Reload() error {
+	c := x.c
+
 	s, err := c.own("ReloadInstructions")
 	if err != nil {
 		return err

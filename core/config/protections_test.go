@@ -21,7 +21,7 @@ func verdict(t *testing.T, c *config.Config, tool, args string) policy.Decision 
 	t.Helper()
 	call, _ := policy.WellKnown(tool)
 	call.Tool, call.Params, call.Mode = tool, json.RawMessage(args), c.ApprovalMode()
-	d, err := c.Decide(call)
+	d, err := c.Policy().Decide(call)
 	require.NoError(t, err)
 	return d
 }
@@ -36,7 +36,7 @@ func TestNoYolo(t *testing.T) {
 	_, err := s.Derive(config.DeriveParameters{ApprovalMode: policy.ModeYolo})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), "nor in a subagent")
 
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), ApprovalMode: policy.ModeYolo}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}}
 	withUser(t, forbids)(&p)
 	c, err := config.New(p)
 	require.NoError(t, err, "New reads no settings")
@@ -67,7 +67,7 @@ func TestNoAlways(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var saved string
 			s := configtest.New(t, withUser(t, tt.settings), func(p *config.Parameters) {
-				saved = filepath.Join(p.HomeDir, ".fettle", "policies", "auto-saved.toml")
+				saved = filepath.Join(p.Environment.HomeDir, ".fettle", "policies", "auto-saved.toml")
 				require.NoError(t, os.MkdirAll(filepath.Dir(saved), 0o755))
 				require.NoError(t, os.WriteFile(saved, []byte("[[rule]]\ntoolName = \"save_memory\"\ndecision = \"allow\"\npriority = 950\n"), 0o644))
 			})
@@ -96,7 +96,7 @@ func TestConfirmationRequired(t *testing.T) {
 	s := configtest.New(t, withUser(t, text), func(p *config.Parameters) {
 		rules := "[[rule]]\ntoolName = \"glob\"\ndecision = \"deny\"\npriority = 5\n" +
 			"[[rule]]\ntoolName = \"read_file\"\ndecision = \"allow\"\npriority = 998\n"
-		require.NoError(t, os.WriteFile(filepath.Join(p.HomeDir, "rules.toml"), []byte(rules), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(p.Environment.HomeDir, "rules.toml"), []byte(rules), 0o644))
 	})
 	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo} {
 		require.NoError(t, s.SetApprovalMode(mode))
@@ -116,7 +116,7 @@ func TestConfirmationRequired(t *testing.T) {
 	require.Equal(t, filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json"), d.Source)
 	require.Equal(t, 1, d.Line)
 
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}}
 	withUser(t, `{"tools": {"confirmationRequired": ["run_shell_command()"]}}`)(&p)
 	c, err := config.New(p)
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestRedaction(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	run := func(text string) string {
-		s := configtest.New(t, withUser(t, text), func(p *config.Parameters) { p.AllowedTools = []string{"run_shell_command"} })
+		s := configtest.New(t, withUser(t, text), func(p *config.Parameters) { p.Policy.AllowedTools = []string{"run_shell_command"} })
 		return s.Call("run_shell_command", map[string]any{"command": "env | grep -i ^FT_ | cut -d= -f1 | LC_ALL=C sort | tr '\\n' ' '; test -n \"$PATH\" -a -n \"$PWD\" && echo whole"}).Result.LLMContent.String()
 	}
 	require.Contains(t, run(`{}`), "FT_API_KEY FT_KEPT_SECRET FT_LINK FT_MINE FT_MONKEY FT_ODD FT_PLAIN FT_TOKEN ft_password whole")
@@ -145,7 +145,7 @@ func TestRedaction(t *testing.T) {
 // without one.
 func TestBrokenSettingsWithSandbox(t *testing.T) {
 	begin := func(user, project string, change ...func(*config.Parameters)) error {
-		p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
+		p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}}
 		withUser(t, user)(&p)
 		settingsIn(t, p.TargetDir, project)
 		for _, f := range change {

@@ -18,7 +18,7 @@ func TestCommandsSeeNoProviderKeys(t *testing.T) {
 	t.Setenv("COPY_OF_IT", "hidden-gemini-1")
 	t.Setenv("SHELF_TOKEN", "shown-token")
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Commands.Environ = func() []string {
+		p.Tools.Shell.Environ = func() []string {
 			return append(os.Environ(), "MISTRAL_API_KEY=hidden-mistral", "openai_api_key=hidden-openai", "SHELF_NAME=shown-name")
 		}
 	})

@@ -42,14 +42,14 @@ func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 	}
 	if folders.ProjectTempDir == "" {
 		return nil, fault.New(fault.InvalidConfig, "config.transcripts", "There is no home directory, so sessions cannot be recorded.",
-			"Set Parameters.HomeDir, or the variable HOME.")
+			"Set Parameters.Environment.HomeDir, or the variable HOME.")
 	}
 	kept, err := c.Checkpoints()
 	if err != nil {
 		kept = nil // there is no directory for them
 	}
 	return &Transcripts{transcript.New(transcript.Options{
-		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Now,
+		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Environment.Now,
 	}), kept}, nil
 }
 
@@ -216,10 +216,10 @@ func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
 		return nil, err
 	case folders.ProjectTempDir == "":
 		return nil, fault.New(fault.InvalidConfig, "config.chats", "There is no home directory, so conversations cannot be saved.",
-			"Set Parameters.HomeDir, or the variable HOME.")
+			"Set Parameters.Environment.HomeDir, or the variable HOME.")
 	}
 	return &SavedChats{c, transcript.NewSaved(transcript.Options{
-		Dir: filepath.Join(folders.ProjectTempDir, savedFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Now,
+		Dir: filepath.Join(folders.ProjectTempDir, savedFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Environment.Now,
 	})}, nil
 }
 

@@ -63,8 +63,8 @@ func talk(t *testing.T, c *config.Config, r *config.Recording, history []model.C
 func TestRecordAndResume(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	home := t.TempDir()
-	at := func(p *config.Parameters) { p.HomeDir = home }
-	s := configtest.New(t, at, func(p *config.Parameters) { p.SessionID = "mine"; p.Model = "script:x" })
+	at := func(p *config.Parameters) { p.Environment.HomeDir = home }
+	s := configtest.New(t, at, func(p *config.Parameters) { p.Session.ID = "mine"; p.Conversation.Model = "script:x" })
 	s.Write("f", "key="+secret+"\ntwo\n")
 	r, err := store(t, s.Config, secret).Record(t.Context(), s.Config)
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestRecordAndResume(t *testing.T) {
 	require.Contains(t, string(done.Decision), `"decision":"allow"`)
 
 	// Another Config over the same project.
-	again, err := config.New(config.Parameters{TargetDir: s.Dir, HomeDir: home})
+	again, err := config.New(config.Parameters{TargetDir: s.Dir, Environment: config.Environment{HomeDir: home}})
 	require.NoError(t, err)
 	require.NoError(t, again.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, again.Close()) })

@@ -21,7 +21,7 @@ func recoveryFolder(t *testing.T, home, target string) string {
 	file := filepath.Join(target, "a.txt")
 	require.NoError(t, os.WriteFile(file, []byte("a\n"), 0o600))
 	require.NoError(t, os.Link(file, filepath.Join(target, "b.txt")))
-	c := newConfig(t, config.Parameters{TargetDir: target, HomeDir: home, ApprovalMode: "yolo"})
+	c := newConfig(t, config.Parameters{TargetDir: target, Environment: config.Environment{HomeDir: home}, Policy: config.Policy{ApprovalMode: "yolo"}})
 	require.NoError(t, c.Initialize(t.Context()))
 	r := call(t, c, "write_file", map[string]any{"file_path": "a.txt", "content": "b\n", "base_content_sha256": read(t, c, "a.txt").SHA256})
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
@@ -38,7 +38,7 @@ func TestRecover(t *testing.T) { // FS-64
 	require.NoError(t, os.WriteFile(part, []byte("half"), 0o600))
 	require.NoError(t, os.WriteFile(broken, []byte("not a recovery file"), 0o600))
 
-	c := newConfig(t, config.Parameters{TargetDir: target, HomeDir: home})
+	c := newConfig(t, config.Parameters{TargetDir: target, Environment: config.Environment{HomeDir: home}})
 	require.NoError(t, c.Initialize(t.Context()))
 	require.FileExists(t, part, "Initialize changes no file: a command that only lists tools initializes too")
 

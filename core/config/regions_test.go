@@ -38,23 +38,23 @@ func inRegions(t *testing.T, s *configtest.Session, c *config.Config, from, to s
 // the whole file.
 func TestChangedRegionsAbove(t *testing.T) {
 	limit := func(n int) func(*config.Parameters) {
-		return func(p *config.Parameters) { p.Limits.ChangedRegionsAbove = n }
+		return func(p *config.Parameters) { p.Session.Limits.ChangedRegionsAbove = n }
 	}
 	user := func(text string) func(*config.Parameters) { return withUser(t, text) }
 	variable := func(line string) func(*config.Parameters) {
 		return func(p *config.Parameters) { p.Settings.Environ = append(slices.Clone(p.Settings.Environ), line) }
 	}
 	gemini := func(p *config.Parameters) {
-		to := p.Layout.SystemDir
-		if p.Layout = layout.Gemini(); to != "" {
-			p.Layout.SystemDir = to
+		to := p.Environment.Layout.SystemDir
+		if p.Environment.Layout = layout.Gemini(); to != "" {
+			p.Environment.Layout.SystemDir = to
 		}
 	}
 	geminiUser := func(text string) func(*config.Parameters) {
 		return func(p *config.Parameters) {
 			withUser(t, `{}`)(p)
 			gemini(p)
-			path := filepath.Join(p.HomeDir, ".gemini", "settings.json")
+			path := filepath.Join(p.Environment.HomeDir, ".gemini", "settings.json")
 			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		}
@@ -109,7 +109,7 @@ func TestChangedRegionsAbove(t *testing.T) {
 // RC-22, RC-24: the knowledge of one conversation is not that of another; files
 // removed by compaction are known again once they are restated.
 func TestChangedRegionsFollowTheConversation(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.Limits.ChangedRegionsAbove = 100 })
+	s := configtest.New(t, func(p *config.Parameters) { p.Session.Limits.ChangedRegionsAbove = 100 })
 	s.Write("long.txt", longText)
 	read(t, s.Config, "long.txt")
 	require.True(t, inRegions(t, s, s.Config, "one", "1"))

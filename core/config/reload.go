@@ -32,11 +32,11 @@ func (l *liveSettings) current() *settings.Result {
 	return l.result
 }
 
-// ReloadSettings reads the settings again, as a file change does if
-// [Parameters.WatchSettings] is set, and applies the changes that a running
+// Reload reads the settings again, as a file change does if
+// [Session.WatchSettings] is set, and applies the changes that a running
 // session permits: settings that do not protect, and stricter values of those
 // that do; docs/configuration.md lists them. Each change is announced as
-// bus.ConfigChanged. Other changes are reported by [Config.SettingsProblems] and
+// bus.ConfigChanged. Other changes are reported by [SettingsService.Problems] and
 // take effect in the next session. An unreadable file changes nothing, and an
 // invalid value leaves its key unchanged. A change of the problems is announced
 // too, with an empty Key, and new problems are logged. Derived Configs follow.
@@ -45,7 +45,9 @@ func (l *liveSettings) current() *settings.Result {
 // root Config. The error has code not_initialized or cancelled, or invalid_config
 // if the file of settings.Options.File cannot be read; the file is among the
 // problems then, and nothing has changed.
-func (c *Config) ReloadSettings(ctx context.Context) error {
+func (x SettingsService) Reload(ctx context.Context) error {
+	c := x.c
+
 	for c.parent != nil {
 		if err := c.checkPhase("ReloadSettings", c.currentPhase()); err != nil {
 			return err
@@ -74,7 +76,7 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 	changed, later := apply.Differences(given, l.result, newer)
 	now := l.result.With(newer, changed...)
 	params := *c.given
-	params.Trust, params.WebSearch, params.Models = c.params().Trust, c.params().WebSearch, c.params().Models
+	params.Policy.Trust, params.Tools.WebSearch, params.Conversation.Models = c.params().Policy.Trust, c.params().Tools.WebSearch, c.params().Conversation.Models
 	usable := l.usable.Again(given, now)
 	if err := params.fill(usable, now); err != nil {
 		return err
@@ -98,7 +100,7 @@ func (c *Config) keep(l *liveSettings, r *settings.Result, problems []fault.Prob
 	l.mu.Unlock()
 	for _, p := range problems {
 		if !slices.Contains(before, p) {
-			c.given.Logger.Warn("settings", slog.String("problem", p.String()))
+			c.given.Environment.Logger.Warn("settings", slog.String("problem", p.String()))
 		}
 	}
 	if !slices.Equal(before, problems) {
@@ -118,15 +120,15 @@ func notLoaded(o settings.Options, err error) fault.Problem {
 // enforce applies new parameters to the services of all derived Configs.
 func (c *Config) enforce(sh *shared, p *Parameters) error {
 	before := c.params()
-	if !slices.Equal(p.WebFetch.Allow, before.WebFetch.Allow) || p.WebFetch.AllowPrivate != before.WebFetch.AllowPrivate ||
-		p.WebFetch.ProxyDecides != before.WebFetch.ProxyDecides {
-		if err := webfetch.Check(p.WebFetch); err != nil {
+	if !slices.Equal(p.Tools.WebFetch.Allow, before.Tools.WebFetch.Allow) || p.Tools.WebFetch.AllowPrivate != before.Tools.WebFetch.AllowPrivate ||
+		p.Tools.WebFetch.ProxyDecides != before.Tools.WebFetch.ProxyDecides {
+		if err := webfetch.Check(p.Tools.WebFetch); err != nil {
 			return err
 		}
-		sh.web.replace(&p.WebFetch)
+		sh.web.replace(&p.Tools.WebFetch)
 	}
-	added := slices.DeleteFunc(slices.Clone(p.ExcludeTools), func(name string) bool { return slices.Contains(before.ExcludeTools, name) })
-	if err := sh.rules.Add(toolrules.Exclusions(added, placesIn(p.ExcludedFrom, "--exclude-tools"))...); err != nil {
+	added := slices.DeleteFunc(slices.Clone(p.Tools.Exclude), func(name string) bool { return slices.Contains(before.Tools.Exclude, name) })
+	if err := sh.rules.Add(toolrules.Exclusions(added, placesIn(p.Tools.ExcludedFrom, "--exclude-tools"))...); err != nil {
 		return err
 	}
 	c.family.exclude(added)
@@ -135,7 +137,7 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 			sh.skills.SetEnabled(name, false)
 		}
 	}
-	sh.finder.now.Store(sh.finder.now.Load().With(p.FileFiltering.options(p.Layout.IgnoreFile)))
+	sh.finder.now.Store(sh.finder.now.Load().With(p.Tools.FileFiltering.options(p.Environment.Layout.IgnoreFile)))
 	c.filled.Store(p)
 	return nil
 }
@@ -176,10 +178,10 @@ func (c *Config) watch(ctx context.Context, l *liveSettings) {
 
 // reload handles a file change. An error leaves everything unchanged.
 func (c *Config) reload(ctx context.Context) {
-	if err := c.ReloadSettings(ctx); err != nil && ctx.Err() == nil {
-		c.given.Logger.Debug("settings", slog.Any("error", err)) // a mistake in a file is one of the problems by now
+	if err := c.Settings().Reload(ctx); err != nil && ctx.Err() == nil {
+		c.given.Environment.Logger.Debug("settings", slog.Any("error", err)) // a mistake in a file is one of the problems by now
 	}
-	if c.given.Seams.Reload != nil {
-		c.given.Seams.Reload()
+	if c.given.Calls.Seams.Reload != nil {
+		c.given.Calls.Seams.Reload()
 	}
 }

@@ -54,7 +54,7 @@ func heard(t *testing.T, c *config.Config) (stop func() []bus.ConfigChanged) {
 
 func later(t *testing.T, c *config.Config) (keys []string) {
 	t.Helper()
-	problems, err := c.SettingsProblems()
+	problems, err := c.Settings().Problems()
 	require.NoError(t, err)
 	for _, p := range problems {
 		if p.Kind == settings.KindLater {
@@ -105,7 +105,7 @@ func TestReload(t *testing.T) {
 		"a mode in such a group": {`{"approvalMode": "auto_edit"}`, `{"general": "plan"}`, nil, nil, nil},
 		"a file that is none":    {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": {"maxFileCount": 8}, oops`, nil, nil, nil},
 		"one of two":             {`{}`, `{"approvalMode": "plan", "tools": {"allowed": ["glob"]}}`, map[string]string{"general.defaultApprovalMode": `"plan"`}, []string{"tools.allowed"}, nil},
-		"what the embedder says": {`{}`, `{"approvalMode": "plan", "tools": {"exclude": ["glob"]}}`, nil, nil, func(p *config.Parameters) { p.ApprovalMode, p.ExcludeTools = policy.ModeAutoEdit, []string{} }},
+		"what the embedder says": {`{}`, `{"approvalMode": "plan", "tools": {"exclude": ["glob"]}}`, nil, nil, func(p *config.Parameters) { p.Policy.ApprovalMode, p.Tools.Exclude = policy.ModeAutoEdit, []string{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := []func(*config.Parameters){withUser(t, tt.before)}
@@ -114,15 +114,15 @@ func TestReload(t *testing.T) {
 			}
 			s := configtest.New(t, changes...)
 			mode := s.ApprovalMode()
-			before, err := s.Settings()
+			before, err := s.Settings().Current()
 			require.NoError(t, err)
-			wrong, err := s.SettingsProblems()
+			wrong, err := s.Settings().Problems()
 			require.NoError(t, err)
 			stop := heard(t, s.Config)
 			file := filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json")
 			require.NoError(t, os.WriteFile(file, []byte(tt.after), 0o644))
-			require.NoError(t, s.ReloadSettings(t.Context()))
-			require.NoError(t, s.ReloadSettings(t.Context()), "a second time changes nothing")
+			require.NoError(t, s.Settings().Reload(t.Context()))
+			require.NoError(t, s.Settings().Reload(t.Context()), "a second time changes nothing")
 			announced := map[string]string{}
 			for _, m := range stop() {
 				require.NotContains(t, announced, m.Key, "once")
@@ -133,7 +133,7 @@ func TestReload(t *testing.T) {
 					require.Contains(t, []string{file, "default"}, m.Origin)
 				}
 			}
-			problems, err := s.SettingsProblems()
+			problems, err := s.Settings().Problems()
 			require.NoError(t, err)
 			others, told := announced[""]
 			require.Equal(t, !slices.Equal(wrong, problems), told, "problems that are others are announced")
@@ -144,7 +144,7 @@ func TestReload(t *testing.T) {
 			} else {
 				require.Empty(t, announced)
 				require.Equal(t, mode, s.ApprovalMode())
-				now, err := s.Settings()
+				now, err := s.Settings().Current()
 				require.NoError(t, err)
 				require.Equal(t, before, now)
 			}
@@ -158,12 +158,12 @@ func TestReload(t *testing.T) {
 func TestReloadOrigin(t *testing.T) {
 	var home, refused string
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit", "web": {"allowedHosts": ["a"]}}`), func(p *config.Parameters) {
-		home = p.HomeDir
+		home = p.Environment.HomeDir
 		refused = settingsIn(t, p.TargetDir, `{"approvalMode": "yolo", "web": {"allowedHosts": ["b"]}}`)
 	})
 	stop := heard(t, s.Config)
 	file := settingsIn(t, home, `{"approvalMode": "plan"}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	got := map[string]string{}
 	for _, m := range stop() {
 		got[m.Key] = m.Origin
@@ -171,8 +171,8 @@ func TestReloadOrigin(t *testing.T) {
 	require.Equal(t, map[string]string{"general.defaultApprovalMode": file, "web.allowedHosts": "default"}, got)
 
 	settingsIn(t, home, `{"approvalMode": "default"}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
-	problems, err := s.SettingsProblems()
+	require.NoError(t, s.Settings().Reload(t.Context()))
+	problems, err := s.Settings().Problems()
 	require.NoError(t, err)
 	i := slices.IndexFunc(problems, func(p fault.Problem) bool { return p.Kind == settings.KindLater })
 	require.Equal(t, file, problems[i].Path)
@@ -190,7 +190,7 @@ func TestReloadIsAnnouncedToAll(t *testing.T) {
 	file := filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"approvalMode": "default"}`), 0o644))
 	stop := heard(t, s.Config)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	require.Equal(t, policy.ModeDefault, child.ApprovalMode())
 	require.Equal(t, policy.ModeDefault, child.ApprovalMode(), "it is told once")
 	var got []string
@@ -213,7 +213,7 @@ func TestReloadWithoutGivenFile(t *testing.T) {
 	write := func(text string) { require.NoError(t, os.WriteFile(given, []byte(text), 0o600)) }
 	write(`{"approvalMode": "auto_edit"}`)
 	s := configtest.New(t, withUser(t, `{}`), func(p *config.Parameters) { p.Settings.File = given })
-	before, err := s.SettingsProblems()
+	before, err := s.Settings().Problems()
 	require.NoError(t, err)
 	stop := heard(t, s.Config)
 	for _, text := range []string{"{ oops", ""} {
@@ -221,8 +221,8 @@ func TestReloadWithoutGivenFile(t *testing.T) {
 		if text == "" {
 			require.NoError(t, os.Remove(given))
 		}
-		require.Equal(t, fault.InvalidConfig, fault.CodeOf(s.ReloadSettings(t.Context())))
-		problems, err := s.SettingsProblems()
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(s.Settings().Reload(t.Context())))
+		problems, err := s.Settings().Problems()
 		require.NoError(t, err)
 		require.Len(t, problems, 1)
 		require.Equal(t, []any{given, settings.LayerFile}, []any{problems[0].Path, problems[0].Layer})
@@ -231,8 +231,8 @@ func TestReloadWithoutGivenFile(t *testing.T) {
 		require.Equal(t, policy.ModeAutoEdit, s.ApprovalMode())
 	}
 	write(`{"approvalMode": "auto_edit"}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
-	problems, err := s.SettingsProblems()
+	require.NoError(t, s.Settings().Reload(t.Context()))
+	problems, err := s.Settings().Problems()
 	require.NoError(t, err)
 	require.Equal(t, before, problems)
 	for _, m := range stop() {
@@ -245,13 +245,13 @@ func TestReloadLogsWhatIsNew(t *testing.T) {
 	var log bytes.Buffer
 	var home string
 	s := configtest.New(t, withUser(t, `{"nokey": 1}`), func(p *config.Parameters) {
-		home, p.Logger = p.HomeDir, slog.New(slog.NewTextHandler(&log, nil))
+		home, p.Environment.Logger = p.Environment.HomeDir, slog.New(slog.NewTextHandler(&log, nil))
 	})
 	require.Equal(t, 1, strings.Count(log.String(), "nokey"))
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	settingsIn(t, home, `{"nokey": 1, "other": 1, "approvalMode": "auto_edit"}`)
 	for range 2 {
-		require.NoError(t, s.ReloadSettings(t.Context()))
+		require.NoError(t, s.Settings().Reload(t.Context()))
 	}
 	require.Equal(t, []int{1, 1, 1}, []int{strings.Count(log.String(), "nokey"), strings.Count(log.String(), "other"), strings.Count(log.String(), "next session")}, log.String())
 }
@@ -261,11 +261,11 @@ func TestReloadFinderOfServices(t *testing.T) {
 	var home string
 	var lent config.Services
 	s := configtest.New(t, withUser(t, `{}`), func(p *config.Parameters) {
-		home = p.HomeDir
-		p.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) { lent = v; return nil, nil }
+		home = p.Environment.HomeDir
+		p.Tools.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) { lent = v; return nil, nil }
 	})
 	settingsIn(t, home, `{"fileFiltering": {"maxFileCount": 7}}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	require.Equal(t, 7, lent.Finder.Options().MaxFiles)
 }
 
@@ -274,14 +274,14 @@ func TestReloadFinderOfServices(t *testing.T) {
 func TestReloadBesideWrongValues(t *testing.T) {
 	var home string
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`), func(p *config.Parameters) {
-		home = p.HomeDir
+		home = p.Environment.HomeDir
 		settingsIn(t, p.TargetDir, `{"approvalMode": "yolo"}`)
 	})
 	settingsIn(t, s.Dir, `{"general": "x", "tools": {"exclude": ["edit", 5]}}`)
 	settingsIn(t, home, `{"approvalMode": "plan"}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	require.Equal(t, policy.ModePlan, s.ApprovalMode())
-	require.Equal(t, []string{"edit"}, s.ExcludedTools())
+	require.Equal(t, []string{"edit"}, s.Policy().ExcludedTools())
 }
 
 // A malformed file keeps the previous values, is reported, and recovers.
@@ -298,12 +298,12 @@ func TestReloadBroken(t *testing.T) { // CF-05
 		{`{"fileFiltering": {"maxFileCount": 8}, "tools": {"exclude": ["glob"]}}`, 8, ""},
 	} {
 		file := settingsIn(t, home, step.text)
-		require.NoError(t, s.ReloadSettings(t.Context()))
-		now, err := s.Settings()
+		require.NoError(t, s.Settings().Reload(t.Context()))
+		now, err := s.Settings().Current()
 		require.NoError(t, err)
 		require.Equal(t, step.want, now.Context.FileFiltering.MaxFileCount)
 		require.Equal(t, []string{"glob"}, now.Tools.Exclude)
-		problems, err := s.SettingsProblems()
+		problems, err := s.Settings().Problems()
 		require.NoError(t, err)
 		if step.kind == "" {
 			require.Empty(t, problems)
@@ -328,7 +328,7 @@ func TestReloadDerived(t *testing.T) {
 
 	settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir),
 		`{"approvalMode": "default", "tools": {"exclude": ["list_directory"]}, "fileFiltering": {"respectGitIgnore": false}}`)
-	require.NoError(t, child.ReloadSettings(t.Context()), "it is the parent's")
+	require.NoError(t, child.Settings().Reload(t.Context()), "it is the parent's")
 	for _, c := range []*config.Config{s.Config, child, free} {
 		require.Equal(t, policy.ModeDefault, c.ApprovalMode())
 	}
@@ -342,7 +342,7 @@ func TestReloadDerived(t *testing.T) {
 	grandchild := derive(t, child, config.DeriveParameters{})
 	require.NotContains(t, names(t, grandchild), "list_directory", "nor in one of an earlier one")
 	for _, c := range []*config.Config{s.Config, child, planner, next, grandchild} {
-		require.Equal(t, []string{"list_directory"}, c.ExcludedTools())
+		require.Equal(t, []string{"list_directory"}, c.Policy().ExcludedTools())
 	}
 
 	// A later mode of the user applies, and leaving plan mode restores no less
@@ -369,7 +369,7 @@ func TestReloadInPlanMode(t *testing.T) {
 				require.NoError(t, s.SetApprovalMode(policy.ModePlan))
 			}
 			settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir), tt.file)
-			require.NoError(t, s.ReloadSettings(t.Context()))
+			require.NoError(t, s.Settings().Reload(t.Context()))
 			require.Equal(t, policy.ModePlan, s.ApprovalMode())
 			s.Write(".fettle/plans/plan.md", "Do it.\n")
 			r := s.Call("exit_plan_mode", map[string]any{"plan_path": ".fettle/plans/plan.md"})
@@ -385,7 +385,7 @@ func TestCallAfterReload(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
 	child := derive(t, s.Config, config.DeriveParameters{})
 	settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir), `{"approvalMode": "plan"}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	for _, c := range []*config.Config{child, s.Config} {
 		require.NoError(t, c.SetApprovalMode(policy.ModeYolo))
 		require.Equal(t, policy.ModeYolo, c.ApprovalMode())
@@ -396,7 +396,7 @@ func TestCallAfterReload(t *testing.T) {
 // Sessions that begin, reload, derive and close concurrently, with a file that
 // changes meanwhile, leave nothing behind.
 func TestReloadBesideEverything(t *testing.T) {
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), WatchSettings: true}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Session: config.Session{WatchSettings: true}}
 	withUser(t, `{"approvalMode": "auto_edit"}`)(&p)
 	runtime.GC()
 	files, before := descriptors(t), runtime.NumGoroutine()
@@ -408,7 +408,7 @@ func TestReloadBesideEverything(t *testing.T) {
 			wg.Go(func() { _ = c.Initialize(t.Context()) })
 			wg.Go(func() {
 				for range 10 {
-					_ = c.ReloadSettings(t.Context())
+					_ = c.Settings().Reload(t.Context())
 					if child, err := c.Derive(config.DeriveParameters{}); err == nil {
 						_, _ = child.ToolRegistry()
 						_ = child.ApprovalMode()
@@ -420,18 +420,18 @@ func TestReloadBesideEverything(t *testing.T) {
 			})
 		}
 		wg.Go(func() {
-			settingsIn(t, p.HomeDir, fmt.Sprintf(`{"approvalMode": "plan", "fileFiltering": {"maxFileCount": %d}}`, i+1))
+			settingsIn(t, p.Environment.HomeDir, fmt.Sprintf(`{"approvalMode": "plan", "fileFiltering": {"maxFileCount": %d}}`, i+1))
 		})
 		wg.Go(func() {
 			for range i % 20 { // a little later each time
-				_, _ = c.Settings()
+				_, _ = c.Settings().Current()
 				runtime.Gosched()
 			}
 			_ = c.Close()
 		})
 		wg.Wait()
 		require.NoError(t, c.Close())
-		for _, err := range []error{c.ReloadSettings(t.Context()), c.Initialize(t.Context())} {
+		for _, err := range []error{c.Settings().Reload(t.Context()), c.Initialize(t.Context())} {
 			require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 		}
 	}
@@ -454,7 +454,7 @@ func TestReloadConcurrently(t *testing.T) {
 			}
 			for j := range 10 {
 				settingsIn(t, home, texts[(i+j)%len(texts)])
-				if err := child.ReloadSettings(t.Context()); err != nil {
+				if err := child.Settings().Reload(t.Context()); err != nil {
 					t.Error(err)
 				}
 				child.ApprovalMode()
@@ -467,12 +467,12 @@ func TestReloadConcurrently(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, s.Close())
-	require.Equal(t, fault.NotInitialized, fault.CodeOf(s.ReloadSettings(t.Context())))
+	require.Equal(t, fault.NotInitialized, fault.CodeOf(s.Settings().Reload(t.Context())))
 }
 
 // Each value set by a call is announced, in order and only if it changes.
 func TestKnobsAreAnnounced(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.SessionID = "one" })
+	s := configtest.New(t, func(p *config.Parameters) { p.Session.ID = "one" })
 	child := derive(t, s.Config, config.DeriveParameters{Subagent: "helper"})
 	stop := heard(t, s.Config)
 	require.NoError(t, s.SetApprovalMode(policy.ModeDefault), "as it is")

@@ -61,7 +61,7 @@ func patches(t *testing.T, c *config.Config, name, diff, sha string) scheduler.R
 // The next change after compaction requires no read, and a read is answered
 // consistently. RC-13, RC-22, CR-19
 func TestRestate(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.RequireSeen = true })
+	s := configtest.New(t, func(p *config.Parameters) { p.Session.RequireSeen = true })
 	for _, name := range []string{"a", "b", "c", "partly"} {
 		s.Write(name, "one\ntwo\nthree\n")
 	}
@@ -125,7 +125,7 @@ func TestRestateIsOnesOwn(t *testing.T) {
 
 // A file that cannot be restated is listed, with the reason.
 func TestRestateNamesTheRest(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.Limits = filestate.Limits{FileBytes: 10_000} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Session.Limits = filestate.Limits{FileBytes: 10_000} })
 	for _, name := range []string{"gone", "dir", "big", "binary", "denied", "linked", "cut"} {
 		s.Write(name, "a\n")
 		read(t, s.Config, name)
@@ -138,7 +138,7 @@ func TestRestateNamesTheRest(t *testing.T) {
 	s.Write("cut", strings.Repeat("line\n", 1_999)+"last")
 	require.NoError(t, os.Remove(s.Path("linked")))
 	require.NoError(t, os.Symlink("/etc/hostname", s.Path("linked")))
-	engine, err := s.PolicyEngine()
+	engine, err := s.Policy().Engine()
 	require.NoError(t, err)
 	require.NoError(t, engine.Add(policy.Rule{Name: "no", Tools: []string{"read_file"}, ArgsPattern: "denied", Decision: policy.Deny, Priority: 999, Tier: policy.TierUser}))
 
@@ -293,7 +293,7 @@ func TestRestateCancelled(t *testing.T) {
 // With the cache off no file is known to be in use.
 func TestRestateWithoutCache(t *testing.T) {
 	off := true
-	s := configtest.New(t, func(p *config.Parameters) { p.FileReadCacheDisabled = &off })
+	s := configtest.New(t, func(p *config.Parameters) { p.Session.FileReadCacheDisabled = &off })
 	s.Write("f", "a\n")
 	read(t, s.Config, "f")
 	require.Empty(t, restate(t, s.Config, config.RestateOptions{}).Notice)
@@ -309,7 +309,7 @@ func (summarizer) Generate(context.Context, *model.Request) (*model.Response, er
 // The whole sequence: a client compacts, the state of files follows the summary,
 // and the model's next patch succeeds without a read. RC-22
 func TestCompactionThenPatch(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.RequireSeen = true })
+	s := configtest.New(t, func(p *config.Parameters) { p.Session.RequireSeen = true })
 	s.Write("f", "one\ntwo\n")
 	first := call(t, s.Config, "read_file", map[string]any{"file_path": "f"})
 	asked := model.FunctionCall{ID: "c1", Name: "read_file", Args: json.RawMessage(`{"file_path":"f"}`)}

@@ -43,7 +43,7 @@ func waitingForLockOr(t *testing.T, method string, done <-chan struct{}) {
 // AR-27: a mode that is set while Initialize discovers that the directory is
 // untrusted is checked against that.
 func TestYoloBesideInitialize(t *testing.T) {
-	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
+	c, err := New(Parameters{TargetDir: t.TempDir(), Environment: Environment{HomeDir: t.TempDir()}})
 	require.NoError(t, err)
 	defer c.Close()
 	c.mu.Lock()
@@ -51,7 +51,7 @@ func TestYoloBesideInitialize(t *testing.T) {
 	go func() { answer <- c.SetApprovalMode(policy.ModeYolo) }()
 	waitingForLock(t, "SetApprovalMode")
 	learnt := *c.given
-	learnt.Trust = trust.Untrusted
+	learnt.Policy.Trust = trust.Untrusted
 	c.filled.Store(&learnt)
 	c.mu.Unlock()
 	require.Equal(t, fault.UntrustedFolder, fault.CodeOf(<-answer))
@@ -61,7 +61,7 @@ func TestYoloBesideInitialize(t *testing.T) {
 // Decide on a Config that is being closed either decides or returns an error.
 func TestDecideBesideClose(t *testing.T) {
 	for range 20 {
-		c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
+		c, err := New(Parameters{TargetDir: t.TempDir(), Environment: Environment{HomeDir: t.TempDir()}})
 		require.NoError(t, err)
 		require.NoError(t, c.Initialize(t.Context()))
 		c.mu.Lock()
@@ -69,7 +69,7 @@ func TestDecideBesideClose(t *testing.T) {
 		decided := make(chan struct{})
 		both.Go(func() {
 			defer close(decided)
-			if _, err := c.Decide(policy.Call{Tool: "glob", Mode: policy.ModeDefault}); err != nil && fault.CodeOf(err) != fault.NotInitialized {
+			if _, err := c.Policy().Decide(policy.Call{Tool: "glob", Mode: policy.ModeDefault}); err != nil && fault.CodeOf(err) != fault.NotInitialized {
 				t.Error(err)
 			}
 		})

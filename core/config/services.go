@@ -12,7 +12,6 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
-	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
@@ -87,15 +86,6 @@ func (c *Config) FileState() (*filestate.Service, error) {
 	return s.state, nil
 }
 
-// Mutations returns the service through which this conversation changes files.
-func (c *Config) Mutations() (*mutation.Service, error) {
-	s, err := c.own("Mutations")
-	if err != nil {
-		return nil, err
-	}
-	return s.mutation, nil
-}
-
 // FileTracker returns this conversation's tracker.
 func (c *Config) FileTracker() (*tracker.FileTracker, error) {
 	s, err := c.own("FileTracker")
@@ -127,31 +117,21 @@ func (c *Config) SessionID() string {
 func (c *Config) TargetDir() string { return c.params().TargetDir }
 
 // Layout returns the names in use.
-func (c *Config) Layout() layout.Layout { return c.params().Layout }
+func (c *Config) Layout() layout.Layout { return c.params().Environment.Layout }
 
 // Trust returns the trust of the directory as given in the Parameters. If TrustOf
-// or the settings decide, it is known after Initialize.
-func (c *Config) Trust() trust.State { return c.params().Trust }
-
-// TrustedFolder reports whether the project's own files may loosen restrictions.
-func (c *Config) TrustedFolder() bool { return c.Trust() == trust.Trusted }
+// or the settings decide, it is known after Initialize. Only the files of a
+// trusted project may loosen restrictions.
+func (c *Config) Trust() trust.State { return c.params().Policy.Trust }
 
 // CoreTools returns the list of registered built-in tools; nil means the default
-// set. Like the next two accessors it returns the value in effect: that of the
-// Parameters, else of the settings, which are known after Initialize; in a
-// derived Config, with the DeriveParameters applied.
-func (c *Config) CoreTools() []string { return slices.Clone(c.params().CoreTools) }
-
-// AllowedTools returns the tools that may run without approval.
-func (c *Config) AllowedTools() []string { return slices.Clone(c.params().AllowedTools) }
-
-// ExcludedTools returns the tools that are denied; they are not registered,
-// unless they were registered before the settings excluded them. Tools that
-// settings exclude during a session are excluded in all derived Configs.
-func (c *Config) ExcludedTools() []string { return c.excluded() }
+// set. The value is the one in effect: that of the Parameters, else of the
+// settings, which are known after Initialize; in a derived Config, with the
+// DeriveParameters applied.
+func (c *Config) CoreTools() []string { return slices.Clone(c.params().Tools.Core) }
 
 // DebugMode reports whether debug mode is on.
-func (c *Config) DebugMode() bool { return c.params().DebugMode }
+func (c *Config) DebugMode() bool { return c.params().Environment.DebugMode }
 
 // Finder finds files of the workspace according to the current settings:
 // operations that begin after a reload use the new ones. It is a

@@ -84,24 +84,24 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	s.state = filestate.New(filestate.Options{
 		Files:      sh.workspace,
 		Limits:     c.limits(),
-		Now:        c.params().Now,
-		Logger:     c.params().Logger,
+		Now:        c.params().Environment.Now,
+		Logger:     c.params().Environment.Logger,
 		KillSwitch: c.killSwitch.position,
 		Instructions: func(base string) bool {
-			return instructions.IsFile(base) || base == c.params().Layout.ContextFile
+			return instructions.IsFile(base) || base == c.params().Environment.Layout.ContextFile
 		},
 		MayShow:     func(p workspace.Path) bool { return c.mayShow(sh, p.String()) },
 		Bases:       &sh.bases,
-		RequireSeen: c.params().RequireSeen,
-		NoSession:   c.params().NoSession,
-		Hook:        c.params().Seams.Read,
+		RequireSeen: c.params().Session.RequireSeen,
+		NoSession:   c.params().Session.NoSession,
+		Hook:        c.params().Calls.Seams.Read,
 	})
 	s.mutation = mutation.New(mutation.Options{
-		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params().Logger,
-		Hook: c.params().Seams.Mutation,
+		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params().Environment.Logger,
+		Hook: c.params().Calls.Seams.Mutation,
 	})
 	given := tracker.Options{State: s.state}
-	if c.params().Trust != trust.Untrusted { // an untrusted project's instruction files are not read
+	if c.params().Policy.Trust != trust.Untrusted { // an untrusted project's instruction files are not read
 		given.Instructions = c.contextFiles(sh).Accessed()
 	}
 	s.tracker = tracker.New(given)
@@ -109,7 +109,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		State: s.state, Tracker: s.tracker, Workspace: sh.workspace, Messages: c.params().Instructions.AsMessages,
 		Watched: func() bool {
 			p := c.params()
-			return len(p.Before)+len(p.After) > 0 || s.hooks.Any(hooks.BeforeTool, hooks.AfterTool)
+			return len(p.Calls.Before)+len(p.Calls.After) > 0 || s.hooks.Any(hooks.BeforeTool, hooks.AfterTool)
 		},
 		Limit: func() int { return c.tokenLimit(s) },
 	})
@@ -129,17 +129,17 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Subject:  func(call *policy.Call) { c.situate(call, sh) },
 		RealPath: rules.RealPath,
 		Check:    sh.rules.Checks.Check,
-		Before:   append(slices.Clip(c.params().Before), s.hooks.BeforeTool),
-		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{s.hooks.AfterTool}),
+		Before:   append(slices.Clip(c.params().Calls.Before), s.hooks.BeforeTool),
+		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().Calls.After, []scheduler.After{s.hooks.AfterTool}),
 		Record: func(ctx context.Context) (context.Context, scheduler.Recording) {
 			ctx, r := s.state.Begin(ctx)
 			return ctx, r
 		},
 		Asked:     s.hooks.Asked,
 		Executing: sh.checkpoints.keep().Before(c.bus, c.subagent),
-		Observe:   slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),
+		Observe:   slices.Concat(c.params().Calls.Observe, []scheduler.Observe{s.observeForeign}),
 		ID:        c.schedulerID(),
-		Now:       c.params().Now,
+		Now:       c.params().Environment.Now,
 		OnDefect:  c.onDefect,
 	}
 	s.scheduler = scheduler.New(o)
@@ -159,11 +159,11 @@ func (c *Config) schedulerID() string {
 // tools discovered by the parent.
 func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	v := c.lentTo(sh, s)
-	discover := c.params().Discover
-	if c.params().ToolCommands != (ToolCommands{}) {
+	discover := c.params().Tools.Discover
+	if c.params().Tools.External != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
-	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { c.toolsChanged.Tell(mcp.Change{Tools: true}) }, Logger: c.params().Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
+	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { c.toolsChanged.Tell(mcp.Change{Tools: true}) }, Logger: c.params().Environment.Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
 		return slices.Concat(c.hidden(), s.catalog.Hidden(), sh.hiddenResources())
 	}})
 	builtIn, err := c.bindBuiltIns(sh, s)
@@ -199,9 +199,9 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 // bindOwnTools returns the embedder's tools that are not excluded; those of Bind
 // are bound to v.
 func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
-	own := slices.Clone(c.params().Tools)
-	if c.params().Bind != nil {
-		bound, err := c.params().Bind(v)
+	own := slices.Clone(c.params().Tools.Own)
+	if c.params().Tools.Bind != nil {
+		bound, err := c.params().Tools.Bind(v)
 		if err != nil {
 			return nil, cannotBind(err)
 		}
@@ -247,11 +247,11 @@ func (c *Config) copyDiscovered(r *tools.Registry) error {
 }
 
 func (c *Config) onDefect(err error) {
-	if c.params().OnDefect != nil {
-		c.params().OnDefect(err)
+	if c.params().Environment.OnDefect != nil {
+		c.params().Environment.OnDefect(err)
 		return
 	}
-	c.params().Logger.Error("a tool made a mistake", slog.Any("error", err))
+	c.params().Environment.Logger.Error("a tool made a mistake", slog.Any("error", err))
 }
 
 // newCatalog creates the catalog that decides which of this conversation's tools
@@ -259,7 +259,7 @@ func (c *Config) onDefect(err error) {
 // not affect another.
 func (c *Config) newCatalog(s *session) *catalog.Catalog {
 	return catalog.New(catalog.Options{
-		Above: c.params().DeferSchemasAbove,
+		Above: c.params().Tools.DeferSchemasAbove,
 		Tools: func() []tools.DeclarativeTool {
 			if s.registry == nil {
 				return nil // the session is being created
@@ -320,14 +320,14 @@ func (c *Config) Compacted() error {
 // registered without it; see [tools.RegistryOptions].
 func (c *Config) absent(sh *shared) func(name string) string {
 	return func(name string) string {
-		if !slices.Contains(DefaultTools(c.params().Layout), name) {
+		if !slices.Contains(DefaultTools(c.params().Environment.Layout), name) {
 			return ""
 		}
 		key, says := "", ""
 		switch p := c.params(); {
 		case !tools.Selection{Exclude: c.excluded()}.Includes(tools.Spec{Name: name}, true):
 			return "" // policy denies it, and names the entry
-		case p.CoreTools != nil:
+		case p.Tools.Core != nil:
 			key, says = "tools.core", "does not list it"
 		case name == "activate_skill" && p.Skills.Disabled:
 			key, says = "skills.enabled", "is false"

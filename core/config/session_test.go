@@ -50,7 +50,7 @@ func edits(t *testing.T, c *config.Config, name string) scheduler.Response {
 }
 
 func withEdit(p *config.Parameters) {
-	p.CoreTools = []string{"read_file", "read_many_files", "list_directory", "safe_patch", "write_file", "edit"}
+	p.Tools.Core = []string{"read_file", "read_many_files", "list_directory", "safe_patch", "write_file", "edit"}
 }
 
 func derive(t *testing.T, c *config.Config, d config.DeriveParameters) *config.Config {
@@ -69,7 +69,7 @@ func cached(t *testing.T, c *config.Config) int {
 }
 
 func TestStartNewSession(t *testing.T) { // AR-04, RC-21
-	s := configtest.New(t, func(p *config.Parameters) { p.SessionID = "first" })
+	s := configtest.New(t, func(p *config.Parameters) { p.Session.ID = "first" })
 	s.Write("f", "a\n")
 	s.Write("AGENTS.md", "Be brief.\n")
 	require.Equal(t, int64(1), read(t, s.Config, "f").Version)
@@ -312,7 +312,7 @@ func TestTrackersAreOnesOwn(t *testing.T) {
 // FS-10: finding a file is not seeing it.
 func TestFindingIsNotReading(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = []string{"glob", "search_file_content", "list_directory", "edit", "read_file"}
+		p.Tools.Core = []string{"glob", "search_file_content", "list_directory", "edit", "read_file"}
 	})
 	s.Write("f", "a\n")
 	for tool, args := range map[string]map[string]any{

@@ -33,10 +33,10 @@ type begun struct {
 // trust.
 func (c *Config) load(ctx context.Context) (begun, error) {
 	b := begun{params: c.given}
-	if err := checkPolicyPaths(c.given.PolicyPaths); err != nil {
+	if err := checkPolicyPaths(c.given.Policy.Paths); err != nil {
 		return b, err
 	}
-	if g := c.given; g.Settings == nil && g.TrustOf == nil && (g.Models != nil || g.Providers == nil) {
+	if g := c.given; g.Settings == nil && g.Policy.TrustOf == nil && (g.Conversation.Models != nil || g.Conversation.Providers == nil) {
 		return b, nil
 	}
 	p := new(Parameters)
@@ -56,13 +56,13 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	if err := p.decideTrust(ctx); err != nil { // now that all directories are known
 		return b, err
 	}
-	if b.options.Undecided && p.Trust == trust.Undecided && b.result.Trusted { // by security.folderTrust.enabled
-		p.Trust = trust.Trusted
+	if b.options.Undecided && p.Policy.Trust == trust.Undecided && b.result.Trusted { // by security.folderTrust.enabled
+		p.Policy.Trust = trust.Trusted
 	}
-	if b.result.Trusted && p.Trust != trust.Trusted { // because of a directory that the settings name
+	if b.result.Trusted && p.Policy.Trust != trust.Trusted { // because of a directory that the settings name
 		b.options.Trusted, b.options.Undecided = false, false
 		given := *c.given
-		given.Trust = p.Trust
+		given.Policy.Trust = p.Policy.Trust
 		if err := b.read(ctx, &given); err != nil {
 			return b, err
 		}
@@ -76,7 +76,7 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	p.know(apply.Variables(b.options.Environ, b.result))
 	b.result.Problems = slices.Concat(b.result.Problems, b.usable.Dropped, b.usable.Lasting)
 	for _, problem := range b.result.Problems {
-		p.Logger.Warn("settings", slog.String("problem", problem.String()))
+		p.Environment.Logger.Warn("settings", slog.String("problem", problem.String()))
 	}
 	return b, nil
 }
@@ -85,14 +85,14 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 // given.
 func (p *Parameters) know(v Variables) {
 	p.variables = v
-	if p.Models == nil && p.Providers != nil {
-		p.Models = p.Providers(v)
+	if p.Conversation.Models == nil && p.Conversation.Providers != nil {
+		p.Conversation.Models = p.Conversation.Providers(v)
 	}
 }
 
 // givenVariables returns the variables of a session without settings.
 func (p *Parameters) givenVariables() Variables {
-	getenv := p.Getenv
+	getenv := p.Environment.Getenv
 	return func(name string) (string, bool) {
 		if getenv == nil {
 			return "", false
@@ -107,9 +107,9 @@ func (b *begun) read(ctx context.Context, given *Parameters) error {
 	if err != nil {
 		return err
 	}
-	state := b.params.Trust
+	state := b.params.Policy.Trust
 	b.result, *b.params = r, *given
-	b.params.Trust = state
+	b.params.Policy.Trust = state
 	if b.usable, err = apply.Check(ctx, given.before(), r); err != nil {
 		return err
 	}
@@ -119,14 +119,14 @@ func (b *begun) read(ctx context.Context, given *Parameters) error {
 // decideTrust decides whether the directories of the workspace known so far are
 // trusted.
 func (p *Parameters) decideTrust(ctx context.Context) error {
-	if p.TrustOf == nil {
+	if p.Policy.TrustOf == nil {
 		return nil
 	}
-	state, err := p.TrustOf(ctx, append([]string{p.target()}, p.IncludeDirs...))
+	state, err := p.Policy.TrustOf(ctx, append([]string{p.target()}, p.IncludeDirs...))
 	if err != nil {
 		return err
 	}
-	p.Trust = state
+	p.Policy.Trust = state
 	return nil
 }
 
@@ -142,8 +142,8 @@ func (p *Parameters) target() string {
 // home returns the directory that contains the user's settings directory; "" if
 // there is none.
 func (p *Parameters) home() string {
-	if p.HomeDir != "" {
-		return p.HomeDir
+	if p.Environment.HomeDir != "" {
+		return p.Environment.HomeDir
 	}
 	dir, err := os.UserHomeDir()
 	if err != nil {
@@ -156,12 +156,12 @@ func (p *Parameters) home() string {
 // Config.
 func (p *Parameters) settingsOptions() settings.Options {
 	o := *p.Settings
-	o.Layout, o.HomeDir, o.ProjectDir = p.Layout, p.home(), p.target()
-	o.Trusted, o.Undecided, o.DefaultTools = p.Trust == trust.Trusted, p.Trust == trust.Undecided, DefaultTools(p.Layout)
-	o.Confined = o.Confined || p.Commands.Confinement.Kind != process.Unconfined
-	if o.Above == nil && p.TrustOf != nil {
+	o.Layout, o.HomeDir, o.ProjectDir = p.Environment.Layout, p.home(), p.target()
+	o.Trusted, o.Undecided, o.DefaultTools = p.Policy.Trust == trust.Trusted, p.Policy.Trust == trust.Undecided, DefaultTools(p.Environment.Layout)
+	o.Confined = o.Confined || p.Tools.Shell.Confinement.Kind != process.Unconfined
+	if o.Above == nil && p.Policy.TrustOf != nil {
 		o.Above = func(ctx context.Context, folder string) (trusted, undecided bool) {
-			state, err := p.TrustOf(ctx, []string{folder})
+			state, err := p.Policy.TrustOf(ctx, []string{folder})
 			return err == nil && state == trust.Trusted, err == nil && state == trust.Undecided
 		}
 	}
@@ -183,14 +183,14 @@ func checkPolicyPaths(files []string) error {
 // openSearch creates the web search service.
 func (b *begun) openSearch() error {
 	p := b.params
-	if p.WebSearch != nil || b.usable.Search == nil {
+	if p.Tools.WebSearch != nil || b.usable.Search == nil {
 		return nil
 	}
-	service, err := b.usable.Search(websearch.Transport{UserAgent: p.WebFetch.UserAgent, Proxy: p.WebFetch.Proxy})
+	service, err := b.usable.Search(websearch.Transport{UserAgent: p.Tools.WebFetch.UserAgent, Proxy: p.Tools.WebFetch.Proxy})
 	if err != nil {
 		return err // the options were validated before
 	}
-	p.WebSearch, b.search = service, service
+	p.Tools.WebSearch, b.search = service, service
 	return nil
 }
 
@@ -203,11 +203,13 @@ func closeIfAny(c io.Closer) error {
 	return c.Close()
 }
 
-// Settings returns the effective values of all layers, which are the defaults
+// Current returns the effective values of all layers, which are the defaults
 // without [Parameters.Settings]. Fields set in the Parameters take precedence
 // over them. Its lists and maps are shared and must not be modified. The error
 // has code not_initialized, like those of the next two methods.
-func (c *Config) Settings() (settings.Settings, error) {
+func (x SettingsService) Current() (settings.Settings, error) {
+	c := x.c
+
 	r, err := c.settingsResult("Settings")
 	if err != nil {
 		return settings.Settings{}, err
@@ -215,10 +217,12 @@ func (c *Config) Settings() (settings.Settings, error) {
 	return r.Settings, nil
 }
 
-// SettingsProblems returns the problems in the settings when they were last read,
+// Problems returns the problems in the settings when they were last read,
 // each with its position, and the changes since Initialize that take effect in
 // the next session.
-func (c *Config) SettingsProblems() ([]fault.Problem, error) {
+func (x SettingsService) Problems() ([]fault.Problem, error) {
+	c := x.c
+
 	r, err := c.settingsResult("SettingsProblems")
 	if err != nil {
 		return nil, err
@@ -226,9 +230,11 @@ func (c *Config) SettingsProblems() ([]fault.Problem, error) {
 	return slices.Clone(r.Problems), nil
 }
 
-// SettingOrigins returns the values of a key in all layers, the one with the
+// Origins returns the values of a key in all layers, the one with the
 // highest precedence first; see [settings.Result.Origins].
-func (c *Config) SettingOrigins(key string) ([]settings.Origin, error) {
+func (x SettingsService) Origins(key string) ([]settings.Origin, error) {
+	c := x.c
+
 	r, err := c.settingsResult("SettingOrigins")
 	if err != nil {
 		return nil, err
@@ -253,8 +259,8 @@ func (c *Config) settingsResult(what string) (*settings.Result, error) {
 // starts nothing. A field of the Parameters that takes precedence over the
 // settings is not checked. The error has code cancelled.
 func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fault.Problem, error) {
-	if reflect.ValueOf(p.Layout).IsZero() {
-		p.Layout = layout.Fettle()
+	if reflect.ValueOf(p.Environment.Layout).IsZero() {
+		p.Environment.Layout = layout.Fettle()
 	}
 	u, err := apply.Check(ctx, p.before(), r)
 	if err != nil {
@@ -266,7 +272,7 @@ func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fau
 // before returns the values of the Parameters that take precedence over all
 // settings.
 func (p *Parameters) before() apply.Given {
-	g := apply.Given{Layout: p.Layout, Home: p.home(), Target: p.target(), Tools: DefaultTools(p.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
+	g := apply.Given{Layout: p.Environment.Layout, Home: p.home(), Target: p.target(), Tools: DefaultTools(p.Environment.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
 	if p.Settings != nil {
 		g.Environ = p.Settings.Environ
 	}
@@ -278,35 +284,35 @@ func (p *Parameters) before() apply.Given {
 func (p *Parameters) decides(key string) bool {
 	switch key {
 	case apply.KeyMode:
-		return p.ApprovalMode != ""
+		return p.Policy.ApprovalMode != ""
 	case apply.KeyHatch:
-		return p.FileReadCacheDisabled != nil
+		return p.Session.FileReadCacheDisabled != nil
 	case apply.KeyInclude:
 		return p.IncludeDirs != nil
 	case "policyPaths":
-		return p.PolicyPaths != nil
+		return p.Policy.Paths != nil
 	case "skills.disabled":
 		return p.Skills.Off != nil
 	case "tools.allowed":
-		return p.AllowedTools != nil
+		return p.Policy.AllowedTools != nil
 	case "tools.confirmationRequired":
-		return p.ConfirmationRequired != nil
+		return p.Policy.ConfirmationRequired != nil
 	case "tools.core":
-		return p.CoreTools != nil
+		return p.Tools.Core != nil
 	case "tools.discoveryCommand":
-		return p.ToolCommands != ToolCommands{}
+		return p.Tools.External != ToolCommands{}
 	case "tools.exclude":
-		return p.ExcludeTools != nil
+		return p.Tools.Exclude != nil
 	case "tools.sandbox":
-		return p.Commands.Confinement.Kind != process.Unconfined
+		return p.Tools.Shell.Confinement.Kind != process.Unconfined
 	case "web.allowPrivateAddresses":
-		return p.WebFetch.AllowPrivate
+		return p.Tools.WebFetch.AllowPrivate
 	case "web.allowedHosts":
-		return p.WebFetch.Allow != nil
+		return p.Tools.WebFetch.Allow != nil
 	case "web.proxyDecides":
-		return p.WebFetch.ProxyDecides
+		return p.Tools.WebFetch.ProxyDecides
 	case "web.search":
-		return p.WebSearch != nil
+		return p.Tools.WebSearch != nil
 	}
 	return false
 }

@@ -43,8 +43,8 @@ func settingsIn(t *testing.T, folder, text string) string {
 // withUser gives a session the user's settings.
 func withUser(t *testing.T, text string) func(*config.Parameters) {
 	return func(p *config.Parameters) {
-		p.Layout, p.Settings = quietLayout(t), &settings.Options{}
-		settingsIn(t, p.HomeDir, text)
+		p.Environment.Layout, p.Settings = quietLayout(t), &settings.Options{}
+		settingsIn(t, p.Environment.HomeDir, text)
 	}
 }
 
@@ -67,8 +67,8 @@ func TestSettingsFillParameters(t *testing.T) {
 	require.Equal(t, policy.ModeAutoEdit, s.ApprovalMode())
 	require.Equal(t, "of a flag", s.Model())
 	require.Equal(t, []string{"read_file", "glob", "write_file", "run_shell_command"}, s.CoreTools())
-	require.Equal(t, []string{"run_shell_command(echo)"}, s.AllowedTools())
-	require.Equal(t, []string{"write_file"}, s.ExcludedTools())
+	require.Equal(t, []string{"run_shell_command(echo)"}, s.Policy().AllowedTools())
+	require.Equal(t, []string{"write_file"}, s.Policy().ExcludedTools())
 	require.Equal(t, []string{"read_file", "glob", "run_shell_command"}, names(t, s.Config))
 	require.True(t, s.FileReadCacheDisabled())
 	ws, err := s.Workspace()
@@ -81,30 +81,30 @@ func TestSettingsFillParameters(t *testing.T) {
 	found := s.Call("glob", map[string]any{"pattern": "*.log"})
 	require.Contains(t, found.Result.LLMContent.String(), ".log", "git's rules do not count")
 	require.Contains(t, found.Result.LLMContent.String(), `"left_out":1`, "two at most")
-	allowed, err := s.Decide(policy.Call{Tool: "run_shell_command", Params: json.RawMessage(`{"command": "echo hello"}`), Mode: s.ApprovalMode()})
+	allowed, err := s.Policy().Decide(policy.Call{Tool: "run_shell_command", Params: json.RawMessage(`{"command": "echo hello"}`), Mode: s.ApprovalMode()})
 	require.NoError(t, err)
 	require.Equal(t, policy.Allow, allowed.Decision)
 	file := filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json")
 	require.Equal(t, file, allowed.Source, "the decision names the file")
 
-	now, err := s.Settings()
+	now, err := s.Settings().Current()
 	require.NoError(t, err)
 	require.Equal(t, 7, now.Tools.Shell.Timeout)
-	origins, err := s.SettingOrigins("model.name")
+	origins, err := s.Settings().Origins("model.name")
 	require.NoError(t, err)
 	require.Equal(t, []settings.Layer{settings.LayerFlags, settings.LayerUser, settings.LayerDefault},
 		[]settings.Layer{origins[0].Layer, origins[1].Layer, origins[2].Layer})
 	require.Equal(t, file, origins[1].Source)
-	problems, err := s.SettingsProblems()
+	problems, err := s.Settings().Problems()
 	require.NoError(t, err)
 	require.Empty(t, problems)
 
 	// AR-05: a derived Config shares them, and may override.
 	child := derive(t, s.Config, config.DeriveParameters{Model: "small", ApprovalMode: policy.ModePlan, ExcludeTools: []string{"glob"}})
 	require.Equal(t, "small", child.Model())
-	require.Equal(t, []string{"write_file", "glob"}, child.ExcludedTools())
+	require.Equal(t, []string{"write_file", "glob"}, child.Policy().ExcludedTools())
 	require.True(t, child.FileReadCacheDisabled())
-	of, err := child.Settings()
+	of, err := child.Settings().Current()
 	require.NoError(t, err)
 	require.Equal(t, now, of)
 }
@@ -120,16 +120,16 @@ func storageOf(t *testing.T, c *config.Config) config.Storage {
 func TestParametersBeforeSettings(t *testing.T) {
 	no := false
 	s := configtest.New(t, withUser(t, everything), func(p *config.Parameters) {
-		p.ApprovalMode, p.Model = policy.ModePlan, "mine"
+		p.Policy.ApprovalMode, p.Conversation.Model = policy.ModePlan, "mine"
 		p.IncludeDirs = []string{}
-		p.CoreTools, p.AllowedTools, p.ExcludeTools = []string{"glob", "read_file"}, []string{}, []string{"read_file"}
-		p.FileReadCacheDisabled = &no
-		p.FileFiltering.MaxFiles = 5
+		p.Tools.Core, p.Policy.AllowedTools, p.Tools.Exclude = []string{"glob", "read_file"}, []string{}, []string{"read_file"}
+		p.Session.FileReadCacheDisabled = &no
+		p.Tools.FileFiltering.MaxFiles = 5
 	})
 	require.Equal(t, policy.ModePlan, s.ApprovalMode())
 	require.Equal(t, "mine", s.Model())
 	require.Equal(t, []string{"glob"}, names(t, s.Config))
-	require.Empty(t, s.AllowedTools())
+	require.Empty(t, s.Policy().AllowedTools())
 	require.False(t, s.FileReadCacheDisabled())
 	ws, err := s.Workspace()
 	require.NoError(t, err)
@@ -144,15 +144,15 @@ func TestParametersBeforeSettings(t *testing.T) {
 
 // Without settings no existing file is read; the accessors return the defaults.
 func TestNoSettings(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { settingsIn(t, p.HomeDir, everything) })
+	s := configtest.New(t, func(p *config.Parameters) { settingsIn(t, p.Environment.HomeDir, everything) })
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 	require.Equal(t, "auto", s.Model())
 	require.Nil(t, s.CoreTools())
 	require.Contains(t, names(t, s.Config), "write_file")
-	now, err := s.Settings()
+	now, err := s.Settings().Current()
 	require.NoError(t, err)
 	require.Equal(t, settings.Defaults(), now)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 }
 
@@ -173,8 +173,8 @@ func TestBrokenSettings(t *testing.T) {
 				path = settingsIn(t, p.TargetDir, tt.project)
 			})
 			require.Equal(t, tt.mode, s.ApprovalMode())
-			require.Equal(t, []string{"glob"}, s.ExcludedTools())
-			problems, err := s.SettingsProblems()
+			require.Equal(t, []string{"glob"}, s.Policy().ExcludedTools())
+			problems, err := s.Settings().Problems()
 			require.NoError(t, err)
 			require.Len(t, problems, 1)
 			require.Equal(t, []any{path, 2, tt.key, tt.kind}, []any{problems[0].Path, problems[0].Line, problems[0].Key, problems[0].Kind})
@@ -189,10 +189,10 @@ func TestUnusableSettings(t *testing.T) {
 		"tools": {"allowed": ["glob", "run_shell_command()"]},
 		"web": {"allowedHosts": ["10.0.0.0/99", "wiki.internal"], "search": {"url": "ftp://x"}},
 	}`))
-	require.Equal(t, []string{"glob"}, s.AllowedTools())
+	require.Equal(t, []string{"glob"}, s.Policy().AllowedTools())
 	require.NotContains(t, names(t, s.Config), "web_search")
 	for range 2 {
-		problems, err := s.SettingsProblems()
+		problems, err := s.Settings().Problems()
 		require.NoError(t, err)
 		told := map[string]int{}
 		for _, p := range problems {
@@ -202,7 +202,7 @@ func TestUnusableSettings(t *testing.T) {
 		}
 		require.Len(t, problems, 3, "%v", problems)
 		require.Equal(t, map[string]int{"tools.allowed": 2, "web.allowedHosts": 3, "web.search.url": 3}, told)
-		require.NoError(t, s.ReloadSettings(t.Context()))
+		require.NoError(t, s.Settings().Reload(t.Context()))
 	}
 }
 
@@ -213,15 +213,15 @@ func TestRefusedSettings(t *testing.T) {
 		change func(p *config.Parameters)
 		code   fault.Code
 	}{
-		"yolo in an untrusted directory": {`{"approvalMode": "yolo"}`, func(p *config.Parameters) { p.Trust = trust.Untrusted }, fault.UntrustedFolder}, // AR-27
+		"yolo in an untrusted directory": {`{"approvalMode": "yolo"}`, func(p *config.Parameters) { p.Policy.Trust = trust.Untrusted }, fault.UntrustedFolder}, // AR-27
 		"by a flag": {`{}`, func(p *config.Parameters) {
-			p.Trust, p.Settings.Flags = trust.Untrusted, map[string]any{"general.defaultApprovalMode": "yolo"}
+			p.Policy.Trust, p.Settings.Flags = trust.Untrusted, map[string]any{"general.defaultApprovalMode": "yolo"}
 		}, fault.UntrustedFolder},
 		"told untrusted later": {`{"approvalMode": "yolo"}`, func(p *config.Parameters) {
-			p.TrustOf = func(context.Context, []string) (trust.State, error) { return trust.Untrusted, nil }
+			p.Policy.TrustOf = func(context.Context, []string) (trust.State, error) { return trust.Untrusted, nil }
 		}, fault.UntrustedFolder},
 		"nobody knows of trust": {`{}`, func(p *config.Parameters) {
-			p.TrustOf = func(context.Context, []string) (trust.State, error) {
+			p.Policy.TrustOf = func(context.Context, []string) (trust.State, error) {
 				return trust.Trusted, fault.New(fault.InvalidConfig, "test", "No.", "")
 			}
 		}, fault.InvalidConfig},
@@ -232,7 +232,7 @@ func TestRefusedSettings(t *testing.T) {
 		}, fault.InvalidConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
+			p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}}
 			withUser(t, tt.user)(&p)
 			tt.change(&p)
 			c := newConfig(t, p)
@@ -240,7 +240,7 @@ func TestRefusedSettings(t *testing.T) {
 			require.Equal(t, tt.code, fault.CodeOf(err), "%v", err)
 			require.Equal(t, policy.ModeDefault, c.ApprovalMode(), "nothing of it holds")
 
-			settingsIn(t, p.HomeDir, `{"approvalMode": "plan"}`) // after a correction, it may be retried
+			settingsIn(t, p.Environment.HomeDir, `{"approvalMode": "plan"}`) // after a correction, it may be retried
 			if tt.user != `{}` {
 				require.NoError(t, c.Initialize(t.Context()))
 				require.Equal(t, policy.ModePlan, c.ApprovalMode())
@@ -251,7 +251,7 @@ func TestRefusedSettings(t *testing.T) {
 
 // If Initialize fails after the settings have been read, no value has changed.
 func TestFailedInitializeTurnsNothing(t *testing.T) {
-	p := config.Parameters{TargetDir: filepath.Join(t.TempDir(), "none"), HomeDir: t.TempDir()}
+	p := config.Parameters{TargetDir: filepath.Join(t.TempDir(), "none"), Environment: config.Environment{HomeDir: t.TempDir()}}
 	withUser(t, `{"approvalMode": "plan", "fileReadCacheDisabled": true, "model": "clever"}`)(&p)
 	c := newConfig(t, p)
 	require.Error(t, c.Initialize(t.Context()))
@@ -265,8 +265,7 @@ func TestFailedInitializeTurnsNothing(t *testing.T) {
 // it.
 func TestTrustOfBeforeTrust(t *testing.T) {
 	for says, state := range map[trust.State]trust.State{trust.Untrusted: trust.Trusted, trust.Trusted: trust.Untrusted} {
-		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), ApprovalMode: policy.ModeYolo, Trust: says,
-			TrustOf: func(context.Context, []string) (trust.State, error) { return state, nil }})
+		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{ApprovalMode: policy.ModeYolo, Trust: says, TrustOf: func(context.Context, []string) (trust.State, error) { return state, nil }}})
 		require.NoError(t, err)
 		defer c.Close()
 		require.Equal(t, trust.Undecided, c.Trust())
@@ -284,7 +283,7 @@ func TestTrustOfBeforeTrust(t *testing.T) {
 func TestPolicyPathsThatAreNotThere(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.toml")
 	for _, given := range []*settings.Options{nil, {}} {
-		c := newConfig(t, config.Parameters{Layout: quietLayout(t), Settings: given, PolicyPaths: []string{none}})
+		c := newConfig(t, config.Parameters{Environment: config.Environment{Layout: quietLayout(t)}, Settings: given, Policy: config.Policy{Paths: []string{none}}})
 		err := c.Initialize(t.Context())
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 		require.ErrorContains(t, err, none)
@@ -314,19 +313,19 @@ func TestTrustOf(t *testing.T) {
 			s := configtest.New(t, withUser(t, `{}`), func(p *config.Parameters) {
 				require.NoError(t, os.Mkdir(filepath.Join(p.TargetDir, "other"), 0o755))
 				settingsIn(t, p.TargetDir, project)
-				p.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
+				p.Policy.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
 					asked = append(asked, folders)
 					return tt.states[len(asked)-1], nil
 				}
 			})
 			require.Equal(t, tt.want, s.Trust())
-			require.Equal(t, tt.want == trust.Trusted, s.TrustedFolder())
+			require.Equal(t, tt.want == trust.Trusted, (s.Trust() == trust.Trusted))
 			require.Equal(t, []string{s.Dir}, asked[0])
 			if tt.states[0] == trust.Trusted {
 				require.Equal(t, []string{s.Dir, s.Path("other")}, asked[1])
 			}
 			require.Equal(t, tt.trusted, s.ApprovalMode() == policy.ModeAutoEdit)
-			require.Equal(t, tt.trusted, len(s.AllowedTools()) == 1)
+			require.Equal(t, tt.trusted, len(s.Policy().AllowedTools()) == 1)
 		})
 	}
 }
@@ -335,19 +334,19 @@ func TestTrustOf(t *testing.T) {
 func TestFolderTrustOff(t *testing.T) {
 	for state, want := range map[trust.State]trust.State{trust.Undecided: trust.Trusted, trust.Untrusted: trust.Untrusted} {
 		s := configtest.New(t, withUser(t, `{"security": {"folderTrust": {"enabled": false}}}`), func(p *config.Parameters) {
-			p.Trust = state
+			p.Policy.Trust = state
 			settingsIn(t, p.TargetDir, `{"tools": {"allowed": ["glob"]}}`)
 		})
 		require.Equal(t, want, s.Trust())
-		require.Equal(t, want == trust.Trusted, len(s.AllowedTools()) == 1)
-		require.NoError(t, s.ReloadSettings(t.Context()))
+		require.Equal(t, want == trust.Trusted, len(s.Policy().AllowedTools()) == 1)
+		require.NoError(t, s.Settings().Reload(t.Context()))
 		require.Empty(t, later(t, s.Config))
 	}
 }
 
 // Values set by a call before Initialize stay.
 func TestKnobsBeforeInitialize(t *testing.T) {
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}}
 	withUser(t, `{"approvalMode": "auto_edit", "fileReadCacheDisabled": true}`)(&p)
 	c := newConfig(t, p)
 	require.NoError(t, c.SetApprovalMode(policy.ModePlan))
@@ -361,8 +360,8 @@ func TestKnobsBeforeInitialize(t *testing.T) {
 func TestSettingsEnvironment(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{"fileFiltering": {"maxFileCount": "$COUNT"}}`), func(p *config.Parameters) {
 		p.Settings.Environ = []string{"COUNT=3", "FETTLE_APPROVAL_MODE=yolo"}
-		p.Commands.Confinement = process.Confinement{}
-		require.NoError(t, os.WriteFile(filepath.Join(p.HomeDir, ".fettle", ".env"), []byte("FROM_DOTENV=here\nGEMINI_API_KEY=k\n"), 0o600))
+		p.Tools.Shell.Confinement = process.Confinement{}
+		require.NoError(t, os.WriteFile(filepath.Join(p.Environment.HomeDir, ".fettle", ".env"), []byte("FROM_DOTENV=here\nGEMINI_API_KEY=k\n"), 0o600))
 	})
 	require.Equal(t, policy.ModeYolo, s.ApprovalMode())
 	require.Contains(t, names(t, s.Config), "web_search")
@@ -409,7 +408,7 @@ func TestHostileProject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, withUser(t, `{"tools": {"exclude": ["list_directory"]}}`), func(p *config.Parameters) {
-				p.Trust, p.Settings.Environ = tt.state, []string{"SECRET=s3cret"}
+				p.Policy.Trust, p.Settings.Environ = tt.state, []string{"SECRET=s3cret"}
 				if !tt.later {
 					settingsIn(t, p.TargetDir, hostile)
 					require.NoError(t, os.WriteFile(filepath.Join(p.TargetDir, ".env"), []byte("FETTLE_APPROVAL_MODE=yolo\nFETTLE_SANDBOX=false\n"), 0o600))
@@ -417,15 +416,15 @@ func TestHostileProject(t *testing.T) {
 			})
 			if tt.later {
 				settingsIn(t, s.Dir, hostile)
-				require.NoError(t, s.ReloadSettings(t.Context()))
+				require.NoError(t, s.Settings().Reload(t.Context()))
 			}
-			now, err := s.Settings()
+			now, err := s.Settings().Current()
 			require.NoError(t, err)
 			require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 			require.False(t, s.FileReadCacheDisabled())
 			require.Equal(t, tt.state, s.Trust())
-			require.Empty(t, s.AllowedTools())
-			require.Contains(t, s.ExcludedTools(), "list_directory")
+			require.Empty(t, s.Policy().AllowedTools())
+			require.Contains(t, s.Policy().ExcludedTools(), "list_directory")
 			require.NotContains(t, names(t, s.Config), "web_search")
 			require.NotContains(t, names(t, s.Config), "edit", "no tool that is not there without it")
 			ws, err := s.Workspace()
@@ -437,7 +436,7 @@ func TestHostileProject(t *testing.T) {
 			require.NotContains(t, string(text), "evil")
 			require.Equal(t, settings.Defaults().Tools.Shell, now.Tools.Shell)
 			require.Equal(t, settings.Defaults().Web.AllowPrivateAddresses, now.Web.AllowPrivateAddresses)
-			problems, err := s.SettingsProblems()
+			problems, err := s.Settings().Problems()
 			require.NoError(t, err)
 			told := map[string]bool{}
 			for _, p := range problems {
@@ -458,11 +457,11 @@ func TestHostileProject(t *testing.T) {
 func TestVariablesAboveTheTarget(t *testing.T) {
 	for _, above := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {
 		top := t.TempDir()
-		p := config.Parameters{TargetDir: filepath.Join(top, "project"), HomeDir: t.TempDir()}
+		p := config.Parameters{TargetDir: filepath.Join(top, "project"), Environment: config.Environment{HomeDir: t.TempDir()}}
 		require.NoError(t, os.Mkdir(p.TargetDir, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(top, ".env"), []byte("FETTLE_APPROVAL_MODE=yolo\n"), 0o644))
 		withUser(t, `{}`)(&p)
-		p.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
+		p.Policy.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
 			if folders[0] == top {
 				return above, nil
 			}

@@ -54,10 +54,10 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.WasCancelled("config.Initialize", err)
 	}
-	if err := c.params().Commands.check(ctx); err != nil {
+	if err := c.params().Tools.Shell.check(ctx); err != nil {
 		return nil, err
 	}
-	if err := webfetch.Check(c.params().WebFetch); err != nil {
+	if err := webfetch.Check(c.params().Tools.WebFetch); err != nil {
 		return nil, err
 	}
 	ws, err := workspace.Open(append([]string{c.params().TargetDir}, c.params().IncludeDirs...)...)
@@ -67,7 +67,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	recovery := ""
 	tmp, err := c.projectTmp(ws.RealFolders()[0])
 	if err != nil {
-		c.params().Logger.Warn("no home directory, so files that have to be rewritten in place will not be changed")
+		c.params().Environment.Logger.Warn("no home directory, so files that have to be rewritten in place will not be changed")
 	} else {
 		recovery = filepath.Join(tmp, recoveryFolder)
 	}
@@ -78,14 +78,14 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params().Seams.Commit, Logger: c.params().Logger})
-	facts := memory.Options{Heading: memory.HeadingOf(c.params().Layout.Name), Committer: committer}
+	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params().Calls.Seams.Commit, Logger: c.params().Environment.Logger})
+	facts := memory.Options{Heading: memory.HeadingOf(c.params().Environment.Layout.Name), Committer: committer}
 	if dir, err := c.userDir(); err == nil {
-		facts.Path = filepath.Join(dir, c.params().Layout.ContextFile)
+		facts.Path = filepath.Join(dir, c.params().Environment.Layout.ContextFile)
 	}
 	sh := &shared{workspace: ws, tmp: tmp, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
-	sh.web.o = &c.params().WebFetch
-	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
+	sh.web.o = &c.params().Tools.WebFetch
+	sh.finder.now.Store(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
 	sh.checkpoints = c.openCheckpoints(sh)
 	sh.servers.Store(c.openServers(sh))
 	return sh, nil
@@ -147,7 +147,7 @@ func (c *Config) userDir() (string, error) {
 	if home == "" {
 		return "", errors.New("there is no home directory")
 	}
-	return filepath.Join(home, c.given.Layout.Dir), nil
+	return filepath.Join(home, c.given.Environment.Layout.Dir), nil
 }
 
 // projectTmp returns the user's directory for the data of a project whose
@@ -167,7 +167,7 @@ func (c *Config) projectTmp(target string) (string, error) {
 // the target. Confined commands cannot write there before the next session. The
 // error has code not_initialized, invalid_config for a missing directory,
 // untrusted_folder for one that is recorded as untrusted, or is that of
-// Parameters.TrustOf.
+// Parameters.Policy.TrustOf.
 func (c *Config) AddFolder(ctx context.Context, path string) error {
 	sh, err := c.services("AddFolder")
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *Config) AddFolder(ctx context.Context, path string) error {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(sh.workspace.Target(), path)
 	}
-	if trustOf := c.given.TrustOf; trustOf != nil {
+	if trustOf := c.given.Policy.TrustOf; trustOf != nil {
 		state, err := trustOf(ctx, []string{sh.workspace.Target(), path})
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (f *family) exclude(names []string) {
 // excluded returns the tools excluded by the parameters, by later settings, and
 // by extensions.
 func (c *Config) excluded() []string {
-	all := slices.Clone(c.params().ExcludeTools)
+	all := slices.Clone(c.params().Tools.Exclude)
 	add := func(names []string) {
 		for _, name := range names {
 			if !slices.Contains(all, name) {

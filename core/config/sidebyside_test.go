@@ -30,20 +30,20 @@ func TestSideBySide(t *testing.T) {
 	yes := true
 	shared := echo(t, "echo")
 	a := configtest.New(t, func(p *config.Parameters) {
-		p.SessionID = "a"
-		p.CoreTools = []string{"read_file", "edit"}
-		p.Tools = []tools.DeclarativeTool{shared}
-		p.Limits = filestate.Limits{Lines: 3}
+		p.Session.ID = "a"
+		p.Tools.Core = []string{"read_file", "edit"}
+		p.Tools.Own = []tools.DeclarativeTool{shared}
+		p.Session.Limits = filestate.Limits{Lines: 3}
 	})
 	b := configtest.New(t, func(p *config.Parameters) {
-		p.SessionID = "b"
+		p.Session.ID = "b"
 		p.IncludeDirs = []string{t.TempDir()}
-		p.Layout = layout.Gemini()
-		p.ApprovalMode = policy.ModeAutoEdit
-		p.ExcludeTools = []string{"list_directory"}
-		p.Tools = []tools.DeclarativeTool{shared, echo(t, "second")}
-		p.FileReadCacheDisabled = &yes
-		p.RequireSeen = true
+		p.Environment.Layout = layout.Gemini()
+		p.Policy.ApprovalMode = policy.ModeAutoEdit
+		p.Tools.Exclude = []string{"list_directory"}
+		p.Tools.Own = []tools.DeclarativeTool{shared, echo(t, "second")}
+		p.Session.FileReadCacheDisabled = &yes
+		p.Session.RequireSeen = true
 	})
 	require.Equal(t, []string{"read_file", "edit", "echo"}, names(t, a.Config))
 	require.Equal(t, append(slices.DeleteFunc(geminiTools(), func(name string) bool { return name == "list_directory" }), "echo", "second"), names(t, b.Config))
@@ -119,7 +119,7 @@ func TestSideBySideSettings(t *testing.T) {
 		l.SystemDir = home + "/none"
 		user := filepath.Join(home, l.Dir, "settings.json")
 		write(user, `{"fileFiltering": {"maxFileCount": 1}}`)
-		c := newConfig(t, config.Parameters{TargetDir: dir, HomeDir: home, Layout: l, Settings: &settings.Options{Environ: environ}, Trust: trust.Trusted})
+		c := newConfig(t, config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home, Layout: l}, Settings: &settings.Options{Environ: environ}, Policy: config.Policy{Trust: trust.Trusted}})
 		require.NoError(t, c.Initialize(t.Context()))
 		return side{c, user}
 	}
@@ -146,10 +146,10 @@ func TestSideBySideSettings(t *testing.T) {
 			for n := range 20 {
 				want := 100*(i+1) + n
 				write(s.user, fmt.Sprintf(`{"fileFiltering": {"maxFileCount": %d}}`, want))
-				if err := s.ReloadSettings(t.Context()); err != nil {
+				if err := s.Settings().Reload(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if now, err := s.Settings(); err != nil || now.Context.FileFiltering.MaxFileCount != want {
+				if now, err := s.Settings().Current(); err != nil || now.Context.FileFiltering.MaxFileCount != want {
 					t.Errorf("%d files, not %d: %v", now.Context.FileFiltering.MaxFileCount, want, err)
 				}
 			}

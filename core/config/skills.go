@@ -31,22 +31,24 @@ func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 	p := c.params()
 	return skillset.Sources{
 		Disabled: p.Skills.Disabled, Off: p.Skills.Off, Given: p.Skills.Given, Folders: p.Skills.Folders, Extensions: c.brought().Skills,
-		Home: p.home(), Target: sh.workspace.Target(), Dir: p.Layout.Dir, Trusted: p.Trust == trust.Trusted, Logger: p.Logger,
+		Home: p.home(), Target: sh.workspace.Target(), Dir: p.Environment.Layout.Dir, Trusted: p.Policy.Trust == trust.Trusted, Logger: p.Environment.Logger,
 	}.Load(ctx, sh.skills)
 }
 
 // openSkills creates the store of a conversation's active skills.
 func (c *Config) openSkills(sh *shared, s *session, r *tools.Registry) (err error) {
 	s.skills, err = skillset.New(skillset.Options{
-		Skills: sh.skills, Workspace: sh.workspace, State: s.state, Registry: r, OnDefect: c.onDefect, Logger: c.params().Logger,
+		Skills: sh.skills, Workspace: sh.workspace, State: s.state, Registry: r, OnDefect: c.onDefect, Logger: c.params().Environment.Logger,
 		Selected: func(spec tools.Spec) bool { return c.selection().Includes(spec, true) },
 	})
 	return err
 }
 
-// Skills returns the skill manager of the session; derived Configs share it. The
+// Manager returns the skill manager of the session; derived Configs share it. The
 // error has code not_initialized.
-func (c *Config) Skills() (*skills.SkillManager, error) {
+func (x SkillService) Manager() (*skills.SkillManager, error) {
+	c := x.c
+
 	sh, err := c.services("Skills")
 	if err != nil {
 		return nil, err
@@ -54,9 +56,11 @@ func (c *Config) Skills() (*skills.SkillManager, error) {
 	return sh.skills, nil
 }
 
-// ReloadSkills searches for skills again, in the same directories. Their manager
+// Reload searches for skills again, in the same directories. Their manager
 // reports problems in them. The error has code not_initialized or cancelled.
-func (c *Config) ReloadSkills(ctx context.Context) error {
+func (x SkillService) Reload(ctx context.Context) error {
+	c := x.c
+
 	sh, err := c.services("ReloadSkills")
 	if err != nil {
 		return err
@@ -64,13 +68,15 @@ func (c *Config) ReloadSkills(ctx context.Context) error {
 	return c.loadSkills(ctx, sh)
 }
 
-// ActivateSkill adds the instructions of a skill to the system prompt of this
+// Activate adds the instructions of a skill to the system prompt of this
 // conversation, like /skill, and lets the session read its directory. They stay
 // through compaction, until StartNewSession or until the history is cleared. It
 // requires no approval, because the user requests it. The error has code
 // not_initialized, cancelled, invalid_tool_params if no skill of that name can be
 // activated, or invalid_config if its directory is missing.
-func (c *Config) ActivateSkill(ctx context.Context, name string) (skills.Skill, error) {
+func (x SkillService) Activate(ctx context.Context, name string) (skills.Skill, error) {
+	c := x.c
+
 	s, err := c.own("ActivateSkill")
 	if err != nil {
 		return skills.Skill{}, err
@@ -78,9 +84,11 @@ func (c *Config) ActivateSkill(ctx context.Context, name string) (skills.Skill, 
 	return s.skills.Activate(ctx, name)
 }
 
-// ActiveSkills returns the names of this conversation's active skills, in the
+// Active returns the names of this conversation's active skills, in the
 // order of their activation. The error has code not_initialized.
-func (c *Config) ActiveSkills() ([]string, error) {
+func (x SkillService) Active() ([]string, error) {
+	c := x.c
+
 	s, err := c.own("ActiveSkills")
 	if err != nil {
 		return nil, err
@@ -88,10 +96,12 @@ func (c *Config) ActiveSkills() ([]string, error) {
 	return s.skills.Names(), nil
 }
 
-// SetSkillEnabled sets whether a skill can be activated for the rest of the
+// SetEnabled sets whether a skill can be activated for the rest of the
 // session; settings are unchanged. The error has code not_initialized, or
 // invalid_tool_params for an unknown name.
-func (c *Config) SetSkillEnabled(name string, on bool) error {
+func (x SkillService) SetEnabled(name string, on bool) error {
+	c := x.c
+
 	sh, err := c.services("SetSkillEnabled")
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func withSkill(t *testing.T, change ...func(*config.Parameters)) (*configtest.Se
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "scripts"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "scripts", "run.sh"), []byte("echo needle\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Obey the skill."), 0o600))
-	s := configtest.New(t, append([]func(*config.Parameters){func(p *config.Parameters) { p.HomeDir = home }}, change...)...)
+	s := configtest.New(t, append([]func(*config.Parameters){func(p *config.Parameters) { p.Environment.HomeDir = home }}, change...)...)
 	return s, dir
 }
 
@@ -61,18 +61,18 @@ func TestActivateSkill(t *testing.T) {
 	require.Contains(t, systemPrompt(t, s.Config), "<name>kit</name>")
 	require.NotContains(t, systemPrompt(t, s.Config), "Work by the kit.")
 	child := derive(t, s.Config, config.DeriveParameters{})
-	skill, err := s.ActivateSkill(t.Context(), "KIT")
+	skill, err := s.Skills().Activate(t.Context(), "KIT")
 	require.NoError(t, err)
 	require.Equal(t, "kit", skill.Name)
-	_, err = s.ActivateSkill(t.Context(), "kit")
+	_, err = s.Skills().Activate(t.Context(), "kit")
 	require.NoError(t, err, "a second time")
 	require.Equal(t, 1, strings.Count(systemPrompt(t, s.Config), "Work by the kit."))
 	require.Contains(t, systemPrompt(t, s.Config), "# Skills in use")
 	require.NotContains(t, systemPrompt(t, child), "Work by the kit.", "it is this conversation's")
-	active, err := s.ActiveSkills()
+	active, err := s.Skills().Active()
 	require.NoError(t, err)
 	require.Equal(t, []string{"kit"}, active)
-	active, err = child.ActiveSkills()
+	active, err = child.Skills().Active()
 	require.NoError(t, err)
 	require.Empty(t, active)
 
@@ -81,16 +81,16 @@ func TestActivateSkill(t *testing.T) {
 	_, err = s.StartNewSession("", 0)
 	require.NoError(t, err)
 	require.NotContains(t, systemPrompt(t, s.Config), "Work by the kit.")
-	active, err = s.ActiveSkills()
+	active, err = s.Skills().Active()
 	require.NoError(t, err)
 	require.Empty(t, active)
 
-	_, err = s.ActivateSkill(t.Context(), "nobody")
+	_, err = s.Skills().Activate(t.Context(), "nobody")
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
-	require.NoError(t, s.SetSkillEnabled("Kit", false))
-	_, err = s.ActivateSkill(t.Context(), "kit")
+	require.NoError(t, s.Skills().SetEnabled("Kit", false))
+	_, err = s.Skills().Activate(t.Context(), "kit")
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
-	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(s.SetSkillEnabled("nobody", true)))
+	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(s.Skills().SetEnabled("nobody", true)))
 }
 
 // A model's activation requires approval, unless the skill is built in; it
@@ -116,7 +116,7 @@ func TestActivateSkillTool(t *testing.T) {
 	require.Contains(t, string(details), "run.sh")
 
 	require.Nil(t, s.Call("read_file", js(`{"file_path":"`+run+`"}`)).Result.Error)
-	active, err := s.ActiveSkills()
+	active, err := s.Skills().Active()
 	require.NoError(t, err)
 	require.Equal(t, []string{"state-mismatch", "kit"}, active)
 }
@@ -125,10 +125,10 @@ func TestActivateSkillTool(t *testing.T) {
 // written, and is not part of the project.
 func TestSkillFolderIsReadOnly(t *testing.T) {
 	s, dir := withSkill(t, func(p *config.Parameters) {
-		p.ApprovalMode = policy.ModeYolo
-		p.CoreTools = append(config.DefaultTools(p.Layout), "edit")
+		p.Policy.ApprovalMode = policy.ModeYolo
+		p.Tools.Core = append(config.DefaultTools(p.Environment.Layout), "edit")
 	})
-	_, err := s.ActivateSkill(t.Context(), "kit")
+	_, err := s.Skills().Activate(t.Context(), "kit")
 	require.NoError(t, err)
 	run := filepath.Join(dir, "scripts", "run.sh")
 	require.NoError(t, os.Symlink(dir, s.Path("link")))
@@ -183,13 +183,13 @@ func TestSkillScopes(t *testing.T) {
 		putSkill(t, filepath.Join(home, ".fettle/skills/s"), "same", "user's")
 		putSkill(t, filepath.Join(home, ".agents/skills/s"), "SAME", "user's shared")
 		s := configtest.New(t, func(p *config.Parameters) {
-			p.HomeDir, p.Trust = home, tt.trust
+			p.Environment.HomeDir, p.Policy.Trust = home, tt.trust
 			p.Skills.Given = []skills.Skill{{Name: "same", Description: "d", Body: "given"}, {Name: "mine", Description: "d", Body: "of the embedder"}}
 			p.Skills.Folders = []skills.Dir{{Path: extra, Scope: skills.ScopeExtension, Extension: "x"}}
 			putSkill(t, filepath.Join(p.TargetDir, ".fettle/skills/s"), "same", "project's")
 			putSkill(t, filepath.Join(p.TargetDir, ".agents/skills/s"), "same", "project's shared")
 		})
-		m, err := s.Skills()
+		m, err := s.Skills().Manager()
 		require.NoError(t, err)
 		got, ok := m.Get("same")
 		require.True(t, ok)
@@ -220,28 +220,28 @@ func TestSkillToolFollows(t *testing.T) {
 		require.Contains(t, declared(c), `["fettle-extend","kit","state-mismatch"]`)
 	}
 	putSkill(t, filepath.Join(filepath.Dir(dir), "late"), "late", "x")
-	require.NoError(t, s.ReloadSkills(t.Context()))
+	require.NoError(t, s.Skills().Reload(t.Context()))
 	for _, c := range []*config.Config{s.Config, child} {
 		require.Contains(t, declared(c), `["fettle-extend","kit","late","state-mismatch"]`)
 	}
 	for _, name := range []string{"fettle-extend", "kit", "late", "state-mismatch"} {
-		require.NoError(t, child.SetSkillEnabled(name, false))
+		require.NoError(t, child.Skills().SetEnabled(name, false))
 	}
 	for _, c := range []*config.Config{s.Config, child} {
 		require.Empty(t, declared(c))
 		require.NotContains(t, systemPrompt(t, c), "# Skills")
 	}
-	require.NoError(t, s.SetSkillEnabled("kit", true))
+	require.NoError(t, s.Skills().SetEnabled("kit", true))
 	require.Contains(t, declared(child), `["kit"]`)
 	require.NoError(t, child.Close())
-	require.NoError(t, s.ReloadSkills(t.Context()), "a closed child is not told")
+	require.NoError(t, s.Skills().Reload(t.Context()), "a closed child is not told")
 
 	off := configtest.New(t, func(p *config.Parameters) { p.Skills.Disabled = true })
 	require.Empty(t, declared(off.Config))
-	excluded := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{skills.ActivateSkill} })
+	excluded := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{skills.ActivateSkill} })
 	require.Empty(t, declared(excluded.Config))
 	require.NotContains(t, systemPrompt(t, excluded.Config), "# Skills")
-	require.NoError(t, excluded.ReloadSkills(t.Context()))
+	require.NoError(t, excluded.Skills().Reload(t.Context()))
 	require.Empty(t, declared(excluded.Config))
 }
 
@@ -253,8 +253,8 @@ func TestSkillSettings(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	put := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	put(`{"skills": {"disabled": ["Fettle-Extend"]}}`)
-	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.Settings = home, &settings.Options{} })
-	m, err := s.Skills()
+	s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Settings = home, &settings.Options{} })
+	m, err := s.Skills().Manager()
 	require.NoError(t, err)
 	enabled := func(name string) bool {
 		skill, ok := m.Get(name)
@@ -264,14 +264,14 @@ func TestSkillSettings(t *testing.T) {
 	require.False(t, enabled("fettle-extend"))
 	require.True(t, enabled("state-mismatch"))
 	put(`{"skills": {"disabled": ["fettle-extend", "Fettle-Extend", "state-mismatch"]}}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	require.False(t, enabled("state-mismatch"))
 	put(`{}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.NoError(t, s.Settings().Reload(t.Context()))
 	require.False(t, enabled("state-mismatch"), "what is less strict waits for the next session")
 	put(`{"skills": {"enabled": false}}`)
-	s = configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.Settings = home, &settings.Options{} })
-	m, err = s.Skills()
+	s = configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Settings = home, &settings.Options{} })
+	m, err = s.Skills().Manager()
 	require.NoError(t, err)
 	require.Empty(t, m.All())
 }
@@ -305,8 +305,8 @@ func TestSkillsAllowNothing(t *testing.T) {
 		dir := filepath.Join(home, ".fettle", "skills", "kit")
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: kit\ndescription: d\nallowed-tools: "+form+"\n---\nDo it.\n"), 0o644))
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
-		_, err := s.ActivateSkill(t.Context(), "kit")
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir = home })
+		_, err := s.Skills().Activate(t.Context(), "kit")
 		require.NoError(t, err)
 		require.Equal(t, policy.AskUser, explained(t, s.Config, "run_shell_command", command("git status")).Decision, form)
 		require.Equal(t, policy.AskUser, explained(t, s.Config, "write_file", `{"file_path":"a","content":""}`).Decision, form)

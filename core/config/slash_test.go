@@ -50,7 +50,7 @@ func slash(t *testing.T, c *config.Config, extra ...commands.Loader) (*commands.
 func TestSlashCommandsOfFolders(t *testing.T) {
 	for state, want := range map[trust.State]string{trust.Trusted: "of the project", trust.Undecided: "of the user", trust.Untrusted: "of the user"} {
 		home := t.TempDir()
-		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.Trust = home, state })
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir, p.Policy.Trust = home, state })
 		commandFile(t, home, "x.toml", "of the user")
 		commandFile(t, home, "git/y.toml", "of the user too")
 		commandFile(t, s.Dir, "x.toml", "of the project")
@@ -70,7 +70,7 @@ func TestSlashCommandsOfFolders(t *testing.T) {
 // Later loaders take precedence, and those of the caller are the first.
 func TestSlashCommandsExtra(t *testing.T) {
 	home := t.TempDir()
-	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
+	s := configtest.New(t, func(p *config.Parameters) { p.Environment.HomeDir = home })
 	commandFile(t, home, "x.toml", "of the user")
 	set, _ := slash(t, s.Config, extraCommands{})
 	require.Equal(t, "of the user", said(t, set, "/x"))
@@ -90,8 +90,8 @@ func (extraCommands) Load(ctx context.Context) ([]*commands.Command, []fault.Pro
 func TestSlashCommandsFiles(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.HomeDir = home
-		p.Rules = []policy.Rule{{Tools: []string{"read_many_files"}, ArgsPattern: "denied", Decision: policy.Deny, Priority: 900, Tier: policy.TierUser}}
+		p.Environment.HomeDir = home
+		p.Policy.Rules = []policy.Rule{{Tools: []string{"read_many_files"}, ArgsPattern: "denied", Decision: policy.Deny, Priority: 900, Tier: policy.TierUser}}
 	})
 	s.Write("a.txt", "alpha\n")
 	require.NoError(t, os.Mkdir(s.Path("sub"), 0o755))
@@ -123,9 +123,9 @@ func hashIn(t *testing.T, text string) string {
 func TestSlashCommandsShell(t *testing.T) {
 	home := t.TempDir()
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.HomeDir = home
-		p.Rules = []policy.Rule{{Name: "no-rm", Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 900, Tier: policy.TierUser, Source: "rules.toml", Line: 3}}
-		p.AllowedTools = []string{"run_shell_command(echo)", "run_shell_command(exit)", "run_shell_command(kill)"}
+		p.Environment.HomeDir = home
+		p.Policy.Rules = []policy.Rule{{Name: "no-rm", Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Decision: policy.Deny, Priority: 900, Tier: policy.TierUser, Source: "rules.toml", Line: 3}}
+		p.Policy.AllowedTools = []string{"run_shell_command(echo)", "run_shell_command(exit)", "run_shell_command(kill)"}
 	})
 	commandFile(t, home, "allowed.toml", "it says !{echo {{args}}}.")
 	commandFile(t, home, "fails.toml", "!{echo oh; exit 3}")
@@ -169,8 +169,8 @@ func TestSlashCommandsSteps(t *testing.T) {
 	home := t.TempDir()
 	var seen []string
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.HomeDir, p.ApprovalMode = home, policy.ModeYolo
-		p.Before = []scheduler.Before{func(_ context.Context, c scheduler.Proposal) (scheduler.Advice, error) {
+		p.Environment.HomeDir, p.Policy.ApprovalMode = home, policy.ModeYolo
+		p.Calls.Before = []scheduler.Before{func(_ context.Context, c scheduler.Proposal) (scheduler.Advice, error) {
 			seen = append(seen, string(c.Args))
 			if strings.Contains(string(c.Args), "bad") {
 				return scheduler.Advice{Verdict: policy.Deny, Reason: "Not that."}, nil
@@ -201,7 +201,7 @@ func TestSlashCommandsOfSkillsAndAgents(t *testing.T) {
 	path := filepath.Join(home, ".fettle", "skills", "poet", "SKILL.md")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte("---\nname: poet\ndescription: Writes poems.\n---\nRhyme always.\n"), 0o600))
-	change := func(p *config.Parameters) { p.HomeDir = home }
+	change := func(p *config.Parameters) { p.Environment.HomeDir = home }
 	s := configtest.New(t, change)
 	set, problems := slash(t, s.Config)
 	require.Empty(t, problems)
@@ -213,11 +213,11 @@ func TestSlashCommandsOfSkillsAndAgents(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, prompt, "Rhyme always.") // EX-04
 	require.Contains(t, said(t, set, "/poet"), "poet")
-	require.NoError(t, s.SetSkillEnabled("poet", false))
+	require.NoError(t, s.Skills().SetEnabled("poet", false))
 	set, _ = slash(t, s.Config)
 	require.Nil(t, set.Lookup("poet"))
 
-	denied := configtest.New(t, change, func(p *config.Parameters) { p.ExcludeTools = []string{"activate_skill"} })
+	denied := configtest.New(t, change, func(p *config.Parameters) { p.Tools.Exclude = []string{"activate_skill"} })
 	set, _ = slash(t, denied.Config)
 	_, err = set.Parse("/poet x").Run(t.Context(), &commands.Context{})
 	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))

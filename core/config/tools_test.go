@@ -91,7 +91,7 @@ func TestSelection(t *testing.T) { // AR-09, AR-10, CR-20
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.CoreTools, p.ExcludeTools, p.Layout = tt.core, tt.exclude, tt.layout
+				p.Tools.Core, p.Tools.Exclude, p.Environment.Layout = tt.core, tt.exclude, tt.layout
 			})
 			require.Equal(t, tt.want, names(t, s.Config))
 			child := derive(t, s.Config, config.DeriveParameters{})
@@ -121,7 +121,7 @@ func TestExcludedCommands(t *testing.T) {
 // AR-10: DefaultTools returns the tools of a session with all services.
 func TestDefaultTools(t *testing.T) {
 	for _, l := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
-		s := configtest.New(t, func(p *config.Parameters) { p.Layout, p.WebSearch = l, searcher{} })
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.Layout, p.Tools.WebSearch = l, searcher{} })
 		registry, err := s.ToolRegistry()
 		require.NoError(t, err)
 		var want []string
@@ -133,7 +133,7 @@ func TestDefaultTools(t *testing.T) {
 }
 
 func TestDerivedSelection(t *testing.T) { // AR-05
-	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"write_file"} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"write_file"} })
 	require.Equal(t, []string{"read_file"}, names(t, derive(t, s.Config, config.DeriveParameters{CoreTools: []string{"read_file", "write_file"}})),
 		"what the parent may not have a child may not either")
 	require.Equal(t, defaultsBut("write_file", "safe_patch"),
@@ -145,9 +145,9 @@ func TestDerivedSelection(t *testing.T) { // AR-05
 // tools, but exclusions do.
 func TestOwnTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = []string{"read_file"}
-		p.ExcludeTools = []string{"shout"}
-		p.Tools = []tools.DeclarativeTool{echo(t, "echo"), echo(t, "shout")}
+		p.Tools.Core = []string{"read_file"}
+		p.Tools.Exclude = []string{"shout"}
+		p.Tools.Own = []tools.DeclarativeTool{echo(t, "echo"), echo(t, "shout")}
 	})
 	child := derive(t, s.Config, config.DeriveParameters{ExcludeTools: []string{"echo"}})
 	require.Equal(t, []string{"read_file", "echo"}, names(t, s.Config))
@@ -155,7 +155,7 @@ func TestOwnTools(t *testing.T) {
 	require.Equal(t, []string{"read_file", "echo"}, names(t, derive(t, s.Config, config.DeriveParameters{})))
 	require.Equal(t, "echo", s.Call("echo", nil).Result.LLMContent.String())
 
-	bad := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Tools: []tools.DeclarativeTool{nil}}
+	bad := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Tools: config.Tools{Own: []tools.DeclarativeTool{nil}}}
 	c, err := config.New(bad)
 	require.NoError(t, err)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())))
@@ -179,8 +179,8 @@ func bindCount(calls *int) func(config.Services) ([]tools.DeclarativeTool, error
 func TestBoundTools(t *testing.T) {
 	calls := 0
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = []string{"read_file"}
-		p.Bind = bindCount(&calls)
+		p.Tools.Core = []string{"read_file"}
+		p.Tools.Bind = bindCount(&calls)
 	})
 	child := derive(t, s.Config, config.DeriveParameters{})
 	require.Equal(t, 1, calls, "a derived Config binds when its services are first asked for")
@@ -207,14 +207,14 @@ func TestBindFails(t *testing.T) {
 		},
 	} {
 		var lent config.Services
-		c := newConfig(t, config.Parameters{Bind: func(v config.Services) ([]tools.DeclarativeTool, error) {
+		c := newConfig(t, config.Parameters{Tools: config.Tools{Bind: func(v config.Services) ([]tools.DeclarativeTool, error) {
 			lent = v
 			target, err := v.Workspace.Resolve(".")
 			require.NoError(t, err)
 			_, err = v.Workspace.Stat(target)
 			require.NoError(t, err)
 			return bind(v)
-		}})
+		}}})
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())), name)
 		target, err := lent.Workspace.Resolve(".")
 		if err == nil {
@@ -228,8 +228,8 @@ func TestBindFails(t *testing.T) {
 func TestDiscoveredTools(t *testing.T) {
 	discoveries := 0
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = []string{"read_file"}
-		p.Discover = []func(context.Context) ([]tools.DeclarativeTool, error){
+		p.Tools.Core = []string{"read_file"}
+		p.Tools.Discover = []func(context.Context) ([]tools.DeclarativeTool, error){
 			func(context.Context) ([]tools.DeclarativeTool, error) {
 				discoveries++
 				return []tools.DeclarativeTool{
@@ -278,8 +278,8 @@ func TestLayouts(t *testing.T) {
 			l, ok := layout.Named(tt.name)
 			require.True(t, ok)
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.Layout = l
-				p.CoreTools = []string{"read_file", "edit"}
+				p.Environment.Layout = l
+				p.Tools.Core = []string{"read_file", "edit"}
 			})
 			require.Equal(t, []string{"read_file", tt.declaresAs}, names(t, s.Config))
 			storage, err := s.Storage()
@@ -316,7 +316,7 @@ func TestLayouts(t *testing.T) {
 // not have under its layout.
 func TestNamesInDescriptions(t *testing.T) {
 	l := layout.Gemini()
-	s := configtest.New(t, func(p *config.Parameters) { p.Layout = l })
+	s := configtest.New(t, func(p *config.Parameters) { p.Environment.Layout = l })
 	registry, err := s.ToolRegistry()
 	require.NoError(t, err)
 	told := registry.Declarations()
@@ -334,7 +334,7 @@ func TestNamesInDescriptions(t *testing.T) {
 // CR-27: the layout's own ignore file hides files from listings.
 func TestIgnoreFile(t *testing.T) {
 	for _, l := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
-		s := configtest.New(t, func(p *config.Parameters) { p.Layout = l })
+		s := configtest.New(t, func(p *config.Parameters) { p.Environment.Layout = l })
 		s.Write(l.IgnoreFile, "secret.txt\n")
 		s.Write("secret.txt", "x")
 		s.Write("open.txt", "x")
@@ -347,7 +347,7 @@ func TestIgnoreFile(t *testing.T) {
 // CF-04: the parameters determine hidden files and the number of listed files.
 func TestFileFiltering(t *testing.T) {
 	found := func(f config.FileFiltering) []string {
-		s := configtest.New(t, func(p *config.Parameters) { p.FileFiltering = f })
+		s := configtest.New(t, func(p *config.Parameters) { p.Tools.FileFiltering = f })
 		for name, content := range map[string]string{
 			".gitignore": "git.txt\n", ".fettleignore": "own.txt\n", "custom.ignore": "custom.txt\n",
 			"git.txt": "", "own.txt": "", "custom.txt": "", "plain.txt": "",

@@ -26,8 +26,8 @@ func TestUnreadVariables(t *testing.T) {
 	}
 	names := layout.Fettle()
 	names.SystemDir = ""
-	c, err := config.New(config.Parameters{TargetDir: filepath.Join(top, "project"), HomeDir: filepath.Join(top, "home"), Layout: names,
-		Settings: &settings.Options{}, AllowedTools: []string{"run_shell_command"}})
+	c, err := config.New(config.Parameters{TargetDir: filepath.Join(top, "project"), Environment: config.Environment{HomeDir: filepath.Join(top, "home"), Layout: names},
+		Settings: &settings.Options{}, Policy: config.Policy{AllowedTools: []string{"run_shell_command"}}})
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.Initialize(t.Context()))

@@ -19,15 +19,17 @@ import (
 // may have forbidden runs without approval.
 func TestUnreadSettingsProtect(t *testing.T) {
 	for name, breakIt := range map[string]func(t *testing.T, p *config.Parameters) string{
-		"no JSON": func(t *testing.T, p *config.Parameters) string { return settingsIn(t, p.HomeDir, `{"security": `) },
+		"no JSON": func(t *testing.T, p *config.Parameters) string {
+			return settingsIn(t, p.Environment.HomeDir, `{"security": `)
+		},
 		"no file": func(t *testing.T, p *config.Parameters) string {
-			path := filepath.Join(p.HomeDir, ".fettle", "settings.json")
+			path := filepath.Join(p.Environment.HomeDir, ".fettle", "settings.json")
 			require.NoError(t, os.MkdirAll(path, 0o755))
 			return path
 		},
 		"the machine's": func(t *testing.T, p *config.Parameters) string {
-			path := filepath.Join(p.Layout.SystemDir, "settings.json")
-			require.NoError(t, os.MkdirAll(p.Layout.SystemDir, 0o755))
+			path := filepath.Join(p.Environment.Layout.SystemDir, "settings.json")
+			require.NoError(t, os.MkdirAll(p.Environment.Layout.SystemDir, 0o755))
 			require.NoError(t, os.WriteFile(path, []byte("[]"), 0o644))
 			return path
 		},
@@ -35,9 +37,9 @@ func TestUnreadSettingsProtect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var path string
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.Layout, p.Settings = quietLayout(t), &settings.Options{Flags: map[string]any{"general.defaultApprovalMode": "yolo"}}
-				p.AllowedTools = []string{"write_file", "web_fetch", "run_shell_command", "read_file"}
-				p.Rules = []policy.Rule{
+				p.Environment.Layout, p.Settings = quietLayout(t), &settings.Options{Flags: map[string]any{"general.defaultApprovalMode": "yolo"}}
+				p.Policy.AllowedTools = []string{"write_file", "web_fetch", "run_shell_command", "read_file"}
+				p.Policy.Rules = []policy.Rule{
 					{Name: "all", Tools: []string{"*"}, Decision: policy.Allow, Priority: 998, Tier: policy.TierUser},
 					{Name: "good", Tools: []string{"save_memory"}, Decision: policy.Allow, Priority: policy.AlwaysAllowPriority, Tier: policy.TierUser, Approval: true},
 					{Name: "no", Tools: []string{"glob"}, Decision: policy.Deny, Priority: 999, Tier: policy.TierUser},
@@ -68,7 +70,7 @@ func TestUnreadSettingsProtect(t *testing.T) {
 					require.Equal(t, path, d.Source)
 				}
 			}
-			d, err := s.Decide(policy.Call{Tool: "x__y", Server: "x", ServerTool: "y", Kind: "other", Mode: s.ApprovalMode()})
+			d, err := s.Policy().Decide(policy.Call{Tool: "x__y", Server: "x", ServerTool: "y", Kind: "other", Mode: s.ApprovalMode()})
 			require.NoError(t, err)
 			require.Equal(t, policy.AskUser, d.Decision, "what a server's tool does nobody knows")
 			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlways }
@@ -76,7 +78,7 @@ func TestUnreadSettingsProtect(t *testing.T) {
 				s.Call("write_file", map[string]any{"file_path": "a.txt", "content": "a"})
 				require.Len(t, s.Asked(), n+1, "an answer holds for one call")
 			}
-			problems, err := s.SettingsProblems()
+			problems, err := s.Settings().Problems()
 			require.NoError(t, err)
 			require.Contains(t, problems[0].Message, "othing of it is in force")
 		})
@@ -94,7 +96,7 @@ func TestUnreadSandbox(t *testing.T) {
 		`{"tools.sandbox": true}`:               `{"tools": {"sandbox": …}}`,
 		`{"tools": {"sandbox": {"enabld": 1}}}`: "Perhaps tools.sandbox.enabled is meant",
 	} {
-		p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
+		p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}}
 		withUser(t, text)(&p)
 		c, err := config.New(p)
 		require.NoError(t, err)

@@ -54,13 +54,13 @@ func tails(tool string, call hooks.ToolCall) func(*config.Parameters) {
 func drops() map[string]func(*config.Parameters) {
 	after := func(f scheduler.After) func(*config.Parameters) {
 		return func(p *config.Parameters) {
-			p.After = append(p.After, func(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
+			p.Calls.After = append(p.Calls.After, func(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
 				if !strings.HasPrefix(d.Spec.Name, "read_") || !strings.Contains(r.LLMContent.String(), "TOPSECRET") {
 					return r, nil
 				}
 				return f(ctx, d, r)
 			})
-			p.OnDefect = func(error) {}
+			p.Environment.OnDefect = func(error) {}
 		}
 	}
 	return map[string]func(*config.Parameters){
@@ -90,8 +90,8 @@ func TestDroppedReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			on := false
 			s := configtest.New(t, drop, func(p *config.Parameters) {
-				p.CoreTools = []string{"read_file", "write_file", "safe_patch", "edit", "list_directory", "run_shell_command"}
-				p.Rules = []policy.Rule{{Name: "all", Tools: []string{"*"}, Decision: policy.Allow, Priority: 1, Tier: policy.TierUser}}
+				p.Tools.Core = []string{"read_file", "write_file", "safe_patch", "edit", "list_directory", "run_shell_command"}
+				p.Policy.Rules = []policy.Rule{{Name: "all", Tools: []string{"*"}, Decision: policy.Allow, Priority: 1, Tier: policy.TierUser}}
 				for i := range p.Hooks.Functions {
 					run := p.Hooks.Functions[i].Run
 					p.Hooks.Functions[i].Run = func(ctx context.Context, in hooks.Input) (hooks.Output, error) {
@@ -164,7 +164,7 @@ func TestTailReadsCount(t *testing.T) {
 // replaces the result by that of another call, before the latter's own.
 func TestTailKeepsContext(t *testing.T) {
 	adds := func(p *config.Parameters) {
-		p.After = append(p.After, func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
+		p.Calls.After = append(p.Calls.After, func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
 			return r.WithContext("about " + d.Spec.Name), nil
 		})
 	}
@@ -179,8 +179,8 @@ func TestTailKeepsContext(t *testing.T) {
 // once it is read. FS-08, PR-03
 func TestDroppedWrites(t *testing.T) {
 	s := configtest.New(t, guards("write_file|safe_patch", "TOPSECRET"), func(p *config.Parameters) {
-		p.Checkpoints.Enabled = new(true)
-		p.CoreTools = []string{"read_file", "write_file", "safe_patch", "edit"}
+		p.Session.Checkpoints.Enabled = new(true)
+		p.Tools.Core = []string{"read_file", "write_file", "safe_patch", "edit"}
 	})
 	s.Write("f.txt", plain)
 	read(t, s.Config, "f.txt")
@@ -210,8 +210,8 @@ func TestUnfinishedReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.OnDefect = func(error) {}
-				p.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) {
+				p.Environment.OnDefect = func(error) {}
+				p.Tools.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) {
 					tool, err := tools.Define("peek", "Reads and ends badly.", tools.KindRead, func(ctx context.Context, in struct {
 						Path string `json:"path"`
 					}) (tools.Result, error) {
@@ -275,7 +275,7 @@ func TestRefusedPromptsWithFiles(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle", "commands"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "commands", "look.toml"), []byte(`prompt = "See @{f.txt} here"`), 0o600))
-	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) { p.HomeDir = home },
+	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) { p.Environment.HomeDir = home },
 		withFunctions(hooks.Hook{Event: hooks.BeforeAgent, Name: "no", Run: func(context.Context, hooks.Input) (hooks.Output, error) {
 			return hooks.Output{Decision: hooks.Block, Reason: "no"}, nil
 		}}))
@@ -316,7 +316,7 @@ func TestFilesTakenOutOfRequests(t *testing.T) {
 		{"calls":[{"tool":"write_file","args":{"file_path":"f.txt","content":"x"}}]},
 		{"expect":{"tool":"write_file","error":"edit_requires_prior_read"},"calls":[{"tool":"read_file","args":{"file_path":"f.txt"}}]},
 		{"calls":[{"tool":"safe_patch","args":{"file_path":"f.txt","unified_diff":"@@\n-two\n+2\n","base_content_sha256":"`+shaOf(plain)+`"}}]},
-		{"text":"Done."}`, script.Options{}), func(p *config.Parameters) { p.RequireSeen = true },
+		{"text":"Done."}`, script.Options{}), func(p *config.Parameters) { p.Session.RequireSeen = true },
 		withFunctions(hooks.Hook{Event: hooks.BeforeModel, Name: "takes", Run: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
 			return hooks.Output{Specific: hooks.Specific{LLMRequest: []byte(`{"messages":[{"role":"user","content":"Look."}]}`)}}, nil
 		}}))
@@ -328,7 +328,7 @@ func TestFilesTakenOutOfRequests(t *testing.T) {
 // The context of a hook is separate from the result, so that compaction and
 // programs read the original result.
 func TestContextBesideResults(t *testing.T) {
-	s := configtest.New(t, adds("", "a \"note\" hunter2hunter2"), func(p *config.Parameters) { p.Secrets = []string{"hunter2hunter2"} })
+	s := configtest.New(t, adds("", "a \"note\" hunter2hunter2"), func(p *config.Parameters) { p.Environment.Secrets = []string{"hunter2hunter2"} })
 	s.Write("f.txt", plain)
 	r := s.Call("read_file", map[string]any{"file_path": "f.txt"})
 	require.True(t, r.Result.LLMContent.IsJSON())
@@ -387,7 +387,7 @@ func TestDroppedSkill(t *testing.T) {
 	s, dir := withSkill(t, guards("activate_skill", "Work by the kit"))
 	r := s.Call("activate_skill", map[string]any{"name": "kit"})
 	require.Equal(t, scheduler.StatusError, r.Status)
-	names, err := s.ActiveSkills()
+	names, err := s.Skills().Active()
 	require.NoError(t, err)
 	require.Empty(t, names)
 	require.NotNil(t, s.Call("read_file", map[string]any{"file_path": filepath.Join(dir, "scripts", "run.sh")}).Result.Error)

@@ -23,8 +23,8 @@ func place(t *testing.T) Parameters {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	p := Parameters{TargetDir: filepath.Join(home, "p"), HomeDir: home, Layout: layout.Fettle(), Settings: &settings.Options{}}
-	p.Layout.SystemDir = filepath.Join(home, "none")
+	p := Parameters{TargetDir: filepath.Join(home, "p"), Environment: Environment{HomeDir: home, Layout: layout.Fettle()}, Settings: &settings.Options{}}
+	p.Environment.Layout.SystemDir = filepath.Join(home, "none")
 	require.NoError(t, os.Mkdir(p.TargetDir, 0o755))
 	return p
 }
@@ -79,9 +79,9 @@ func TestGeminiVariables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := place(t)
 			p.Settings.Environ = strings.Fields(tt.process)
-			put(t, filepath.Join(p.HomeDir, ".fettle/.env"), tt.user)
+			put(t, filepath.Join(p.Environment.HomeDir, ".fettle/.env"), tt.user)
 			put(t, filepath.Join(p.TargetDir, ".env"), tt.project)
-			p.Settings.HomeDir, p.Settings.ProjectDir, p.Settings.Trusted = p.HomeDir, p.TargetDir, tt.trusted
+			p.Settings.HomeDir, p.Settings.ProjectDir, p.Settings.Trusted = p.Environment.HomeDir, p.TargetDir, tt.trusted
 			r, err := settings.Load(t.Context(), *p.Settings)
 			require.NoError(t, err)
 			key, address := apply.Gemini(apply.Variables(p.Settings.Environ, r))
@@ -89,12 +89,12 @@ func TestGeminiVariables(t *testing.T) {
 			require.Equal(t, tt.address, address)
 
 			if tt.trusted {
-				p.Trust = trust.Trusted
+				p.Policy.Trust = trust.Trusted
 			}
 			p.Settings.Environ = append(p.Settings.Environ, "GOOGLE_GEMINI_BASE_URL=https://example.com") // a usable one
 			b, err := begin(t, p)
 			require.NoError(t, err)
-			require.Equal(t, tt.key != "", b.params.WebSearch != nil)
+			require.Equal(t, tt.key != "", b.params.Tools.WebSearch != nil)
 		})
 	}
 }
@@ -114,8 +114,8 @@ func TestVariablesOutsideOfTheConfinement(t *testing.T) {
 	} {
 		container(t)
 		p := place(t)
-		p.Trust = trust.Trusted
-		put(t, filepath.Join(p.HomeDir, ".fettle/settings.json"), user)
+		p.Policy.Trust = trust.Trusted
+		put(t, filepath.Join(p.Environment.HomeDir, ".fettle/settings.json"), user)
 		put(t, filepath.Join(p.TargetDir, ".env"), "FLAVOUR=evil.so")
 		b, err := begin(t, p)
 		if err != nil && strings.Contains(err.Error(), "landlock") {
@@ -123,8 +123,8 @@ func TestVariablesOutsideOfTheConfinement(t *testing.T) {
 		}
 		require.NoError(t, err, user)
 		environ := os.Environ()
-		if b.params.Commands.Environ != nil {
-			environ = b.params.Commands.Environ()
+		if b.params.Tools.Shell.Environ != nil {
+			environ = b.params.Tools.Shell.Environ()
 		}
 		require.Equal(t, want, slices.Contains(environ, "FLAVOUR=evil.so"), user)
 		require.Contains(t, environ, "PATH="+os.Getenv("PATH"))
@@ -134,20 +134,20 @@ func TestVariablesOutsideOfTheConfinement(t *testing.T) {
 // Entries of lists are reported with their file and line.
 func TestPlacesOfSettings(t *testing.T) {
 	p := place(t)
-	file := put(t, filepath.Join(p.HomeDir, ".fettle/settings.json"),
+	file := put(t, filepath.Join(p.Environment.HomeDir, ".fettle/settings.json"),
 		"{\n\"tools\": {\"allowed\": [\n\"glob\"], \"exclude\":\n[\"edit\"]},\n\"useWriteTodos\": false}")
 	p.Settings.Flags = map[string]any{"tools.exclude": []string{"write_file"}}
 	b, err := begin(t, p)
 	require.NoError(t, err)
-	require.Equal(t, map[string]Place{"glob": {Source: file, Line: 3}}, b.params.AllowedFrom)
-	require.Equal(t, map[string]Place{"edit": {Source: file, Line: 4, Rule: "tools.exclude: edit"}, "write_todos": {Source: file, Line: 5, Rule: "useWriteTodos"}}, b.params.ExcludedFrom)
-	require.Equal(t, []string{"edit", "write_file", "write_todos"}, b.params.ExcludeTools)
+	require.Equal(t, map[string]Place{"glob": {Source: file, Line: 3}}, b.params.Policy.AllowedFrom)
+	require.Equal(t, map[string]Place{"edit": {Source: file, Line: 4, Rule: "tools.exclude: edit"}, "write_todos": {Source: file, Line: 5, Rule: "useWriteTodos"}}, b.params.Tools.ExcludedFrom)
+	require.Equal(t, []string{"edit", "write_file", "write_todos"}, b.params.Tools.Exclude)
 }
 
 // Settings overridden by a field of the Parameters are not checked.
 func TestParametersBeforeUnusableSettings(t *testing.T) {
 	p := place(t)
-	put(t, filepath.Join(p.HomeDir, ".fettle/settings.json"), `{
+	put(t, filepath.Join(p.Environment.HomeDir, ".fettle/settings.json"), `{
 		"policyPaths": ["/nope"], "includeDirectories": ["/nope"], "web": {"allowedHosts": ["http://x/"], "search": {"url": "notaurl"}},
 		"tools": {"core": ["nope"], "allowed": ["run_shell_command()"], "callCommand": "x"}
 	}`)
@@ -155,7 +155,7 @@ func TestParametersBeforeUnusableSettings(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.Contains(t, fault.As(err).Line(), `settings.json:2:19: policyPaths: The policy "/nope"`)
 
-	p.PolicyPaths = []string{}
+	p.Policy.Paths = []string{}
 	b, err := begin(t, p)
 	require.NoError(t, err)
 	require.Len(t, b.result.Problems, 6)
@@ -167,8 +167,8 @@ func TestParametersBeforeUnusableSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, checked)
 
-	p.IncludeDirs, p.CoreTools, p.AllowedTools, p.WebFetch.Allow = []string{}, []string{}, []string{}, []string{}
-	p.ToolCommands, p.WebSearch = ToolCommands{Discovery: "d", Call: "c"}, b.params.WebSearch
+	p.IncludeDirs, p.Tools.Core, p.Policy.AllowedTools, p.Tools.WebFetch.Allow = []string{}, []string{}, []string{}, []string{}
+	p.Tools.External, p.Tools.WebSearch = ToolCommands{Discovery: "d", Call: "c"}, b.params.Tools.WebSearch
 	b, err = begin(t, p)
 	require.NoError(t, err)
 	require.Len(t, b.result.Problems, 1, "%v", b.result.Problems)
@@ -179,9 +179,9 @@ func TestParametersBeforeUnusableSettings(t *testing.T) {
 func TestReloadAsFoundAtInitialize(t *testing.T) {
 	container(t)
 	p := place(t)
-	more := filepath.Join(p.HomeDir, "more")
+	more := filepath.Join(p.Environment.HomeDir, "more")
 	put(t, filepath.Join(more, "rules.toml"), "")
-	file := filepath.Join(p.HomeDir, ".fettle/settings.json")
+	file := filepath.Join(p.Environment.HomeDir, ".fettle/settings.json")
 	text := `{
 		"policyPaths": ["` + more + `"], "includeDirectories": ["` + more + `", "/nope"], "web": {"allowedHosts": ["http://x/", "a", "b"]},
 		"tools": {"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["` + more + `"]}, "discoveryCommand": "d"}
@@ -193,20 +193,20 @@ func TestReloadAsFoundAtInitialize(t *testing.T) {
 	require.NoError(t, c.Initialize(t.Context()))
 	before := *c.params()
 	require.Equal(t, []string{more}, before.IncludeDirs)
-	problems, err := c.SettingsProblems()
+	problems, err := c.Settings().Problems()
 	require.NoError(t, err)
 	require.Len(t, problems, 3, "%v", problems)
 
 	require.NoError(t, os.RemoveAll(more))
 	put(t, file, strings.Replace(text, `, "b"`, "", 1))
-	require.NoError(t, c.ReloadSettings(t.Context()))
+	require.NoError(t, c.Settings().Reload(t.Context()))
 	after := *c.params()
-	require.Equal(t, []string{"a"}, after.WebFetch.Allow)
+	require.Equal(t, []string{"a"}, after.Tools.WebFetch.Allow)
 	require.Equal(t, before.IncludeDirs, after.IncludeDirs)
-	require.Equal(t, before.PolicyPaths, after.PolicyPaths)
-	require.Equal(t, before.Commands.Confinement, after.Commands.Confinement)
-	require.Equal(t, before.ToolCommands, after.ToolCommands)
-	again, err := c.SettingsProblems()
+	require.Equal(t, before.Policy.Paths, after.Policy.Paths)
+	require.Equal(t, before.Tools.Shell.Confinement, after.Tools.Shell.Confinement)
+	require.Equal(t, before.Tools.External, after.Tools.External)
+	again, err := c.Settings().Problems()
 	require.NoError(t, err)
 	require.Len(t, again, 3, "%v", again)
 }
@@ -217,17 +217,17 @@ func TestConfinedByParameters(t *testing.T) {
 	container(t)
 	for name, c := range map[string]process.Confinement{"nothing": {}, "a container": {Kind: process.Container, Program: "podman", Image: "i"}} {
 		p := place(t)
-		p.Trust, p.Commands.Confinement = trust.Trusted, c
+		p.Policy.Trust, p.Tools.Shell.Confinement = trust.Trusted, c
 		put(t, filepath.Join(p.TargetDir, ".fettle/settings.json"),
-			`{"sandbox": false, "tools": {"discoveryCommand": "d", "callCommand": "c"}, "includeDirectories": ["`+p.HomeDir+`"]}`)
+			`{"sandbox": false, "tools": {"discoveryCommand": "d", "callCommand": "c"}, "includeDirectories": ["`+p.Environment.HomeDir+`"]}`)
 		put(t, filepath.Join(p.TargetDir, ".fettle/.env"), "FLAVOUR=evil.so")
-		require.NoError(t, ApproveOutside(t.Context(), p, []string{p.HomeDir}))
+		require.NoError(t, ApproveOutside(t.Context(), p, []string{p.Environment.HomeDir}))
 		b, err := begin(t, p)
 		require.NoError(t, err, name)
 		free := c.Kind == process.Unconfined
-		require.Equal(t, c.Kind, b.params.Commands.Confinement.Kind)
-		require.Equal(t, free, b.params.ToolCommands != ToolCommands{})
+		require.Equal(t, c.Kind, b.params.Tools.Shell.Confinement.Kind)
+		require.Equal(t, free, b.params.Tools.External != ToolCommands{})
 		require.Equal(t, free, len(b.params.IncludeDirs) == 1)
-		require.Equal(t, free, slices.Contains(b.params.Commands.Environ(), "FLAVOUR=evil.so"))
+		require.Equal(t, free, slices.Contains(b.params.Tools.Shell.Environ(), "FLAVOUR=evil.so"))
 	}
 }

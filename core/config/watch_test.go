@@ -27,8 +27,8 @@ const patience = 30 * time.Second
 func watched(t *testing.T) (change func(*config.Parameters), reloaded func()) {
 	reloads := make(chan struct{}, 1000)
 	return func(p *config.Parameters) {
-			p.Layout, p.Settings, p.WatchSettings = quietLayout(t), &settings.Options{}, true
-			p.Seams.Reload = func() { reloads <- struct{}{} }
+			p.Environment.Layout, p.Settings, p.Session.WatchSettings = quietLayout(t), &settings.Options{}, true
+			p.Calls.Seams.Reload = func() { reloads <- struct{}{} }
 		}, func() {
 			t.Helper()
 			select {
@@ -139,7 +139,7 @@ func TestWatch(t *testing.T) {
 			var home string
 			watch, reloaded := watched(t)
 			s := configtest.New(t, watch, func(p *config.Parameters) {
-				home = p.HomeDir
+				home = p.Environment.HomeDir
 				tt.prepare(t, home, p.TargetDir)
 			})
 			await := announced(t, s.Config, "context.fileFiltering.maxFileCount")
@@ -147,7 +147,7 @@ func TestWatch(t *testing.T) {
 			for i, change := range tt.changes {
 				change(t, home, s.Dir)
 				await(tt.want[i])
-				now, err := s.Settings()
+				now, err := s.Settings().Current()
 				require.NoError(t, err)
 				require.Equal(t, tt.want[i], fmt.Sprint(now.Context.FileFiltering.MaxFileCount))
 			}
@@ -166,7 +166,7 @@ func TestWatchGivenFile(t *testing.T) {
 	await := announced(t, s.Config, "")
 	reloaded()
 	broken := func() bool {
-		problems, err := s.SettingsProblems()
+		problems, err := s.Settings().Problems()
 		require.NoError(t, err)
 		return slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.Path == given })
 	}
@@ -181,7 +181,7 @@ func TestWatchGivenFile(t *testing.T) {
 
 // GO-09: watching ends with the Config, and leaves nothing behind.
 func TestWatchEnds(t *testing.T) {
-	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), WatchSettings: true}
+	p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}, Session: config.Session{WatchSettings: true}}
 	withUser(t, `{}`)(&p)
 	session := func() {
 		c, err := config.New(p)
@@ -189,7 +189,7 @@ func TestWatchEnds(t *testing.T) {
 		require.NoError(t, c.Initialize(t.Context()))
 		child, err := c.Derive(config.DeriveParameters{})
 		require.NoError(t, err)
-		settingsIn(t, p.HomeDir, `{"approvalMode": "plan"}`) // a reload may be in progress
+		settingsIn(t, p.Environment.HomeDir, `{"approvalMode": "plan"}`) // a reload may be in progress
 		require.NoError(t, child.Close())
 		require.NoError(t, c.Close())
 		require.NoError(t, c.Close())

@@ -37,14 +37,14 @@ func TestWebFetch(t *testing.T) {
 	require.Equal(t, scheduler.StatusError, r.Status)
 	require.Equal(t, fault.PrivateAddress, r.Result.Error.Reason)
 
-	s := configtest.New(t, func(p *config.Parameters) { p.WebFetch = webfetch.Options{Allow: []string{"127.0.0.1"}} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.WebFetch = webfetch.Options{Allow: []string{"127.0.0.1"}} })
 	r = s.Call("web_fetch", map[string]any{"url": server.URL + "/page"})
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 	require.Contains(t, r.Result.LLMContent.String(), "Some **text**.")
 	require.Len(t, s.Asked(), 1)
 	require.Equal(t, []string{server.URL + "/page"}, s.Asked()[0].Details.URLs)
 
-	c := newConfig(t, config.Parameters{WebFetch: webfetch.Options{Allow: []string{"not//a host"}}})
+	c := newConfig(t, config.Parameters{Tools: config.Tools{WebFetch: webfetch.Options{Allow: []string{"not//a host"}}}})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())))
 }
 
@@ -54,8 +54,8 @@ func TestWebSearch(t *testing.T) {
 	require.NotContains(t, names(t, configtest.New(t).Config), "web_search")
 	for l, name := range map[string]string{"fettle": "web_search", "gemini": "google_web_search"} {
 		s := configtest.New(t, func(p *config.Parameters) {
-			p.WebSearch = searcher{}
-			p.Layout, _ = layout.Named(l)
+			p.Tools.WebSearch = searcher{}
+			p.Environment.Layout, _ = layout.Named(l)
 		})
 		require.Contains(t, names(t, s.Config), name)
 		r := s.Call("web_search", map[string]any{"query": "it"})

@@ -20,7 +20,7 @@ func TestWithheldVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, func(p *config.Parameters) {
-				p.Commands.Environ, p.Commands.Withheld = environ, []string{"SHELF_TOKEN"}
+				p.Tools.Shell.Environ, p.Tools.Shell.Withheld = environ, []string{"SHELF_TOKEN"}
 			})
 			out := s.Call("run_shell_command", map[string]any{"command": "env"}).Result.LLMContent.String()
 			require.Contains(t, out, "SHELF_TOKEN_NAME=shown")

@@ -148,7 +148,7 @@ func (o ModelOptions) Defaults() []string {
 	return names
 }
 
-// Secrets returns the keys that are set, for config.Parameters.Secrets and for recordings.
+// Secrets returns the keys that are set, for config.Parameters.Environment.Secrets and for recordings.
 func (o ModelOptions) Secrets() []string {
 	var secrets []string
 	for _, p := range Providers() {

@@ -81,12 +81,12 @@ func TestRemoteAgentsHaveTheirConfigsVariables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			far := newRemoteAgent(t)
 			p := standard.Parameters(config.Parameters{
-				Models: models, ApprovalMode: policy.ModeYolo,
+				Conversation: config.Conversation{Models: models}, Policy: config.Policy{ApprovalMode: policy.ModeYolo},
 				Agents: config.Agents{Definitions: []subagent.Definition{far.definition(t)}},
 			})
 			var configs []*config.Config
 			for _, token := range []string{"first-token", "second-token"} {
-				p.Getenv = func(name string) string { return map[string]string{"FAR_TOKEN": token}[name] }
+				p.Environment.Getenv = func(name string) string { return map[string]string{"FAR_TOKEN": token}[name] }
 				configs = append(configs, begin(t, p))
 			}
 			for _, c := range configs {
@@ -104,7 +104,7 @@ func TestRemoteAgentsHaveNoVariablesOfAProject(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".env"), []byte("FAR_TOKEN=theirs-theirs\n"), 0o644))
 	open := func(environ ...string) *config.Config {
 		p := standard.Parameters(config.Parameters{
-			TargetDir: dir, HomeDir: t.TempDir(), Trust: trust.Trusted, ApprovalMode: policy.ModeYolo,
+			TargetDir: dir, Environment: config.Environment{HomeDir: t.TempDir()}, Policy: config.Policy{Trust: trust.Trusted, ApprovalMode: policy.ModeYolo},
 			Settings: &settings.Options{Environ: environ},
 			Agents:   config.Agents{Definitions: []subagent.Definition{far.definition(t)}},
 		})
@@ -124,9 +124,9 @@ func TestRemoteAgentsHaveNoVariablesOfAProject(t *testing.T) {
 func TestRemoteAgentsKeepConversationsApart(t *testing.T) {
 	far := newRemoteAgent(t)
 	c := begin(t, standard.Parameters(config.Parameters{
-		Models: model.Always(nil), ApprovalMode: policy.ModeYolo,
-		Getenv: func(string) string { return "token" },
-		Agents: config.Agents{Definitions: []subagent.Definition{far.definition(t)}},
+		Conversation: config.Conversation{Models: model.Always(nil)}, Policy: config.Policy{ApprovalMode: policy.ModeYolo},
+		Environment: config.Environment{Getenv: func(string) string { return "token" }},
+		Agents:      config.Agents{Definitions: []subagent.Definition{far.definition(t)}},
 	}))
 	child, err := c.Derive(config.DeriveParameters{})
 	require.NoError(t, err)

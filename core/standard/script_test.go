@@ -39,7 +39,7 @@ func (s inOrder) RunAll(ctx context.Context, requests []scheduler.Request) []sch
 // ended. before is called ahead of the turn in which a file is saved externally.
 func talk(t *testing.T, source func(s *configtest.Session) model.Source, name string) (s *configtest.Session, said string, end agent.Event) {
 	t.Helper()
-	s = configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = "auto_edit" })
+	s = configtest.New(t, func(p *config.Parameters) { p.Policy.ApprovalMode = "auto_edit" })
 	s.Write("prices.py", pricesBefore)
 	s.Write("receipt.py", receiptBefore)
 	run, err := s.Scheduler()

@@ -39,7 +39,7 @@ func (o ServerOptions) tokens(env config.MCPEnvironment) *oauth.Service {
 // SignIn signs the user in to an MCP server of a Config, and stores the tokens for all sessions. It fails with code
 // invalid_config if the server is unknown or has no sign-in, else with an error of [oauth.Service.SignIn].
 func SignIn(ctx context.Context, c *config.Config, server string, o ServerOptions) error {
-	spec, env, err := c.MCPServer(server)
+	spec, env, err := c.MCP().Server(server)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func SignIn(ctx context.Context, c *config.Config, server string, o ServerOption
 // SignOut deletes the stored tokens of an MCP server of a Config, and reports whether there were any. It does not notify
 // the server.
 func SignOut(ctx context.Context, c *config.Config, server string) (bool, error) {
-	_, env, err := c.MCPServer(server)
+	_, env, err := c.MCP().Server(server)
 	if err != nil {
 		return false, err
 	}

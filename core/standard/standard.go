@@ -13,16 +13,16 @@ import (
 // Models or Providers are set) and remote agents (Agents.Remote). Values that are set stay. The result may create any
 // number of Configs, each with the variables of its own environment.
 func Parameters(p config.Parameters) config.Parameters {
-	if p.Models == nil && p.Providers == nil {
-		p.Providers = func(v config.Variables) model.Source { return Models(ModelOptionsOf(v)) }
+	if p.Conversation.Models == nil && p.Conversation.Providers == nil {
+		p.Conversation.Providers = func(v config.Variables) model.Source { return Models(ModelOptionsOf(v)) }
 	}
 	if p.Agents.Remote == nil {
-		log := p.Logger
+		log := p.Environment.Logger
 		p.Agents.Remote = func(b *bus.MessageBus, v config.Variables) config.RemoteAgents {
 			return a2a.New(a2a.Options{Getenv: withoutProject(v), Run: run, Bus: b, Logger: log})
 		}
 	}
-	if p.Agents.CheckModel == nil && p.Models == nil {
+	if p.Agents.CheckModel == nil && p.Conversation.Models == nil {
 		p.Agents.CheckModel = func(name string) error {
 			_, err := ModelOptions{}.Resolve(name)
 			return err

@@ -19,7 +19,7 @@ import (
 // begin initializes a session with the standard parts.
 func begin(t *testing.T, p config.Parameters) *config.Config {
 	t.Helper()
-	p.TargetDir, p.HomeDir = t.TempDir(), t.TempDir()
+	p.TargetDir, p.Environment.HomeDir = t.TempDir(), t.TempDir()
 	c, err := config.New(standard.Parameters(p))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -39,7 +39,7 @@ func TestParametersWireModels(t *testing.T) {
 	values := map[string]string{"OPENAI_API_KEY": "k-123456", "OPENAI_BASE_URL": server.URL + "/v1"}
 	getenv := func(name string) string { return values[name] }
 
-	c := begin(t, config.Parameters{Getenv: getenv})
+	c := begin(t, config.Parameters{Environment: config.Environment{Getenv: getenv}})
 	client, err := c.Client()
 	require.NoError(t, err)
 	answer := ""
@@ -66,7 +66,7 @@ func TestParametersWireAgents(t *testing.T) {
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "far.md"), []byte("---\nkind: remote\nname: far\ndescription: Far away.\nagent_card_url: http://127.0.0.1:1/card\n---\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "near.md"), []byte("---\nname: near\ndescription: Near.\nmodel: sonnet\n---\nx\n"), 0o644))
-	p := standard.Parameters(config.Parameters{TargetDir: t.TempDir(), HomeDir: home})
+	p := standard.Parameters(config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: home}})
 	c, err := config.New(p)
 	require.NoError(t, err)
 	defer c.Close()
@@ -77,7 +77,7 @@ func TestParametersWireAgents(t *testing.T) {
 		_, err = r.Lookup(name)
 		require.NoError(t, err)
 	}
-	problems, err := c.AgentProblems()
+	problems, err := c.Agents().Problems()
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0].Message, "sonnet")
@@ -86,8 +86,8 @@ func TestParametersWireAgents(t *testing.T) {
 // Values of the embedder stay.
 func TestParametersKeepWhatIsGiven(t *testing.T) {
 	mine := model.Always(nil)
-	p := standard.Parameters(config.Parameters{Models: mine})
-	require.Nil(t, p.Providers)
-	require.NotNil(t, p.Models)
+	p := standard.Parameters(config.Parameters{Conversation: config.Conversation{Models: mine}})
+	require.Nil(t, p.Conversation.Providers)
+	require.NotNil(t, p.Conversation.Models)
 	require.Nil(t, p.Agents.CheckModel, "the embedder's models have the embedder's names")
 }

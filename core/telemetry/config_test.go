@@ -24,7 +24,7 @@ func observed(p config.Parameters, o telemetry.Options) (config.Parameters, erro
 		return p, err
 	}
 	p.Conversation.Observer = agent.Observers(p.Conversation.Observer, observer)
-	p.Observe = append(p.Observe[:len(p.Observe):len(p.Observe)], observer.Call)
+	p.Calls.Observe = append(p.Calls.Observe[:len(p.Calls.Observe):len(p.Calls.Observe)], observer.Call)
 	return p, nil
 }
 
@@ -35,17 +35,17 @@ func observed(p config.Parameters, o telemetry.Options) (config.Parameters, erro
 func TestConfig(t *testing.T) {
 	w := watch(t)
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Models = model.Always(play(t, `
+		p.Conversation.Models = model.Always(play(t, `
 			{"when": {"purpose": "subagent"}, "calls": [{"tool": "read_file", "args": {"file_path": "a.txt"}}]},
 			{"when": {"purpose": "subagent"}, "calls": [{"tool": "complete_task", "args": {"result": "It is read."}}]},
 			{"calls": [{"tool": "generalist", "args": {"query": "Read a.txt."}}]},
 			{"expect": {"tool": "generalist", "ok": true}, "text": "Done."}`))
-		p.Model = "script:demo"
-		p.Conversation.Observer, p.Observe = w, nil
+		p.Conversation.Model = "script:demo"
+		p.Conversation.Observer, p.Calls.Observe = w, nil
 		var err error
 		*p, err = observed(*p, telemetry.Options{}) // next to an observer that measures nothing
 		require.NoError(t, err)
-		p.Observe = append(p.Observe, w.Call)
+		p.Calls.Observe = append(p.Calls.Observe, w.Call)
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "a.txt"), []byte(secretFile), 0o600))
 	client, err := s.Client()

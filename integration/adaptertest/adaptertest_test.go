@@ -13,7 +13,7 @@ import (
 
 // The story succeeds with the real tools, and only with their results.
 func TestStory(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = "autoEdit" })
+	s := configtest.New(t, func(p *config.Parameters) { p.Policy.ApprovalMode = "autoEdit" })
 	story := adaptertest.Story{Dir: s.Dir}
 	require.NoError(t, story.Begin())
 	var answers []string

@@ -132,8 +132,8 @@ func declared(d tools.FunctionDeclaration) int {
 func declarations(t *testing.T, regionsAbove int) []tools.FunctionDeclaration {
 	t.Helper()
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = []string{file.ReadFile, file.SafePatch, file.WriteFile, file.Edit}
-		p.Limits.ChangedRegionsAbove = regionsAbove
+		p.Tools.Core = []string{file.ReadFile, file.SafePatch, file.WriteFile, file.Edit}
+		p.Session.Limits.ChangedRegionsAbove = regionsAbove
 	})
 	registry, err := s.ToolRegistry()
 	require.NoError(t, err)

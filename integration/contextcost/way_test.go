@@ -56,9 +56,9 @@ func (t turn) parts() []model.Part { return []model.Part{t.call, t.response} }
 func (w way) session(t testing.TB) *configtest.Session {
 	t.Helper()
 	return configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = []string{file.ReadFile, file.SafePatch, file.Edit}
-		p.ApprovalMode = policy.ModeAutoEdit
-		p.Limits.ChangedRegionsAbove = w.regionsAbove
+		p.Tools.Core = []string{file.ReadFile, file.SafePatch, file.Edit}
+		p.Policy.ApprovalMode = policy.ModeAutoEdit
+		p.Session.Limits.ChangedRegionsAbove = w.regionsAbove
 	})
 }
 

@@ -105,7 +105,7 @@ func killTalk(t *testing.T, dir, home string) (turns int, version int64, midway 
 // listed returns the number of turns of each recorded session.
 func listed(t *testing.T, dir, home string) (turns []int) {
 	t.Helper()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: home})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(context.WithoutCancel(t.Context())))
 	defer func() { require.NoError(t, c.Close()) }()

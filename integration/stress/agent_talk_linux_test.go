@@ -49,8 +49,7 @@ type talker struct {
 // newTalker starts a conversation with this id, or resumes it.
 func newTalker(ctx context.Context, dir, home, id string, resume bool) (*talker, error) {
 	c, err := config.New(config.Parameters{
-		TargetDir: dir, HomeDir: home, SessionID: id, ApprovalMode: policy.ModeYolo, Models: model.Always(reader{}), Model: "reader",
-		Conversation: config.Conversation{NoLoopDetection: true, Limits: loop.Limits{CompactAt: -1}},
+		TargetDir: dir, Environment: config.Environment{HomeDir: home}, Session: config.Session{ID: id}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}, Conversation: config.Conversation{Models: model.Always(reader{}), Model: "reader", NoLoopDetection: true, Limits: loop.Limits{CompactAt: -1}},
 	})
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type agent struct {
 }
 
 func newAgent(dir, home string) (*agent, error) {
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: home, ApprovalMode: policy.ModeYolo})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
 	if err != nil {
 		return nil, err
 	}

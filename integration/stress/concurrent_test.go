@@ -49,9 +49,8 @@ func TestConcurrentCalls(t *testing.T) {
 	const files, workers = 16, 64
 	dir := t.TempDir()
 	c, err := config.New(config.Parameters{
-		TargetDir: dir, HomeDir: t.TempDir(), ApprovalMode: policy.ModeYolo,
-		CoreTools: []string{"read_file", "read_many_files", "list_directory", "safe_patch", "write_file", "edit"},
-		OnDefect:  func(err error) { t.Errorf("defect: %v", err) },
+		TargetDir: dir, Environment: config.Environment{HomeDir: t.TempDir(), OnDefect: func(err error) { t.Errorf("defect: %v", err) }}, Policy: config.Policy{ApprovalMode: policy.ModeYolo},
+		Tools: config.Tools{Core: []string{"read_file", "read_many_files", "list_directory", "safe_patch", "write_file", "edit"}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))

@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
 // HooksCommand returns the fettle hooks command.
@@ -48,7 +49,7 @@ func hooksListCommand(p *program.Program, g *program.Flags) *cobra.Command {
 }
 
 func listHooks(ctx context.Context, p *program.Program, c *config.Config, asJSON bool) error {
-	all, err := c.Hooks(ctx)
+	all, err := c.Hooks().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func listHooks(ctx context.Context, p *program.Program, c *config.Config, asJSON
 	for i, h := range all {
 		list[i] = userfiles.HookOf(h)
 	}
-	if set, err := c.Settings(); err == nil && !set.HooksConfig.Enabled {
+	if set, err := c.Settings().Current(); err == nil && !set.HooksConfig.Enabled {
 		p.PrintNotice("All hooks are disabled: hooksConfig.enabled is false. fettle config show hooksConfig.enabled --origin shows the file.")
 	}
 	if asJSON {
@@ -98,11 +99,11 @@ changes. The command prints these files, and which hooks may run other files.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return userfiles.WithHooks(cmd.Context(), p, g, func(c *config.Config) error {
-				names, err := c.ApproveHooks(cmd.Context())
+				names, err := c.Hooks().Approve(cmd.Context())
 				if err != nil {
 					return program.ConfigFailure(err)
 				}
-				if !c.TrustedFolder() {
+				if c.Trust() != trust.Trusted {
 					p.PrintError(fault.New(fault.UntrustedFolder, "cli.hooks", "The hooks do not run because the directory is not trusted.", "Run fettle trust."))
 				}
 				userfiles.ReportCoverage(cmd.Context(), p, c)

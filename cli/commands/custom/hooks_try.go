@@ -85,7 +85,7 @@ func overSample(in *hooks.Input, data json.RawMessage) error {
 // tryHooks runs the hooks and prints their results.
 func tryHooks(ctx context.Context, p *program.Program, c *config.Config, in hooks.Input, asJSON bool) error {
 	heard := program.ListenHooks(ctx, c.MessageBus())
-	effect, err := c.TryHooks(ctx, in)
+	effect, err := c.Hooks().Try(ctx, in)
 	if err != nil {
 		return err
 	}

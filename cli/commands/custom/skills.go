@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/standard"
 )
@@ -158,7 +159,7 @@ func completeSkills(p *program.Program, g *program.Flags) cobra.CompletionFunc {
 func withSkills(ctx context.Context, p *program.Program, g *program.Flags, use func(*skills.SkillManager) error) error {
 	o := program.SessionOptions{Flags: g, Adjust: func(p *config.Parameters) { *p = standard.Parameters(*p) }}
 	return p.WithSession(ctx, o, func(s program.Session) error {
-		m, err := s.Config().Skills()
+		m, err := s.Config().Skills().Manager()
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func withSkills(ctx context.Context, p *program.Program, g *program.Flags, use f
 // untrustedSkills returns a notice if the skills of the project are ignored because
 // its directory is not trusted, otherwise nil.
 func untrustedSkills(c *config.Config) *fault.Error {
-	if c.TrustedFolder() {
+	if c.Trust() == trust.Trusted {
 		return nil
 	}
 	for _, dir := range []string{c.Layout().Dir, ".agents"} {

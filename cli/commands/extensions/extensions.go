@@ -34,7 +34,7 @@ func Command(p *program.Program, g *program.Flags) *cobra.Command {
 // withExtensions opens the user's extensions directory for the current session.
 func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensions.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
-		store, err := s.Config().ExtensionStore()
+		store, err := s.Config().Extensions().Store()
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func installsExtensions(ctx context.Context, p *program.Program, g *program.Flag
 			return &program.ExitError{Code: program.ExitUntrusted, Err: fault.New(fault.UntrustedFolder, "cli.extensions",
 				fmt.Sprintf("Extensions cannot be installed from within %s, which is untrusted.", dir), "Run the command in another directory, or run fettle trust.")}
 		}
-		store, err := s.Config().ExtensionStore()
+		store, err := s.Config().Extensions().Store()
 		if err != nil {
 			return err
 		}

@@ -114,7 +114,7 @@ func withServers(ctx context.Context, p *program.Program, g *program.Flags, use 
 	at := p.SignIn()
 	return p.WithSession(ctx, program.SessionOptions{Flags: g, SignIn: at}, func(s program.Session) error {
 		p.ReportProblems(s)
-		m, err := s.Config().MCP()
+		m, err := s.Config().MCP().Manager()
 		if err != nil {
 			return err
 		}

@@ -143,10 +143,10 @@ type mcpServing struct {
 // adjust prevents connections to servers that are this program again, and hides the
 // token and this process's own variables from commands.
 func (s *mcpServing) adjust(p *config.Parameters) {
-	s.log = p.Logger
-	p.Commands.Withheld = append(p.Commands.Withheld, mcp.StartedVariable)
+	s.log = p.Environment.Logger
+	p.Tools.Shell.Withheld = append(p.Tools.Shell.Withheld, mcp.StartedVariable)
 	if s.flags.tokenEnv != "" {
-		p.Commands.Withheld = append(p.Commands.Withheld, s.flags.tokenEnv)
+		p.Tools.Shell.Withheld = append(p.Tools.Shell.Withheld, s.flags.tokenEnv)
 	}
 	dial := p.MCP.Dial
 	if dial == nil {
@@ -182,7 +182,7 @@ func servesItself(spec mcp.ServerSpec) bool {
 
 // printIgnored reports that the configured servers are not used.
 func (s *mcpServing) printIgnored(of program.Session) {
-	m, err := of.Config().MCP()
+	m, err := of.Config().MCP().Manager()
 	if !s.alone || err != nil || m == nil {
 		return
 	}
@@ -249,7 +249,7 @@ func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, erro
 	if s.flags.http == "" || c.Session == "" {
 		o.Stateless = s.flags.http != ""
 		o.Owned, o.WatchFiles = !o.Stateless, !o.Stateless
-		svc, err := s.first.MCPService(o)
+		svc, err := s.first.MCP().Serve(o)
 		if err != nil {
 			return nil, err
 		}
@@ -263,7 +263,7 @@ func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, erro
 		return nil, err
 	}
 	o.Owned = true
-	svc, err := opened.Config().MCPService(o)
+	svc, err := opened.Config().MCP().Serve(o)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}

@@ -58,10 +58,10 @@ func (t *Setup) WithModels(ctx context.Context, g *program.Flags, use func(progr
 func (t *Setup) adjust(p *config.Parameters) {
 	t.Traffic.wire(p, t.Hide)
 	t.Numbers.modelName = t.Traffic.DisplayName
-	p.Secrets = t.Hide.Values()
-	p.SessionID = t.Flags.SessionID
+	p.Environment.Secrets = t.Hide.Values()
+	p.Session.ID = t.Flags.SessionID
 	p.Conversation.Observer = agent.Observers(t.Numbers, &t.Records)
-	p.Observe = append(p.Observe, t.Numbers.observeCall, t.Records.call)
+	p.Calls.Observe = append(p.Calls.Observe, t.Numbers.observeCall, t.Records.call)
 	p.Conversation.Limits.PromptTurns = t.Flags.maxTurns
 	p.Conversation.Limits.Time = t.Flags.maxTime
 }

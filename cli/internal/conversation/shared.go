@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
 // BeginTurn starts a turn, so that the changes caused by an input can be undone
@@ -48,10 +49,10 @@ func Ended(last agent.Event, err error) error {
 // that it disables.
 func ProjectNotices(c *config.Config) []string {
 	var notices []string
-	if powers, err := c.ProjectPowers(); err == nil && len(powers) > 0 {
+	if powers, err := c.Settings().ProjectPowers(); err == nil && len(powers) > 0 {
 		notices = append(notices, "Trusted files set "+byFile(powers)+".")
 	}
-	if c.TrustedFolder() {
+	if c.Trust() == trust.Trusted {
 		notices = append(notices, program.SwitchNotices(c)...)
 	}
 	return notices

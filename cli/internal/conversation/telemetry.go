@@ -29,7 +29,7 @@ type records struct {
 // Begin starts recording as set in the settings; it calls complain once if the file
 // fails.
 func (r *records) Begin(c *config.Config, hide *redact.Masker, complain func(error)) error {
-	set, err := c.Settings()
+	set, err := c.Settings().Current()
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *records) Begin(c *config.Config, hide *redact.Masker, complain func(err
 // records. The default of gemini-cli, which is to record them, does not count as a
 // request.
 func asksForContent(c *config.Config, s settings.Telemetry) bool {
-	origins, err := c.SettingOrigins("telemetry.logPrompts")
+	origins, err := c.Settings().Origins("telemetry.logPrompts")
 	if err != nil || !s.LogPrompts {
 		return false
 	}

@@ -54,14 +54,14 @@ func (f trafficFlags) open() (*traffic, error) {
 // known.
 func (t *traffic) wire(p *config.Parameters, hide *redact.Masker) {
 	*p = standard.Parameters(*p)
-	p.SecretsFound = func(values ...string) {
+	p.Environment.SecretsFound = func(values ...string) {
 		hide.Add(values...)
 		if t.recorder != nil {
 			t.recorder.Hide(values...)
 		}
 	}
-	providers := p.Providers
-	p.Providers = func(v config.Variables) model.Source {
+	providers := p.Conversation.Providers
+	p.Conversation.Providers = func(v config.Variables) model.Source {
 		t.Models = standard.ModelOptionsOf(v)
 		hide.Add(t.Models.Secrets()...)
 		source := providers(v)

@@ -76,5 +76,5 @@ func EndSession(ctx context.Context, c *config.Config, reason string) {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), endingTime)
 		defer cancel()
 	}
-	_ = c.SessionEnding(ctx, reason) // a closed session has ended already
+	_ = c.Hooks().SessionEnding(ctx, reason) // a closed session has ended already
 }

@@ -42,7 +42,7 @@ func Open(ctx context.Context, o SessionOptions) (Session, error) {
 		return nil, err
 	}
 	parameters.Hooks.TrustAll = trustedOnce(ctx, o.Flags, parameters.TargetDir)
-	parameters.TrustInherited = trustedAbove(ctx, o.Flags, parameters.TargetDir)
+	parameters.Policy.TrustInherited = trustedAbove(ctx, o.Flags, parameters.TargetDir)
 	if o.Adjust != nil {
 		o.Adjust(&parameters)
 	}
@@ -58,9 +58,9 @@ func Open(ctx context.Context, o SessionOptions) (Session, error) {
 	if err := errors.Join(registryErr, schedulerErr); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	engine, engineErr := c.PolicyEngine()
-	files, filesErr := c.PolicyFiles()
-	policyProblems, problemsErr := c.PolicyProblems()
+	engine, engineErr := c.Policy().Engine()
+	files, filesErr := c.Policy().Files()
+	policyProblems, problemsErr := c.Policy().Problems()
 	if err := errors.Join(engineErr, filesErr, problemsErr); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -81,13 +81,13 @@ func ParametersOf(o SessionOptions) (config.Parameters, error) {
 	if err != nil {
 		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current directory is unknown.", "Give --cwd an absolute path.", err)
 	}
-	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.Log, DebugMode: g.Debug || g.DebugFile != ""}
+	p := config.Parameters{TargetDir: target, Environment: config.Environment{Layout: names, Logger: o.Log, DebugMode: g.Debug || g.DebugFile != ""}}
 	if o.Alone {
-		p.HomeDir = filepath.Join(target, "none")
-		p.Layout.SystemDir = p.HomeDir
+		p.Environment.HomeDir = filepath.Join(target, "none")
+		p.Environment.Layout.SystemDir = p.Environment.HomeDir
 		p.Extensions.Disabled = true
-		p.PolicyPaths = Absolute(g.PolicyPaths)
-		p.ApprovalMode, err = policy.ParseApprovalMode(g.ApprovalMode)
+		p.Policy.Paths = Absolute(g.PolicyPaths)
+		p.Policy.ApprovalMode, err = policy.ParseApprovalMode(g.ApprovalMode)
 		return p, err
 	}
 	useSettings(o, &p)
@@ -124,7 +124,7 @@ func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in sch
 }
 
 func (s *configSession) Decide(c policy.Call) policy.Decision {
-	d, err := s.config.Decide(c)
+	d, err := s.config.Policy().Decide(c)
 	if err != nil { // the session is closed
 		return policy.Decision{Decision: policy.Deny, Reason: err.Error()}
 	}
@@ -138,7 +138,7 @@ func (s *configSession) PolicyFiles() []rulefile.File { return s.policyFiles }
 func (s *configSession) PolicyProblems() []fault.Problem { return s.policyProblems }
 
 func (s *configSession) SettingsProblems() []fault.Problem {
-	problems, err := s.config.SettingsProblems()
+	problems, err := s.config.Settings().Problems()
 	if err != nil { // the session is closed
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
 // ReportProblems prints the problems in settings, discovered tools and policy files,
@@ -22,7 +23,7 @@ func (p *Program) ReportProblems(s Session) {
 	for _, err := range s.DiscoveryProblems() {
 		p.PrintError(err)
 	}
-	if c := s.Config(); c != nil && !c.TrustedFolder() {
+	if c := s.Config(); c != nil && c.Trust() != trust.Trusted {
 		for _, notice := range SwitchNotices(c) {
 			p.PrintNotice(notice)
 		}
@@ -57,7 +58,7 @@ func (p *Program) reportExtensionProblems(s Session) {
 	if c == nil {
 		return
 	}
-	problems, err := c.ExtensionProblems()
+	problems, err := c.Extensions().Problems()
 	if err != nil {
 		return // the session has ended
 	}
@@ -70,7 +71,7 @@ func (p *Program) reportExtensionProblems(s Session) {
 
 // HookNotices returns the problems in hook definitions.
 func HookNotices(c *config.Config) []string {
-	problems, err := c.HookProblems()
+	problems, err := c.Hooks().Problems()
 	if err != nil { // the session is closed
 		return nil
 	}
@@ -90,7 +91,7 @@ func (p *Program) ReportHookProblems(s Session) {
 
 // AgentNotices returns the problems in agent definitions.
 func AgentNotices(c *config.Config) []string {
-	problems, err := c.AgentProblems()
+	problems, err := c.Agents().Problems()
 	if err != nil { // the session is closed
 		return nil
 	}

@@ -69,7 +69,7 @@ func (s *SignIn) Settled(ctx context.Context, m *mcp.Manager, wait time.Duration
 // ConnectServers connects the MCP servers of the session and waits at most wait for
 // them. It returns an error for each server that is not connected by then.
 func (s *configSession) ConnectServers(ctx context.Context, wait time.Duration) []error {
-	manager, err := s.config.MCP()
+	manager, err := s.config.MCP().Manager()
 	if err != nil || manager == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (s *configSession) ConnectFor(ctx context.Context, tool string) error {
 	if _, err := s.Lookup(tool); err == nil || !strings.HasPrefix(tool, "mcp_") {
 		return nil
 	}
-	manager, err := s.config.MCP()
+	manager, err := s.config.MCP().Manager()
 	if err != nil || manager == nil {
 		return ServersDisabled(s.config)
 	}
@@ -131,7 +131,7 @@ func (s *configSession) ConnectFor(ctx context.Context, tool string) error {
 
 // ServersDisabled returns an error if the settings disable all MCP servers.
 func ServersDisabled(c *config.Config) error {
-	set, err := c.Settings()
+	set, err := c.Settings().Current()
 	if err != nil || set.MCP.Enabled || len(set.MCPServers) == 0 && set.MCP.ServerCommand == "" {
 		return nil
 	}

@@ -74,7 +74,7 @@ func (p *Program) WithSession(ctx context.Context, o SessionOptions, use func(Se
 	o.Log = log
 	adjust := o.Adjust
 	o.Adjust = func(p *config.Parameters) {
-		p.SecretsFound = o.Hide.Add
+		p.Environment.SecretsFound = o.Hide.Add
 		if adjust != nil {
 			adjust(p)
 		}

@@ -59,14 +59,14 @@ func (g *Flags) GivenSettings() settings.Options {
 // environment, and whether changed files are reloaded.
 func useSettings(s SessionOptions, p *config.Parameters) {
 	g, o := s.Flags, s.Flags.GivenSettings()
-	p.Settings, p.WatchSettings = &o, s.Watch
-	p.PolicyPaths = Absolute(g.PolicyPaths) // not a setting, but replaces one
-	p.TrustOf = func(ctx context.Context, dirs []string) (trust.State, error) { return TrustOf(ctx, g, dirs) }
+	p.Settings, p.Session.WatchSettings = &o, s.Watch
+	p.Policy.Paths = Absolute(g.PolicyPaths) // not a setting, but replaces one
+	p.Policy.TrustOf = func(ctx context.Context, dirs []string) (trust.State, error) { return TrustOf(ctx, g, dirs) }
 	if g.extensionsOn {
 		p.Extensions.Only = append([]string{}, g.extensions...) // an empty list selects none
 	}
 	p.MCP = config.MCP{Later: true, Dial: standard.Servers(s.SignIn.options())}
-	p.WebFetch = webfetch.Options{UserAgent: "fettle/" + VersionOf().Version, Proxy: http.ProxyFromEnvironment}
+	p.Tools.WebFetch = webfetch.Options{UserAgent: "fettle/" + VersionOf().Version, Proxy: http.ProxyFromEnvironment}
 }
 
 // SettingsOptions returns the settings options for the flags and the environment, for

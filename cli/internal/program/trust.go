@@ -124,7 +124,7 @@ func trustedAbove(ctx context.Context, g *Flags, dir string) bool {
 // SwitchNotices lists the settings of the project that disable tools, servers, agents
 // or skills.
 func SwitchNotices(c *config.Config) []string {
-	switches, err := c.ProjectSwitches()
+	switches, err := c.Settings().ProjectSwitches()
 	if err != nil || len(switches) == 0 {
 		return nil
 	}

@@ -72,7 +72,7 @@ func HookOf(h config.HookListing) Hook {
 
 // ReportCoverage prints the files that approvals of the project's hooks cover.
 func ReportCoverage(ctx context.Context, p *program.Program, c *config.Config) {
-	all, err := c.Hooks(ctx)
+	all, err := c.Hooks().List(ctx)
 	if err != nil { // the session is closed
 		return
 	}
@@ -93,7 +93,7 @@ func ApproveHooksOf(ctx context.Context, p *program.Program, g *program.Flags, d
 	there := *g
 	there.Cwd = dir
 	_ = p.WithSession(ctx, program.SessionOptions{Flags: &there}, func(s program.Session) error {
-		names, err := s.Config().ApproveHooks(ctx)
+		names, err := s.Config().Hooks().Approve(ctx)
 		if err == nil && len(names) > 0 {
 			p.PrintNotice("The hooks of the project are approved: " + strings.Join(names, ", ") + ". A hook that is new or changed later runs only after fettle hooks trust.")
 			ReportCoverage(ctx, p, s.Config())
@@ -108,12 +108,12 @@ func SwitchHook(ctx context.Context, p *program.Program, g *program.Flags, name 
 	var known bool
 	var mine []string
 	err := WithHooks(ctx, p, g, func(c *config.Config) error {
-		all, err := c.Hooks(ctx)
+		all, err := c.Hooks().List(ctx)
 		if err != nil {
 			return err
 		}
 		known = slices.ContainsFunc(all, func(h config.HookListing) bool { return h.Is(name) })
-		origins, err := c.SettingOrigins(key)
+		origins, err := c.Settings().Origins(key)
 		for _, o := range origins {
 			list, _ := o.Value.([]any)
 			for _, entry := range list {

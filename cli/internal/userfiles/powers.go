@@ -19,7 +19,7 @@ func ProjectIn(g *program.Flags, dir string) config.Parameters {
 	there := *g
 	there.Cwd = dir
 	given := there.GivenSettings()
-	return config.Parameters{TargetDir: dir, Layout: names, Settings: &given}
+	return config.Parameters{TargetDir: dir, Environment: config.Environment{Layout: names}, Settings: &given}
 }
 
 // PowersOf lists what the project in a directory could do if the directory were

@@ -108,8 +108,8 @@ type settingAnswer struct {
 // CheckSettings returns the problems that show only when a session starts.
 func CheckSettings(ctx context.Context, g *program.Flags, o settings.Options, r *settings.Result) ([]fault.Problem, error) {
 	checked, err := config.CheckSettings(ctx, config.Parameters{
-		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
-		PolicyPaths: program.Absolute(g.PolicyPaths), // replace the setting
+		TargetDir: o.ProjectDir, Environment: config.Environment{HomeDir: o.HomeDir, Layout: o.Layout}, Settings: &o,
+		Policy: config.Policy{Paths: program.Absolute(g.PolicyPaths)}, // replace the setting
 	}, r)
 	if err != nil {
 		return nil, program.ConfigFailure(err)

@@ -44,9 +44,8 @@ func New(t testing.TB, change ...func(*config.Parameters)) *Session {
 	t.Helper()
 	s := &Session{T: t, Dir: realDir(t)}
 	p := config.Parameters{
-		TargetDir: s.Dir,
-		HomeDir:   t.TempDir(),
-		OnDefect:  func(err error) { t.Errorf("defect in a tool: %v", err) },
+		TargetDir:   s.Dir,
+		Environment: config.Environment{HomeDir: t.TempDir(), OnDefect: func(err error) { t.Errorf("defect in a tool: %v", err) }},
 	}
 	for _, f := range change {
 		f(&p)

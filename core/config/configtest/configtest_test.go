@@ -71,8 +71,8 @@ func TestChanges(t *testing.T) {
 		return tools.Result{LLMContent: tools.Text("me")}, nil
 	})
 	require.NoError(t, err)
-	s := configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{who} },
-		func(p *config.Parameters) { p.SessionID = "mine" })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{who} },
+		func(p *config.Parameters) { p.Session.ID = "mine" })
 	require.Equal(t, "mine", s.SessionID())
 	child, err := s.Derive(config.DeriveParameters{})
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestFailures(t *testing.T) {
 	})
 	require.NoError(t, err)
 	rec := &recorder{TB: t}
-	s := configtest.New(rec, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{broken} })
+	s := configtest.New(rec, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{broken} })
 	s.Call("broken", nil)
 	require.Equal(t, []string{"defect in a tool: %v"}, rec.errors)
 	for name, fatal := range map[string]func(){

@@ -49,8 +49,8 @@ func tool(t testing.TB, p communicate.User) tools.DeclarativeTool {
 func ask(t *testing.T, p communicate.User, questions ...args) scheduler.Response {
 	t.Helper()
 	s := configtest.New(t, func(c *config.Parameters) {
-		c.CoreTools = []string{}
-		c.Tools = []tools.DeclarativeTool{tool(t, p)}
+		c.Tools.Core = []string{}
+		c.Tools.Own = []tools.DeclarativeTool{tool(t, p)}
 	})
 	r := s.Call(communicate.AskUser, args{"questions": questions})
 	require.Empty(t, s.Asked(), "the questions are the interaction")

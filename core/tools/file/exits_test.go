@@ -27,7 +27,7 @@ func TestCancelledCommit(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newSession(t, func(p *config.Parameters) {
-			p.Seams.Commit = func(step commit.Step) error {
+			p.Calls.Seams.Commit = func(step commit.Step) error {
 				if step == commit.StepTempWritten {
 					cancel()
 				}
@@ -117,7 +117,7 @@ func TestApprovalIsForOneChange(t *testing.T) {
 // Plan mode previews a change without making it, and refuses a change that would fail.
 func TestPlanMode(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
-		s := newSession(t, func(p *config.Parameters) { p.ApprovalMode = policy.ModePlan })
+		s := newSession(t, func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModePlan })
 		s.Write("a.txt", base)
 		read(t, s, "a.txt")
 		before := tree(t, s.Dir)

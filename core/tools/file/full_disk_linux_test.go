@@ -113,7 +113,7 @@ func TestTurnsIntoNoFile(t *testing.T) {
 // The same for reads.
 func TestTurnsIntoAFIFOWhileReading(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) {
-		p.Seams.Read = func(w filestate.Window, path workspace.Path) {
+		p.Calls.Seams.Read = func(w filestate.Window, path workspace.Path) {
 			if w == filestate.WindowStatRead {
 				_ = os.Remove(path.String())
 				if err := syscall.Mkfifo(path.String(), 0o666); err != nil {

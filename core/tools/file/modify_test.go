@@ -284,7 +284,7 @@ func TestModifiedContentThatCannotBeShown(t *testing.T) {
 			exists bool
 		}{"change": {m.change("a.txt"), true}, "create": {m.create("a.txt"), false}} {
 			t.Run(name, func(t *testing.T) {
-				s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 3 })
+				s := newSession(t, func(p *config.Parameters) { p.Session.Limits.Lines = 3 })
 				if c.exists {
 					s.Write("a.txt", base)
 					read(t, s, "a.txt")

@@ -127,7 +127,7 @@ func TestOrderOfAState(t *testing.T) {
 // ST-07: the message of a refusal ends with its remedy, with line breaks. Without a state to show, the remedy is to
 // read the file.
 func TestMessagesEndWithTheRemedy(t *testing.T) {
-	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 3 })
+	s := newSession(t, func(p *config.Parameters) { p.Session.Limits.Lines = 3 })
 	path := s.Write("a.txt", base)
 	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n one\n-2\n+x\n three\n", sum(base))), fault.InvalidDiff, "")
 	require.Contains(t, report.Message, "The file has:\n1: \"one\"\n")

@@ -72,7 +72,7 @@ func TestStructuredResults(t *testing.T) {
 		require.NotNil(t, refused.Result.Error)
 		require.Nil(t, refused.Result.Structured)
 
-		planning := newSession(t, func(p *config.Parameters) { p.ApprovalMode = policy.ModePlan })
+		planning := newSession(t, func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModePlan })
 		planning.Write("a.txt", base)
 		read(t, planning, "a.txt")
 		preview := given(t, planning.Call(m.tool, m.change("a.txt")))

@@ -22,8 +22,8 @@ import (
 // bounded returns a change of parameters that limits results to n bytes.
 func bounded(n int) func(*config.Parameters) {
 	return func(p *config.Parameters) {
-		p.Limits.ResultBytes = n
-		p.ApprovalMode = "autoEdit"
+		p.Session.Limits.ResultBytes = n
+		p.Policy.ApprovalMode = "autoEdit"
 	}
 }
 

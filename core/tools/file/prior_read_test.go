@@ -248,7 +248,7 @@ func TestPartlyRead(t *testing.T) {
 
 // PR-07 for a file above the limit: the remedy names the ranges to read.
 func TestRemainingRangesAreNamed(t *testing.T) {
-	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 2 })
+	s := newSession(t, func(p *config.Parameters) { p.Session.Limits.Lines = 2 })
 	s.Write("a.txt", "1\n2\n3\n4\n5\n6\n")
 	read(t, s, "a.txt")
 	r := s.Call(file.Edit, editArgs("a.txt", "6", "six"))
@@ -283,7 +283,7 @@ func TestMatchingHashIsProof(t *testing.T) {
 		succeed(t, s.Call(m.tool, m.change("a.txt")))
 	})
 	// KH-26: unless the session requires both.
-	s := newSession(t, func(p *config.Parameters) { p.RequireSeen = true })
+	s := newSession(t, func(p *config.Parameters) { p.Session.RequireSeen = true })
 	s.Write("a.txt", base)
 	refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base))), fault.EditRequiresPriorRead, fault.NeverRead)
 	read(t, s, "a.txt")
@@ -450,7 +450,7 @@ func TestLateRefusalsAreLogged(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		var log bytes.Buffer
 		s := newSession(t, func(p *config.Parameters) {
-			p.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			p.Environment.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		})
 		s.Write("a.txt", base)
 		if !m.takesBaseHash {

@@ -102,7 +102,7 @@ func TestReadFileTruncation(t *testing.T) {
 
 // FS-14: the limit of bytes never cuts a line that fits.
 func TestReadFileTruncatesByBytes(t *testing.T) {
-	s := newSession(t, func(p *config.Parameters) { p.Limits.Bytes = 10 })
+	s := newSession(t, func(p *config.Parameters) { p.Session.Limits.Bytes = 10 })
 	s.Write("a.txt", "aaaa\nbbbb\ncccc\n")
 	st := read(t, s, "a.txt")
 	require.Equal(t, "aaaa\nbbbb\n", *st.Content)
@@ -272,7 +272,7 @@ func TestRangedReadsNeitherGetNorArmAPlaceholder(t *testing.T) {
 
 // RC-16: neither do reads that were cut.
 func TestCutReadsNeitherGetNorArmAPlaceholder(t *testing.T) {
-	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 2 })
+	s := newSession(t, func(p *config.Parameters) { p.Session.Limits.Lines = 2 })
 	s.Write("a.txt", base)
 	for range 2 {
 		require.Equal(t, "one\ntwo\n", *read(t, s, "a.txt").Content)

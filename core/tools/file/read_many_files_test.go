@@ -171,7 +171,7 @@ func TestReadManyFilesDoesNotWalkLinks(t *testing.T) {
 
 // A call shows at most 4 MiB, even without a limit for results, and lists the files that it did not reach.
 func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
-	s := newSession(t, func(p *config.Parameters) { p.Limits.ResultBytes = -1 })
+	s := newSession(t, func(p *config.Parameters) { p.Session.Limits.ResultBytes = -1 })
 	content := strings.Repeat(strings.Repeat("x", 99)+"\n", 2000)
 	for i := range 30 {
 		s.Write(fmt.Sprintf("f%02d", i), content)
@@ -196,7 +196,7 @@ func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
 // Binary data does not fit in a list of states. Its element states how to read it.
 func TestReadManyFilesPayloads(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) {
-		p.Seams.Read = func(w filestate.Window, path workspace.Path) {
+		p.Calls.Seams.Read = func(w filestate.Window, path workspace.Path) {
 			if w == filestate.WindowReading {
 				t.Errorf("%s was read completely for nothing", path)
 			}

@@ -208,7 +208,7 @@ func TestRegionsOfARefusalNeedAKnownBase(t *testing.T) {
 // it.
 func TestRegionsOfARefusalOfWhatMayNotBeShown(t *testing.T) {
 	s := newSession(t, regionsAbove(1), func(p *config.Parameters) {
-		p.Rules = []policy.Rule{{Tools: []string{file.ReadFile}, Decision: policy.AskUser, Priority: 100, Tier: policy.TierUser}}
+		p.Policy.Rules = []policy.Rule{{Tools: []string{file.ReadFile}, Decision: policy.AskUser, Priority: 100, Tier: policy.TierUser}}
 	})
 	text := numbered(100)
 	s.Write("a.txt", text)

@@ -23,7 +23,7 @@ import (
 
 // regionsAbove configures a session to show changed regions of files larger than n bytes.
 func regionsAbove(n int) func(*config.Parameters) {
-	return func(p *config.Parameters) { p.Limits.ChangedRegionsAbove = n }
+	return func(p *config.Parameters) { p.Session.Limits.ChangedRegionsAbove = n }
 }
 
 // numbered returns a text with a number of lines.
@@ -253,7 +253,7 @@ func compacted(s *configtest.Session) error {
 // PR-29: regions do not show a file that read_file would not show.
 func TestRegionsOfWhatMayNotBeShown(t *testing.T) {
 	s := newSession(t, regionsAbove(1), func(p *config.Parameters) {
-		p.Rules = []policy.Rule{{Tools: []string{file.ReadFile}, Decision: policy.Deny, Priority: 100, Tier: policy.TierUser}}
+		p.Policy.Rules = []policy.Rule{{Tools: []string{file.ReadFile}, Decision: policy.Deny, Priority: 100, Tier: policy.TierUser}}
 	})
 	text := numbered(50)
 	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", text, "")))
@@ -296,7 +296,7 @@ func succeedInAnyForm(t testing.TB, r scheduler.Response) {
 // Above the read limits the whole content cannot be shown (CR-29). Then the regions are shown even for a file within
 // their limit, unless they are too long themselves.
 func TestRegionsAboveTheReadLimits(t *testing.T) {
-	s := newSession(t, regionsAbove(1<<20), func(p *config.Parameters) { p.Limits.Lines = 40 })
+	s := newSession(t, regionsAbove(1<<20), func(p *config.Parameters) { p.Session.Limits.Lines = 40 })
 	text := numbered(100)
 	s.Write("a.txt", text)
 	for _, offset := range []int{0, 40, 80} {
@@ -320,7 +320,7 @@ func TestRegionsAboveTheReadLimits(t *testing.T) {
 	requireInRegions(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-by hand\n+by machine\n", *st.SHA256)), text)
 
 	// A line longer than a read shows is in no region.
-	s = newSession(t, regionsAbove(1), func(p *config.Parameters) { p.Limits.Bytes = 1000 })
+	s = newSession(t, regionsAbove(1), func(p *config.Parameters) { p.Session.Limits.Bytes = 1000 })
 	text = strings.Repeat("x", 2000) + "\n" + numbered(5)
 	succeed(t, s.Call(file.WriteFile, writeArgs("b.txt", text, "")))
 	require.Nil(t, succeed(t, s.Call(file.SafePatch, patchArgs("b.txt", "@@ @@\n-line 1 of the text\n+1\n", sum(text)))).LatestFileState.Content)
@@ -352,7 +352,7 @@ func TestRegionsAreForModels(t *testing.T) {
 	require.Equal(t, s.Read("a.txt"), r.Result.ReturnDisplay.Diff.NewContent)
 	require.Equal(t, text, *s.Asked()[0].Details.OriginalContent)
 
-	planning := newSession(t, regionsAbove(1), func(p *config.Parameters) { p.ApprovalMode = policy.ModePlan })
+	planning := newSession(t, regionsAbove(1), func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModePlan })
 	planning.Write("a.txt", text)
 	read(t, planning, "a.txt")
 	require.Contains(t, planning.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 25 of the text\n+x\n", sum(text))).Result.LLMContent.String(), "Nothing was changed")
@@ -363,7 +363,7 @@ func TestRegionsAreDescribed(t *testing.T) {
 	for _, name := range []string{"fettle", "gemini"} {
 		l, _ := layout.Named(name)
 		for _, above := range []int{-1, 1} {
-			s := newSession(t, regionsAbove(above), func(p *config.Parameters) { p.Layout = l })
+			s := newSession(t, regionsAbove(above), func(p *config.Parameters) { p.Environment.Layout = l })
 			registry, err := s.ToolRegistry()
 			require.NoError(t, err)
 			var described []string
@@ -389,7 +389,7 @@ func TestRegionsAreDescribed(t *testing.T) {
 // know the file after its own change. The next success has no regions, and a change without a hash is refused until the
 // file is read.
 func TestRegionsAreNotEarnedByAHash(t *testing.T) {
-	long := func(p *config.Parameters) { p.Limits.Lines = 40 }
+	long := func(p *config.Parameters) { p.Session.Limits.Lines = 40 }
 	text := numbered(100)
 	for name, forget := range map[string]func(t *testing.T, s *configtest.Session){
 		"never read": func(*testing.T, *configtest.Session) {},

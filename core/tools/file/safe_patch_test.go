@@ -245,7 +245,7 @@ func TestSafePatchAmbiguous(t *testing.T) {
 func TestSafePatchApplierFails(t *testing.T) {
 	calls := 0
 	s := newSession(t, func(p *config.Parameters) {
-		p.Seams.Apply = func(string, *patch.Change) (string, error) {
+		p.Calls.Seams.Apply = func(string, *patch.Change) (string, error) {
 			calls++
 			return "half", errors.New("no luck")
 		}

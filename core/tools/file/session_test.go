@@ -31,7 +31,7 @@ var allTools = []string{file.ReadFile, file.ReadManyFiles, file.ListDirectory, f
 // newSession returns a session with every tool of the package.
 func newSession(t testing.TB, change ...func(*config.Parameters)) *configtest.Session {
 	t.Helper()
-	all := func(p *config.Parameters) { p.CoreTools = allTools }
+	all := func(p *config.Parameters) { p.Tools.Core = allTools }
 	return configtest.New(t, append([]func(*config.Parameters){all}, change...)...)
 }
 
@@ -155,10 +155,10 @@ func versionNow(t testing.TB, s *configtest.Session) int64 {
 // killSwitchOn disables the cache.
 func killSwitchOn(p *config.Parameters) {
 	on := true
-	p.FileReadCacheDisabled = &on
+	p.Session.FileReadCacheDisabled = &on
 }
 
-func autoEdit(p *config.Parameters) { p.ApprovalMode = "autoEdit" }
+func autoEdit(p *config.Parameters) { p.Policy.ApprovalMode = "autoEdit" }
 
 // base is the file of most tests, and changed its content after their change.
 const (

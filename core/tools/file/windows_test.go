@@ -33,8 +33,8 @@ func stagedSession(t *testing.T, window string, act func(s *configtest.Session))
 		}
 	}
 	s = newSession(t, func(p *config.Parameters) {
-		p.Seams.Mutation = func(w mutation.Window, _ workspace.Path) { at(string(w)) }
-		p.Seams.Commit = func(step commit.Step) error { at("commit:" + string(step)); return nil }
+		p.Calls.Seams.Mutation = func(w mutation.Window, _ workspace.Path) { at(string(w)) }
+		p.Calls.Seams.Commit = func(step commit.Step) error { at("commit:" + string(step)); return nil }
 	})
 	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { at("prompt"); return bus.ProceedOnce }
 	return s, func() {
@@ -207,7 +207,7 @@ func TestLinkSwappedInWhileReading(t *testing.T) {
 			var s *configtest.Session
 			swapped := false
 			s = newSession(t, func(p *config.Parameters) {
-				p.Seams.Read = func(w filestate.Window, _ workspace.Path) {
+				p.Calls.Seams.Read = func(w filestate.Window, _ workspace.Path) {
 					if w != filestate.WindowStatRead || swapped {
 						return
 					}
@@ -321,7 +321,7 @@ func TestCommitFailures(t *testing.T) {
 				eachMutator(t, func(t *testing.T, m mutator) {
 					fail := true
 					s := newSession(t, func(p *config.Parameters) {
-						p.Seams.Commit = func(at commit.Step) error {
+						p.Calls.Seams.Commit = func(at commit.Step) error {
 							if fail && at == step {
 								return failure.err
 							}

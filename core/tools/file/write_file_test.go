@@ -121,7 +121,7 @@ func TestWriteFileWrongHash(t *testing.T) {
 // CR-29: above the read limit, if no regions are shown, a success has version and hash without content, and the hash is
 // the base of the next change. A failure shows nothing.
 func TestAboveTheCapContentIsLeftOut(t *testing.T) {
-	s := newSession(t, regionsAbove(-1), func(p *config.Parameters) { p.Limits.Lines = 3 })
+	s := newSession(t, regionsAbove(-1), func(p *config.Parameters) { p.Session.Limits.Lines = 3 })
 	long := base + "four\n"
 	st := succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", long, ""))).LatestFileState
 	require.Nil(t, st.Content)

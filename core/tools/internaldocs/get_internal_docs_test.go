@@ -45,8 +45,8 @@ func tool(t testing.TB, docs fs.FS) tools.DeclarativeTool {
 // newSession returns a session with the tool.
 func newSession(t *testing.T, docs fs.FS) *configtest.Session {
 	return configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools = []string{}
-		p.Tools = []tools.DeclarativeTool{tool(t, docs)}
+		p.Tools.Core = []string{}
+		p.Tools.Own = []tools.DeclarativeTool{tool(t, docs)}
 	})
 }
 

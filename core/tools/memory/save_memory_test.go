@@ -50,15 +50,15 @@ func newSession(t testing.TB, change ...func(*config.Parameters)) session {
 	t.Helper()
 	var path string
 	s := configtest.New(t, append([]func(*config.Parameters){func(p *config.Parameters) {
-		path = filepath.Join(p.HomeDir, ".fettle", "FETTLE.md")
-		p.CoreTools = []string{"read_file"}
-		p.Tools = []tools.DeclarativeTool{tool(t, service(path))}
+		path = filepath.Join(p.Environment.HomeDir, ".fettle", "FETTLE.md")
+		p.Tools.Core = []string{"read_file"}
+		p.Tools.Own = []tools.DeclarativeTool{tool(t, service(path))}
 	}}, change...)...)
 	return session{s, path}
 }
 
 func in(mode policy.ApprovalMode) func(*config.Parameters) {
-	return func(p *config.Parameters) { p.ApprovalMode = mode }
+	return func(p *config.Parameters) { p.Policy.ApprovalMode = mode }
 }
 
 func (s session) write(content string) {

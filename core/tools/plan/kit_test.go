@@ -64,8 +64,8 @@ func newSession(t testing.TB, change ...func(*config.Parameters)) session {
 	t.Helper()
 	s := session{modes: &modes{}, todos: &plan.Todos{}}
 	s.Session = configtest.New(t, append([]func(*config.Parameters){func(p *config.Parameters) {
-		p.CoreTools = []string{"read_file", "write_file", "safe_patch"}
-		p.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) {
+		p.Tools.Core = []string{"read_file", "write_file", "safe_patch"}
+		p.Tools.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) {
 			return bind(t, plan.Services{
 				Todos: s.todos, Mode: s.modes, Files: v.Workspace, Dir: p.TargetDir + "/.fettle/plans",
 			}), nil
@@ -86,7 +86,7 @@ func bind(t testing.TB, services plan.Services) (bound []tools.DeclarativeTool) 
 }
 
 func in(mode policy.ApprovalMode) func(*config.Parameters) {
-	return func(p *config.Parameters) { p.ApprovalMode = mode }
+	return func(p *config.Parameters) { p.Policy.ApprovalMode = mode }
 }
 
 func (s session) tool(name string) tools.DeclarativeTool {

@@ -112,7 +112,7 @@ func TestModeAfter(t *testing.T) {
 	require.Len(t, s.Asked(), 1)
 
 	s = newSession(t, in(policy.ModePlan), func(p *config.Parameters) {
-		p.Rules = append(p.Rules, policy.Rule{Tools: []string{plan.ExitPlanMode}, Modes: []policy.ApprovalMode{policy.ModePlan}, Decision: policy.Allow, Tier: policy.TierUser})
+		p.Policy.Rules = append(p.Policy.Rules, policy.Rule{Tools: []string{plan.ExitPlanMode}, Modes: []policy.ApprovalMode{policy.ModePlan}, Decision: policy.Allow, Tier: policy.TierUser})
 	})
 	s.Write(".fettle/plans/a.md", "# Plan\n")
 	require.Contains(t, succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})), "the approval mode is default.")

@@ -16,7 +16,7 @@ import (
 // ST-08: results respect the limit of text, count the omitted matches, and state how to see them.
 func TestResultsFit(t *testing.T) {
 	for _, limit := range []int{1000, 2400, 8000} {
-		s := configtest.New(t, func(p *config.Parameters) { p.Limits.ResultBytes = limit })
+		s := configtest.New(t, func(p *config.Parameters) { p.Session.Limits.ResultBytes = limit })
 		for i := range 60 {
 			s.Write(fmt.Sprintf("dir/file %02d.txt", i), strings.Repeat(`hit "quoted"`+"\t\x1b\n", 1+i%7))
 		}

@@ -38,9 +38,9 @@ func newSession(t testing.TB, o process.Options, change ...func(*config.Paramete
 func (s session) open(t testing.TB, change ...func(*config.Parameters)) session {
 	t.Helper()
 	s.Session = configtest.New(t, append([]func(*config.Parameters){func(p *config.Parameters) {
-		p.CoreTools = []string{"read_file", "write_file", "safe_patch"}
-		p.ApprovalMode = policy.ModeYolo
-		p.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) {
+		p.Tools.Core = []string{"read_file", "write_file", "safe_patch"}
+		p.Policy.ApprovalMode = policy.ModeYolo
+		p.Tools.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) {
 			factories, err := shell.Factories()
 			require.NoError(t, err)
 			var bound []tools.DeclarativeTool
@@ -56,7 +56,7 @@ func (s session) open(t testing.TB, change ...func(*config.Parameters)) session 
 	return s
 }
 
-func asking(p *config.Parameters) { p.ApprovalMode = policy.ModeDefault }
+func asking(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeDefault }
 
 func (s session) tool(name string) tools.DeclarativeTool {
 	s.T.Helper()

@@ -239,7 +239,7 @@ func TestChangedFiles(t *testing.T) {
 
 // Plan mode shows the command and does not run it.
 func TestPlanMode(t *testing.T) {
-	s := newSession(t, process.Options{}, func(p *config.Parameters) { p.ApprovalMode = "plan" })
+	s := newSession(t, process.Options{}, func(p *config.Parameters) { p.Policy.ApprovalMode = "plan" })
 	r := s.Call(shell.RunShellCommand, args{"command": "echo x >f"})
 	require.NoFileExists(t, s.Path("f"))
 	require.NotContains(t, r.Result.LLMContent.String(), "Output:")

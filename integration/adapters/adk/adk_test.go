@@ -88,7 +88,7 @@ func of(c adaptertest.Call) *genai.Part {
 // Every tool of a session is declared with its schema, and the list follows the
 // session.
 func TestTools(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	set := adk.New(s.Config, adk.Options{})
 	require.Equal(t, "fettle", set.Name())
 	list, err := set.Tools(nil)
@@ -200,7 +200,7 @@ func (s *talk) answer(response map[string]any) {
 func unattended(t *testing.T) (*config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: t.TempDir()})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: t.TempDir()}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -347,7 +347,7 @@ func TestEnds(t *testing.T) {
 
 // Several calls of one response run in the model's order.
 func TestInOrder(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = policy.ModeAutoEdit })
+	s := configtest.New(t, func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeAutoEdit })
 	var calls []*genai.Part
 	for i, content := range []string{"one\n", "two\n", "three\n"} {
 		args, err := json.Marshal(map[string]string{"file_path": "f" + string(rune('1'+i)), "content": content})

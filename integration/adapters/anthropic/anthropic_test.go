@@ -88,7 +88,7 @@ func serve(r *http.Request, story adaptertest.Story) (any, error) {
 
 // Every tool of a session is declared on the wire with its schema.
 func TestTools(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	declared, err := anthropic.Toolset{Config: s.Config}.Tools()
 	require.NoError(t, err)
 	encoded, err := json.Marshal(declared)
@@ -189,7 +189,7 @@ func TestData(t *testing.T) {
 				return tools.Result{LLMContent: content}, nil
 			})
 			require.NoError(t, err)
-			p.Tools = append(p.Tools, tool)
+			p.Tools.Own = append(p.Tools.Own, tool)
 		}
 	})
 	blocks := answer(t.Context(), t, s.Config, `[
@@ -214,7 +214,7 @@ func TestData(t *testing.T) {
 // after the end of ctx nothing runs.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	const write = `[{"type": "tool_use", "id": "1", "name": "write_file", "input": {"file_path": "a.txt", "content": "x"}}]`

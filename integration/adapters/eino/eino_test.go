@@ -61,7 +61,7 @@ func (a actor) WithTools(list []*schema.ToolInfo) (einomodel.ToolCallingChatMode
 
 // Every tool of a session is declared, and its schema survives eino's type.
 func TestTools(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	for _, d := range []model.Dialect{"", model.DialectGemini, model.DialectAnthropic} {
 		list, err := eino.Toolset{Config: s.Config, Dialect: d}.Tools()
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestData(t *testing.T) {
 		return tools.Result{LLMContent: content}, nil
 	})
 	require.NoError(t, err)
-	s := configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{show} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{show} })
 	list, err := eino.Toolset{Config: s.Config, Multimodal: true}.Tools()
 	require.NoError(t, err)
 	for _, one := range list {
@@ -227,7 +227,7 @@ func (s *store) Set(_ context.Context, id string, data []byte) error {
 func unattended(t *testing.T) (*config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: t.TempDir()})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: t.TempDir()}})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.Close()) })

@@ -57,7 +57,7 @@ func Example() {
 	client, closeServer := connect(ctx, story) // of a test server
 	defer closeServer()
 
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeAutoEdit})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Policy: config.Policy{ApprovalMode: policy.ModeAutoEdit}})
 	if err != nil {
 		panic(err)
 	}

@@ -82,7 +82,7 @@ func serve(w http.ResponseWriter, r *http.Request, story adaptertest.Story) erro
 // Every tool of a session is declared with the schema that Google documents, and
 // passes through the SDK's types unchanged.
 func TestTools(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	declared, err := genai.Toolset{Config: s.Config}.Tools()
 	require.NoError(t, err)
 	require.Len(t, declared, 1)
@@ -104,7 +104,7 @@ func TestTools(t *testing.T) {
 		require.Nil(t, d.Parameters)
 	}
 
-	none := configtest.New(t, func(p *config.Parameters) { p.CoreTools = []string{} })
+	none := configtest.New(t, func(p *config.Parameters) { p.Tools.Core = []string{} })
 	declared, err = genai.Toolset{Config: none.Config}.Tools()
 	require.NoError(t, err)
 	require.Nil(t, declared)
@@ -160,7 +160,7 @@ func TestAnswer(t *testing.T) {
 // Without an approver, a call that needs approval is denied.
 func TestNobodyToAsk(t *testing.T) {
 	dir := t.TempDir()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	calls := []*sdk.FunctionCall{{Name: "write_file", Args: map[string]any{"file_path": "a.txt", "content": "x"}}}
@@ -185,7 +185,7 @@ func TestCancelled(t *testing.T) {
 		return tools.Result{}, ctx.Err()
 	})
 	require.NoError(t, err)
-	s := configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{wait} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{wait} })
 	turn, err := genai.Toolset{Config: s.Config}.Answer(ctx, []*sdk.FunctionCall{{Name: "wait"}, {Name: "wait"}})
 	require.NoError(t, err)
 	for i := range turn.Parts {
@@ -200,7 +200,7 @@ func TestData(t *testing.T) {
 		return tools.Result{LLMContent: tools.Data("a picture", "image/png", []byte{1, 2})}, nil
 	})
 	require.NoError(t, err)
-	s := configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{show} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{show} })
 	turn, err := genai.Toolset{Config: s.Config}.Answer(t.Context(), []*sdk.FunctionCall{{Name: "show"}, {Name: "show"}})
 	require.NoError(t, err)
 	require.Len(t, turn.Parts, 4)

@@ -85,7 +85,7 @@ func Example() {
 		defer closeServer()
 
 		ctx := context.Background()
-		c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeAutoEdit})
+		c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Policy: config.Policy{ApprovalMode: policy.ModeAutoEdit}})
 		if err != nil {
 			panic(err)
 		}

@@ -26,7 +26,7 @@ type declaration struct {
 
 // Every tool of a session is declared on the wire of both APIs with its schema.
 func TestTools(t *testing.T) {
-	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"run_shell_command"} })
+	s := configtest.New(t, func(p *config.Parameters) { p.Tools.Exclude = []string{"run_shell_command"} })
 	want, err := s.Declarations(model.DialectOpenAI)
 	require.NoError(t, err)
 	compare := func(got []declaration) {
@@ -74,7 +74,7 @@ func TestToolsKeepDigits(t *testing.T) {
 	}, func(context.Context, json.RawMessage, tools.Output) (tools.Result, error) { return tools.Result{}, nil })
 	require.NoError(t, err)
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.CoreTools, p.Tools = []string{}, []tools.DeclarativeTool{big}
+		p.Tools.Core, p.Tools.Own = []string{}, []tools.DeclarativeTool{big}
 	})
 	chat, err := openai.Chat{Config: s.Config}.Tools()
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func show(t *testing.T) *configtest.Session {
 		return r, nil
 	})
 	require.NoError(t, err)
-	return configtest.New(t, func(p *config.Parameters) { p.Tools = []tools.DeclarativeTool{tool} })
+	return configtest.New(t, func(p *config.Parameters) { p.Tools.Own = []tools.DeclarativeTool{tool} })
 }
 
 // Images follow all results, in a message that may contain them.
@@ -219,7 +219,7 @@ func TestResponsesAnswer(t *testing.T) {
 // after the end of ctx nothing runs.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	write := calls(t, `[{"id": "1", "type": "function", "function": {"name": "write_file", "arguments": "{\"file_path\": \"a.txt\", \"content\": \"x\"}"}}]`)

@@ -40,7 +40,7 @@ func agentCases() []Case {
 		Contestants: []Contestant{
 			{"fettle", Ours, func(ctx context.Context, lab *Lab) (*Prepared, error) {
 				s, err := newSession(ctx, lab, func(p *config.Parameters) {
-					p.Models, p.Conversation = model.Always(oneReadModel{args}), config.Conversation{Limits: agent.Limits{CompactAt: -1}}
+					p.Conversation = config.Conversation{Models: model.Always(oneReadModel{args}), Limits: agent.Limits{CompactAt: -1}}
 				})
 				if err != nil {
 					return nil, err

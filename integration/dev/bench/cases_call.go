@@ -58,7 +58,7 @@ func approved(ctx context.Context, s *session) error {
 
 // asking adds a tool that needs approval.
 func asking(p *config.Parameters) {
-	p.ApprovalMode = policy.ModeDefault
+	p.Policy.ApprovalMode = policy.ModeDefault
 	asked, err := tools.Define("asked", "Does nothing.", tools.KindEdit,
 		func(context.Context, file.ReadFileParams) (tools.Result, error) {
 			return tools.Result{LLMContent: tools.Text("done")}, nil
@@ -66,7 +66,7 @@ func asking(p *config.Parameters) {
 	if err != nil {
 		panic(err) // the schema of read_file is always valid
 	}
-	p.Tools = append(p.Tools, asked)
+	p.Tools.Own = append(p.Tools.Own, asked)
 }
 
 // allocations replaces the time of a call by the number of its allocations.

@@ -74,7 +74,7 @@ func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]
 			return nil, err
 		}
 		s, err := newSession(ctx, lab, func(p *config.Parameters) {
-			p.Limits, p.CoreTools = filestate.Limits{}, []string{"read_file", "safe_patch", "edit", "write_file"}
+			p.Session.Limits, p.Tools.Core = filestate.Limits{}, []string{"read_file", "safe_patch", "edit", "write_file"}
 		})
 		if err != nil {
 			return nil, err

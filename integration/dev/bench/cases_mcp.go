@@ -45,7 +45,7 @@ func mcpInMemory(ctx context.Context, lab *Lab) (*Prepared, error) {
 		return nil, errors.Join(err, s.config.Close())
 	}
 	srv := server.New(server.Options{Name: "fettle", Version: "bench", Open: func(context.Context, mcp.Client) (*mcp.Service, error) {
-		return s.config.MCPService(config.MCPServiceOptions{Owned: true})
+		return s.config.MCP().Serve(config.MCPServiceOptions{Owned: true})
 	}})
 	inRead, inWrite := io.Pipe()
 	outRead, outWrite := io.Pipe()

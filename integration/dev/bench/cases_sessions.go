@@ -115,7 +115,7 @@ func makeSessions(ctx context.Context, t childTask) (r sessionReport, err error)
 	}()
 	began := time.Now()
 	for range t.Sessions {
-		c, err := config.New(config.Parameters{TargetDir: target, HomeDir: home, ApprovalMode: policy.ModeYolo})
+		c, err := config.New(config.Parameters{TargetDir: target, Environment: config.Environment{HomeDir: home}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
 		if err != nil {
 			return r, err
 		}

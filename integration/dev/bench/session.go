@@ -48,9 +48,8 @@ func newSession(ctx context.Context, lab *Lab, change ...func(*config.Parameters
 		return nil, err
 	}
 	p := config.Parameters{
-		TargetDir: dir, HomeDir: home, ApprovalMode: policy.ModeYolo, Limits: showsAll(),
-		Now:   func() time.Time { return time.Now().Add(time.Hour) },
-		Tools: []tools.DeclarativeTool{noop},
+		TargetDir: dir, Environment: config.Environment{HomeDir: home, Now: func() time.Time { return time.Now().Add(time.Hour) }}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}, Session: config.Session{Limits: showsAll()},
+		Tools: config.Tools{Own: []tools.DeclarativeTool{noop}},
 	}
 	for _, f := range change {
 		f(&p)

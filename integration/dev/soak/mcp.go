@@ -26,7 +26,7 @@ const serveVariable = "FETTLE_SOAK_SERVE"
 
 // serve serves a fettle session until stdin ends.
 func serve(ctx context.Context, dir string) (err error) {
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeYolo})
+	c, err := config.New(config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: dir}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}})
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func serve(ctx context.Context, dir string) (err error) {
 
 func serveOver(ctx context.Context, c *config.Config, in *os.File, out *os.File) error {
 	s := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) {
-		return c.MCPService(config.MCPServiceOptions{})
+		return c.MCP().Serve(config.MCPServiceOptions{})
 	}})
 	return errors.Join(s.Stdio(ctx, in, out), s.Close())
 }
@@ -61,7 +61,7 @@ func withServers(servers ...mcp.ServerSpec) func(*config.Parameters) {
 // mcpByHand sends raw protocol messages to a server of the long session.
 func mcpByHand(ctx context.Context, s *soak, r *rand.Rand) error {
 	srv := server.New(server.Options{Name: "soak", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) {
-		return s.long.MCPService(config.MCPServiceOptions{Stateless: true})
+		return s.long.MCP().Serve(config.MCPServiceOptions{Stateless: true})
 	}})
 	var in, out bytes.Buffer
 	in.WriteString(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n" +
@@ -105,7 +105,7 @@ func mcpInMemory(ctx context.Context, s *soak, r *rand.Rand) error {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(q.Params.Arguments)}}}, nil
 	})
 	return s.short(ctx, withServers(mcp.ServerSpec{Name: "memory", InProcess: srv, Trusted: true}), func(c *session) error {
-		manager, err := c.MCP()
+		manager, err := c.MCP().Manager()
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func mcpInMemory(ctx context.Context, s *soak, r *rand.Rand) error {
 // mcpOverStdio calls the long session's server, and occasionally starts another one.
 func mcpOverStdio(ctx context.Context, s *soak, r *rand.Rand) error {
 	look := func(c *session) error {
-		manager, err := c.MCP()
+		manager, err := c.MCP().Manager()
 		if err != nil {
 			return err
 		}

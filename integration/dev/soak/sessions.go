@@ -34,7 +34,7 @@ func allParts() []part {
 // connects to servers.
 func longSession(s *soak) func(*config.Parameters) {
 	return func(p *config.Parameters) {
-		p.Settings, p.WatchSettings = &settings.Options{}, true
+		p.Settings, p.Session.WatchSettings = &settings.Options{}, true
 		withServers(s.programServer("long"))(p)
 	}
 }
@@ -69,7 +69,7 @@ func sessions(ctx context.Context, s *soak, r *rand.Rand) error {
 
 // approvals asks an approver, who accepts, declines, and is absent once.
 func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
-	return s.short(ctx, func(p *config.Parameters) { p.ApprovalMode = policy.ModeDefault }, func(c *session) error {
+	return s.short(ctx, func(p *config.Parameters) { p.Policy.ApprovalMode = policy.ModeDefault }, func(c *session) error {
 		if got := c.call(ctx, "write_file", map[string]any{"file_path": "a.txt", "content": "one\n"}); fault.CodeOf(got.Result.Error) != fault.NoApprover {
 			return fmt.Errorf("a call without an approver: %v: %w", got.Status, got.Result.Error)
 		}
@@ -95,7 +95,7 @@ func approvals(ctx context.Context, s *soak, r *rand.Rand) error {
 // policies adds rules to an engine that decides concurrently.
 func policies(ctx context.Context, s *soak, _ *rand.Rand) error {
 	return s.short(ctx, nil, func(c *session) error {
-		engine, err := c.PolicyEngine()
+		engine, err := c.Policy().Engine()
 		if err != nil {
 			return err
 		}
@@ -130,10 +130,10 @@ func watched(ctx context.Context, s *soak, _ *rand.Rand) error {
 	if err := os.Rename(whole, s.path("home", ".fettle", "settings.json")); err != nil {
 		return err
 	}
-	if err := s.long.ReloadSettings(ctx); err != nil {
+	if err := s.long.Settings().Reload(ctx); err != nil {
 		return err
 	}
-	now, err := s.long.Settings()
+	now, err := s.long.Settings().Current()
 	if err == nil && now.Context.FileFiltering.MaxFileCount != n {
 		err = fmt.Errorf("the setting is %d, want %d", now.Context.FileFiltering.MaxFileCount, n)
 	}
@@ -217,7 +217,7 @@ func cancelled(ctx context.Context, s *soak, r *rand.Rand) error {
 // checkpoints changes files by tools and commands, and restores them.
 func checkpoints(ctx context.Context, s *soak, _ *rand.Rand) error {
 	on := true
-	return s.short(ctx, func(p *config.Parameters) { p.Checkpoints.Enabled = &on }, func(c *session) error {
+	return s.short(ctx, func(p *config.Parameters) { p.Session.Checkpoints.Enabled = &on }, func(c *session) error {
 		path := filepath.Join(c.dir, "f.txt")
 		if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
 			return err

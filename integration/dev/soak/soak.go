@@ -229,8 +229,7 @@ var everyTool = []string{
 // open opens a session. The caller must close it.
 func (s *soak) open(ctx context.Context, dir, home string, change func(*config.Parameters)) (*session, error) {
 	p := config.Parameters{
-		TargetDir: dir, HomeDir: home, ApprovalMode: policy.ModeYolo, CoreTools: everyTool,
-		OnDefect: func(err error) { s.report("defect", err) },
+		TargetDir: dir, Environment: config.Environment{HomeDir: home, OnDefect: func(err error) { s.report("defect", err) }}, Policy: config.Policy{ApprovalMode: policy.ModeYolo}, Tools: config.Tools{Core: everyTool},
 	}
 	if change != nil {
 		change(&p)

@@ -77,7 +77,7 @@ func say(ctx context.Context, c *agent.Client, prompt string) (text string, err 
 func talk(ctx context.Context, s *soak, r *rand.Rand) error {
 	var heard atomic.Int64
 	speaks := func(p *config.Parameters) {
-		p.Models, p.Model = model.Always(speaker{}), "speaker"
+		p.Conversation.Models, p.Conversation.Model = model.Always(speaker{}), "speaker"
 		p.Conversation.NoLoopDetection = true
 		for _, e := range []hooks.Event{hooks.BeforeTool, hooks.AfterTool, hooks.BeforeModel} {
 			p.Hooks.Functions = append(p.Hooks.Functions, hooks.Hook{Event: e, Name: "soak " + string(e), Run: func(context.Context, hooks.Input) (hooks.Output, error) {
@@ -86,7 +86,7 @@ func talk(ctx context.Context, s *soak, r *rand.Rand) error {
 			}})
 		}
 		file := "[[hooks.BeforeTool]]\nmatcher = \"generalist\"\nhooks = [{type = \"command\", command = \"cat > /dev/null; echo '{}'\", name = \"program\"}]\n"
-		if err := os.WriteFile(filepath.Join(p.HomeDir, ".fettle", "hooks.toml"), []byte(file), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(p.Environment.HomeDir, ".fettle", "hooks.toml"), []byte(file), 0o600); err != nil {
 			s.report("hooks", err)
 		}
 	}
