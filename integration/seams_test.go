@@ -50,8 +50,8 @@ func call(ctx context.Context, calls *scheduler.Scheduler, tool, args string) sc
 }
 
 // code: questions
-// answerQuestions answers the questions that ask_user puts: a choice by its
-// last option, the others in the same words.
+// answerQuestions answers the questions of ask_user: a choice with its last option,
+// other questions with the given words.
 func answerQuestions(ctx context.Context, b *bus.MessageBus, words string) {
 	bus.Subscribe(ctx, b, func(_ context.Context, q bus.AskUserRequest) {
 		answers := map[string]string{}
@@ -108,9 +108,9 @@ func declared(c *config.Config, name string) bool {
 }
 
 // code: root
-// confined keeps a session to directories of the embedder's: the tools reach dir
-// and more, and what fettle itself reads and keeps, settings, policies and
-// memory, lies below home. No variable of the environment counts.
+// confined restricts a session to directories of the embedder: the tools reach dir and
+// more, and fettle's own files (settings, policies, memory) are below home. No
+// environment variable is read.
 func confined(dir, home string, more ...string) config.Parameters {
 	names := layout.Fettle()
 	names.SystemDir = filepath.Join(home, "system") // else /etc/fettle
@@ -180,9 +180,8 @@ func Example_ownClock() {
 }
 
 // code: settings
-// withSettings are a session's parameters that settings files, the given
-// variables and the given flags fill in. A field that is set here goes before
-// all of them.
+// withSettings returns the parameters of a session whose other fields are set by settings
+// files, the given variables and the given flags. A field that is set here takes precedence.
 func withSettings(dir, home string, environ []string, flags map[string]any) config.Parameters {
 	return config.Parameters{TargetDir: dir, Environment: config.Environment{HomeDir: home}, Settings: &settings.Options{Environ: environ, Flags: flags}}
 }
@@ -219,12 +218,12 @@ func Example_ownSettings() {
 }
 
 // code: rules
-// houseRules are policy of the embedder's, beside that of files.
+// houseRules are rules of the embedder, in addition to those of files.
 func houseRules() []policy.Rule {
 	return []policy.Rule{
 		{Name: "notes", Tools: []string{"write_file"}, ArgsPattern: `"file_path":"notes/`, Decision: policy.Allow, Tier: policy.TierUser, Priority: 100, Source: "house rules"},
 		{Name: "no keys", Tools: []string{"*"}, ArgsPattern: `\.pem"`, Decision: policy.Deny, Tier: policy.TierAdmin, Priority: 900, Source: "house rules",
-			DenyMessage: "Keys are for people."},
+			DenyMessage: "Only users handle keys."},
 	}
 }
 
@@ -246,13 +245,13 @@ func Example_ownRules() {
 		fmt.Println(r.Status, r.Result.Error.Code)
 	})
 	// Output:
-	// denied no keys | Keys are for people.
+	// denied no keys | Only users handle keys.
 	// success notes
 	// denied nobody_to_ask
 }
 
 // code: searcher
-// shelf is a search service of the embedder's: it knows a few pages.
+// shelf is a search service of the embedder with a few pages.
 type shelf map[string]websearch.Source
 
 func (s shelf) Search(_ context.Context, query string) (websearch.Answer, error) {

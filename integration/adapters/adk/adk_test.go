@@ -155,7 +155,7 @@ type talk struct {
 	t         *testing.T
 	say       func(*genai.Content)
 	confirm   *genai.FunctionCall // the last request for confirmation
-	said      string              // the last text
+	lastText  string              // of the model
 	responses map[string]map[string]any
 }
 
@@ -179,7 +179,7 @@ func talkTo(t *testing.T, c *config.Config, a actor) *talk {
 				case part.FunctionResponse != nil:
 					s.responses[part.FunctionResponse.ID] = part.FunctionResponse.Response
 				case part.Text != "":
-					s.said = part.Text
+					s.lastText = part.Text
 				}
 			}
 		}))
@@ -224,19 +224,19 @@ func writer(t *testing.T) actor {
 // the request that was shown.
 func TestConfirmations(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer map[string]any
-		meddle string // written by another program meanwhile
-		want   string // the expected content of the file; "": it does not exist
-		said   string
+		answer   map[string]any
+		meddle   string // written by another program meanwhile
+		want     string // the expected content of the file; "": it does not exist
+		lastText string
 	}{
-		"yes":               {answer: map[string]any{"confirmed": true}, want: "x\n", said: `"output"`},
-		"as a web client":   {answer: map[string]any{"response": `{"confirmed": true}`}, want: "x\n", said: `"output"`},
-		"no":                {answer: map[string]any{"confirmed": false}, said: "denied_by_user"},
-		"no outcome counts": {answer: map[string]any{"confirmed": false, "payload": map[string]any{"outcome": "proceed_once", "confirmed": true}}, said: "denied_by_user"},
+		"yes":               {answer: map[string]any{"confirmed": true}, want: "x\n", lastText: `"output"`},
+		"as a web client":   {answer: map[string]any{"response": `{"confirmed": true}`}, want: "x\n", lastText: `"output"`},
+		"no":                {answer: map[string]any{"confirmed": false}, lastText: "denied_by_user"},
+		"no outcome counts": {answer: map[string]any{"confirmed": false, "payload": map[string]any{"outcome": "proceed_once", "confirmed": true}}, lastText: "denied_by_user"},
 		"with words": {answer: map[string]any{"confirmed": true, "payload": map[string]any{
 			"outcome": "proceed_always", "payload": map[string]any{"feedback": "Well done."},
-		}}, want: "x\n", said: "Well done."},
-		"yes, and too late": {answer: map[string]any{"confirmed": true}, meddle: "somebody's\n", want: "somebody's\n", said: "edit_requires_prior_read"},
+		}}, want: "x\n", lastText: "Well done."},
+		"yes, and too late": {answer: map[string]any{"confirmed": true}, meddle: "another program's\n", want: "another program's\n", lastText: "edit_requires_prior_read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, dir := unattended(t)
@@ -263,7 +263,7 @@ func TestConfirmations(t *testing.T) {
 
 			s.answer(tt.answer)
 			require.Nil(t, s.confirm)
-			require.Contains(t, s.said, tt.said)
+			require.Contains(t, s.lastText, tt.lastText)
 			if tt.want == "" {
 				require.NoFileExists(t, path)
 				return

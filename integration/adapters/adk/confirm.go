@@ -28,21 +28,21 @@ func request(ctx agent.Context, q bus.ToolConfirmationRequest) error {
 
 // hint describes the call.
 func hint(q bus.ToolConfirmationRequest) string {
-	said := []string{q.Details.Title}
+	lines := []string{q.Details.Title}
 	switch d := q.Details; {
 	case d.EditDetails != nil:
-		said = append(said, d.FilePath, d.FileDiff)
+		lines = append(lines, d.FilePath, d.FileDiff)
 	case d.ExecDetails != nil:
-		said = append(said, d.Command)
+		lines = append(lines, d.Command)
 	case d.MCPDetails != nil:
-		said = append(said, fmt.Sprintf("%s of the server %s, with %s", d.ToolName, d.MCPDetails.ServerName, d.ToolArgs))
+		lines = append(lines, fmt.Sprintf("%s of the server %s, with %s", d.ToolName, d.MCPDetails.ServerName, d.ToolArgs))
 	case d.InfoDetails != nil:
-		said = append(said, d.Prompt)
+		lines = append(lines, d.Prompt)
 	}
 	if q.Details.SystemMessage != "" {
-		said = append(said, q.Details.SystemMessage)
+		lines = append(lines, q.Details.SystemMessage)
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(lines, "\n")
 }
 
 // given returns the user's answer for the call of ctx, or nil.

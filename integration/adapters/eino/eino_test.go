@@ -235,7 +235,7 @@ func unattended(t *testing.T) (*config.Config, string) {
 }
 
 // drain returns the interrupt that ended a run, or the final text of the model.
-func drain(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (asked *adk.InterruptCtx, said string) {
+func drain(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (asked *adk.InterruptCtx, text string) {
 	t.Helper()
 	for event, more := events.Next(); more; event, more = events.Next() {
 		require.NoError(t, event.Err)
@@ -249,10 +249,10 @@ func drain(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (asked *adk
 		if event.Output != nil && event.Output.MessageOutput != nil {
 			m, err := event.Output.MessageOutput.GetMessage()
 			require.NoError(t, err)
-			said = m.Content
+			text = m.Content
 		}
 	}
-	return asked, said
+	return asked, text
 }
 
 // A call that needs approval ends the run with an interrupt, and the user's answer on
@@ -262,11 +262,11 @@ func TestInterrupts(t *testing.T) {
 		answer bus.ToolConfirmationResponse
 		meddle string // written by another program meanwhile
 		want   string
-		said   string
+		text   string
 	}{
-		"yes":               {answer: bus.ToolConfirmationResponse{Confirmed: true}, want: "x", said: "done"},
-		"no":                {said: "denied_by_user"},
-		"yes, and too late": {answer: bus.ToolConfirmationResponse{Confirmed: true}, meddle: "somebody's", want: "somebody's", said: "edit_requires_prior_read"},
+		"yes":               {answer: bus.ToolConfirmationResponse{Confirmed: true}, want: "x", text: "done"},
+		"no":                {text: "denied_by_user"},
+		"yes, and too late": {answer: bus.ToolConfirmationResponse{Confirmed: true}, meddle: "another program's", want: "another program's", text: "edit_requires_prior_read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, dir := unattended(t)
@@ -295,9 +295,9 @@ func TestInterrupts(t *testing.T) {
 
 			events, err := runner.ResumeWithParams(t.Context(), "run", &adk.ResumeParams{Targets: map[string]any{asked.ID: tt.answer}})
 			require.NoError(t, err)
-			again, said := drain(t, events)
+			again, text := drain(t, events)
 			require.Nil(t, again)
-			require.Equal(t, tt.said, said)
+			require.Equal(t, tt.text, text)
 			if tt.want == "" {
 				require.NoFileExists(t, path)
 				return

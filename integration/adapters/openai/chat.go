@@ -67,7 +67,7 @@ func (s Chat) Answer(ctx context.Context, calls []sdk.ChatCompletionMessageToolC
 	for _, a := range answers {
 		messages = append(messages, sdk.ToolMessage(string(a.Response), a.ID))
 		if len(a.Data) > 0 {
-			shown = append(shown, sdk.TextContentPart("What "+a.Name+" returned beside its text:"))
+			shown = append(shown, sdk.TextContentPart("What "+a.Name+" returned in addition to its text:"))
 		}
 		for _, d := range a.Data {
 			if url, text := picture(d); url != "" {

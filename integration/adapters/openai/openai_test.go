@@ -175,7 +175,7 @@ func TestChatData(t *testing.T) {
 	require.Len(t, messages, 3)
 	require.Equal(t, "user", messages[2].Role)
 	require.JSONEq(t, `[
-		{"type": "text", "text": "What show returned beside its text:"},
+		{"type": "text", "text": "What show returned in addition to its text:"},
 		{"type": "image_url", "image_url": {"url": "data:image/png;base64,AQI="}},
 		{"type": "text", "text": "[data of type audio/wav, 1 bytes, which cannot be shown to this model]"}
 	]`, string(messages[2].Content))

@@ -141,12 +141,12 @@ func serve(t *testing.T, c *collector, protocol otlp.Protocol) string {
 // converse runs a conversation that the providers record.
 func converse(t *testing.T, p *otlp.Providers) {
 	t.Helper()
-	told, err := telemetry.New(telemetry.Options{TracerProvider: p.TracerProvider(), MeterProvider: p.MeterProvider()})
+	observer, err := telemetry.New(telemetry.Options{TracerProvider: p.TracerProvider(), MeterProvider: p.MeterProvider()})
 	require.NoError(t, err)
 	lines, err := script.Parse("test.json", []byte(`{"turns": [{"text": "Hello, world."}]}`))
 	require.NoError(t, err)
 	c, err := agent.New(agent.Options{
-		Source: model.Always(script.New(lines, script.Options{})), Model: func() string { return "script:demo" }, Observer: told,
+		Source: model.Always(script.New(lines, script.Options{})), Model: func() string { return "script:demo" }, Observer: observer,
 	})
 	require.NoError(t, err)
 	var last agent.Event
@@ -201,12 +201,12 @@ func TestFailures(t *testing.T) {
 	for name, address := range map[string]string{"refuses": refusing.URL, "is away": away.URL, "is not known": unknown.URL} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
-			var told []error
+			var reported []error
 			p, err := otlp.New(t.Context(), otlp.Options{Endpoint: address, Protocol: otlp.ProtocolHTTP, Headers: map[string]string{"x-key": key},
 				OnError: func(err error) {
 					mu.Lock()
 					defer mu.Unlock()
-					told = append(told, err)
+					reported = append(reported, err)
 					panic("a mistake of the host's")
 				}})
 			require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestFailures(t *testing.T) {
 			err = p.Shutdown(t.Context())
 			require.Equal(t, fault.ExecutionFailed, fault.CodeOf(err))
 			require.NotContains(t, fmt.Sprintf("%v %+v", err, fault.As(err).Err), key)
-			require.Equal(t, []error{err}, told)
+			require.Equal(t, []error{err}, reported)
 		})
 	}
 	require.Empty(t, printed.String())
