@@ -76,7 +76,7 @@ func (f commandFacts) Directories() []string {
 	if err != nil {
 		return nil
 	}
-	return ws.Folders()
+	return ws.Directories()
 }
 
 // ApprovalMode implements [commands.Config].

@@ -342,7 +342,7 @@ func (c chatDirectories) List() []string { return commandFacts{c.config}.Directo
 
 // Add implements [builtin.Directories].
 func (c chatDirectories) Add(ctx context.Context, path string) error {
-	return c.config.AddFolder(ctx, path)
+	return c.config.AddDirectory(ctx, path)
 }
 
 // chatMode serves /mode and /plan.

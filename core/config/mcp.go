@@ -110,7 +110,7 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 		Dialer:  p.MCP.Dial(c.mcpEnvironment(target)),
 		Servers: servers,
 		Elicit:  elicit.Elicitor{Bus: c.bus}.Ask,
-		Roots:   func() []string { return sh.workspace.Folders() },
+		Roots:   func() []string { return sh.workspace.Directories() },
 		Changed: c.offer,
 		Logger:  p.Environment.Logger,
 	})

@@ -29,7 +29,7 @@ func TestRunCommand(t *testing.T) {
 	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))
 }
 
-func TestAddFolder(t *testing.T) {
+func TestAddDirectory(t *testing.T) {
 	c := newConfig(t, config.Parameters{})
 	require.NoError(t, c.Initialize(t.Context()))
 	more := t.TempDir()
@@ -38,13 +38,13 @@ func TestAddFolder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = ws.Resolve(filepath.Join(more, "a.txt"))
 	require.Error(t, err)
-	require.NoError(t, c.AddFolder(t.Context(), more))
+	require.NoError(t, c.AddDirectory(t.Context(), more))
 	_, err = ws.Resolve(filepath.Join(more, "a.txt"))
 	require.NoError(t, err)
 	engine, err := c.Policy().Decide(policy.Call{Tool: "read_file", Kind: "read", Params: []byte(`{"file_path":"` + filepath.Join(more, "a.txt") + `"}`)})
 	require.NoError(t, err)
 	require.Equal(t, policy.Allow, engine.Decision)
-	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.AddFolder(t.Context(), filepath.Join(more, "none"))))
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.AddDirectory(t.Context(), filepath.Join(more, "none"))))
 }
 
 func TestInstructionFilesAreReadAgain(t *testing.T) {

@@ -74,7 +74,7 @@ func (p *Parameters) processOptions(sh *shared) process.Options {
 		Confinement: p.Tools.Shell.Confinement, NoBackground: p.Session.NoSession,
 	}
 	if o.Confinement.Kind != process.Unconfined {
-		o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)
+		o.Confinement.Writable = slices.Concat(sh.workspace.Directories(), o.Confinement.Writable)
 	}
 	if sh.tmp != "" {
 		o.SaveDir = filepath.Join(sh.tmp, outputFolder)

@@ -100,7 +100,7 @@ func (t *Transcripts) Record(ctx context.Context, c *Config) (*Recording, error)
 		return nil, err
 	}
 	h := transcript.Header{
-		ID: c.SessionID(), Kind: transcript.KindMain, Project: ws.Target(), Directories: slices.Clone(ws.Folders()[1:]), Model: c.Model(),
+		ID: c.SessionID(), Kind: transcript.KindMain, Project: ws.Target(), Directories: slices.Clone(ws.Directories()[1:]), Model: c.Model(),
 	}
 	if c.parent != nil {
 		h.Kind, h.Parent = transcript.KindSubagent, c.parent.SessionID()

@@ -73,7 +73,7 @@ func TestSettingsFillParameters(t *testing.T) {
 	require.True(t, s.FileReadCacheDisabled())
 	ws, err := s.Workspace()
 	require.NoError(t, err)
-	require.Equal(t, []string{s.Dir, s.Path("more")}, ws.Folders(), "counting from the target directory")
+	require.Equal(t, []string{s.Dir, s.Path("more")}, ws.Directories(), "counting from the target directory")
 
 	for _, name := range []string{".gitignore", "a.log", "b.log", "c.log"} {
 		s.Write(name, "*.log\n")
@@ -133,7 +133,7 @@ func TestParametersBeforeSettings(t *testing.T) {
 	require.False(t, s.FileReadCacheDisabled())
 	ws, err := s.Workspace()
 	require.NoError(t, err)
-	require.Equal(t, []string{s.Dir}, ws.Folders())
+	require.Equal(t, []string{s.Dir}, ws.Directories())
 	for _, name := range []string{".gitignore", "a.log", "b.log", "c.log"} {
 		s.Write(name, "*.log\n")
 	}
@@ -429,7 +429,7 @@ func TestHostileProject(t *testing.T) {
 			require.NotContains(t, names(t, s.Config), "edit", "no tool that is not there without it")
 			ws, err := s.Workspace()
 			require.NoError(t, err)
-			require.Equal(t, []string{s.Dir}, ws.Folders())
+			require.Equal(t, []string{s.Dir}, ws.Directories())
 			text, err := json.Marshal(now)
 			require.NoError(t, err)
 			require.NotContains(t, string(text), "s3cret")

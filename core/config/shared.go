@@ -65,7 +65,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		return nil, err
 	}
 	recovery := ""
-	tmp, err := c.projectTmp(ws.RealFolders()[0])
+	tmp, err := c.projectTmp(ws.RealDirectories()[0])
 	if err != nil {
 		c.params().Environment.Logger.Warn("no home directory, so files that have to be rewritten in place will not be changed")
 	} else {
@@ -162,14 +162,14 @@ func (c *Config) projectTmp(target string) (string, error) {
 	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil
 }
 
-// AddFolder adds a directory to the workspace of this Config and all derived from
+// AddDirectory adds a directory to the workspace of this Config and all derived from
 // the same root, like Parameters.IncludeDirs; a relative path is resolved against
 // the target. Confined commands cannot write there before the next session. The
 // error has code not_initialized, invalid_config for a missing directory,
 // untrusted_folder for one that is recorded as untrusted, or is that of
 // Parameters.Policy.TrustOf.
-func (c *Config) AddFolder(ctx context.Context, path string) error {
-	sh, err := c.services("AddFolder")
+func (c *Config) AddDirectory(ctx context.Context, path string) error {
+	sh, err := c.services("AddDirectory")
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func describe(s State) string {
 // otherwise the absolute path.
 func displayName(files *workspace.Workspace, path Name) string {
 	p, err := files.Resolve(string(path))
-	if err != nil || p.Folder() != files.Target() {
+	if err != nil || p.Root() != files.Target() {
 		return string(path)
 	}
 	return filepath.ToSlash(p.Rel())

@@ -290,7 +290,7 @@ func (w *restoring) inDirectory(path Name, do func(root *os.Root, name string) e
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(p.Folder())
+	root, err := os.OpenRoot(p.Root())
 	if err != nil {
 		return err
 	}

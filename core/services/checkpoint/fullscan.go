@@ -33,7 +33,7 @@ func (l *scanner) everything(ctx context.Context) (findings, error) {
 	l.round++
 	var f findings
 	w := &fullScan{scanner: l, budget: l.store.o.MaxTotal - l.tree.kept()}
-	for _, directory := range l.files.Folders() {
+	for _, directory := range l.files.Directories() {
 		if err := w.walk(ctx, directory, &f); err != nil {
 			return findings{}, err
 		}

@@ -246,7 +246,7 @@ func (r *Recorder) keepTree(f findings) error {
 		return err
 	}
 	dirs := make([]Name, 0, 1)
-	for _, dir := range r.o.Files.Folders() {
+	for _, dir := range r.o.Files.Directories() {
 		dirs = append(dirs, Name(dir))
 	}
 	if err := r.log.write(line{Type: lineTree, Tree: sum, NotKept: f.gaps, Notes: f.notes, Directories: dirs}); err != nil {

@@ -28,7 +28,7 @@ type scanner struct {
 	// progress receives the number of files to read if there are many; nil: not reported.
 	progress func(files int)
 
-	directory *workspace.Folder
+	directory *workspace.Dir
 	dir       string // the directory that it belongs to
 }
 
@@ -126,7 +126,7 @@ func (l *scanner) openDirectory(dir string) error {
 	if err != nil {
 		return err
 	}
-	l.directory, err = l.files.OpenFolder(p)
+	l.directory, err = l.files.OpenDir(p)
 	l.dir = dir
 	return err
 }

@@ -31,7 +31,7 @@ func readSmall(f *os.File, err error) (text string, ok bool) {
 
 // readExclude reads info/exclude of the repository whose root directory is open. If .git is a file,
 // it names the repository's git directory, which is used if it is below the root.
-func readExclude(root *workspace.Folder) (text string, ok bool) {
+func readExclude(root *workspace.Dir) (text string, ok bool) {
 	git := gitName
 	if text, ok := readSmall(root.Open(gitName)); ok {
 		to, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
@@ -68,13 +68,13 @@ func (f *Finder) outermost(top string) *Scope {
 // scopeOf returns the scope of the directory dir, and dir itself, open. Rules are read on the path
 // from its workspace directory. If named, an ignored directory on that path counts as named by the
 // caller. If dir cannot be opened the scope is returned with the error, unless ctx has ended.
-func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*Scope, *workspace.Folder, error) {
-	top, err := f.files.Resolve(dir.Folder())
+func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*Scope, *workspace.Dir, error) {
+	top, err := f.files.Resolve(dir.Root())
 	if err != nil {
 		return nil, nil, err
 	}
-	directory, err := f.files.OpenFolder(top)
-	scope := f.options.enter(f.outermost(top.Folder()), directory, "", markersOf(directory))
+	directory, err := f.files.OpenDir(top)
+	scope := f.options.enter(f.outermost(top.Root()), directory, "", markersOf(directory))
 	if dir.Rel() == "." {
 		return scope, directory, err
 	}
@@ -96,11 +96,11 @@ func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*
 			}
 		}
 		at = join(at, element)
-		p, errOf := f.files.Resolve(filepath.Join(top.Folder(), filepath.FromSlash(at)))
+		p, errOf := f.files.Resolve(filepath.Join(top.Root(), filepath.FromSlash(at)))
 		if errOf != nil {
 			return nil, nil, errOf
 		}
-		directory, err = f.files.OpenFolder(p)
+		directory, err = f.files.OpenDir(p)
 		scope = f.options.enter(scope, directory, at, markersOf(directory))
 		scope.Directory = verdict
 	}
@@ -109,7 +109,7 @@ func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*
 
 // markersOf returns the names to try in a directory that is not listed; none if it could not be
 // opened.
-func markersOf(directory *workspace.Folder) markers {
+func markersOf(directory *workspace.Dir) markers {
 	if directory == nil {
 		return markers{}
 	}

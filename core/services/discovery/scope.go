@@ -88,7 +88,7 @@ func (m *markers) note(name, own string) {
 
 // enter returns the scope of directory, whose path is dir, from s, that of its parent. m determines
 // the files to read; a file that cannot be read ignores nothing.
-func (o Options) enter(s *Scope, directory *workspace.Folder, dir string, m markers) *Scope {
+func (o Options) enter(s *Scope, directory *workspace.Dir, dir string, m markers) *Scope {
 	in := &Scope{top: s.top, dir: dir, inGit: s.inGit || lastElement(dir) == gitName}
 	in.custom = seenFrom(dir, s.custom)
 	in.own = seenFrom(dir, s.own)
@@ -111,7 +111,7 @@ func (o Options) enter(s *Scope, directory *workspace.Folder, dir string, m mark
 }
 
 // load reads an ignore file in the open directory of s, never through a link.
-func (s *Scope) load(directory *workspace.Folder, name string) *ruleFile {
+func (s *Scope) load(directory *workspace.Dir, name string) *ruleFile {
 	text, ok := readSmall(directory.Open(name))
 	if !ok {
 		return nil

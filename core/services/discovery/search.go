@@ -99,7 +99,7 @@ func (f *Finder) Search(ctx context.Context, s Search) (Results, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	top, err := f.files.OpenFolder(s.Start)
+	top, err := f.files.OpenDir(s.Start)
 	if err != nil {
 		return Results{}, err
 	}

@@ -31,8 +31,8 @@ type searcher struct {
 	Search
 	f       *Finder
 	ctx     context.Context
-	top     *workspace.Folder // Start
-	pending chan *batch       // in order
+	top     *workspace.Dir // Start
+	pending chan *batch    // in order
 	work    chan *batch
 }
 
@@ -138,7 +138,7 @@ func (k *searcher) path(b *batch, i int) (workspace.Path, error) {
 	return k.f.files.Resolve(filepath.Join(k.Start.String(), filepath.FromSlash(join(b.dir, b.names[i]))))
 }
 
-func scanNamed(s *scanner, directory *workspace.Folder, name string) (fileLines, error) {
+func scanNamed(s *scanner, directory *workspace.Dir, name string) (fileLines, error) {
 	file, err := directory.Open(name)
 	if err != nil {
 		return fileLines{}, err

@@ -137,7 +137,7 @@ type item struct {
 type walker struct {
 	Walk
 	f   *Finder
-	top *workspace.Folder
+	top *workspace.Dir
 	ctx context.Context
 
 	mu      sync.Mutex
@@ -272,7 +272,7 @@ func (k *walker) unreadable(n *node, err error) {
 }
 
 // listDirectory sets the items of n.
-func (k *walker) listDirectory(n *node, directory *workspace.Folder, buf []byte) error {
+func (k *walker) listDirectory(n *node, directory *workspace.Dir, buf []byte) error {
 	var (
 		names []workspace.Name
 		found markers
@@ -306,7 +306,7 @@ func (k *walker) listDirectory(n *node, directory *workspace.Folder, buf []byte)
 }
 
 // judge returns the item for a name that is wanted.
-func (k *walker) judge(n *node, scope *Scope, directory *workspace.Folder, name workspace.Name, tally *Tally) (it item, ok bool) {
+func (k *walker) judge(n *node, scope *Scope, directory *workspace.Dir, name workspace.Name, tally *Tally) (it item, ok bool) {
 	isDir := name.Type.IsDir()
 	if scope.inGit || name.Name == gitName {
 		return item{}, false

@@ -93,8 +93,8 @@ func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key strin
 
 // ancestors returns the directories from the workspace directory down to that of p.
 func ancestors(p workspace.Path) []string {
-	dirs := []string{p.Folder()}
-	at := p.Folder()
+	dirs := []string{p.Root()}
+	at := p.Root()
 	parts := strings.Split(p.Rel(), "/")
 	for _, part := range parts[:len(parts)-1] {
 		at = filepath.Join(at, part)

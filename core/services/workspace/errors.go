@@ -94,7 +94,7 @@ func reason(err error) string {
 
 // outside returns the refusal of a path outside of the workspace, with the workspace directories.
 func (w *Workspace) outside(op, path string) error {
-	folders := w.Folders()
+	folders := w.Directories()
 	for i, folder := range folders {
 		folders[i] = show(folder)
 	}

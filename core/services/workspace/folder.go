@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// Folder is an open directory of the workspace, for operations on many names and files in it or
+// Dir is an open directory of the workspace, for operations on many names and files in it or
 // below. Nothing is resolved again from the top, and no symbolic link below it is followed out of
 // it. It stays the same directory if it is moved. It is safe for concurrent use until Close, which
 // the caller must call.
-type Folder struct {
+type Dir struct {
 	w    *Workspace
 	path Path
 	l    listing
@@ -22,32 +22,32 @@ type Name struct {
 	Type fs.FileMode // type bits only; fs.ModeSymlink for a link, wherever it leads
 }
 
-// OpenFolder opens the directory that p leads to, links as in [Workspace.Stat].
+// OpenDir opens the directory that p leads to, links as in [Workspace.Stat].
 // Errors are those of Stat.
-func (w *Workspace) OpenFolder(p Path) (*Folder, error) {
+func (w *Workspace) OpenDir(p Path) (*Dir, error) {
 	l, err := reach(w, p, toRead, directory.list, spot.list)
 	if err != nil {
 		return nil, w.failure("workspace.open_folder", p, err)
 	}
-	return &Folder{w, p, l}, nil
+	return &Dir{w, p, l}, nil
 }
 
 // Below opens a directory below f; rel has slashes and is cleaned. Errors are
 // those of [Workspace.Stat]. A link that has taken the directory's place is
 // followed only where it stays below f.
-func (f *Folder) Below(rel string) (*Folder, error) {
+func (f *Dir) Below(rel string) (*Dir, error) {
 	p := f.child(rel)
 	l, err := f.l.in.list(filepath.FromSlash(rel))
 	if err != nil {
 		return nil, f.w.failure("workspace.open_folder", p, err)
 	}
-	return &Folder{f.w, p, l}, nil
+	return &Dir{f.w, p, l}, nil
 }
 
 // Open opens the file with that name, one element, for reading. It never waits and never follows a
 // link, which is refused; the caller checks with [InfoOf] before reading, and closes the file.
 // Errors are those of [Workspace.OpenRead].
-func (f *Folder) Open(name string) (*os.File, error) {
+func (f *Dir) Open(name string) (*os.File, error) {
 	file, err := f.l.in.openEntry(name)
 	if err != nil {
 		return nil, f.w.failure("workspace.open_read", f.child(name), err)
@@ -57,7 +57,7 @@ func (f *Folder) Open(name string) (*os.File, error) {
 
 // Lstat describes the file with that name, one element; a link itself is described. Errors are
 // those of [Workspace.Stat].
-func (f *Folder) Lstat(name string) (Info, error) {
+func (f *Dir) Lstat(name string) (Info, error) {
 	info, err := f.l.in.lstat(name)
 	if err != nil {
 		return Info{}, f.w.failure("workspace.stat", f.child(name), err)
@@ -68,7 +68,7 @@ func (f *Folder) Lstat(name string) (Info, error) {
 // Names calls yield with every name in the directory except `.` and `..`, unordered, until it
 // returns false. buf is scratch space, preferably 32 KiB or more. It reads the directory once: a
 // second call yields nothing. Errors are those of [Workspace.ReadDir].
-func (f *Folder) Names(buf []byte, yield func(Name) bool) error {
+func (f *Dir) Names(buf []byte, yield func(Name) bool) error {
 	if err := names(f.l, buf, yield); err != nil {
 		return f.w.failure("workspace.read_dir", f.path, err)
 	}
@@ -76,11 +76,11 @@ func (f *Folder) Names(buf []byte, yield func(Name) bool) error {
 }
 
 // Path returns the name that the directory was opened under.
-func (f *Folder) Path() Path { return f.path }
+func (f *Dir) Path() Path { return f.path }
 
 // Close closes the directory. Files opened through it stay open.
-func (f *Folder) Close() { f.l.close() }
+func (f *Dir) Close() { f.l.close() }
 
-func (f *Folder) child(rel string) Path {
+func (f *Dir) child(rel string) Path {
 	return Path{folder: f.path.folder, rel: filepath.Join(f.path.rel, filepath.FromSlash(rel))}
 }

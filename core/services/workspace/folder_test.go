@@ -15,7 +15,7 @@ import (
 )
 
 // namesIn lists a directory with scratch space for a few names at a time.
-func namesIn(t *testing.T, f *Folder) []Name {
+func namesIn(t *testing.T, f *Dir) []Name {
 	t.Helper()
 	var names []Name
 	require.NoError(t, f.Names(nil, func(n Name) bool {
@@ -43,7 +43,7 @@ func TestFolder(t *testing.T) {
 			defer w.Close()
 			p, err := w.Resolve(".")
 			require.NoError(t, err)
-			f, err := w.OpenFolder(p)
+			f, err := w.OpenDir(p)
 			require.NoError(t, err)
 			defer f.Close()
 			require.Equal(t, p, f.Path())
@@ -94,7 +94,7 @@ func TestFolderNames(t *testing.T) {
 	p, err := w.Resolve(".")
 	require.NoError(t, err)
 	for _, most := range []int{1, 100, files} {
-		f, err := w.OpenFolder(p)
+		f, err := w.OpenDir(p)
 		require.NoError(t, err)
 		seen := make(map[string]bool)
 		require.NoError(t, f.Names(make([]byte, 8<<10), func(n Name) bool {
@@ -113,6 +113,6 @@ func TestFolderOfAClosedWorkspace(t *testing.T) {
 	p, err := w.Resolve(".")
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	_, err = w.OpenFolder(p)
+	_, err = w.OpenDir(p)
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 }

@@ -8,7 +8,7 @@ import (
 
 // Readlink returns the target of the link with that name, one element, unchanged. Other files are
 // refused with invalid_tool_params. Errors are otherwise those of [Workspace.Stat].
-func (f *Folder) Readlink(name string) (string, error) {
+func (f *Dir) Readlink(name string) (string, error) {
 	found, err := f.l.in.look(name)
 	if err == nil && found.dir != nil {
 		found.dir.close()

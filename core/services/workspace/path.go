@@ -22,8 +22,8 @@ func (p Path) String() string { return filepath.Join(p.folder, p.rel) }
 // for the directory itself.
 func (p Path) Rel() string { return filepath.ToSlash(p.rel) }
 
-// Folder returns the workspace directory that contains the name.
-func (p Path) Folder() string { return p.folder }
+// Root returns the workspace directory that contains the name.
+func (p Path) Root() string { return p.folder }
 
 // Base returns the last element of the name.
 func (p Path) Base() string { return filepath.Base(p.String()) }

@@ -12,14 +12,14 @@ var errReadOnly = errors.New("path is in a directory that may only be read")
 
 // AddReadOnly appends a read-only directory, under the conditions of [Open]: names in it resolve
 // and can be opened and listed, but [Workspace.Locate] and [Workspace.MakeParents], which every
-// change needs, refuse them. It is not one of [Workspace.Folders], so it is not part of the
+// change needs, refuse them. It is not one of [Workspace.Directories], so it is not part of the
 // project. A directory inside an existing one keeps its permission. If [Workspace.Add] later adds
 // it, or a parent of it, it becomes writable.
 func (w *Workspace) AddReadOnly(folder string) error { return w.add(folder, true) }
 
-// ReadOnlyFolders returns the names of the read-only directories, in the form of
-// [Workspace.Folders].
-func (w *Workspace) ReadOnlyFolders() []string { return w.names(true) }
+// ReadOnlyDirectories returns the names of the read-only directories, in the form of
+// [Workspace.Directories].
+func (w *Workspace) ReadOnlyDirectories() []string { return w.names(true) }
 
 // IsReadOnly reports whether p is a name in a read-only directory. It does not follow links.
 func (w *Workspace) IsReadOnly(p Path) bool {
@@ -32,7 +32,7 @@ func (w *Workspace) IsReadOnly(p Path) bool {
 // there; other problems with p are reported when it is opened. Links may change afterwards:
 // [Workspace.Locate] checks again.
 func (w *Workspace) Writable(p Path) error {
-	if len(w.ReadOnlyFolders()) == 0 {
+	if len(w.ReadOnlyDirectories()) == 0 {
 		return nil
 	}
 	if w.IsReadOnly(p) {

@@ -1,7 +1,7 @@
 // Package workspace confines paths to a session's directories.
 //
 // A [Workspace] resolves names with [Workspace.Resolve] and opens them with [Workspace.OpenRead],
-// [Workspace.OpenFolder] and [Workspace.Locate]. An opened file is always inside the directories,
+// [Workspace.OpenDir] and [Workspace.Locate]. An opened file is always inside the directories,
 // even if symbolic links change concurrently.
 package workspace
 
@@ -127,12 +127,12 @@ func (w *Workspace) Close() error {
 	return nil
 }
 
-// Folders returns the directories' names, absolute and cleaned but with links unresolved, target
+// Directories returns the directories' names, absolute and cleaned but with links unresolved, target
 // first. Read-only directories are not included.
-func (w *Workspace) Folders() []string { return w.names(false) }
+func (w *Workspace) Directories() []string { return w.names(false) }
 
-// RealFolders returns the names of Folders with links resolved when the directories were opened.
-func (w *Workspace) RealFolders() []string {
+// RealDirectories returns the names of Directories with links resolved when the directories were opened.
+func (w *Workspace) RealDirectories() []string {
 	var names []string
 	for _, r := range w.snapshot() {
 		if !r.readOnly {

@@ -106,10 +106,10 @@ func TestOpen(t *testing.T) {
 	}
 	w, err := Open(top+"/link/../a/", top, top)
 	require.NoError(t, err)
-	require.Equal(t, []string{top + "/a", top}, w.Folders())
+	require.Equal(t, []string{top + "/a", top}, w.Directories())
 	require.Equal(t, top+"/a", w.Target())
 	require.NoError(t, w.Add(top+"/link"))
-	require.Equal(t, []string{top + "/a", top, top + "/link"}, w.Folders())
+	require.Equal(t, []string{top + "/a", top, top + "/link"}, w.Directories())
 	requireCode(t, w.Add(top+"/none"), fault.InvalidConfig)
 
 	require.NoError(t, w.Close())
@@ -168,7 +168,7 @@ func TestResolve(t *testing.T) {
 		}
 		p, err := w.Resolve(tt.path)
 		require.NoError(t, err, "%q", tt.path)
-		require.Equal(t, top+tt.folder, p.Folder(), "%q", tt.path)
+		require.Equal(t, top+tt.folder, p.Root(), "%q", tt.path)
 		require.Equal(t, tt.rel, p.Rel(), "%q", tt.path)
 		require.Equal(t, filepath.Join(top+tt.folder, tt.rel), p.String())
 		require.Equal(t, filepath.Base(p.String()), p.Base())
@@ -190,7 +190,7 @@ func TestResolve(t *testing.T) {
 		if code == fault.PathNotInWorkspace {
 			message := fault.As(err).Message
 			require.True(t, strings.HasPrefix(message, "File path must be within workspace: "), message)
-			for _, folder := range w.Folders() {
+			for _, folder := range w.Directories() {
 				require.Contains(t, message, folder)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 func (s Services) places(dirPath string) ([]workspace.Path, error) {
 	names := []string{dirPath}
 	if dirPath == "" {
-		names = s.Paths.Folders()
+		names = s.Paths.Directories()
 	}
 	var places []workspace.Path
 	for _, name := range names {

@@ -28,7 +28,7 @@ type Results interface {
 // Paths returns the directories of the workspace and resolves a path parameter inside one; *workspace.Workspace
 // implements it.
 type Paths interface {
-	Folders() []string
+	Directories() []string
 	Resolve(path string) (workspace.Path, error)
 	Stat(p workspace.Path) (workspace.Info, error)
 }

@@ -88,7 +88,7 @@ func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instr
 	if f.Untrusted {
 		return found, nil
 	}
-	for _, folder := range f.Workspace.Folders() {
+	for _, folder := range f.Workspace.Directories() {
 		if paths.Same(folder, f.UserDir) {
 			continue
 		}
@@ -180,7 +180,7 @@ func (f Finder) Paths() []string {
 	if f.Untrusted {
 		return paths
 	}
-	for _, folder := range f.Workspace.Folders() {
+	for _, folder := range f.Workspace.Directories() {
 		top := f.boundaryOf(folder)
 		for at := folder; ; at = filepath.Dir(at) {
 			in(at)

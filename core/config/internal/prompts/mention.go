@@ -76,7 +76,7 @@ type Files struct {
 // Stat tries a relative path in each directory of the workspace, the target
 // first.
 func (f Files) Stat(ctx context.Context, path string) (mention.Found, error) {
-	folders := f.Workspace.Folders()
+	folders := f.Workspace.Directories()
 	if filepath.IsAbs(path) {
 		folders = folders[:1]
 	}
@@ -120,7 +120,7 @@ func (f Files) stat(ctx context.Context, path string) (mention.Found, error) {
 func (f Files) Search(ctx context.Context, text string, most int) ([]string, error) {
 	escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(filepath.ToSlash(text))
 	var paths []string
-	for _, folder := range f.Workspace.Folders() {
+	for _, folder := range f.Workspace.Directories() {
 		dir, err := f.Workspace.Resolve(folder)
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ type System struct {
 // Write returns the system prompt.
 func (s System) Write() string {
 	f := s.Facts
-	f.Directories, f.System, f.GitRepo = s.Workspace.Folders(), runtime.GOOS, inRepository(s.Workspace.Target())
+	f.Directories, f.System, f.GitRepo = s.Workspace.Directories(), runtime.GOOS, inRepository(s.Workspace.Target())
 	if f.Today.IsZero() {
 		f.Today = time.Now()
 	}

@@ -33,8 +33,8 @@ const (
 // Workspace provides the directories against which rules are evaluated.
 type Workspace interface {
 	Target() string
-	Folders() []string
-	RealFolders() []string // with links resolved
+	Directories() []string
+	RealDirectories() []string // with links resolved
 }
 
 // Options configure [Rules].
@@ -73,7 +73,7 @@ type Rules struct {
 // creates the engine. The error has code cancelled, or invalid_config for a
 // mistake in Options.
 func Open(ctx context.Context, o Options) (*Rules, error) {
-	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, log: o.Logger, repos: gitdir.NewWatch(o.Workspace.Folders()...)}
+	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, log: o.Logger, repos: gitdir.NewWatch(o.Workspace.Directories()...)}
 	r.brought.Store(&contributions.Rules{})
 	r.setRoots()
 	if o.UserDir == "" {
@@ -173,8 +173,8 @@ func (r *Rules) Added(folder string) {
 
 // setRoots updates the directories of the workspace.
 func (r *Rules) setRoots() {
-	roots := r.workspace.Folders()
-	for _, real := range r.workspace.RealFolders() {
+	roots := r.workspace.Directories()
+	for _, real := range r.workspace.RealDirectories() {
 		if !slices.Contains(roots, real) {
 			roots = append(roots, real)
 		}

@@ -93,7 +93,7 @@ type Set struct {
 
 // New returns a session's hooks, which are empty before Load.
 func New(o Options) *Set {
-	s := &Set{o: o, project: o.Workspace.RealFolders()[0]}
+	s := &Set{o: o, project: o.Workspace.RealDirectories()[0]}
 	if o.UserDir != "" {
 		s.approvals = hooks.OpenApprovals(filepath.Join(o.UserDir, trustedHooksFile))
 	}
