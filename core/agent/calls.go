@@ -14,8 +14,8 @@ import (
 const mostCalls = 200
 
 // ProcessTurn runs calls through the scheduler and returns the response parts for SendStream in their order, exactly one
-// for each call. It does not run calls of an answer that was cut at its limit, because they may be incomplete, and calls
-// after the 200th of one answer.
+// for each call. It does not run calls of an answer that was cut at its limit, because they may be incomplete. It also
+// does not run calls after the 200th of one answer.
 func (c *Client) ProcessTurn(ctx context.Context, calls []model.FunctionCall) ([]model.Part, []scheduler.Response) {
 	responses := c.runCalls(ctx, calls)
 	return responseParts(calls, responses), responses

@@ -10,10 +10,13 @@ import (
 )
 
 // ValidHistory returns an error with code session_unreadable if a history is invalid, and nil if every provider accepts
-// it. In a valid history the first turn is the user's and roles alternate; each turn has parts, each of one kind; calls
-// are the model's and responses the user's; the turn after one with calls starts with one response for each, in their
-// order and with its ID and name. IDs and names are not empty, and IDs are unique within a turn. An empty history is
-// valid.
+// it. An empty history is valid. In any other valid history:
+//
+//   - the first turn is the user's, and roles alternate
+//   - each turn has parts, each of one kind
+//   - calls are in turns of the model, and responses in turns of the user
+//   - the turn after one with calls starts with one response for each, in their order and with its ID and name
+//   - IDs and names are not empty, and IDs are unique within a turn
 func ValidHistory(history []model.Content) error { return validHistory(history, false) }
 
 // validHistory is ValidHistory; with open set, the calls of the last turn may be unanswered.

@@ -86,8 +86,8 @@ type addition struct {
 // InterruptedText replaces a missing answer in a history, between two user turns. The model did not write it.
 const InterruptedText = "(This answer was interrupted.)"
 
-// addUserTurn adds a user turn and keeps the history valid: it answers open calls, inserts a placeholder for a missing answer to
-// responses, and merges adjacent user texts into one turn.
+// addUserTurn adds a user turn and keeps the history valid. It answers open calls, inserts a placeholder for a missing
+// answer to responses, and merges adjacent user texts into one turn.
 func (c *Client) addUserTurn(ctx context.Context, parts []model.Part, responses []scheduler.Response) addition {
 	n := len(c.history)
 	done := addition{keep: n}

@@ -9,10 +9,13 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// RepairHistory repairs a history so that it is valid by [ValidHistory], and returns a valid history unchanged. Adjacent
-// turns of one role are merged; empty parts and turns and responses without a call are removed; a late response moves to
-// its call; a call without a response is answered as cancelled. No call with a response loses it. The argument is not
-// modified.
+// RepairHistory repairs a history so that it is valid by [ValidHistory], and returns a valid history unchanged. No call
+// with a response loses it. The argument is not modified. Repairs are:
+//
+//   - adjacent turns of one role are merged
+//   - empty parts, empty turns, and responses without a call are removed
+//   - a late response moves to its call
+//   - a call without a response is answered as cancelled
 func RepairHistory(history []model.Content) []model.Content {
 	if ValidHistory(history) == nil {
 		return history

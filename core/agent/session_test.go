@@ -63,8 +63,8 @@ func TestMemoryOfALongSession(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// The cost of a turn does not grow with the history, except for passing it on: with 100 times the
-// turns, the client's own share of a request takes far less than 100 times as long.
+// The cost of a turn does not grow with the history, except for passing it on. With 100 times the
+// turns, the client's share of a request takes far less than 100 times as long.
 func BenchmarkTurn(b *testing.B) {
 	for _, turns := range []int{10, 1000} {
 		b.Run(fmt.Sprint(turns), func(b *testing.B) {

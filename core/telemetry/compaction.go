@@ -25,8 +25,8 @@ func compactionStatus(s agent.CompactionStatus) string {
 	return "" // there was no compaction
 }
 
-// Compaction starts a span for an attempt at compacting the history. Its parent is the prompt, not
-// a turn.
+// Compaction starts a span for an attempt at compacting the history. It ends the running
+// turn, so the span is between turns.
 func (t *Telemetry) Compaction(ctx context.Context, forced bool) (context.Context, func(agent.Compaction, error)) {
 	p := t.promptOf(ctx)
 	if p == nil { // requested by the user

@@ -290,9 +290,12 @@ func ask(ctx context.Context, c *agent.Client, text string) agent.Event {
 	return last
 }
 
-// conversation runs the conversation of most tests. It has two calls, one of which fails; a request
-// that fails once and then calls a subagent that reads a file; a denied write; an unknown tool; and
-// the final answer.
+// conversation runs the conversation of most tests:
+//
+//   - two calls, one of which fails
+//   - a request that fails once and then calls a subagent, which reads a file
+//   - a denied write and an unknown tool
+//   - the final answer
 func conversation(t testing.TB, w *watched) agent.Event {
 	t.Helper()
 	args, err := json.Marshal(path{secretArg + " " + secretKey})

@@ -55,10 +55,12 @@ const (
 )
 
 // Telemetry reports a conversation and its subagents to OpenTelemetry providers. It is an
-// [agent.Observer], and [Telemetry.Call] is a [scheduler.Observe]. They are connected through the
-// context: the span of a call is a child of the turn that requested it, and the prompt of a
-// subagent a child of the call that started it. A Telemetry is safe for concurrent use, starts no
-// goroutine, and needs no shutdown: the owner of the providers flushes and shuts them down.
+// [agent.Observer], and [Telemetry.Call] is a [scheduler.Observe]. The context connects them: the
+// span of a call is a child of the turn that requested it. The span of a subagent's prompt is a
+// child of the call that started the subagent.
+//
+// A Telemetry is safe for concurrent use, starts no goroutine, and needs no shutdown: the owner of
+// the providers flushes and shuts them down.
 type Telemetry struct {
 	o      Options
 	tracer trace.Tracer

@@ -125,9 +125,9 @@ const (
 	AuthHTTP   AuthType = "http"
 )
 
-// Secret is a value that must not be shown, as written in a definition: $NAME is an environment
-// variable, a leading "!" the output of a command, $$ and !! escape those characters, and anything
-// else is literal. Printed or encoded, it shows which of these it is, and never a literal.
+// Secret is a value that must not be shown, as written in a definition. $NAME is an environment
+// variable, and a leading "!" the output of a command. $$ and !! escape those characters. Anything
+// else is literal. Printed or encoded, a Secret shows which of these it is, and never a literal.
 type Secret string
 
 // String returns the name of the variable, or states that there is a value.

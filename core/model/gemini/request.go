@@ -223,9 +223,9 @@ const holder = "json"
 // unwraps it in the request.
 func held(raw json.RawMessage) map[string]any { return map[string]any{holder: string(raw)} }
 
-// restore returns the JSON of a request with three corrections: [held] values unwrapped,
-// skipValidation in its documented form, and an empty text in each part that is only a signature.
-// The SDK omits that text, and the API requires it.
+// restore returns the JSON of a request with three corrections. It unwraps [held] values. It writes
+// skipValidation in its documented form. It adds an empty text to each part that is only a
+// signature, because the SDK omits it and the API requires it.
 func restore(body []byte) ([]byte, error) {
 	release := func(raw json.RawMessage) (json.RawMessage, error) {
 		var h map[string]string

@@ -30,8 +30,8 @@ const (
 	limitNew
 )
 
-// query is a request in the form of the SDK, plus fields that the SDK cannot express: numbers that
-// it omits because they are 0, or rounds, and max_tokens.
+// query is a request in the form of the SDK, plus fields that the SDK cannot express: max_tokens, and
+// numbers that the SDK rounds, or omits because they are 0.
 type query struct {
 	sdk.ChatCompletionRequest
 	more map[string]json.RawMessage

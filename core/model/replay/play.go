@@ -16,9 +16,9 @@ type Mode int
 const (
 	// Strict accepts a request that is the same in every byte.
 	Strict Mode = iota
-	// Loose also accepts differences in volatile text (UUIDs, hashes, times, dates, durations,
-	// local ports, leading directories of paths), in call IDs and signatures, and in the system
-	// prompt, the settings, the model name and the declarations of tools other than their names.
+	// Loose ignores differences in volatile text: UUIDs, hashes, times, dates, durations, local
+	// ports and leading directories of paths. It also ignores call IDs, signatures, the system
+	// prompt, the settings, the model name, and the declarations of tools except their names.
 	Loose
 )
 

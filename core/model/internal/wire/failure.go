@@ -30,9 +30,9 @@ func (s Secrets) Redact(text string) string {
 	return escape.ClipBytes(escape.OneLine(strings.ToValidUTF8(m.Text(text), "\ufffd")), maxMessage)
 }
 
-// Broken returns the error of an exchange that ended without a response and without an error of the
-// server: ctx ended, the request could not be sent, the connection broke, or the data was not a
-// response. err is the error of the SDK. It returns nil if the response was received to its end.
+// Broken returns the error of an exchange without a response and without an error of the server. Its
+// causes are: ctx ended, the request could not be sent, the connection broke, or the data was not a
+// response. err is the error of the SDK. Broken returns nil if the response was received to its end.
 func (x *Exchange) Broken(ctx context.Context, provider string, err error, secrets Secrets) *model.Error {
 	if err == nil && x.Err == nil {
 		return nil
