@@ -66,7 +66,7 @@ type usage struct {
 }
 
 // errProblem ends a response that contains an error.
-var errProblem = errors.New("the answer holds an error")
+var errProblem = errors.New("the answer contains an error")
 
 // answer converts the events of a response to chunks.
 type answer struct {

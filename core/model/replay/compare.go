@@ -99,7 +99,7 @@ func (p piece) like(other piece, mode Mode) bool {
 	return p.Kind == other.Kind && p.Sum == other.Sum
 }
 
-// words describes a part by its beginning and its hash. The hash distinguishes parts that differ
+// describe returns a description of a part: its beginning and its hash. The hash distinguishes parts that differ
 // further on.
 func (p piece) describe() string {
 	return fmt.Sprintf("%s “%s” [%s]", p.Kind, p.Shows, p.Sum)

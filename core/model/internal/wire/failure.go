@@ -92,7 +92,7 @@ func Kind(status int) model.ErrorKind {
 	return model.InvalidRequest
 }
 
-// Said returns the message of a server that did not answer an error with JSON: its text, or the
+// ServerMessage returns the message of a server that did not answer an error with JSON: its text, or the
 // title of a web page.
 func ServerMessage(status int, problem []byte) string {
 	text := strings.TrimSpace(string(problem))
