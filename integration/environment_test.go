@@ -13,7 +13,8 @@ import (
 
 // TE-10: a test's changes to the environment or the current directory end with it:
 // tests use t.Setenv and t.Chdir, which restore the values and fail in parallel
-// tests. No other code in the repository changes either, including the program.
+// tests. No other code in the repository changes either, including the program, except
+// for memtemp: it sets TMPDIR before the tests of a package start.
 func TestEnvironmentIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	files, own := 0, 0
@@ -27,6 +28,9 @@ func TestEnvironmentIsLeftAlone(t *testing.T) {
 			return nil
 		}
 		files++
+		if filepath.ToSlash(path) == root+"/integration/memtemp/memtemp.go" {
+			return nil
+		}
 		changes, confined := environmentChanges(t, path, nil)
 		own += confined
 		for _, c := range changes {

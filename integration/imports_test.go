@@ -119,13 +119,35 @@ func TestRooms(t *testing.T) {
 }
 
 // GO-06: tests respect the layers, too: nothing in core, tests included, needs the
-// program; the pages in docs import nothing.
+// program; the pages in docs and memtemp, which sets up tests, import nothing.
 func TestImportsOfTests(t *testing.T) {
 	t.Parallel()
 	for _, p := range goList(t, "linux", "./core/...") {
 		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
-			if inside, ok := strings.CutPrefix(imported, module+"/"); ok && !strings.HasPrefix(inside, "core/") && inside != "docs" {
+			if inside, ok := strings.CutPrefix(imported, module+"/"); ok && !strings.HasPrefix(inside, "core/") && inside != "docs" && inside != "integration/memtemp" {
 				t.Errorf("a test of %s imports %s", p.name(), inside)
+			}
+		}
+	}
+}
+
+// A package whose row says "tests only" is imported by test files and by other such
+// packages.
+func TestImportsOfTestHelpers(t *testing.T) {
+	t.Parallel()
+	helpers := map[string]bool{}
+	for _, row := range table(t, readFile(t, "docs/architecture.md"), "package") {
+		helpers[row[0]] = strings.HasSuffix(row[1], "tests only")
+	}
+	if !helpers["integration/memtemp"] || helpers["core/internal/lockedfile"] {
+		t.Fatal("the table does not say which packages are for tests only")
+	}
+	for _, goos := range platforms {
+		for _, p := range goList(t, goos, "./...") {
+			for _, imported := range p.Imports {
+				if helpers[strings.TrimPrefix(imported, module+"/")] && !helpers[p.name()] {
+					t.Errorf("%s: %s imports %s outside its tests", goos, p.name(), imported)
+				}
 			}
 		}
 	}

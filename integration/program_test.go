@@ -28,6 +28,7 @@ import (
 	"github.com/fettle-dev/fettle/cli"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/integration/memtemp"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf})
+	testscript.Main(memtemp.Of(m), map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf})
 }
 
 // brief are variables for short-lived programs. Otherwise the race detector pauses

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/integration/memtemp"
 )
 
 // Other processes run the test binary, with their role in roleVar and its arguments
@@ -34,7 +36,7 @@ var roles = map[string]func(args []string) error{
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVar)
 	if role == "" {
-		os.Exit(m.Run())
+		os.Exit(memtemp.Of(m).Run())
 	}
 	if err := roles[role](strings.Split(os.Getenv(argsVar), "\n")); err != nil {
 		fmt.Fprintln(os.Stderr, role+":", err)

@@ -23,22 +23,22 @@ func Run(t *testing.T, prepare func(top string)) (top string, ok bool) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a directory that others may not enter
+	dir, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a directory that others may not enter
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := os.RemoveAll(top); err != nil {
+		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(top, 0o755); err != nil {
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	prepare(top)
+	prepare(dir)
 	// The link stays executable even if the path of the binary is out of reach.
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), variable+"="+top)
+	cmd.Env = append(os.Environ(), variable+"="+dir)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()

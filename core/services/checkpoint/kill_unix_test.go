@@ -20,6 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/integration/memtemp"
 )
 
 // childVariable makes the test binary a process that is killed: "take" or "restore", the project
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(memtemp.Of(m).Run())
 }
 
 // killFiles is the number of files that a command changes in a kill test.

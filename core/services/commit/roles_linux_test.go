@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/integration/memtemp"
 )
 
 // Concurrent programs run as processes of their own: the test binary again, with roleVar naming its
@@ -38,7 +40,7 @@ var roles = map[string]func(args []string) error{
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVar)
 	if role == "" {
-		os.Exit(m.Run())
+		os.Exit(memtemp.Of(m).Run())
 	}
 	if err := roles[role](append([]string{role}, strings.Fields(os.Getenv(roleVar+"_ARGS"))...)); err != nil {
 		fmt.Fprintln(os.Stderr, role+":", err)

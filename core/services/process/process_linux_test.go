@@ -20,11 +20,12 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/integration/memtemp"
 )
 
 // No goroutine is left once every Service is closed.
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := memtemp.Of(m).Run()
 	for end := time.Now().Add(5 * time.Second); ; runtime.Gosched() { // a goroutine that has closed its channel takes a moment to end
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]

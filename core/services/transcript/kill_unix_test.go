@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/services/transcript"
+	"github.com/fettle-dev/fettle/integration/memtemp"
 )
 
 // roleVar names the directory of a store. A test process with it records until it is killed.
@@ -25,7 +26,7 @@ const roleVar = "FETTLE_TRANSCRIPT_DIR"
 func TestMain(m *testing.M) {
 	dir := os.Getenv(roleVar)
 	if dir == "" {
-		os.Exit(m.Run())
+		os.Exit(memtemp.Of(m).Run())
 	}
 	if err := recordForEver(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
