@@ -1,12 +1,12 @@
-// What becomes of a change that somebody saves between a peer's read and its
-// write. The file is rewritten with as many bytes as it had, and gets its old
-// times back, as a tool that keeps times does it.
+// Tests whether a peer loses a change that another program saves between the peer's
+// read and its write. The saved file has the same size, and its old times are restored,
+// as by a tool that preserves times.
 //
-//   node stale.mjs gemini-cli-core|server-filesystem FOLDER-WITH-NODE_MODULES
+//   node stale.mjs gemini-cli-core|server-filesystem DIR-WITH-NODE_MODULES
 //
-// Prints one JSON object: for a write of the whole file and for a replacement of
-// another line, "lost", "kept" or "refused"; "kept" says that the call went
-// through, and that the saved line is still there.
+// Prints one JSON object with "lost", "kept" or "refused" for a write of the whole file
+// and for a replacement of another line. "kept" means that the call succeeded and that
+// the file still has the saved line.
 
 import { createRequire } from 'node:module';
 import { spawn } from 'node:child_process';
@@ -19,12 +19,12 @@ import { pathToFileURL } from 'node:url';
 for (const name of ['debug', 'log', 'info', 'warn', 'error']) console[name] = () => {};
 
 const [, , peer, packages] = process.argv;
-const folder = path.join(path.resolve(packages), 'node_modules');
+const modules = path.join(path.resolve(packages), 'node_modules');
 const dir = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'stale-')));
 const file = path.join(dir, 'prices.txt');
 
-const shown = 'milk 120\nbread 300\n'; // what the peer reads
-const saved = 'milk 125\nbread 300\n'; // what a person makes of it
+const shown = 'milk 120\nbread 300\n'; // the content that the peer reads
+const saved = 'milk 125\nbread 300\n'; // the content that the other program saves
 
 function save() {
   const before = fs.statSync(file);
@@ -32,8 +32,8 @@ function save() {
   fs.utimesSync(file, before.atime, before.mtime);
 }
 
-// Refused is an answer of the peer's that it does not do it. Whatever else is
-// thrown is a mistake here, and ends the run.
+// Refused is a refusal of the peer. Any other exception is a mistake in this program
+// and ends the run.
 class Refused extends Error {}
 
 async function outcome(read, change) {
@@ -50,10 +50,10 @@ async function outcome(read, change) {
 }
 
 async function geminiCore() {
-  const home = path.join(folder, '@google/gemini-cli-core');
+  const home = path.join(modules, '@google/gemini-cli-core');
   const main = createRequire(path.join(home, 'package.json')).resolve('.');
   const core = await import(pathToFileURL(main).href);
-  const silent = path.join(dir, '..', `${path.basename(dir)}.jsonl`); // a model without answers, for tools that want one at hand
+  const silent = path.join(dir, '..', `${path.basename(dir)}.jsonl`); // a model without responses, for tools that require one
   fs.writeFileSync(silent, '');
   const c = new core.Config({
     fakeResponses: silent,
@@ -77,7 +77,7 @@ async function geminiCore() {
 }
 
 async function serverFilesystem() {
-  const home = path.join(folder, '@modelcontextprotocol/server-filesystem');
+  const home = path.join(modules, '@modelcontextprotocol/server-filesystem');
   const { bin } = JSON.parse(fs.readFileSync(path.join(home, 'package.json'), 'utf8'));
   const server = spawn(process.execPath, [path.join(home, Object.values(bin)[0]), dir], { stdio: ['pipe', 'pipe', 'ignore'] });
   const waiting = new Map();

@@ -1,35 +1,35 @@
 #!/usr/bin/env bash
 # Runs the client scenarios of MCP's conformance suite against fettle's dialer and
-# sign-in, as conformance-client/ has them, and prints a table.
+# sign-in, with the program in conformance-client/, and prints a table.
 # Usage: conformance-client.sh [SCENARIO…]; without one, all of them.
-# Ends with 0 where all that is expected passes, 1 where not, 2 where something is missing.
+# Exits with 0 if all expected scenarios pass, 1 if not, 2 if a requirement is missing.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
 old=0.1.16 new=0.2.0-alpha.12
 suites=("$old 2025-06-18" "$old 2025-11-25" "$new 2025-06-18" "$new 2025-11-25" "$new 2026-07-28")
-# Extensions of the protocol, which fettle does not have: proof of possession,
-# workload and enterprise identities, keys in place of secrets, skills.
+# Extensions of the protocol that fettle does not support: proof of possession,
+# workload and enterprise identities, keys instead of secrets, skills.
 absent='^(auth/(client-credentials-jwt|enterprise-managed-authorization|cross-app-access-complete-flow|dpop|dpop-nonce|wif-jwt-bearer)|sep-2640-.*)$'
 
 build conformance-client ./mcp/conformance-client
 passed=0 failed=0 skipped=0
 
-# applies RANGE REVISION tells whether a scenario, as list has it, is one of the
-# revision's. Older sign-in and the extensions belong to the last of each version.
+# applies RANGE REVISION LAST checks whether a scenario with the RANGE of `list` belongs to a
+# revision. Older sign-in and the extensions belong to the last revision of each version.
 applies() {
 	local range=$1 revision=$2 last=$3
 	[[ $range == *"$revision"* ]] && return
 	[ "$revision" = "$last" ] && [[ $range == *2025-03-26* || $range == *draft* || $range == *extension* ]]
 }
 
-# play PROGRAM VERSION REVISION SCENARIO runs one and prints its row.
+# play PROGRAM VERSION REVISION SCENARIO runs a scenario and prints its row.
 play() {
 	local program=$1 version=$2 revision=$3 scenario=$4 result
 	local -a pick=(--spec-version "$revision")
 	[ "$5" = "" ] || pick=()
 	if [[ $scenario =~ $absent ]]; then
-		result='not there' skipped=$((skipped + 1))
+		result=unsupported skipped=$((skipped + 1))
 	elif node "$program" client --command "$work/conformance-client" --scenario "$scenario" "${pick[@]}" </dev/null >"$work/out.log" 2>&1; then
 		result=passed passed=$((passed + 1))
 	else
@@ -63,5 +63,5 @@ for log in "$work"/failed-*.log; do
 	tail -n 40 "$log"
 done
 echo
-echo "$passed passed, $failed failed, $skipped of extensions that fettle does not have"
+echo "$passed passed, $failed failed, $skipped of unsupported extensions"
 [ "$failed" -eq 0 ]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the server scenarios of MCP's conformance suite against the example server
 # with sessions and without, and those for a plain tool server against fettle.
-# Usage: conformance.sh [FAILURES]; what failed, with the messages, goes to the file FAILURES.
-# Ends with 0 where all that is expected passes, 1 where not, 2 where something is missing.
+# Usage: conformance.sh [FAILURES]; the failures, with their messages, go to that file.
+# Exits with 0 if all expected scenarios pass, 1 if not, 2 if a requirement is missing.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -16,15 +16,15 @@ done
 failures=${1:-$work/failures.txt}
 : >"$failures"
 
-# scenarios SERVER URL REVISIONS runs the suites whose revisions match; each leaves
-# a directory of results in $work/results.
+# scenarios SERVER URL REVISIONS runs the suites whose revisions match. Each writes a
+# directory of results into $work/results.
 scenarios() {
 	local server=$1 url=$2 revisions=$3 suite version revision
 	for suite in "${suites[@]}"; do
 		read -r version revision <<<"$suite"
 		[[ $revision =~ $revisions ]] || continue
 		mkdir -p "$work/results/$server/$version/$revision"
-		# Its exit code says what report.mjs finds out of the results.
+		# The exit code is ignored: report.mjs evaluates the results.
 		node "${program[$version]}" server --url "$url" --suite all --spec-version "$revision" \
 			-o "$work/results/$server/$version/$revision" >>"$work/suite.log" 2>&1 || true
 	done
@@ -38,7 +38,7 @@ start '(http://[^ ]*/mcp)' "$work/everything" -http 127.0.0.1:0 -stateless
 scenarios stateless "$match" .
 stop
 
-# Those that need no tool, resource or prompt of the suite's own.
+# The scenarios that need no tool, resource or prompt of the suite.
 plain="server-initialize server-session-lifecycle server-stateless logging-set-level ping tools-list resources-list
 	resources-subscribe resources-unsubscribe server-sse-multiple-streams sep-2164-resource-not-found
 	dns-rebinding-protection caching http-header-validation input-required-result-unsupported-methods"

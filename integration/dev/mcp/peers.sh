@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# fettle with MCP programs of others: servers that it uses, and a client that uses it.
-# Prints what happens. Ends with 0 where all is as expected, 1 where not, 2 where
-# something is missing.
+# Tests fettle with other MCP programs: as a client of servers, and as a server of clients.
+# Prints each step. Exits with 0 if all results are as expected, 1 if not, 2 if a
+# requirement is missing.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -15,24 +15,24 @@ project=$work/project
 mkdir -p "$project" "$work/home"
 fettle() { env HOME="$work/home" "$work/fettle" --cwd "$project" "$@"; }
 bad=0
-# same WHAT WANT GOT says whether two texts are the same; has: whether GOT holds WANT.
+# same NAME WANT GOT checks that two texts are equal, and has that GOT contains WANT.
 same() { if [ "$2" = "$3" ]; then echo "ok    $1"; else echo "WRONG $1: expected $2, got $3" && bad=1; fi; }
 has() { if [[ "$3" == *"$2"* ]]; then echo "ok    $1"; else echo "WRONG $1: $2 is not in: $3" && bad=1; fi; }
-# of EXPRESSION prints a part of the JSON on stdin, which is j.
+# of EXPRESSION prints a part of the JSON on stdin; the expression reads it from j.
 of() { node -e 'const j = JSON.parse(require("fs").readFileSync(0, "utf8")); console.log(eval(process.argv[1]))' "$1"; }
 
-# free_port prints a port that nothing listens at.
+# free_port prints an unused port.
 free_port() { node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'; }
 
 echo "== server-everything and server-filesystem, used by fettle"
-use() { # use NAME: what every kind of connection must give
+use() { # use NAME: checks that hold for every transport
 	local name=$1 got
 	got=$(fettle mcp test "$name" --json) || true
 	echo "      $(of '`${j.server} over ${j.transport}, protocol ${j.protocol}, ${j.tools.length} tools, ${j.resources} resources, ${j.prompts.length} prompts, ${j.connectMs} ms`' <<<"$got")"
 	same "$name is connected" connected "$(of j.state <<<"$got")"
 	same "$name: no tool is dropped" 0 "$(of '(j.dropped ?? []).length' <<<"$got")"
 }
-call() { fettle --approval-mode yolo call "$@" 2>/dev/null || true; } # its JSON says what is wrong
+call() { fettle --approval-mode yolo call "$@" 2>/dev/null || true; } # its JSON has the error
 
 fettle mcp add --transport stdio -e FLOWER=narcissus everything node "$everything" stdio >/dev/null
 fettle mcp add --transport stdio files node "$filesystem" "$project" >/dev/null
@@ -42,13 +42,13 @@ has "everything: a sum" "5" "$(call mcp_everything_get-sum '{"a":2,"b":3}' | of 
 has "everything: an image" "image/png" "$(call mcp_everything_get-tiny-image '{}' | of 'JSON.stringify(j)')"
 has "everything: a resource within a result" "plaintext resource" "$(call mcp_everything_get-resource-reference '{"resourceType":"Text","resourceId":1}' | of j.result)"
 has "everything: a long operation" "Steps: 3" "$(call mcp_everything_trigger-long-running-operation '{"duration":1,"steps":3}' | of j.result)"
-has "everything: it knows the directory" "file://$project" "$(call mcp_everything_get-roots-list '{}' | of j.result)"
-same "everything: it does not know this environment" false "$(SECRET_OF_MINE=tulip call mcp_everything_get-env '{}' | of 'j.result.includes("tulip")')"
-has "everything: and has the variable that is configured" "narcissus" "$(call mcp_everything_get-env '{}' | of j.result)"
+has "everything: it receives the directory" "file://$project" "$(call mcp_everything_get-roots-list '{}' | of j.result)"
+same "everything: it does not receive this environment" false "$(SECRET_OF_MINE=tulip call mcp_everything_get-env '{}' | of 'j.result.includes("tulip")')"
+has "everything: it receives the configured variable" "narcissus" "$(call mcp_everything_get-env '{}' | of j.result)"
 has "everything: resources are listed" "features.md" "$(call list_mcp_resources '{"serverName":"everything"}' | of 'JSON.stringify(j.result)')"
 has "everything: and read" "Features" "$(call read_mcp_resource '{"uri":"demo://resource/static/document/features.md"}' | of 'JSON.stringify(j.result)')"
-same "everything: nobody has approved a call" nobody_to_ask "$(fettle call mcp_everything_echo '{"message":"hello"}' 2>/dev/null | of j.error.type)"
-same "everything: arguments that do not fit" invalid_tool_params "$(call mcp_everything_get-sum '{"a":"x"}' | of j.error.type)"
+same "everything: a call without an approver" nobody_to_ask "$(fettle call mcp_everything_echo '{"message":"hello"}' 2>/dev/null | of j.error.type)"
+same "everything: invalid arguments" invalid_tool_params "$(call mcp_everything_get-sum '{"a":"x"}' | of j.error.type)"
 use files
 call mcp_files_write_file "{\"path\":\"$project/a.txt\",\"content\":\"one\\n\"}" >/dev/null
 same "files: a file is written" one "$(cat "$project/a.txt" 2>/dev/null || true)"
@@ -61,7 +61,7 @@ fettle mcp add --transport http far "http://127.0.0.1:$port/mcp" >/dev/null
 use far
 has "far: echo" "Echo: hello" "$(call mcp_far_echo '{"message":"hello"}' | of 'JSON.stringify(j.result)')"
 stop
-same "far, which is gone" disconnected "$(fettle mcp test far --json 2>/dev/null | of j.state)"
+same "far, which has ended" disconnected "$(fettle mcp test far --json 2>/dev/null | of j.state)"
 fettle mcp remove far >/dev/null
 
 port=$(free_port)
@@ -79,8 +79,8 @@ HOME='$work/home' exec '$work/fettle' --cwd '$project' --approval-mode auto_edit
 END
 chmod +x "$work/serve"
 printf 'one\ntwo\nthree\n' >"$project/poem.txt"
-# Each call is a session of its own: what proves a change is the hash alone, and
-# a file that the session has not read is not shown in a refusal.
+# Each call is a separate session: only the hash proves the base of a change, and a
+# refusal does not show a file that its session has not read.
 inspect() { node "$inspector" --cli "$target" "$@"; }
 tool() { # tool NAME [KEY=VALUE…]
 	local name=$1 pair
@@ -105,19 +105,19 @@ session() {
 	same "patch: the file" "one TWO three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
 	old=$(sha256sum "$project/poem.txt" | cut -d' ' -f1)
 	printf 'one\nTwo!\nthree\n' >"$project/poem.txt"
-	echo "      (somebody else has changed the file)"
+	echo "      (another program has changed the file)"
 	got=$(tool safe_patch "file_path=$project/poem.txt" "base_content_sha256=$old" "unified_diff=$(diff_of TWO 2)")
 	same "stale patch: refused" true "$(of j.isError <<<"$got")"
-	has "stale patch: what to do" 'Call read_file' "$(of 'JSON.stringify(j.content)' <<<"$got")"
-	same "stale patch: the file is as the other has left it" "one Two! three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
+	has "stale patch: the remedy" 'Call read_file' "$(of 'JSON.stringify(j.content)' <<<"$got")"
+	same "stale patch: the other program's change is kept" "one Two! three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
 	got=$(tool read_file "file_path=$project/poem.txt")
 	old=$(of j.structuredContent.sha256 <<<"$got")
 	got=$(tool safe_patch "file_path=$project/poem.txt" "base_content_sha256=$old" "unified_diff=$(diff_of Two! 2)")
 	same "recovery: no error" undefined "$(of j.isError <<<"$got")"
 	same "recovery: the file" "one 2 three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
 	got=$(tool run_shell_command "command=rm poem.txt")
-	same "a command that nobody can approve: refused" true "$(of j.isError <<<"$got")"
-	has "and how it would be allowed" "--allowed-tools" "$(of 'JSON.stringify(j.content)' <<<"$got")"
+	same "a command without an approver: refused" true "$(of j.isError <<<"$got")"
+	has "and the remedy" "--allowed-tools" "$(of 'JSON.stringify(j.content)' <<<"$got")"
 }
 echo "-- inspector --cli over stdio"
 target=$work/serve

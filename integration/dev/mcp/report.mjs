@@ -1,14 +1,13 @@
-// Prints what conformance.sh has left in a directory as a table. A scenario that
-// README.md lists for a server is not expected to pass there. Of fettle itself only
-// the scenarios PLAIN count, and of these not what the suite says that it could not
-// try for want of its own tools.
+// Prints the results of conformance.sh in a directory as a table. A scenario that
+// README.md lists for a server may fail there. For fettle itself only the scenarios
+// PLAIN count, without checks that the suite calls untestable without its own tools.
 // Usage: node report.mjs RESULTS README FAILURES PLAIN…
 import { readFileSync, readdirSync, appendFileSync } from "node:fs";
 import { join } from "node:path";
 
 const [results, readme, failures, ...plain] = process.argv.slice(2);
 
-// Rows "| server | scenario | …" of the README, where the first two are in backquotes.
+// The rows "| `server` | `scenario` | …" of the README.
 const excused = new Map();
 for (const [, server, scenario] of readFileSync(readme, "utf8").matchAll(/^\| `([^`]+)` \| `([^`]+)` \|/gm)) {
   excused.set(`${server} ${scenario}`, false);
@@ -24,7 +23,7 @@ for (const server of readdirSync(results)) {
       const ran = readdirSync(dir).sort();
       if (ran.length === 0) {
         count.failed++;
-        row(server, suite, revision, "(the suite ran nothing)", "FAILED");
+        row(server, suite, revision, "(the suite ran no scenario)", "FAILED");
       }
       for (const run of ran) {
         const scenario = run.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT.*$/, "");
@@ -52,5 +51,5 @@ for (const [row, used] of excused) {
     console.log(`README.md excuses ${row}, which does not fail`);
   }
 }
-console.log(`\n${count.passed} passed, ${count.warned} passed with a warning, ${count.excused} failed as README.md says, ${count.failed} failed`);
+console.log(`\n${count.passed} passed, ${count.warned} passed with a warning, ${count.excused} failed as expected in README.md, ${count.failed} failed`);
 process.exitCode = count.failed > 0 ? 1 : 0;

@@ -1,6 +1,6 @@
 // One session of the official TypeScript SDK's client with fettle mcp serve: read,
-// patch, a change by somebody else, a refusal, and the recovery by what it shows;
-// then a command that a person has to approve.
+// patch, a change by another program, a refusal, and the recovery with the state in
+// the refusal; then a command that needs approval.
 // Usage: node session.mjs SDK PROJECT URL, or SDK PROJECT PROGRAM
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync, existsSync } from "node:fs";
@@ -24,7 +24,7 @@ const asked = [];
 client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
   asked.push(params);
   if (answer !== "accept") return { action: answer };
-  // Whatever may be chosen once, and nothing that is remembered.
+  // Chooses the first value of each choice, which applies once and is not stored.
   const content = {};
   for (const [name, field] of Object.entries(params.requestedSchema.properties)) {
     const values = field.enum ?? field.oneOf?.map((o) => o.const);
@@ -54,21 +54,21 @@ got = await patch(got.structuredContent.sha256, "two", "TWO");
 check("patch: done", !got.isError && readFileSync(file, "utf8") === "one\nTWO\nthree\n", got);
 
 writeFileSync(file, "one\nTwo!\nthree\n");
-console.log("      (somebody else has changed the file)");
+console.log("      (another program has changed the file)");
 got = await patch(sum("one\nTWO\nthree\n"), "TWO", "2");
 let text = got.content.map((c) => c.text ?? "").join("\n");
 check("stale patch: refused, with a reason", got.isError && text.includes("file_changed_since_read"), got);
-check("stale patch: the change of the other is there", readFileSync(file, "utf8") === "one\nTwo!\nthree\n", got);
+check("stale patch: the other program's change is kept", readFileSync(file, "utf8") === "one\nTwo!\nthree\n", got);
 const state = JSON.parse(got.content[0].text).latest_file_state;
-check("stale patch: it shows the file as it is", state?.content === "one\nTwo!\nthree\n" && state?.sha256 === sum("one\nTwo!\nthree\n"), got);
+check("stale patch: the refusal has the current file", state?.content === "one\nTwo!\nthree\n" && state?.sha256 === sum("one\nTwo!\nthree\n"), got);
 got = await patch(state.sha256, "Two!", "2");
-check("recovery: by what the refusal has shown", !got.isError && readFileSync(file, "utf8") === "one\n2\nthree\n", got);
+check("recovery: with the state in the refusal", !got.isError && readFileSync(file, "utf8") === "one\n2\nthree\n", got);
 
 got = await call("run_shell_command", { command: "rm poem.txt" });
-check("a command: the person is asked", asked.length === 1 && JSON.stringify(asked[0]).includes("rm poem.txt"), asked);
-check("a command: no means no", got.isError && existsSync(file), got);
+check("a command: the user is asked", asked.length === 1 && JSON.stringify(asked[0]).includes("rm poem.txt"), asked);
+check("a command: no refuses it", got.isError && existsSync(file), got);
 answer = "accept";
 got = await call("run_shell_command", { command: "rm poem.txt" });
-check("a command: yes means yes", !got.isError && !existsSync(file), got);
+check("a command: yes runs it", !got.isError && !existsSync(file), got);
 await client.close();
 process.exit(bad);
