@@ -13,10 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Stat describes what p leads to; links are followed as long as they stay in
-// the workspace. Errors: file_not_found, permission_denied,
-// path_is_not_a_directory, path_not_in_workspace, read_content_failure,
-// invalid_tool_params (a name too long).
+// Stat describes the file that p leads to; links are followed within the workspace. The error has
+// code file_not_found, permission_denied, path_is_not_a_directory, path_not_in_workspace,
+// read_content_failure or invalid_tool_params (a name that is too long).
 func (w *Workspace) Stat(p Path) (Info, error) {
 	info, err := reach(w, p, toStat, directory.stat, spot.stat)
 	if err != nil {
@@ -43,7 +42,7 @@ type purpose int
 
 const (
 	toStat   purpose = iota
-	toRead           // the directory must still be in its place
+	toRead           // the directory must not have been replaced
 	toChange         // likewise, and it must not be read-only
 )
 
@@ -66,16 +65,16 @@ func reach[T any](w *Workspace, p Path, why purpose, direct func(directory, stri
 	return result, err
 }
 
-// try calls do with the directory that p belongs to, again if something moved
-// meanwhile. If verify, the directory must still be in its place; if not, that
-// is looked at only when do misses a file.
+// try calls do with the workspace directory of p, and repeats the call if a file was replaced
+// meanwhile. With verify, the directory must not have been replaced. Without it, that is checked
+// only if do does not find a file.
 func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 	const attempts = 64
 	r, err := w.rootOf(p)
 	if err != nil {
 		return err
 	}
-	verify = verify || p.rel == "." // which no removal can make missing
+	verify = verify || p.rel == "." // a removed directory has no missing file
 	for range attempts {
 		dir, err := r.open()
 		if err != nil {
@@ -98,9 +97,9 @@ func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 // Entry is one name in a directory.
 type Entry struct {
 	Name string
-	Info Info  // of what the name leads to, links followed
+	Info Info  // of the target, links followed
 	Link bool  // the name is a symbolic link
-	Err  error // why Info is missing, a *fault.Error as from Stat: a dangling link, or one that leads outside
+	Err  error // why Info is missing, a *fault.Error as from Stat: for a dangling link, or one that leads outside
 }
 
 // ReadDir lists the directory that p leads to, sorted by name, without `.` and `..`. A name that
@@ -135,10 +134,10 @@ func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 	return entries, nil
 }
 
-// entry describes a name in the directory p, open as dir; not ok if it is gone.
+// entry describes a name in the directory p, open as dir; ok is false if the name no longer exists.
 func (w *Workspace) entry(dir directory, p Path, name string) (e Entry, ok bool) {
 	e = Entry{Name: name}
-	child := Path{folder: p.folder, rel: filepath.Join(p.rel, name)}
+	child := Path{root: p.root, rel: filepath.Join(p.rel, name)}
 	info, err := dir.lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

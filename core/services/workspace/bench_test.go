@@ -17,9 +17,9 @@ func BenchmarkStat(b *testing.B) {
 			}
 		}
 	})
-	for name, openFolder := range map[string]func(string) (directory, error){"workspace": openDirectory, "os.Root": openRootDirectory} {
+	for name, openDirectory := range map[string]func(string) (directory, error){"workspace": openDirectory, "os.Root": openRootDirectory} {
 		b.Run(name, func(b *testing.B) {
-			w, err := open(openFolder, []string{top + "/ws"})
+			w, err := open(openDirectory, []string{top + "/ws"})
 			require.NoError(b, err)
 			defer w.Close()
 			p := resolve(b, w, path)

@@ -13,7 +13,7 @@ type directory interface {
 	parent(rel string) (directory, error) // errIndirect for any link
 
 	lstat(name string) (Info, error)
-	look(name string) (entry, error)
+	lookup(name string) (entry, error)
 	openEntry(name string) (*os.File, error) // read-only, never blocking; errMoved for a link
 	mkdir(name string) error
 	rmdir(name string) error
@@ -28,7 +28,7 @@ type listing struct {
 
 func (l listing) close() {
 	l.in.close()
-	_ = l.file.Close() // may be closed with in
+	_ = l.file.Close() // may be closed already, with in
 }
 
 // entry is the file under a name.

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fdDirectory is a directory by openat2: the kernel itself refuses to leave
-// the directory, in the same call that opens the file.
+// fdDirectory is a directory opened by openat2: the kernel refuses to leave the directory, in the
+// same call that opens the file.
 type fdDirectory struct{ file *os.File }
 
-// openDirectory opens the directory at path, on which no link may stand. Where
-// the kernel or a sandbox refuses openat2 it falls back to os.Root.
+// openDirectory opens the directory at path, which must contain no link. If the kernel or a sandbox
+// refuses openat2, it falls back to os.Root.
 func openDirectory(path string) (directory, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := uninterrupted(func() (int, error) { return unix.Openat2(unix.AT_FDCWD, path, &how) })
@@ -41,7 +41,7 @@ func control(file *os.File, f func(fd int) error) error {
 	}
 	var ferr error
 	if err := raw.Control(func(fd uintptr) { ferr = f(int(fd)) }); err != nil {
-		return os.ErrClosed // the one reason that Control has
+		return os.ErrClosed // the only error of Control
 	}
 	return ferr
 }
@@ -56,10 +56,10 @@ func uninterrupted(call func() (int, error)) (int, error) {
 	}
 }
 
-// openBelow opens rel, following links with the bounds that resolve sets.
+// openBelow opens rel and follows links within the bounds of resolve.
 func (d fdDirectory) openBelow(rel string, flags, resolve uint64) (fd int, err error) {
-	// EAGAIN: a rename somewhere made the kernel unsure about a `..`, or the
-	// file is leased; the walk that errIndirect asks for tells which.
+	// EAGAIN: because of a concurrent rename the kernel could not verify a `..`, or the file is
+	// leased. The walk after errIndirect distinguishes the two.
 	const attempts = 16
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	err = control(d.file, func(dirfd int) (err error) {
@@ -140,7 +140,7 @@ func (d fdDirectory) lstat(name string) (Info, error) {
 	return infoOfStat(&st), nil
 }
 
-func (d fdDirectory) look(name string) (entry, error) {
+func (d fdDirectory) lookup(name string) (entry, error) {
 	fd, err := d.openat(name, unix.O_PATH)
 	if err != nil {
 		return entry{}, err

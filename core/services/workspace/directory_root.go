@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// rootDirectory is a directory by os.Root: on every platform, several times
-// slower than openat2.
+// rootDirectory is a directory opened by os.Root: on every platform, several times slower than
+// openat2.
 type rootDirectory struct{ root *os.Root }
 
 func openRootDirectory(path string) (directory, error) {
@@ -35,8 +35,8 @@ func (d rootDirectory) open(rel string) (*os.File, error) {
 	return f, nil
 }
 
-// indirect turns an error of os.Root into errIndirect unless it is certain:
-// its refusal of an absolute link has no class of its own.
+// indirect converts an error of os.Root to errIndirect unless its class is certain: os.Root has no
+// class of its own for a refused absolute link.
 func indirect(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrClosed) {
 		return err
@@ -57,7 +57,7 @@ func (d rootDirectory) list(rel string) (listing, error) {
 	return listing{f, rootDirectory{root}}, nil
 }
 
-// parent always leaves it to a walk: os.Root cannot be told to refuse links.
+// parent always requires a walk, because os.Root has no option to refuse links.
 func (d rootDirectory) parent(string) (directory, error) { return nil, errIndirect }
 
 func (d rootDirectory) lstat(name string) (Info, error) {
@@ -68,7 +68,7 @@ func (d rootDirectory) lstat(name string) (Info, error) {
 	return infoOfFileInfo(fi), nil
 }
 
-func (d rootDirectory) look(name string) (entry, error) {
+func (d rootDirectory) lookup(name string) (entry, error) {
 	fi, err := d.root.Lstat(name)
 	if err != nil {
 		return entry{}, err
@@ -120,6 +120,6 @@ func (d rootDirectory) openEntry(name string) (*os.File, error) {
 
 func (d rootDirectory) mkdir(name string) error { return d.root.Mkdir(name, 0o777) }
 
-func (d rootDirectory) rmdir(name string) error { return removeFolder(d.root, name) }
+func (d rootDirectory) rmdir(name string) error { return removeDir(d.root, name) }
 
 func (d rootDirectory) close() { _ = d.root.Close() }

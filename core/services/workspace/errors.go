@@ -17,9 +17,9 @@ var (
 	// errReplaced: a link has replaced a workspace directory.
 	errReplaced = errors.New("workspace directory replaced by a link")
 	// errIndirect: a single call cannot decide; the name must be walked.
-	errIndirect = errors.New("path has to be walked")
+	errIndirect = errors.New("path requires a walk")
 	// errMoved: the file under a name was replaced before it was opened; the walk is repeated.
-	errMoved = errors.New("path changed while it was followed")
+	errMoved = errors.New("path changed while it was resolved")
 )
 
 // failure turns an error about p into a *fault.Error.
@@ -27,7 +27,7 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 	if f := fault.As(err); f != nil {
 		return err
 	}
-	if p.folder == "" {
+	if p.root == "" {
 		return fault.New(fault.InvalidToolParams, op, "The file path is empty.", "Give a path inside the workspace.")
 	}
 	path := show(p.String())
@@ -40,18 +40,18 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 		return closedError(op)
 	case errors.Is(err, errReplaced):
 		return fault.Wrap(fault.PathNotInWorkspace, op,
-			"The workspace directory "+show(p.folder)+" has been replaced by a link, or lies behind one now.",
-			"Put the directory back, or start a new session if the link is meant.", err)
+			"The workspace directory "+show(p.root)+" has been replaced by a link, or its path contains a link now.",
+			"Restore the directory, or start a new session if the link is intended.", err)
 	case errors.Is(err, errMoved):
-		return fault.Wrap(fault.ReadContentFailure, op, "What lies at "+path+" was replaced again and again while it was opened.",
-			"Try again when it is left alone.", err)
+		return fault.Wrap(fault.ReadContentFailure, op, "The file "+path+" was replaced repeatedly while it was opened.",
+			"Try again after the other program has finished.", err)
 	}
 	return pathError(op, path, err)
 }
 
 // pathError classifies a system error about a path.
 func pathError(op, path string, err error) error {
-	const list = "Check the path; list the directory to see what it holds."
+	const list = "Check the path; list the directory to see its content."
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.Wrap(fault.FileNotFound, op, "File not found: "+path+".", list, err)
@@ -60,25 +60,25 @@ func pathError(op, path string, err error) error {
 			"Ask the user to change the permissions, or work on another file.", err)
 	case errors.Is(err, syscall.EROFS):
 		return fault.Wrap(fault.PermissionDenied, op, "The file system is read-only: "+path+".",
-			"Work on a file elsewhere, or ask the user to make it writable.", err)
+			"Work on a file elsewhere, or ask the user to make the file system writable.", err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fault.Wrap(fault.NoSpaceLeft, op, "There is no space left for "+path+".",
 			"Free some space or raise the quota, then call again.", err)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fault.Wrap(fault.PathIsNotADirectory, op, "Not a directory, or below something that is not one: "+path+".", list, err)
+		return fault.Wrap(fault.PathIsNotADirectory, op, "Not a directory, or below a file that is not one: "+path+".", list, err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return fault.Wrap(fault.InvalidToolParams, op, "The name is longer than the file system allows: "+path+".",
 			"Use a shorter name.", err)
 	case errors.Is(err, syscall.ELOOP):
 		return fault.Wrap(fault.ReadContentFailure, op,
-			"Too many symbolic links, or links that lead back to themselves: "+path+".",
-			"Use the path of the file itself, or have the link repaired.", err)
+			"Too many symbolic links, or a cycle of links: "+path+".",
+			"Use the path of the file itself, or ask the user to repair the link.", err)
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV):
 		return fault.Wrap(fault.NotARegularFile, op, "Not a regular file, and it cannot be opened: "+path+".",
 			"Name a regular file.", err)
 	case errors.Is(err, syscall.EAGAIN):
 		return fault.Wrap(fault.ReadContentFailure, op, "The file is in use by another program, which holds a lease on it: "+path+".",
-			"Try again in a moment; if it stays so, ask the user which program has the file.", err)
+			"Try again in a moment; if the error persists, ask the user which program has the file open.", err)
 	}
 	return fault.Wrap(fault.ReadContentFailure, op, "The file cannot be accessed: "+path+" ("+reason(err)+").",
 		"Check the path and the state of the disk, then try again.", err)
@@ -94,12 +94,12 @@ func reason(err error) string {
 
 // outside returns the refusal of a path outside of the workspace, with the workspace directories.
 func (w *Workspace) outside(op, path string) error {
-	folders := w.Directories()
-	for i, folder := range folders {
-		folders[i] = show(folder)
+	dirs := w.Directories()
+	for i, dir := range dirs {
+		dirs[i] = show(dir)
 	}
 	return fault.Wrap(fault.PathNotInWorkspace, op,
-		"File path must be within workspace: "+show(path)+" is not in "+strings.Join(folders, ", ")+", or a link in it leads out.",
+		"File path must be within workspace: "+show(path)+" is not in "+strings.Join(dirs, ", ")+", or a link in it leads outside.",
 		"Use a path inside one of these directories.", errOutside)
 }
 

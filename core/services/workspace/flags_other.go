@@ -6,4 +6,4 @@ import "os"
 
 const openFlags = 0
 
-func removeFolder(root *os.Root, name string) error { return root.Remove(name) }
+func removeDir(root *os.Root, name string) error { return root.Remove(name) }

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keep an open from waiting for a FIFO's writer and a terminal
-// from becoming the process's own.
+// openFlags keep an open from waiting for the writer of a FIFO, and a terminal from becoming the
+// controlling terminal.
 const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
 
-// removeFolder removes an empty directory and no other file.
-func removeFolder(root *os.Root, name string) error {
+// removeDir removes an empty directory and no other file.
+func removeDir(root *os.Root, name string) error {
 	dir, err := root.Open(".")
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// infoOfFileInfo describes a file known through package os.
+// infoOfFileInfo converts the result of package os.
 func infoOfFileInfo(fi fs.FileInfo) Info {
 	info := Info{Mode: fi.Mode(), Size: fi.Size(), Nlink: 1, MtimeNS: fi.ModTime().UnixNano()}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {

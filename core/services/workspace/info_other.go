@@ -4,8 +4,8 @@ package workspace
 
 import "io/fs"
 
-// infoOfFileInfo describes a file known through package os. The identity stays zero: on Windows
-// file numbers are not unique on every file system.
+// infoOfFileInfo converts the result of package os. The identity stays zero: on Windows file
+// numbers are not unique on every file system.
 func infoOfFileInfo(fi fs.FileInfo) Info {
 	return Info{Mode: fi.Mode(), Size: fi.Size(), Nlink: 1, MtimeNS: fi.ModTime().UnixNano()}
 }

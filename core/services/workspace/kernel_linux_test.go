@@ -17,9 +17,9 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
-// Names in random trees of links lead where the kernel leads, as long as it
-// ends inside; else they are refused.
-func TestLeadsWhereTheKernelDoes(t *testing.T) {
+// In random trees of links, a name leads to the same file as for the kernel if that file is inside;
+// otherwise it is refused.
+func TestLeadsLikeTheKernel(t *testing.T) {
 	rounds := 60
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 3000
@@ -43,10 +43,10 @@ func TestLeadsWhereTheKernelDoes(t *testing.T) {
 			if random.IntN(3) == 0 {
 				target = top + "/" + place() + "/" + target
 			}
-			_ = os.Symlink(target, filepath.Join(top, place(), element())) // a taken name is left
+			_ = os.Symlink(target, filepath.Join(top, place(), element())) // an existing name stays
 		}
-		for _, openFolder := range []func(string) (directory, error){openDirectory, openRootDirectory} {
-			w, err := open(openFolder, []string{top + "/w1", top + "/w2"})
+		for _, openDirectory := range []func(string) (directory, error){openDirectory, openRootDirectory} {
+			w, err := open(openDirectory, []string{top + "/w1", top + "/w2"})
 			require.NoError(t, err)
 			for range 60 {
 				name := filepath.Join(top, []string{"w1", "w2"}[random.IntN(2)], element())
@@ -142,7 +142,7 @@ func TestInfo(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, mode, info.Mode.Type())
 		}
-		f, err := w.OpenRead(resolve(t, w, "fifo")) // returns although nobody writes
+		f, err := w.OpenRead(resolve(t, w, "fifo")) // returns without a writer
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
 		_, err = w.OpenRead(resolve(t, w, "socket"))
@@ -170,8 +170,8 @@ func TestLacksOpenat2(t *testing.T) {
 	}
 }
 
-// A workspace at the root of the file system holds everything.
-func TestRootFolder(t *testing.T) {
+// A workspace at the root of the file system contains all files.
+func TestRootDirectory(t *testing.T) {
 	top := tree(t, "file x", "abs ->$/file")
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		w := start("/")
@@ -189,13 +189,13 @@ func TestRootFolder(t *testing.T) {
 	})
 }
 
-// No call leaves a descriptor behind.
+// No call leaks a descriptor.
 func TestDescriptors(t *testing.T) {
 	top := leadsTree(t)
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		w := start(top+"/ws", top+"/ws2")
 		use := func() {
-			for _, tt := range leads {
+			for _, tt := range leadCases {
 				p := resolve(t, w, tt.path)
 				_, _ = w.Stat(p)
 				_, _ = readAll(w.OpenRead(p))
@@ -213,8 +213,8 @@ func TestDescriptors(t *testing.T) {
 		for range 20 {
 			use()
 		}
-		// Fewer is no leak: what an earlier test left to the garbage collector
-		// may be closed meanwhile. A leak of one a round would show all the same.
+		// Fewer descriptors are no leak: the garbage collector may close those of an earlier test.
+		// A leak of one per round would still be detected.
 		require.LessOrEqual(t, descriptors(t), before)
 	})
 }
@@ -249,7 +249,7 @@ func TestPermissions(t *testing.T) {
 			requireCode(t, err, fault.PermissionDenied)
 		}
 		_, err := w.Stat(resolve(t, w, "private"))
-		require.NoError(t, err) // the name may be seen, the content may not
+		require.NoError(t, err) // the attributes are accessible, the content is not
 		_, err = w.OpenRead(resolve(t, w, "private"))
 		requireCode(t, err, fault.PermissionDenied)
 		_, err = w.MakeParents(resolve(t, w, "readonly/new/file"))
@@ -257,7 +257,7 @@ func TestPermissions(t *testing.T) {
 		_, err = w.ReadDir(t.Context(), resolve(t, w, "unlisted"))
 		requireCode(t, err, fault.PermissionDenied)
 	})
-	w, err := Open(top + "/unlisted") // only entered, never listed
+	w, err := Open(top + "/unlisted") // permission to enter, but not to list
 	require.NoError(t, err)
 	_, err = w.Stat(resolve(t, w, "file"))
 	require.NoError(t, err)

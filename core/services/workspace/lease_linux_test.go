@@ -16,11 +16,11 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// leaseVariable names the file that TestLeaseHolder takes a write lease on.
+// leaseVariable names the file for the write lease of TestLeaseHolder.
 const leaseVariable = "FETTLE_TEST_LEASE"
 
-// TestLeaseHolder is no test of its own but the other program of TestLease: it
-// holds a write lease until somebody wants the file, or until its input ends.
+// TestLeaseHolder is the other program of TestLease, not a test of its own: it holds a write lease
+// until another process opens the file, or until its input ends.
 func TestLeaseHolder(t *testing.T) {
 	name := os.Getenv(leaseVariable)
 	if name == "" {
@@ -44,14 +44,14 @@ func TestLeaseHolder(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// A file that another program has leased is read as soon as the lease is given
-// back; else the reason is named, and it is not the path.
+// A file leased by another program is read as soon as the lease is released; otherwise the error
+// names the lease, not the path.
 func TestLease(t *testing.T) {
-	for name, openFolder := range map[string]func(string) (directory, error){"openat2": openDirectory, "os.Root": openRootDirectory} {
+	for name, openDirectory := range map[string]func(string) (directory, error){"openat2": openDirectory, "os.Root": openRootDirectory} {
 		for _, keep := range []string{"", "1"} {
 			t.Run(name+"/keep="+keep, func(t *testing.T) {
 				top := tree(t, "file text")
-				w, err := open(openFolder, []string{top})
+				w, err := open(openDirectory, []string{top})
 				require.NoError(t, err)
 				defer w.Close()
 
@@ -90,7 +90,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// A cause without a class of its own is named as the system names it.
+// An error without a class contains the text of the system error.
 func TestOtherFailuresNameTheirCause(t *testing.T) {
 	err := pathError("test", "/a", &os.PathError{Op: "openat", Path: "b", Err: syscall.EIO})
 	requireCode(t, err, fault.ReadContentFailure)

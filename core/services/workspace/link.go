@@ -9,7 +9,7 @@ import (
 // Readlink returns the target of the link with that name, one element, unchanged. Other files are
 // refused with invalid_tool_params. Errors are otherwise those of [Workspace.Stat].
 func (f *Dir) Readlink(name string) (string, error) {
-	found, err := f.l.in.look(name)
+	found, err := f.l.in.lookup(name)
 	if err == nil && found.dir != nil {
 		found.dir.close()
 	}
@@ -23,5 +23,5 @@ func (f *Dir) Readlink(name string) (string, error) {
 }
 
 func notALink(p Path) error {
-	return fault.New(fault.InvalidToolParams, "workspace.readlink", show(p.String())+" is no symbolic link.", "Read it as what it is.")
+	return fault.New(fault.InvalidToolParams, "workspace.readlink", show(p.String())+" is not a symbolic link.", "Read it as a file.")
 }

@@ -11,7 +11,7 @@ import (
 // created directory is left. Errors are those of [Workspace.Stat]; permission_denied also for
 // read-only directories.
 func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
-	var made []folderMade
+	var made []createdDir
 	undo = func() {
 		for _, m := range slices.Backward(made) {
 			w.unmake(m)
@@ -23,14 +23,14 @@ func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 		if err != nil {
 			return err
 		}
-		made = append(made, folderMade{Path{f.root.folder, filepath.Join(f.rel, name)}, info})
+		made = append(made, createdDir{Path{f.root.name, filepath.Join(f.rel, name)}, info})
 		return nil
 	}
 	if w.IsReadOnly(p) {
 		return undo, w.readOnly("workspace.make_parents", p)
 	}
 	err = w.try(p, true, func(directory) error {
-		return (&walker{w: w, change: true, create: true, made: record}).walk(p, func(spot) error { return nil })
+		return (&walker{w: w, change: true, create: true, created: record}).walk(p, func(spot) error { return nil })
 	})
 	if err != nil {
 		undo()
@@ -39,14 +39,14 @@ func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 	return undo, nil
 }
 
-// folderMade is a directory that MakeParents created.
-type folderMade struct {
+// createdDir is a directory that MakeParents created.
+type createdDir struct {
 	path Path
 	info Info
 }
 
 // unmake removes the directory if it is the one made, and empty.
-func (w *Workspace) unmake(m folderMade) {
+func (w *Workspace) unmake(m createdDir) {
 	_ = (&walker{w: w}).walk(m.path, func(s spot) error {
 		if s.exists && sameFile(s.info, m.info) {
 			return s.dir.rmdir(s.name)

@@ -11,19 +11,19 @@ import (
 // Path is a name inside a workspace directory, checked only as text: opening it checks the file. It
 // is a small value to be copied; the zero Path is invalid, and every use of it is refused.
 type Path struct {
-	folder string // absolute, cleaned
-	rel    string // cleaned, below directory; "." for the directory itself
+	root string // absolute, cleaned
+	rel  string // cleaned, below root; "." for root itself
 }
 
 // String returns the absolute, cleaned name, links unresolved.
-func (p Path) String() string { return filepath.Join(p.folder, p.rel) }
+func (p Path) String() string { return filepath.Join(p.root, p.rel) }
 
 // Rel returns the name relative to its workspace directory, with slashes; "."
 // for the directory itself.
 func (p Path) Rel() string { return filepath.ToSlash(p.rel) }
 
 // Root returns the workspace directory that contains the name.
-func (p Path) Root() string { return p.folder }
+func (p Path) Root() string { return p.root }
 
 // Base returns the last element of the name.
 func (p Path) Base() string { return filepath.Base(p.String()) }
@@ -47,10 +47,10 @@ func (w *Workspace) Resolve(path string) (Path, error) {
 	roots := w.snapshot()
 	abs := path
 	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(roots[0].folder, abs)
+		abs = filepath.Join(roots[0].name, abs)
 	}
 	abs = filepath.Clean(abs)
-	if p, ok := match(roots, abs, func(r *root) string { return r.folder }); ok {
+	if p, ok := match(roots, abs, func(r *root) string { return r.name }); ok {
 		return p, nil
 	}
 	if p, ok := match(roots, abs, func(r *root) string { return r.realPath }); ok {
@@ -59,28 +59,28 @@ func (w *Workspace) Resolve(path string) (Path, error) {
 	return Path{}, w.outside(op, abs)
 }
 
-// match finds the innermost directory that contains abs, comparing directories by the name that
-// nameOf returns.
+// match returns the innermost workspace directory that contains abs. nameOf returns the name of a
+// directory to compare.
 func match(roots []*root, abs string, nameOf func(*root) string) (p Path, ok bool) {
 	longest := -1
 	for _, r := range roots {
 		name := nameOf(r)
 		if rel, inside := below(name, abs); inside && len(name) > longest {
-			p, ok, longest = Path{folder: r.folder, rel: rel}, true, len(name)
+			p, ok, longest = Path{root: r.name, rel: rel}, true, len(name)
 		}
 	}
 	return p, ok
 }
 
-// below returns abs relative to directory, both absolute and cleaned.
-func below(folder, abs string) (rel string, ok bool) {
-	rest, ok := strings.CutPrefix(abs, folder)
+// below returns abs relative to dir, both absolute and cleaned.
+func below(dir, abs string) (rel string, ok bool) {
+	rest, ok := strings.CutPrefix(abs, dir)
 	switch {
 	case !ok:
 		return "", false
 	case rest == "":
 		return ".", true
-	case os.IsPathSeparator(folder[len(folder)-1]): // a file system's root
+	case os.IsPathSeparator(dir[len(dir)-1]): // the root of a file system
 		return rest, true
 	case os.IsPathSeparator(rest[0]):
 		return rest[1:], true

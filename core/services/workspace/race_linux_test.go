@@ -18,8 +18,8 @@ import (
 
 const inside, secret = "inside", "from outside"
 
-// swapping exchanges ws/d, a directory with ws's own file, and ws/link, a link
-// to a directory outside with a file of the same name, until the test ends.
+// swapping exchanges, until the test ends, ws/d, a directory with a file of the workspace, and
+// ws/link, a link to an outside directory with a file of the same name.
 func swapping(t *testing.T) (top string) {
 	top = tree(t, "ws/d/file "+inside, "outside/file "+secret, "ws/link ->$/outside", "ws/into ->$/ws/d")
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -42,16 +42,16 @@ func swapping(t *testing.T) (top string) {
 	return top
 }
 
-// watch calls look, which returns content or a refusal, until it has seen
-// enough of both or anything from outside, which it reports.
-func watch(t *testing.T, enough int, look func() (string, error)) (leaked bool) {
+// watch calls read, which returns content or a refusal, until both have occurred enough times, or
+// content from outside was returned, which it reports.
+func watch(t *testing.T, enough int, read func() (string, error)) (leaked bool) {
 	t.Helper()
 	opened, refused := 0, 0
 	for end := time.Now().Add(20 * time.Second); opened < enough || refused < enough; {
 		if time.Now().After(end) {
 			t.Fatalf("after 20 s only %d opened, %d refused", opened, refused)
 		}
-		content, err := look()
+		content, err := read()
 		switch {
 		case err == nil && content == inside:
 			opened++
@@ -76,9 +76,8 @@ func rounds() int {
 	return 200
 }
 
-// KH-24: a link swapped in between check and use is refused by the call that
-// uses it.
-func TestSwappedFolder(t *testing.T) {
+// KH-24: if a link replaces a directory between check and use, the use is refused.
+func TestSwappedDirectory(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		top := swapping(t)
 		w := start(top + "/ws")
@@ -134,8 +133,8 @@ func TestSwappedFolder(t *testing.T) {
 	})
 }
 
-// The test above would catch a check of names followed by an open.
-func TestSwappedFolderCatchesCheckThenUse(t *testing.T) {
+// The test above would detect an implementation that checks a name and then opens it.
+func TestSwappedDirectoryCatchesCheckThenUse(t *testing.T) {
 	top := swapping(t)
 	leaked := watch(t, math.MaxInt, func() (string, error) {
 		resolved, err := filepath.EvalSymlinks(top + "/ws/d/file")

@@ -8,14 +8,14 @@ import (
 )
 
 // errReadOnly: the name leads into a read-only directory.
-var errReadOnly = errors.New("path is in a directory that may only be read")
+var errReadOnly = errors.New("path is in a read-only directory")
 
 // AddReadOnly appends a read-only directory, under the conditions of [Open]: names in it resolve
 // and can be opened and listed, but [Workspace.Locate] and [Workspace.MakeParents], which every
 // change needs, refuse them. It is not one of [Workspace.Directories], so it is not part of the
 // project. A directory inside an existing one keeps its permission. If [Workspace.Add] later adds
 // it, or a parent of it, it becomes writable.
-func (w *Workspace) AddReadOnly(folder string) error { return w.add(folder, true) }
+func (w *Workspace) AddReadOnly(dir string) error { return w.add(dir, true) }
 
 // ReadOnlyDirectories returns the names of the read-only directories, in the form of
 // [Workspace.Directories].
@@ -51,6 +51,6 @@ func (w *Workspace) Writable(p Path) error {
 // path_not_in_workspace, because the path can be read.
 func (w *Workspace) readOnly(op string, p Path) error {
 	return fault.Wrap(fault.PermissionDenied, op,
-		"This file may be read and not changed: "+show(p.String())+" lies, or leads, into a directory that the session may only read, as that of a skill.",
+		"This file is read-only: "+show(p.String())+" is in a read-only directory of the session, such as that of a skill, or leads there.",
 		"Copy it into the project and change the copy, or ask the user to change it.", errors.Join(errReadOnly, fs.ErrPermission))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// A directory that may only be read is read like any other, by its name and through
-// links, and is none of the project's.
+// A read-only directory is read like any other, by its name and through links, and is not part of
+// the project.
 func TestReadOnlyIsRead(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		top := tree(t, "project/in ->$/skill/scripts", "project/abs ->$/skill", "skill/scripts/run.sh go", "skill/out ->$/secret", "secret s")
@@ -40,11 +40,11 @@ func TestReadOnlyIsRead(t *testing.T) {
 		require.Equal(t, []string{filepath.Join(top, "skill")}, w.ReadOnlyDirectories())
 		require.Equal(t, filepath.Join(top, "project"), w.Target())
 		require.True(t, w.IsReadOnly(resolve(t, w, filepath.Join(top, "skill/new"))))
-		require.False(t, w.IsReadOnly(resolve(t, w, "in/run.sh")), "goes by the name")
+		require.False(t, w.IsReadOnly(resolve(t, w, "in/run.sh")), "decided by the name")
 	})
 }
 
-// Nothing in it is changed, under whatever name, and no directory is made there.
+// No file in it is changed under any name, and no directory is created there.
 func TestReadOnlyIsNotChanged(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		top := tree(t, "project/in ->$/skill/scripts", "project/up ->../skill", "project/file ->$/skill/SKILL.md", "project/new ->$/skill/absent/new",
@@ -58,7 +58,7 @@ func TestReadOnlyIsNotChanged(t *testing.T) {
 			p := resolve(t, w, name)
 			_, err := w.Locate(p)
 			require.Error(t, err, name)
-			if filepath.Base(name) != "b" && filepath.Base(name) != "new" { // whose directory is missing
+			if filepath.Base(name) != "b" && filepath.Base(name) != "new" { // their directory is missing
 				require.Equal(t, fault.PermissionDenied, fault.CodeOf(err), "%s: %v", name, err)
 			}
 			undo, err := w.MakeParents(p)
@@ -84,14 +84,15 @@ func TestReadOnlyIsNotChanged(t *testing.T) {
 	})
 }
 
-// What can be changed stays so, and becomes so when the project comes to hold it.
-func TestReadOnlyBesideOthers(t *testing.T) {
+// A writable directory stays writable, and a read-only one becomes writable when the project
+// contains it.
+func TestReadOnlyAndWritable(t *testing.T) {
 	top := tree(t, "project/skills/a/SKILL.md x", "other/b/SKILL.md y", "alias ->$/project")
 	w, err := Open(filepath.Join(top, "project"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	require.NoError(t, w.AddReadOnly(filepath.Join(top, "project/skills/a")))
-	require.NoError(t, w.AddReadOnly(filepath.Join(top, "alias/skills/a")), "the same by another name")
+	require.NoError(t, w.AddReadOnly(filepath.Join(top, "alias/skills/a")), "the same directory through a link")
 	require.Empty(t, w.ReadOnlyDirectories())
 	require.NoError(t, w.Writable(resolve(t, w, "skills/a/SKILL.md")))
 

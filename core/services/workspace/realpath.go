@@ -9,7 +9,7 @@ import (
 
 // RealPath resolves an absolute path, in the workspace or not: the links of its longest existing
 // part are followed. Links may change afterwards; a file opened through a [Workspace] is confined
-// when it is opened.
+// at the time of opening.
 //
 // It returns an error if the result is unknown, for example for a dangling link, which a write
 // would follow.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What does not exist yet leads where the directory above it does; a link that
-// leads nowhere, and one in a ring, cannot be told.
+// A missing path resolves to its nearest existing ancestor. A dangling link and a cycle of links
+// are errors.
 func TestRealPath(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -9,10 +9,10 @@ import (
 
 // root is one workspace directory and, once used, its descriptor.
 type root struct {
-	folder     string // absolute, cleaned, links unresolved
-	realPath   string // links resolved when the workspace was opened
-	readOnly   bool   // nothing in it may be changed; see [Workspace.AddReadOnly]
-	openFolder func(path string) (directory, error)
+	name     string // absolute, cleaned, links unresolved
+	realPath string // links resolved when the workspace was opened
+	readOnly bool   // files in it may not be changed; see [Workspace.AddReadOnly]
+	openDir  func(path string) (directory, error)
 
 	mu     sync.Mutex
 	dir    directory // nil before the first use
@@ -30,7 +30,7 @@ func (r *root) open() (directory, error) {
 	if r.dir != nil {
 		return r.dir, nil
 	}
-	dir, err := r.openFolder(r.realPath)
+	dir, err := r.openDir(r.realPath)
 	if err != nil {
 		return nil, err
 	}

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A sandbox or an old kernel that refuses openat2 leaves a workspace that
-// works. The test runs itself again under a filter of system calls.
+// With a sandbox or an old kernel that refuses openat2, a workspace still works. The test runs
+// itself again under a system call filter.
 func TestWithoutOpenat2(t *testing.T) {
 	const variable = "FETTLE_TEST_NO_OPENAT2"
 	errnos := map[string]unix.Errno{"ENOSYS": unix.ENOSYS, "EPERM": unix.EPERM}
 	if name := os.Getenv(variable); name != "" {
 		if err := refuse(unix.SYS_OPENAT2, errnos[name]); err != nil {
-			t.Skip("no filter of system calls: ", err)
+			t.Skip("no system call filter: ", err)
 		}
 		top := leadsTree(t)
 		w, err := Open(top+"/ws", top+"/ws2")
@@ -41,7 +41,7 @@ func TestWithoutOpenat2(t *testing.T) {
 func refuse(call uint32, errno unix.Errno) error {
 	const setModeFilter, allThreads, retErrno, retAllow = 1, 1, 0x00050000, 0x7fff0000
 	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the call's number
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: call},
 		{Code: unix.BPF_RET | unix.BPF_K, K: retErrno | uint32(errno)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: retAllow},

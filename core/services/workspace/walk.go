@@ -60,7 +60,7 @@ func (s spot) list() (listing, error) {
 	}
 	l, err := s.dir.list(s.name)
 	if errors.Is(err, errIndirect) {
-		err = errMoved // it has become a link
+		err = errMoved // it is a link now
 	}
 	return l, err
 }
@@ -78,13 +78,13 @@ func absent(dir directory, name string) (spot, error) {
 // A directory that is replaced by a link meanwhile has no effect, and `..` is the directory from
 // which the walk came.
 type walker struct {
-	w      *Workspace
-	frames []frame  // from the start to the current directory
-	rest   []string // elements still to follow
-	links  int
-	change bool                             // refuse files in a read-only directory
-	create bool                             // make missing directories
-	made   func(f frame, name string) error // called for each created directory
+	w       *Workspace
+	frames  []frame  // from the start to the current directory
+	rest    []string // elements still to follow
+	links   int
+	change  bool                             // refuse files in a read-only directory
+	create  bool                             // make missing directories
+	created func(f frame, name string) error // called for each created directory
 }
 
 // frame is one directory of a walk.
@@ -92,7 +92,7 @@ type frame struct {
 	dir   directory
 	path  string // absolute, without links
 	owned bool   // close dir with the walk
-	root  *root  // the workspace directory that holds it; nil outside of all
+	root  *root  // the workspace directory that contains it; nil outside of all
 	rel   string // path below root
 }
 
@@ -158,7 +158,7 @@ func (k *walker) follow() (spot, error) {
 			continue
 		}
 		top, last := k.top(), len(k.rest) == 0
-		e, err := top.dir.look(name)
+		e, err := top.dir.lookup(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && last:
 			return absent(top.dir, name)
@@ -184,8 +184,8 @@ func (k *walker) follow() (spot, error) {
 	return k.current()
 }
 
-// current is the spot of the current directory, under its name in its parent
-// where that is inside too.
+// current returns the spot of the current directory. If its parent is in the workspace too, that is
+// its name in the parent.
 func (k *walker) current() (spot, error) {
 	top := k.top()
 	info, err := top.dir.stat(".")
@@ -199,7 +199,7 @@ func (k *walker) current() (spot, error) {
 	return s, nil
 }
 
-// push enters the directory that look found under name.
+// push enters the directory that lookup found under name.
 func (k *walker) push(name string, e entry) {
 	top := k.top()
 	f := frame{dir: e.dir, path: filepath.Join(top.path, name), owned: true, root: top.root}
@@ -241,8 +241,8 @@ func (k *walker) up() error {
 	return nil
 }
 
-// redirect follows a link's target, which must not be cleaned first: `a/..`
-// is another directory if a is a link.
+// redirect follows the target of a link. The target must not be cleaned first: `a/..` is a
+// different directory if a is a link.
 func (k *walker) redirect(target string) error {
 	k.links++
 	if k.links > maxLinks {
@@ -261,18 +261,18 @@ func (k *walker) redirect(target string) error {
 	return nil
 }
 
-// restart continues at an absolute name: in the workspace directory whose name
-// begins it, else at the file system's root, from where it may lead inside.
+// restart continues at an absolute name: in the workspace directory with the longest matching name,
+// otherwise at the root of the file system, from where the name may lead into the workspace.
 func (k *walker) restart(abs string) error {
 	volume := filepath.VolumeName(abs)
 	names := elements(abs[len(volume):])
 	var found *root
 	var used int
 	for _, r := range k.w.snapshot() {
-		for _, folder := range []string{r.folder, r.realPath} {
-			n := len(filepath.VolumeName(folder))
-			prefix := elements(strings.TrimRight(folder[n:], string(filepath.Separator)))
-			if strings.EqualFold(folder[:n], volume) && hasPrefix(names, prefix) && (found == nil || len(prefix) > used) {
+		for _, directory := range []string{r.name, r.realPath} {
+			n := len(filepath.VolumeName(directory))
+			prefix := elements(strings.TrimRight(directory[n:], string(filepath.Separator)))
+			if strings.EqualFold(directory[:n], volume) && hasPrefix(names, prefix) && (found == nil || len(prefix) > used) {
 				found, used = r, len(prefix)
 			}
 		}
@@ -282,7 +282,7 @@ func (k *walker) restart(abs string) error {
 		return k.startAt(found)
 	}
 	top := volume + string(filepath.Separator)
-	dir, err := k.w.openFolder(top)
+	dir, err := k.w.openDir(top)
 	if err != nil {
 		k.top().root = nil
 		return err
@@ -293,8 +293,8 @@ func (k *walker) restart(abs string) error {
 	return nil
 }
 
-// mkdir creates a directory in the current one. Another process may have been faster: its file is
-// checked again.
+// mkdir creates a directory in the current one. If another process has created the name first, its
+// file is checked again.
 func (k *walker) mkdir(name string) error {
 	top := k.top()
 	err := top.dir.mkdir(name)
@@ -304,16 +304,16 @@ func (k *walker) mkdir(name string) error {
 	if err != nil {
 		return err
 	}
-	return k.made(*top, name)
+	return k.created(*top, name)
 }
 
 // elements splits a path and omits elements without effect, except that a final empty element
 // stands for a final separator or `.`: it requires a directory.
 func elements(path string) []string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
-	folder := path != "" && os.IsPathSeparator(path[len(path)-1]) || len(names) > 0 && names[len(names)-1] == "."
+	directory := path != "" && os.IsPathSeparator(path[len(path)-1]) || len(names) > 0 && names[len(names)-1] == "."
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "." })
-	if folder {
+	if directory {
 		names = append(names, "")
 	}
 	return names

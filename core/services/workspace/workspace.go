@@ -22,7 +22,7 @@ import (
 // removed or renamed and created again, every method uses the new one as soon as it notices; Stat
 // checks only if a file is missing. A link in that place is refused with path_not_in_workspace.
 type Workspace struct {
-	openFolder func(path string) (directory, error) // seam: openDirectory, or another implementation in tests
+	openDir func(path string) (directory, error) // openDirectory, or another implementation in tests
 
 	mu     sync.RWMutex
 	roots  []*root // target first; appended to, never changed in place
@@ -32,18 +32,18 @@ type Workspace struct {
 // Open returns a Workspace over the directories, each of which must exist and be a directory;
 // relative names start at the working directory. The first is the target directory. Duplicates are
 // kept once. The caller closes the Workspace. Errors have the code invalid_config.
-func Open(folders ...string) (*Workspace, error) {
-	return open(openDirectory, folders)
+func Open(dirs ...string) (*Workspace, error) {
+	return open(openDirectory, dirs)
 }
 
-func open(openFolder func(string) (directory, error), folders []string) (*Workspace, error) {
-	if len(folders) == 0 {
+func open(openDirectory func(string) (directory, error), dirs []string) (*Workspace, error) {
+	if len(dirs) == 0 {
 		return nil, fault.New(fault.InvalidConfig, "workspace.open",
 			"A workspace needs at least one directory.", "Name the directory to work in.")
 	}
-	w := &Workspace{openFolder: openFolder}
-	for _, folder := range folders {
-		if err := w.Add(folder); err != nil {
+	w := &Workspace{openDir: openDirectory}
+	for _, dir := range dirs {
+		if err := w.Add(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -51,11 +51,11 @@ func open(openFolder func(string) (directory, error), folders []string) (*Worksp
 }
 
 // Add appends a directory under the conditions of [Open]. An existing directory keeps its place.
-func (w *Workspace) Add(folder string) error { return w.add(folder, false) }
+func (w *Workspace) Add(dir string) error { return w.add(dir, false) }
 
 // add appends a directory, or the permission to change files in one.
-func (w *Workspace) add(folder string, readOnly bool) error {
-	abs, realPath, err := checkFolder(folder)
+func (w *Workspace) add(dir string, readOnly bool) error {
+	abs, realPath, err := checkDir(dir)
 	if err != nil {
 		return err
 	}
@@ -66,35 +66,35 @@ func (w *Workspace) add(folder string, readOnly bool) error {
 	}
 	for _, r := range w.roots {
 		_, inside := below(r.realPath, realPath)
-		if readOnly && inside || !r.readOnly && r.folder == abs {
+		if readOnly && inside || !r.readOnly && r.name == abs {
 			return nil
 		}
 	}
 	roots := slices.Clone(w.roots)
-	if !readOnly { // what may only be read and lies in it becomes a part of it
+	if !readOnly { // read-only directories in it become part of it
 		roots = slices.DeleteFunc(roots, func(r *root) bool {
 			_, inside := below(realPath, r.realPath)
-			return r.readOnly && inside // other calls may be using its descriptor, which the collector closes
+			return r.readOnly && inside // other calls may be using its descriptor, which the garbage collector closes
 		})
 	}
-	w.roots = append(roots, &root{folder: abs, realPath: realPath, readOnly: readOnly, openFolder: w.openFolder})
+	w.roots = append(roots, &root{name: abs, realPath: realPath, readOnly: readOnly, openDir: w.openDir})
 	return nil
 }
 
 // Validate returns the error of [Workspace.Add] for an invalid directory; nil for any other.
-func Validate(folder string) error {
-	_, _, err := checkFolder(folder)
+func Validate(dir string) error {
+	_, _, err := checkDir(dir)
 	return err
 }
 
-// checkFolder returns the absolute, cleaned name of an existing directory, as
-// given and with its links resolved.
-func checkFolder(folder string) (abs, realPath string, err error) {
+// checkDir returns the absolute, cleaned name of an existing directory, unchanged and with links
+// resolved.
+func checkDir(dir string) (abs, realPath string, err error) {
 	const op, remedy = "workspace.open", "Name an existing directory."
-	if folder == "" {
+	if dir == "" {
 		return "", "", fault.New(fault.InvalidConfig, op, "The name of a workspace directory is empty.", remedy)
 	}
-	abs, err = filepath.Abs(folder)
+	abs, err = filepath.Abs(dir)
 	if err != nil {
 		return "", "", fault.Wrap(fault.InvalidConfig, op, "The working directory cannot be determined.", remedy, err)
 	}
@@ -146,14 +146,14 @@ func (w *Workspace) names(readOnly bool) []string {
 	var names []string
 	for _, r := range w.snapshot() {
 		if r.readOnly == readOnly {
-			names = append(names, r.folder)
+			names = append(names, r.name)
 		}
 	}
 	return names
 }
 
 // Target returns the name of the target directory.
-func (w *Workspace) Target() string { return w.snapshot()[0].folder }
+func (w *Workspace) Target() string { return w.snapshot()[0].name }
 
 func (w *Workspace) snapshot() []*root {
 	w.mu.RLock()
@@ -164,7 +164,7 @@ func (w *Workspace) snapshot() []*root {
 // rootOf returns the directory that p belongs to.
 func (w *Workspace) rootOf(p Path) (*root, error) {
 	for _, r := range w.snapshot() {
-		if r.folder == p.folder {
+		if r.name == p.root {
 			return r, nil
 		}
 	}

@@ -16,15 +16,15 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// onEach runs a test on every implementation of directory.
-func onEach(t *testing.T, test func(t *testing.T, start func(folders ...string) *Workspace)) {
+// onEach runs a test with every implementation of directory.
+func onEach(t *testing.T, test func(t *testing.T, start func(dirs ...string) *Workspace)) {
 	t.Helper()
-	for name, openFolder := range map[string]func(string) (directory, error){
+	for name, openDirectory := range map[string]func(string) (directory, error){
 		"platform": openDirectory, "os.Root": openRootDirectory,
 	} {
 		t.Run(name, func(t *testing.T) {
-			test(t, func(folders ...string) *Workspace {
-				w, err := open(openFolder, folders)
+			test(t, func(dirs ...string) *Workspace {
+				w, err := open(openDirectory, dirs)
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, w.Close()) })
 				return w
@@ -33,8 +33,8 @@ func onEach(t *testing.T, test func(t *testing.T, start func(folders ...string) 
 	}
 }
 
-// tree makes files, and links where the content begins with "->"; a name
-// that ends in a slash is a directory. $ in a target is the tree's directory.
+// tree creates files, links for content that begins with "->", and directories for names that end
+// in a slash. $ in a target is the directory of the tree.
 func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -71,17 +71,17 @@ func readAll(f *os.File, err error) (string, error) {
 	return string(data), err
 }
 
-// openAt opens the file of a location as its user does, by directory and name.
+// openAt opens the file of a location by directory and name, as callers do.
 func openAt(l *Location) (*os.File, error) { return l.in.openEntry(l.Name) }
 
-// requireAt checks that a location is that of path, which has no links.
+// requireAt requires that a location is that of path, which has no links.
 func requireAt(t testing.TB, path string, l *Location) {
 	t.Helper()
 	held, err := l.Dir.Stat()
 	require.NoError(t, err)
-	folder, err := os.Stat(filepath.Dir(path))
+	directory, err := os.Stat(filepath.Dir(path))
 	require.NoError(t, err)
-	require.True(t, os.SameFile(held, folder), "not in the directory of %s", path)
+	require.True(t, os.SameFile(held, directory), "not in the directory of %s", path)
 	require.Equal(t, filepath.Base(path), l.Name)
 }
 
@@ -96,11 +96,11 @@ func requireCode(t testing.TB, err error, code fault.Code) {
 
 func TestOpen(t *testing.T) {
 	top := tree(t, "a/", "file x", "link ->a")
-	for name, folders := range map[string][]string{
+	for name, dirs := range map[string][]string{
 		"none": nil, "empty name": {""}, "absent": {top + "/none"}, "a file": {top + "/file"}, "second absent": {top, top + "/none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Open(folders...)
+			_, err := Open(dirs...)
 			requireCode(t, err, fault.InvalidConfig)
 		})
 	}
@@ -120,7 +120,7 @@ func TestOpen(t *testing.T) {
 	requireCode(t, w.Add(top), fault.NotInitialized)
 }
 
-// An idle session must not cost a descriptor: design §7, 10,000 idle Configs.
+// An idle session costs no descriptor: 10,000 idle Configs.
 func TestOpenTakesNoDescriptor(t *testing.T) {
 	top := tree(t)
 	const n = 10_000
@@ -148,7 +148,7 @@ func TestResolve(t *testing.T) {
 	w, err := Open(top+"/ws", top+"/ws2", top+"/ws/sub/inner", top+"/link")
 	require.NoError(t, err)
 	defer w.Close()
-	for _, tt := range []struct{ path, folder, rel string }{
+	for _, tt := range []struct{ path, directory, rel string }{
 		{"a.txt", "/ws", "a.txt"},
 		{"./sub//b/../c", "/ws", "sub/c"},
 		{".", "/ws", "."},
@@ -158,7 +158,7 @@ func TestResolve(t *testing.T) {
 		{top + "/ws/../ws2/x", "/ws2", "x"},
 		{"../ws2/x", "/ws2", "x"},
 		{"sub/inner/x", "/ws/sub/inner", "x"},         // the innermost directory
-		{top + "/real/new/file", "/link", "new/file"}, // by the name without links
+		{top + "/real/new/file", "/link", "new/file"}, // by the name with links resolved
 		{top + "/real", "/link", "."},
 		{"line\nbreak", "/ws", "line\nbreak"},
 		{"\xff", "/ws", "\xff"},
@@ -168,9 +168,9 @@ func TestResolve(t *testing.T) {
 		}
 		p, err := w.Resolve(tt.path)
 		require.NoError(t, err, "%q", tt.path)
-		require.Equal(t, top+tt.folder, p.Root(), "%q", tt.path)
+		require.Equal(t, top+tt.directory, p.Root(), "%q", tt.path)
 		require.Equal(t, tt.rel, p.Rel(), "%q", tt.path)
-		require.Equal(t, filepath.Join(top+tt.folder, tt.rel), p.String())
+		require.Equal(t, filepath.Join(top+tt.directory, tt.rel), p.String())
 		require.Equal(t, filepath.Base(p.String()), p.Base())
 	}
 	for path, code := range map[string]fault.Code{
@@ -178,9 +178,9 @@ func TestResolve(t *testing.T) {
 		"a\x00b":               fault.InvalidToolParams,
 		"..":                   fault.PathNotInWorkspace,
 		"../other/x":           fault.PathNotInWorkspace,
-		top + "/wsx":           fault.PathNotInWorkspace, // a name that only begins alike
+		top + "/wsx":           fault.PathNotInWorkspace, // a name that only has the same prefix
 		top + "/other/new":     fault.PathNotInWorkspace,
-		top + "/alias/x":       fault.PathNotInWorkspace, // a link that the workspace was not opened by
+		top + "/alias/x":       fault.PathNotInWorkspace, // a link under which the workspace was not opened
 		top + "/dangling/x":    fault.PathNotInWorkspace,
 		"/":                    fault.PathNotInWorkspace,
 		"../../../../../../..": fault.PathNotInWorkspace,
@@ -190,8 +190,8 @@ func TestResolve(t *testing.T) {
 		if code == fault.PathNotInWorkspace {
 			message := fault.As(err).Message
 			require.True(t, strings.HasPrefix(message, "File path must be within workspace: "), message)
-			for _, folder := range w.Directories() {
-				require.Contains(t, message, folder)
+			for _, directory := range w.Directories() {
+				require.Contains(t, message, directory)
 			}
 		}
 	}
@@ -201,13 +201,12 @@ func TestResolve(t *testing.T) {
 	requireCode(t, err, fault.PathNotInWorkspace)
 }
 
-// What a name leads to: the content of the file, or why there is none. TO-01,
-// KH-24, FS-63.
-var leads = []struct {
+// The file that a name leads to: its content, or the error. TO-01, KH-24, FS-63.
+var leadCases = []struct {
 	path string
 	want string // content
 	code fault.Code
-	real string // where Locate puts it; "" where it refuses with code
+	real string // result of Locate; "" if it fails with code
 }{
 	{path: "file", want: "file", real: "ws/file"},
 	{path: "sub/file", want: "sub", real: "ws/sub/file"},
@@ -217,10 +216,10 @@ var leads = []struct {
 	{path: "chain", want: "sub", real: "ws/sub/file"},
 	{path: "cross", want: "ws2", real: "ws2/file"},
 	{path: "crossrel", want: "ws2", real: "ws2/file"},
-	{path: "physical", want: "ws2 beside", real: "ws2/beside"}, // todeep/../beside is not ./beside
+	{path: "physical", want: "ws2 beside", real: "ws2/beside"}, // todeep/../beside differs from ./beside
 	{path: "physicalabs", want: "ws2 beside", real: "ws2/beside"},
-	{path: "roundabout", want: "file", real: "ws/file"}, // out by .. and in again
-	{path: "viaalias", want: "file", real: "ws/file"},   // out through a link and in again
+	{path: "roundabout", want: "file", real: "ws/file"}, // outside by .. and inside again
+	{path: "viaalias", want: "file", real: "ws/file"},   // outside through a link and inside again
 	{path: "dotted", want: "file", real: "ws/file"},
 	{path: "none", code: fault.FileNotFound, real: "ws/none"},
 	{path: "sub/none", code: fault.FileNotFound, real: "ws/sub/none"},
@@ -235,7 +234,7 @@ var leads = []struct {
 	{path: "outdir/none", code: fault.PathNotInWorkspace},
 	{path: "outdir/secret/x", code: fault.PathNotInWorkspace},
 	{path: "outroot", code: fault.PathNotInWorkspace},
-	{path: "alike", code: fault.PathNotInWorkspace}, // /ws-alike begins with the name /ws
+	{path: "alike", code: fault.PathNotInWorkspace}, // /ws-alike has the prefix /ws
 	{path: "loop", code: fault.ReadContentFailure},
 	{path: "self/x", code: fault.ReadContentFailure},
 	{path: "file/x", code: fault.PathIsNotADirectory},
@@ -268,7 +267,7 @@ func TestLeads(t *testing.T) {
 
 func checkLeads(t *testing.T, w *Workspace, top string) {
 	t.Helper()
-	for _, tt := range leads {
+	for _, tt := range leadCases {
 		name := tt.path[:min(len(tt.path), 30)]
 		p := resolve(t, w, tt.path)
 		info, err := w.Stat(p)
@@ -316,7 +315,7 @@ func TestLeadsErrno(t *testing.T) {
 		require.Less(t, len(fault.As(err).Message), 1000)
 		_, err = w.Locate(resolve(t, w, "bad\xff\xfe/x"))
 		requireCode(t, err, fault.PathIsNotADirectory)
-		require.Contains(t, err.Error(), `bad\xff\xfe`) // shown quoted
+		require.Contains(t, err.Error(), `bad\xff\xfe`) // displayed quoted
 		l, err := w.Locate(resolve(t, w, "sub"))
 		require.NoError(t, err)
 		require.Equal(t, "sub", l.Name)
@@ -324,8 +323,8 @@ func TestLeadsErrno(t *testing.T) {
 	})
 }
 
-// A location stays with its directory, wherever that is moved.
-func TestLocationStaysWithItsFolder(t *testing.T) {
+// A location stays with its directory if that is moved.
+func TestLocationStaysWithItsDirectory(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		top := tree(t, "ws/file inside")
 		w := start(top + "/ws")
@@ -388,14 +387,14 @@ func TestMakeParents(t *testing.T) {
 		require.NoDirExists(t, top+"/ws/sub/x")
 		require.DirExists(t, top+"/ws/sub")
 
-		undo, err = w.MakeParents(resolve(t, w, "in/x/file")) // through a link into the other directory
+		undo, err = w.MakeParents(resolve(t, w, "in/x/file")) // through a link into the second directory
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(top+"/ws2/deep/kept", nil, 0o600))
 		undo()
 		require.NoDirExists(t, top+"/ws2/deep/x")
-		require.FileExists(t, top+"/ws2/deep/kept") // no longer empty, so it stays
+		require.FileExists(t, top+"/ws2/deep/kept") // not empty, so it stays
 
-		// FS-63: the directories above a link's referent
+		// FS-63: the parent directories of a link's target
 		undo, err = w.MakeParents(resolve(t, w, "new"))
 		require.NoError(t, err)
 		l, err := w.Locate(resolve(t, w, "new"))
@@ -415,9 +414,9 @@ func TestMakeParents(t *testing.T) {
 			require.NotNil(t, undo)
 		}
 		require.NoDirExists(t, top+"/outside/x")
-		require.NoDirExists(t, top+"/ws/p") // what was made before the failure is gone
+		require.NoDirExists(t, top+"/ws/p") // directories created before the failure are removed
 
-		// A directory that took the place of the one made is not touched.
+		// A directory that has replaced the created one is not touched.
 		undo, err = w.MakeParents(resolve(t, w, "mine/file"))
 		require.NoError(t, err)
 		require.NoError(t, os.Rename(top+"/ws/mine", top+"/ws/theirs"))
@@ -428,7 +427,7 @@ func TestMakeParents(t *testing.T) {
 	})
 }
 
-func TestFolderReplaced(t *testing.T) {
+func TestDirectoryReplaced(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
 		top := tree(t, "ws/file old")
 		w := start(top + "/ws")
@@ -451,7 +450,7 @@ func TestFolderReplaced(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "new", content)
 
-		// Renamed away and made anew: the one under the name counts.
+		// After renaming and creating the directory again, the one with the name applies.
 		require.NoError(t, os.Rename(top+"/ws", top+"/old"))
 		require.NoError(t, os.Mkdir(top+"/ws", 0o755))
 		require.NoError(t, os.WriteFile(top+"/ws/file", []byte("newer"), 0o600))
@@ -462,7 +461,7 @@ func TestFolderReplaced(t *testing.T) {
 		require.Equal(t, "newer", content)
 		require.NoError(t, l.Close())
 
-		// A link in its place is not the directory.
+		// A link in its place is refused.
 		require.NoError(t, os.RemoveAll(top+"/ws"))
 		require.NoError(t, os.Symlink("old", top+"/ws"))
 		for _, use := range []func() error{
@@ -477,7 +476,7 @@ func TestFolderReplaced(t *testing.T) {
 		require.NoError(t, os.Remove(top+"/ws"))
 		require.NoError(t, os.Mkdir(top+"/ws", 0o755))
 
-		for _, use := range []func() error{ // each finds the directory made anew
+		for _, use := range []func() error{ // each uses the new directory
 			func() error { l, err := w.Locate(resolve(t, w, "fresh")); return errors.Join(err, closed(l)) },
 			func() error { _, err := w.MakeParents(resolve(t, w, "x/y")); return err },
 			func() error { _, err := w.ReadDir(t.Context(), resolve(t, w, ".")); return err },
@@ -504,7 +503,7 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for _, tt := range leads {
+			for _, tt := range leadCases {
 				p, err := w.Resolve(tt.path)
 				if err == nil {
 					_, err = w.Stat(p)
@@ -521,7 +520,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Go(func() { _, _ = w.ReadDir(t.Context(), Path{top + "/ws", "."}) })
 	wg.Wait()
-	// Close beside use: refused, never a descriptor of something else.
+	// Concurrent Close and use: a use is refused, and never reaches the descriptor of another file.
 	for range 4 {
 		wg.Go(func() {
 			for range 200 {

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// namesIn lists a directory with scratch space for a few names at a time.
+// namesIn lists a directory with a buffer for a few names at a time.
 func namesIn(t *testing.T, f *Dir) []Name {
 	t.Helper()
 	var names []Name
@@ -26,10 +26,10 @@ func namesIn(t *testing.T, f *Dir) []Name {
 	return names
 }
 
-// A directory tells names with their types, many or odd ones too, and opens what
-// lies in it, by both implementations.
-func TestFolder(t *testing.T) {
-	for name, openFolder := range map[string]func(string) (directory, error){"own": openDirectory, "os.Root": openRootDirectory} {
+// Dir lists names with their types, also many or unusual ones, and opens files in the directory, in
+// both implementations.
+func TestDirectory(t *testing.T) {
+	for name, openDirectory := range map[string]func(string) (directory, error){"own": openDirectory, "os.Root": openRootDirectory} {
 		t.Run(name, func(t *testing.T) {
 			top, err := filepath.EvalSymlinks(t.TempDir())
 			require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestFolder(t *testing.T) {
 			require.NoError(t, os.WriteFile(top+"/dd/sub/deep", []byte("deep"), 0o644))
 			require.NoError(t, os.Symlink("f", top+"/lnk"))
 			require.NoError(t, os.Symlink(os.TempDir(), top+"/away"))
-			w, err := open(openFolder, []string{top})
+			w, err := open(openDirectory, []string{top})
 			require.NoError(t, err)
 			defer w.Close()
 			p, err := w.Resolve(".")
@@ -81,8 +81,8 @@ func TestFolder(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Names stops when it is told to, and a large directory takes several readings.
-func TestFolderNames(t *testing.T) {
+// Names stops after yield has returned false; a large directory needs several reads.
+func TestDirectoryNames(t *testing.T) {
 	top := t.TempDir()
 	const files = 1000
 	for i := range files {
@@ -106,8 +106,8 @@ func TestFolderNames(t *testing.T) {
 	}
 }
 
-// A closed workspace lists nothing, and says so.
-func TestFolderOfAClosedWorkspace(t *testing.T) {
+// A closed workspace lists nothing and returns not_initialized.
+func TestDirectoryOfAClosedWorkspace(t *testing.T) {
 	w, err := Open(t.TempDir())
 	require.NoError(t, err)
 	p, err := w.Resolve(".")

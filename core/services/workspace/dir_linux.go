@@ -11,7 +11,7 @@ import (
 
 // names reads a directory by getdents64, which returns types with the names.
 func names(l listing, buf []byte, yield func(Name) bool) error {
-	const least = 4096 // more than the longest entry
+	const least = 4096 // larger than the longest entry
 	if len(buf) < least {
 		buf = make([]byte, least)
 	}
@@ -33,8 +33,8 @@ func names(l listing, buf []byte, yield func(Name) bool) error {
 	}
 }
 
-// entriesOf takes what getdents64 gave apart; more is false once yield has had
-// enough. The names share the memory of block.
+// entriesOf parses the result of getdents64; more is false after yield has returned false. The
+// names share the memory of block.
 func entriesOf(in directory, block string, yield func(Name) bool) (more bool, err error) {
 	const (
 		reclen = unsafe.Offsetof(unix.Dirent{}.Reclen)
@@ -76,7 +76,7 @@ func entriesOf(in directory, block string, yield func(Name) bool) (more bool, er
 	return true, nil
 }
 
-// typeOf turns a d_type into type bits; not all file systems tell it.
+// typeOf converts a d_type to type bits; not all file systems provide it.
 func typeOf(d byte) (mode fs.FileMode, known bool) {
 	switch d {
 	case unix.DT_REG:

@@ -22,24 +22,23 @@ type Name struct {
 	Type fs.FileMode // type bits only; fs.ModeSymlink for a link, wherever it leads
 }
 
-// OpenDir opens the directory that p leads to, links as in [Workspace.Stat].
-// Errors are those of Stat.
+// OpenDir opens the directory that p leads to; links are followed as in [Workspace.Stat]. The
+// errors are those of Stat.
 func (w *Workspace) OpenDir(p Path) (*Dir, error) {
 	l, err := reach(w, p, toRead, directory.list, spot.list)
 	if err != nil {
-		return nil, w.failure("workspace.open_folder", p, err)
+		return nil, w.failure("workspace.open_dir", p, err)
 	}
 	return &Dir{w, p, l}, nil
 }
 
-// Below opens a directory below f; rel has slashes and is cleaned. Errors are
-// those of [Workspace.Stat]. A link that has taken the directory's place is
-// followed only where it stays below f.
+// Below opens a directory below f; rel is cleaned and has slashes. The errors are those of
+// [Workspace.Stat]. If a link has replaced the directory, it is followed only within f.
 func (f *Dir) Below(rel string) (*Dir, error) {
 	p := f.child(rel)
 	l, err := f.l.in.list(filepath.FromSlash(rel))
 	if err != nil {
-		return nil, f.w.failure("workspace.open_folder", p, err)
+		return nil, f.w.failure("workspace.open_dir", p, err)
 	}
 	return &Dir{f.w, p, l}, nil
 }
@@ -82,5 +81,5 @@ func (f *Dir) Path() Path { return f.path }
 func (f *Dir) Close() { f.l.close() }
 
 func (f *Dir) child(rel string) Path {
-	return Path{folder: f.path.folder, rel: filepath.Join(f.path.rel, filepath.FromSlash(rel))}
+	return Path{root: f.path.root, rel: filepath.Join(f.path.rel, filepath.FromSlash(rel))}
 }
