@@ -58,10 +58,10 @@ func AdaptTools(tools []Tool, d Dialect) ([]Tool, error) {
 }
 
 // AdaptSchema converts raw, the JSON schema of a tool's parameters, to a dialect. Internal
-// references are replaced by their targets; a recursive reference accepts any value at its second
-// occurrence. Identifiers, comments and unknown keywords are dropped. Unsupported features are
-// expressed in another way if possible, else dropped. The result is never narrower than raw; the
-// tool still checks its arguments against its own schema.
+// references are replaced by their targets; at its second occurrence, a recursive reference
+// restricts only the type. Identifiers, comments and unknown keywords are dropped. Unsupported
+// features are expressed in another way if possible, else dropped. The result is never narrower
+// than raw; the tool still checks its arguments against its own schema.
 //
 // An empty raw is the schema of no parameters. The keys of the result are in alphabetical order.
 // Numbers keep all their digits.
