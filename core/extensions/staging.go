@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
@@ -25,10 +24,6 @@ const (
 	stagedName   = "name"   // file: the extension's name, before records exist elsewhere
 	stagedID     = "id"     // file: the extension's id, before secrets may be stored
 )
-
-// sweepWait is the timeout for the lock of another installation: a free one is locked at
-// once.
-const sweepWait = 20 * time.Millisecond
 
 // staging is the directory of one installation.
 type staging struct {
@@ -100,10 +95,7 @@ func (s *Store) sweep(ctx context.Context, top string) {
 	}
 	for _, entry := range entries {
 		g := &staging{dir: filepath.Join(top, entry.Name())}
-		wait, stop := context.WithTimeout(ctx, sweepWait)
-		g.release, err = lockedfile.Lock(wait, g.path(stagedLock))
-		stop()
-		if err != nil {
+		if g.release, err = lockedfile.LockIfFree(g.path(stagedLock)); err != nil {
 			continue // it is in progress, or not created by fettle
 		}
 		s.undo(ctx, g)

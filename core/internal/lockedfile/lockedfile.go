@@ -17,7 +17,7 @@ const (
 	FolderMode fs.FileMode = 0o700
 )
 
-// ErrBusy is returned by [TryLock] while another process has the lock.
+// ErrBusy is returned by [TryLock] and [LockIfFree] while another holder has the lock.
 var ErrBusy = errors.New("locked by another process")
 
 // Pauses between two attempts to lock.
@@ -35,6 +35,19 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, err
 	}
 	return wait(ctx, f)
+}
+
+// LockIfFree is [Lock] without waiting: the error is [ErrBusy] while the lock is taken.
+func LockIfFree(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, FileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := TryLock(f); err != nil {
+		_ = f.Close() // the other error is returned
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil // which releases the lock
 }
 
 // wait locks an open file, and closes it on failure.

@@ -65,6 +65,20 @@ func TestLockEndsWithItsContext(t *testing.T) {
 	unlock()
 }
 
+func TestLockIfFree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lockedfile.LockIfFree(path)
+	require.NoError(t, err)
+	_, err = lockedfile.LockIfFree(path)
+	require.ErrorIs(t, err, lockedfile.ErrBusy)
+	unlock()
+	unlock, err = lockedfile.LockIfFree(path)
+	require.NoError(t, err)
+	unlock()
+	_, err = lockedfile.LockIfFree(filepath.Join(path, "none"))
+	require.Error(t, err)
+}
+
 func TestReplaceLeavesNothingBehindWhenItFails(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "taken")
