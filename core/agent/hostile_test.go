@@ -214,7 +214,7 @@ func hostile() map[string]hostileCase {
 			model: inOrder(stream{chunks: []model.Chunk{{Parts: []model.Part{{}, respPart("9"), {Text: "a", Call: &model.FunctionCall{}}}, Finish: model.FinishStop}}}),
 			want:  agent.EventDone, text: `"name":"unnamed"`,
 		},
-		"gives each call the same ID": {
+		"uses the same ID for each call": {
 			model: inOrder(asks(call("1", "look", `{"text":"a"}`), call("1", "look", `{"text":"b"}`)), asks(call("1", "look", `{"text":"c"}`))),
 			want:  agent.EventDone, ran: []string{"look a", "look b", "look c"},
 		},

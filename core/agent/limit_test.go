@@ -72,7 +72,7 @@ func TestLimit(t *testing.T) {
 			require.Equal(t, tt.want, c.Limit())
 			selected = "gpt-4"
 			if tt.set == 0 {
-				require.Equal(t, 8_192, c.Limit(), "another model is in force, and not found yet")
+				require.Equal(t, 8_192, c.Limit(), "the model name has changed, and its Generator is not found yet")
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func TestCallsOfACutAnswer(t *testing.T) {
 			} else {
 				checkEvents(t, run(t.Context(), c, "Do it."))
 			}
-			require.Equal(t, []string{"look"}, s.ran, "the second is whole")
+			require.Equal(t, []string{"look"}, s.ran, "the second is complete")
 			require.Equal(t, []string{"user: Do it.", "model: I look. 1!", "user: 1=", "model: I look. 2!", "user: 2=", "model: Done."}, outline(c.History()))
 			require.Contains(t, outputs(c.History())[0], "was not run")
 			require.Contains(t, outputs(c.History())[0], string(fault.InvalidStream))

@@ -298,7 +298,7 @@ func TestTextAfterText(t *testing.T) {
 	run(t.Context(), c, "c")
 	require.Equal(t, []string{"user: a c", "model: Done."}, outline(c.History()))
 	require.Equal(t, c.History(), rec.history)
-	require.Equal(t, []string{"user: a"}, outline(held), "a history that a caller holds")
+	require.Equal(t, []string{"user: a"}, outline(held), "a history that a caller has")
 }
 
 // A step that stops before a call ends the prompt; its responses stay.

@@ -34,17 +34,17 @@ func chunks(parts ...model.Part) iter.Seq2[*model.Chunk, error] {
 func TestCollectParts(t *testing.T) {
 	data := model.Part{Data: &model.Data{MIMEType: "image/png"}}
 	tests := map[string]struct{ in, want []model.Part }{
-		"nothing":                           {nil, nil},
-		"texts join":                        {[]model.Part{text("a"), text(""), text("b")}, []model.Part{text("ab")}},
-		"thoughts join":                     {[]model.Part{thought("a"), thought("b")}, []model.Part{thought("ab")}},
-		"the sorts stay apart":              {[]model.Part{thought("a"), text("b"), thought("c")}, []model.Part{thought("a"), text("b"), thought("c")}},
-		"a call parts texts":                {[]model.Part{text("a"), call("1"), text("b")}, []model.Part{text("a"), call("1"), text("b")}},
-		"data part texts":                   {[]model.Part{text("a"), data, text("b")}, []model.Part{text("a"), data, text("b")}},
-		"a signature ends its thought":      {[]model.Part{thought("a"), signed(thought(""), "s"), thought("b")}, []model.Part{signed(thought("a"), "s"), thought("b")}},
-		"a thought without words is signed": {[]model.Part{signed(thought(""), "s"), signed(thought(""), "u")}, []model.Part{signed(thought(""), "s"), signed(thought(""), "u")}},
-		"a signature alone stands alone":    {[]model.Part{text("a"), signed(text(""), "s"), text("b")}, []model.Part{text("a"), signed(text(""), "s"), text("b")}},
-		"a signed text stands alone":        {[]model.Part{text("a"), signed(text("b"), "s"), text("c")}, []model.Part{text("a"), signed(text("b"), "s"), text("c")}},
-		"empty texts are dropped":           {[]model.Part{text(""), thought("")}, nil},
+		"nothing":                             {nil, nil},
+		"texts join":                          {[]model.Part{text("a"), text(""), text("b")}, []model.Part{text("ab")}},
+		"thoughts join":                       {[]model.Part{thought("a"), thought("b")}, []model.Part{thought("ab")}},
+		"the sorts stay apart":                {[]model.Part{thought("a"), text("b"), thought("c")}, []model.Part{thought("a"), text("b"), thought("c")}},
+		"a call parts texts":                  {[]model.Part{text("a"), call("1"), text("b")}, []model.Part{text("a"), call("1"), text("b")}},
+		"data part texts":                     {[]model.Part{text("a"), data, text("b")}, []model.Part{text("a"), data, text("b")}},
+		"a signature ends its thought":        {[]model.Part{thought("a"), signed(thought(""), "s"), thought("b")}, []model.Part{signed(thought("a"), "s"), thought("b")}},
+		"an empty thought is signed":          {[]model.Part{signed(thought(""), "s"), signed(thought(""), "u")}, []model.Part{signed(thought(""), "s"), signed(thought(""), "u")}},
+		"a lone signature is a separate part": {[]model.Part{text("a"), signed(text(""), "s"), text("b")}, []model.Part{text("a"), signed(text(""), "s"), text("b")}},
+		"a signed text is a separate part":    {[]model.Part{text("a"), signed(text("b"), "s"), text("c")}, []model.Part{text("a"), signed(text("b"), "s"), text("c")}},
+		"empty texts are dropped":             {[]model.Part{text(""), thought("")}, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

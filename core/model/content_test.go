@@ -64,7 +64,7 @@ func FuzzContentOnRecord(f *testing.F) {
 			return
 		}
 		once, err := json.Marshal(c)
-		require.NoError(t, err, "what can be read can be written")
+		require.NoError(t, err, "a decoded value can be encoded")
 		var back model.Content
 		require.NoError(t, json.Unmarshal(once, &back))
 		twice, err := json.Marshal(back)

@@ -34,7 +34,7 @@ func TestErrorText(t *testing.T) {
 
 func TestFault(t *testing.T) {
 	for _, k := range kinds {
-		e := &model.Error{Provider: "gemini", Kind: k, Status: 400, Message: "it said so"}
+		e := &model.Error{Provider: "gemini", Kind: k, Status: 400, Message: "the provider's text"}
 		f := e.Fault()
 		require.ErrorIs(t, f, e)
 		if k == model.Canceled {
@@ -44,7 +44,7 @@ func TestFault(t *testing.T) {
 		require.Equal(t, fault.ModelError, f.Code)
 		require.Equal(t, fault.Reason(k), f.Reason)
 		require.NotEmpty(t, f.Remedy)
-		require.Equal(t, "The model's provider gemini answered with HTTP status 400: it said so.", f.Message)
+		require.Equal(t, "The model's provider gemini answered with HTTP status 400: the provider's text.", f.Message)
 	}
 	f := (&model.Error{Provider: "gemini", Kind: model.Connection, Message: "no route"}).Fault()
 	require.Equal(t, "The request to the model's provider gemini failed: no route.", f.Message)

@@ -20,33 +20,33 @@ func TestAdaptSchema(t *testing.T) {
 		dialect model.Dialect
 		want    string
 	}{
-		"nothing":                {``, model.DialectOpenAI, `{"type":"object","properties":{}}`},
-		"a boolean":              {`true`, model.DialectOpenAI, `{"type":"object","properties":{}}`},
-		"no type":                {`{"properties":{"a":{}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{}}}`},
-		"comments go":            {`{"$schema":"s","$id":"i","$comment":"c","x-mine":1,"type":"object","properties":{}}`, model.DialectOpenAI, `{"type":"object","properties":{}}`},
-		"names are no keywords":  {`{"properties":{"$id":{"type":"string"},"$ref":{"type":"string"},"title":{"type":"string"}}}`, model.DialectGemini, `{"type":"object","properties":{"$id":{"type":"string"},"$ref":{"type":"string"},"title":{"type":"string"}}}`},
-		"data is no schema":      {`{"properties":{"a":{"default":{"$ref":"#/x"},"const":{"$id":1}}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"default":{"$ref":"#/x"},"const":{"$id":1}}}}`},
-		"numbers keep digits":    {`{"properties":{"a":{"maximum":9007199254740993,"multipleOf":0.10}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"maximum":9007199254740993,"multipleOf":0.10}}}`},
-		"references":             {`{"$defs":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a","description":"d"},"y":{"type":"array","items":{"$ref":"#/$defs/a"}}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"string","description":"d"},"y":{"type":"array","items":{"type":"string"}}}}`},
-		"a reference at the top": {`{"$ref":"#/definitions/P","definitions":{"P":{"type":"object","properties":{"a":{}}}}}`, model.DialectAnthropic, `{"type":"object","properties":{"a":{}}}`},
-		"escaped references":     {`{"$defs":{"a/b~c":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a~1b~0c"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"string"}}}`},
-		"recursion":              {`{"$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}},"properties":{"x":{"$ref":"#/$defs/n"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"object","properties":{"next":{"type":"object"}}}}}`},
-		"recursion of the whole": {`{"type":"object","properties":{"next":{"$ref":"#"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"object"}}}}}`},
-		"a circle":               {`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"object"}}}`},
-		"items are demanded":     {`{"properties":{"a":{"type":"array"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`},
-		"older tuples":           {`{"properties":{"a":{"type":"array","items":[{"type":"string"}]}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"type":"array","items":{},"prefixItems":[{"type":"string"}]}}}`},
-		"anyOf at the top":       {`{"anyOf":[{"properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]},{"properties":{"a":{"type":"number"},"c":{}},"required":["a"]}]}`, model.DialectAnthropic, `{"type":"object","properties":{"a":{"type":"string"},"b":{},"c":{}},"required":["a"]}`},
-		"allOf at the top":       {`{"properties":{"a":{}},"required":["a"],"allOf":[{"properties":{"b":{}},"required":["b"]}]}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{},"b":{}},"required":["a","b"]}`},
-		"conditions at the top":  {`{"type":"object","properties":{"a":{}},"not":{"required":["a"]},"if":{},"then":{},"else":{}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{}}}`},
-		"nullable object":        {`{"type":["object","null"]}`, model.DialectOpenAI, `{"type":"object","properties":{}}`},
-		"closed":                 {`{"type":"object","properties":{},"additionalProperties":false}`, model.DialectGemini, `{"type":"object","properties":{},"additionalProperties":false}`},
-		"gemini: const":          {`{"properties":{"a":{"const":"x"},"b":{"const":true}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"enum":["x"]},"b":{}}}`},
-		"gemini: oneOf, allOf":   {`{"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{"allOf":[{"type":"object","properties":{"c":{}},"required":["c"]}]}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"type":"object","properties":{"c":{}},"required":["c"]}}}`},
-		"gemini: enum":           {`{"properties":{"a":{"enum":["x","",null,1,true]},"b":{"enum":[""]}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"enum":["x",1]},"b":{}}}`},
-		"gemini: required":       {`{"properties":{"a":{}},"required":["a","b"]}`, model.DialectGemini, `{"type":"object","properties":{"a":{}},"required":["a"]}`},
-		"gemini: formats":        {`{"properties":{"a":{"type":"string","format":"uri"},"b":{"type":"string","format":"date-time"}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","format":"date-time"}}}`},
-		"gemini: others go":      {`{"properties":{"a":{"type":"string","pattern":"^a","minLength":1,"not":{},"exclusiveMinimum":0,"examples":["x"]}},"patternProperties":{"^x":{}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"type":"string"}}}`},
-		"openai keeps them":      {`{"properties":{"a":{"type":"string","pattern":"^a","minLength":1,"const":true}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"type":"string","pattern":"^a","minLength":1,"const":true}}}`},
+		"nothing":                            {``, model.DialectOpenAI, `{"type":"object","properties":{}}`},
+		"a boolean":                          {`true`, model.DialectOpenAI, `{"type":"object","properties":{}}`},
+		"no type":                            {`{"properties":{"a":{}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{}}}`},
+		"comments go":                        {`{"$schema":"s","$id":"i","$comment":"c","x-mine":1,"type":"object","properties":{}}`, model.DialectOpenAI, `{"type":"object","properties":{}}`},
+		"names are no keywords":              {`{"properties":{"$id":{"type":"string"},"$ref":{"type":"string"},"title":{"type":"string"}}}`, model.DialectGemini, `{"type":"object","properties":{"$id":{"type":"string"},"$ref":{"type":"string"},"title":{"type":"string"}}}`},
+		"data is not a schema":               {`{"properties":{"a":{"default":{"$ref":"#/x"},"const":{"$id":1}}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"default":{"$ref":"#/x"},"const":{"$id":1}}}}`},
+		"numbers keep digits":                {`{"properties":{"a":{"maximum":9007199254740993,"multipleOf":0.10}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"maximum":9007199254740993,"multipleOf":0.10}}}`},
+		"references":                         {`{"$defs":{"a":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a","description":"d"},"y":{"type":"array","items":{"$ref":"#/$defs/a"}}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"string","description":"d"},"y":{"type":"array","items":{"type":"string"}}}}`},
+		"a reference at the top":             {`{"$ref":"#/definitions/P","definitions":{"P":{"type":"object","properties":{"a":{}}}}}`, model.DialectAnthropic, `{"type":"object","properties":{"a":{}}}`},
+		"escaped references":                 {`{"$defs":{"a/b~c":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/a~1b~0c"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"string"}}}`},
+		"recursion":                          {`{"$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}}}},"properties":{"x":{"$ref":"#/$defs/n"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"object","properties":{"next":{"type":"object"}}}}}`},
+		"recursion of the root":              {`{"type":"object","properties":{"next":{"$ref":"#"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"object"}}}}}`},
+		"a circle":                           {`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"x":{"type":"object"}}}`},
+		"items are demanded":                 {`{"properties":{"a":{"type":"array"}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`},
+		"older tuples":                       {`{"properties":{"a":{"type":"array","items":[{"type":"string"}]}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"type":"array","items":{},"prefixItems":[{"type":"string"}]}}}`},
+		"anyOf at the top":                   {`{"anyOf":[{"properties":{"a":{"type":"string"},"b":{}},"required":["a","b"]},{"properties":{"a":{"type":"number"},"c":{}},"required":["a"]}]}`, model.DialectAnthropic, `{"type":"object","properties":{"a":{"type":"string"},"b":{},"c":{}},"required":["a"]}`},
+		"allOf at the top":                   {`{"properties":{"a":{}},"required":["a"],"allOf":[{"properties":{"b":{}},"required":["b"]}]}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{},"b":{}},"required":["a","b"]}`},
+		"conditions at the top":              {`{"type":"object","properties":{"a":{}},"not":{"required":["a"]},"if":{},"then":{},"else":{}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{}}}`},
+		"nullable object":                    {`{"type":["object","null"]}`, model.DialectOpenAI, `{"type":"object","properties":{}}`},
+		"closed":                             {`{"type":"object","properties":{},"additionalProperties":false}`, model.DialectGemini, `{"type":"object","properties":{},"additionalProperties":false}`},
+		"gemini: const":                      {`{"properties":{"a":{"const":"x"},"b":{"const":true}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"enum":["x"]},"b":{}}}`},
+		"gemini: oneOf, allOf":               {`{"properties":{"a":{"oneOf":[{"type":"string"},{"type":"null"}]},"b":{"allOf":[{"type":"object","properties":{"c":{}},"required":["c"]}]}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"type":"object","properties":{"c":{}},"required":["c"]}}}`},
+		"gemini: enum":                       {`{"properties":{"a":{"enum":["x","",null,1,true]},"b":{"enum":[""]}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"enum":["x",1]},"b":{}}}`},
+		"gemini: required":                   {`{"properties":{"a":{}},"required":["a","b"]}`, model.DialectGemini, `{"type":"object","properties":{"a":{}},"required":["a"]}`},
+		"gemini: formats":                    {`{"properties":{"a":{"type":"string","format":"uri"},"b":{"type":"string","format":"date-time"}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","format":"date-time"}}}`},
+		"gemini: other keywords are dropped": {`{"properties":{"a":{"type":"string","pattern":"^a","minLength":1,"not":{},"exclusiveMinimum":0,"examples":["x"]}},"patternProperties":{"^x":{}}}`, model.DialectGemini, `{"type":"object","properties":{"a":{"type":"string"}}}`},
+		"openai keeps them":                  {`{"properties":{"a":{"type":"string","pattern":"^a","minLength":1,"const":true}}}`, model.DialectOpenAI, `{"type":"object","properties":{"a":{"type":"string","pattern":"^a","minLength":1,"const":true}}}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestAdaptSchema(t *testing.T) {
 			require.Equal(t, before, tt.in)
 			again, err := model.AdaptSchema(got, tt.dialect)
 			require.NoError(t, err)
-			require.Equal(t, string(got), string(again), "what is adapted stays")
+			require.Equal(t, string(got), string(again), "a converted schema stays unchanged")
 		})
 	}
 }

@@ -213,7 +213,7 @@ func TestThread(t *testing.T) {
 	require.Len(t, contexts, 5)
 	require.Empty(t, contexts[0])
 	require.NotEmpty(t, contexts[1])
-	require.Empty(t, contexts[2], "a tool of its own has a thread of its own")
+	require.Empty(t, contexts[2], "each tool has its own thread")
 	require.Equal(t, contexts[1], contexts[3])
 	require.Empty(t, contexts[4], "a new conversation")
 	require.Equal(t, 1, strings.Count(strings.Join(srv.requested(), "\n"), cardPath), "the card is fetched once")
@@ -369,7 +369,7 @@ func TestPoll(t *testing.T) {
 		"always failing":     {[]reply{status(500)}, "", "HTTP status 500"},
 		"forgotten":          {[]reply{fails(-32001, "no task")}, "", "error -32001: no task"},
 		"nothing of it":      {[]reply{gives(`{"kind":"what"}`)}, "", "not valid in the protocol"},
-		"answer is no JSON":  {[]reply{func(w http.ResponseWriter, _ string, _ json.RawMessage) { _, _ = io.WriteString(w, "<html>") }}, "", "not valid JSON-RPC"},
+		"answer is not JSON": {[]reply{func(w http.ResponseWriter, _ string, _ json.RawMessage) { _, _ = io.WriteString(w, "<html>") }}, "", "not valid JSON-RPC"},
 		"neither of the two": {[]reply{func(w http.ResponseWriter, _ string, _ json.RawMessage) { _, _ = io.WriteString(w, "{}") }}, "", "neither result nor error"},
 	}
 	for name, tt := range tests {
@@ -393,12 +393,12 @@ func TestAnswers(t *testing.T) {
 		by        map[string][]reply
 		want, err string
 	}{
-		"a stream that is none": {true, map[string][]reply{"message/stream": {gives(finished)}}, "It is done.", ""},
-		"no stream after all":   {true, map[string][]reply{"message/stream": {fails(-32004, "no")}, "message/send": {gives(finished)}}, "It is done.", ""},
-		"an unknown event":      {true, map[string][]reply{"message/stream": {pieces(event(`{"kind":"new"}`), "data: what\n\n", event(finished))}}, "It is done.", ""},
-		"an error in a stream":  {true, map[string][]reply{"message/stream": {pieces(event(working), "data: {\"error\":{\"code\":-32603,\"message\":\"boom\"}}\n\n")}}, "", "error -32603: boom"},
-		"no task, forgotten":    {false, map[string][]reply{"message/send": {fails(-32001, "gone")}}, "", "error -32001"},
-		"refused":               {false, map[string][]reply{"message/send": {status(401)}}, "", "denied access (HTTP status 401)"},
+		"not a stream":         {true, map[string][]reply{"message/stream": {gives(finished)}}, "It is done.", ""},
+		"no stream after all":  {true, map[string][]reply{"message/stream": {fails(-32004, "no")}, "message/send": {gives(finished)}}, "It is done.", ""},
+		"an unknown event":     {true, map[string][]reply{"message/stream": {pieces(event(`{"kind":"new"}`), "data: what\n\n", event(finished))}}, "It is done.", ""},
+		"an error in a stream": {true, map[string][]reply{"message/stream": {pieces(event(working), "data: {\"error\":{\"code\":-32603,\"message\":\"boom\"}}\n\n")}}, "", "error -32603: boom"},
+		"no task, forgotten":   {false, map[string][]reply{"message/send": {fails(-32001, "gone")}}, "", "error -32001"},
+		"refused":              {false, map[string][]reply{"message/send": {status(401)}}, "", "denied access (HTTP status 401)"},
 		"sent elsewhere": {false, map[string][]reply{"message/send": {func(w http.ResponseWriter, _ string, _ json.RawMessage) {
 			w.Header().Set("Location", "http://example.com/")
 			w.WriteHeader(http.StatusTemporaryRedirect)

@@ -25,7 +25,7 @@ func TestCompact(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, agent.Compacted, got.Status)
 	require.Equal(t, model.Usage{Input: 100, Output: 7}, got.Usage)
-	require.Equal(t, asJSON(t, h[4:]), asJSON(t, got.History[2:]), "the tail is what it was")
+	require.Equal(t, asJSON(t, h[4:]), asJSON(t, got.History[2:]), "the tail is unchanged")
 	require.Contains(t, got.History[0].Text(), "<conversation_summary>\n")
 	require.Contains(t, got.History[0].Text(), "\n\nThe summary.\n</conversation_summary>")
 	require.Equal(t, model.RoleModel, got.History[1].Role)
@@ -54,16 +54,16 @@ func TestSplit(t *testing.T) {
 		h    []model.Content
 		kept int // turns at the end; -1: the history is not changed
 	}{
-		"empty":                       {nil, -1},
-		"one turn":                    {history(userTurn(big)), -1},
-		"the user's words":            {history(userTurn(big), modelTurn(big), userTurn(small), modelTurn(small)), 2},
-		"the first behind the mark":   {history(userTurn(big), modelTurn(big), userTurn(small), modelTurn(small), userTurn(small), modelTurn(small)), 4},
-		"no words behind the mark":    {history(userTurn(small), call("1", big), call("2", small), modelTurn(small)), 3},
-		"in the midst of work":        {history(userTurn(small), call("1", big), call("2", big), call("3", big), call("4", small)), 2},
-		"with the last call together": {history(userTurn(small), call("1", big), call("2", long("z", 40_000))), 2},
-		"all, with nothing under way": {history(userTurn(big), modelTurn(big)), 0},
-		"a last long answer":          {history(userTurn(small), call("1", small), call("2", small), modelTurn(long("z", 40_000))), 0},
-		"one call under way":          {history(userTurn(small), call("1", big)), -1},
+		"empty":                          {nil, -1},
+		"one turn":                       {history(userTurn(big)), -1},
+		"a user message":                 {history(userTurn(big), modelTurn(big), userTurn(small), modelTurn(small)), 2},
+		"the first after the mark":       {history(userTurn(big), modelTurn(big), userTurn(small), modelTurn(small), userTurn(small), modelTurn(small)), 4},
+		"no user message after the mark": {history(userTurn(small), call("1", big), call("2", small), modelTurn(small)), 3},
+		"within a prompt":                {history(userTurn(small), call("1", big), call("2", big), call("3", big), call("4", small)), 2},
+		"with the last call together":    {history(userTurn(small), call("1", big), call("2", long("z", 40_000))), 2},
+		"all, without an open call":      {history(userTurn(big), modelTurn(big)), 0},
+		"a last long answer":             {history(userTurn(small), call("1", small), call("2", small), modelTurn(long("z", 40_000))), 0},
+		"one call under way":             {history(userTurn(small), call("1", big)), -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &writer{reply: "S"}
@@ -90,7 +90,7 @@ func TestSplit(t *testing.T) {
 func TestRequestInWork(t *testing.T) {
 	big := long("x", 8_000)
 	state := `{"file_path":"/a","version":3,"sha256":"abc","content":"stale"}`
-	first := model.Content{Role: model.RoleUser, Parts: []model.Part{model.TextPart("Mend the tests of @a."), model.TextPart(state)}}
+	first := model.Content{Role: model.RoleUser, Parts: []model.Part{model.TextPart("Fix the tests of @a."), model.TextPart(state)}}
 	c := compact.New(compact.Options{})
 	h := history(userTurn("before"), modelTurn("ok"), first, call("1", big), call("2", big), call("3", "x"))
 	for range 3 {
@@ -100,8 +100,8 @@ func TestRequestInWork(t *testing.T) {
 		require.Len(t, got.History[0].Parts, 2)
 		request := got.History[0].Parts[1].Text
 		require.True(t, strings.HasPrefix(request, "<request_in_work>\n"), request)
-		require.True(t, strings.HasSuffix(request, "\n\nMend the tests of @a.\n</request_in_work>"), request)
-		require.NotContains(t, got.History[0].Text(), "stale", "state of files is not said again from memory")
+		require.True(t, strings.HasSuffix(request, "\n\nFix the tests of @a.\n</request_in_work>"), request)
+		require.NotContains(t, got.History[0].Text(), "stale", "state of files is not repeated from memory")
 		// The client adds the state of files at the end of the first turn.
 		got.History[0].Parts = append(got.History[0].Parts, model.TextPart(`{"files":[]}`))
 		h = append(got.History, history(call("4", big), call("5", "x"))...)
@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"empty":               {writer{reply: " \n"}, agent.CompactionEmpty},
 		"marks alone":         {writer{reply: "<conversation_summary>\n</conversation_summary>"}, agent.CompactionEmpty},
-		"withheld":            {writer{reply: "half of it", finish: model.FinishSafety}, agent.CompactionEmpty},
+		"blocked":             {writer{reply: "half of it", finish: model.FinishSafety}, agent.CompactionEmpty},
 		"calls without tools": {writer{reply: "x", finish: model.FinishUnexpected}, agent.CompactionEmpty},
 		"longer":              {writer{reply: long("word", 5_000)}, agent.CompactionInflated},
 		"no shorter":          {writer{reply: long("word", 3_990)}, agent.CompactionInflated},
@@ -162,7 +162,7 @@ func TestRefusals(t *testing.T) {
 				got, err := compacting(t, compact.New(compact.Options{}), &w, h, func(r *agent.CompactRequest) { r.Force = force })
 				require.NoError(t, err)
 				require.Equal(t, tt.want, got.Status)
-				require.Equal(t, 107, got.Usage.Input+got.Usage.Output, "what it cost is told")
+				require.Equal(t, 107, got.Usage.Input+got.Usage.Output, "usage is reported")
 			})
 		}
 	}
@@ -208,7 +208,7 @@ func TestAnswersAreCut(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, agent.CompactionTruncated, got.Status)
 	require.Len(t, got.History, len(h))
-	require.Equal(t, []string{"read_file: HEAD "}, saved, "the newest stay whole")
+	require.Equal(t, []string{"read_file: HEAD "}, saved, "the newest are not cut")
 	cut := asJSON(t, got.History[2])
 	require.Contains(t, cut, "This answer was cut when the conversation was compacted. All of it is in /tmp/saved-read_file.]\\nHEAD ")
 	require.Contains(t, cut, "END")
@@ -282,7 +282,7 @@ func TestOlderPartIsMadeToFit(t *testing.T) {
 		require.Equal(t, agent.Compacted, got.Status)
 		require.LessOrEqual(t, model.EstimateTokens(w.requests[0]), limit)
 		all := lines(w.requests[0])
-		require.Contains(t, all[0]["says"], "wish é", "what it began with is there")
+		require.Contains(t, all[0]["says"], "wish é", "the beginning is included")
 		if limit >= 5_000 {
 			require.Contains(t, text(w.requests[0]), "answer", "and so is the end")
 		}

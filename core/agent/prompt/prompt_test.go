@@ -58,7 +58,7 @@ func TestSystemHasEachFact(t *testing.T) {
 	headless.Interactive = false
 	require.Contains(t, prompt.System(headless), "cannot answer while you work")
 	require.NotContains(t, full, "cannot answer while you work")
-	require.Equal(t, full, prompt.System(everything), "the same facts, the same words")
+	require.Equal(t, full, prompt.System(everything), "the same facts, the same text")
 }
 
 // FT-15: documents appear with their paths, in order; empty ones are omitted.

@@ -126,7 +126,7 @@ func TestLoadEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir}}})
-	require.NoError(t, err, "a directory of no scope is none of those")
+	require.NoError(t, err, "a directory without a scope is ignored")
 	_, _, err = subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir, Scope: subagent.ScopeUser}}})
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -145,22 +145,22 @@ func TestParseTools(t *testing.T) {
 // EX-13: an unusual value is reported with its line, and the agent is usable.
 func TestParseWarns(t *testing.T) {
 	tests := map[string]struct{ lines, want string }{
-		"unknown key":    {"descripton: x", `a.md:4: The key "descripton" is not known. Did you mean description?`},
-		"far key":        {"zzzzzzzzzzzz: x", `a.md:4: The key "zzzzzzzzzzzz" is not known. Remove it.`},
-		"key of others":  {"color: red", "a.md:4: The key color is not used: all agents are shown alike."},
-		"servers":        {"mcpServers:\n  a: b", "mcp_SERVER_*"},
-		"servers' way":   {"mcp_servers:\n  a:\n    command: b", "a.md:4: The key mcp_servers is not used: an agent uses the MCP servers of the session"},
-		"given again":    {"displayName: A\ndisplay_name: B", "a.md:5: The key display_name is a duplicate"},
-		"turns":          {"max_turns: 0", "a.md:4: The value of max_turns is not a whole number above 0"},
-		"time":           {"timeout_mins: -1", "a.md:4: The value of timeout_mins is not a number of minutes"},
-		"long time":      {"timeout_mins: 1e300", "The value of timeout_mins is not a number of minutes"},
-		"temperature":    {"temperature: hot", "The value of temperature is not a number from 0 to 2"},
-		"display":        {"display_name: [a]", "The value of display_name is not a text"},
-		"messages":       {"initialMessages: x", "The value of initialMessages is not a list"},
-		"message":        {"initialMessages:\n  - role: system\n    text: x", "a.md:5: One of the initial messages"},
-		"no value":       {"query: ${topic}", "has the placeholder ${topic}, which has no value"},
-		"remote's":       {"auth:\n  type: apiKey\n  key: x\nkind: local", "is local, so its card and its authentication are not used"},
-		"unknown in map": {"agent_card_url: http://x\nauth:\n  type: apiKey\n  key: x\n  kye: y", `a.md:8: The key "kye" in auth is not known`},
+		"unknown key":           {"descripton: x", `a.md:4: The key "descripton" is not known. Did you mean description?`},
+		"far key":               {"zzzzzzzzzzzz: x", `a.md:4: The key "zzzzzzzzzzzz" is not known. Remove it.`},
+		"key of other programs": {"color: red", "a.md:4: The key color is not used: all agents are shown alike."},
+		"servers":               {"mcpServers:\n  a: b", "mcp_SERVER_*"},
+		"servers' way":          {"mcp_servers:\n  a:\n    command: b", "a.md:4: The key mcp_servers is not used: an agent uses the MCP servers of the session"},
+		"given again":           {"displayName: A\ndisplay_name: B", "a.md:5: The key display_name is a duplicate"},
+		"turns":                 {"max_turns: 0", "a.md:4: The value of max_turns is not a whole number above 0"},
+		"time":                  {"timeout_mins: -1", "a.md:4: The value of timeout_mins is not a number of minutes"},
+		"long time":             {"timeout_mins: 1e300", "The value of timeout_mins is not a number of minutes"},
+		"temperature":           {"temperature: hot", "The value of temperature is not a number from 0 to 2"},
+		"display":               {"display_name: [a]", "The value of display_name is not a text"},
+		"messages":              {"initialMessages: x", "The value of initialMessages is not a list"},
+		"message":               {"initialMessages:\n  - role: system\n    text: x", "a.md:5: One of the initial messages"},
+		"no value":              {"query: ${topic}", "has the placeholder ${topic}, which has no value"},
+		"remote's":              {"auth:\n  type: apiKey\n  key: x\nkind: local", "is local, so its card and its authentication are not used"},
+		"unknown in map":        {"agent_card_url: http://x\nauth:\n  type: apiKey\n  key: x\n  kye: y", `a.md:8: The key "kye" in auth is not known`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -43,36 +43,36 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		"rate, milliseconds": {
 			429, map[string]string{"Retry-After": "1", "Retry-After-Ms": "250"}, apiError("rate_limit_error", "slow down"), model.RateLimited, "rate_limit_error", 250 * time.Millisecond,
 		},
-		"rate, past":       {429, map[string]string{"Retry-After": "-3"}, "", model.RateLimited, "", 0},
-		"rate, nonsense":   {429, map[string]string{"Retry-After": "NaN"}, "", model.RateLimited, "", 0},
-		"rate, for ever":   {429, map[string]string{"Retry-After": "1e300"}, "", model.RateLimited, "", 7 * 24 * time.Hour},
-		"server":           {500, nil, apiError("api_error", "Internal server error"), model.Unavailable, "api_error", 0},
-		"server, web page": {502, nil, "<html>Bad gateway</html>", model.Unavailable, "", 0},
-		"overloaded":       {529, map[string]string{"Retry-After": "2"}, apiError("overloaded_error", "Overloaded"), model.Unavailable, "overloaded_error", 2 * time.Second},
-		"timeout":          {504, nil, apiError("timeout_error", "late"), model.Unavailable, "timeout_error", 0},
-		"request timeout":  {408, nil, "", model.Unavailable, "", 0},
-		"another":          {418, nil, "", model.InvalidRequest, "", 0},
+		"rate, past":           {429, map[string]string{"Retry-After": "-3"}, "", model.RateLimited, "", 0},
+		"rate, nonsense":       {429, map[string]string{"Retry-After": "NaN"}, "", model.RateLimited, "", 0},
+		"rate, without an end": {429, map[string]string{"Retry-After": "1e300"}, "", model.RateLimited, "", 7 * 24 * time.Hour},
+		"server":               {500, nil, apiError("api_error", "Internal server error"), model.Unavailable, "api_error", 0},
+		"server, web page":     {502, nil, "<html>Bad gateway</html>", model.Unavailable, "", 0},
+		"overloaded":           {529, map[string]string{"Retry-After": "2"}, apiError("overloaded_error", "Overloaded"), model.Unavailable, "overloaded_error", 2 * time.Second},
+		"timeout":              {504, nil, apiError("timeout_error", "late"), model.Unavailable, "timeout_error", 0},
+		"request timeout":      {408, nil, "", model.Unavailable, "", 0},
+		"another":              {418, nil, "", model.InvalidRequest, "", 0},
 
 		// A status that blames the request takes precedence over the type next to it.
-		"bad request, as a server's":     {400, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
-		"bad request, as a rate":         {400, nil, apiError("rate_limit_error", "no such field"), model.InvalidRequest, "rate_limit_error", 0},
-		"unprocessable, as a server's":   {422, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
-		"key, as a bad request":          {401, nil, apiError("invalid_request_error", "no"), model.Unauthenticated, "invalid_request_error", 0},
-		"key, as a server's":             {401, nil, apiError("api_error", "no"), model.Unauthenticated, "api_error", 0},
-		"permission, as an overload":     {403, nil, apiError("overloaded_error", "no"), model.Unauthenticated, "overloaded_error", 0},
-		"no such model, as a server's":   {404, nil, apiError("api_error", "model: claude-x"), model.NotFound, "api_error", 0},
-		"no such model, as a key":        {404, nil, apiError("authentication_error", "model: claude-x"), model.NotFound, "authentication_error", 0},
-		"no such model, words of length": {404, nil, apiError("not_found_error", "no model; context window exceeded"), model.NotFound, "not_found_error", 0},
-		"too large, as a server's":       {413, nil, apiError("api_error", "no"), model.ContextExceeded, "api_error", 0},
-		"too large, as a bad request":    {400, nil, apiError("request_too_large", "no"), model.ContextExceeded, "request_too_large", 0},
-		"rate, as an overload":           {429, nil, apiError("overloaded_error", "slow down"), model.RateLimited, "overloaded_error", 0},
-		"rate, as a bad request":         {429, nil, apiError("invalid_request_error", "slow down"), model.RateLimited, "invalid_request_error", 0},
-		"rate, as a bill":                {429, nil, apiError("billing_error", "slow down"), model.RateLimited, "billing_error", 0},
-		"rate, words of length":          {429, nil, apiError("rate_limit_error", "The input token count exceeds the maximum per minute"), model.RateLimited, "rate_limit_error", 0},
-		"too long, through a gateway":    {400, nil, apiError("invalid_request_error", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."), model.ContextExceeded, "invalid_request_error", 0},
-		"too long, as unprocessable":     {422, nil, apiError("api_error", "Prompt is too long"), model.ContextExceeded, "api_error", 0},
-		"timeout, by its word":           {408, nil, apiError("rate_limit_error", "slow down"), model.RateLimited, "rate_limit_error", 0},
-		"client gone, by its word":       {499, nil, apiError("rate_limit_error", "slow down"), model.RateLimited, "rate_limit_error", 0},
+		"bad request, as a server's":          {400, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
+		"bad request, as a rate":              {400, nil, apiError("rate_limit_error", "no such field"), model.InvalidRequest, "rate_limit_error", 0},
+		"unprocessable, as a server's":        {422, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
+		"key, as a bad request":               {401, nil, apiError("invalid_request_error", "no"), model.Unauthenticated, "invalid_request_error", 0},
+		"key, as a server's":                  {401, nil, apiError("api_error", "no"), model.Unauthenticated, "api_error", 0},
+		"permission, as an overload":          {403, nil, apiError("overloaded_error", "no"), model.Unauthenticated, "overloaded_error", 0},
+		"no such model, as a server's":        {404, nil, apiError("api_error", "model: claude-x"), model.NotFound, "api_error", 0},
+		"no such model, as a key":             {404, nil, apiError("authentication_error", "model: claude-x"), model.NotFound, "authentication_error", 0},
+		"no such model, message about length": {404, nil, apiError("not_found_error", "no model; context window exceeded"), model.NotFound, "not_found_error", 0},
+		"too large, as a server's":            {413, nil, apiError("api_error", "no"), model.ContextExceeded, "api_error", 0},
+		"too large, as a bad request":         {400, nil, apiError("request_too_large", "no"), model.ContextExceeded, "request_too_large", 0},
+		"rate, as an overload":                {429, nil, apiError("overloaded_error", "slow down"), model.RateLimited, "overloaded_error", 0},
+		"rate, as a bad request":              {429, nil, apiError("invalid_request_error", "slow down"), model.RateLimited, "invalid_request_error", 0},
+		"rate, as a bill":                     {429, nil, apiError("billing_error", "slow down"), model.RateLimited, "billing_error", 0},
+		"rate, message about length":          {429, nil, apiError("rate_limit_error", "The input token count exceeds the maximum per minute"), model.RateLimited, "rate_limit_error", 0},
+		"too long, through a gateway":         {400, nil, apiError("invalid_request_error", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."), model.ContextExceeded, "invalid_request_error", 0},
+		"too long, as unprocessable":          {422, nil, apiError("api_error", "Prompt is too long"), model.ContextExceeded, "api_error", 0},
+		"timeout, by its word":                {408, nil, apiError("rate_limit_error", "slow down"), model.RateLimited, "rate_limit_error", 0},
+		"client disconnected, by its code":    {499, nil, apiError("rate_limit_error", "slow down"), model.RateLimited, "rate_limit_error", 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 			require.Equal(t, tt.code, e.Code)
 			require.Equal(t, tt.wait, e.RetryAfter)
 			require.NotEmpty(t, e.Message)
-			require.NotContains(t, e.Message, "request_id", "only what the API says")
+			require.NotContains(t, e.Message, "request_id", "only the message of the API")
 			require.Len(t, a.requests, 1, "retries are the caller's")
 		})
 	}

@@ -224,7 +224,7 @@ func TestBadEvents(t *testing.T) {
 			var e *model.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, tt.kind, e.Kind, "%v", e)
-			require.Zero(t, e.Status, "the status of a stream says nothing about an error in it")
+			require.Zero(t, e.Status, "an error within a stream has no status")
 			require.Equal(t, Provider, e.Provider)
 			require.NotEmpty(t, e.Message)
 		})
@@ -312,11 +312,11 @@ func TestCallArguments(t *testing.T) {
 		events []string
 		want   string
 	}{
-		"pieces":        {[]string{start("{}"), delta(`{"n":90071992547`), delta(`40993}`)}, `{"n":9007199254740993}`},
-		"whole at once": {[]string{start(`{"n":9007199254740993}`)}, `{"n":9007199254740993}`},
-		"none":          {[]string{start("{}")}, `{}`},
-		"empty pieces":  {[]string{start("{}"), delta("")}, `{}`},
-		"cut":           {[]string{start("{}"), delta(`{"path":"a`)}, `{"path":"a`},
+		"pieces":                      {[]string{start("{}"), delta(`{"n":90071992547`), delta(`40993}`)}, `{"n":9007199254740993}`},
+		"complete in the start event": {[]string{start(`{"n":9007199254740993}`)}, `{"n":9007199254740993}`},
+		"none":                        {[]string{start("{}")}, `{}`},
+		"empty pieces":                {[]string{start("{}"), delta("")}, `{}`},
+		"cut":                         {[]string{start("{}"), delta(`{"path":"a`)}, `{"path":"a`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

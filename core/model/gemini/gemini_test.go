@@ -158,11 +158,11 @@ func TestGenerateCut(t *testing.T) {
 // Responses that the API does not send never panic and never succeed.
 func TestBadAnswers(t *testing.T) {
 	for name, body := range map[string]string{
-		"no JSON":                  "data: {not json}\n\n",
-		"candidates are a text":    `data: {"candidates":"x"}` + "\n\n",
-		"content is a list":        `data: {"candidates":[{"content":[1]}]}` + "\n\n",
-		"a web page":               "<html><body>proxy</body></html>",
-		"a signature is no base64": `data: {"candidates":[{"content":{"parts":[{"text":"a","thoughtSignature":"%%%"}]},"finishReason":"STOP"}]}` + "\n\n",
+		"no JSON":                   "data: {not json}\n\n",
+		"candidates are a text":     `data: {"candidates":"x"}` + "\n\n",
+		"content is a list":         `data: {"candidates":[{"content":[1]}]}` + "\n\n",
+		"a web page":                "<html><body>proxy</body></html>",
+		"a signature is not base64": `data: {"candidates":[{"content":{"parts":[{"text":"a","thoughtSignature":"%%%"}]},"finishReason":"STOP"}]}` + "\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := wiretest.Serve(t, wiretest.Answer{Body: body})
@@ -216,29 +216,29 @@ func TestErrors(t *testing.T) {
 		kind   model.ErrorKind
 		after  time.Duration
 	}{
-		"rate, with a delay":   {429, apiError(429, "RESOURCE_EXHAUSTED", "slow down", quota("GenerateRequestsPerMinutePerProject")+","+retry("34.07s")), nil, model.RateLimited, 34070 * time.Millisecond},
-		"rate, a minute":       {429, apiError(429, "RESOURCE_EXHAUSTED", "slow down", quota("GenerateRequestsPerMinutePerProject")), nil, model.RateLimited, time.Minute},
-		"rate, delay in words": {429, apiError(429, "RESOURCE_EXHAUSTED", "Please retry in 2.5s.", ""), nil, model.RateLimited, 2500 * time.Millisecond},
-		"rate, no details":     {429, apiError(429, "RESOURCE_EXHAUSTED", "slow down", ""), map[string]string{"Retry-After": "7"}, model.RateLimited, 7 * time.Second},
-		"a day":                {429, apiError(429, "RESOURCE_EXHAUSTED", "enough", quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier")+","+retry("20s")), nil, model.QuotaExhausted, 20 * time.Second},
-		"none at all":          {429, apiError(429, "RESOURCE_EXHAUSTED", "Quota exceeded for metric: x, limit: 0", ""), nil, model.QuotaExhausted, 0},
-		"a limit above zero":   {429, apiError(429, "RESOURCE_EXHAUSTED", "Quota exceeded for metric: x, limit: 10", ""), nil, model.RateLimited, 0},
-		"a long delay":         {429, apiError(429, "RESOURCE_EXHAUSTED", "enough", retry("301s")), nil, model.QuotaExhausted, 301 * time.Second},
-		"a reason":             {429, apiError(429, "RESOURCE_EXHAUSTED", "enough", info("QUOTA_EXHAUSTED")), nil, model.QuotaExhausted, 0},
-		"overloaded":           {503, apiError(503, "UNAVAILABLE", "The model is overloaded.", ""), nil, model.Unavailable, 0},
-		"internal":             {500, apiError(500, "INTERNAL", "oops", ""), nil, model.Unavailable, 0},
-		"a proxy's page":       {502, "<html><head><title>502 Bad Gateway</title></head></html>", nil, model.Unavailable, 0},
-		"bad request":          {400, apiError(400, "INVALID_ARGUMENT", "bad field", ""), nil, model.InvalidRequest, 0},
-		"too long":             {400, apiError(400, "INVALID_ARGUMENT", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).", ""), nil, model.ContextExceeded, 0},
-		"bad key":              {400, apiError(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key: "+key, info("API_KEY_INVALID")), nil, model.Unauthenticated, 0},
-		"no key":               {401, apiError(401, "UNAUTHENTICATED", "who are you", ""), nil, model.Unauthenticated, 0},
-		"forbidden":            {403, apiError(403, "PERMISSION_DENIED", "no", ""), nil, model.Unauthenticated, 0},
-		"no model":             {404, apiError(404, "NOT_FOUND", "models/x is not found", ""), nil, model.NotFound, 0},
-		"no body":              {500, "", nil, model.Unavailable, 0},
-		"in a list":            {429, "[" + apiError(429, "RESOURCE_EXHAUSTED", "slow down", retry("3s")) + "]", nil, model.RateLimited, 3 * time.Second},
-		"in the stream":        {200, "data: " + apiError(503, "UNAVAILABLE", "overloaded", "") + "\n\n", nil, model.Unavailable, 0},
-		"bare in the stream":   {200, apiError(429, "RESOURCE_EXHAUSTED", "slow down", retry("3s")), nil, model.RateLimited, 3 * time.Second},
-		"a redirect":           {307, "", map[string]string{"Location": "/elsewhere"}, model.InvalidRequest, 0},
+		"rate, with a delay":         {429, apiError(429, "RESOURCE_EXHAUSTED", "slow down", quota("GenerateRequestsPerMinutePerProject")+","+retry("34.07s")), nil, model.RateLimited, 34070 * time.Millisecond},
+		"rate, a minute":             {429, apiError(429, "RESOURCE_EXHAUSTED", "slow down", quota("GenerateRequestsPerMinutePerProject")), nil, model.RateLimited, time.Minute},
+		"rate, delay in the message": {429, apiError(429, "RESOURCE_EXHAUSTED", "Please retry in 2.5s.", ""), nil, model.RateLimited, 2500 * time.Millisecond},
+		"rate, no details":           {429, apiError(429, "RESOURCE_EXHAUSTED", "slow down", ""), map[string]string{"Retry-After": "7"}, model.RateLimited, 7 * time.Second},
+		"a day":                      {429, apiError(429, "RESOURCE_EXHAUSTED", "enough", quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier")+","+retry("20s")), nil, model.QuotaExhausted, 20 * time.Second},
+		"no quota at all":            {429, apiError(429, "RESOURCE_EXHAUSTED", "Quota exceeded for metric: x, limit: 0", ""), nil, model.QuotaExhausted, 0},
+		"a limit above zero":         {429, apiError(429, "RESOURCE_EXHAUSTED", "Quota exceeded for metric: x, limit: 10", ""), nil, model.RateLimited, 0},
+		"a long delay":               {429, apiError(429, "RESOURCE_EXHAUSTED", "enough", retry("301s")), nil, model.QuotaExhausted, 301 * time.Second},
+		"a reason":                   {429, apiError(429, "RESOURCE_EXHAUSTED", "enough", info("QUOTA_EXHAUSTED")), nil, model.QuotaExhausted, 0},
+		"overloaded":                 {503, apiError(503, "UNAVAILABLE", "The model is overloaded.", ""), nil, model.Unavailable, 0},
+		"internal":                   {500, apiError(500, "INTERNAL", "oops", ""), nil, model.Unavailable, 0},
+		"a proxy's page":             {502, "<html><head><title>502 Bad Gateway</title></head></html>", nil, model.Unavailable, 0},
+		"bad request":                {400, apiError(400, "INVALID_ARGUMENT", "bad field", ""), nil, model.InvalidRequest, 0},
+		"too long":                   {400, apiError(400, "INVALID_ARGUMENT", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).", ""), nil, model.ContextExceeded, 0},
+		"bad key":                    {400, apiError(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key: "+key, info("API_KEY_INVALID")), nil, model.Unauthenticated, 0},
+		"no key":                     {401, apiError(401, "UNAUTHENTICATED", "who are you", ""), nil, model.Unauthenticated, 0},
+		"forbidden":                  {403, apiError(403, "PERMISSION_DENIED", "no", ""), nil, model.Unauthenticated, 0},
+		"no model":                   {404, apiError(404, "NOT_FOUND", "models/x is not found", ""), nil, model.NotFound, 0},
+		"no body":                    {500, "", nil, model.Unavailable, 0},
+		"in a list":                  {429, "[" + apiError(429, "RESOURCE_EXHAUSTED", "slow down", retry("3s")) + "]", nil, model.RateLimited, 3 * time.Second},
+		"in the stream":              {200, "data: " + apiError(503, "UNAVAILABLE", "overloaded", "") + "\n\n", nil, model.Unavailable, 0},
+		"bare in the stream":         {200, apiError(429, "RESOURCE_EXHAUSTED", "slow down", retry("3s")), nil, model.RateLimited, 3 * time.Second},
+		"a redirect":                 {307, "", map[string]string{"Location": "/elsewhere"}, model.InvalidRequest, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -249,7 +249,7 @@ func TestCallsOfManyServers(t *testing.T) {
 			ids := map[string]bool{}
 			for _, c := range r.Content.Calls() {
 				require.NotEmpty(t, c.ID)
-				require.False(t, ids[c.ID], "each has an ID of its own")
+				require.False(t, ids[c.ID], "each has a unique ID")
 				ids[c.ID] = true
 				id := c.ID
 				if strings.HasPrefix(id, "call_") {
@@ -306,7 +306,7 @@ func TestUsageOfManyServers(t *testing.T) {
 		want model.Usage
 	}{
 		"none":             {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":null}`, model.Usage{}},
-		"beside a choice":  {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, model.Usage{Input: 1, Output: 2}},
+		"next to a choice": {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, model.Usage{Input: 1, Output: 2}},
 		"DeepSeek's cache": {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"prompt_cache_hit_tokens":8,"completion_tokens":2}}`, model.Usage{Input: 9, Cached: 8, Output: 2}},
 		"null details":     {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2.0,"prompt_tokens_details":null}}`, model.Usage{Input: 9, Output: 2}},
 	} {

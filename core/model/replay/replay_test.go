@@ -418,7 +418,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	_, _ = all(t, recorder.Wrap(g).Stream(t.Context(), r))
 	require.NotContains(t, out.String(), "quoted")
 	require.Equal(t, 3, strings.Count(out.String(), "[masked]"))
-	require.Contains(t, out.String(), "the key is [masked].", "a short text is no secret")
+	require.Contains(t, out.String(), "the key is [masked].", "a short text is not a secret")
 	chunks, _ := all(t, play(t, out.String(), replay.Strict).Stream(t.Context(), r))
 	require.Equal(t, "the key is [masked].", chunks[0].Parts[0].Text)
 }
@@ -508,7 +508,7 @@ func TestUnreadable(t *testing.T) {
 			require.ErrorContains(t, err, "test.jsonl")
 		})
 	}
-	require.Equal(t, 1, play(t, strings.TrimSuffix(whole, "\n"), replay.Strict).Left(), "a whole last line needs no end")
+	require.Equal(t, 1, play(t, strings.TrimSuffix(whole, "\n"), replay.Strict).Left(), "a complete last line needs no newline")
 	require.Zero(t, play(t, head, replay.Strict).Left(), "nothing was asked")
 }
 
