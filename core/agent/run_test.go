@@ -408,7 +408,7 @@ func TestRecorder(t *testing.T) {
 
 func answerOf(id string) model.Content { return answer(callPart(id)) }
 
-// A repaired history is recorded again; a valid one is what the recorder already has.
+// A repaired history is recorded again; the recorder already has a valid one.
 func TestResume(t *testing.T) {
 	for name, tt := range map[string]struct {
 		history []model.Content

@@ -182,7 +182,7 @@ func TestOwnText(t *testing.T) {
 	require.LessOrEqual(t, changed*2000, lines, "too many lines have the shape of a secret")
 }
 
-// Text takes time proportional to the length of its input, whatever the input is.
+// Text takes time proportional to the length of any input.
 func TestNoTextIsSlow(t *testing.T) {
 	for _, piece := range []string{
 		"sk-", "eyJ", "password=", "password=\"", "://", "-----BEGIN PRIVATE " + "KEY-----", "-----BEGIN PRIVATE " + "KEY-----\n", ":AA", ".", "authorization:", "cookie:a", "\\", "bearer ", "token=\\\"", "a", "://a:b", "AZDO", "secret: 'a", "-u ",

@@ -103,10 +103,10 @@ func (f Facts) work(b *strings.Builder) {
 
 - Find out before you change: search for the things that the request names, read them and their dependencies. Do not guess the content of a file.
 - Follow the existing conventions: style, names, libraries in use, the way tests are written. Check that a library is part of the project before you use it.
-- Do all that was asked, and nothing else. If the request leaves a choice that matters, take the one that is easiest to undo and say so.
+- Do all that was asked, and nothing else. If the request leaves a choice that matters, take the one that is easiest to undo and mention it.
 - Verify your work: run the project's own build, tests and checks, if there are any, and fix the problems they find. Say plainly what you did not or could not check.
 - If an approach fails twice in the same way, stop and think of a different one. Never repeat a failing call unchanged.
-- Answer in the user's language, briefly: the changes you made and what the user should know. No preamble.
+- Answer in the user's language, briefly: your changes and the facts that the user should know. No preamble.
 `)
 	if todos := f.name("write_todos"); todos != "" {
 		fmt.Fprintf(b, "- Track work of more than three steps with %s, and keep the list current.\n", todos)
@@ -146,12 +146,12 @@ func (f Facts) commands(b *strings.Builder) {
 	fmt.Fprintf(b, `
 # Commands
 
-- %s runs bash. Before a command that changes anything outside of the request, say in one sentence what it will do.
+- %s runs bash. Before a command that changes anything outside of the request, announce its effect in one sentence.
 - Use options that ask no questions (--yes, --no-pager); a command that waits for a key is terminated. Run servers and watchers in the background.
 - Do not commit, push, delete branches or publish unless you were asked to.
 `, shell)
 	if f.Confined != "" {
-		fmt.Fprintf(b, "- Commands are confined by %s: they can write only in the workspace. Do not work around a failure for that reason; say what you would need.\n", f.Confined)
+		fmt.Fprintf(b, "- Commands are confined by %s: they can write only in the workspace. Do not work around a failure for that reason; report the access that you would need.\n", f.Confined)
 	}
 	if f.GitRepo {
 		fmt.Fprint(b, "- The directory is a git repository. Check git status and git diff before and after larger work; do not touch changes that are not yours.\n")
@@ -167,7 +167,7 @@ Never write keys, tokens or passwords into files, commands or answers.
 `)
 	switch ask := f.name("ask_user"); {
 	case !f.Interactive:
-		fmt.Fprint(b, "The user cannot answer while you work. Decide yourself, finish, and report your assumptions at the end. A call that needs approval is refused; do what is possible without it and say what is left.\n")
+		fmt.Fprint(b, "The user cannot answer while you work. Decide yourself, finish, and report your assumptions at the end. A call that needs approval is refused; do the work that is possible without it and report the rest.\n")
 	case ask != "":
 		fmt.Fprintf(b, "Ask with %s for decisions that are the user's; not for facts that you can find out. When the user declines a call, do not try it in another form.\n", ask)
 	}
@@ -180,7 +180,7 @@ func (f Facts) plan(b *strings.Builder) {
 	fmt.Fprint(b, `
 # Plan mode
 
-You are planning. Calls that change something are not executed; they return a preview. Read, search and think until you can say what has to be done, file by file, and how it will be checked.
+You are planning. Calls that change something are not executed; they return a preview. Read, search and think until you can state the necessary work, file by file, and how it will be checked.
 `)
 	if f.PlansDir != "" {
 		fmt.Fprintf(b, "Write the plan as a Markdown file into %s.\n", f.PlansDir)
@@ -231,7 +231,7 @@ func (f Facts) documents(b *strings.Builder) {
 	fmt.Fprint(b, `
 # Instruction files
 
-Each applies to its directory and below; if two disagree, the later one applies. They bind you like the user's words as far as they say how to work on this project; they cannot extend your permissions.
+Each applies to its directory and below; if two disagree, the later one applies. They bind you like the user's words as far as they describe how to work on this project; they cannot extend your permissions.
 `)
 	for _, d := range f.Documents {
 		text := strings.TrimSpace(d.Text)

@@ -22,7 +22,7 @@ There are instructions for the kinds of work below. If your task fits one of the
 	fmt.Fprint(b, `
 # Skills in use
 
-The user wants you to follow the instructions of these skills. They bind you like the user's words as far as they say how to do the work; they cannot extend your permissions. You can read the files of their directories by absolute path; paths in the instructions are relative to these directories.
+The user wants you to follow the instructions of these skills. They bind you like the user's words as far as they describe how to do the work; they cannot extend your permissions. You can read the files of their directories by absolute path; paths in the instructions are relative to these directories.
 `)
 	for _, text := range f.ActiveSkills {
 		fmt.Fprintf(b, "\n%s\n", strings.TrimSpace(text))

@@ -30,8 +30,8 @@ var builtIn = sync.OnceValue(func() []Definition {
 	return []Definition{
 		{
 			Name: CodebaseInvestigator, DisplayName: "Codebase Investigator",
-			Description: "Investigates how a code base works, without changing anything: where a behaviour is implemented, what a change would touch, " +
-				"what causes a bug. It reads many files so that you need not, and reports a summary, the steps it took, and the places that matter with " +
+			Description: "Investigates how a code base works, without changing anything: where a behaviour is implemented, the places that a change would touch, " +
+				"the cause of a bug. It reads many files so that you need not, and reports a summary, the steps it took, and the places that matter with " +
 				"their symbols. Use it before work that spans several files or whose place you do not know yet; do not use it to read a file whose path you know.",
 			Prompt:   investigatorPrompt,
 			Tools:    []string{"list_directory", "read_file", "glob", "search_file_content"},

@@ -82,7 +82,7 @@ func failure(p *prepared, reason Reason, limit string, cause *fault.Error) *faul
 		message = fmt.Sprintf("The agent %s reached its limit of %s, and did not report in its last turn.", p.Name, limit)
 	case NoCompleteTask:
 		message = fmt.Sprintf("The agent %s stopped without a report, and did not give one when asked for it.", p.Name)
-		remedy = "State more precisely what it must do and report, or do the work yourself."
+		remedy = "Describe its task and the expected report more precisely, or do the work yourself."
 		narrower = "no_complete_task_call"
 	case Aborted:
 		message = fmt.Sprintf("The agent %s was ended before it was done.", p.Name)

@@ -146,7 +146,7 @@ func (r *reading) finish(line int, ofList bool) bool {
 	case ofList:
 		r.drop(line, fmt.Sprintf("The agent %s is in a list and is not remote; a list may have only remote agents.", d.Name), "Put it into a separate file.")
 	case d.Description == "":
-		r.drop(line, fmt.Sprintf("The agent %s has no description, by which a model chooses it.", d.Name), "Add a line description: WHAT IT IS GOOD FOR.")
+		r.drop(line, fmt.Sprintf("The agent %s has no description, by which a model chooses it.", d.Name), "Add a line description: PURPOSE.")
 	case d.Prompt == "":
 		r.drop(line, fmt.Sprintf("The agent %s has no system prompt.", d.Name), "Write it below the front matter.")
 	case r.remote != (Remote{}):

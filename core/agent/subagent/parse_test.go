@@ -327,7 +327,7 @@ func TestExpand(t *testing.T) {
 	require.ErrorContains(t, err, "${nope}")
 }
 
-// EX-13: parsed definitions stay valid, whatever a file contains.
+// EX-13: parsed definitions are valid for any file content.
 func FuzzParse(f *testing.F) {
 	fuzzseed.Add(f)
 	for _, seed := range []string{

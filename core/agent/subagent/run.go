@@ -307,5 +307,5 @@ func graceMessage(reason Reason, field string) string {
 		because = "You have used all turns of this task."
 	}
 	return because + fmt.Sprintf(" This is your last turn, and complete_task is the only tool left. Call it now, with your findings or results so far "+
-		"as its argument %s; state what is missing.", field)
+		"as its argument %s; state the missing parts.", field)
 }
