@@ -15,23 +15,23 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-// The pages in docs name Go identifiers, as `pkg.Name` or `pkg.Type.Member`. Every
+// The pages in docs name Go identifiers, as `pkg.Name` or `pkg.Type.Member.Member`. Every
 // name must exist.
 func TestDocsNameWhatExists(t *testing.T) {
 	t.Parallel()
-	packages, exported := declared(t)
+	known := newNames(t)
 	for name := range fuzzTargets(t, "cli/commands/calls") { // the one package whose fuzz targets a page names in this form
-		exported["calls."+name] = true
+		known.exported["calls."+name] = ""
 	}
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatal("no pages", err)
 	}
-	name := regexp.MustCompile("`([a-z]+)\\.([A-Z][A-Za-z]*(?:\\.[A-Z][A-Za-z]*)?)`")
+	name := regexp.MustCompile("`([a-z]+)\\.([A-Z][A-Za-z]*(?:\\.[A-Z][A-Za-z]*)*)`")
 	for _, page := range pages {
 		rel, _ := filepath.Rel(root, page)
 		for _, m := range name.FindAllStringSubmatch(readFile(t, filepath.ToSlash(rel)), -1) {
-			if packages[m[1]] && !exported[m[1]+"."+m[2]] {
+			if _, ok := known.resolve(m[1] + "." + m[2]); known.packages[m[1]] && !ok {
 				t.Errorf("%s names %s.%s, which does not exist", rel, m[1], m[2])
 			}
 		}
@@ -86,6 +86,27 @@ func TestGlossaryPage(t *testing.T) {
 	}
 }
 
+// Each field in the table of docs/embedding.md is a field of Parameters, and the table has each group.
+func TestParametersTable(t *testing.T) {
+	t.Parallel()
+	known := newNames(t)
+	groups := map[string]bool{}
+	for _, row := range table(t, readFile(t, "docs/embedding.md"), "field of config.Parameters") {
+		for field := range strings.SplitSeq(row[0], ", ") {
+			if _, ok := known.resolve("config.Parameters." + field); !ok {
+				t.Errorf("config.Parameters.%s does not exist", field)
+			}
+			group, _, _ := strings.Cut(field, ".")
+			groups[group] = true
+		}
+	}
+	for id := range known.exported {
+		if group, ok := strings.CutPrefix(id, "config.Parameters."); ok && token.IsExported(group) && !strings.Contains(group, ".") && !groups[group] {
+			t.Errorf("the table has no field of %s", id)
+		}
+	}
+}
+
 // rowsOf yields the cells and the line of each row of a page's tables whose header begins with the
 // given word. It skips headers and rulers.
 func rowsOf(t *testing.T, page, header string) iter.Seq2[[]string, string] {
@@ -104,7 +125,10 @@ func rowsOf(t *testing.T, page, header string) iter.Seq2[[]string, string] {
 }
 
 // names are the names that a page can quote.
-type names struct{ packages, exported map[string]bool }
+type names struct {
+	packages map[string]bool
+	exported map[string]string // the names of declared, with their types
+}
 
 func newNames(t *testing.T) names {
 	t.Helper()
@@ -112,12 +136,28 @@ func newNames(t *testing.T) names {
 	return names{packages, exported}
 }
 
+// resolve returns the type of an identifier, and whether it is declared. A member of a field's type
+// follows the field, as in config.Parameters.Session.ID.
+func (n names) resolve(id string) (typ string, ok bool) {
+	if typ, ok = n.exported[id]; ok {
+		return typ, true
+	}
+	at := strings.LastIndex(id, ".")
+	if at < 0 {
+		return "", false
+	}
+	if typ, _ = n.resolve(id[:at]); typ == "" {
+		return "", false
+	}
+	return n.resolve(typ + id[at:])
+}
+
 // check reports each quoted Go identifier, directory and setting in a cell that
 // does not exist, and returns how many there are.
 func (n names) check(t *testing.T, cell, line string) (found int) {
 	t.Helper()
 	quoted := regexp.MustCompile("`([^`]+)`")
-	identifier := regexp.MustCompile(`^([a-z0-9]+)\.([A-Z]\w*(?:\.[A-Z]\w*)?)$`)
+	identifier := regexp.MustCompile(`^([a-z0-9]+)\.([A-Z]\w*(?:\.[A-Z]\w*)*)$`)
 	directory := regexp.MustCompile(`^(core|cli|integration|docs|\.ci)(/[a-z0-9/]+)?$`)
 	setting := regexp.MustCompile(`^[a-z]+\.[A-Za-z.]+(\*)?$`)
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
@@ -127,9 +167,10 @@ func (n names) check(t *testing.T, cell, line string) (found int) {
 		case id != nil && (id[1] == "context" || id[1] == "slog"): // the standard library's
 		case id != nil && !n.packages[id[1]]:
 			t.Errorf("package %s does not exist: %s", id[1], line)
-		case id != nil && !n.exported[m[1]]:
-			t.Errorf("%s does not exist: %s", m[1], line)
 		case id != nil:
+			if _, ok := n.resolve(m[1]); !ok {
+				t.Errorf("%s does not exist: %s", m[1], line)
+			}
 		case directory.MatchString(m[1]):
 			if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil || !info.IsDir() {
 				t.Errorf("directory %s does not exist: %s", m[1], line)
@@ -146,11 +187,11 @@ func (n names) check(t *testing.T, cell, line string) (found int) {
 	return found
 }
 
-// declared returns the names of the packages in core and cli and of their
-// declarations, as pkg.Name and pkg.Type.Member.
-func declared(t *testing.T) (packages, names map[string]bool) {
+// declared returns the names of the packages in core and cli and of their declarations, as pkg.Name
+// and pkg.Type.Member. The value of a field is its type, as pkg.Name, or "" if it has no name.
+func declared(t *testing.T) (packages map[string]bool, names map[string]string) {
 	t.Helper()
-	packages, names = map[string]bool{}, map[string]bool{}
+	packages, names = map[string]bool{}, map[string]string{}
 	for _, p := range goList(t, "linux", "./core/...", "./cli/...") {
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -159,8 +200,11 @@ func declared(t *testing.T) (packages, names map[string]bool) {
 			}
 			packages[f.Name.Name] = true
 			for _, d := range f.Decls {
-				for _, id := range identifiers(d) {
-					names[f.Name.Name+"."+id] = true
+				for id, typ := range identifiers(d) {
+					if typ != "" && !strings.Contains(typ, ".") {
+						typ = f.Name.Name + "." + typ
+					}
+					names[f.Name.Name+"."+id] = typ
 				}
 			}
 		}
@@ -190,25 +234,25 @@ func fuzzTargets(t *testing.T, dir string) map[string]bool {
 	return found
 }
 
-// identifiers lists the names of a declaration: Name, and Type.Member for methods and
-// fields.
-func identifiers(d ast.Decl) []string {
-	var ids []string
+// identifiers returns the names of a declaration: Name, and Type.Member for methods and fields, a
+// field with the name of its type.
+func identifiers(d ast.Decl) map[string]string {
+	ids := map[string]string{}
 	switch d := d.(type) {
 	case *ast.FuncDecl:
 		if d.Recv == nil {
-			return []string{d.Name.Name}
+			return map[string]string{d.Name.Name: ""}
 		}
-		return []string{typeName(d.Recv.List[0].Type) + "." + d.Name.Name}
+		return map[string]string{typeName(d.Recv.List[0].Type) + "." + d.Name.Name: ""}
 	case *ast.GenDecl:
 		for _, s := range d.Specs {
 			switch s := s.(type) {
 			case *ast.ValueSpec:
 				for _, n := range s.Names {
-					ids = append(ids, n.Name)
+					ids[n.Name] = ""
 				}
 			case *ast.TypeSpec:
-				ids = append(ids, s.Name.Name)
+				ids[s.Name.Name] = ""
 				var members *ast.FieldList
 				switch x := s.Type.(type) {
 				case *ast.StructType:
@@ -220,7 +264,7 @@ func identifiers(d ast.Decl) []string {
 				}
 				for _, m := range members.List {
 					for _, n := range m.Names {
-						ids = append(ids, s.Name.Name+"."+n.Name)
+						ids[s.Name.Name+"."+n.Name] = typeName(m.Type)
 					}
 				}
 			}
@@ -229,7 +273,7 @@ func identifiers(d ast.Decl) []string {
 	return ids
 }
 
-// typeName returns the name in a receiver's type: T of *T[P].
+// typeName returns the name of a type: T of *T[P], and pkg.T for a type of another package.
 func typeName(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.StarExpr:
@@ -238,6 +282,8 @@ func typeName(e ast.Expr) string {
 		return typeName(x.X)
 	case *ast.IndexListExpr:
 		return typeName(x.X)
+	case *ast.SelectorExpr:
+		return typeName(x.X) + "." + x.Sel.Name
 	case *ast.Ident:
 		return x.Name
 	}
