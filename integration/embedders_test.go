@@ -103,6 +103,7 @@ var unreachable = regexp.MustCompile(`module lookup disabled|dial tcp|i/o timeou
 // A module that requires fettle, alone or with a kit, builds with the versions that
 // both require: its only replacement is the location of fettle.
 func TestEmbeddersModules(t *testing.T) {
+	t.Parallel()
 	for name, tt := range embedders {
 		t.Run(name, func(t *testing.T) {
 			if tt.adapter != "" && os.Getenv("FETTLE_FULL") == "" {
@@ -140,6 +141,7 @@ func TestEmbeddersModules(t *testing.T) {
 // An adapter resolves versions as an embedder's module does: its go.mod replaces fettle only. If it
 // builds, fettle and the kit are compatible.
 func TestAdaptersReplaceNothing(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(root, "integration", "adapters", "*", "go.mod"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

@@ -100,6 +100,7 @@ func TestImportsTableIsLayered(t *testing.T) {
 // HO-03: a package below the internal directory of core/config does not import
 // core/config, tests included. The import table lists its allowed imports one by one.
 func TestRooms(t *testing.T) {
+	t.Parallel()
 	const house = "core/config"
 	may, packages := importTable(t), 0
 	for _, p := range goList(t, "linux", "./"+house+"/internal/...") {
@@ -155,6 +156,7 @@ func TestImportsOfTestHelpers(t *testing.T) {
 
 // HO-06: bash is parsed in one package: no other package, and no test, uses the parser.
 func TestOneReaderOfBash(t *testing.T) {
+	t.Parallel()
 	for _, p := range goList(t, "linux", "./...") {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			if strings.HasPrefix(imported, "mvdan.cc/sh/") && p.name() != "core/policy/shell" {
@@ -167,6 +169,7 @@ func TestOneReaderOfBash(t *testing.T) {
 // HO-06: there is one type for a problem in a file: no package declares another struct with
 // a path, a line and a message, except for decisions of rules.
 func TestOneProblem(t *testing.T) {
+	t.Parallel()
 	for _, p := range goList(t, "linux", "./core/...") {
 		for _, name := range p.GoFiles {
 			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -197,6 +200,7 @@ func TestOneProblem(t *testing.T) {
 
 // HO-04: a package of the program is small enough to be read in one sitting.
 func TestPackagesOfTheProgramAreSmall(t *testing.T) {
+	t.Parallel()
 	const maxFiles, maxLines = 30, 4000 // without tests
 	for _, p := range goList(t, "linux", "./cli/...") {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(p.name()), "*.go"))

@@ -2,13 +2,17 @@ package integration
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,6 +30,7 @@ type listed struct {
 	TestImports  []string
 	XTestImports []string
 	GoFiles      []string
+	Deps         []string
 	Module       *struct {
 		Path string
 		Main bool
@@ -37,25 +42,59 @@ func (p listed) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
 
-// goList runs go list -json for one platform in the repository's root.
+// goList returns what go list -json prints for one platform in the repository's root:
+// the packages of patterns such as ./core/..., or after -deps those that one package
+// links, the package itself last.
 func goList(t *testing.T, goos string, args ...string) []listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Dir,Standard,Imports,TestImports,XTestImports,GoFiles,Module"}, args...)...)
+	all, err := listings[goos]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args[0] == "-deps" {
+		byPath := map[string]listed{}
+		for _, p := range all {
+			byPath[p.ImportPath] = p
+		}
+		p := byPath[module+strings.TrimPrefix(args[1], ".")]
+		var deps []listed
+		for _, path := range append(p.Deps, p.ImportPath) {
+			deps = append(deps, byPath[path])
+		}
+		return deps
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p listed) bool {
+		return p.Module == nil || !p.Module.Main || !slices.ContainsFunc(args, func(pattern string) bool {
+			return strings.HasPrefix("./"+p.name()+"/", strings.TrimSuffix(pattern, "..."))
+		})
+	})
+}
+
+// listings hold for each platform all packages of the repository and those that they
+// link, which are listed once for all tests.
+var listings = map[string]func() ([]listed, error){
+	"linux":   sync.OnceValues(func() ([]listed, error) { return list("linux") }),
+	"darwin":  sync.OnceValues(func() ([]listed, error) { return list("darwin") }),
+	"windows": sync.OnceValues(func() ([]listed, error) { return list("windows") }),
+}
+
+func list(goos string) ([]listed, error) {
+	cmd := exec.CommandContext(context.Background(), "go", "list", "-deps", "-json=ImportPath,Dir,Standard,Imports,TestImports,XTestImports,GoFiles,Deps,Module", "./...")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list %s for %s: %v\n%s", strings.Join(args, " "), goos, err, &stderr)
+		return nil, fmt.Errorf("go list for %s: %w\n%s", goos, err, &stderr)
 	}
 	var packages []listed
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			return packages
+			return packages, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		packages = append(packages, p)
 	}
