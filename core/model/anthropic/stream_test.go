@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -143,8 +144,12 @@ func TestCutAnywhere(t *testing.T) {
 	end := bytes.LastIndex(whole, []byte("\n\n")) + 2
 	require.Len(t, whole, end)
 	for name, how := range map[string]error{"breaks": io.ErrUnexpectedEOF, "ends": io.EOF, "reset": &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}} {
+		every := 1
+		if how != io.EOF && os.Getenv("FETTLE_FULL") == "" {
+			every = 5 // only the plain end could look like a complete response
+		}
 		t.Run(name, func(t *testing.T) {
-			for i := range whole {
+			for i := 0; i < len(whole); i += every {
 				g := cannedGenerator(t, func() io.ReadCloser { return &pieces{left: [][]byte{bytes.Clone(whole[:i])}, err: how} })
 				var last error
 				for chunk, err := range g.Stream(t.Context(), hello()) {
