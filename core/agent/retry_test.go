@@ -43,8 +43,8 @@ func failing(err *model.Error, times int) *fake {
 
 func TestRetry(t *testing.T) {
 	rate := &model.Error{Kind: model.RateLimited, Status: 429}
-	lost := &model.Error{Kind: model.Connection}
-	asked := func(d time.Duration) *model.Error {
+	disconnected := &model.Error{Kind: model.Connection}
+	rateLimited := func(d time.Duration) *model.Error {
 		return &model.Error{Kind: model.RateLimited, Status: 429, RetryAfter: d}
 	}
 	s := time.Second
@@ -59,11 +59,11 @@ func TestRetry(t *testing.T) {
 		"for ever":          {failing(rate, 99), agent.Retry{}, []time.Duration{5 * s, 10 * s, 20 * s, 30 * s, 30 * s, 30 * s, 30 * s, 30 * s, 30 * s}, 0.7, 1.3, agent.EventError},
 		"set":               {failing(rate, 99), agent.Retry{Attempts: 4, First: s, Longest: 3 * s}, []time.Duration{s, 2 * s, 3 * s}, 0.7, 1.3, agent.EventError},
 		"never":             {failing(rate, 99), agent.Retry{Attempts: 1}, nil, 1, 1, agent.EventError},
-		"the provider asks": {failing(asked(50*s), 2), agent.Retry{}, []time.Duration{50 * s, 50 * s}, 1, 1.2, agent.EventDone},
-		"it asks for less":  {failing(asked(s), 1), agent.Retry{}, []time.Duration{5 * s}, 1, 1.2, agent.EventDone},
-		"it asks too much":  {failing(asked(301*s), 1), agent.Retry{}, nil, 1, 1, agent.EventError},
-		"a lost connection": {failing(lost, 1), agent.Retry{}, []time.Duration{5 * s}, 0.7, 1.3, agent.EventDone},
-		"only a status":     {failing(lost, 1), agent.Retry{OnlyStatus: true}, nil, 1, 1, agent.EventError},
+		"the provider asks": {failing(rateLimited(50*s), 2), agent.Retry{}, []time.Duration{50 * s, 50 * s}, 1, 1.2, agent.EventDone},
+		"it asks for less":  {failing(rateLimited(s), 1), agent.Retry{}, []time.Duration{5 * s}, 1, 1.2, agent.EventDone},
+		"it asks too much":  {failing(rateLimited(301*s), 1), agent.Retry{}, nil, 1, 1, agent.EventError},
+		"a lost connection": {failing(disconnected, 1), agent.Retry{}, []time.Duration{5 * s}, 0.7, 1.3, agent.EventDone},
+		"only a status":     {failing(disconnected, 1), agent.Retry{OnlyStatus: true}, nil, 1, 1, agent.EventError},
 		"a status":          {failing(rate, 1), agent.Retry{OnlyStatus: true}, []time.Duration{5 * s}, 0.7, 1.3, agent.EventDone},
 		"quota":             {failing(&model.Error{Kind: model.QuotaExhausted, Status: 429}, 1), agent.Retry{}, nil, 1, 1, agent.EventError},
 		"wrong request":     {failing(&model.Error{Kind: model.InvalidRequest, Status: 400}, 1), agent.Retry{}, nil, 1, 1, agent.EventError},

@@ -100,18 +100,18 @@ type adapter struct {
 	nodes   int
 }
 
-// holds is the type of value of a keyword.
-type holds int
+// valueKind is the type of value of a keyword.
+type valueKind int
 
 const (
-	plain       holds = iota // not a schema
-	oneSchema                // a schema, or a boolean that is kept
-	manySchemas              // a list of schemas
-	namedSchema              // an object of schemas
+	plain       valueKind = iota // not a schema
+	oneSchema                    // a schema, or a boolean that is kept
+	manySchemas                  // a list of schemas
+	namedSchema                  // an object of schemas
 )
 
 // keywords are the ones that dialects other than Gemini's keep.
-var keywords = map[string]holds{
+var keywords = map[string]valueKind{
 	"type": plain, "title": plain, "description": plain, "default": plain, "examples": plain, "enum": plain, "const": plain, "format": plain, "nullable": plain,
 	"minimum": plain, "maximum": plain, "exclusiveMinimum": plain, "exclusiveMaximum": plain, "multipleOf": plain,
 	"minLength": plain, "maxLength": plain, "pattern": plain,
@@ -198,7 +198,7 @@ func checkRequired(s map[string]any) error {
 	return nil
 }
 
-func (a *adapter) value(kind holds, value any) (any, error) {
+func (a *adapter) value(kind valueKind, value any) (any, error) {
 	switch kind {
 	case oneSchema:
 		if _, ok := value.(map[string]any); ok {

@@ -110,8 +110,8 @@ type Writer struct {
 	w    io.Writer
 	mask func(string) string
 
-	mu   sync.Mutex
-	held []byte
+	mu       sync.Mutex
+	buffered []byte
 }
 
 // NewWriter returns a Writer that writes to w. mask masks whole lines, as [Masker.Text] does; nil:
@@ -123,25 +123,25 @@ func NewWriter(w io.Writer, mask func(string) string) *Writer {
 	return &Writer{w: w, mask: mask}
 }
 
-// maxHeld is the limit of the buffer in bytes.
-const maxHeld = 256 << 10
+// maxBuffered is the limit of the buffer in bytes.
+const maxBuffered = 256 << 10
 
 // Write implements io.Writer. The error may be of an earlier part of the stream.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held = append(w.held, p...)
-	ready := bytes.LastIndexByte(w.held, '\n') + 1
-	if i := bytes.LastIndex(w.held[:ready], []byte("PRIVATE KEY")); i >= 0 {
+	w.buffered = append(w.buffered, p...)
+	ready := bytes.LastIndexByte(w.buffered, '\n') + 1
+	if i := bytes.LastIndex(w.buffered[:ready], []byte("PRIVATE KEY")); i >= 0 {
 		// The lines of the last armor without an end stay together.
-		line := bytes.LastIndexByte(w.held[:i], '\n') + 1
-		begin := bytes.LastIndex(w.held[line:i], []byte("-----BEGIN "))
-		if begin >= 0 && !bytes.Contains(w.held[line+begin:ready], []byte("-----END ")) && len(w.held)-line < maxArmor {
+		line := bytes.LastIndexByte(w.buffered[:i], '\n') + 1
+		begin := bytes.LastIndex(w.buffered[line:i], []byte("-----BEGIN "))
+		if begin >= 0 && !bytes.Contains(w.buffered[line+begin:ready], []byte("-----END ")) && len(w.buffered)-line < maxArmor {
 			ready = line
 		}
 	}
-	if len(w.held)-ready > maxHeld {
-		ready = len(w.held)
+	if len(w.buffered)-ready > maxBuffered {
+		ready = len(w.buffered)
 	}
 	if ready == 0 {
 		return len(p), nil
@@ -153,8 +153,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 }
 
 func (w *Writer) flush(n int) error {
-	text := w.mask(string(w.held[:n]))
-	w.held = append(w.held[:0], w.held[n:]...)
+	text := w.mask(string(w.buffered[:n]))
+	w.buffered = append(w.buffered[:0], w.buffered[n:]...)
 	_, err := io.WriteString(w.w, text)
 	return err
 }
@@ -163,8 +163,8 @@ func (w *Writer) flush(n int) error {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.held) == 0 {
+	if len(w.buffered) == 0 {
 		return nil
 	}
-	return w.flush(len(w.held))
+	return w.flush(len(w.buffered))
 }

@@ -106,9 +106,9 @@ func TestLoadUnreadable(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err == nil {
 		require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "device.md")))
 	}
-	notFolder := write(t, dir, "file", "")
+	notDir := write(t, dir, "file", "")
 	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{Dirs: []subagent.Dir{
-		{Path: dir, Scope: subagent.ScopeUser}, {Path: notFolder, Scope: subagent.ScopeUser},
+		{Path: dir, Scope: subagent.ScopeUser}, {Path: notDir, Scope: subagent.ScopeUser},
 	}})
 	require.NoError(t, err)
 	require.Len(t, defs, 1)

@@ -239,8 +239,8 @@ func (r *reading) unknownKey(m *position.Member) {
 	r.warn(m.Line, message, remedy)
 }
 
-// wrongValue reports an invalid value that is ignored.
-func (r *reading) wrongValue(m *position.Member, want string) {
+// invalidValue reports an invalid value that is ignored.
+func (r *reading) invalidValue(m *position.Member, want string) {
 	r.warn(m.Node.Line, fmt.Sprintf("The value of %s is not %s and is ignored.", m.Key, want), "")
 }
 
@@ -296,7 +296,7 @@ func (r *reading) text(to *string) func(m *position.Member) {
 	return func(m *position.Member) {
 		text, ok := m.Text()
 		if !ok {
-			r.wrongValue(m, "a text")
+			r.invalidValue(m, "a text")
 			return
 		}
 		*to = strings.TrimSpace(text)
@@ -324,7 +324,7 @@ func number(n position.Node) (float64, bool) {
 func (r *reading) temperature(m *position.Member) {
 	f, ok := number(m.Node)
 	if !ok || f < 0 || f > 2 {
-		r.wrongValue(m, "a number from 0 to 2")
+		r.invalidValue(m, "a number from 0 to 2")
 		return
 	}
 	r.d.Temperature = &f
@@ -333,7 +333,7 @@ func (r *reading) temperature(m *position.Member) {
 func (r *reading) maxTurns(m *position.Member) {
 	f, ok := number(m.Node)
 	if !ok || f < 1 || f != float64(int(f)) || f > 1e6 {
-		r.wrongValue(m, "a whole number above 0")
+		r.invalidValue(m, "a whole number above 0")
 		return
 	}
 	r.d.MaxTurns = int(f)
@@ -345,7 +345,7 @@ const mostMinutes = 7 * 24 * 60
 func (r *reading) maxTime(m *position.Member) {
 	f, ok := number(m.Node)
 	if !ok || f <= 0 || f > mostMinutes {
-		r.wrongValue(m, fmt.Sprintf("a number of minutes above 0 and up to %d", mostMinutes))
+		r.invalidValue(m, fmt.Sprintf("a number of minutes above 0 and up to %d", mostMinutes))
 		return
 	}
 	r.d.MaxTime = time.Duration(f * float64(time.Minute))
@@ -354,7 +354,7 @@ func (r *reading) maxTime(m *position.Member) {
 // initialMessages parses turns: each is a text of the user, or a role with its text or parts.
 func (r *reading) initialMessages(m *position.Member) {
 	if _, ok := m.Value.([]position.Node); !ok {
-		r.wrongValue(m, "a list")
+		r.invalidValue(m, "a list")
 		return
 	}
 	for _, item := range m.List() {

@@ -230,7 +230,7 @@ func TestTimeout(t *testing.T) {
 }
 
 // The clock stops while the run waits for the user.
-func TestTimeWaitsForPeople(t *testing.T) {
+func TestClockStopsForUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
 		defer b.Close()
@@ -329,13 +329,13 @@ func TestChangedFiles(t *testing.T) {
 
 // A failure is an error of the call that explains it.
 func TestFailures(t *testing.T) {
-	broken := &model.Error{Provider: "fake", Kind: model.Unauthenticated, Status: 401, Message: "no key"}
+	failed := &model.Error{Provider: "fake", Kind: model.Unauthenticated, Status: 401, Message: "no key"}
 	tests := map[string]struct {
 		set  func(h *host, d *subagent.Definition)
 		want string
 	}{
 		"model": {func(h *host, _ *subagent.Definition) {
-			h.models = func(*subagent.Definition) *generator { return inOrder(answer{err: broken}) }
+			h.models = func(*subagent.Definition) *generator { return inOrder(answer{err: failed}) }
 		}, "no key"},
 		"prompt": {func(_ *host, d *subagent.Definition) { d.Prompt = "${nothing}" }, "${nothing}"},
 		"query":  {func(_ *host, d *subagent.Definition) { d.Query = "${nothing}" }, "${nothing}"},
@@ -363,7 +363,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-func TestUnusableDefinitions(t *testing.T) {
+func TestInvalidDefinitions(t *testing.T) {
 	runner := subagent.NewRunner(subagent.Options{Host: noHost{}})
 	for want, change := range map[string]func(d *subagent.Definition){
 		"that of a tool":        func(d *subagent.Definition) { d.Name = "complete_task" },

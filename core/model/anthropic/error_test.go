@@ -92,7 +92,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 }
 
 // The provider's message ends as a sentence before the remedy, whatever its punctuation.
-func TestTextOfAWrongKey(t *testing.T) {
+func TestMessageOfAnInvalidKey(t *testing.T) {
 	for message, want := range map[string]string{
 		"invalid x-api-key":         "invalid x-api-key.",
 		"wrong key: " + testKey:     "wrong key: [masked].",
@@ -118,10 +118,10 @@ func TestRetryAtADate(t *testing.T) {
 	require.LessOrEqual(t, e.RetryAfter, time.Hour)
 }
 
-func TestNobodyThere(t *testing.T) {
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	_, err := generator(t, gone.URL).Generate(t.Context(), hello())
+func TestNoServer(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	_, err := generator(t, closed.URL).Generate(t.Context(), hello())
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, model.Connection, e.Kind)

@@ -46,7 +46,7 @@ func (g *Generator) query(r *model.Request) (*query, error) {
 			return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the schema of the answer is not valid JSON"}
 		}
 		config.ResponseMIMEType = "application/json"
-		config.ResponseJsonSchema = held(r.ResponseSchema)
+		config.ResponseJsonSchema = wrapped(r.ResponseSchema)
 	}
 	if thinks(name) {
 		config.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
@@ -86,7 +86,7 @@ func declarations(tools []model.Tool) []*genai.Tool {
 	}
 	functions := make([]*genai.FunctionDeclaration, len(tools))
 	for i, t := range tools {
-		functions[i] = &genai.FunctionDeclaration{Name: t.Name, Description: t.Description, ParametersJsonSchema: held(t.Parameters)}
+		functions[i] = &genai.FunctionDeclaration{Name: t.Name, Description: t.Description, ParametersJsonSchema: wrapped(t.Parameters)}
 	}
 	return []*genai.Tool{{FunctionDeclarations: functions}}
 }
@@ -132,7 +132,7 @@ func modelParts(parts []model.Part) []*genai.Part {
 		case p.Thought:
 			continue
 		case p.Call != nil:
-			part = &genai.Part{FunctionCall: &genai.FunctionCall{ID: p.Call.ID, Name: model.SafeToolName(p.Call.Name), Args: held(p.Call.Object())}}
+			part = &genai.Part{FunctionCall: &genai.FunctionCall{ID: p.Call.ID, Name: model.SafeToolName(p.Call.Name), Args: wrapped(p.Call.Object())}}
 		case p.Data != nil:
 			part = inline(*p.Data)
 		default:
@@ -161,7 +161,7 @@ func userParts(parts []model.Part, within bool) []*genai.Part {
 	for _, p := range parts {
 		switch {
 		case p.Response != nil:
-			answer := &genai.FunctionResponse{ID: p.Response.ID, Name: model.SafeToolName(p.Response.Name), Response: held(responseObject(p.Response.Response))}
+			answer := &genai.FunctionResponse{ID: p.Response.ID, Name: model.SafeToolName(p.Response.Name), Response: wrapped(responseObject(p.Response.Response))}
 			for _, d := range p.Response.Data {
 				if within {
 					answer.Parts = append(answer.Parts, genai.NewFunctionResponsePartFromBytes(d.Bytes, d.MIMEType))
@@ -219,12 +219,12 @@ var unsigned, _ = base64.URLEncoding.DecodeString(skipValidation)
 // holder is the only key of an object that holds JSON as text.
 const holder = "json"
 
-// held wraps raw so that the SDK does not decode it, since its numbers would lose digits; [restore]
-// unwraps it in the request.
-func held(raw json.RawMessage) map[string]any { return map[string]any{holder: string(raw)} }
+// wrapped returns raw in an object so that the SDK does not decode it, since its numbers would lose
+// digits; [restore] unwraps it in the request.
+func wrapped(raw json.RawMessage) map[string]any { return map[string]any{holder: string(raw)} }
 
-// restore returns the JSON of a request with three corrections. It unwraps [held] values. It writes
-// skipValidation in its documented form. It adds an empty text to each part that is only a
+// restore returns the JSON of a request with three corrections. It unwraps [wrapped] values. It
+// writes skipValidation in its documented form. It adds an empty text to each part that is only a
 // signature, because the SDK omits it and the API requires it.
 func restore(body []byte) ([]byte, error) {
 	release := func(raw json.RawMessage) (json.RawMessage, error) {
