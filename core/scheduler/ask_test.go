@@ -378,10 +378,10 @@ func TestNextCallOfServer(t *testing.T) {
 
 // An approval that cannot be remembered still applies to the call, and the response reports the reason.
 func TestNotRemembered(t *testing.T) {
-	full := fault.New(fault.NotRemembered, "x", "The part $(x) cannot be rules.", "Approve it each time.")
+	full := fault.New(fault.NotRemembered, "x", "The part $(x) cannot be matched.", "Approve it each time.")
 	for want, remember := range map[string]func(policy.Call, policy.Scope) ([]policy.Rule, error){
-		"The part $(x) cannot be rules. Approve it each time.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, full },
-		"I/O error.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, errors.New("disk on\nfire") },
+		"The part $(x) cannot be matched. Approve it each time.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, full },
+		"I/O error.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, errors.New("I/O\nerror") },
 		"boom.":      func(policy.Call, policy.Scope) ([]policy.Rule, error) { panic("boom") },
 	} {
 		s := newSetup(tools.KindFetch, policy.AskUser, bus.ProceedAlways)
