@@ -129,7 +129,7 @@ func TestConfigSet(t *testing.T) {
 	// The command warns of a setting without effect: the directory is untrusted, or
 	// another layer takes precedence.
 	_, _, stderr = run("set", "--scope", "project", "tools.allowed", `["edit"]`)
-	require.Contains(t, stderr, "As the directory is not trusted")
+	require.Contains(t, stderr, "Because the directory is not trusted")
 	_, _, stderr = run("set", "--scope", "project", "tools.allowed", "--unset")
 	require.Empty(t, stderr)
 	t.Setenv("FETTLE_APPROVAL_MODE", "plan")
@@ -200,7 +200,7 @@ func TestConfigValidate(t *testing.T) {
 	writeFile(t, user, "{\n  \"toolz\": 1\n}")
 	code, stdout, _ = run("validate")
 	require.Zero(t, code, "a warning")
-	require.Equal(t, "warning: ~/.fettle/settings.json:2:3: toolz: There is no such key; it has no effect. If tools is meant, what it protects is open. Perhaps tools is meant.\n", stdout)
+	require.Equal(t, "warning: ~/.fettle/settings.json:2:3: toolz: The key is unknown; it has no effect. If tools was meant, its protection is missing. Did you mean tools?\n", stdout)
 
 	writeFile(t, user, "{\n  \"tools\": {\"core\": 5}\n}")
 	code, stdout, stderr := run("validate")
@@ -216,7 +216,7 @@ func TestConfigValidate(t *testing.T) {
 	writeFile(t, user, "{")
 	code, stdout, _ = run("validate")
 	require.Equal(t, program.ExitConfig, code)
-	require.Contains(t, stdout, "It is no settings file")
+	require.Contains(t, stdout, "It is not a valid settings file")
 }
 
 // CF-02: every file in its place, under both layouts.
@@ -247,7 +247,7 @@ func TestConfigSetKeepsToTheProject(t *testing.T) {
 	require.NoError(t, os.Symlink("../../.fettle/settings.json", filepath.Join(home, "p/.fettle/settings.json")))
 	code, _, stderr := run("set", "--scope", "project", "tools.exclude", `["edit"]`)
 	require.Equal(t, program.ExitConfig, code)
-	require.Contains(t, stderr, "leads out of the project, to ~/.fettle/settings.json")
+	require.Contains(t, stderr, "is a link out of the project, to ~/.fettle/settings.json")
 	require.Equal(t, "{}", readText(t, user))
 }
 
@@ -301,7 +301,7 @@ func TestConfigNames(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, readText(t, user), `"Srv": { "command": "d"`)
 	_, _, stderr = run("set", "mcpServers.Srv.comand", "x")
-	require.Contains(t, stderr, "Perhaps command is meant.")
+	require.Contains(t, stderr, "Did you mean command?")
 	_, _, stderr = run("set", "mcpServers.Srv.timeout", "x")
 	require.Contains(t, stderr, "mcpServers.Srv.timeout")
 	code, _, stderr = run("show", "")
@@ -328,9 +328,9 @@ func TestConfigSetTellsOfNoSession(t *testing.T) {
 	_, run := configPlace(t)
 	code, _, stderr := run("set", "sandbox", "docker")
 	require.Zero(t, code)
-	require.Contains(t, stderr, "there is no session")
+	require.Contains(t, stderr, "no session is started")
 	_, _, stderr = run("set", "sandbox", "--unset")
 	require.Empty(t, stderr)
 	_, _, stderr = run("set", "policyPaths", `["none.toml"]`)
-	require.Contains(t, stderr, "there is no session")
+	require.Contains(t, stderr, "no session is started")
 }

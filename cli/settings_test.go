@@ -70,30 +70,30 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		says  []string
 		stops bool
 	}{
-		"no address of a search": {`{"web": {"search": {"url": "notaurl"}}}`, []string{":1:28: web.search.url: ", "There is no tool web_search."}, false},
+		"no address of a search": {`{"web": {"search": {"url": "notaurl"}}}`, []string{":1:28: web.search.url: ", "The tool web_search is not available."}, false},
 		"no query in it":         {`{"web": {"search": {"url": "http://x/"}}}`, []string{":1:28: web.search.url: ", "{query}"}, false},
 		"a body of it":           {"{\"web\": {\"search\": {\"url\": \"http://x/\", \"method\": \"POST\",\n \"body\": \"{{query}\"}}}", []string{":2:10: web.search.body: "}, false},
 		"a host": {
 			"{\"web\": {\"allowedHosts\": [\"ok.host\",\n \"http://x/\"]}}",
-			[]string{`:2:2: web.allowedHosts: The allowed address "http://x/"`, "The entry is left out."}, false,
+			[]string{`:2:2: web.allowedHosts: The allowed address "http://x/"`, "The entry is ignored."}, false,
 		},
-		"a directory":     {`{"context": {"includeDirectories": ["/nope"]}}`, []string{`:1:37: context.includeDirectories: The directory "/nope" cannot be used: no such file`, "It is left out."}, false},
+		"a directory":     {`{"context": {"includeDirectories": ["/nope"]}}`, []string{`:1:37: context.includeDirectories: The directory "/nope" cannot be used: no such file`, "It is ignored."}, false},
 		"no call command": {`{"tools": {"discoveryCommand": "x"}}`, []string{":1:32: tools.discoveryCommand: ", "Set tools.callCommand too."}, false},
 		"no discovery":    {`{"tools": {"callCommand": "x"}}`, []string{":1:27: tools.callCommand: ", "Set tools.discoveryCommand too."}, false},
 
 		"a policy":                 {"{\"policyPaths\": [\n\"/nope\"]}", []string{`:2:1: policyPaths: The policy "/nope" cannot be read: no such file`}, true},
 		"a directory for commands": {`{"tools": {"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["/nope/x"]}}}`, []string{`:1:76: tools.sandbox.allowedPaths: `, `"/nope/x"`}, true},
 		"no container":             {`{"sandbox": "nosuchprog"}`, []string{`:1:13: tools.sandbox.command: The value "nosuchprog"`, "tools.sandbox.image"}, true},
-		"a slip":                   {`{"sandbox": "landlok"}`, []string{`:1:13: tools.sandbox.command: The value "landlok"`, "Perhaps landlock is meant."}, true},
+		"a slip":                   {`{"sandbox": "landlok"}`, []string{`:1:13: tools.sandbox.command: The value "landlok"`, "Did you mean landlock?"}, true},
 		"no confinement at all":    {`{"tools": {"sandbox": 7}}`, []string{":1:23: tools.sandbox: The value 7 is not an object, or true or false, or a text"}, true},
 		"no text":                  {`{"tools": {"sandbox": {"command": 7}}}`, []string{":1:35: tools.sandbox.command: The value 7 is not a text"}, true},
 		"a program not there":      {`{"sandbox": {"command": "nosuchprog", "image": "i"}}`, []string{`:1:25: tools.sandbox.command: The value "nosuchprog" cannot be used.`}, true},
 		"an image alone":           {`{"sandbox": {"image": "i"}}`, []string{`:1:23: tools.sandbox.image: `, "no container program"}, true},
 		"a tool that there is not": {
 			`{"tools": {"core": ["glob", "read_fil(x)"]}}`,
-			[]string{`:1:29: tools.core: There is no built-in tool "read_fil"; the entry has no effect. Perhaps read_file is meant.`}, false,
+			[]string{`:1:29: tools.core: "read_fil" is not a built-in tool; the entry has no effect. Did you mean read_file?`}, false,
 		},
-		"a tool that needs a service": {`{"tools": {"core": ["web_search", "glob"]}}`, []string{`:1:21: tools.core: There is no tool web_search here`, "Set web.search.url"}, false},
+		"a tool that needs a service": {`{"tools": {"core": ["web_search", "glob"]}}`, []string{`:1:21: tools.core: The tool web_search is not available`, "Set web.search.url"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, run := configPlace(t)
@@ -140,7 +140,7 @@ func TestFlagsThatCannotBeUsed(t *testing.T) {
 	s, err := open(t, flags)
 	require.NoError(t, err)
 	require.Len(t, s.SettingsProblems(), 1)
-	require.Equal(t, `the command line: tools.core: There is no built-in tool "globb"; the entry has no effect. Perhaps glob is meant.`, s.SettingsProblems()[0].String())
+	require.Equal(t, `the command line: tools.core: "globb" is not a built-in tool; the entry has no effect. Did you mean glob?`, s.SettingsProblems()[0].String())
 
 	flags = fettleFlags()
 	flags.IncludeDirs = []string{"nope"}

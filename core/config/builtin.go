@@ -212,7 +212,7 @@ func (p person) Ask(ctx context.Context, questions []communicate.Question) (comm
 		return communicate.Answers{}, fault.WasCancelled("config.ask", ctx.Err())
 	case errors.Is(err, bus.ErrNoApprover), errors.Is(err, bus.ErrClosed):
 		return communicate.Answers{}, fault.Wrap(fault.NoApprover, "config.ask", "No approver is available to answer questions.",
-			"Go on with what is most likely wanted, and say what you have assumed.", err)
+			"Continue with the most likely choice, and report your assumptions.", err)
 	}
 	return communicate.Answers{}, fault.Wrap(fault.ExecutionFailed, "config.ask", "The questions could not be asked: "+err.Error()+".", "", err)
 }

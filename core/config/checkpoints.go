@@ -84,7 +84,7 @@ func (c *Config) Checkpoints() (*Checkpoints, error) {
 		return nil, err
 	}
 	if sh.checkpoints == nil {
-		return nil, fault.New(fault.InvalidConfig, "config.checkpoints", "There is no home directory, so nothing is kept of what files held.",
+		return nil, fault.New(fault.InvalidConfig, "config.checkpoints", "There is no home directory, so no previous content of files is kept.",
 			"Set Parameters.Environment.HomeDir, or the variable HOME.")
 	}
 	return sh.checkpoints, nil

@@ -141,7 +141,7 @@ func TestTheFirstLookIsTold(t *testing.T) {
 	})
 	defer seen.Unsubscribe()
 	require.Equal(t, scheduler.StatusSuccess, s.Call("run_shell_command", map[string]any{"command": "true"}).Status)
-	require.Contains(t, <-told, "Keeping 1000 files")
+	require.Contains(t, <-told, "Saving 1000 files")
 }
 
 // CM-15: a call that cannot be kept runs, and reports that it cannot be undone.

@@ -133,7 +133,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	p := c.params()
 	if p.Conversation.Models == nil {
 		return agent.Options{}, fault.New(fault.InvalidConfig, "config.client", "This session has no models.",
-			"Set Models of the Parameters, as core/standard does.")
+			"Set Parameters.Models, as core/standard does.")
 	}
 	talk := p.Conversation
 	o := agent.Options{

@@ -323,5 +323,5 @@ func (c *Config) services(what string) (*shared, error) {
 }
 
 func notInitialized(what, when, remedy string) error {
-	return fault.New(fault.NotInitialized, "config."+what, what+" was asked of a Config "+when+".", remedy)
+	return fault.New(fault.NotInitialized, "config."+what, what+" was called on a Config "+when+".", remedy)
 }

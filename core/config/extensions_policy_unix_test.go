@@ -38,6 +38,6 @@ func TestBrokenPolicyOfAnExtension(t *testing.T) {
 		require.Equal(t, policy.Allow, d.Decision, "a tool of another server: %s", text)
 		problems, err := s.Policy().Problems()
 		require.NoError(t, err)
-		require.Contains(t, fmt.Sprint(problems), "nothing of it is in force", text)
+		require.Contains(t, fmt.Sprint(problems), "None of its rules applies", text)
 	}
 }

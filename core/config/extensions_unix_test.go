@@ -270,7 +270,7 @@ func TestServersOfExtensions(t *testing.T) {
 	for _, p := range problems {
 		told.WriteString(p.String() + "\n")
 	}
-	require.Contains(t, told.String(), `The server "same" of the extension b is not used: the extension a brings one of that name`)
+	require.Contains(t, told.String(), `The server "same" of the extension b is not used: the extension a has a server with that name`)
 	require.Contains(t, told.String(), `The server "own" of the extension b is not used`)
 	require.Contains(t, told.String(), `The server "bad" of the extension a is not used`)
 	require.NotContains(t, told.String(), "secret-of-a")

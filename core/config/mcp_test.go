@@ -530,8 +530,8 @@ func TestServerPrompt(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"a": {info: mcp.Info{Version: "A"}}, "b": {info: mcp.Info{Version: "B"}}}}
 	c := s.with(t, `{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}`)
 	for text, want := range map[string]string{
-		"/book-review Emma":                     "A book review of Emma\nWhat you have said before:\nI have read it.",
-		" /b.book-review --title=\"two words\"": "B book review of two words\nWhat you have said before:\nI have read it.",
+		"/book-review Emma":                     "A book review of Emma\nYour previous messages:\nI have read it.",
+		" /b.book-review --title=\"two words\"": "B book review of two words\nYour previous messages:\nI have read it.",
 	} {
 		content, ok, err := c.MCP().Prompt(t.Context(), text)
 		require.NoError(t, err)

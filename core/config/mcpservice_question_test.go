@@ -136,7 +136,7 @@ func TestMCPServiceUnanswered(t *testing.T) {
 		says string
 	}{
 		"of no use":     {refused(fault.DeniedByUser, "The client's answer cannot be used: it is odd."), fault.DeniedByUser, "it is odd."},
-		"none":          {silent{&client{}}, fault.DeniedByUser, "The client's answer holds none."},
+		"none":          {silent{&client{}}, fault.DeniedByUser, "The client's response has no answer."},
 		"an error":      {refused(fault.NoApprover, "The client has not answered: boom."), fault.NoApprover, "boom."},
 		"another error": {unwilling{&client{}, context.DeadlineExceeded}, fault.NoApprover, ""},
 		"cancelled":     {refused(fault.Cancelled, "The call has ended."), fault.Cancelled, ""},

@@ -244,9 +244,9 @@ func TestMCPServiceRefusals(t *testing.T) {
 		"no, with a word":         {says(`{"answer":"no","reason":"use b.txt"}`), fault.DeniedByUser, []string{"use b.txt"}},
 		"declined":                {leaves(tools.ElicitDecline), fault.DeniedByUser, nil},
 		"left":                    {leaves(tools.ElicitCancel), fault.DeniedByUser, []string{"left unanswered"}},
-		"accepted without a word": {leaves(tools.ElicitAccept), fault.DeniedByUser, []string{"not in the form"}},
+		"accepted without a word": {leaves(tools.ElicitAccept), fault.DeniedByUser, []string{"does not fit the requested form"}},
 		"an answer not offered":   {says(`{"answer":"always"}`), fault.DeniedByUser, []string{`"always" was not offered`}},
-		"not a form's content":    {says(`["once"]`), fault.DeniedByUser, []string{"not in the form"}},
+		"not a form's content":    {says(`["once"]`), fault.DeniedByUser, []string{"does not fit the requested form"}},
 		"an action there is not":  {leaves("maybe"), fault.DeniedByUser, []string{`the action "maybe"`}},
 		"cannot be asked":         {nil, fault.NoApprover, []string{"This client cannot be asked."}},
 	}

@@ -46,11 +46,11 @@ func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, 
 	case err != nil:
 		return "", err
 	case mode == policy.ModeYolo && p.Policy.Trust == trust.Untrusted:
-		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this directory is recorded as untrusted.",
+		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, because this directory is recorded as untrusted.",
 			"Choose another mode, or trust the directory with fettle trust.")
 	case p.cautious(mode) != mode:
-		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, as %s could not be read, which may forbid it.", mode, p.unread[0].Path),
-			"Choose another mode, or mend the file and begin a new session.")
+		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, because %s, which may forbid it, could not be read.", mode, p.unread[0].Path),
+			"Choose another mode, or repair the file and start a new session.")
 	case mode == policy.ModeYolo && p.Policy.Protections.NoYolo:
 		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",
 			"Choose another mode, or change that setting.")
@@ -130,7 +130,7 @@ func (p planMode) Mode() string { return string(p.c.ApprovalMode()) }
 func (p planMode) EnterPlan(context.Context) error {
 	if !p.c.mayLeavePlan() {
 		return fault.New(fault.NoApprover, "config.enterPlan", "Plan mode was not entered: no approver is available to approve the plan, so it could not be left.",
-			"Work without it, or write the plan into your answer.")
+			"Continue without it, or put the plan into your answer.")
 	}
 	return p.c.SetApprovalMode(policy.ModePlan)
 }

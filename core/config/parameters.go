@@ -236,7 +236,7 @@ func (p *Parameters) complete() error {
 		p.Environment.Layout = layout.Fettle()
 	case p.Environment.Layout.Name == "":
 		return fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
-			"Start from layout.Fettle() and change what differs, or leave Layout out.")
+			"Start from layout.Fettle() and change some fields, or leave Layout empty.")
 	}
 	if p.Settings == nil && p.Session.Limits.ChangedRegionsAbove == 0 && p.Environment.Layout.FullContent {
 		p.Session.Limits.ChangedRegionsAbove = -1

@@ -55,7 +55,7 @@ func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 	if userDir != "" {
 		own.Names = append(own.Names, userDir, paths.RealAsFarAsThere(userDir))
 	}
-	steering := policy.ProtectedPath{What: "the session's instruction files", Why: "later sessions follow what they say"}
+	steering := policy.ProtectedPath{What: "the session's instruction files", Why: "later sessions follow their instructions"}
 	for _, name := range append(slices.Clone(p.Instructions.Names), p.Environment.Layout.ContextFile) {
 		if name = strings.TrimPrefix(filepath.ToSlash(filepath.Clean(name)), "./"); name != "" && name != "." {
 			steering.Names = append(steering.Names, name)

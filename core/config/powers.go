@@ -96,7 +96,7 @@ func ApproveOutside(ctx context.Context, p Parameters, directories []string) err
 	}
 	store := p.before().Outside()
 	if store == nil {
-		return fault.New(fault.InvalidConfig, "config.approveOutside", "There is no home directory, where approvals are recorded.", "Set HOME.")
+		return fault.New(fault.InvalidConfig, "config.approveOutside", "There is no home directory, in which approvals are recorded.", "Set HOME.")
 	}
 	return store.Record(ctx, p.target(), directories)
 }

@@ -60,8 +60,8 @@ func (o Commands) environ() func() []string {
 // check returns an error if this system cannot run commands as configured.
 func (o Commands) check(ctx context.Context) error {
 	if o.Terminal && !process.TerminalsExist {
-		return fault.New(fault.InvalidConfig, "config.commands", "This system has no terminals that commands could run at.",
-			"Run them without one.")
+		return fault.New(fault.InvalidConfig, "config.commands", "This system has no terminals for commands.",
+			"Run commands without a terminal.")
 	}
 	return o.Confinement.Check(ctx)
 }

@@ -121,7 +121,7 @@ func TestConfirmationRequired(t *testing.T) {
 	c, err := config.New(p)
 	require.NoError(t, err)
 	defer c.Close()
-	require.ErrorContains(t, c.Initialize(t.Context()), "there is no session", "an entry that cannot be used would protect")
+	require.ErrorContains(t, c.Initialize(t.Context()), "o session is started", "an entry that cannot be used would protect")
 }
 
 // security.environmentVariableRedaction withholds variables from commands.

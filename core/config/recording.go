@@ -248,7 +248,7 @@ func (s *SavedChats) Save(ctx context.Context, tag string, overwrite bool) error
 	}
 	history := client.History()
 	if len(history) == 0 {
-		return fault.New(fault.InvalidToolParams, "config.chats", "Nothing has been said yet, so there is no conversation to save.", "Save it later.")
+		return fault.New(fault.InvalidToolParams, "config.chats", "The conversation is empty, so there is nothing to save.", "Save it later.")
 	}
 	return s.store.Save(ctx, tag, recording.Contents(history), session.state.Versions.Current(), overwrite)
 }

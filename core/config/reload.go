@@ -114,7 +114,7 @@ func (c *Config) keep(l *liveSettings, r *settings.Result, problems []fault.Prob
 func notLoaded(o settings.Options, err error) fault.Problem {
 	f := fault.As(err)
 	return fault.Problem{Path: o.File, Layer: settings.LayerFile, Kind: settings.KindFileRead, Severity: settings.Error,
-		Message: f.Message + " All settings stay as they were.", Remedy: f.Remedy}
+		Message: f.Message + " All settings are unchanged.", Remedy: f.Remedy}
 }
 
 // enforce applies new parameters to the services of all derived Configs.
@@ -168,7 +168,7 @@ func (c *Config) watch(ctx context.Context, l *liveSettings) {
 	}
 	if err := c.watching.Begin(ctx, files, c.reload); err != nil {
 		problem := fault.Problem{Path: "the settings", Layer: settings.LayerDefault, Kind: settings.KindLater, Severity: settings.Notice,
-			Message: fmt.Sprintf("The settings files cannot be watched (%v); what changes in them takes effect in the next session.", err)}
+			Message: fmt.Sprintf("The settings files cannot be watched (%v); changes take effect in the next session.", err)}
 		l.reloading.Lock()
 		defer l.reloading.Unlock()
 		l.usable.Lasting = append(l.usable.Lasting, problem)

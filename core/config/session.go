@@ -208,7 +208,7 @@ func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
 		for _, t := range bound {
 			// A derived Config inherits tools of another origin.
 			if t != nil && t.Spec().Origin != (tools.Origin{}) {
-				return nil, cannotBind(fmt.Errorf("%q has an origin, which only discovered tools have", t.Spec().Name))
+				return nil, cannotBind(fmt.Errorf("%q has an origin, but only discovered tools may have one", t.Spec().Name))
 			}
 		}
 		own = append(own, bound...)
@@ -224,7 +224,7 @@ func cannotBind(err error) error {
 		return e
 	}
 	return fault.Wrap(fault.InvalidConfig, "config.bind", "Binding the embedder's tools failed: "+err.Error()+".",
-		"Correct the Bind of the Parameters.", err)
+		"Correct Parameters.Bind.", err)
 }
 
 // copyDiscovered registers the parent's discovered tools: they are shared values
@@ -251,7 +251,7 @@ func (c *Config) onDefect(err error) {
 		c.params().Environment.OnDefect(err)
 		return
 	}
-	c.params().Environment.Logger.Error("a tool made a mistake", slog.Any("error", err))
+	c.params().Environment.Logger.Error("a tool has a defect", slog.Any("error", err))
 }
 
 // newCatalog creates the catalog that decides which of this conversation's tools

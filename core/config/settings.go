@@ -174,7 +174,7 @@ func checkPolicyPaths(files []string) error {
 	for _, path := range files {
 		if err := paths.Usable(path, false); err != nil {
 			return fault.Wrap(fault.InvalidConfig, "config.settings", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
-				"Name a file or a directory that exists.", err)
+				"Name an existing file or directory.", err)
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	recovery := ""
 	tmp, err := c.projectTmp(ws.RealDirectories()[0])
 	if err != nil {
-		c.params().Environment.Logger.Warn("no home directory, so files that have to be rewritten in place will not be changed")
+		c.params().Environment.Logger.Warn("no home directory, so files that must be rewritten in place will not be changed")
 	} else {
 		recovery = filepath.Join(tmp, recoveryFolder)
 	}
@@ -183,7 +183,7 @@ func (c *Config) AddDirectory(ctx context.Context, path string) error {
 		}
 		if state == trust.Untrusted && c.Trust() != trust.Untrusted {
 			return fault.New(fault.UntrustedFolder, "config.addFolder", fmt.Sprintf("%s is recorded as untrusted, and was not added.", path),
-				"Trust it with fettle trust, or begin a session there.")
+				"Trust it with fettle trust, or start a session there.")
 		}
 	}
 	if err := sh.workspace.Add(path); err != nil {

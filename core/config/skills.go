@@ -108,7 +108,7 @@ func (x SkillService) SetEnabled(name string, on bool) error {
 	}
 	skill, ok := sh.skills.Get(name)
 	if !ok {
-		return fault.New(fault.InvalidToolParams, "config.skills", "There is no skill "+tools.Quote(name, 120)+".", "fettle skills list --all lists them.")
+		return fault.New(fault.InvalidToolParams, "config.skills", "Unknown skill "+tools.Quote(name, 120)+".", "fettle skills list --all lists the skills.")
 	}
 	sh.skills.SetEnabled(skill.Name, on)
 	return nil

@@ -235,7 +235,7 @@ func TestSlashCommandsOfServers(t *testing.T) {
 		"/a.book-review Emma":                  "A book review of Emma",
 		"/b.book-review --title=\"two words\"": "B book review of two words",
 	} {
-		require.Equal(t, want+"\nWhat you have said before:\nI have read it.", said(t, set, line))
+		require.Equal(t, want+"\nYour previous messages:\nI have read it.", said(t, set, line))
 	}
 	r, err := set.Parse("/book-review help").Run(t.Context(), &commands.Context{})
 	require.NoError(t, err)

@@ -89,12 +89,12 @@ func TestUnreadSettingsProtect(t *testing.T) {
 // missed.
 func TestUnreadSandbox(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"s\u0061ndbox": `:                     "there is no session",
-		`{"sandbx": true}`:                      "Perhaps sandbox is meant",
-		`{"Sandbox": true}`:                     "Perhaps sandbox is meant",
+		`{"s\u0061ndbox": `:                     "o session is started",
+		`{"sandbx": true}`:                      "Did you mean sandbox?",
+		`{"Sandbox": true}`:                     "Did you mean sandbox?",
 		`{"sandbox.enabled": true}`:             `{"sandbox": {"enabled": …}}`,
 		`{"tools.sandbox": true}`:               `{"tools": {"sandbox": …}}`,
-		`{"tools": {"sandbox": {"enabld": 1}}}`: "Perhaps tools.sandbox.enabled is meant",
+		`{"tools": {"sandbox": {"enabld": 1}}}`: "Did you mean tools.sandbox.enabled?",
 	} {
 		p := config.Parameters{TargetDir: t.TempDir(), Environment: config.Environment{HomeDir: t.TempDir()}}
 		withUser(t, text)(&p)

@@ -94,14 +94,14 @@ func (r *remote) result(a CallResult) tools.Result {
 		}
 	}
 	if result.Structured == nil && r.output != nil && !a.IsError && len(a.Structured) == 0 {
-		render.notes = append(render.notes, "It has no structured content, which the tool promises.")
+		render.notes = append(render.notes, "It has no structured content, although the tool declares it.")
 	}
 	result.LLMContent = tools.Content{Parts: render.content()}
 	result.ReturnDisplay = tools.TextDisplay(render.display())
 	if a.IsError {
 		return result.WithError(fault.New(fault.MCPToolError, "mcp.call",
 			fmt.Sprintf("The tool %s of the MCP server %s reports an error; its answer says which.", quoted(r.name), quoted(s.Name)),
-			"Read the answer, and call the tool in another way or do without."))
+			"Read the answer. Change the arguments, or continue without the tool."))
 	}
 	return result
 }
@@ -111,13 +111,13 @@ func (r *remote) result(a CallResult) tools.Result {
 func (r *remote) promised(structured json.RawMessage, render *rendering) json.RawMessage {
 	switch {
 	case !json.Valid(structured):
-		render.notes = append(render.notes, "Its structured content is no JSON.")
+		render.notes = append(render.notes, "Its structured content is not valid JSON.")
 		return nil
 	case r.output == nil:
 		return structured
 	}
 	if err := r.output.Fits(structured); err != nil {
-		render.notes = append(render.notes, "Its structured content is not as the tool promises:\n"+tools.Untrusted(escape.Plain(err.Error(), 500)))
+		render.notes = append(render.notes, "Its structured content does not fit the output schema of the tool:\n"+tools.Untrusted(escape.Plain(err.Error(), 500)))
 		return nil
 	}
 	return structured

@@ -253,12 +253,12 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 		return err
 	})
 	if a.err == nil && l.session == nil {
-		a.err = errors.New("the dialer gave neither a session nor an error")
+		a.err = errors.New("the dialer returned neither a session nor an error")
 	}
 	if a.err != nil {
 		return a
 	}
-	a.err = s.protect("look at the session", func() error {
+	a.err = s.protect("watch the session", func() error {
 		l.info, l.done = l.session.Info(), l.session.Done()
 		l.info.Instructions = escape.ClipBytes(l.info.Instructions, maxInstructions)
 		return nil
@@ -302,14 +302,14 @@ func (s *server) watchChanges(ctx context.Context, l *link) (stderr []string, wh
 		case <-l.done:
 			l.end()
 			var err error
-			if p := s.protect("say why the session ended", func() error { err = l.session.Err(); return nil }); p != nil {
+			if p := s.protect("return why the session ended", func() error { err = l.session.Err(); return nil }); p != nil {
 				err = p
 			}
 			stderr = s.stderr(l.session)
 			return stderr, s.connectionLost(err, stderr)
 		case <-l.unusable:
 			l.end()
-			return s.stderr(l.session), s.unavailable("it does not know the session any more, as after a restart", checkServer, nil, nil)
+			return s.stderr(l.session), s.unavailable("it does not know the session any more, for example after a restart", checkServer, nil, nil)
 		case <-again:
 			again = nil
 			l.notify(missed)
@@ -332,7 +332,7 @@ func (s *server) end(l *link) {
 	}
 	l.end()
 	if err := s.protect("close the session", l.session.Close); err != nil {
-		s.m.o.Logger.Debug("an MCP server's connection did not close well", "server", s.Name, "error", s.mask.Hide(err.Error()))
+		s.m.o.Logger.Debug("closing the connection of an MCP server failed", "server", s.Name, "error", s.mask.Hide(err.Error()))
 	}
 }
 

@@ -117,7 +117,7 @@ func (r *rendering) data(from, mimeType string, data []byte) {
 	r.shown = append(r.shown, fmt.Sprintf("[%s: %s]", what, mimeType))
 	tooLarge := len(data) > r.maxData
 	if tooLarge {
-		note += " It is left out, as it is too large."
+		note += " It is omitted, because it is too large."
 	}
 	if from != "" {
 		note += "\n" + tools.Untrusted(resourceLabel(from))
@@ -149,10 +149,10 @@ func plainType(s string) string {
 func (r *rendering) content() []tools.Part {
 	notes := r.notes
 	if r.omittedBytes > 0 {
-		notes = append(notes, fmt.Sprintf("The answer is too long: %d bytes of its text are left out. Ask for less at once to see them.", r.omittedBytes))
+		notes = append(notes, fmt.Sprintf("The result is too long: %d bytes of its text are omitted. Request less at once to see them.", r.omittedBytes))
 	}
 	if r.omitted > 0 {
-		notes = append(notes, fmt.Sprintf("The last %d parts of the answer are left out.", r.omitted))
+		notes = append(notes, fmt.Sprintf("The last %d parts of the result are omitted.", r.omitted))
 	}
 	parts := r.parts
 	if len(parts) == 0 {

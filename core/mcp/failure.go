@@ -82,7 +82,7 @@ func (s *server) connectError(err error, stderr []string) *fault.Error {
 		return s.unavailable("the client failed unexpectedly: "+s.quote(fmt.Sprint(d.Cause)), "This is a defect; report it.", stderr, err)
 	case errors.Is(err, errLate), errors.Is(err, context.DeadlineExceeded):
 		return s.unavailable(fmt.Sprintf("it was not ready within %v", s.connectTimeout()),
-			"Check that it starts; give it more time by its connection timeout if it needs that.", stderr, err).Because(fault.TotalLimit)
+			"Check that it starts, or set a longer connection timeout.", stderr, err).Because(fault.TotalLimit)
 	case errors.Is(err, context.Canceled), fault.CodeOf(err) == fault.Cancelled:
 		return s.notMaintained()
 	}
@@ -105,13 +105,13 @@ func (s *server) connectionLost(err error, stderr []string) *fault.Error {
 // maintained.
 func (s *server) notMaintained() *fault.Error {
 	return fault.New(fault.NotInitialized, "mcp.connect",
-		fmt.Sprintf("The MCP server %s is not connected: the session's servers are not started, or closed.", quoted(s.Name)), "Start a session.")
+		fmt.Sprintf("The MCP server %s is not connected: the servers of the session are not started, or closed.", quoted(s.Name)), "Start a session.")
 }
 
 // interrupted returns the error for a connection that was closed or restarted on
 // this side.
 func (s *server) interrupted() *fault.Error {
-	return s.unavailable("its connection was ended here", "Try again if it is to be connected.", nil, nil)
+	return s.unavailable("its connection was ended here", "Try again to connect it.", nil, nil)
 }
 
 // notConnected returns the error of a call without a connection. Its code is

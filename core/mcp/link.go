@@ -133,7 +133,7 @@ func (s *server) handlers(l *link) Handlers {
 	if roots := s.m.o.Roots; roots != nil {
 		h.Roots = func() (folders []string) {
 			if err := s.protect("list the roots", func() error { folders = roots(); return nil }); err != nil {
-				s.m.o.Logger.Error("the roots for an MCP server cannot be listed", "server", s.Name, "error", err)
+				s.m.o.Logger.Error("the roots for an MCP server could not be listed", "server", s.Name, "error", err)
 			}
 			return folders
 		}
@@ -155,7 +155,7 @@ func (s *server) note(e tools.LogEntry) {
 	if json.Unmarshal(e.Data, &plain) == nil {
 		text = plain
 	}
-	write("an MCP server says", "server", s.Name, "logger", escape.Plain(e.Logger, 100), "text", escape.Plain(s.mask.Hide(text), 2000))
+	write("message of an MCP server", "server", s.Name, "logger", escape.Plain(e.Logger, 100), "text", escape.Plain(s.mask.Hide(text), 2000))
 }
 
 // Maximum number of entries of each kind kept from one server; the first ones are
@@ -182,7 +182,7 @@ func (s *server) list(ctx context.Context, l *link, d changeSet, old *offer) (o 
 		err := s.protect("list the "+what, func() error { return list(ctx) })
 		if err != nil {
 			missed |= kind
-			s.m.o.Logger.Warn("an MCP server does not list its "+what, "server", s.Name, "error", s.mask.Hide(err.Error()))
+			s.m.o.Logger.Warn("an MCP server failed to list its "+what, "server", s.Name, "error", s.mask.Hide(err.Error()))
 		}
 		return err
 	}
@@ -238,7 +238,7 @@ func (s *server) notifyRoots(ctx context.Context, l *link) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.connectTimeout(), errLate)
 	defer cancel()
 	if err := s.protect("notify of changed roots", func() error { l.session.RootsChanged(ctx); return nil }); err != nil {
-		s.m.o.Logger.Warn("notify an MCP server of changed roots", "server", s.Name, "error", s.mask.Hide(err.Error()))
+		s.m.o.Logger.Warn("an MCP server could not be notified of changed roots", "server", s.Name, "error", s.mask.Hide(err.Error()))
 	}
 }
 

@@ -307,6 +307,6 @@ func (m *Manager) Close() error {
 	case <-late.C:
 		return fault.New(fault.ExecutionFailed, "mcp.close",
 			fmt.Sprintf("A connection to an MCP server has not ended %v after Close.", closeLimit),
-			"Look for processes of MCP servers that are left over, and end them.")
+			"End remaining processes of MCP servers.")
 	}
 }

@@ -65,9 +65,9 @@ func CheckServerName(name string) error {
 	case name == "":
 		return fault.New(fault.InvalidConfig, "mcp.server", "An MCP server has no name.", "Give it one.")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return wrong("there are characters in it that cannot be seen")
+		return wrong("it contains invisible characters")
 	case strings.TrimSpace(name) != name:
-		return wrong("it begins or ends with a blank")
+		return wrong("it begins or ends with a space")
 	case strings.Contains(name, "*"):
 		return wrong("* stands for any server")
 	}

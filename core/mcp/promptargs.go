@@ -38,7 +38,7 @@ func (p Prompt) ParseArguments(text string) (map[string]string, error) {
 		}
 		if !slices.ContainsFunc(p.Arguments, func(a PromptArgument) bool { return a.Name == w.name }) {
 			return nil, fault.New(fault.InvalidToolParams, "mcp.prompt",
-				fmt.Sprintf("The prompt %s has no argument %s.", quoted(p.Name), quoted(w.name)), p.usage()+" Text that begins with -- goes into quotes.")
+				fmt.Sprintf("The prompt %s has no argument %s.", quoted(p.Name), quoted(w.name)), p.usage()+" Put text that begins with -- in quotes.")
 		}
 		args[w.name] = w.value
 	}
@@ -60,7 +60,7 @@ func (p Prompt) ParseArguments(text string) (map[string]string, error) {
 	case len(loose) > len(open):
 		return nil, fault.New(fault.InvalidToolParams, "mcp.prompt",
 			fmt.Sprintf("The prompt %s has no argument for %s.", quoted(p.Name), quoted(loose[len(open)].value)),
-			p.usage()+" Text of more than one word goes into quotes.")
+			p.usage()+" Put text of more than one word in quotes.")
 	default:
 		for i, w := range loose {
 			args[open[i]] = w.value

@@ -66,7 +66,7 @@ func (m *Manager) Prompt(ctx context.Context, server, name string, args map[stri
 	}
 	if size > maxPrompt {
 		return PromptMessages{}, fault.New(fault.MCPToolError, "mcp.prompt",
-			fmt.Sprintf("The prompt %s of the MCP server %s has %d bytes, more than %d.", quoted(name), quoted(server), size, maxPrompt), "Give it other arguments.")
+			fmt.Sprintf("The prompt %s of the MCP server %s has %d bytes, more than %d.", quoted(name), quoted(server), size, maxPrompt), "Pass other arguments.")
 	}
 	return messages, nil
 }
@@ -96,13 +96,13 @@ func (p Prompt) complete(args map[string]string) error {
 		return nil
 	}
 	return fault.New(fault.InvalidToolParams, "mcp.prompt",
-		fmt.Sprintf("The prompt %s needs the arguments %s.", quoted(p.Name), strings.Join(missing, ", ")), p.usage())
+		fmt.Sprintf("The prompt %s requires the arguments %s.", quoted(p.Name), strings.Join(missing, ", ")), p.usage())
 }
 
 // usage describes the prompt's arguments as a command.
 func (p Prompt) usage() string {
 	if len(p.Arguments) == 0 {
-		return "It takes no arguments."
+		return "It has no arguments."
 	}
 	var b strings.Builder
 	b.WriteString("Write")

@@ -80,7 +80,7 @@ func (s *server) elicit(ctx context.Context, l *link, e tools.Elicitation) (answ
 	e.Message = escape.ClipBytes(e.Message, maxQuestion)
 	end, ok := s.questions.begin()
 	if !ok {
-		return refuse("too many wait for an answer")
+		return refuse("too many questions are waiting")
 	}
 	defer end()
 	err = l.request(ctx, func(ctx context.Context) error {

@@ -60,7 +60,7 @@ func (m *Manager) read(ctx context.Context, server, uri string) (*rendering, err
 	}
 	if len(contents) == 0 {
 		return nil, fault.New(fault.MCPResourceNotFound, "mcp.read",
-			fmt.Sprintf("The MCP server %s gave nothing for the resource %s.", quoted(server), quoted(uri)), "List the resources by list_mcp_resources.")
+			fmt.Sprintf("The MCP server %s returned nothing for the resource %s.", quoted(server), quoted(uri)), "List the resources with list_mcp_resources.")
 	}
 	render := newRendering(m.o.MaxText, m.o.MaxData)
 	for _, c := range contents {

@@ -62,7 +62,7 @@ func TestManyResources(t *testing.T) {
 	require.Equal(t, 10_000, status(t, m, "s").Resources)
 	text := call(t.Context(), t, m.ResourceTools()[0], `{}`).LLMContent.String()
 	require.Less(t, len(text), 263_000)
-	require.Regexp(t, `^10000 resources, 0 templates; the last \d+ lines are left out`, text)
+	require.Regexp(t, `^10000 resources, 0 templates; the last \d+ lines are omitted`, text)
 }
 
 // read_mcp_resource finds the server of the resource.

@@ -105,7 +105,7 @@ func (m *Manager) listResources(server string) (tools.Result, error) {
 	}
 	text := fmt.Sprintf("%d resources, %d templates", count, len(lines)-count)
 	if shown < len(lines) {
-		text += fmt.Sprintf("; the last %d lines are left out, list those of one server by serverName", len(lines)-shown)
+		text += fmt.Sprintf("; the last %d lines are omitted, list the resources of one server by serverName", len(lines)-shown)
 	}
 	return tools.Result{
 		LLMContent:    tools.Text(text + ".\n" + tools.Untrusted(strings.Join(lines[:shown], "\n"))),

@@ -186,7 +186,7 @@ func (c *schemaCheck) keyword(key string, value any, at string) (parts int, err 
 func checkNames(s map[string]any, at string) error {
 	for _, key := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := s[key]; ok {
-			return fmt.Errorf("its schema uses %s, which not every model's provider takes", key)
+			return fmt.Errorf("its schema uses %s, which some model providers do not accept", key)
 		}
 	}
 	if _, ok := s["$id"]; ok && at != "" {
@@ -202,7 +202,7 @@ func checkNames(s map[string]any, at string) error {
 func (c *schemaCheck) reference(ref any) (int, error) {
 	pointer, ok := ref.(string)
 	if !ok || pointer != "#" && !strings.HasPrefix(pointer, "#/") {
-		return 0, fmt.Errorf("its schema refers to %s, which is not inside of it", quoted(fmt.Sprint(ref)))
+		return 0, fmt.Errorf("its schema refers to %s, which is outside", quoted(fmt.Sprint(ref)))
 	}
 	if n, ok := c.parts[pointer]; ok {
 		return n, nil
@@ -212,7 +212,7 @@ func (c *schemaCheck) reference(ref any) (int, error) {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		object, _ := target.(map[string]any)
 		if target, ok = object[step]; !ok {
-			return 0, fmt.Errorf("its schema refers to %s, which it does not have", quoted(pointer))
+			return 0, fmt.Errorf("its schema refers to %s, which does not exist", quoted(pointer))
 		}
 	}
 	c.parts[pointer] = 1

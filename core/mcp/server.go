@@ -121,12 +121,12 @@ func (s ServerSpec) mistake() error {
 			places++
 		}
 	}
-	const one = "Give either command, for a program, or url, for a server that runs elsewhere."
+	const one = "Set either command, for a program, or url, for a server that runs elsewhere."
 	switch unnamed := CheckServerName(s.Name); {
 	case unnamed != nil:
 		return unnamed
 	case s.TCP != "":
-		return wrong("tcp asks for a WebSocket, which is not supported", "Reach it by url, with the type http or sse, or start it by command.")
+		return wrong("tcp requires a WebSocket, which is not supported", "Set url, with the type http or sse, or start it by command.")
 	case s.unsupported():
 		return wrong(fmt.Sprintf("the transport %s is not supported", quoted(string(s.Transport))), "Use stdio, http or sse.")
 	case places == 0:
@@ -135,7 +135,7 @@ func (s ServerSpec) mistake() error {
 		return wrong("it has both a command and a url", one)
 	case s.Command != "" && s.transport() != TransportStdio, s.URL != "" && s.transport() != TransportHTTP && s.transport() != TransportSSE,
 		s.InProcess != nil && s.transport() != TransportInProcess:
-		return wrong(fmt.Sprintf("the transport %s does not go with where it is", s.Transport), "Use stdio with a command, http or sse with a url.")
+		return wrong(fmt.Sprintf("the transport %s does not fit its command or url", s.Transport), "Use stdio with a command, http or sse with a url.")
 	}
 	return nil
 }

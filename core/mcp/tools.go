@@ -33,8 +33,8 @@ func (s *server) declare(o, old *offer) {
 	o.tools, o.names, o.dropped = nil, nil, nil
 	if over := len(declared) - maxTools; over > 0 {
 		o.dropped = append(o.dropped, fault.New(fault.InvalidConfig, "mcp.tools",
-			fmt.Sprintf("The last %d of the %d tools of the MCP server %s are dropped: %d are taken.", over, len(declared), quoted(s.Name), maxTools),
-			"Select those to use by includeTools."))
+			fmt.Sprintf("The last %d of the %d tools of the MCP server %s are dropped: the limit is %d.", over, len(declared), quoted(s.Name), maxTools),
+			"Select tools with includeTools."))
 		declared = declared[:maxTools]
 	}
 	seen := make(map[string]bool, len(declared))
@@ -57,7 +57,7 @@ func (s *server) declare(o, old *offer) {
 	slices.Sort(o.names)
 	for _, text := range s.IncludeTools {
 		if !tools.ParseEntry(text).Whole() && !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == text }) {
-			s.m.o.Logger.Warn("a restriction in includeTools is not understood, and its tool is not included", "server", s.Name, "entry", text)
+			s.m.o.Logger.Warn("a restriction in includeTools is invalid, and its tool is not included", "server", s.Name, "entry", text)
 		}
 	}
 	for _, name := range slices.Concat(s.IncludeTools, s.ExcludeTools) {
@@ -65,7 +65,7 @@ func (s *server) declare(o, old *offer) {
 			continue
 		}
 		if !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == name }) {
-			s.m.o.Logger.Warn("a tool that is to be included or excluded is not there", "server", s.Name, "tool", name)
+			s.m.o.Logger.Warn("an entry of includeTools or excludeTools names no tool of the server", "server", s.Name, "tool", name)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *server) describe(d Tool) string {
 		text = fmt.Sprintf("The tool %s of the MCP server %s, which has no further description.", cmp.Or(escape.Plain(d.Title, 100), escape.Plain(d.Name, 100)), escape.Plain(s.Name, 100))
 	}
 	if over := len(text) - maxDescription; over > 0 {
-		text = escape.ClipBytes(text, maxDescription) + fmt.Sprintf(" [%d bytes of this description are left out]", over)
+		text = escape.ClipBytes(text, maxDescription) + fmt.Sprintf(" [%d bytes of this description are omitted]", over)
 	}
 	return text
 }

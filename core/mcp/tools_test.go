@@ -128,12 +128,12 @@ func TestHostileDeclarations(t *testing.T) {
 		"properties a list":   {schema(`{"type":"object","properties":[]}`), "schema"},
 		"property a number":   {schema(`{"type":"object","properties":{"a":1}}`), "invalid schema"},
 		"required a text":     {schema(`{"type":"object","required":"a"}`), "schema"},
-		"remote":              {schema(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}`), "not inside of it"},
-		"disk":                {schema(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`), "not inside of it"},
-		"relative":            {schema(`{"type":"object","properties":{"a":{"$ref":"other.json#/x"}}}`), "not inside of it"},
-		"anchor":              {schema(`{"type":"object","properties":{"a":{"$ref":"#x"}},"$defs":{"b":{"$anchor":"x"}}}`), "not inside of it"},
-		"nowhere":             {schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}}}`), "does not have"},
-		"into a list":         {schema(`{"type":"object","allOf":[{}],"properties":{"a":{"$ref":"#/allOf/0"}}}`), "does not have"},
+		"remote":              {schema(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}`), "which is outside"},
+		"disk":                {schema(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`), "which is outside"},
+		"relative":            {schema(`{"type":"object","properties":{"a":{"$ref":"other.json#/x"}}}`), "which is outside"},
+		"anchor":              {schema(`{"type":"object","properties":{"a":{"$ref":"#x"}},"$defs":{"b":{"$anchor":"x"}}}`), "which is outside"},
+		"nowhere":             {schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}}}`), "does not exist"},
+		"into a list":         {schema(`{"type":"object","allOf":[{}],"properties":{"a":{"$ref":"#/allOf/0"}}}`), "does not exist"},
 		"ref a number":        {schema(`{"type":"object","properties":{"a":{"$ref":1}}}`), "schema"},
 		"unknown dialect":     {schema(`{"$schema":"https://example.com/dialect","type":"object"}`), "schema"},
 		"dynamic":             {schema(`{"type":"object","properties":{"a":{"$dynamicRef":"#x"}}}`), "$dynamicRef"},
@@ -328,7 +328,7 @@ func TestResults(t *testing.T) {
 		"wrapped":      {mcp.CallResult{Content: text("hi").Content, Structured: json.RawMessage(`{"result":"hi"}`)}, []string{untrusted("hi")}, "hi", `{"result":"hi"}`},
 		"wrapped list": {mcp.CallResult{Content: []tools.Part{{Text: "a"}, {Text: "2"}}, Structured: json.RawMessage(`{"result":["a",2]}`)}, []string{untrusted("a"), untrusted("2")}, "a\n2", `{"result":["a",2]}`},
 		"bad JSON": {mcp.CallResult{Content: text("hi").Content, Structured: json.RawMessage(`{"n":`)},
-			[]string{"Its structured content is no JSON.", untrusted("hi"), untrusted(`{"n":`)}, "hi\n{\"n\":", ""},
+			[]string{"Its structured content is not valid JSON.", untrusted("hi"), untrusted(`{"n":`)}, "hi\n{\"n\":", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFake(tool("a"))
@@ -375,7 +375,7 @@ func TestPromisedOutput(t *testing.T) {
 		r := call(t.Context(), t, a, `{}`)
 		require.Nil(t, r.Error)
 		require.Nil(t, r.Structured)
-		require.Contains(t, r.LLMContent.String(), "not as the tool promises")
+		require.Contains(t, r.LLMContent.String(), "does not fit the output schema")
 		require.Contains(t, r.LLMContent.String(), bad)
 	}
 	answer = nil
@@ -394,7 +394,7 @@ func TestLargeResults(t *testing.T) {
 	answer = text(long)
 	got := call(t.Context(), t, a, `{}`).LLMContent.String()
 	require.Less(t, len(got), 263_000)
-	require.True(t, strings.HasPrefix(got, "The answer is too long: 497"), got[:100])
+	require.True(t, strings.HasPrefix(got, "The result is too long: 497"), got[:100])
 	require.Contains(t, got, "BEGIN")
 	require.Contains(t, got, "END\n</untrusted_context>")
 	require.Contains(t, got, " bytes omitted] ...")
@@ -408,7 +408,7 @@ func TestLargeResults(t *testing.T) {
 	answer = mcp.CallResult{Content: []tools.Part{{InlineData: &tools.InlineData{MIMEType: "image/png", Data: make([]byte, 11<<20)}}, {InlineData: &tools.InlineData{MIMEType: "image/png", Data: []byte("small")}}}}
 	parts := call(t.Context(), t, a, `{}`).LLMContent.Parts
 	require.Len(t, parts, 3)
-	require.Contains(t, parts[0].Text, "11534336 bytes] It is left out")
+	require.Contains(t, parts[0].Text, "11534336 bytes] It is omitted")
 	require.Equal(t, "small", string(parts[2].InlineData.Data))
 
 	answer = mcp.CallResult{}
@@ -422,7 +422,7 @@ func TestLargeResults(t *testing.T) {
 	m = one(t, s, func(o *mcp.Options) { o.MaxText = 100 })
 	answer = mcp.CallResult{Content: []tools.Part{{Text: strings.Repeat("a", 90)}, {Text: strings.Repeat("b", 90)}, {Text: strings.Repeat("c", 90)}}}
 	got = call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`).LLMContent.String()
-	require.True(t, strings.HasPrefix(got, "The answer is too long: 170 bytes"), got)
+	require.True(t, strings.HasPrefix(got, "The result is too long: 170 bytes"), got)
 }
 
 // Errors of calls as the model receives them.

@@ -38,8 +38,8 @@ func restricts(path string) bool {
 
 // asksInstead describes the effect of a file that may have contained a
 // protection.
-const asksInstead = " As it may hold what protects you, the approval modes yolo and auto_edit count as default, and every call that changes " +
-	"something, runs a program or reaches the network is asked about."
+const asksInstead = " Because it may contain settings that protect you, the approval modes yolo and auto_edit count as default, and every call that changes " +
+	"something, runs a program or uses the network requires approval."
 
 // relied reports whether a layer's whole files are relied on. In the layer of the
 // environment only the user's own .env file is.
@@ -112,5 +112,5 @@ func lettersOf(text []byte) []byte {
 // interrupted.
 func empty(f File) fault.Problem {
 	return fault.Problem{Path: f.Path, Layer: f.Layer, Kind: KindEmpty, Severity: Warning,
-		Message: "It is empty: nothing is set by it.", Remedy: "Restore it if it held something, or remove it."}
+		Message: "It is empty and sets nothing.", Remedy: "Restore its content, or remove it."}
 }

@@ -104,7 +104,7 @@ func TestMistypedProtection(t *testing.T) {
 		require.Equal(t, settings.KindUnknownKey, p.Kind, text)
 		require.Equal(t, nearest, p.Nearest, text)
 		require.True(t, p.Open, text)
-		require.Contains(t, p.Message, "what it protects is open", text)
+		require.Contains(t, p.Message, "its protection is missing", text)
 		require.Equal(t, strings.Contains(strings.ToLower(text), "sand"), settings.Means(p.Nearest, "tools.sandbox"), text)
 
 		m = newMachine(t)

@@ -43,8 +43,8 @@ func (l *layerOf) check() {
 		if e.value = value; l.literal {
 			if used {
 				l.report(fault.Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUntrusted, Severity: Warning,
-					Message: "As the directory is not trusted, variables in its project's texts stay as they are written.",
-					Remedy:  "Write the value out, or trust the directory with fettle trust."})
+					Message: "Because the directory is not trusted, variables in the project's values are not expanded.",
+					Remedy:  "Write the value itself, or trust the directory with fettle trust."})
 			}
 			e.value, used = expand(e.written, noVariables)
 		}
@@ -52,7 +52,7 @@ func (l *layerOf) check() {
 		if converted, ok := convert(e.key, e.value); ok {
 			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags && !e.key.Single {
 				l.report(fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.expects(),
-					Message: fmt.Sprintf("The value should be %s; what it says is read as that.", e.key.expects()), Remedy: "Write it as " + e.key.expects() + "."})
+					Message: fmt.Sprintf("The value should be %s; it is converted.", e.key.expects()), Remedy: "Write it as " + e.key.expects() + "."})
 			}
 			e.value = converted
 		}
@@ -63,7 +63,7 @@ func (l *layerOf) check() {
 		}
 		if e.key.Unused {
 			l.report(fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindUnused, Severity: Notice,
-				Message: "The key is accepted, but nothing in fettle reads it yet."})
+				Message: "The key is accepted, but fettle does not use it yet."})
 		}
 	}
 }
@@ -210,12 +210,12 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	switch {
 	case at != "" && e.key.kind == aList:
 		p.Expected = "a text"
-		p.Message = "The entry is no text; it is left out."
+		p.Message = "The entry is not a text; it is ignored."
 	case at != "" || e.key.kind == aMap && what != "":
 		p.Expected = what
-		p.Message = fmt.Sprintf("The value cannot be used: %s.", what)
+		p.Message = fmt.Sprintf("The value is invalid: %s.", what)
 		if cut != "" {
-			p.Message += fmt.Sprintf(" %s%s is left out.", e.key.Path, dotted(cut))
+			p.Message += fmt.Sprintf(" %s%s is ignored.", e.key.Path, dotted(cut))
 		}
 	default:
 		p.Message = fmt.Sprintf("The value %s is not %s; it has no effect.", quote(e.written), e.key.expects())
@@ -227,9 +227,9 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 			p.Message += asksInstead
 		case !ok || cut != "":
 		case e.key.Unused:
-			p.Message += fmt.Sprintf(" It is taken as %s, but nothing in fettle reads the key yet.", quote(v))
+			p.Message += fmt.Sprintf(" It is read as %s, but fettle does not use the key yet.", quote(v))
 		default:
-			p.Message += fmt.Sprintf(" As the key protects you, %s holds instead.", quote(v))
+			p.Message += fmt.Sprintf(" Because the key protects you, the value is %s instead.", quote(v))
 		}
 	}
 	p.Remedy = "Correct it."
@@ -278,7 +278,7 @@ func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 	}
 	p.Message = fmt.Sprintf("The value %s is not %s; it has no effect.", quote(e.written), p.Expected)
 	if why != "" {
-		p.Message = fmt.Sprintf("The value cannot be used: %s.", why)
+		p.Message = fmt.Sprintf("The value is invalid: %s.", why)
 	}
 	stand := n
 	if n.path == "tools.sandbox" {
@@ -290,7 +290,7 @@ func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 			e.key, e.written, e.value = stand.key, v, v
 			l.entries[e.key.Path] = e
 			p.Open = false
-			p.Message = strings.TrimSuffix(p.Message, "; it has no effect.") + "; as the key protects you, it is taken as one that lets nothing through."
+			p.Message = strings.TrimSuffix(p.Message, "; it has no effect.") + "; because the key protects you, it counts as a value that allows nothing."
 		}
 	}
 	l.report(p)

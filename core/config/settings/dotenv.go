@@ -56,7 +56,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 	}
 	try := func(path string, ofProject bool, keep func(values map[string]string)) bool {
 		if to, out := leadsOut(path, o.ProjectDir); ofProject && !above && out && exists(path) {
-			warn(path, fmt.Sprintf("It leads to %s, which is outside of the project: it is not read.", to), "Replace the link by a file.")
+			warn(path, fmt.Sprintf("It is a link to %s, outside the project, and is not read.", to), "Replace the link by a file.")
 			return false
 		}
 		check := ownFile
@@ -68,7 +68,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 			return false
 		}
 		if errors.Is(err, errNotOwn) {
-			warn(path, fmt.Sprintf("It lies above the project and is not read, as %v.", err), "Make it your own file: chmod go-w, or chown.")
+			warn(path, fmt.Sprintf("It is above the project and is not read, because %v.", err), "Make it your own file: chmod go-w, or chown.")
 			return false
 		}
 		if err != nil {
@@ -82,13 +82,13 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 		values, lines, odd := parseDotenv(string(data))
 		if len(odd) > 0 {
 			found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Line: odd[0], Column: 1, Kind: KindVariable, Severity: Warning,
-				Message: oddLines(odd), Remedy: "Write NAME=value, one a line, or begin the line with #."})
+				Message: oddLines(odd), Remedy: "Write NAME=value, one for each line, or begin the line with #."})
 		}
 		for _, name := range names.TrustVariables {
 			if _, given := values[name]; given {
 				delete(values, name)
 				found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
-					Message: "A file has no say in whether the directory is trusted; " + name + " has no effect here.",
+					Message: "A file cannot decide whether the directory is trusted; " + name + " has no effect here.",
 					Remedy:  "Use fettle trust, or set the variable yourself."})
 			}
 		}
@@ -99,7 +99,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 				}
 				delete(values, name)
 				found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
-					Message: "A file of the project has no say in what programs load or run besides; " + name + " has no effect here.",
+					Message: "A file of the project cannot set variables that make programs load or run code; " + name + " has no effect here.",
 					Remedy:  "Set the variable yourself, or in the .env file of your home directory."})
 			}
 		}
@@ -125,7 +125,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 		}
 		for _, path := range []string{own, plain} {
 			if !trusted && exists(path) && (path == own || !s.Advanced.IgnoreLocalEnv) {
-				warn(path, "As the directory is not trusted, the file is not read: it gives no variable.", "Put what is yours into your own .env file, or trust the directory: fettle trust.")
+				warn(path, "Because the directory is not trusted, the file is not read and sets no variable.", "Put your own variables into your own .env file, or trust the directory with fettle trust.")
 			}
 		}
 		parent := filepath.Dir(dir)
@@ -222,7 +222,7 @@ func parseDotenv(text string) (values map[string]string, lines map[string]int, o
 // oddLines describes the invalid lines of a .env file.
 func oddLines(lines []int) string {
 	if len(lines) == 1 {
-		return "The line is no assignment; it is left out."
+		return "The line is not an assignment; it is ignored."
 	}
-	return fmt.Sprintf("The line is no assignment; it and %d more like it are left out.", len(lines)-1)
+	return fmt.Sprintf("The line is not an assignment; it and %d similar lines are ignored.", len(lines)-1)
 }

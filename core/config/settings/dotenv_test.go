@@ -179,7 +179,7 @@ func TestDotenvLeadsOut(t *testing.T) {
 	require.NoError(t, os.Symlink(m.path("elsewhere"), m.path("project/.env")))
 	r := m.load()
 	require.Empty(t, r.Env)
-	require.Contains(t, only(t, r).Message, "outside of the project")
+	require.Contains(t, only(t, r).Message, "outside the project")
 }
 
 // CF-09: a project's file cannot set variables that every program loads or runs,
@@ -215,7 +215,7 @@ func TestDotenvForm(t *testing.T) {
 	p := only(t, m.load())
 	require.Equal(t, settings.KindVariable, p.Kind)
 	require.Equal(t, 10, p.Line)
-	require.Contains(t, p.Message, "it and 2 more like it are left out")
+	require.Contains(t, p.Message, "it and 2 similar lines are ignored")
 }
 
 // Texts of settings can use the file's variables.

@@ -66,7 +66,7 @@ func (l *layerOf) report(p fault.Problem) {
 		return
 	}
 	if l.told[p.Severity]++; l.full(p.Severity) {
-		p = fault.Problem{Kind: KindMore, Severity: p.Severity, Message: "There are more problems like these than are told here."}
+		p = fault.Problem{Kind: KindMore, Severity: p.Severity, Message: "There are more such problems than are reported here."}
 	}
 	p.Path = cmp.Or(p.Path, l.source)
 	p.Layer = l.layer
@@ -94,7 +94,7 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 		default:
 			p := l.unknown(at, line, column)
 			if Means("tools.sandbox", p.Nearest) && bytes.Contains(lettersOf(doc.Text[m.Value.StartOffset:m.Value.EndOffset]), []byte("sandbox")) {
-				p.Nearest, p.Remedy = "tools.sandbox", fmt.Sprintf("Perhaps %s is meant, and tools.sandbox in it.", p.Nearest)
+				p.Nearest, p.Remedy = "tools.sandbox", fmt.Sprintf("Did you mean %s, and tools.sandbox in it?", p.Nearest)
 			}
 			l.report(p)
 		}
@@ -147,18 +147,18 @@ func isForeign(path string) bool {
 func (l *layerOf) unknown(path string, line, column int) fault.Problem {
 	path = cmp.Or(escape.ClipBytes(path, maxShown), `""`)
 	p := fault.Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
-		Message: "There is no such key; it has no effect.", Nearest: Nearest(path)}
+		Message: "The key is unknown; it has no effect.", Nearest: Nearest(path)}
 	switch {
 	case p.Nearest == path:
-		p.Remedy = fmt.Sprintf("Write it as an object in an object: %s.", nested(path))
+		p.Remedy = fmt.Sprintf("Write it as a nested object: %s.", nested(path))
 	case p.Nearest != "":
-		p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+		p.Remedy = fmt.Sprintf("Did you mean %s?", p.Nearest)
 	default:
-		p.Remedy = "See docs/configuration.md for the keys that there are."
+		p.Remedy = "See docs/configuration.md for the keys."
 	}
 	if n := named(p.Nearest); p.Nearest != "" && n != nil && !l.ofProject && n.protects() {
 		p.Open = true
-		p.Message += fmt.Sprintf(" If %s is meant, what it protects is open.", p.Nearest)
+		p.Message += fmt.Sprintf(" If %s was meant, its protection is missing.", p.Nearest)
 	}
 	return p
 }
@@ -212,7 +212,7 @@ func decode(v *hujson.Value) (any, error) {
 	var value any
 	if err := json.Unmarshal(plain.Pack(), &value); err != nil {
 		if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
-			return nil, fmt.Errorf("the %s is larger than numbers can be", e.Value)
+			return nil, fmt.Errorf("the %s is too large for a number", e.Value)
 		}
 		return nil, fmt.Errorf("the value cannot be read: %w", err)
 	}
@@ -225,13 +225,13 @@ func (l *layerOf) add(e *entry) {
 		p := fault.Problem{Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindTwice, Severity: Warning}
 		switch {
 		case !e.alias && !old.alias, e.alias && old.alias:
-			p.Message = fmt.Sprintf("The key is given twice, first in line %d; the later one holds.", old.line)
+			p.Message = fmt.Sprintf("The key occurs twice, first in line %d; the later one applies.", old.line)
 		case e.alias:
-			p.Message = fmt.Sprintf("The key is given a second time, by another name; what line %d says holds.", old.line)
+			p.Message = fmt.Sprintf("The key occurs a second time, under another name; line %d applies.", old.line)
 			l.report(p)
 			return
 		default:
-			p.Message = fmt.Sprintf("The key is given by another name, too, in line %d; this one holds.", old.line)
+			p.Message = fmt.Sprintf("The key occurs under another name too, in line %d; this one applies.", old.line)
 		}
 		p.Remedy = "Remove one of them."
 		l.report(p)

@@ -39,7 +39,7 @@ type document struct{ *position.JSON }
 // error is a *position.Error. A file with only white space and comments is an
 // empty object at the end of the text.
 func parse(data []byte) (*document, error) {
-	limit := position.Limit{Depth: maxBrackets, Message: "it holds more brackets than settings have"}
+	limit := position.Limit{Depth: maxBrackets, Message: "it is nested too deep for settings"}
 	d, err := position.ParseJSON(data, limit)
 	if err != nil {
 		text := []byte("{}\n")
@@ -53,7 +53,7 @@ func parse(data []byte) (*document, error) {
 		d = empty
 	}
 	if d.Tree.Value.Kind() != '{' {
-		return nil, d.Errorf(d.Tree.StartOffset, "it holds no object")
+		return nil, d.Errorf(d.Tree.StartOffset, "it is not an object")
 	}
 	return &document{d}, nil
 }
@@ -62,7 +62,7 @@ func parse(data []byte) (*document, error) {
 func unread(f File, err error) fault.Problem {
 	p := fault.Problem{
 		Path: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
-		Remedy: "Make it one that you may read, or remove it.",
+		Remedy: "Make it readable for you, or remove it.",
 	}
 	cause := err
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
@@ -70,11 +70,11 @@ func unread(f File, err error) fault.Problem {
 	}
 	if e := (*position.Error)(nil); errors.As(err, &e) {
 		p.Kind, p.Line, p.Column = KindSyntax, e.Line, e.Column
-		p.Message = fmt.Sprintf("It is no settings file: %s. Nothing of it is in force.", e.Message)
-		p.Remedy = "Mend it; it holds one JSON object, in which comments and trailing commas are allowed."
+		p.Message = fmt.Sprintf("It is not a valid settings file: %s. None of its settings applies.", e.Message)
+		p.Remedy = "Repair it: it must be one JSON object, in which comments and trailing commas are allowed."
 		return p
 	}
-	p.Message = fmt.Sprintf("It cannot be read (%s): nothing of it is in force.", cause)
+	p.Message = fmt.Sprintf("It cannot be read (%s); none of its settings applies.", cause)
 	if errors.Is(err, lockedfile.ErrTooLarge) {
 		p.Remedy = "Shorten it, or remove it."
 	}

@@ -215,7 +215,7 @@ func kindOf(t reflect.Type) kind {
 	case reflect.String:
 		return aText
 	}
-	panic("settings: there are no keys of type " + t.String())
+	panic("settings: unsupported type of a key: " + t.String())
 }
 
 // expects returns Expected, which is set only in the copies returned by [Keys].

@@ -17,8 +17,8 @@ import (
 // has code invalid_config then.
 func SetIn(ctx context.Context, folder, file, key string, value any) error {
 	if to, out := leadsOut(file, folder); out {
-		return fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: the project's settings file %s leads out of the project, to %s.", file, to),
-			"Put a file of its own in the place of the link.")
+		return fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: the project's settings file %s is a link out of the project, to %s.", file, to),
+			"Replace the link by a file.")
 	}
 	return Set(ctx, file, key, value)
 }
@@ -27,8 +27,8 @@ func SetIn(ctx context.Context, folder, file, key string, value any) error {
 // link. The target is not read, because it may be confidential.
 func elsewhere(f File, to string) fault.Problem {
 	return fault.Problem{Path: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
-		Message: fmt.Sprintf("It cannot be read (it leads out of the project, to %s): nothing of it is in force.", to),
-		Remedy:  "Put a file of its own in the place of the link."}
+		Message: fmt.Sprintf("It cannot be read (it is a link out of the project, to %s); none of its settings applies.", to),
+		Remedy:  "Replace the link by a file."}
 }
 
 // leadsOut reports whether a path below a directory leaves it by a link, and

@@ -145,7 +145,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 }
 
 func cancelled(err error) error {
-	return fault.Wrap(fault.Cancelled, "settings.load", "The settings were not loaded, as the call was cancelled.", "", err)
+	return fault.Wrap(fault.Cancelled, "settings.load", "The settings were not loaded, because the call was cancelled.", "", err)
 }
 
 // source is a file that was read.
@@ -220,7 +220,7 @@ func (l *layerOf) onlyServers() {
 		if path != "mcpServers" {
 			delete(l.entries, path)
 			l.report(fault.Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUnknownKey, Severity: Warning,
-				Message: "This file holds mcpServers alone; the key has no effect here.", Remedy: "Move it to settings.json."})
+				Message: "This file may contain only mcpServers; the key has no effect here.", Remedy: "Move it to settings.json."})
 		}
 	}
 }
@@ -240,7 +240,7 @@ func fromFlags(flags map[string]any) (*layerOf, error) {
 			err = json.Unmarshal(text, &e.written)
 		}
 		if err != nil {
-			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The value for the setting %s cannot be used: %v.", path, err), "", err)
+			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The value for the setting %s is invalid: %v.", path, err), "", err)
 		}
 		l.entries[path] = e
 	}

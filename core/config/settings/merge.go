@@ -159,7 +159,7 @@ func (j *joiner) refuse(l *layerOf, e *entry, why string) {
 
 // unmergeable returns an error of fettle itself: validated values can be merged.
 func unmergeable(what string, err error) error {
-	return fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings cannot be joined, because of %s: %v.", what, err), "Report this as a mistake in fettle.", err)
+	return fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings cannot be merged, because of %s: %v.", what, err), "This is a defect in fettle; report it.", err)
 }
 
 // last sorts the problem about unlisted problems to the end.
@@ -175,10 +175,10 @@ func last(p fault.Problem) int {
 func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused string) {
 	switch {
 	case k.Project == ProjectNever:
-		return nil, "A project has no say in this; the key has no effect here."
+		return nil, "A project may not set this; the key has no effect here."
 	case k.Outside && j.confined:
-		return nil, "Commands are confined, and what this names would be outside of that. As commands can write the project's files, " +
-			"it has no say in this; the key has no effect here."
+		return nil, "Commands are confined, and the program or address in this value would be outside the confinement. Because commands can write the project's files, " +
+			"a project may not set this; the key has no effect here."
 	case j.o.Trusted && !k.Always, j.o.Trusted && value == noProgram && !j.confiner():
 		return value, ""
 	case k.Project == ProjectLandlock && lower != value && j.confiner():
@@ -186,7 +186,7 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 	}
 	if k.Path == "tools.core" && lower == nil {
 		if j.o.DefaultTools == nil {
-			return nil, "As the directory is not trusted, its project may not say which tools there are."
+			return nil, "Because the directory is not trusted, its project may not select the tools."
 		}
 		list := []any{}
 		for _, name := range j.o.DefaultTools {
@@ -197,13 +197,13 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 	result, ok, whole := k.Project.tighten(value, lower)
 	switch {
 	case !ok && k.Always:
-		return nil, fmt.Sprintf("A project may tighten how commands are confined and not loosen it, as commands can write its files; %s has no effect.", quote(value))
+		return nil, fmt.Sprintf("A project may make the confinement of commands stricter, but not weaker, because commands can write its files; %s has no effect.", quote(value))
 	case !ok && (k.Project == ProjectTrusted):
-		return nil, "As the directory is not trusted, its project may not set this; the key has no effect."
+		return nil, "Because the directory is not trusted, its project may not set this; the key has no effect."
 	case !ok:
-		return nil, fmt.Sprintf("As the directory is not trusted, its project may tighten this and not loosen it; %s has no effect.", quote(value))
+		return nil, fmt.Sprintf("Because the directory is not trusted, its project may only make this stricter; %s has no effect.", quote(value))
 	case !whole:
-		return result, "As the directory is not trusted, its project may tighten this and not loosen it; entries that would be new are left out."
+		return result, "Because the directory is not trusted, its project may only make this stricter; new entries are ignored."
 	}
 	return result, ""
 }

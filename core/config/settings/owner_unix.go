@@ -18,7 +18,7 @@ func ownFile(info fs.FileInfo) error {
 	case !ok || int64(of.Uid) != int64(uid) && of.Uid != 0:
 		return fmt.Errorf("%w: it belongs to another user", errNotOwn)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%w: others can write it", errNotOwn)
+		return fmt.Errorf("%w: other users can write it", errNotOwn)
 	}
 	return nil
 }

@@ -127,15 +127,15 @@ func grants() map[string]func(text string, value any) []string {
 		"model.name":                  say("sends the conversation to the model %s"),
 		"context.fileName":            say("gives the model files named %s as instructions"),
 		"context.includeDirectories":  say("reads and writes %s"),
-		"tools.allowed":               say("runs %s without asking"),
+		"tools.allowed":               say("runs %s without approval"),
 		"tools.discoveryCommand":      say("runs %s when a session starts, to find tools"),
-		"tools.callCommand":           say("runs %s when a tool is called that was found so"),
+		"tools.callCommand":           say("runs %s to call the tools found in this way"),
 		"tools.shell.pager":           say("gives commands the program %s as pager"),
 		"web.allowedHosts":            say("fetches pages from the private host %s"),
 		"web.search.url":              say("sends web searches to %s"),
 		"security.allowedExtensions":  say("lets extensions be installed from %s"),
-		"hooksConfig.disabled":        say("switches the hook %s off"),
-		"extensions.disabled":         say("switches the extension %s off"),
+		"hooksConfig.disabled":        say("disables the hook %s"),
+		"extensions.disabled":         say("disables the extension %s"),
 		"telemetry.otlpEndpoint":      say("sends records of sessions to %s"),
 		"telemetry.outfile":           say("writes records of sessions to %s"),
 		"general.defaultApprovalMode": say("sets the approval mode to %s"),
@@ -163,7 +163,7 @@ func serverWords(name string, value any) []string {
 		words = "connects to " + text("url") + " as the MCP server " + name
 	}
 	if object["trust"] == true {
-		words += ", whose tools run without asking"
+		words += ", whose tools run without approval"
 	}
 	return []string{words}
 }
@@ -212,7 +212,7 @@ func (r *Result) Switches() []Switch {
 			list, isList := o.Value.([]any)
 			idle := isList && len(list) == 0 && k.Merge == Union || o.Value == true
 			if o.Layer == LayerProject && o.took && !idle {
-				all = append(all, Switch{k.Path, o.Source, o.Line, "switches tools off: " + k.Path + " is " + quote(o.Value)})
+				all = append(all, Switch{k.Path, o.Source, o.Line, "disables tools: " + k.Path + " is " + quote(o.Value)})
 			}
 		}
 	}

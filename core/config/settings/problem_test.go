@@ -25,14 +25,14 @@ func TestProblems(t *testing.T) {
 		want     fault.Problem // without source, layer, message and remedy
 		mentions string
 	}{
-		"an unknown group": {"{\n  \"toolz\": {}\n}", fault.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant."},
+		"an unknown group": {"{\n  \"toolz\": {}\n}", fault.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Did you mean tools?"},
 		"an unknown key": {
 			`{"tools": {"cor": []}}`,
-			fault.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
+			fault.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, "Did you mean tools.core?",
 		},
 		"another letter case": {
 			`{"Tools": {"core": []}}`,
-			fault.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant.",
+			fault.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Did you mean tools?",
 		},
 		"dots": {
 			`{"tools.core": []}`,
@@ -40,7 +40,7 @@ func TestProblems(t *testing.T) {
 		},
 		"another place": {
 			`{"inactivityTimeout": 3}`,
-			fault.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
+			fault.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.shell.inactivityTimeout"}, "Did you mean tools.shell.inactivityTimeout?",
 		},
 		"nothing near": {
 			`{"zzzzzzzz": 1}`,
@@ -60,7 +60,7 @@ func TestProblems(t *testing.T) {
 		},
 		"beyond what numbers hold": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e999}}}`,
-			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "cannot",
+			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "invalid",
 		},
 		"more than an int holds": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e300}}}`,
@@ -80,19 +80,19 @@ func TestProblems(t *testing.T) {
 		},
 		"a text for a number": {
 			`{"context": {"fileFiltering": {"maxFileCount": "20"}}}`,
-			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a whole number of at least 1"}, "read as that",
+			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a whole number of at least 1"}, "is converted",
 		},
 		"a text for a list": {
 			`{"tools": {"exclude": "glob"}}`,
-			fault.Problem{Line: 1, Column: 23, Key: "tools.exclude", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a list of texts"}, "read as that",
+			fault.Problem{Line: 1, Column: 23, Key: "tools.exclude", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a list of texts"}, "is converted",
 		},
 		"twice": {
 			`{"tools": {"exclude": []}, "tools": {"exclude": ["glob"]}}`,
-			fault.Problem{Line: 1, Column: 49, Key: "tools.exclude", Kind: settings.KindTwice, Severity: settings.Warning}, "the later one holds",
+			fault.Problem{Line: 1, Column: 49, Key: "tools.exclude", Kind: settings.KindTwice, Severity: settings.Warning}, "the later one applies",
 		},
 		"not read": {
 			`{"telemetry": {"useCliAuth": true}}`,
-			fault.Problem{Line: 1, Column: 30, Key: "telemetry.useCliAuth", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
+			fault.Problem{Line: 1, Column: 30, Key: "telemetry.useCliAuth", Kind: settings.KindUnused, Severity: settings.Notice}, "fettle does not use it yet",
 		},
 		"of another program": {
 			`{"ui": {"hideBanner": true}}`,
@@ -100,16 +100,16 @@ func TestProblems(t *testing.T) {
 		},
 		"no JSON": {
 			"{\n  \"model\": }",
-			fault.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file",
+			fault.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "not a valid settings file",
 		},
-		"no object":       {"\n[]", fault.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it holds no object"},
-		"no end":          {`{"tools": {"core": [`, fault.Problem{Line: 1, Column: 21, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
-		"two objects":     {`{} {}`, fault.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"no object":       {"\n[]", fault.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it is not an object"},
+		"no end":          {`{"tools": {"core": [`, fault.Problem{Line: 1, Column: 21, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "not a valid settings file"},
+		"two objects":     {`{} {}`, fault.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "not a valid settings file"},
 		"no UTF-8":        {"{\"model\": \"\xff\"}", fault.Problem{Line: 1, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it is not UTF-8"},
-		"only a bracket":  {"{\n\n", fault.Problem{Line: 1, Column: 2, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
-		"no name":         {`{"": 1}`, fault.Problem{Line: 1, Column: 2, Key: `""`, Kind: settings.KindUnknownKey, Severity: settings.Warning}, "no such key"},
-		"beyond numbers":  {`{"mcpServers": {"a": {"timeout": 1e999}}}`, fault.Problem{Line: 1, Column: 16, Key: "mcpServers", Kind: settings.KindValue, Severity: settings.Error, Expected: "an object"}, "the number 1e999 is larger than numbers can be"},
-		"endless nesting": {strings.Repeat("[", 300_000), fault.Problem{Line: 1, Column: 10_001, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "more brackets"},
+		"only a bracket":  {"{\n\n", fault.Problem{Line: 1, Column: 2, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "not a valid settings file"},
+		"no name":         {`{"": 1}`, fault.Problem{Line: 1, Column: 2, Key: `""`, Kind: settings.KindUnknownKey, Severity: settings.Warning}, "The key is unknown"},
+		"beyond numbers":  {`{"mcpServers": {"a": {"timeout": 1e999}}}`, fault.Problem{Line: 1, Column: 16, Key: "mcpServers", Kind: settings.KindValue, Severity: settings.Error, Expected: "an object"}, "the number 1e999 is too large for a number"},
+		"endless nesting": {strings.Repeat("[", 300_000), fault.Problem{Line: 1, Column: 10_001, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "nested too deep"},
 		"5 MB":            {`{"model": "` + strings.Repeat("x", 5<<20) + `"}`, fault.Problem{Kind: settings.KindFileRead, Severity: settings.Error, Open: true}, "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,11 +157,11 @@ func TestOnlyThatKey(t *testing.T) {
 	for _, want := range []string{
 		":2:29: web.search.url: The value 5 is not a text; it has no effect.",
 		":2:83: web.search.headers.Bad: ",
-		":4:69: mcpServers.Good.One.comand: There is no such key; it has no effect. Perhaps command is meant.",
-		":5:37: mcpServers.bad.args: The value cannot be used: expected array, but got string. mcpServers.bad is left out.",
+		":4:69: mcpServers.Good.One.comand: The key is unknown; it has no effect. Did you mean command?",
+		":5:37: mcpServers.bad.args: The value is invalid: expected array, but got string. mcpServers.bad is ignored.",
 		":6:14: mcpServers.worse: ",
 		"hooks.BeforeTool.1.hooks.0.type: ", "hooks.Other: ",
-		":9:30: tools.exclude.1: The entry is no text; it is left out.",
+		":9:30: tools.exclude.1: The entry is not a text; it is ignored.",
 	} {
 		require.Contains(t, text, want)
 	}
@@ -192,7 +192,7 @@ func TestClosed(t *testing.T) {
 	for _, p := range r.Problems {
 		if p.Severity == settings.Error {
 			told++
-			require.Contains(t, strings.ToLower(p.Message), "as the key protects you")
+			require.Contains(t, strings.ToLower(p.Message), "because the key protects you")
 		}
 	}
 	require.Equal(t, 7, told)

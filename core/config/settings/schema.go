@@ -11,7 +11,7 @@ import (
 
 // refuseToLoad prevents a schema from loading another one from disk or network.
 func refuseToLoad(string) (io.ReadCloser, error) {
-	return nil, errors.New("a schema loads no other")
+	return nil, errors.New("a schema may not load another")
 }
 
 // reflectSchema returns the schema of the struct Settings. comment returns a
@@ -20,7 +20,7 @@ func reflectSchema(comment func(t reflect.Type, field string) string) map[string
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, LookupComment: comment}
 	text, err := json.Marshal(r.Reflect(Settings{}))
 	if err != nil {
-		panic("settings: the schema cannot be written: " + err.Error())
+		panic("settings: the schema cannot be encoded: " + err.Error())
 	}
 	var schema map[string]any
 	if err := json.Unmarshal(text, &schema); err != nil {

@@ -49,7 +49,7 @@ func Set(ctx context.Context, file, key string, value any) error {
 	if err == nil || fault.As(err) != nil {
 		return err
 	}
-	code, remedy := fault.FileWriteFailure, "Make the file and its directory ones that you may write to."
+	code, remedy := fault.FileWriteFailure, "Make the file and its directory writable for you."
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		code, remedy = fault.Cancelled, ""
 	}
@@ -57,7 +57,7 @@ func Set(ctx context.Context, file, key string, value any) error {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		cause = e.Err
 	}
-	return fault.Wrap(code, "settings.set", fmt.Sprintf("The settings file %s was left as it is (%s).", file, cause), remedy, err)
+	return fault.Wrap(code, "settings.set", fmt.Sprintf("The settings file %s is unchanged (%s).", file, cause), remedy, err)
 }
 
 // change is one key and its new value, nil for none.
@@ -74,14 +74,14 @@ func changesOf(key string, value any) ([]change, error) {
 	if !ok {
 		remedy := "fettle config show lists the keys."
 		if near := Nearest(key); near != "" {
-			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
+			remedy = fmt.Sprintf("Did you mean %s?", near)
 		}
 		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Unknown setting %s.", cmp.Or(escape.ClipBytes(key, maxShown), `""`)), remedy)
 	}
 	n := t.node
 	plain, err := plainValue(value)
 	if err != nil {
-		return nil, fault.Wrap(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s cannot be written: %v.", key, err), "", err)
+		return nil, fault.Wrap(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s cannot be encoded: %v.", key, err), "", err)
 	}
 	if len(t.steps) > 0 {
 		if plain != nil {
@@ -97,8 +97,8 @@ func changesOf(key string, value any) ([]change, error) {
 			parts = shortFormOf(n.path)
 		}
 		if parts == nil {
-			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("%s is a group of settings and takes no value itself.", key),
-				"Name one of its keys, as "+firstBelow(n)+".")
+			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("%s is a group of settings and has no value itself.", key),
+				"Name one of its keys, for example "+firstBelow(n)+".")
 		}
 	}
 	var changes []change
@@ -153,7 +153,7 @@ func (k *Key) accept(value any) (any, error) {
 		return value, nil
 	}
 	if p := l.problems[0]; p.Key != k.Path {
-		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s cannot be used at %s: %s", k.Path, p.Key, p.Message), p.Remedy)
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s is invalid at %s: %s", k.Path, p.Key, p.Message), p.Remedy)
 	}
 	return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value %s for %s is not %s.", quote(Masked(k.Path, value)), k.Path, k.expects()),
 		fmt.Sprintf("Give %s.", k.expects()))
@@ -207,8 +207,8 @@ func edit(file string, text []byte, c change) ([]byte, error) {
 	l = newLayer("", file)
 	l.collect(again, known().root, again.Tree.Value.(*hujson.Object), false) //nolint:errcheck // as above
 	if e := l.entries[k.Path]; e == nil != (value == nil) || e != nil && !reflect.DeepEqual(e.written, value) {
-		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: %s gives %s more than once.", file, k.Path),
-			"Leave one of them in the file, and set it again.")
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: %s sets %s more than once.", file, k.Path),
+			"Remove the duplicates from the file, and set it again.")
 	}
 	return slices.Concat(mark, result), nil
 }

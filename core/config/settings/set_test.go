@@ -74,16 +74,16 @@ func TestSetRefuses(t *testing.T) {
 		value       any
 		says        string
 	}{
-		"an unknown key":        {"{}", "tools.shel.inactivityTimeout", 1, "Perhaps tools.shell.inactivityTimeout is meant."},
+		"an unknown key":        {"{}", "tools.shel.inactivityTimeout", 1, "Did you mean tools.shell.inactivityTimeout?"},
 		"a wrong value":         {"{}", "general.defaultApprovalMode", "fast", "one of default, auto_edit, autoEdit, plan, yolo"},
 		"a wrong number":        {"{}", "general.maxAttempts", 11, "a whole number from 1 to 10"},
 		"half a number":         {"{}", "general.maxAttempts", 1.5, "a whole number from 1 to 10"},
 		"a wrong server":        {"{}", "mcpServers", map[string]any{"s": map[string]any{"args": "x"}}, "mcpServers.s.args"},
 		"a wrong key of one":    {"{}", "mcpServers", map[string]any{"s": map[string]any{"comand": "x"}}, "mcpServers.s.comand"},
-		"a group taken out":     {"{\"tools\": {}}", "tools", nil, "Name one of its keys, as tools.core."},
-		"a group, mistyped":     {"{}", "tools.shel", 1, "Perhaps tools.shell is meant."},
-		"a group":               {"{}", "tools", "x", "Name one of its keys, as tools.core."},
-		"a broken file":         {"{\n  \"a\": }", "useWriteTodos", true, "settings.json:2:8: It is no settings file"},
+		"a group taken out":     {"{\"tools\": {}}", "tools", nil, "Name one of its keys, for example tools.core."},
+		"a group, mistyped":     {"{}", "tools.shel", 1, "Did you mean tools.shell?"},
+		"a group":               {"{}", "tools", "x", "Name one of its keys, for example tools.core."},
+		"a broken file":         {"{\n  \"a\": }", "useWriteTodos", true, "settings.json:2:8: It is not a valid settings file"},
 		"a group that is none":  {"{\n\"tools\": 5}", "tools.core", []string{}, "tools in line 2 should be an object"},
 		"a group in it is none": {"{\"tools\": {\"shell\": true}}", "tools.shell.pager", "x", "tools.shell in line 1 should be an object"},
 	} {

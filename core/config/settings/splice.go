@@ -35,7 +35,7 @@ func (d *document) change(at *hujson.Value, c change) ([]byte, error) {
 		object, ok := at.Value.(*hujson.Object)
 		if !ok {
 			line, _ := d.Place(at.StartOffset)
-			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: what line %d says of %s should be an object.", line, c.key.Path),
+			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: the value of %[2]s in line %[1]d should be an object.", line, c.key.Path),
 				"Correct it by hand.")
 		}
 		below := member(object, name)

@@ -24,14 +24,14 @@ func (l *layerOf) unknownEvents(e *entry) {
 			continue
 		}
 		p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes("hooks."+name, maxShown), Kind: KindUnknownKey, Severity: Warning,
-			Message: "There is no such event; its hooks do not run.", Nearest: NearestOf(name, events)}
+			Message: "The event is unknown; its hooks do not run.", Nearest: NearestOf(name, events)}
 		if e.node != nil {
 			if n := e.node.Find(pointer([]string{name})); n != nil {
 				p.Line, p.Column = e.doc.Place(n.StartOffset)
 			}
 		}
 		if p.Nearest != "" {
-			p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+			p.Remedy = fmt.Sprintf("Did you mean %s?", p.Nearest)
 		}
 		l.report(p)
 	}
@@ -57,14 +57,14 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 					continue
 				}
 				p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(e.key.Path+dotted(pointer(at)), maxShown), Kind: KindUnknownKey, Severity: Warning,
-					Message: "There is no such key; it has no effect.", Nearest: NearestOf(name, slices.Collect(maps.Keys(properties)))}
+					Message: "The key is unknown; it has no effect.", Nearest: NearestOf(name, slices.Collect(maps.Keys(properties)))}
 				if e.node != nil {
 					if n := e.node.Find(pointer(at)); n != nil {
 						p.Line, p.Column = e.doc.Place(n.StartOffset)
 					}
 				}
 				if p.Nearest != "" {
-					p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+					p.Remedy = fmt.Sprintf("Did you mean %s?", p.Nearest)
 				}
 				l.report(p)
 				continue

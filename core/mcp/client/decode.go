@@ -136,13 +136,13 @@ func decodePart(raw []byte) tools.Part {
 	f := fieldsOf(raw)
 	kind := textOf(f["type"])
 	broken := func(err error) tools.Part {
-		return tools.Part{Text: fmt.Sprintf("[The server sent content of the kind %s that cannot be read: %v]", quoted(kind), err)}
+		return tools.Part{Text: fmt.Sprintf("[The server sent content of the kind %s that is invalid: %v]", quoted(kind), err)}
 	}
 	switch kind {
 	case "text":
 		var text string
 		if err := json.Unmarshal(f["text"], &text); err != nil {
-			return broken(fmt.Errorf("it holds no text"))
+			return broken(fmt.Errorf("it has no text"))
 		}
 		return tools.Part{Text: text}
 	case "image", "audio":
@@ -160,18 +160,18 @@ func decodePart(raw []byte) tools.Part {
 	case "resource_link":
 		l, ok := decodeResource(raw)
 		if !ok {
-			return broken(fmt.Errorf("it names no URI"))
+			return broken(fmt.Errorf("it has no URI"))
 		}
 		return tools.Part{Link: &l}
 	}
-	return tools.Part{Text: fmt.Sprintf("[The server sent content of the kind %s, which is not known here: %s]", quoted(kind), escape.ClipBytes(string(raw), shownOfUnknown))}
+	return tools.Part{Text: fmt.Sprintf("[The server sent content of the unknown kind %s: %s]", quoted(kind), escape.ClipBytes(string(raw), shownOfUnknown))}
 }
 
 func resourceOf(raw []byte) (tools.Resource, error) {
 	f := fieldsOf(raw)
 	r := tools.Resource{URI: textOf(f["uri"]), MIMEType: textOf(f["mimeType"]), Text: textOf(f["text"])}
 	if f == nil {
-		return r, fmt.Errorf("it is no object")
+		return r, fmt.Errorf("it is not an object")
 	}
 	if given(f["blob"]) != nil && given(f["text"]) == nil {
 		blob, err := bytesOf(f["blob"])
@@ -187,14 +187,14 @@ func resourceOf(raw []byte) (tools.Resource, error) {
 func bytesOf(raw []byte) ([]byte, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		return nil, fmt.Errorf("its data is no text")
+		return nil, fmt.Errorf("its data is not a string")
 	}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		if data, err := encoding.DecodeString(text); err == nil {
 			return data, nil // not nil, even if empty
 		}
 	}
-	return nil, fmt.Errorf("its data is no base64")
+	return nil, fmt.Errorf("its data is not base64")
 }
 
 // fieldsOf returns the fields of a JSON object, or nil for other values.

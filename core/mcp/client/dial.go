@@ -61,10 +61,10 @@ func (d *Dialer) dial(c *clock, spec mcp.ServerSpec, h mcp.Handlers) (*session, 
 		return d.dialURL(c, spec, h, v)
 	case spec.TCP != "":
 		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" is configured with tcp, a WebSocket, which is not supported.", // WebSockets are not supported
-			"Use a server that is a program (command), or one that speaks HTTP (url).")
+			"Use a server that is a program (command), or one that uses HTTP (url).")
 	}
-	return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The settings of the MCP server "+quoted(spec.Name)+" do not say where it is.",
-		"Give it a command or a url.")
+	return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The settings of the MCP server "+quoted(spec.Name)+" have no address.",
+		"Set a command or a url.")
 }
 
 // orNil keeps a nil pointer from becoming a non-nil peer.
@@ -168,15 +168,15 @@ func abandon(over <-chan error) {
 // refused returns the error for a connection that was not established.
 func (s *session) refused(ctx context.Context, err error) error {
 	if _, version, found := strings.Cut(err.Error(), "unsupported protocol version: "); found {
-		return unavailable(s.name, s.mask, "It speaks the version "+stated(version)+" of the protocol, which is not known here.",
+		return unavailable(s.name, s.mask, "It uses the version "+stated(version)+" of the protocol, which is not supported.",
 			"Use another release of the server, or of fettle.", nil, err)
 	}
 	if answer, ok := answerOf(err); ok && context.Cause(ctx) == nil {
-		return unavailable(s.name, s.mask, "It refused to begin: "+words(s.mask, answer.Message)+".", "", s.peer.lastLines(), err)
+		return unavailable(s.name, s.mask, "It refused the initialization: "+words(s.mask, answer.Message)+".", "", s.peer.lastLines(), err)
 	}
 	f := fault.As(s.explain(ctx, "to begin", err))
 	if f.Code == fault.MCPServerUnavailable && errors.Is(context.Cause(ctx), errSlow) {
-		return unavailable(s.name, s.mask, "It was not ready in time.", "Look whether it starts by itself, or give it a larger timeout in its settings.", s.peer.lastLines(), err)
+		return unavailable(s.name, s.mask, "It was not ready in time.", "Check that it starts, or set a longer timeout in its settings.", s.peer.lastLines(), err)
 	}
 	return f
 }

@@ -69,7 +69,7 @@ func (s *session) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elicit
 		return nil, ctx.Err() // the answer is no longer needed
 	}
 	if o.err != nil {
-		s.d.o.Logger.DebugContext(ctx, "mcp: nobody answered a server's question", "server", s.name)
+		s.d.o.Logger.DebugContext(ctx, "mcp: a server's question was not answered", "server", s.name)
 		return &sdk.ElicitResult{Action: string(tools.ElicitCancel)}, nil
 	}
 	switch o.answer.Action {
@@ -97,7 +97,7 @@ func fill(schema, answer []byte) (map[string]any, error) {
 		d := json.NewDecoder(bytes.NewReader(answer))
 		d.UseNumber()
 		if d.Decode(&content) != nil {
-			return nil, errors.New("it is no object")
+			return nil, errors.New("it is not an object")
 		}
 	}
 	if content == nil {
@@ -110,7 +110,7 @@ func fill(schema, answer []byte) (map[string]any, error) {
 			} `json:"properties"`
 		}
 		if err := json.Unmarshal(schema, &s); err != nil {
-			return nil, errors.New("the schema cannot be read")
+			return nil, errors.New("the schema is not valid JSON")
 		}
 		for name, property := range s.Properties {
 			if value, given := content[name]; (!given || value == nil) && len(property.Default) > 0 {
@@ -157,15 +157,15 @@ func check(schema []byte, content map[string]any) error {
 	c.AssertFormat = true
 	c.LoadURL = noURL
 	if err := c.AddResource("fettle:///elicitation", bytes.NewReader(schema)); err != nil {
-		return errors.New("the schema cannot be read")
+		return errors.New("the schema is not valid JSON")
 	}
 	compiled, err := c.Compile("fettle:///elicitation")
 	if err != nil {
-		return errors.New("the schema cannot be used")
+		return errors.New("the schema is invalid")
 	}
 	var plain any // the validator's own types
 	if err := json.Unmarshal(encode(content), &plain); err != nil {
-		return errors.New("it cannot be written as JSON")
+		return errors.New("it cannot be encoded as JSON")
 	}
 	var invalid *jsonschema.ValidationError
 	if err := compiled.Validate(plain); errors.As(err, &invalid) {
@@ -180,4 +180,4 @@ func check(schema []byte, content map[string]any) error {
 }
 
 // noURL keeps the validator from loading references to other documents.
-func noURL(string) (io.ReadCloser, error) { return nil, errors.New("nothing is loaded for a schema") }
+func noURL(string) (io.ReadCloser, error) { return nil, errors.New("a schema may not load another") }

@@ -43,7 +43,7 @@ func lastOf(v *mcp.Mask, stderr []string) string {
 	if len(text) > maxWords {
 		text = "…" + escape.Tail(text, maxWords)
 	}
-	return " The last of its stderr: " + tools.Quote(text, len(text)) + "."
+	return " End of its stderr: " + tools.Quote(text, len(text)) + "."
 }
 
 // maxWords is the maximum number of bytes of a server's text in an error.
@@ -88,19 +88,19 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case refused && answer.Code == codeTooLarge:
-		return fault.Wrap(fault.MCPToolError, "mcp.call", server+" answered with more than the limit of "+strconv.Itoa(s.d.o.MaxMessage)+" bytes.", "Ask it for less at once.", quiet(err, s.mask))
+		return fault.Wrap(fault.MCPToolError, "mcp.call", server+" answered with more than the limit of "+strconv.Itoa(s.d.o.MaxMessage)+" bytes.", "Request less at once.", quiet(err, s.mask))
 	case errors.Is(cause, errClosed) || s.isClosed():
 		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", "The connection with "+strings.ToLower(server[:1])+server[1:]+" was closed.", "Connect to it again.", quiet(err, s.mask))
 	case errors.Is(cause, errSlow) || errors.Is(cause, context.DeadlineExceeded):
-		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", server+" did not answer in time ("+what+").", "Try again, or give it a larger timeout in its settings.", quiet(cause, s.mask))
+		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", server+" did not answer in time ("+what+").", "Try again, or set a longer timeout in its settings.", quiet(cause, s.mask))
 	case cause != nil:
 		return fault.Wrap(fault.Cancelled, "mcp.call", "The request to "+strings.ToLower(server[:1])+server[1:]+" was cancelled.", "", quiet(cause, s.mask))
 	case refused:
 		return s.answered(what, answer, err)
 	}
 	if w, ok := s.peer.(interface{ signIn() bool }); ok && w.signIn() {
-		return fault.Wrap(fault.MCPSignInRequired, "mcp.call", server+" wants to know who asks.",
-			"Sign in to it, or give it a header with a token in its settings.", quiet(err, s.mask))
+		return fault.Wrap(fault.MCPSignInRequired, "mcp.call", server+" requires authentication.",
+			"Sign in, or set a header with a token in its settings.", quiet(err, s.mask))
 	}
 	reason, remedy := s.peer.why(err)
 	if reason == "" {
@@ -119,10 +119,10 @@ func answerOf(err error) (answer *jsonrpc.Error, ok bool) {
 // answered returns the error for a request that the server answered with an
 // error.
 func (s *session) answered(what string, answer *jsonrpc.Error, err error) error {
-	code, remedy := fault.MCPToolError, "Look at what it says; correct the request or go on without it."
+	code, remedy := fault.MCPToolError, "Read its message; correct the request or continue without it."
 	const notFound = -32002 // until 2025-11-25; an invalid parameter since then
 	if what == methodRead && (answer.Code == notFound || answer.Code == jsonrpc.CodeInvalidParams) {
-		code, remedy = fault.MCPResourceNotFound, "List its resources, and ask for one of these."
+		code, remedy = fault.MCPResourceNotFound, "List its resources, and request one of these."
 	}
 	message := fmt.Sprintf("The MCP server %s refused %s: %s.", quoted(s.name), what, words(s.mask, answer.Message))
 	if strings.TrimSpace(answer.Message) == "" {

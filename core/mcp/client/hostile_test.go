@@ -35,27 +35,27 @@ func TestDialFails(t *testing.T) {
 	}{
 		"not found":     {spec: func(s *mcp.ServerSpec) { s.Command = "no-such-program" }, want: []string{"There is no program no-such-program on the PATH."}},
 		"no such path":  {spec: func(s *mcp.ServerSpec) { s.Command = "./none" }, want: []string{"There is no program ./none."}},
-		"not runnable":  {spec: func(s *mcp.ServerSpec) { s.Command = plain }, want: []string{"cannot be run"}},
-		"no directory":  {spec: func(s *mcp.ServerSpec) { s.Dir = "/none" }, want: []string{"The directory /none that it should run in does not exist."}},
-		"exits":         {run: "!err I look for it\n!err cannot find my licence\n!exit 3", want: []string{"exited with status 3", `The last of its stderr: "I look for it\ncannot find my licence".`}},
+		"not runnable":  {spec: func(s *mcp.ServerSpec) { s.Command = plain }, want: []string{"cannot be executed"}},
+		"no directory":  {spec: func(s *mcp.ServerSpec) { s.Dir = "/none" }, want: []string{"Its working directory /none does not exist."}},
+		"exits":         {run: "!err I look for it\n!err cannot find my licence\n!exit 3", want: []string{"exited with status 3", `End of its stderr: "I look for it\ncannot find my licence".`}},
 		"is killed":     {run: "!kill", want: []string{"was ended by SIGKILL"}},
-		"prints":        {run: "< Welcome to the server!", want: []string{"no message of the protocol", "Welcome to the server!"}},
-		"half a line":   {run: `< {"jsonrpc":`, want: []string{"no message of the protocol"}},
-		"not a message": {run: `< {"a":1}`, want: []string{"no message of the protocol"}},
+		"prints":        {run: "< Welcome to the server!", want: []string{"not a message of the protocol", "Welcome to the server!"}},
+		"half a line":   {run: `< {"jsonrpc":`, want: []string{"not a message of the protocol"}},
+		"not a message": {run: `< {"a":1}`, want: []string{"not a message of the protocol"}},
 		"closes":        {run: "!deaf\n!close", want: []string{"It closed its stdout."}},
 		"hangs":         {spec: func(s *mcp.ServerSpec) { s.ConnectTimeout = 50 * time.Millisecond }, run: "!err waiting", want: []string{"not ready in time"}},
 		"refuses": {run: `> server/discover
 < {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}
 > initialize
-< {"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"go away"}}`, want: []string{`It refused to begin: "go away".`}},
+< {"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"go away"}}`, want: []string{`It refused the initialization: "go away".`}},
 		"odd version": {run: `> server/discover
 < {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}
 > initialize
 < {"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`, want: []string{`the version "1999-01-01" of the protocol`}},
-		"nowhere":    {spec: func(s *mcp.ServerSpec) { s.Command = "" }, code: fault.InvalidConfig, want: []string{"do not say where it is"}},
+		"nowhere":    {spec: func(s *mcp.ServerSpec) { s.Command = "" }, code: fault.InvalidConfig, want: []string{"have no address"}},
 		"tcp":        {spec: func(s *mcp.ServerSpec) { s.Command = ""; s.TCP = "ws://x" }, code: fault.InvalidConfig, want: []string{`"peer"`, "WebSocket"}}, // EX-18
-		"odd url":    {spec: func(s *mcp.ServerSpec) { s.Command = ""; s.URL = "ftp://x" }, code: fault.InvalidConfig, want: []string{"no http or https URL"}},
-		"odd object": {spec: func(s *mcp.ServerSpec) { s.InProcess = 5 }, code: fault.InvalidConfig, want: []string{"cannot be connected to"}},
+		"odd url":    {spec: func(s *mcp.ServerSpec) { s.Command = ""; s.URL = "ftp://x" }, code: fault.InvalidConfig, want: []string{"not an http or https URL"}},
+		"odd object": {spec: func(s *mcp.ServerSpec) { s.InProcess = 5 }, code: fault.InvalidConfig, want: []string{"unsupported type"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDies(t *testing.T) {
 	tests := map[string]struct{ run, want string }{
 		"exits":        {"!err out of memory\n!exit 9", "exited with status 9"},
 		"is killed":    {"!kill", "was ended by SIGKILL"},
-		"invalid JSON": {`< {"jsonrpc":"2.0","id":$ID,"result":}`, "no message of the protocol"},
+		"invalid JSON": {`< {"jsonrpc":"2.0","id":$ID,"result":}`, "not a message of the protocol"},
 		"too large":    {fmt.Sprintf("!big %d", 3<<20), "larger than the limit"},
 		"leaves":       {"!child\n!exit 4", "exited with status 4"},
 	}
@@ -243,7 +243,7 @@ func TestLists(t *testing.T) {
 
 	s = dial(t, peerSpec(t, "script", hello+page(`{"name":"a"}`, `,"nextCursor":"x"`)+page(`{"name":"b"}`, `,"nextCursor":"x"`)), mcp.Handlers{})
 	_, err = s.Tools(t.Context())
-	require.ErrorContains(t, err, "has no end")
+	require.ErrorContains(t, err, "does not end")
 	s, err = client.New(client.Options{MaxPages: 2, MaxItems: 2}).Dial(t.Context(), peerSpec(t, "script", hello+page(``, `,"nextCursor":"1"`)+page(``, `,"nextCursor":"2"`)+
 		page(`{"name":"a"},{"name":"b"},{"name":"c"}`, "")), mcp.Handlers{})
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func TestContent(t *testing.T) {
 	require.Equal(t, "x", r.Content[3].Resource.Text)
 	require.Equal(t, []byte{0, 1}, r.Content[4].Resource.Blob)
 	require.Equal(t, &mcp.Resource{URI: "l", Name: "n", Size: 5}, r.Content[5].Link)
-	require.Contains(t, r.Content[6].Text, `"hologram", which is not known here: {"type":"hologram","x":1}`)
+	require.Contains(t, r.Content[6].Text, `unknown kind "hologram": {"type":"hologram","x":1}`)
 	for _, odd := range r.Content[7:] {
 		require.Contains(t, odd.Text, "[The server sent content")
 	}

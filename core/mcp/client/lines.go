@@ -22,7 +22,7 @@ var errTooLarge = errors.New("a message is larger than the limit")
 // beginning of the line.
 type errNotJSON struct{ line string }
 
-func (e *errNotJSON) Error() string { return "a line is no JSON message" }
+func (e *errNotJSON) Error() string { return "a line is not a JSON message" }
 
 // lineConn is a JSON-RPC connection with one message per line. It owns a
 // goroutine that reads until the input ends and one that writes; finish waits for

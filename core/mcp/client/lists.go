@@ -38,7 +38,7 @@ func (s *session) Tools(ctx context.Context) ([]mcp.Tool, error) {
 		if sendable[t.Name] || !hasSchema(t) || !hasHeaders(t) { // the SDK does not see a tool without a schema
 			return false
 		}
-		s.d.o.Logger.WarnContext(ctx, "mcp: a tool is left out, as its x-mcp-header cannot be sent", "server", s.name, "tool", t.Name)
+		s.d.o.Logger.WarnContext(ctx, "mcp: a tool is dropped, because its x-mcp-header cannot be sent", "server", s.name, "tool", t.Name)
 		return true
 	}), nil
 }
@@ -96,7 +96,7 @@ func pages[T any](ctx context.Context, s *session, method, field string, decode 
 		for _, entry := range listOf(fields[field]) {
 			value, ok := decode(entry)
 			if !ok {
-				s.d.o.Logger.WarnContext(ctx, "mcp: an entry of a server's list cannot be used", "server", s.name, "list", method)
+				s.d.o.Logger.WarnContext(ctx, "mcp: an entry of a server's list is invalid", "server", s.name, "list", method)
 				continue
 			}
 			if len(all) == s.d.o.MaxItems {
@@ -109,7 +109,7 @@ func pages[T any](ctx context.Context, s *session, method, field string, decode 
 			return all, nil
 		}
 		if seen[cursor] {
-			return nil, s.endless(method, "has no end: the same page comes again")
+			return nil, s.endless(method, "does not end: the same page was returned again")
 		}
 		seen[cursor] = true
 	}

@@ -41,20 +41,20 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*progra
 	if !filepath.IsAbs(dir) {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
-			return nil, unavailable(spec.Name, v, "The directory that it should run in cannot be told.", "Give its settings an absolute cwd.", nil, err)
+			return nil, unavailable(spec.Name, v, "Its working directory is unknown.", "Set an absolute cwd in its settings.", nil, err)
 		}
 		dir = absolute
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, unavailable(spec.Name, v, "The directory "+dir+" that it should run in does not exist.", "Correct cwd in its settings.", nil, err)
+		return nil, unavailable(spec.Name, v, "Its working directory "+dir+" does not exist.", "Correct cwd in its settings.", nil, err)
 	}
 	environment := environment(d.o.Environ(), spec.Env, spec.Name)
 	path, err := findProgram(spec.Command, dir, environment)
 	if err != nil {
-		what, remedy := "There is no program "+spec.Command+" on the PATH.", "Install it, or give its settings the whole path of the program as command."
+		what, remedy := "There is no program "+spec.Command+" on the PATH.", "Install it, or set the absolute path of the program as command in its settings."
 		switch {
 		case errors.Is(err, fs.ErrPermission):
-			what, remedy = "The file "+spec.Command+" cannot be run.", "Make it executable, or correct command in its settings."
+			what, remedy = "The file "+spec.Command+" cannot be executed.", "Make it executable, or correct command in its settings."
 		case strings.ContainsAny(spec.Command, `/\`):
 			what = "There is no program " + spec.Command + "."
 		}
@@ -62,7 +62,7 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*progra
 	}
 	p := &program{name: spec.Name, grace: d.o.Grace, mask: v, errors: &tail{mask: v}, exited: make(chan struct{}), watched: make(chan struct{}), drained: make(chan struct{})}
 	if err := p.start(d, path, dir, environment, spec.Args, t); err != nil {
-		return nil, unavailable(spec.Name, v, "Its program "+spec.Command+" cannot be started.", "Look whether the program is whole and made for this machine.", nil, err)
+		return nil, unavailable(spec.Name, v, "Its program "+spec.Command+" cannot be started.", "Check that the program is complete and built for this machine.", nil, err)
 	}
 	return p, nil
 }
@@ -181,16 +181,16 @@ func (p *program) why(error) (what, remedy string) {
 	var odd *errNotJSON
 	switch {
 	case errors.As(err, &odd):
-		return "It wrote to its stdout what is no message of the protocol: " + words(p.mask, odd.line) + ".",
-			"Have it log to stderr instead, and look whether its command is right."
+		return "It wrote to its stdout, but not a message of the protocol: " + words(p.mask, odd.line) + ".",
+			"Make it log to stderr, and check its command."
 	case errors.Is(err, errTooLarge):
-		return "It sent a message that is larger than the limit.", "Ask it for less at once."
+		return "It sent a message that is larger than the limit.", "Request less at once."
 	case err != nil || p.hasExited():
 		if !p.wait(p.exited) {
-			return "It closed its stdout.", "Look into its own log."
+			return "It closed its stdout.", "Check its own log."
 		}
 		p.wait(p.drained)
-		return "Its program " + ending(p.cmd.ProcessState) + ".", "Look at what it wrote to stderr, and whether its command, arguments and env are right."
+		return "Its program " + ending(p.cmd.ProcessState) + ".", "Check its output on stderr, its command, arguments and env."
 	}
 	return "", ""
 }
@@ -216,8 +216,8 @@ type local struct {
 func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*local, error) {
 	server, ok := spec.InProcess.(InProcess)
 	if !ok {
-		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" in this process is of a type that cannot be connected to.",
-			"Give a *mcp.Server of the official SDK.")
+		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" in this process has an unsupported type.",
+			"Pass a *mcp.Server of the official SDK.")
 	}
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
@@ -256,7 +256,7 @@ func (l *local) end() {
 func (l *local) why(error) (what, remedy string) {
 	switch err := l.conn.failure(); {
 	case errors.Is(err, errTooLarge):
-		return "It sent a message that is larger than the limit.", "Ask it for less at once."
+		return "It sent a message that is larger than the limit.", "Request less at once."
 	case err != nil:
 		return "It closed the connection.", ""
 	}

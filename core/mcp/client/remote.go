@@ -50,7 +50,7 @@ type remote struct {
 func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Transport, t *tap, v *mcp.Mask, handler auth.OAuthHandler) (*remote, error) {
 	base, err := url.Parse(spec.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
-		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The url of the MCP server "+quoted(spec.Name)+" is no http or https URL.", "Correct url in its settings.")
+		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The url of the MCP server "+quoted(spec.Name)+" is not an http or https URL.", "Correct url in its settings.")
 	}
 	base.Fragment = ""
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
@@ -323,18 +323,18 @@ func (r *remote) why(err error) (what, remedy string) {
 	var operation *net.OpError
 	switch {
 	case errors.Is(err, errElsewhere):
-		return "It sends requests on to " + quoted(away) + ", another origin than that of its URL, where they are not sent.",
-			"If that is its new address give it as url in its settings."
+		return "It redirects requests to " + quoted(away) + ", a different origin than that of its URL, so they are not sent.",
+			"If that is its new address, set it as url in its settings."
 	case errors.Is(err, sdk.ErrSessionMissing):
-		return "It does not know the session any more, as after a restart.", "Connect again."
+		return "It does not know the session any more, for example after a restart.", "Connect again."
 	case errors.As(err, &operation):
-		return "It cannot be reached: " + operation.Err.Error() + ".", "Look whether it runs at that address, and at the proxy's settings."
+		return "It cannot be reached: " + operation.Err.Error() + ".", "Check that it runs at that address, and the proxy settings."
 	case errors.Is(err, errTooLarge):
-		return "It sent a message that is larger than the limit.", "Ask it for less at once."
+		return "It sent a message that is larger than the limit.", "Request less at once."
 	case status >= 400:
-		return "It answered with the HTTP status " + statusText(status) + ".", "Look at its url and headers in the settings."
+		return "It answered with the HTTP status " + statusText(status) + ".", "Check its url and headers in the settings."
 	case errors.As(err, &broken):
-		return "The request failed: " + words(r.mask, broken.Err.Error()) + ".", "Look whether it runs at that address."
+		return "The request failed: " + words(r.mask, broken.Err.Error()) + ".", "Check that it runs at that address."
 	}
 	return "", ""
 }

@@ -86,7 +86,7 @@ func TestOtherOrigin(t *testing.T) {
 			}
 			_, err := client.New(client.Options{}).Dial(t.Context(), spec, mcp.Handlers{})
 			require.Equal(t, fault.MCPServerUnavailable, fault.CodeOf(err))
-			require.Contains(t, fault.As(err).Message, `"`+other.URL+`", another origin`)
+			require.Contains(t, fault.As(err).Message, `"`+other.URL+`", a different origin`)
 		})
 	}
 	require.Zero(t, reached.Load())
@@ -112,8 +112,8 @@ func TestFallback(t *testing.T) {
 		want   string
 	}{
 		"400": {status: 400, sse: true}, "404": {status: 404, sse: true}, "405": {status: 405, sse: true},
-		"401": {status: 401, code: fault.MCPSignInRequired, want: "wants to know who asks"},
-		"403": {status: 403, code: fault.MCPSignInRequired, want: "wants to know who asks"},
+		"401": {status: 401, code: fault.MCPSignInRequired, want: "requires authentication"},
+		"403": {status: 403, code: fault.MCPSignInRequired, want: "requires authentication"},
 		"500": {status: 500, code: fault.MCPServerUnavailable, want: "HTTP status 500"},
 		"410": {status: 410, code: fault.MCPServerUnavailable, want: "HTTP status 410"},
 	}

@@ -195,8 +195,8 @@ func (s *session) ask(ctx context.Context, method, token string, progress func(t
 		return nil, err // raw may still be written to
 	}
 	if raw == nil {
-		return nil, fault.New(fault.MCPToolError, "mcp.call", "The answer of the MCP server "+quoted(s.name)+" to "+method+" cannot be told from others.",
-			"Look at what it has done before you try again, and use another release of the server.")
+		return nil, fault.New(fault.MCPToolError, "mcp.call", "The response of the MCP server "+quoted(s.name)+" to "+method+" is not unique.",
+			"Check its effects before you try again, and use another release of the server.")
 	}
 	return raw, nil
 }

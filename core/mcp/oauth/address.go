@@ -14,7 +14,7 @@ import (
 func keyOf(spec mcp.ServerSpec) (key, error) {
 	u, err := url.Parse(spec.URL)
 	if err != nil || spec.URL == "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return key{}, unusable(spec.Name, "it has no http or https address.", "Only a server at a URL is signed in to.")
+		return key{}, unusable(spec.Name, "it has no http or https address.", "Sign-in requires a server with a url.")
 	}
 	return key{spec.Name, canonical(u)}, nil
 }
@@ -40,7 +40,7 @@ func canonical(u *url.URL) string {
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "an address that is none"
+		return "an invalid address"
 	}
 	return (&url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host)}).String()
 }
@@ -77,12 +77,12 @@ func local(host string) bool {
 func trustworthy(address, from string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return "it names an address that is none."
+		return "it names an invalid address."
 	}
 	here := local(u.Hostname())
 	switch {
 	case u.Scheme != "https" && !(u.Scheme == "http" && here):
-		return "it names " + origin(address) + ", which is not reached by https."
+		return "it names " + origin(address) + ", which does not use https."
 	case here && !fromHere(from):
 		return "it names " + origin(address) + ", which is on this machine, while the server is not."
 	}
@@ -139,8 +139,8 @@ func redirectOf(spec mcp.ServerSpec) (*url.URL, error) {
 	}
 	u, err := url.Parse(spec.OAuth.RedirectURI)
 	if err != nil || u.Scheme != "http" || !local(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, unusable(spec.Name, "its oauth.redirectUri is no plain http address of this machine.",
-			"Write it as http://127.0.0.1:PORT"+callbackPath+", or leave it out.")
+		return nil, unusable(spec.Name, "its oauth.redirectUri is not a plain http address of this machine.",
+			"Write it as http://127.0.0.1:PORT"+callbackPath+", or remove it.")
 	}
 	return u, nil
 }

@@ -64,8 +64,8 @@ func (s *Service) listen(ctx context.Context, spec mcp.ServerSpec, before *entry
 		if ctx.Err() != nil {
 			return nil, cancelled(ctx, spec.Name)
 		}
-		return nil, unusable(spec.Name, "the port "+ports[0]+" of this machine, where the answer would arrive, cannot be listened at.",
-			"Free the port, or name another one in oauth.redirectUri.")
+		return nil, unusable(spec.Name, "the port "+ports[0]+" of this machine, to which the browser is redirected, cannot be opened.",
+			"Free the port, or set another one in oauth.redirectUri.")
 	}
 	l := &listener{redirect: withPort(where, socket.Addr()), path: where.Path, answers: make(chan answer, 1), served: make(chan struct{})}
 	l.path = cmp.Or(l.path, "/")
@@ -112,7 +112,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	if r.URL.Path != l.path || r.Method != http.MethodGet {
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = fmt.Fprintln(w, "There is nothing here.")
+		_, _ = fmt.Fprintln(w, "This page does not exist.")
 		return
 	}
 	if host, _, err := net.SplitHostPort(r.Host); err != nil || !local(host) {
@@ -127,7 +127,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if q.Get("error") != "" {
-		_, _ = fmt.Fprintln(w, "You were not signed in. fettle tells why; you can close this page.")
+		_, _ = fmt.Fprintln(w, "You were not signed in. fettle reports the reason; you can close this page.")
 	} else {
 		_, _ = fmt.Fprintln(w, "Thank you. fettle finishes the sign-in; you can close this page.")
 	}

@@ -57,7 +57,7 @@ func TestRedirectURI(t *testing.T) {
 		defer func() { _ = l.Close() }()
 		w := newWorld(t)
 		w.spec.OAuth.RedirectURI = "http://" + l.Addr().String() + "/cb"
-		w.fails(fault.InvalidConfig, "cannot be listened at")
+		w.fails(fault.InvalidConfig, "cannot be opened")
 	})
 }
 

@@ -60,7 +60,7 @@ type place struct {
 func (s *Service) probe(ctx context.Context, spec mcp.ServerSpec) (_ demand, wanted bool, _ error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, spec.URL, nil)
 	if err != nil {
-		return demand{}, false, unusable(spec.Name, "its address cannot be used.", "")
+		return demand{}, false, unusable(spec.Name, "its address is invalid.", "")
 	}
 	for name, value := range spec.Headers {
 		r.Header.Set(name, value)
@@ -88,7 +88,7 @@ func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (
 		return place{}, err
 	}
 	if why := trustworthy(k.url, k.url); why != "" {
-		return place{}, unusable(spec.Name, "its address is not reached by https, so that a token would travel unencrypted.", "Use its https address.")
+		return place{}, unusable(spec.Name, "its address does not use https, so a token would be sent unencrypted.", "Use its https address.")
 	}
 	o := mcp.OAuthSpec{}
 	if spec.OAuth != nil {
@@ -114,7 +114,7 @@ func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (
 	case o.Issuer == "":
 		p.issuer = issuers[0]
 	case declared != nil && !slices.ContainsFunc(issuers, func(i string) bool { return sameIssuer(i, o.Issuer) }):
-		return place{}, refused(spec.Name, "it names "+origin(issuers[0])+" as its authorization server, and the settings "+origin(o.Issuer)+".")
+		return place{}, refused(spec.Name, "it names "+origin(issuers[0])+" as its authorization server, but the settings name "+origin(o.Issuer)+".")
 	default:
 		p.issuer = o.Issuer
 	}
@@ -168,7 +168,7 @@ func union(a, b []string) []string {
 func (s *Service) resourceMetadata(ctx context.Context, name, address, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, unusable(name, "its address cannot be used.", "")
+		return nil, unusable(name, "its address is invalid.", "")
 	}
 	const document = "oauth-protected-resource"
 	places := []string{wellKnown(u, document, u.Path), wellKnown(u, document, "")}
@@ -210,7 +210,7 @@ func (s *Service) resourceMetadata(ctx context.Context, name, address, named str
 func (s *Service) serverMetadata(ctx context.Context, name, server, issuer string, assumed bool) (_ oauthex.AuthServerMeta, guessed bool, _ error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
-		return oauthex.AuthServerMeta{}, false, refused(name, "its authorization server has no address that can be used.")
+		return oauthex.AuthServerMeta{}, false, refused(name, "its authorization server has no valid address.")
 	}
 	if why := trustworthy(issuer, server); why != "" {
 		return oauthex.AuthServerMeta{}, false, refused(name, why)
@@ -231,7 +231,7 @@ func (s *Service) serverMetadata(ctx context.Context, name, server, issuer strin
 		}
 		switch {
 		case !sameIssuer(meta.Issuer, issuer) && !(assumed && origin(meta.Issuer) == origin(issuer)):
-			return meta, false, refused(name, "the authorization server at "+origin(issuer)+" declares itself as another one, at "+origin(meta.Issuer)+".")
+			return meta, false, refused(name, "the authorization server at "+origin(issuer)+" declares a different issuer, "+origin(meta.Issuer)+".")
 		case meta.TokenEndpoint == "":
 			return meta, false, refused(name, "the authorization server "+origin(issuer)+" names no token endpoint.")
 		}

@@ -67,7 +67,7 @@ func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Res
 	more := resp.StatusCode == http.StatusForbidden
 	if more && d.problem != "insufficient_scope" {
 		return fault.New(fault.PermissionDenied, "mcp.oauth", fmt.Sprintf("The MCP server %q does not allow that (HTTP status 403).", h.spec.Name),
-			"Look whether the account that is signed in may do it.")
+			"Check the permissions of the account that is signed in.")
 	}
 	return h.s.once(ctx, k, true, func(ctx context.Context) error {
 		e, ok, err := h.s.usable(ctx, h.spec, k)
@@ -136,10 +136,10 @@ func (h *handler) extend(ctx context.Context, k key, e entry, known bool, d dema
 		}
 	}
 	if len(missing) == 0 {
-		return needed(h.spec.Name, fmt.Sprintf("The MCP server %q still refuses with what its sign-in was granted, and names no scope that was not asked for.", h.spec.Name))
+		return needed(h.spec.Name, fmt.Sprintf("The MCP server %q refuses the granted permissions, and names no further scope.", h.spec.Name))
 	}
 	if !h.interactive && !e.Machine {
-		return needed(h.spec.Name, fmt.Sprintf("The MCP server %q wants a sign-in that allows more.", h.spec.Name))
+		return needed(h.spec.Name, fmt.Sprintf("The MCP server %q requires a sign-in with more permissions.", h.spec.Name))
 	}
 	p, err := h.s.discover(ctx, h.spec, d)
 	if err != nil {
@@ -155,5 +155,5 @@ func (h *handler) extend(ctx context.Context, k key, e entry, known bool, d dema
 }
 
 func (h *handler) signInFirst() error {
-	return needed(h.spec.Name, fmt.Sprintf("The MCP server %q asks for a sign-in.", h.spec.Name))
+	return needed(h.spec.Name, fmt.Sprintf("The MCP server %q requires a sign-in.", h.spec.Name))
 }

@@ -67,48 +67,48 @@ func TestHostile(t *testing.T) {
 		}, fault.MCPSignInRequired, "from another authorization server"},
 		"promised iss is missing": {func(w *world) {
 			w.metadata = map[string]any{"authorization_response_iss_parameter_supported": true}
-		}, fault.MCPSignInRequired, "does not say which authorization server"},
+		}, fault.MCPSignInRequired, "does not name its authorization server"},
 		"another resource": {func(w *world) { w.resource = "https://evil.example/mcp" }, fault.MCPSignInRequired, "declares itself as another resource, at https://evil.example"},
 		"a sibling":        {func(w *world) { w.resource = w.rs.URL + "/mc" }, fault.MCPSignInRequired, "declares itself as another resource"},
 		"no resource": {func(w *world) {
 			w.prmAnswer = answer(200, `{"authorization_servers":["`+w.as.URL+`"]}`)
 		}, fault.MCPSignInRequired, "declares itself as another resource"},
 		"no authorization server": {func(w *world) { w.servers = []string{} }, fault.MCPSignInRequired, "names no authorization server"},
-		"an issuer without https": {func(w *world) { w.servers = []string{"http://evil.example"} }, fault.MCPSignInRequired, "not reached by https"},
-		"an issuer with a user":   {func(w *world) { w.servers = []string{"https://a:b@evil.example"} }, fault.MCPSignInRequired, "an address that is none"},
+		"an issuer without https": {func(w *world) { w.servers = []string{"http://evil.example"} }, fault.MCPSignInRequired, "not use https"},
+		"an issuer with a user":   {func(w *world) { w.servers = []string{"https://a:b@evil.example"} }, fault.MCPSignInRequired, "an invalid address"},
 		"metadata without https": {func(w *world) {
 			w.challenge = func([]string) string { return `Bearer resource_metadata="http://evil.example/x"` }
-		}, fault.MCPSignInRequired, "not reached by https"},
-		"another issuer": {func(w *world) { w.metadata = map[string]any{"issuer": "https://evil.example"} }, fault.MCPSignInRequired, "declares itself as another one, at https://evil.example"},
+		}, fault.MCPSignInRequired, "not use https"},
+		"another issuer": {func(w *world) { w.metadata = map[string]any{"issuer": "https://evil.example"} }, fault.MCPSignInRequired, "declares a different issuer, https://evil.example"},
 		"another issuer of the same origin": {func(w *world) {
 			w.metadata = map[string]any{"issuer": w.as.URL + "/other"}
-		}, fault.MCPSignInRequired, "declares itself as another one"},
-		"no issuer": {func(w *world) { w.metadata = map[string]any{"issuer": nil} }, fault.MCPSignInRequired, "declares itself as another one"},
+		}, fault.MCPSignInRequired, "declares a different issuer"},
+		"no issuer": {func(w *world) { w.metadata = map[string]any{"issuer": nil} }, fault.MCPSignInRequired, "declares a different issuer"},
 		"settings name another issuer": {func(w *world) {
 			w.spec.OAuth.Issuer = "https://mine.example"
-		}, fault.MCPSignInRequired, "the settings https://mine.example"},
+		}, fault.MCPSignInRequired, "the settings name https://mine.example"},
 		"no PKCE":           {func(w *world) { w.metadata = map[string]any{"code_challenge_methods_supported": nil} }, fault.MCPSignInRequired, "PKCE"},
 		"plain PKCE":        {func(w *world) { w.metadata = map[string]any{"code_challenge_methods_supported": []string{"plain"}} }, fault.MCPSignInRequired, "PKCE"},
 		"no token endpoint": {func(w *world) { w.metadata = map[string]any{"token_endpoint": nil} }, fault.MCPSignInRequired, "names no token endpoint"},
-		"no page":           {func(w *world) { w.metadata = map[string]any{"authorization_endpoint": nil} }, fault.MCPSignInRequired, "no page"},
+		"no page":           {func(w *world) { w.metadata = map[string]any{"authorization_endpoint": nil} }, fault.MCPSignInRequired, "no sign-in page"},
 		"a script as page": {func(w *world) {
 			w.metadata = map[string]any{"authorization_endpoint": "javascript:alert(1)"}
-		}, fault.MCPSignInRequired, "an address that is none"},
+		}, fault.MCPSignInRequired, "an invalid address"},
 		"a file as page": {func(w *world) {
 			w.metadata = map[string]any{"authorization_endpoint": "file://localhost/etc/passwd"}
-		}, fault.MCPSignInRequired, "not reached by https"},
+		}, fault.MCPSignInRequired, "not use https"},
 		"tokens without https": {func(w *world) {
 			w.metadata = map[string]any{"token_endpoint": "http://evil.example/token"}
-		}, fault.MCPSignInRequired, "not reached by https"},
-		"metadata of another type": {func(w *world) { w.metadata = map[string]any{"token_endpoint": 1} }, fault.MCPSignInRequired, "not to be understood"},
+		}, fault.MCPSignInRequired, "not use https"},
+		"metadata of another type": {func(w *world) { w.metadata = map[string]any{"token_endpoint": 1} }, fault.MCPSignInRequired, "an invalid response"},
 		"huge metadata":            {func(w *world) { w.metaAnswer = flood }, fault.MCPSignInRequired, "larger than"},
 		"huge resource metadata":   {func(w *world) { w.prmAnswer = flood }, fault.MCPSignInRequired, "larger than"},
 		"broken metadata":          {func(w *world) { w.metaAnswer = answer(500, "x"+canary) }, fault.MCPServerUnavailable, "HTTP status 500"},
 		"broken resource metadata": {func(w *world) { w.prmAnswer = answer(503, canary) }, fault.MCPServerUnavailable, "HTTP status 503"},
-		"metadata hang":            {func(w *world) { w.slowAfter = "/.well-known/oauth-protected-resource/mcp"; w.metaAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
-		"resource metadata hang":   {func(w *world) { w.slowAfter = "/mcp"; w.prmAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
-		"registration hangs":       {func(w *world) { w.slowAfter = "/.well-known/oauth-authorization-server"; w.regAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
-		"tokens hang":              {func(w *world) { w.slowAfter = "/register"; w.tokenAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"metadata hang":            {func(w *world) { w.slowAfter = "/.well-known/oauth-protected-resource/mcp"; w.metaAnswer = hang }, fault.MCPServerUnavailable, "does not respond in time"},
+		"resource metadata hang":   {func(w *world) { w.slowAfter = "/mcp"; w.prmAnswer = hang }, fault.MCPServerUnavailable, "does not respond in time"},
+		"registration hangs":       {func(w *world) { w.slowAfter = "/.well-known/oauth-authorization-server"; w.regAnswer = hang }, fault.MCPServerUnavailable, "does not respond in time"},
+		"tokens hang":              {func(w *world) { w.slowAfter = "/register"; w.tokenAnswer = hang }, fault.MCPServerUnavailable, "does not respond in time"},
 		"registration fails":       {func(w *world) { w.regAnswer = answer(500, canary) }, fault.MCPSignInRequired, "does not let fettle register"},
 		"registration is declined": {func(w *world) { w.regAnswer = echo(400) }, fault.InvalidConfig, "does not let fettle register"},
 		"registration with a standard error": {func(w *world) {
@@ -116,17 +116,17 @@ func TestHostile(t *testing.T) {
 		}, fault.InvalidConfig, "(invalid_redirect_uri)"},
 		"registration of nobody": {func(w *world) { w.regAnswer = answer(201, `{"x":"`+canary+`"}`) }, fault.MCPSignInRequired, "does not let fettle register"},
 		"registration is junk":   {func(w *world) { w.regAnswer = answer(201, canary) }, fault.MCPSignInRequired, "does not let fettle register"},
-		"tokens are declined":    {func(w *world) { w.tokenAnswer = echo(400) }, fault.MCPSignInRequired, "gives no token."},
+		"tokens are declined":    {func(w *world) { w.tokenAnswer = echo(400) }, fault.MCPSignInRequired, "issues no token."},
 		"tokens with a standard error": {func(w *world) {
 			w.tokenAnswer = answer(400, `{"error":"invalid_target","error_description":"`+canary+`"}`)
-		}, fault.MCPSignInRequired, "gives no token (invalid_target)"},
-		"tokens declined with success": {func(w *world) { w.tokenAnswer = echo(200) }, fault.MCPSignInRequired, "gives no token"},
+		}, fault.MCPSignInRequired, "issues no token (invalid_target)"},
+		"tokens declined with success": {func(w *world) { w.tokenAnswer = echo(200) }, fault.MCPSignInRequired, "issues no token"},
 		"tokens fail":                  {func(w *world) { w.tokenAnswer = echo(502) }, fault.MCPServerUnavailable, "HTTP status 502"},
-		"tokens are junk":              {func(w *world) { w.tokenAnswer = answer(200, canary) }, fault.MCPSignInRequired, "not to be understood"},
-		"no tokens":                    {func(w *world) { w.tokenAnswer = answer(200, `{"token_type":"Bearer","x":"`+canary+`"}`) }, fault.MCPSignInRequired, "not to be understood"},
+		"tokens are junk":              {func(w *world) { w.tokenAnswer = answer(200, canary) }, fault.MCPSignInRequired, "an invalid response"},
+		"no tokens":                    {func(w *world) { w.tokenAnswer = answer(200, `{"token_type":"Bearer","x":"`+canary+`"}`) }, fault.MCPSignInRequired, "an invalid response"},
 		"tokens of another kind": {func(w *world) {
 			w.tokenAnswer = answer(200, `{"access_token":"`+canary+`","token_type":"DPoP"}`)
-		}, fault.MCPSignInRequired, "of a kind"},
+		}, fault.MCPSignInRequired, "of an unknown type"},
 		"tokens with line breaks": {func(w *world) {
 			w.tokenAnswer = answer(200, `{"access_token":"`+canary+`\r\nX: y","token_type":"Bearer"}`)
 		}, fault.MCPSignInRequired, "cannot be sent"},
@@ -155,7 +155,7 @@ func TestHostile(t *testing.T) {
 // only if it is a standard error code.
 func TestDeclined(t *testing.T) {
 	for problem, part := range map[string]string{
-		"access_denied": "it was declined.", "server_error": "declines (server_error).", canary: "declines.", "": "holds no code.",
+		"access_denied": "it was declined.", "server_error": "declines (server_error).", canary: "declines.", "": "has no code.",
 	} {
 		t.Run(part, func(t *testing.T) {
 			w := newWorld(t)
@@ -216,13 +216,13 @@ func TestRedirectsElsewhere(t *testing.T) {
 		change func(w *world)
 		part   string
 	}{
-		"tokens":       {func(w *world) { w.tokenAnswer = to }, "redirects to another place"},
+		"tokens":       {func(w *world) { w.tokenAnswer = to }, "redirects to another address"},
 		"registration": {func(w *world) { w.regAnswer = to }, "does not let fettle register"},
 		"tokens within the origin": {func(w *world) {
 			w.tokenAnswer = func(rw http.ResponseWriter, r *http.Request) {
 				http.Redirect(rw, r, "/elsewhere", http.StatusPermanentRedirect)
 			}
-		}, "redirects to another place"},
+		}, "redirects to another address"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -288,8 +288,8 @@ func TestUnreachable(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	w.servers = []string{gone.URL}
-	w.fails(fault.MCPServerUnavailable, "refuses the connection")
-	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "srv", URL: gone.URL}), fault.MCPServerUnavailable, "refuses the connection")
+	w.fails(fault.MCPServerUnavailable, "refuses connections")
+	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "srv", URL: gone.URL}), fault.MCPServerUnavailable, "refuses connections")
 }
 
 // Addresses to which a secret may be sent, and resources that a server may

@@ -109,21 +109,21 @@ func failure(address string, err error) string {
 	)
 	switch {
 	case errors.As(err, &status):
-		return fmt.Sprintf("%s answers with HTTP status %d.", place, int(status))
+		return fmt.Sprintf("%s responds with HTTP status %d.", place, int(status))
 	case errors.Is(err, errNotJSON), errors.Is(err, errMalformed):
-		return place + " answers with something that is not to be understood."
+		return place + " sends an invalid response."
 	case errors.Is(err, errRedirect):
-		return place + " redirects to another place, which is not followed."
+		return place + " redirects to another address, which is not followed."
 	case errors.As(err, &large):
-		return fmt.Sprintf("the answer of %s is larger than %d bytes.", place, maxBytes)
+		return fmt.Sprintf("the response of %s is larger than %d bytes.", place, maxBytes)
 	case errors.As(err, &cert):
 		return "the certificate of " + place + " cannot be verified."
 	case errors.As(err, &dns):
-		return "the host of " + place + " is not known."
+		return "the host of " + place + " is unknown."
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return place + " refuses the connection."
+		return place + " refuses connections."
 	case errors.As(err, &slow) && slow.Timeout():
-		return place + " does not answer in time."
+		return place + " does not respond in time."
 	}
 	return place + " cannot be reached."
 }

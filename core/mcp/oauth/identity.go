@@ -71,7 +71,7 @@ func (s *Service) identify(ctx context.Context, spec mcp.ServerSpec, p place, re
 		return identity{id: before.ClientID, secret: before.ClientSecret, until: before.SecretUntil, method: before.AuthMethod, registered: true}, nil
 	}
 	if p.meta.RegistrationEndpoint == "" {
-		return identity{}, unusable(spec.Name, "its authorization server "+origin(p.meta.Issuer)+" knows no clients but those that its owner has registered.",
+		return identity{}, unusable(spec.Name, "its authorization server "+origin(p.meta.Issuer)+" accepts only clients registered by its owner.",
 			"Register fettle there, and set oauth.clientId of the server in the settings.")
 	}
 	return s.register(ctx, spec.Name, p, redirect)
@@ -100,18 +100,18 @@ func (s *Service) register(ctx context.Context, name string, p place, redirect s
 			return identity{}, cancelled(ctx, name)
 		}
 		if p.guessed && !passing(err) {
-			return identity{}, unusable(name, "it asks for a sign-in, and does not say where.",
-				"Set the header that it wants, or oauth.authorizationUrl and oauth.tokenUrl, in the settings of the server.")
+			return identity{}, unusable(name, "it requires a sign-in, but names no authorization server.",
+				"Set the header that it requires, or oauth.authorizationUrl and oauth.tokenUrl, in the settings of the server.")
 		}
 		var denied *oauthex.ClientRegistrationError
 		if errors.As(err, &denied) {
-			return identity{}, unusable(name, "its authorization server "+origin(p.meta.Issuer)+" does not let fettle register itself"+known(denied.ErrorCode)+".",
+			return identity{}, unusable(name, "its authorization server "+origin(p.meta.Issuer)+" does not let fettle register"+known(denied.ErrorCode)+".",
 				"Register fettle there, and set oauth.clientId of the server in the settings.")
 		}
 		if passing(err) {
 			return identity{}, unavailable(name, failure(p.meta.RegistrationEndpoint, err))
 		}
-		return identity{}, refused(name, "the authorization server "+origin(p.meta.Issuer)+" does not let fettle register itself.")
+		return identity{}, refused(name, "the authorization server "+origin(p.meta.Issuer)+" does not let fettle register.")
 	}
 	c := identity{id: answer.ClientID, secret: secret(answer.ClientSecret), until: answer.ClientSecretExpiresAt, method: answer.TokenEndpointAuthMethod, registered: true}
 	c.method = cmp.Or(c.method, method)

@@ -70,7 +70,7 @@ func TestClients(t *testing.T) {
 	t.Run("none can be had", func(t *testing.T) {
 		w := newWorld(t)
 		w.metadata = map[string]any{"registration_endpoint": nil}
-		f := w.fails(fault.InvalidConfig, "knows no clients")
+		f := w.fails(fault.InvalidConfig, "accepts only clients")
 		require.Contains(t, f.Remedy, "oauth.clientId")
 	})
 	t.Run("with its secret alone", func(t *testing.T) {
@@ -91,6 +91,6 @@ func TestClients(t *testing.T) {
 		w.clients["mine"] = "changed"
 		w.pass(2 * time.Hour)
 		_, err := w.call(w.service, w.spec, false)
-		w.tells(err, fault.MCPSignInRequired, "does not take the client's secret")
+		w.tells(err, fault.MCPSignInRequired, "refuses the client secret")
 	})
 }

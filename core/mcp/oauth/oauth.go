@@ -134,7 +134,7 @@ func (s *Service) SignIn(ctx context.Context, spec mcp.ServerSpec) error {
 			return err
 		}
 		if !wanted && p.guessed {
-			return unusable(spec.Name, "it does not ask for it.", "Use it as it is.")
+			return unusable(spec.Name, "it requires none.", "Use it without a sign-in.")
 		}
 		if machineOnly(spec, p.meta) {
 			return s.signInMachine(ctx, spec, p)
@@ -255,7 +255,7 @@ func (s *Service) unasked(ctx context.Context, spec mcp.ServerSpec, k key, p pla
 	case often > 0 && srv.no != nil:
 		no = srv.no
 	case often >= askedAtMost:
-		no = needed(k.name, fmt.Sprintf("The MCP server %q still wants a sign-in, after %d in the last %d minutes.", k.name, askedAtMost, int(askedWithin.Minutes())))
+		no = needed(k.name, fmt.Sprintf("The MCP server %q still requires a sign-in, after %d in the last %d minutes.", k.name, askedAtMost, int(askedWithin.Minutes())))
 	default:
 		srv.asked = append(srv.asked, now)
 	}
@@ -279,19 +279,19 @@ func needed(name, message string) *fault.Error {
 
 // refused returns the error of a failed sign-in.
 func refused(name, why string) *fault.Error {
-	return needed(name, fmt.Sprintf("Nobody was signed in to the MCP server %q: %s", name, why))
+	return needed(name, fmt.Sprintf("The sign-in to the MCP server %q failed: %s", name, why))
 }
 
 // unavailable returns the error of an operation that may succeed later.
 func unavailable(name, why string) *fault.Error {
-	return fault.New(fault.MCPServerUnavailable, "mcp.oauth", fmt.Sprintf("The sign-in to the MCP server %q could not be done or renewed: %s", name, why),
-		"Look whether the server that signs in can be reached, and try again.")
+	return fault.New(fault.MCPServerUnavailable, "mcp.oauth", fmt.Sprintf("The sign-in to the MCP server %q could not be completed or renewed: %s", name, why),
+		"Check that the authorization server is reachable, and try again.")
 }
 
 func unusable(name, why, remedy string) *fault.Error {
-	return fault.New(fault.InvalidConfig, "mcp.oauth", fmt.Sprintf("The MCP server %q cannot be signed in to: %s", name, why), remedy)
+	return fault.New(fault.InvalidConfig, "mcp.oauth", fmt.Sprintf("Sign-in to the MCP server %q is not possible: %s", name, why), remedy)
 }
 
 func cancelled(ctx context.Context, name string) *fault.Error {
-	return fault.Wrap(fault.Cancelled, "mcp.oauth", fmt.Sprintf("Signing in to the MCP server %q was cancelled.", name), "", ctx.Err())
+	return fault.Wrap(fault.Cancelled, "mcp.oauth", fmt.Sprintf("The sign-in to the MCP server %q was cancelled.", name), "", ctx.Err())
 }

@@ -134,7 +134,7 @@ func TestRefreshTokenIsGone(t *testing.T) {
 	w.with(func() { clear(w.refresh); clear(w.granted) })
 	w.pass(2 * time.Hour)
 	_, err := w.call(w.service, w.spec, false)
-	w.tells(err, fault.MCPSignInRequired, "asks for a sign-in")
+	w.tells(err, fault.MCPSignInRequired, "requires a sign-in")
 	signed, err := w.service.Tokens(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, signed)

@@ -31,7 +31,7 @@ func (s *Service) signInMachine(ctx context.Context, spec mcp.ServerSpec, p plac
 	if e, ok, err := s.usable(ctx, spec, k); err != nil || ok && e.AccessToken != "" {
 		return err
 	}
-	return refused(spec.Name, "the authorization server "+origin(p.meta.Issuer)+" does not take the client's secret.")
+	return refused(spec.Name, "the authorization server "+origin(p.meta.Issuer)+" refuses the client secret.")
 }
 
 // entry returns the entry of a sign-in, without tokens.
@@ -54,10 +54,10 @@ func (s *Service) signInPerson(ctx context.Context, spec mcp.ServerSpec, p place
 		return err
 	}
 	if s.o.OpenURL == nil {
-		return needed(spec.Name, fmt.Sprintf("The MCP server %q asks for a sign-in, and nobody can be shown where.", spec.Name))
+		return needed(spec.Name, fmt.Sprintf("The MCP server %q requires a sign-in, but no user is available to open the page.", spec.Name))
 	}
 	if p.meta.AuthorizationEndpoint == "" {
-		return refused(spec.Name, "the authorization server "+origin(p.meta.Issuer)+" has no page to sign in at.")
+		return refused(spec.Name, "the authorization server "+origin(p.meta.Issuer)+" has no sign-in page.")
 	}
 	if !slices.Contains(p.meta.CodeChallengeMethodsSupported, "S256") {
 		return refused(spec.Name, "the authorization server "+origin(p.meta.Issuer)+" does not protect the sign-in with PKCE (S256).")
@@ -130,13 +130,13 @@ func (s *Service) ask(ctx context.Context, spec mcp.ServerSpec, p place, l *list
 		select {
 		case err := <-shown:
 			if err != nil && ctx.Err() == nil {
-				return "", refused(spec.Name, "the page to sign in at could not be opened"+reason(err, state)+".")
+				return "", refused(spec.Name, "the sign-in page could not be opened"+reason(err, state)+".")
 			}
 			shown = nil // from now on it waits for the user
 		case a := <-l.answers:
 			return p.check(spec.Name, a)
 		case <-timer.C:
-			return "", refused(spec.Name, fmt.Sprintf("nobody has done so within %s.", s.o.CallbackTimeout))
+			return "", refused(spec.Name, fmt.Sprintf("no one signed in within %s.", s.o.CallbackTimeout))
 		case <-ctx.Done():
 			return "", cancelled(ctx, spec.Name)
 		}
@@ -157,15 +157,15 @@ func reason(err error, state string) string {
 func (p place) check(name string, a answer) (string, error) {
 	switch {
 	case a.issuer == "" && p.meta.AuthorizationResponseIssParameterSupported:
-		return "", refused(name, "the answer does not say which authorization server it is from, as "+origin(p.meta.Issuer)+" promises.")
+		return "", refused(name, "the response does not name its authorization server, although "+origin(p.meta.Issuer)+" declares that it does.")
 	case a.issuer != "" && p.checkIssuer && a.issuer != p.meta.Issuer:
-		return "", refused(name, "the answer is from another authorization server than "+origin(p.meta.Issuer)+".")
+		return "", refused(name, "the response is from another authorization server than "+origin(p.meta.Issuer)+".")
 	case a.problem == "access_denied":
 		return "", refused(name, "it was declined.")
 	case a.problem != "":
 		return "", refused(name, "the authorization server "+origin(p.meta.Issuer)+" declines"+known(a.problem)+".")
 	case a.code == "":
-		return "", refused(name, "the answer of "+origin(p.meta.Issuer)+" holds no code.")
+		return "", refused(name, "the response of "+origin(p.meta.Issuer)+" has no code.")
 	}
 	return a.code, nil
 }

@@ -64,7 +64,7 @@ func TestSignInByTheWay(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, removed)
 	_, err = w.call(w.service, w.spec, false)
-	w.tells(err, fault.MCPSignInRequired, "asks for a sign-in")
+	w.tells(err, fault.MCPSignInRequired, "requires a sign-in")
 	removed, err = w.service.SignOut(t.Context(), "srv")
 	require.NoError(t, err)
 	require.False(t, removed)
@@ -86,15 +86,15 @@ func TestNobodyToAsk(t *testing.T) {
 			spec := w.spec
 			spec.OAuth = tt.oauth
 			_, err := w.call(w.service, spec, tt.interactive)
-			f := w.tells(err, fault.MCPSignInRequired, `"srv" asks for a sign-in`)
+			f := w.tells(err, fault.MCPSignInRequired, `"srv" requires a sign-in`)
 			require.Equal(t, "Run `fettle mcp auth srv`.", f.Remedy)
 		})
 	}
 	o := w.options("")
 	o.OpenURL = nil
 	_, err := w.call(oauth.New(o), w.spec, true)
-	w.tells(err, fault.MCPSignInRequired, "asks for a sign-in")
-	w.tells(oauth.New(o).SignIn(t.Context(), w.spec), fault.MCPSignInRequired, "nobody can be shown where")
+	w.tells(err, fault.MCPSignInRequired, "requires a sign-in")
+	w.tells(oauth.New(o).SignIn(t.Context(), w.spec), fault.MCPSignInRequired, "no user is available")
 	require.Zero(t, w.opens)
 	require.Empty(t, w.registrations)
 }
@@ -118,7 +118,7 @@ func TestSignIn(t *testing.T) {
 		}
 	}))
 	defer open.Close()
-	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", URL: open.URL + "/mcp"}), fault.InvalidConfig, "does not ask for it")
+	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", URL: open.URL + "/mcp"}), fault.InvalidConfig, "it requires none")
 	closed := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/mcp" {
 			http.NotFound(rw, r)
@@ -127,7 +127,7 @@ func TestSignIn(t *testing.T) {
 		rw.WriteHeader(http.StatusUnauthorized) // it requires a key
 	}))
 	defer closed.Close()
-	f := w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", URL: closed.URL + "/mcp"}), fault.InvalidConfig, "does not say where")
+	f := w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", URL: closed.URL + "/mcp"}), fault.InvalidConfig, "names no authorization server")
 	require.Contains(t, f.Remedy, "header")
 }
 
@@ -308,7 +308,7 @@ func TestStepUp(t *testing.T) {
 
 	w.with(func() { w.needs = []string{"admin"} })
 	_, err := w.call(w.service, w.spec, false)
-	w.tells(err, fault.MCPSignInRequired, "allows more")
+	w.tells(err, fault.MCPSignInRequired, "more permissions")
 	require.Equal(t, 2, w.opens)
 }
 
@@ -322,7 +322,7 @@ func TestStepUpLimit(t *testing.T) {
 			w.granted[token] = []string{"nothing"}
 		}
 	})
-	w.fails(fault.MCPSignInRequired, "names no scope that was not asked for")
+	w.fails(fault.MCPSignInRequired, "names no further scope")
 	require.Equal(t, 1, w.opens)
 
 	for _, more := range []string{"a", "b"} {
@@ -339,7 +339,7 @@ func TestStepUpLimit(t *testing.T) {
 
 	w.with(func() { w.challenge = func([]string) string { return "Bearer" }; w.needs = []string{"z"} })
 	w.with(func() { w.challenge = func([]string) string { return `Bearer realm="a"` } })
-	w.fails(fault.MCPSignInRequired, "names no scope")
+	w.fails(fault.MCPSignInRequired, "names no further scope")
 }
 
 // A 403 for any other reason starts no sign-in.

@@ -185,11 +185,11 @@ func (s *store) parse(text []byte) (all map[string]json.RawMessage, list []json.
 		return map[string]json.RawMessage{}, nil, nil
 	}
 	if err := json.Unmarshal(text, &all); err != nil || all == nil {
-		return nil, nil, s.unreadable("it is no JSON object") // the decoder's error could quote it
+		return nil, nil, s.unreadable("it is not a JSON object") // the decoder's error could quote it
 	}
 	if raw, ok := all[listKey]; ok {
 		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, nil, s.unreadable("its " + listKey + " is no list")
+			return nil, nil, s.unreadable("its " + listKey + " is not a list")
 		}
 	}
 	return all, list, nil
@@ -253,7 +253,7 @@ func (s *store) target() (string, error) {
 }
 
 func (s *store) unreadable(why string) error {
-	return fault.New(fault.InvalidConfig, "mcp.oauth", fmt.Sprintf("The file of tokens %s cannot be used: %s.", s.path, why),
+	return fault.New(fault.InvalidConfig, "mcp.oauth", fmt.Sprintf("The file of tokens %s is invalid: %s.", s.path, why),
 		"Repair it or move it away; without it, sign in again.")
 }
 
@@ -263,7 +263,7 @@ func (s *store) unwritten(err error) error {
 }
 
 func (s *store) cancelled(ctx context.Context) error {
-	return fault.Wrap(fault.Cancelled, "mcp.oauth", "The tokens were left as they are, as the call was cancelled.", "", ctx.Err())
+	return fault.Wrap(fault.Cancelled, "mcp.oauth", "The tokens are unchanged, because the call was cancelled.", "", ctx.Err())
 }
 
 // cause returns an error's text without the path, which the sentence already

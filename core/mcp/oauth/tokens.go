@@ -141,10 +141,10 @@ func (e entry) identity(spec mcp.ServerSpec) identity {
 func (e *entry) take(t *oauth2.Token, now time.Time) string {
 	place := origin(e.TokenURL)
 	if t.TokenType != "" && !strings.EqualFold(t.TokenType, "bearer") {
-		return "the authorization server " + place + " gives out tokens of a kind that fettle does not know."
+		return "the authorization server " + place + " issues tokens of an unknown type."
 	}
 	if !sendable(t.AccessToken) || !sendable(t.RefreshToken) {
-		return "the authorization server " + place + " gives out tokens that cannot be sent."
+		return "the authorization server " + place + " issues tokens that cannot be sent."
 	}
 	e.AccessToken, e.UpdatedAt, e.ExpiresAt = secret(t.AccessToken), now.UTC(), time.Time{}
 	if t.RefreshToken != "" {
@@ -177,7 +177,7 @@ func (s *Service) tokenError(ctx context.Context, name, endpoint string, err err
 		if answer.Response != nil && (answer.Response.StatusCode >= 500 || answer.Response.StatusCode == http.StatusTooManyRequests) {
 			return unavailable(name, failure(endpoint, errStatus(answer.Response.StatusCode)))
 		}
-		return refused(name, "the authorization server "+origin(endpoint)+" gives no token"+known(answer.ErrorCode)+".")
+		return refused(name, "the authorization server "+origin(endpoint)+" issues no token"+known(answer.ErrorCode)+".")
 	case passing(err):
 		return unavailable(name, failure(endpoint, err))
 	case errors.Is(err, errRedirect):

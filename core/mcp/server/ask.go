@@ -70,7 +70,7 @@ func request(ctx context.Context, conn *sdk.ServerSession, q tools.Question) (sd
 	case *sdk.ListRootsParams:
 		return answered(conn.ListRoots(ctx, p))
 	}
-	return nil, fmt.Errorf("a question asks nothing")
+	return nil, fmt.Errorf("a question has no field set")
 }
 
 // answered converts a result that may be a nil pointer into an answer.
@@ -88,7 +88,7 @@ func read(q tools.Question, given sdk.InputResponse) (reply tools.Reply, problem
 	case q.Elicit != nil:
 		r, ok := given.(*sdk.ElicitResult)
 		if !ok || r == nil {
-			return reply, "it is not of an elicitation"
+			return reply, "it is not the result of an elicitation"
 		}
 		e := &tools.Elicited{Action: tools.ElicitAction(r.Action)}
 		switch e.Action {
@@ -104,7 +104,7 @@ func read(q tools.Question, given sdk.InputResponse) (reply tools.Reply, problem
 	case q.Sample != nil:
 		r, ok := given.(*sdk.CreateMessageWithToolsResult)
 		if !ok || r == nil {
-			return reply, "it is not of a sampling"
+			return reply, "it is not the result of a sampling"
 		}
 		m := tools.Message{Role: tools.Role(r.Role), Content: tools.Content{Parts: parts(r.Content)}}
 		return tools.Reply{Sample: &tools.Sampled{Message: m, Model: r.Model, StopReason: r.StopReason}}, ""

@@ -129,7 +129,7 @@ func (s *session) unbound(called string, spec tools.Spec, x *exchange) bool {
 func (s *session) declareHeaders(name string, spec tools.Spec) {
 	defer func() {
 		if v := recover(); v != nil { // the SDK panics on an invalid schema
-			s.srv.log.Warn("the headers of a tool's schema cannot be used", "tool", spec.Name, "reason", fmt.Sprint(v))
+			s.srv.log.Warn("the headers of a tool's schema are invalid", "tool", spec.Name, "reason", fmt.Sprint(v))
 		}
 	}()
 	s.sdk.AddTool(&sdk.Tool{Name: name, InputSchema: spec.Schema}, nil)

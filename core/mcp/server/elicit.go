@@ -23,7 +23,7 @@ func fill(schema json.RawMessage, entered map[string]any) (json.RawMessage, stri
 			} `json:"properties"`
 		}
 		if err := json.Unmarshal(schema, &s); err != nil {
-			return nil, "its schema cannot be read"
+			return nil, "its schema is not valid JSON"
 		}
 		for name, p := range s.Properties {
 			if len(p.Default) == 0 || string(p.Default) == "null" {
@@ -36,7 +36,7 @@ func fill(schema json.RawMessage, entered map[string]any) (json.RawMessage, stri
 	}
 	filled, err := json.Marshal(values)
 	if err != nil {
-		return nil, "it is no JSON"
+		return nil, "it is not valid JSON"
 	}
 	if len(schema) > 0 {
 		if problem := misfit(schema, filled); problem != "" {
@@ -62,21 +62,21 @@ func misfit(schema, values json.RawMessage) string {
 		return nil, errors.New("a reference leaves the schema: " + url)
 	}
 	if err := c.AddResource("fettle:///elicitation", bytes.NewReader(schema)); err != nil {
-		return "its schema cannot be read"
+		return "its schema is not valid JSON"
 	}
 	compiled, err := c.Compile("fettle:///elicitation")
 	if err != nil {
-		return "its schema cannot be used"
+		return "its schema is invalid"
 	}
 	d := json.NewDecoder(bytes.NewReader(values))
 	d.UseNumber()
 	var entered any
 	if err := d.Decode(&entered); err != nil {
-		return "it is no JSON"
+		return "it is not valid JSON"
 	}
 	err = compiled.Validate(entered)
 	if v := (*jsonschema.ValidationError)(nil); errors.As(err, &v) {
-		return "it does not fit the schema that was asked for"
+		return "it does not fit the requested schema"
 	}
 	if err != nil {
 		return "it cannot be checked"

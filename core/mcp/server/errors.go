@@ -16,9 +16,9 @@ const codeNotFound = -32002
 
 // Errors of the protocol that contain no more than their class.
 var (
-	errInternal  = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; its log says more."}
+	errInternal  = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; its log has details."}
 	errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The request was cancelled."}
-	errNoSession = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "There is no session yet; begin one by initialize."}
+	errNoSession = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "There is no session yet; send initialize first."}
 	errEnded     = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The session has ended."}
 )
 

@@ -33,7 +33,7 @@ func newGuard(o HTTPOptions) *guard {
 // returns the digest of the presented token, "" if no token is required.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) (holder string, ok bool) {
 	if !g.hostAllowed(r.Host) {
-		http.Error(w, "Forbidden: this server does not answer to that Host.", http.StatusForbidden)
+		http.Error(w, "Forbidden: this server does not accept that Host.", http.StatusForbidden)
 		return "", false
 	}
 	for _, origin := range r.Header.Values("Origin") {
@@ -61,7 +61,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) (holder string, ok
 		challenge += `, error="invalid_token"`
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	http.Error(w, "Unauthorized: this server wants a bearer token.", http.StatusUnauthorized)
+	http.Error(w, "Unauthorized: this server requires a bearer token.", http.StatusUnauthorized)
 	return "", false
 }
 

@@ -172,8 +172,8 @@ func (h *host) asks(more int) {
 // able returns an error for questions that the client cannot answer.
 func able(x *exchange, questions []tools.Question) error {
 	if !x.modern && x.s.stateless {
-		return fault.New(fault.NoApprover, "server.ask", "The client has no session in which it could be asked.",
-			"Use a session, or revision "+revision2026+" of the protocol; or go on without an answer.")
+		return fault.New(fault.NoApprover, "server.ask", "The client has no session, which questions require.",
+			"Use a session, or revision "+revision2026+" of the protocol; or continue without an answer.")
 	}
 	for _, q := range questions {
 		capability, ok := answerable(x.caps, q)
@@ -181,10 +181,10 @@ func able(x *exchange, questions []tools.Question) error {
 			continue
 		}
 		if capability == "" {
-			return fault.New(fault.NoApprover, "server.ask", "A question asks nothing.", "Set exactly one of its fields.")
+			return fault.New(fault.NoApprover, "server.ask", "A question has no field set.", "Set exactly one of its fields.")
 		}
-		return fault.Wrap(fault.NoApprover, "server.ask", "The client cannot be asked: it does not offer "+capability+".",
-			"Use a client that does, or go on without an answer.", lacking(capability))
+		return fault.Wrap(fault.NoApprover, "server.ask", "The client cannot answer questions: it does not offer "+capability+".",
+			"Use a client that does, or continue without an answer.", lacking(capability))
 	}
 	return nil
 }
@@ -209,11 +209,11 @@ func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]too
 			return nil, cancelled(ctx)
 		}
 		if err != nil {
-			return nil, fault.Wrap(fault.NoApprover, "server.ask", "The client has not answered: "+clip(err.Error())+".", "Go on without an answer.", err)
+			return nil, fault.Wrap(fault.NoApprover, "server.ask", "The client has not answered: "+clip(err.Error())+".", "Continue without an answer.", err)
 		}
 		reply, problem := read(q, given)
 		if problem != "" {
-			return nil, fault.New(fault.DeniedByUser, "server.ask", "The client's answer cannot be used: "+problem+".", "Ask again, or go on without an answer.")
+			return nil, fault.New(fault.DeniedByUser, "server.ask", "The client's answer is invalid: "+problem+".", "Ask again, or continue without an answer.")
 		}
 		replies[i] = reply
 	}

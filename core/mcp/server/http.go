@@ -286,7 +286,7 @@ func (h *handler) unreserve() {
 // unavailable asks a client to retry later.
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "5")
-	http.Error(w, "Service Unavailable: the server has no place for another client at the moment.", http.StatusServiceUnavailable)
+	http.Error(w, "Service Unavailable: the server accepts no further client at the moment.", http.StatusServiceUnavailable)
 }
 
 // add registers a session under its ID. It reports false if the session has

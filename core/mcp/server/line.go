@@ -200,7 +200,7 @@ func (c *lines) accept(ctx context.Context, l line) {
 	case l.tooLong:
 		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "The message is too long.")
 	case !json.Valid(text):
-		c.refuse(ctx, jsonrpc.CodeParseError, "This is no JSON text in one line.")
+		c.refuse(ctx, jsonrpc.CodeParseError, "The line is not valid JSON.")
 	case text[0] == '[':
 		c.acceptBatch(ctx, text)
 	default:
@@ -217,7 +217,7 @@ func (c *lines) acceptBatch(ctx context.Context, text []byte) {
 	}
 	var all []json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil || len(all) == 0 || !c.batch() {
-		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "This revision of the protocol has no batches, and none has an empty one.")
+		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "Batches are not supported by this revision of the protocol, and no batch may be empty.")
 		return
 	}
 	b := &batch{}
@@ -257,7 +257,7 @@ func (c *lines) settle(ctx context.Context) bool {
 func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool) {
 	m, err := jsonrpc.DecodeMessage(text)
 	if err != nil {
-		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "This is no JSON-RPC message.")
+		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message.")
 		return nil, false
 	}
 	return m, true

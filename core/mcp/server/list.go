@@ -31,7 +31,7 @@ func page[T any](all []T, key func(T) string, cursor string, size int) ([]T, str
 			}
 		}
 		if at < 0 {
-			return nil, "", errInvalid("The cursor is not known, or the list has changed since; list again from the beginning.")
+			return nil, "", errInvalid("The cursor is unknown, or the list has changed; list again from the beginning.")
 		}
 		all = all[at+1:]
 	}
@@ -150,7 +150,7 @@ func (s *session) complete(ctx context.Context, svc *mcp.Service, r *sdk.Complet
 	}
 	p := r.Params
 	if p.Ref == nil || p.Argument.Name == "" {
-		return nil, errInvalid("A completion needs ref and argument.name.")
+		return nil, errInvalid("A completion requires ref and argument.name.")
 	}
 	c := mcp.Completion{Argument: p.Argument.Name, Value: p.Argument.Value}
 	switch p.Ref.Type {
@@ -159,7 +159,7 @@ func (s *session) complete(ctx context.Context, svc *mcp.Service, r *sdk.Complet
 	case "ref/resource":
 		c.Template = p.Ref.URI
 	default:
-		return nil, errInvalid("ref.type is ref/prompt or ref/resource.")
+		return nil, errInvalid("ref.type must be ref/prompt or ref/resource.")
 	}
 	if p.Context != nil {
 		c.Args = p.Context.Arguments

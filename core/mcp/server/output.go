@@ -32,10 +32,10 @@ func (s *session) fulfil(res tools.Result, spec tools.Spec, modern bool) tools.R
 			return res
 		}
 	}
-	s.srv.log.Warn("a result is not as its tool promises", "tool", spec.Name, "missing", given == nil)
+	s.srv.log.Warn("a result does not fit the output schema of its tool", "tool", spec.Name, "missing", given == nil)
 	return res.WithError(fault.New(fault.ExecutionFailed, "server.call",
-		"The call has run, but its result is not as the output schema of "+spec.Name+" promises. What there is to read of it follows.",
-		"Do not repeat a call that changes something; go on with what follows, or tell the user."))
+		"The call has run, but its result does not fit the output schema of "+spec.Name+". Its readable content follows.",
+		"Do not repeat a call that changes something; continue with the content, or tell the user."))
 }
 
 // maxOutputs is the maximum number of cached output schemas; it exceeds the

@@ -134,7 +134,7 @@ func with[P sdk.Params](s *session, ctx context.Context, r *sdk.ServerRequest[P]
 // initialize begins a session of the older revisions.
 func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.InitializeParams], next sdk.MethodHandler) (sdk.Result, error) {
 	if r.Session.InitializeParams() != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "The session is already initialized; begin a new one to agree on something else."}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "The session is already initialized; start a new one to negotiate again."}
 	}
 	svc, err := s.service(ctx, r.Params.ClientInfo)
 	if err != nil {

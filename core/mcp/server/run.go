@@ -76,7 +76,7 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service) (sdk.Result, error) {
 		spec, ok := s.spec(svc, p.Name)
 		if !ok {
-			return nil, errInvalid(fmt.Sprintf("There is no tool %q; tools/list says which there are.", clip(p.Name)))
+			return nil, errInvalid(fmt.Sprintf("Unknown tool %q; tools/list lists the tools.", clip(p.Name)))
 		}
 		if s.unbound(p.Name, spec, x) {
 			return nil, &jsonrpc.Error{Code: sdk.CodeHeaderMismatch, Message: "The headers of the request cannot be compared with the arguments of the call; spell the keys of the request as the protocol does, each once."}

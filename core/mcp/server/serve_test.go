@@ -101,7 +101,7 @@ func testCalls(t *testing.T, c *client, modern bool) {
 
 	_, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "nothing"})
 	requireCode(t, err, -32602)
-	require.ErrorContains(t, err, `There is no tool "nothing"`)
+	require.ErrorContains(t, err, `Unknown tool "nothing"`)
 	_, err = c.CallTool(t.Context(), &sdk.CallToolParams{Name: "panic"})
 	requireCode(t, err, -32603)
 	require.NotContains(t, err.Error(), "secret-token")

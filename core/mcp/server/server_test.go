@@ -66,7 +66,7 @@ func TestServiceBreaks(t *testing.T) {
 		"nothing":      {func(context.Context, mcp.Client) (*mcp.Service, error) { return nil, nil }, "", "-32603"},
 		"no tools":     {func(context.Context, mcp.Client) (*mcp.Service, error) { return &mcp.Service{}, nil }, "", "-32603"},
 		"close fails":  {func(context.Context, mcp.Client) (*mcp.Service, error) { return plain(errors.New("not closed")), nil }, "not closed", "serverInfo"},
-		"close panics": {func(context.Context, mcp.Client) (*mcp.Service, error) { return plain(errors.New("panic")), nil }, "its log says more", "serverInfo"},
+		"close panics": {func(context.Context, mcp.Client) (*mcp.Service, error) { return plain(errors.New("panic")), nil }, "its log has details", "serverInfo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -22,7 +22,7 @@ import (
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := s.begin(ctx, kind{})
 	if c == nil {
-		return fault.New(fault.NotInitialized, "server.stdio", "The server is closed.", "Make a new one.")
+		return fault.New(fault.NotInitialized, "server.stdio", "The server is closed.", "Create a new one.")
 	}
 	l := newLines(in, out, s.o.RequestBytes, s.o.Linger, c.batches)
 	conn, err := c.sdk.Connect(c.ctx, l, nil)
@@ -36,7 +36,7 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	err = conn.Wait()
 	stop()
 	stopEnd()
-	s.log.Debug("the client has gone", "error", err)
+	s.log.Debug("the client has disconnected", "error", err)
 	err = c.end()
 	l.shut()
 	if closer, ok := in.(io.Closer); ok {

@@ -17,7 +17,7 @@ import (
 
 // errState refuses a request with an invalid state. It does not tell an unknown
 // state from one of another client.
-var errState = errInvalid("The requestState is not of a request that waits for these answers: it was changed, used before, or has expired. Send the request again without requestState and inputResponses.")
+var errState = errInvalid("The requestState does not belong to a request that waits for these answers: it was changed, used before, or has expired. Send the request again without requestState and inputResponses.")
 
 // signer signs request states, so that a client cannot forge one. The key lives
 // as long as the process, as the waiting runs do.
@@ -180,7 +180,7 @@ func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 	t, ok := srv.waiting.put(r, q)
 	if !ok {
 		r.host.meet(x)
-		q.refuse(fault.New(fault.NoApprover, "server.ask", "Too many calls wait for answers of this client, or of all.", "Answer those, or go on without an answer."))
+		q.refuse(fault.New(fault.NoApprover, "server.ask", "Too many calls wait for answers of this client, or of all clients.", "Answer those, or continue without an answer."))
 		return r.await(x)
 	}
 	if x.ctx.Err() != nil { // the client will not receive the questions

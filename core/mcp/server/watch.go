@@ -88,7 +88,7 @@ func (w *watcher) run(ctx context.Context) {
 		w.s.announce(c)
 		for uri := range updated {
 			if err := w.s.sdk.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-				w.s.srv.log.Debug("telling of a resource", "error", err)
+				w.s.srv.log.Debug("notification of a resource", "error", err)
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func (s *session) subscribe(uri string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.uris[uri]; !ok && len(s.uris) >= maxSubscriptions {
-		return errInvalid("There are too many subscriptions of this client; unsubscribe from some.")
+		return errInvalid("This client has too many subscriptions; unsubscribe from some.")
 	}
 	if s.uris == nil {
 		s.uris = map[string]struct{}{}

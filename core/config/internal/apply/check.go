@@ -121,7 +121,7 @@ func (c *checker) tell(p fault.Problem, key string, origin settings.Origin) faul
 		p.Kind, p.Severity = settings.KindUnusable, settings.Error
 	}
 	if p.Nearest != "" {
-		p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+		p.Remedy = fmt.Sprintf("Did you mean %s?", p.Nearest)
 	}
 	c.usable.Dropped = append(c.usable.Dropped, p)
 	return p
@@ -159,8 +159,8 @@ func (c *checker) policies() {
 	}
 	c.usable.PolicyPaths = c.paths(key, false, nil, func(e settings.Entry, why error) {
 		c.stop(fault.Problem{
-			Message: fmt.Sprintf("The policy %q cannot be read: %v. As rules that protect you may be missing, there is no session.", e.Text, why),
-			Remedy:  "Name a file or a directory that exists, or remove the entry.",
+			Message: fmt.Sprintf("The policy %q cannot be read: %v. Rules that protect you may be missing, so no session is started.", e.Text, why),
+			Remedy:  "Name an existing file or directory, or remove the entry.",
 		}, key, e.Origin)
 	})
 }
@@ -176,8 +176,8 @@ func (c *checker) folders() {
 			return false
 		}
 		p := fault.Problem{Kind: settings.KindOutside, Severity: settings.Warning,
-			Message: fmt.Sprintf("The directory %s lies outside of the project, and trust in the project does not cover it. It is left out.", path),
-			Remedy:  "To approve of it, run fettle trust --outside; or name it with --include-directories."}
+			Message: fmt.Sprintf("The directory %s is outside the project, and trust in the project does not cover it. It is ignored.", path),
+			Remedy:  "To approve it, run fettle trust --outside, or name it with --include-directories."}
 		if why != nil {
 			p.Message += " " + fault.MessageOf(why)
 		}
@@ -185,12 +185,12 @@ func (c *checker) folders() {
 		return true
 	}
 	c.usable.Context.IncludeDirectories = c.paths(key, true, outside, func(e settings.Entry, why error) {
-		p := fault.Problem{Message: fmt.Sprintf("The directory %q cannot be used: %v.", e.Text, why), Remedy: "Name a directory that exists."}
+		p := fault.Problem{Message: fmt.Sprintf("The directory %q cannot be used: %v.", e.Text, why), Remedy: "Name an existing directory."}
 		if e.Origin.Layer == settings.LayerFlags { // a flag must take effect at once
 			c.stop(p, key, e.Origin)
 			return
 		}
-		p.Message += " It is left out."
+		p.Message += " It is ignored."
 		c.tell(p, key, e.Origin)
 	})
 }
@@ -205,12 +205,12 @@ func (c *checker) sandbox(ctx context.Context) {
 	if s.Kind() == settings.SandboxNone {
 		return
 	}
-	const none = "No command can be run so, and there is no session."
+	const none = "Commands could not run in this way, so no session is started."
 	const paths = "tools.sandbox.allowedPaths"
 	s.AllowedPaths = c.paths(paths, true, nil, func(e settings.Entry, why error) {
 		c.stop(fault.Problem{
-			Message: fmt.Sprintf("Confined commands are to write in %q, which cannot be used: %v. %s", e.Text, why, none),
-			Remedy:  "Make the directory, or remove the entry.",
+			Message: fmt.Sprintf("The directory %q, which confined commands may write, cannot be used: %v. %s", e.Text, why, none),
+			Remedy:  "Create the directory, or remove the entry.",
 		}, paths, e.Origin)
 	})
 	key := "tools.sandbox.command"
@@ -226,8 +226,8 @@ func (c *checker) sandbox(ctx context.Context) {
 	case err == nil, ctx.Err() != nil, c.toldAt(origin):
 	case s.Command != "" && s.Image == "" && s.Kind() == settings.SandboxContainer:
 		c.stop(fault.Problem{
-			Message: fmt.Sprintf("The value %q names a program that runs containers, and tools.sandbox.image names no image. %s", s.Command, none),
-			Remedy:  "Set tools.sandbox.image too, or landlock for the confinement of the system's kernel.",
+			Message: fmt.Sprintf("The value %q names a container program, but tools.sandbox.image names no image. %s", s.Command, none),
+			Remedy:  "Set tools.sandbox.image too, or use landlock for confinement by the kernel.",
 			Nearest: settings.NearestOf(s.Command, []string{string(settings.SandboxLandlock)}),
 		}, key, origin)
 	default:
@@ -247,10 +247,10 @@ func (c *checker) unreadSandbox() {
 		switch {
 		case c.usable.Stops != nil:
 		case Unreadable(p) && p.Key == "tools.sandbox":
-			p.Message += " It speaks of a sandbox, which would be missing, so there is no session."
+			p.Message += " The entry mentions a sandbox, which would be missing, so no session is started."
 			c.usable.Stops = &p
 		case p.Kind == settings.KindUnknownKey && p.Open && settings.Means(p.Nearest, "tools.sandbox"):
-			p.Message += " So there is no session."
+			p.Message += " No session is started."
 			c.usable.Stops = &p
 		}
 	}
@@ -286,7 +286,7 @@ func (c *checker) outside(origin settings.Origin) {
 		if err == nil && filepath.IsLocal(below) {
 			c.tell(fault.Problem{
 				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower directory.",
-				Message: fmt.Sprintf("Confined commands can write your settings directory %s, which lies in %s: what they write there holds for later sessions.", dir, folder),
+				Message: fmt.Sprintf("Confined commands can write your settings directory %s, because it is inside %s. Files that they write there apply to later sessions.", dir, folder),
 			}, "tools.sandbox", origin)
 			return
 		}
@@ -301,10 +301,10 @@ func (c *checker) commands() {
 	case c.given.Decides(discovery):
 		return
 	case t.DiscoveryCommand != "" && t.CallCommand == "":
-		c.tell(fault.Problem{Message: "Nothing would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."},
+		c.tell(fault.Problem{Message: "No command would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."},
 			discovery, c.loaded.OriginOf(discovery))
 	case t.DiscoveryCommand == "" && t.CallCommand != "":
-		c.tell(fault.Problem{Message: "There are no tools for it to run, as nothing declares any.", Remedy: "Set " + discovery + " too."},
+		c.tell(fault.Problem{Message: "It has no effect, because no command declares tools.", Remedy: "Set " + discovery + " too."},
 			call, c.loaded.OriginOf(call))
 	default:
 		return
@@ -325,21 +325,21 @@ func (c *checker) core() {
 		_, err := entry.Commands()
 		switch name := entry.Name; {
 		case !slices.ContainsFunc(toolrules.Names(entry), func(name string) bool { return slices.Contains(known, name) }):
-			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry has no effect.", name)
+			p.Message = fmt.Sprintf("%q is not a built-in tool; the entry has no effect.", name)
 			p.Nearest = settings.NearestOf(name, known)
-			p.Remedy = "fettle tools lists those that there are."
+			p.Remedy = "fettle tools lists the tools."
 		case entry.Whole() && !c.given.Decides(keySearch) && c.usable.Search == nil && slices.Contains(toolrules.Names(entry), "web_search"),
 			!c.given.Decides(keySearch) && c.usable.Search == nil && name == "google_web_search":
-			p.Message = fmt.Sprintf("There is no tool %s here, as no service searches the web.", name)
+			p.Message = fmt.Sprintf("The tool %s is not available, because no search service is configured.", name)
 			p.Remedy = "Set web.search.url, or the variable GEMINI_API_KEY."
 		case entry.Whole() || entry.Shell() && err == nil:
 			continue
 		case entry.Shell():
-			p.Message = fmt.Sprintf("The restriction of the entry %q is not understood: %v. The entry selects nothing.", e.Text, err)
-			p.Remedy = "Write the beginning of a command, as run_shell_command(git status)."
+			p.Message = fmt.Sprintf("The restriction of the entry %q is invalid: %v. The entry selects nothing.", e.Text, err)
+			p.Remedy = "Use the beginning of a command, as in run_shell_command(git status)."
 		default:
-			p.Message = fmt.Sprintf("The restriction of the entry %q is not understood: brackets go with run_shell_command alone. The entry selects nothing.", e.Text)
-			p.Remedy = "Leave the brackets out, and write a rule of the policy for its arguments."
+			p.Message = fmt.Sprintf("The restriction of the entry %q is invalid: only run_shell_command may have brackets. The entry selects nothing.", e.Text)
+			p.Remedy = "Remove the brackets, and write a policy rule for its arguments."
 		}
 		c.tell(p, key, e.Origin)
 	}
@@ -359,15 +359,15 @@ func (c *checker) excluded() {
 		if why := toolrules.CheckExcluded(e.Text); why != nil {
 			p.Message, p.Remedy = fault.As(why).Message, fault.As(why).Remedy
 		} else if toolrules.NamesNothing(entry) {
-			p.Severity, p.Message = settings.Error, fmt.Sprintf("The entry %q of the excluded tools is not the name of a tool. Every change, program and request is asked about.", e.Text)
-			p.Remedy, p.Open = "Write the name of a tool, or for the shell the beginning of a command, as run_shell_command(rm -rf).", true
+			p.Severity, p.Message = settings.Error, fmt.Sprintf("The entry %q of the excluded tools is not the name of a tool. Every change, program and request requires approval.", e.Text)
+			p.Remedy, p.Open = "Use the name of a tool, or for the shell the beginning of a command, as in run_shell_command(rm -rf).", true
 			c.usable.Unread = append(c.usable.Unread, c.tell(p, key, e.Origin))
 			continue
 		} else if names := toolrules.Names(entry); !slices.ContainsFunc(names, func(name string) bool { _, ok := policy.WellKnown(name); return ok }) {
 			if p.Nearest = settings.NearestOf(entry.Name, known); p.Nearest == "" {
 				continue // possibly a tool of a server
 			}
-			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry excludes nothing unless a server has such a tool.", entry.Name)
+			p.Message = fmt.Sprintf("%q is not a built-in tool; the entry excludes nothing unless a server has such a tool.", entry.Name)
 		} else {
 			continue
 		}
@@ -386,7 +386,7 @@ func (c *checker) entries() {
 	if key := "tools.confirmationRequired"; !c.given.Decides(key) {
 		for _, e := range c.loaded.Entries(key) {
 			if _, _, err := toolrules.Confirmed(e.Text, toolrules.Place{}); err != nil {
-				c.stop(fault.Problem{Message: fault.As(err).Message + " It would protect, so there is no session.", Remedy: fault.As(err).Remedy}, key, e.Origin)
+				c.stop(fault.Problem{Message: fault.As(err).Message + " The entry would protect you, so no session is started.", Remedy: fault.As(err).Remedy}, key, e.Origin)
 			}
 		}
 	}
@@ -408,7 +408,7 @@ func (c *checker) servers() {
 		}
 	}
 	wrong(excluded, func(p fault.Problem, origin settings.Origin) {
-		p.Message += " It would protect, so there is no session."
+		p.Message += " The entry would protect you, so no session is started."
 		c.stop(p, excluded, origin)
 	})
 	wrong(allowed, func(p fault.Problem, origin settings.Origin) {
@@ -433,7 +433,7 @@ func (c *checker) kept(key string, check func(entry string) error) []string {
 			c.stop(p, key, e.Origin)
 			continue
 		}
-		p.Message += " The entry is left out."
+		p.Message += " The entry is ignored."
 		c.tell(p, key, e.Origin)
 	}
 	return kept

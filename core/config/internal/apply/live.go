@@ -94,7 +94,7 @@ func nextSession(key string, isLive bool, newer *settings.Result) fault.Problem 
 	p := fault.Problem{Layer: settings.LayerDefault, Path: "the settings", Key: key, Kind: settings.KindLater, Severity: settings.Notice,
 		Message: "The value has changed; it takes effect in the next session."}
 	if isLive {
-		p.Message = "The value has changed; as it is less strict, it takes effect in the next session."
+		p.Message = "The value has changed; because it is less strict, it takes effect in the next session."
 	}
 	if o := newer.OriginOf(key); o.Source != "" {
 		p.Layer, p.Path, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column

@@ -63,7 +63,7 @@ func Powers(given Given, loaded *settings.Result) []settings.Power {
 			if path == "" || trust.Covers(own, path) {
 				continue // it has the effect without trust
 			}
-			power.Outside, power.Text = path, "reads and writes "+path+", outside of the project"
+			power.Outside, power.Text = path, "reads and writes "+path+", outside the project"
 		}
 		all = append(all, power)
 	}

@@ -25,7 +25,7 @@ func (c *checker) search() {
 		}
 		if err := c.trySearch(); err != nil {
 			key := searchKey(err.Message)
-			c.tell(fault.Problem{Message: err.Message + " There is no tool web_search.", Remedy: "Correct it."}, key, c.loaded.OriginOf(key))
+			c.tell(fault.Problem{Message: err.Message + " The tool web_search is not available.", Remedy: "Correct it."}, key, c.loaded.OriginOf(key))
 		}
 		return
 	}
@@ -41,7 +41,7 @@ func (c *checker) search() {
 		if address != "" {
 			source += ", or " + geminiAddress
 		}
-		c.tell(fault.Problem{Message: err.Message + " There is no tool web_search.", Remedy: err.Remedy}, "",
+		c.tell(fault.Problem{Message: err.Message + " The tool web_search is not available.", Remedy: err.Remedy}, "",
 			settings.Origin{Layer: settings.LayerEnvironment, Source: source})
 	}
 }

@@ -224,7 +224,7 @@ func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing 
 			return nil, nil
 		}
 		progress := func(files int) {
-			text := fmt.Sprintf("[Keeping %d files first, so that this can be undone.]\n", files)
+			text := fmt.Sprintf("[Saving %d files first, so that this can be undone.]\n", files)
 			_ = b.Publish(bus.ToolOutput{CallID: p.CallID, Chunk: text}) // a closed bus has no subscribers
 		}
 		taken, err := r.Begin(ctx, checkpoint.Call{

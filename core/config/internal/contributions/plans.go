@@ -34,7 +34,7 @@ func (b *bringing) plans(e extensions.Extension) {
 	}
 	if why != "" {
 		b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name,
-			Message: fmt.Sprintf("The extension %s wants plans written to %q, which %s; they are not.", e.Name, escape.ClipBytes(e.PlanDir, 60), why), Remedy: remedy})
+			Message: fmt.Sprintf("The plan directory of the extension %s, %q, is not used, because it %s.", e.Name, escape.ClipBytes(e.PlanDir, 60), why), Remedy: remedy})
 		return
 	}
 	b.all.plansDir = filepath.Join(b.o.Target, dir)
@@ -61,9 +61,9 @@ func (x *Extensions) planFolder(dir string, plans []string, kept string) string 
 		keepPlanFolder(kept, below)
 		return ""
 	case !isPlanFolder(kept, below):
-		return "holds other files already"
+		return "contains other files already"
 	case slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.IsDir() || filepath.Ext(entry.Name()) != ".md" }):
-		return "holds other files than plans"
+		return "contains files other than plans"
 	}
 	return ""
 }

@@ -59,8 +59,8 @@ func RulesIn(ctx context.Context, dir, extension string) (files []rulefile.File,
 		path, line = problems[at].Path, problems[at].Line
 	}
 	return nil, append(problems, fault.Problem{Path: path, Line: line, Kind: rulefile.KindSchema, Severity: rulefile.Error,
-		Message: fmt.Sprintf("The policy of the extension %s is not understood: nothing of it is in force, and each call of a tool of its own servers is asked about.", extension),
-		Remedy:  "Correct the mistake, disable the extension, or write the rules into your own policies."}), false
+		Message: fmt.Sprintf("The policy of the extension %s is invalid. None of its rules applies, and each call of a tool of its servers requires approval.", extension),
+		Remedy:  "Correct the error, disable the extension, or write the rules into your own policies."}), false
 }
 
 // insteadOfRules returns the rules that replace invalid ones of an extension:
@@ -69,7 +69,7 @@ func (s *Set) insteadOfRules(f Folder) []policy.Rule {
 	var all []policy.Rule
 	for _, server := range s.Servers {
 		if s.serversOf[server.Name] == f.Extension && mcp.CheckServerName(server.Name) == nil {
-			all = append(all, policy.Rule{Name: "in place of the policy of the extension " + f.Extension + ", which is not understood", Server: server.Name, Tools: []string{"*"},
+			all = append(all, policy.Rule{Name: "in place of the policy of the extension " + f.Extension + ", which is invalid", Server: server.Name, Tools: []string{"*"},
 				Decision: policy.AskUser, Priority: 999, TightensOnly: true, Tier: policy.TierExtension, Source: f.Path})
 		}
 	}

@@ -124,16 +124,16 @@ func (b *bringing) mcp(e extensions.Extension) {
 	servers := e.Servers()
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if first, taken := b.servers[name]; taken {
-			refuse(name, "the extension "+first+" brings one of that name", "Disable one of the two extensions.")
+			refuse(name, "the extension "+first+" has a server with that name", "Disable one of the two extensions.")
 			continue
 		}
 		if set.Owns(name) {
-			refuse(name, "the program has one of that name", "")
+			refuse(name, "the program has a server with that name", "")
 			continue
 		}
 		var s settings.MCPServer
 		if err := json.Unmarshal(servers[name], &s); err != nil {
-			refuse(name, "what the manifest says of it is no server", "Correct it in the manifest.") // the error may contain a value
+			refuse(name, "its entry in the manifest is not a valid server", "Correct the entry in the manifest.") // the error may contain a value
 			continue
 		}
 		s.Trust = false // only the user may set it

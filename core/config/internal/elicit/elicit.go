@@ -34,12 +34,12 @@ func (e Elicitor) Ask(ctx context.Context, server string, asked tools.Elicitatio
 		if u, err := url.Parse(asked.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			return tools.Elicited{Action: tools.ElicitDecline}, nil // not a page to send the user to
 		}
-		return e.yesNo(ctx, fmt.Sprintf("%s\nIt wants you to open this page: %s\nHave you done so?", intro, asked.URL), nil)
+		return e.yesNo(ctx, fmt.Sprintf("%s\nIt asks you to open this page: %s\nHave you done so?", intro, asked.URL), nil)
 	}
 	fields, err := formFields(asked.Schema)
 	if err != nil {
 		return tools.Elicited{}, fault.Wrap(fault.InvalidToolParams, "config.elicit",
-			fmt.Sprintf("The MCP server %s asks for something in a form that cannot be shown: %v.", server, err), "", err)
+			fmt.Sprintf("The MCP server %s asks for input with a form that cannot be shown: %v.", server, err), "", err)
 	}
 	if len(fields) == 0 {
 		return e.yesNo(ctx, intro, json.RawMessage("{}"))

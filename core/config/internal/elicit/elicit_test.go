@@ -63,7 +63,7 @@ func TestElicitForm(t *testing.T) {
 	require.Equal(t, "srv", (*asked)[0].Server)
 	again := (*asked)[1].Questions
 	require.Len(t, again, 2, "what fits is not asked twice")
-	require.Contains(t, again[0].Question, "At least 2 characters are needed.")
+	require.Contains(t, again[0].Question, "At least 2 characters are required.")
 }
 
 // A missing answer, or endlessly invalid ones, count as cancel; a no is a no.

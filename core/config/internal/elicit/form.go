@@ -78,14 +78,14 @@ func formFields(schema json.RawMessage) ([]formField, error) {
 		return nil, err
 	}
 	if form.Type != "" && form.Type != "object" {
-		return nil, fmt.Errorf("its schema is of type %q and not object", form.Type)
+		return nil, fmt.Errorf("its schema has the type %q instead of object", form.Type)
 	}
 	if len(form.Properties) == 0 {
 		return nil, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(form.Properties))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("its properties are no object")
+		return nil, errors.New("its properties are not an object")
 	}
 	var fields []formField
 	for d.More() {
@@ -103,10 +103,10 @@ func formFields(schema json.RawMessage) ([]formField, error) {
 		switch f.Type {
 		case "string", "number", "integer", "boolean", "array":
 		default:
-			return nil, fmt.Errorf("the field %q is of type %q", f.name, f.Type)
+			return nil, fmt.Errorf("the field %q has the type %q", f.name, f.Type)
 		}
 		if f.Type == "array" && len(f.choices()) == 0 {
-			return nil, fmt.Errorf("the field %q is a list without choices", f.name)
+			return nil, fmt.Errorf("the field %q is a list without options", f.name)
 		}
 		fields = append(fields, f)
 	}
@@ -155,7 +155,7 @@ func (f *formField) question() bus.UserQuestion {
 		text += " (" + strings.TrimSuffix(f.Description, ".") + ")"
 	}
 	if !f.required {
-		text += ", if you like"
+		text += ", optional"
 	}
 	q := bus.UserQuestion{Question: text + "?", Header: escape.Clip(title, 16), Type: bus.QuestionText}
 	q.Optional = !f.required
@@ -208,7 +208,7 @@ func (f *formField) value(answer string) (v any, wrong string) {
 		case f.Default != nil:
 			return f.Default, ""
 		case f.required:
-			return nil, "An answer is needed."
+			return nil, "A value is required."
 		}
 		return nil, ""
 	}
@@ -244,9 +244,9 @@ func (f *formField) number(answer string) (v any, wrong string) {
 	n, err := strconv.ParseFloat(answer, 64)
 	switch {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0) || !json.Valid([]byte(answer)):
-		return nil, fmt.Sprintf("%q is no number.", answer)
+		return nil, fmt.Sprintf("%q is not a number.", answer)
 	case f.Type == "integer" && n != math.Trunc(n):
-		return nil, fmt.Sprintf("%s is no whole number.", answer)
+		return nil, fmt.Sprintf("%s is not an integer.", answer)
 	case f.Minimum != nil && n < *f.Minimum:
 		return nil, fmt.Sprintf("%s is less than %v.", answer, *f.Minimum)
 	case f.Maximum != nil && n > *f.Maximum:
@@ -267,7 +267,7 @@ func (f *formField) several(answer string) (v any, wrong string) {
 		c, n := longest(choices, rest)
 		if n == 0 {
 			part, _, _ := strings.Cut(rest, ",")
-			return nil, fmt.Sprintf("Choose among the options; %q is none.", strings.TrimSpace(part))
+			return nil, fmt.Sprintf("Choose among the options; %q is not one of them.", strings.TrimSpace(part))
 		}
 		if !slices.Contains(picked, c) {
 			picked = append(picked, c)
@@ -314,9 +314,9 @@ func (f *formField) fits(text string) (wrong string) {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case f.MinLength != nil && n < *f.MinLength:
-		return fmt.Sprintf("At least %d characters are needed.", *f.MinLength)
+		return fmt.Sprintf("At least %d characters are required.", *f.MinLength)
 	case f.MaxLength != nil && n > *f.MaxLength:
-		return fmt.Sprintf("At most %d characters are possible.", *f.MaxLength)
+		return fmt.Sprintf("At most %d characters are allowed.", *f.MaxLength)
 	}
 	var err error
 	switch f.Format {
@@ -332,7 +332,7 @@ func (f *formField) fits(text string) (wrong string) {
 		_, err = time.Parse(time.RFC3339, text)
 	}
 	if err != nil {
-		return fmt.Sprintf("%q is no %s.", text, f.Format)
+		return fmt.Sprintf("%q is not a valid %s.", text, f.Format)
 	}
 	return ""
 }

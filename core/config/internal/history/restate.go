@@ -45,9 +45,9 @@ type unstated struct {
 	Error    *fault.Error `json:"error"`
 }
 
-const restatedNotice = "The conversation was compacted, so what you were shown of files before is void, with its versions and hashes. " +
-	"The files below, the one used last first, are as they are on disk now, under new versions, and count as read: base changes on these hashes. " +
-	"Files in read_again were in work too; read them before you change or quote them. Of any other file, read before you rely on it."
+const restatedNotice = "The conversation was compacted, so file content shown before is void, with its versions and hashes. " +
+	"The files below, the last used one first, have their current content under new versions, and count as read: base changes on these hashes. " +
+	"Files in read_again were in use too; read them before you change or quote them. Read any other file before you rely on it."
 
 // Restate clears the cache, reads the files in use again and records them as
 // read. The error has code cancelled; then no file counts as read.
@@ -221,7 +221,7 @@ func (r *restater) read(ctx context.Context, name string, p workspace.Path) (any
 	ctx, held := r.o.State.Begin(ctx)
 	element, err := r.readHeld(ctx, p)
 	if err == nil && r.unseen(name, p, held.Hash(p)) {
-		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown again, as a hook withheld it, or it changed since hooks looked at it.",
+		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown again, because a hook withheld it, or it has changed since hooks inspected it.",
 			"Call read_file for it if it is needed.")
 	}
 	if err != nil {
@@ -261,5 +261,5 @@ func asFault(err error) *fault.Error {
 		return e
 	}
 	return fault.Wrap(fault.ReadContentFailure, "config.restate", fmt.Sprintf("The file cannot be read: %s.", err),
-		"Check that it is still there and readable.", err)
+		"Check that it exists and is readable.", err)
 }

@@ -38,7 +38,7 @@ func Usable(path string, folder bool) error {
 		return e.Err
 	}
 	if err == nil && folder && !info.IsDir() {
-		return errors.New("it is no directory")
+		return errors.New("it is not a directory")
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
 		for _, rule := range f.Rules {
 			if rule.Decision == policy.Allow {
 				what := strings.TrimPrefix(rule.String(), string(policy.Allow)+" ")
-				all = append(all, settings.Power{Source: rule.Source, Line: rule.Line, Text: "allows " + what + " without asking"})
+				all = append(all, settings.Power{Source: rule.Source, Line: rule.Line, Text: "allows " + what + " without approval"})
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func powersOfTexts(ctx context.Context, files Files) ([]settings.Power, error) {
 		return nil, err
 	}
 	for _, c := range found {
-		all = append(all, settings.Power{Source: c.Source, Text: "adds the command /" + c.Name + ", whose text may run shell commands once you use it"})
+		all = append(all, settings.Power{Source: c.Source, Text: "adds the command /" + c.Name + ", whose text may run shell commands when you use it"})
 	}
 	agents, _, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: files.Agents, Scope: subagent.ScopeProject}}})
 	if err != nil {

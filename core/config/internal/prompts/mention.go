@@ -54,7 +54,7 @@ func (r resources) Read(ctx context.Context, server, uri string) (tools.Content,
 	content, err := r.Manager.Read(limited, server, uri)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
 		return tools.Content{}, fault.Wrap(fault.MCPServerUnavailable, "config.expand",
-			fmt.Sprintf("The MCP server %s did not give %s within %v.", server, uri, resourceTime), "Ask without it, or look at the server.", err)
+			fmt.Sprintf("The MCP server %s did not return %s within %v.", server, uri, resourceTime), "Send the prompt without it, or check the server.", err)
 	}
 	return content, err
 }

@@ -38,7 +38,7 @@ func Fill(ctx context.Context, servers *mcp.Manager, server string, prompt mcp.P
 	}
 	for _, m := range filled.Messages {
 		if m.Role == tools.RoleAssistant {
-			content.Parts = append(content.Parts, tools.Part{Text: "What you have said before:"})
+			content.Parts = append(content.Parts, tools.Part{Text: "Your previous messages:"})
 		}
 		content.Parts = append(content.Parts, m.Content.Parts...)
 	}

@@ -33,7 +33,7 @@ func History(s *transcript.Session) ([]model.Content, []fault.Problem) {
 	for i, turn := range s.Turns {
 		var content model.Content
 		if err := json.Unmarshal(turn.Content, &content); err != nil {
-			lost = append(lost, fault.Problem{Path: s.Path, Message: fmt.Sprintf("Turn %d cannot be used and is left out: %s.", i+1, err)})
+			lost = append(lost, fault.Problem{Path: s.Path, Message: fmt.Sprintf("Turn %d is invalid and is ignored: %s.", i+1, err)})
 			continue
 		}
 		history = append(history, content)

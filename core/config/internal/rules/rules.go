@@ -197,7 +197,7 @@ func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope,
 				"Approve for this session only.")
 		}
 		if r.SaveTo == "" {
-			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, as there is no home directory.",
+			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, because there is no home directory.",
 				"Set HOME, or approve for this session only.")
 		}
 		for i := range narrowed {
@@ -206,7 +206,7 @@ func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope,
 		if backup, err := rulefile.Append(ctx, r.SaveTo, narrowed); err != nil {
 			return nil, err
 		} else if backup != "" {
-			r.log.Warn("the file of saved approvals could not be read and was begun anew", slog.String("copy", backup))
+			r.log.Warn("the file of saved approvals could not be read and is written again", slog.String("copy", backup))
 		}
 	}
 	return narrowed, r.Add(narrowed...)
@@ -278,8 +278,8 @@ func uncovered(rules []policy.Rule) []fault.Problem {
 		}
 		return []fault.Problem{{
 			Path: rule.Source, Line: rule.Line, Key: "rule.confined", Kind: rulefile.KindSchema, Severity: rulefile.Warning,
-			Message: "Rules that allow what is confined cover no command here: it can write .git and other protected paths of the workspace, which decide what runs later.",
-			Remedy:  "Allow by a rule without confined what may run, or answer the questions.",
+			Message: "Rules that allow confined commands apply to no command here, because the confinement leaves .git and other protected paths of the workspace writable, and these affect later commands.",
+			Remedy:  "Allow commands by a rule without confined, or approve each call.",
 		}}
 	}
 	return nil
@@ -293,7 +293,7 @@ func missingPrograms(checkers []policy.Checker, programs map[string]string, fold
 		if _, found := programs[ch.Name]; ch.External && !found {
 			missing = append(missing, fault.Problem{
 				Path: ch.Source, Line: ch.Line, Key: "checker.name", Kind: rulefile.KindSchema, Severity: rulefile.Error,
-				Message: fmt.Sprintf("There is no program %.80q for this safety checker: each call that it is due for is denied.", ch.Name),
+				Message: fmt.Sprintf("The program %.80q of this safety checker does not exist; each call that it would check is denied.", ch.Name),
 				Remedy:  "Put the program into " + folder + ", or correct the name.",
 			})
 		}

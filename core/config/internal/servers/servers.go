@@ -90,7 +90,7 @@ func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 	case s.Command != "":
 		spec.Command = s.Command
 	case s.TCP == "":
-		return spec, blockedBy("it has neither command nor url nor httpUrl", "Say in mcpServers."+name+" how it is reached.")
+		return spec, blockedBy("it has neither command nor url nor httpUrl", "Add to mcpServers."+name+" how to reach it.")
 	}
 	if spec.URL != "" || spec.Command != "" {
 		spec.TCP = ""
@@ -103,11 +103,11 @@ func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 	}
 	switch {
 	case spec.URL != "" && spec.Transport == mcp.TransportStdio:
-		return spec, blockedBy("its type is stdio and it has a url", "Give a command, or the type http or sse.")
+		return spec, blockedBy("its type is stdio, but it has a url", "Set a command, or the type http or sse.")
 	case spec.Command != "" && s.Type != "" && s.Type != string(mcp.TransportStdio):
-		return spec, blockedBy("its type is "+s.Type+" and it has no url", "Give a url, or leave the type out.")
+		return spec, blockedBy("its type is "+s.Type+" but it has no url", "Set a url, or remove the type.")
 	case s.AuthProviderType != "" && s.AuthProviderType != "dynamic_discovery":
-		return spec, blockedBy("fettle does not know how to sign in by "+s.AuthProviderType, "Leave authProviderType out, and put a token into headers.")
+		return spec, blockedBy("fettle does not support the sign-in by "+s.AuthProviderType, "Remove authProviderType, and put a token into headers.")
 	}
 	return spec, nil
 }

@@ -125,9 +125,9 @@ func (s Set) blocked(name string) error {
 	is := func(other string) bool { return other == Every || strings.EqualFold(name, other) }
 	switch {
 	case slices.ContainsFunc(s.Excluded, is):
-		return blockedBy("it is among mcp.excluded", "Take it out there.")
+		return blockedBy("it is in mcp.excluded", "Remove it from that list.")
 	case s.Allowed != nil && !slices.ContainsFunc(s.Allowed, is):
-		return blockedBy("it is not among mcp.allowed", "Add it there.")
+		return blockedBy("it is not in mcp.allowed", "Add it to that list.")
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (s Settings) OfExtension(extension, name string, server settings.MCPServer)
 	}
 	spec, err := specOf(name, server)
 	if err == nil && (server.Timeout < 0 || server.Timeout > longestTimeout) {
-		err = blockedBy("its timeout is none", "Give milliseconds, a day at the most.")
+		err = blockedBy("its timeout is invalid", "Set milliseconds, at most a day.")
 		spec.Timeout, spec.ConnectTimeout = 0, 0
 	}
 	spec.Source = source

@@ -129,11 +129,11 @@ func (x said) explain(r tools.Result) tools.Result {
 			refusal.Message += " " + x.problem
 		}
 		if x.unasked != "" {
-			refusal.Remedy += " Should the user want such calls to run without a question: " + x.unasked
+			refusal.Remedy += " To allow such calls without approval: " + x.unasked
 		}
 		return tools.Fail(&refusal)
 	case code == fault.NoApprover && x.failure != nil && x.failure.Code == fault.Cancelled:
-		return tools.Fail(fault.Wrap(fault.Cancelled, "config.mcpService", "The call was cancelled before its question was answered; nothing was done.", "", x.failure))
+		return tools.Fail(fault.Wrap(fault.Cancelled, "config.mcpService", "The call was cancelled before it was approved; nothing was done.", "", x.failure))
 	case code == fault.NoApprover && x.failure != nil:
 		refusal := *r.Error
 		refusal.Message += " " + x.failure.Message
@@ -154,7 +154,7 @@ func askClient(question context.Context, run *servedRun, e tools.Question) (tool
 	case err != nil:
 		return tools.Elicited{}, err
 	case len(replies) != 1 || replies[0].Elicit == nil:
-		return tools.Elicited{}, fault.New(fault.DeniedByUser, "config.mcpService", "The client's answer holds none.", "")
+		return tools.Elicited{}, fault.New(fault.DeniedByUser, "config.mcpService", "The client's response has no answer.", "")
 	}
 	return *replies[0].Elicit, nil
 }
@@ -200,8 +200,8 @@ func (f confirmation) question() tools.Question {
 	}
 	schema := askedForm{
 		Properties: askedFields{
-			{"answer", askedField{Type: "string", Title: "May it run?", Description: strings.Join(lines, "\n"), Enum: values}},
-			{"reason", askedField{Type: "string", Title: "A word for the model", Description: "With a no: what to do instead. May be left out."}},
+			{"answer", askedField{Type: "string", Title: "Run the call?", Description: strings.Join(lines, "\n"), Enum: values}},
+			{"reason", askedField{Type: "string", Title: "Message for the model", Description: "After a denial: the next step. Optional."}},
 		},
 		Required: []string{"answer"},
 	}
@@ -217,7 +217,7 @@ func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationR
 	case tools.ElicitDecline:
 		return no, ""
 	case tools.ElicitCancel:
-		return no, "The question was left unanswered, which counts as a no."
+		return no, "The request for approval was not answered, which counts as a denial."
 	default:
 		return no, unknownAction(given.Action)
 	}
@@ -234,13 +234,13 @@ func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationR
 			return bus.ToolConfirmationResponse{Confirmed: o.Outcome != bus.Cancel, Outcome: o.Outcome, Payload: no.Payload}, ""
 		}
 	}
-	return no, fmt.Sprintf("The answer %q was not offered, and counts as a no.", escape.ClipBytes(escape.Text(content.Answer), 100))
+	return no, fmt.Sprintf("The answer %q was not offered, and counts as a denial.", escape.ClipBytes(escape.Text(content.Answer), 100))
 }
 
-const notAsAsked = "The client's answer is not in the form that was asked for, and counts as none."
+const notAsAsked = "The client's answer does not fit the requested form, and counts as none."
 
 func unknownAction(a tools.ElicitAction) string {
-	return fmt.Sprintf("The client's answer is of the action %q, which there is not, and counts as none.", escape.ClipBytes(escape.Text(string(a)), 100))
+	return fmt.Sprintf("The action %q of the client's answer is unknown, and the answer counts as none.", escape.ClipBytes(escape.Text(string(a)), 100))
 }
 
 // asked is the form of a tool's own questions: a field for each, named by its

@@ -47,7 +47,7 @@ func (s *served) resources(ctx context.Context) ([]mcp.Resource, error) {
 	for i, d := range docs {
 		listed[i] = mcp.Resource{
 			URI: fileURI(d.Path), Name: s.nameOf(d.Path), MIMEType: markdown, Size: int64(len(d.Text)),
-			Description: "Says how to work here; follow it.",
+			Description: "Instructions for work in this project; follow them.",
 		}
 	}
 	return listed, nil
@@ -74,8 +74,8 @@ func (s *served) read(ctx context.Context, uri string) ([]tools.Resource, error)
 			return []tools.Resource{{URI: uri, MIMEType: markdown, Text: d.Text}}, nil
 		}
 	}
-	return nil, fault.New(fault.FileNotFound, "config.mcpService", "There is no resource "+escape.ClipBytes(escape.Text(uri), 200)+".",
-		"List the resources; other files are read with read_file.")
+	return nil, fault.New(fault.FileNotFound, "config.mcpService", "Unknown resource: "+escape.ClipBytes(escape.Text(uri), 200)+".",
+		"List the resources; read other files with read_file.")
 }
 
 // fileURI returns an absolute path as a URI.

@@ -150,8 +150,8 @@ func ofBackground() []string {
 func (s *served) call(ctx context.Context, name string, args json.RawMessage) tools.Result {
 	if t, err := s.session.Registry.Lookup(name); err == nil && !s.serves(t) {
 		return tools.Fail(fault.New(fault.ToolNotRegistered, "config.mcpService",
-			"The tool "+name+" is not offered here: it serves a conversation that fettle has itself.",
-			"Use a tool of the list, or name this one in --core-tools when the server is started."))
+			"The tool "+name+" is not available here, because it needs a conversation that fettle conducts itself.",
+			"Use a listed tool, or name this one with --core-tools when the server is started."))
 	}
 	run := &servedRun{id: bus.NewID(), ctx: ctx, host: tools.HostOf(ctx)}
 	run.progress.init(run.host, s.session.Now)

@@ -35,7 +35,7 @@ func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
 	d := q.Details
 	name := t.name(q.ToolCall.Name)
 	if q.Subagent != "" {
-		t.line("Asked for by the subagent %s.", t.name(q.Subagent))
+		t.line("Requested by the subagent %s.", t.name(q.Subagent))
 	}
 	switch {
 	case d.EditDetails != nil:
@@ -70,7 +70,7 @@ func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
 		}
 	}
 	if !t.whole {
-		t.line("IMPORTANT: this is not all of it, so that it can be approved for this one call alone.")
+		t.line("IMPORTANT: the call is not shown completely, so only this one call can be approved.")
 	}
 	if d.SystemMessage != "" {
 		t.line("Note: %s", escape.ClipBytes(escape.Text(d.SystemMessage), maxNote))
@@ -176,20 +176,20 @@ func (t *questionText) cut(s string, most int, mark string) string {
 // instructions returns the instructions for clients on using the tools.
 func (s *served) instructions() string {
 	folder := s.session.Folder
-	text := fmt.Sprintf("These tools work on the files in the directory %q, %s; a relative path is one in it. ",
+	text := fmt.Sprintf("These tools work on the files in the directory %q, %s; relative paths start there. ",
 		escape.ClipBytes(filepath.Base(folder), 100), escape.ClipBytes(fmt.Sprintf("%q", folder), 1_000))
 	if s.offers(file.ReadFile) && s.offers(file.SafePatch) {
-		text += "Read a file with read_file before you change it: it gives the content with a version and a sha256. " +
-			"Quote that sha256 as base_content_sha256 in safe_patch, or in write_file where all of a file is to be another. " +
-			"A change that was made for another state than the one on disk is refused, and nothing is written: " +
-			"the refusal says what to do next, and holds the file as it is now in latest_file_state where it may be shown. " +
-			"Go on from that state; never write a file again from memory. "
+		text += "Read a file with read_file before you change it: the result has the content with a version and a sha256. " +
+			"Pass that sha256 as base_content_sha256 to safe_patch, or to write_file to replace the whole file. " +
+			"A change based on another state than the one on disk is refused, and nothing is written: " +
+			"the error names the next step, and has the current content in latest_file_state if it may be shown. " +
+			"Continue from that state; never rewrite a file from memory. "
 	}
-	text += "What a person has to approve is asked through you; where that is not possible the refusal says what would allow it, which is for the person to decide. " +
-		"Do not try to reach the same in another way. " +
-		"Files that say how to work in this project are among the resources."
+	text += "If a call requires approval, the user is asked through you. If that is not possible, the error states what would allow the call; only the user can decide that. " +
+		"Do not try to do the same in another way. " +
+		"The resources include files with instructions for this project."
 	if s.options.Stateless {
-		text += " There is no session: no call knows of another. Every change of an existing file has to quote base_content_sha256, and a tool that cannot is refused for the reason no_session."
+		text += " There is no session: calls are independent. Every change of an existing file requires base_content_sha256, and a tool without that parameter is refused with the reason no_session."
 	}
 	return text
 }

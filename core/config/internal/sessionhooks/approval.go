@@ -34,7 +34,7 @@ func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
 
 // reason returns the reason why a project's hook does not run.
 func (s *Set) reason(h *hooks.Hook, state State, err error) string {
-	const look = " Look at it, then run fettle hooks trust."
+	const look = " Check it, then run fettle hooks trust."
 	switch {
 	case err != nil:
 		text := err.Error()
@@ -43,13 +43,13 @@ func (s *Set) reason(h *hooks.Hook, state State, err error) string {
 		}
 		return "The project's hook at " + h.Place() + " does not run, because changes of it cannot be detected: " + text
 	case state == Changed && s.o.Inherited && !s.seen():
-		return "The project's hook at " + h.Place() + " does not run: only a directory above is trusted, and this project's hooks are not approved." + look
+		return "The project's hook at " + h.Place() + " does not run: only a parent directory is trusted, and this project's hooks are not approved." + look
 	case state == Changed:
 		return "The project's hook at " + h.Place() + " is new or has changed since the project's hooks were approved, and does not run." + look
 	case !s.o.Trusted:
-		return "The project's hook at " + h.Place() + " does not run, as the directory is not trusted. Look at it, then run fettle trust."
+		return "The project's hook at " + h.Place() + " does not run, because the directory is not trusted. Check it, then run fettle trust."
 	}
-	return "The project's hook at " + h.Place() + " does not run: commands are confined, and could write what it runs. Put it into your own hooks."
+	return "The project's hook at " + h.Place() + " does not run: commands are confined, but could write the files that it runs. Move it into your own hooks."
 }
 
 // State is the state of a hook.
@@ -100,8 +100,8 @@ func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, e
 	if err != nil {
 		return Changed, err
 	}
-	s.tell(bus.HookMessage{Level: bus.HookInfo, Text: "As its directory is trusted, the hooks of this project run: " + strings.Join(names, ", ") +
-		". One that is new or changed from now on runs once you have approved it with fettle hooks trust, which tells what is looked at."}, nil)
+	s.tell(bus.HookMessage{Level: bus.HookInfo, Text: "Because its directory is trusted, the hooks of this project run: " + strings.Join(names, ", ") +
+		". A hook that is added or changed later runs only after you approve it with fettle hooks trust, which names the files to check."}, nil)
 	return Active, nil
 }
 
@@ -158,7 +158,7 @@ func (s *Set) Approve(ctx context.Context) ([]string, error) {
 }
 
 func noHome() error {
-	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home directory, where approved hooks are recorded.", "Set HOME.")
+	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home directory, in which approved hooks are recorded.", "Set HOME.")
 }
 
 // Listing is a hook and its state.

@@ -154,7 +154,7 @@ func (c *Conversation) Notes() string {
 	if len(said) == 0 {
 		return ""
 	}
-	return "\n\n# Notes of this session\n\nPrograms that the user has set up say:\n\n" + strings.Join(said, "\n\n")
+	return "\n\n# Notes of this session\n\nOutput of programs that the user has configured:\n\n" + strings.Join(said, "\n\n")
 }
 
 // Steps returns steps followed by the hooks.

@@ -34,13 +34,13 @@ func (c *Conversation) beforeModel(ctx context.Context, r *model.Request) (agent
 	if effect.LLMRequest != nil {
 		overridden := c.of.Overriding(r.Contents)
 		if !overrideRequest(r, effect.LLMRequest) {
-			c.tell(hooks.BeforeModel, nil, bus.HookWarning, "The llm_request of a hook cannot be understood; the request goes out as it was.")
+			c.tell(hooks.BeforeModel, nil, bus.HookWarning, "The llm_request of a hook is invalid; the request is sent unchanged.")
 		}
 		overridden(r.Contents)
 	}
 	effect = c.fire(ctx, hooks.Input{Event: hooks.BeforeToolSelection, LLMRequest: llmRequest(r)}, hooks.Subject{})
 	if !chooseTools(r, effect.ToolConfig, c.toolNames) {
-		c.tell(hooks.BeforeToolSelection, nil, bus.HookWarning, "The model has none of the tools in allowedFunctionNames of a hook, so that it may call none.")
+		c.tell(hooks.BeforeToolSelection, nil, bus.HookWarning, "The model has none of the tools in allowedFunctionNames of a hook, so it may call none.")
 	}
 	c.begin(llmRequest(r)) // as sent
 	return agent.RequestAdvice{}, nil
@@ -63,7 +63,7 @@ func (c *Conversation) afterModel(ctx context.Context, chunk *model.Chunk) (stri
 		return effect.Reason, nil
 	}
 	if effect.LLMResponse != nil && !overrideChunk(chunk, effect.LLMResponse) {
-		c.tell(hooks.AfterModel, nil, bus.HookWarning, "The llm_response of a hook cannot be understood; the answer stays as it was.")
+		c.tell(hooks.AfterModel, nil, bus.HookWarning, "The llm_response of a hook is invalid; the response is unchanged.")
 	}
 	return "", nil
 }
@@ -75,7 +75,7 @@ func (c *Conversation) synthetic(given json.RawMessage) *model.Response {
 	}
 	var r hooks.LLMResponse
 	if json.Unmarshal(given, &r) != nil || len(r.Candidates) == 0 && r.Text == "" {
-		c.tell(hooks.BeforeModel, nil, bus.HookWarning, "The llm_response of a hook cannot be understood; the model is asked.")
+		c.tell(hooks.BeforeModel, nil, bus.HookWarning, "The llm_response of a hook is invalid; the request is sent to the model.")
 		return nil
 	}
 	text, finish := r.Text, model.FinishStop

@@ -138,7 +138,7 @@ func (l *loader) load(extensions []contributions.File) {
 	for _, h := range o.Sources.Functions {
 		h.Source = hooks.SourceRuntime
 		if h.Run == nil || !slices.Contains(hooks.Events(), h.Event) {
-			l.problems = append(l.problems, fault.Problem{Message: "A hook of the program has no event that there is, or nothing to run: " + h.Label() + ". It is left out."})
+			l.problems = append(l.problems, fault.Problem{Message: "A hook of the program has an unknown event or no function: " + h.Label() + ". It is ignored."})
 			continue
 		}
 		l.hooks = append(l.hooks, h)

@@ -162,12 +162,12 @@ func (c *Conversation) AfterTool(ctx context.Context, d scheduler.Done, r tools.
 	switch {
 	case effect.Stop:
 		return r.WithError(fault.New(fault.StopExecution, "config.hooks",
-			fmt.Sprintf("After the call of %s the work was stopped by %s. %s", d.Spec.Name, sourceOf(effect), effect.StopReason),
+			fmt.Sprintf("After the call of %s the turn was stopped by %s. %s", d.Spec.Name, sourceOf(effect), effect.StopReason),
 			"Stop, and tell the user what happened.")), nil
 	case effect.Decision.Blocks():
 		r = tools.Fail(fault.New(fault.ExecutionFailed, "config.hooks",
 			fmt.Sprintf("The call of %s has run, and its result is withheld by %s. %s", d.Spec.Name, sourceOf(effect), effect.Reason),
-			"What the call did is done. Go by the reason."))
+			"The effects of the call remain. Follow the reason."))
 	case effect.TailToolCall != nil:
 		r = c.tailCall(ctx, d, *effect.TailToolCall, r)
 	}
@@ -224,7 +224,7 @@ const maxTails = 5
 func (c *Conversation) tailCall(ctx context.Context, d scheduler.Done, call hooks.ToolCall, r tools.Result) tools.Result {
 	t := tailOf(ctx)
 	if t.depth++; t.depth > maxTails {
-		c.tell(hooks.AfterTool, nil, bus.HookWarning, fmt.Sprintf("Hooks have asked for %d calls after a call of %s; no more are made.", maxTails, t.original))
+		c.tell(hooks.AfterTool, nil, bus.HookWarning, fmt.Sprintf("Hooks requested %d calls after a call of %s; no further calls are made.", maxTails, t.original))
 		return r
 	}
 	t.original = cmp.Or(t.original, d.Spec.Name)

@@ -38,11 +38,11 @@ func (m matchable) unmatched(h *hooks.Hook) string {
 	case h.Matches(m.tools...):
 		return ""
 	case !h.Event.OfTools():
-		return fmt.Sprintf("The matcher %.120q of %s matches nothing that the event has.", h.Matcher, h.Event)
+		return fmt.Sprintf("The matcher %.120q of %s matches no subject of the event.", h.Matcher, h.Event)
 	case m.mayCome(h.Matcher):
 		return ""
 	}
-	return fmt.Sprintf("The matcher %.120q of %s matches no tool that there is.", h.Matcher, h.Event)
+	return fmt.Sprintf("The matcher %.120q of %s matches no tool.", h.Matcher, h.Event)
 }
 
 // mayCome reports whether a matcher may match a tool that does not exist yet: one

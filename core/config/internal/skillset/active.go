@@ -197,7 +197,7 @@ func (a *Active) Reopen(turns []model.Content) {
 				err = a.activate(skill)
 			}
 			if err != nil {
-				a.o.Logger.Info("a skill of the history is not there any more", slog.String("skill", names[p.Response.ID]), slog.Any("error", err))
+				a.o.Logger.Info("a skill of the history does not exist any more", slog.String("skill", names[p.Response.ID]), slog.Any("error", err))
 			}
 		}
 	}

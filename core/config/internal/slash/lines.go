@@ -53,7 +53,7 @@ func (p linePolicy) Decide(call policy.Call) policy.Decision {
 	if json.Unmarshal(call.Params, &params) != nil || len(params) != 1 || !p.lines.isAllowed(params["command"]) {
 		return d
 	}
-	d.Decision, d.Reason, d.Remedy = policy.Allow, "You have agreed to this very line for the session.", ""
+	d.Decision, d.Reason, d.Remedy = policy.Allow, "You have approved this exact line for the session.", ""
 	d.Rule, d.Tier, d.Source, d.Line = "approved for a command", "session", "", 0
 	return d
 }
@@ -95,7 +95,7 @@ func (l *Lines) Decide(ctx context.Context, line string) (commands.ShellDecision
 	decision := commands.ShellDecision{Verdict: commands.ShellDeny, Reason: reasonOf(d), Remedy: d.Remedy}
 	switch {
 	case d.Previews:
-		decision.Reason, decision.Remedy = "In plan mode no command is run that changes something.", "Leave plan mode first, with /mode default."
+		decision.Reason, decision.Remedy = "Plan mode runs no command that changes something.", "Leave plan mode first, with /mode default."
 	case d.Decision == policy.Allow:
 		decision.Verdict = commands.ShellAllow
 	case d.Decision == policy.AskUser:

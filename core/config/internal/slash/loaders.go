@@ -167,7 +167,7 @@ func (l agentCommands) Load(context.Context) (all []*commands.Command, _ []fault
 			ExtensionName: d.Source.Extension, Source: d.Source.Path,
 			Action: func(_ context.Context, _ *commands.Context, args string) (commands.Result, error) {
 				if args == "" {
-					return nil, fault.New(fault.InvalidToolParams, "config.agents", "It is not said what the agent "+d.Name+" is to do.", "Say /"+d.Name+" and its task.")
+					return nil, fault.New(fault.InvalidToolParams, "config.agents", "The task of the agent "+d.Name+" is missing.", "Say /"+d.Name+" and its task.")
 				}
 				return commands.SubmitPrompt{Content: tools.Text("@" + d.Name + " " + args)}, nil
 			},

@@ -64,7 +64,7 @@ func (o Options) folders() (folders []commands.Dir, problems []fault.Problem) {
 			folders = append(folders, commands.Dir{Path: dir})
 		case paths.IsFolder(dir):
 			problems = append(problems, fault.Problem{Path: dir, Severity: fault.SeverityError,
-				Message: "The project's own commands are not there, as its directory is not trusted.", Remedy: "Look at them, and trust the directory with fettle trust."})
+				Message: "The project's own commands are not available, because its directory is not trusted.", Remedy: "Check them, then trust the directory with fettle trust."})
 		}
 	}
 	brought := slices.SortedStableFunc(slices.Values(o.Extensions), func(a, b contributions.Folder) int {
@@ -93,7 +93,7 @@ func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected
 	case err != nil:
 		return commands.Injected{Notices: []string{fault.MessageOf(err)}}, nil
 	case found.Ignored:
-		return commands.Injected{Ignored: true, Notices: []string{"Ignore rules cover it, so nothing is put in."}}, nil
+		return commands.Injected{Ignored: true, Notices: []string{"An ignore rule matches it, so it is not included."}}, nil
 	}
 	expanded, err := mention.New(mention.Options{Files: f.files, Tools: f.tools}).Expand(ctx, "@"+escapedName(found.Path))
 	if err != nil {
@@ -107,7 +107,7 @@ func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected
 		in.Notices = append(in.Notices, n.Message)
 	}
 	if len(in.Parts) == 0 && len(in.Notices) == 0 {
-		in.Notices = []string{"There is nothing in it to read."}
+		in.Notices = []string{"It contains nothing to read."}
 	}
 	return in, nil
 }

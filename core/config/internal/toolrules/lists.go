@@ -158,9 +158,9 @@ func NamesNothing(e tools.Entry) bool {
 func Confirmed(entry string, place Place) (policy.Rule, bool, error) {
 	if NamesNothing(tools.ParseEntry(entry)) {
 		return policy.Rule{}, false, fault.New(fault.InvalidConfig, "config.confirmationRequired",
-			fmt.Sprintf("The entry %q of the tools that are asked about is not the name of a tool.", entry), "Name a tool, or for the shell beginnings of commands, as run_shell_command(git push).")
+			fmt.Sprintf("The entry %q of the tools that require approval is not the name of a tool.", entry), "Name a tool, or for the shell beginnings of commands, as in run_shell_command(git push).")
 	}
-	return listedTool(entry, "tools that are asked about", place, policy.Rule{Decision: policy.AskUser, Priority: 999, TightensOnly: true})
+	return listedTool(entry, "tools that require approval", place, policy.Rule{Decision: policy.AskUser, Priority: 999, TightensOnly: true})
 }
 
 // listedTool completes the rule of an entry `name` or, for the shell,
@@ -179,7 +179,7 @@ func listedTool(text, list string, place Place, rule policy.Rule) (policy.Rule, 
 	case entry.Shell():
 		rule.CommandPrefix, err = entry.Commands()
 	default:
-		err = errors.New("brackets go with run_shell_command alone")
+		err = errors.New("only run_shell_command may have brackets")
 	}
 	if invalid := rule.Validate(); err == nil {
 		err = invalid
@@ -191,7 +191,7 @@ func listedTool(text, list string, place Place, rule policy.Rule) (policy.Rule, 
 		}
 		return policy.Rule{}, false, fault.Wrap(fault.InvalidConfig, "config.allowedTools",
 			fmt.Sprintf("The entry %q of the %s%s cannot be used: %s", text, list, from, fault.MessageOf(err)),
-			"Name a tool, or for the shell beginnings of commands, as run_shell_command(git status).", err)
+			"Name a tool, or for the shell beginnings of commands, as in run_shell_command(git status).", err)
 	}
 	return rule, true, nil
 }
@@ -204,7 +204,7 @@ func CheckExcluded(text string) error {
 	if names := spoken(entry); names != nil {
 		return fault.New(fault.InvalidConfig, "config.excludedTools",
 			fmt.Sprintf("The entry %q of the excluded tools is not the name of a tool. All of %s is excluded.", text, strings.Join(names, ", ")),
-			"Write an entry for each tool, as run_shell_command(rm -rf).")
+			"Write an entry for each tool, as in run_shell_command(rm -rf).")
 	}
 	if entry.Whole() || !entry.Shell() {
 		return nil
@@ -222,8 +222,8 @@ func CheckExcluded(text string) error {
 		return nil
 	}
 	return fault.Wrap(fault.InvalidConfig, "config.excludedTools",
-		fmt.Sprintf("The entry %q of the excluded tools is not understood: %s %s", text, fault.MessageOf(err), taken),
-		"Write the beginning of a command, as run_shell_command(rm -rf).", err)
+		fmt.Sprintf("The entry %q of the excluded tools is invalid: %s %s", text, fault.MessageOf(err), taken),
+		"Use the beginning of a command, as in run_shell_command(rm -rf).", err)
 }
 
 // StandIns returns the rules that replace files that cannot be read: each
