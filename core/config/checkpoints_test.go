@@ -135,7 +135,7 @@ func TestTheFirstLookIsTold(t *testing.T) {
 	}
 	told := make(chan string, 1)
 	seen := bus.Observe(t.Context(), s.MessageBus(), func(_ context.Context, m bus.Message) {
-		if out, ok := m.(bus.ToolOutput); ok && strings.Contains(out.Chunk, "Keeping") {
+		if out, ok := m.(bus.ToolOutput); ok && strings.Contains(out.Chunk, "Saving") {
 			told <- out.Chunk
 		}
 	})

@@ -243,11 +243,11 @@ func TestMCPServiceRefusals(t *testing.T) {
 	}{
 		"no, with a word":         {says(`{"answer":"no","reason":"use b.txt"}`), fault.DeniedByUser, []string{"use b.txt"}},
 		"declined":                {leaves(tools.ElicitDecline), fault.DeniedByUser, nil},
-		"left":                    {leaves(tools.ElicitCancel), fault.DeniedByUser, []string{"left unanswered"}},
+		"left":                    {leaves(tools.ElicitCancel), fault.DeniedByUser, []string{"not answered"}},
 		"accepted without a word": {leaves(tools.ElicitAccept), fault.DeniedByUser, []string{"does not fit the requested form"}},
 		"an answer not offered":   {says(`{"answer":"always"}`), fault.DeniedByUser, []string{`"always" was not offered`}},
 		"not a form's content":    {says(`["once"]`), fault.DeniedByUser, []string{"does not fit the requested form"}},
-		"an action there is not":  {leaves("maybe"), fault.DeniedByUser, []string{`the action "maybe"`}},
+		"an action there is not":  {leaves("maybe"), fault.DeniedByUser, []string{`The action "maybe"`}},
 		"cannot be asked":         {nil, fault.NoApprover, []string{"This client cannot be asked."}},
 	}
 	for name, tt := range tests {

@@ -190,7 +190,7 @@ func TestSlashCommandsSteps(t *testing.T) {
 	require.NoError(t, s.SetApprovalMode(policy.ModePlan))
 	_, err = set.Parse("/writes").Run(t.Context(), &commands.Context{ApprovedCommands: []string{"touch x"}})
 	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))
-	require.Contains(t, fault.As(err).Message, "plan mode")
+	require.Contains(t, fault.As(err).Message, "Plan mode")
 	require.NoFileExists(t, s.Path("x"))
 }
 

@@ -80,7 +80,7 @@ func TestUnreadSettingsProtect(t *testing.T) {
 			}
 			problems, err := s.Settings().Problems()
 			require.NoError(t, err)
-			require.Contains(t, problems[0].Message, "othing of it is in force")
+			require.Contains(t, problems[0].Message, "ne of its settings applies")
 		})
 	}
 }
@@ -103,7 +103,7 @@ func TestUnreadSandbox(t *testing.T) {
 		err = c.Initialize(t.Context())
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), text)
 		require.ErrorContains(t, err, want, text)
-		require.ErrorContains(t, err, "here is no session", text)
+		require.ErrorContains(t, err, "o session is started", text)
 		require.NoError(t, c.Close())
 	}
 	configtest.New(t, withUser(t, `{"Tools": {"core": ["read_file"]}, "disableYoloMod": true}`)) // reported, and nothing else

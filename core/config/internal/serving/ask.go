@@ -129,7 +129,7 @@ func (x said) explain(r tools.Result) tools.Result {
 			refusal.Message += " " + x.problem
 		}
 		if x.unasked != "" {
-			refusal.Remedy += " To allow such calls without approval: " + x.unasked
+			refusal.Remedy += " If the user wants such calls to run without approval: " + x.unasked
 		}
 		return tools.Fail(&refusal)
 	case code == fault.NoApprover && x.failure != nil && x.failure.Code == fault.Cancelled:
