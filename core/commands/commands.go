@@ -1,5 +1,10 @@
-// Package commands provides slash commands: the set of a session, its loaders, and the
-// results of commands.
+// Package commands provides slash commands: the set of a session, its loaders, and the results of
+// commands.
+//
+// A [Loader] returns commands; [NewFiles] returns the one for command files, and
+// commands/builtin has fettle's own. [Assemble] merges loaders into a [Set], which parses and
+// completes lines. The handler of a [Command] receives the services of the front end in a [Context]
+// and returns a [Result], such as [Message] or [SubmitPrompt], which the front end carries out.
 package commands
 
 import (

@@ -1,5 +1,11 @@
-// Package hooks runs the hooks of an event and combines their outputs. It starts no
-// process itself and does not depend on a session.
+// Package hooks runs the hooks of an event and combines their outputs.
+//
+// A [Hook] is a command, or a Go function, that runs at an [Event] of a session. [ReadFile],
+// [ParseJSON] and [ParseTOML] read hooks from files. A [Runner] passes an [Input] to all hooks that
+// match an event and its [Subject], and combines their [Output] values into one [Effect]. Commands
+// run only once they are approved; see [Approvals].
+//
+// The package starts no process itself and does not depend on a session; see [Options].
 package hooks
 
 import (

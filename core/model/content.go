@@ -1,5 +1,11 @@
-// Package model represents a conversation with a language model independently of providers. A
-// provider implements [Generator].
+// Package model represents a conversation with a language model independently of providers.
+//
+// A [Request] has the contents so far, the declared tools and the system instruction; a [Response]
+// has text, calls of tools and the number of tokens. A provider implements [Generator], and a
+// [Source] returns the Generator for the name of a model. [AdaptSchema] and [AdaptTools] rewrite
+// declarations for the [Dialect] of JSON schema that a provider accepts. Providers are in
+// model/anthropic, model/gemini and model/openai; model/replay records and replays, and model/script
+// answers from a script, for tests.
 package model
 
 import "encoding/json"

@@ -1,5 +1,10 @@
-// Package skills finds SKILL.md files, manages which skills can be activated, and
-// provides the tool that activates a skill.
+// Package skills finds SKILL.md files, manages which skills can be activated, and provides the tool
+// that activates a skill.
+//
+// A [Skill] is a directory with instructions for one kind of work. The model receives the names and
+// descriptions of all skills ([Listing]), and the instructions of a skill once it is activated
+// ([Text]). A [SkillManager] finds the skills of a session by [SkillManager.Discover], in the order
+// of their [Scope], and enables or disables them.
 package skills
 
 import (
