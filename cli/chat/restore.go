@@ -114,5 +114,5 @@ func (c chatCheckpoints) Restore(ctx context.Context, id string, partial bool) (
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(append([]string{fmt.Sprintf("Restored: %s. Files changed: %d.", strings.TrimSuffix(display.Sentence(report.What), "."), len(report.Steps))}, report.Notes...), "\n"), nil
+	return strings.Join(append([]string{fmt.Sprintf("Restored: %s. Files changed: %d.", strings.TrimSuffix(display.Sentence(report.Selected), "."), len(report.Steps))}, report.Notes...), "\n"), nil
 }

@@ -245,9 +245,9 @@ func (h *killSwitch) position() filestate.KillSwitch {
 
 // Keys under which changes are announced.
 const (
-	keyMode  = apply.KeyMode
-	keyModel = "model.name"
-	keyHatch = apply.KeyHatch
+	keyMode       = apply.KeyMode
+	keyModel      = "model.name"
+	keyKillSwitch = apply.KeyKillSwitch
 )
 
 // changeMode sets the mode and announces it. The caller holds c.mu.
@@ -342,7 +342,7 @@ func (c *Config) setKillSwitch(disabled bool, origin string) {
 	c.killSwitch.set(disabled)
 	c.killSwitchCalled = c.killSwitchCalled || origin == ""
 	if changed || origin != "" {
-		c.announce(keyHatch, disabled, origin)
+		c.announce(keyKillSwitch, disabled, origin)
 	}
 	s := c.session
 	c.mu.Unlock()

@@ -149,7 +149,7 @@ func (c *Config) announceAll(now *settings.Result, changed []string) {
 		switch key {
 		case keyMode:
 			c.lowerMode(apply.ModeOf(now.Settings), origin)
-		case keyHatch:
+		case keyKillSwitch:
 			c.setKillSwitch(now.Settings.Tools.FileReadCacheDisabled, origin)
 		default:
 			c.mu.Lock()

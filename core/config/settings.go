@@ -285,7 +285,7 @@ func (p *Parameters) decides(key string) bool {
 	switch key {
 	case apply.KeyMode:
 		return p.Policy.ApprovalMode != ""
-	case apply.KeyHatch:
+	case apply.KeyKillSwitch:
 		return p.Session.FileReadCacheDisabled != nil
 	case apply.KeyInclude:
 		return p.IncludeDirs != nil

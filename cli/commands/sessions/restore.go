@@ -162,7 +162,7 @@ func showPlan(w io.Writer, plan *checkpoint.Plan) error {
 		b.WriteString(program.RefusalText(r) + "\n")
 	}
 	if len(plan.Steps) == 0 && len(plan.Refused) == 0 {
-		fmt.Fprintf(&b, "Nothing left to undo in %s.\n", display.Line(plan.What))
+		fmt.Fprintf(&b, "Nothing left to undo in %s.\n", display.Line(plan.Selected))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -175,7 +175,7 @@ func showReport(p *program.Program, r *checkpoint.Report) {
 	if len(r.Steps) == 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(p.Out, "Undid %s: %s. This is turn %d; fettle restore %d undoes it.\n", r.What, files(len(r.Steps)), r.Turn, r.Turn)
+	_, _ = fmt.Fprintf(p.Out, "Undid %s: %s. This is turn %d; fettle restore %d undoes it.\n", r.Selected, files(len(r.Steps)), r.Turn, r.Turn)
 }
 
 func files(n int) string {
@@ -198,7 +198,7 @@ func agreeToRestore(ctx context.Context, p *program.Program, plan *checkpoint.Pl
 			return err
 		}
 	}
-	switch agreed, err := user.Agrees(ctx, fmt.Sprintf("Undo %s in %s?", plan.What, files(len(plan.Steps)))); {
+	switch agreed, err := user.Agrees(ctx, fmt.Sprintf("Undo %s in %s?", plan.Selected, files(len(plan.Steps)))); {
 	case err != nil:
 		return program.Interrupted()
 	case !agreed:
@@ -240,11 +240,11 @@ func listCheckpoints(ctx context.Context, p *program.Program, kept *config.Check
 	for _, note := range h.Notes {
 		fmt.Fprintf(&b, "%s\n", display.Line(note))
 	}
-	if len(h.NotKept) > 0 {
+	if len(h.Unrestorable) > 0 {
 		b.WriteString("Not restorable:\n")
 	}
-	for _, gap := range h.NotKept {
-		fmt.Fprintf(&b, "  %s: %s\n", shownPath(gap.Path, target), display.Line(gap.Why))
+	for _, gap := range h.Unrestorable {
+		fmt.Fprintf(&b, "  %s: %s\n", shownPath(gap.Path, target), display.Line(gap.Reason))
 	}
 	others, err := kept.Sessions(ctx)
 	if err != nil {
@@ -320,8 +320,8 @@ func changeWord(c checkpoint.Change) string {
 
 func notKept(c checkpoint.Change) string {
 	for _, s := range []checkpoint.State{c.Before, c.After} {
-		if s.NotKept != "" {
-			return " (not restorable: " + display.Line(s.NotKept) + ")"
+		if s.NotStored != "" {
+			return " (not restorable: " + display.Line(s.NotStored) + ")"
 		}
 	}
 	return ""

@@ -18,5 +18,5 @@ func TierOf(r policy.Rule) string {
 
 // RefusalText describes a path that is not restored, in one line.
 func RefusalText(r checkpoint.Refusal) string {
-	return fmt.Sprintf("Cannot be restored: %s: %s", r.Path.Shown(), display.Line(r.Why))
+	return fmt.Sprintf("Cannot be restored: %s: %s", r.Path.Shown(), display.Line(r.Detail))
 }

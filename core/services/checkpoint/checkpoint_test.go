@@ -387,8 +387,8 @@ func TestWhatIsNotKeptIsListed(t *testing.T) {
 	h, err := p.store.History(t.Context(), "")
 	require.NoError(t, err)
 	var gaps []string
-	for _, g := range h.NotKept {
-		gaps = append(gaps, filepath.Base(string(g.Path))+": "+g.Why)
+	for _, g := range h.Unrestorable {
+		gaps = append(gaps, filepath.Base(string(g.Path))+": "+g.Reason)
 	}
 	require.Len(t, gaps, 3)
 	require.Equal(t, "big: it is larger than 100 bytes", gaps[0])

@@ -58,20 +58,20 @@ type Turn struct {
 	Entries []*Entry  `json:"entries"`
 }
 
-// Gap is a path that cannot be restored.
-type Gap struct {
-	Path Name   `json:"path"` // absolute; an example if there are more
-	Why  string `json:"why"`  // the reason, as a clause
+// Unrestorable is a path that cannot be restored.
+type Unrestorable struct {
+	Path   Name   `json:"path"` // absolute; an example if there are more
+	Reason string `json:"why"`  // the reason, as a clause
 }
 
 // History contains the changes of a session.
 type History struct {
-	Session  string    `json:"session"`
-	Updated  time.Time `json:"updated"`
-	Turns    []*Turn   `json:"turns"`
-	NotKept  []Gap     `json:"notRestorable,omitempty"` // according to the last full scan
-	Notes    []string  `json:"notes,omitempty"`         // of that scan
-	Problems []string  `json:"problems,omitempty"`      // unreadable parts of the log
+	Session      string         `json:"session"`
+	Updated      time.Time      `json:"updated"`
+	Turns        []*Turn        `json:"turns"`
+	Unrestorable []Unrestorable `json:"notRestorable,omitempty"` // according to the last full scan
+	Notes        []string       `json:"notes,omitempty"`         // of that scan
+	Problems     []string       `json:"problems,omitempty"`      // unreadable parts of the log
 
 	tree string // the last one that was stored
 }

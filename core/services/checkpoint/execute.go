@@ -16,12 +16,12 @@ import (
 
 // Report is the result of a restore.
 type Report struct {
-	Session string     `json:"session"`
-	Turn    int        `json:"turn"` // the turn that records the restore, and can be undone
-	What    string     `json:"what"`
-	Steps   []FileStep `json:"restored"`
-	Skipped []Refusal  `json:"left,omitempty"`  // paths that were skipped; see Selection.Partial
-	Notes   []string   `json:"notes,omitempty"` // sentences for the user
+	Session  string     `json:"session"`
+	Turn     int        `json:"turn"` // the turn that records the restore, and can be undone
+	Selected string     `json:"what"`
+	Steps    []FileStep `json:"restored"`
+	Skipped  []Refusal  `json:"left,omitempty"`  // paths that were skipped; see Selection.Partial
+	Notes    []string   `json:"notes,omitempty"` // sentences for the user
 }
 
 // Note describes the changed files for the model; "" if there are none.
@@ -30,7 +30,7 @@ func (r *Report) Note() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The user has undone %s. These files differ from the state in which you left them; read them again before you change them:\n", r.What)
+	fmt.Fprintf(&b, "The user has undone %s. These files differ from the state in which you left them; read them again before you change them:\n", r.Selected)
 	const most = 50
 	for i, s := range r.Steps {
 		if i == most {
@@ -53,7 +53,7 @@ func (r *Recorder) Restore(ctx context.Context, c *commit.Committer, p *Plan) (*
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	report := &Report{Session: r.o.Session, What: p.What, Skipped: p.Refused}
+	report := &Report{Session: r.o.Session, Selected: p.Selected, Skipped: p.Refused}
 	if len(p.Steps) == 0 {
 		return report, nil
 	}
@@ -92,9 +92,9 @@ func (r *Recorder) beginRestore(ctx context.Context, p *Plan) (*ActiveCall, erro
 	if err := r.scanBefore(ctx, t); err != nil {
 		return nil, err
 	}
-	begin := line{Type: lineBegin, Kind: KindRestore, About: "undoes " + p.What}
+	begin := line{Type: lineBegin, Kind: KindRestore, About: "undoes " + p.Selected}
 	for i, s := range p.Steps {
-		if now := t.before[i]; now != s.Now && (now.NotKept == "" || s.Now.NotKept == "") {
+		if now := t.before[i]; now != s.Now && (now.NotStored == "" || s.Now.NotStored == "") {
 			return nil, fault.New(fault.FileChangedSinceRead, "checkpoint.restore",
 				fmt.Sprintf("%s was changed since the plan was made; nothing was restored.", show(s.Path)), "Create the plan again.").Because(fault.Changed)
 		}
@@ -105,7 +105,7 @@ func (r *Recorder) beginRestore(ctx context.Context, p *Plan) (*ActiveCall, erro
 		}
 		begin.Files = append(begin.Files, Change{s.Path, t.before[i], s.Then})
 	}
-	r.pending = &line{Type: lineTurn, Prompt: "restore of " + p.What, Time: r.store.o.Now()}
+	r.pending = &line{Type: lineTurn, Prompt: "restore of " + p.Selected, Time: r.store.o.Now()}
 	err := r.begin(t, begin)
 	if err != nil {
 		r.pending = nil
@@ -369,7 +369,7 @@ func (w *restoring) commit(_ context.Context, s FileStep, do func(commit.Request
 	}
 	r.Dir, r.Name = loc.Dir, loc.Name
 	out, err := do(r)
-	for _, kept := range out.Kept {
+	for _, kept := range out.KeptFiles {
 		w.report.Notes = append(w.report.Notes, "Bytes of another program were kept in "+show(Name(kept))+".")
 	}
 	if err != nil {

@@ -73,19 +73,19 @@ func (l *scanner) everything(ctx context.Context) (findings, error) {
 const manyFiles = 1000
 
 // maxGaps is the number of single files listed that are not stored.
-const maxGaps = 200
+const maxUnrestorable = 200
 
 // gaps lists the parts of the tree that are not stored.
-func (l *scanner) gaps() []Gap {
-	var gaps []Gap
+func (l *scanner) gaps() []Unrestorable {
+	var gaps []Unrestorable
 	for path, e := range l.tree {
-		if e.state.NotKept != "" {
-			gaps = append(gaps, Gap{Name(path), e.state.NotKept})
+		if e.state.NotStored != "" {
+			gaps = append(gaps, Unrestorable{Name(path), e.state.NotStored})
 		}
 	}
-	slices.SortFunc(gaps, func(a, b Gap) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	if more := len(gaps) - maxGaps; more > 0 {
-		gaps = append(gaps[:maxGaps], Gap{gaps[maxGaps].Path, fmt.Sprintf("%d more files are not stored either", more)})
+	slices.SortFunc(gaps, func(a, b Unrestorable) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	if more := len(gaps) - maxUnrestorable; more > 0 {
+		gaps = append(gaps[:maxUnrestorable], Unrestorable{gaps[maxUnrestorable].Path, fmt.Sprintf("%d more files are not stored either", more)})
 	}
 	return gaps
 }
@@ -143,10 +143,10 @@ func (w *fullScan) walk(ctx context.Context, directory string, f *findings) erro
 		return err
 	}
 	for _, why := range tally.Reasons {
-		f.gaps = append(f.gaps, Gap{Name(why.Path), fmt.Sprintf("it is ignored by %s, line %d, and so are all other files that this line matches", why.Source, why.Line)})
+		f.gaps = append(f.gaps, Unrestorable{Name(why.Path), fmt.Sprintf("it is ignored by %s, line %d, and so are all other files that this line matches", why.Source, why.Line)})
 	}
 	for _, closed := range tally.Closed {
-		f.gaps = append(f.gaps, Gap{Name(closed), "the directory cannot be listed"})
+		f.gaps = append(f.gaps, Unrestorable{Name(closed), "the directory cannot be listed"})
 	}
 	switch {
 	case w.files > w.store.o.MaxFiles:

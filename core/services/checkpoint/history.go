@@ -117,7 +117,7 @@ func (s *Store) read(ctx context.Context, path string) (*History, error) {
 		case lineTurn:
 			h.Turns = append(h.Turns, &Turn{Number: l.Turn, Time: l.Time, Prompt: l.Prompt})
 		case lineTree:
-			h.tree, h.NotKept, h.Notes = l.Tree, l.NotKept, l.Notes
+			h.tree, h.Unrestorable, h.Notes = l.Tree, l.Unrestorable, l.Notes
 		case lineBegin, lineEnd:
 			h.enter(byID, l)
 		}

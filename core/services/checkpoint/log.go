@@ -37,10 +37,10 @@ type line struct {
 	Turn   int    `json:"turn,omitempty"` // turn, begin, end
 	Prompt string `json:"prompt,omitempty"`
 
-	Tree        string   `json:"tree,omitempty"` // hash of the object
-	NotKept     []Gap    `json:"notKept,omitempty"`
-	Directories []Name   `json:"folders,omitempty"` // that were scanned
-	Notes       []string `json:"notes,omitempty"`   // tree, end
+	Tree         string         `json:"tree,omitempty"` // hash of the object
+	Unrestorable []Unrestorable `json:"notKept,omitempty"`
+	Directories  []Name         `json:"folders,omitempty"` // that were scanned
+	Notes        []string       `json:"notes,omitempty"`   // tree, end
 
 	Number int       `json:"number,omitempty"` // begin, end: of the entry within its turn
 	Kind   EntryKind `json:"kind,omitempty"`

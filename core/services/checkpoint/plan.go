@@ -44,7 +44,7 @@ type FileStep struct {
 type Refusal struct {
 	Path   Name         `json:"path"`
 	Reason fault.Reason `json:"reason"` // changed, later_work or not_kept
-	Why    string       `json:"why"`    // the reason, as a clause
+	Detail string       `json:"why"`    // the reason, as a clause
 
 	remedy string // a sentence; "": there is none
 }
@@ -52,7 +52,7 @@ type Refusal struct {
 // Plan is the effect of a restore.
 type Plan struct {
 	Session  string     `json:"session"`
-	What     string     `json:"what"` // such as "turn 2"
+	Selected string     `json:"what"` // such as "turn 2"
 	Partial  bool       `json:"partial,omitempty"`
 	Entries  []*Entry   `json:"entries"` // to undo
 	Steps    []FileStep `json:"steps"`   // sorted by path
@@ -76,7 +76,7 @@ func (p *Plan) Err() error {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "%s: %s", show(r.Path), r.Why)
+		fmt.Fprintf(&b, "%s: %s", show(r.Path), r.Detail)
 	}
 	var remedies []string
 	for _, r := range p.Refused {
@@ -87,7 +87,7 @@ func (p *Plan) Err() error {
 	if len(p.Steps) > 0 {
 		remedies = append(remedies, "--partial restores only the rest.")
 	}
-	return fault.New(fault.RestoreRefused, "checkpoint.plan", fmt.Sprintf("Nothing was restored, because not all of %s can be undone: %s.", p.What, b.String()),
+	return fault.New(fault.RestoreRefused, "checkpoint.plan", fmt.Sprintf("Nothing was restored, because not all of %s can be undone: %s.", p.Selected, b.String()),
 		strings.Join(remedies, " ")).Because(p.Refused[0].Reason)
 }
 
@@ -108,7 +108,7 @@ func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w Selectio
 		return nil, err
 	}
 	p := &planning{
-		Plan:   &Plan{Session: h.Session, What: w.name(), Partial: w.Partial, Entries: entries},
+		Plan:   &Plan{Session: h.Session, Selected: w.name(), Partial: w.Partial, Entries: entries},
 		store:  s,
 		files:  files,
 		picked: map[*Entry]bool{},
@@ -215,7 +215,7 @@ func holdsMore(path string, goes map[string]bool) bool {
 }
 
 func (p *planning) refuse(path Name, reason fault.Reason, why string) {
-	p.Refused = append(p.Refused, Refusal{Path: path, Reason: reason, Why: why})
+	p.Refused = append(p.Refused, Refusal{Path: path, Reason: reason, Detail: why})
 }
 
 // path plans the effect on one path.
@@ -226,11 +226,11 @@ func (p *planning) path(path Name, c chain) error {
 		return nil
 	}
 	last := c[len(c)-1].after
-	seen := p.look.fresh(string(path), last.NotKept == "", false)
+	seen := p.look.fresh(string(path), last.NotStored == "", false)
 	p.look.closeDirectory()
 	now := seen.state
-	if now.Kind == Other && strings.HasPrefix(now.NotKept, "it is outside of the workspace") {
-		p.refuse(path, fault.NotKept, now.NotKept)
+	if now.Kind == Other && strings.HasPrefix(now.NotStored, "it is outside of the workspace") {
+		p.refuse(path, fault.NotKept, now.NotStored)
 		return nil
 	}
 	from := now
@@ -302,7 +302,7 @@ func actionOf(now, then State) Action {
 }
 
 // Error makes a Refusal an error within the planning.
-func (r *Refusal) Error() string { return show(r.Path) + ": " + r.Why }
+func (r *Refusal) Error() string { return show(r.Path) + ": " + r.Detail }
 
 // value is a state with its content, if that is not stored.
 type value struct {
@@ -342,7 +342,7 @@ func (p *planning) concurrent(path Name, l link) error {
 		if p.picked[e] {
 			continue
 		}
-		r.Why = "another call was running at the same time and may have changed it: " + e.called(p.Session)
+		r.Detail = "another call was running at the same time and may have changed it: " + e.called(p.Session)
 		switch {
 		case e.Session != p.Session:
 			r.remedy = "Concurrent changes by calls of two sessions cannot be undone for one of them: change the file manually."
@@ -366,13 +366,13 @@ func (p *planning) reverse(path Name, l link, later chain, cur value) (value, er
 	switch {
 	case before.content() == after.content() || now == before.content():
 		return cur, nil
-	case before.Kind == Other || before.NotKept != "":
-		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "its earlier content is not stored: " + orElse(before.NotKept, "it was not a regular file")}
-	case now == after.content() && (after.Kind == Other || after.NotKept != ""):
-		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "its current content is not stored, so that it could not be restored again: " + orElse(after.NotKept, "it is not a regular file")}
+	case before.Kind == Other || before.NotStored != "":
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Detail: "its earlier content is not stored: " + orElse(before.NotStored, "it was not a regular file")}
+	case now == after.content() && (after.Kind == Other || after.NotStored != ""):
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Detail: "its current content is not stored, so that it could not be restored again: " + orElse(after.NotStored, "it is not a regular file")}
 	case now == after.content():
 		return value{state: before}, nil
-	case before.Kind != File || after.SHA256 == "" || cur.state.Kind != File || cur.state.NotKept != "":
+	case before.Kind != File || after.SHA256 == "" || cur.state.Kind != File || cur.state.NotStored != "":
 		return cur, p.laterWork(path, later, "it cannot be undone alone")
 	}
 	text, err := p.mergeOf(before, after, cur)
@@ -380,7 +380,7 @@ func (p *planning) reverse(path Name, l link, later chain, cur value) (value, er
 	case errors.Is(err, errOverlap) || errors.Is(err, errNoText):
 		return cur, p.laterWork(path, later, err.Error())
 	case err != nil:
-		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: short(err)}
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Detail: short(err)}
 	}
 	state := cur.state
 	state.SHA256, state.Size = sumOf([]byte(text)), int64(len(text))

@@ -249,7 +249,7 @@ func (r *Recorder) keepTree(f findings) error {
 	for _, dir := range r.o.Files.Directories() {
 		dirs = append(dirs, Name(dir))
 	}
-	if err := r.log.write(line{Type: lineTree, Tree: sum, NotKept: f.gaps, Notes: f.notes, Directories: dirs}); err != nil {
+	if err := r.log.write(line{Type: lineTree, Tree: sum, Unrestorable: f.gaps, Notes: f.notes, Directories: dirs}); err != nil {
 		return err
 	}
 	return r.store.replace(indexFile, []byte(sum+"\n"))
@@ -396,7 +396,7 @@ func unrestorable(changes []Change) []string {
 		if c.Before.known() && c.After.known() {
 			continue
 		}
-		why := cmp.Or(c.Before.NotKept, c.After.NotKept)
+		why := cmp.Or(c.Before.NotStored, c.After.NotStored)
 		all = append(all, "The change of "+show(c.Path)+" cannot be undone, because its content is not stored: "+why+".")
 		if len(all) == 5 {
 			return append(all, "There are more such changes: see fettle restore.")

@@ -34,8 +34,8 @@ type scanner struct {
 
 // findings are the results of a scan.
 type findings struct {
-	changes []Change // differences from the known state, sorted by path
-	gaps    []Gap    // of a full scan
+	changes []Change       // differences from the known state, sorted by path
+	gaps    []Unrestorable // of a full scan
 	notes   []string
 }
 
@@ -60,7 +60,7 @@ func (l *scanner) update(path string, now *seen, f *findings) {
 		l.tree[path] = now
 	}
 	switch {
-	case known && before.state.NotKept != "" && before.print == now.print: // it is stored by now
+	case known && before.state.NotStored != "" && before.print == now.print: // it is stored by now
 	case known && before.state != now.state:
 		f.changes = append(f.changes, Change{Name(path), before.state, now.state})
 	case !known && l.full && now.state.Kind != Absent:
@@ -80,7 +80,7 @@ func (l *scanner) state(path string) State {
 func (l *scanner) fresh(path string, isNamed, durable bool) *seen {
 	p, err := l.files.Resolve(path)
 	if err != nil {
-		return &seen{state: State{Kind: Other, NotKept: "it is outside of the workspace"}}
+		return &seen{state: State{Kind: Other, NotStored: "it is outside of the workspace"}}
 	}
 	if p.Rel() == "." {
 		return &seen{state: State{Kind: Directory}}
@@ -91,10 +91,10 @@ func (l *scanner) fresh(path string, isNamed, durable bool) *seen {
 	case fault.FileNotFound, fault.PathIsNotADirectory:
 		return &seen{state: absent}
 	default:
-		return &seen{state: State{Kind: Other, NotKept: "it cannot be inspected: " + short(err)}}
+		return &seen{state: State{Kind: Other, NotStored: "it cannot be inspected: " + short(err)}}
 	}
 	known := l.tree[path]
-	if known != nil && known.settled(printOf(info)) && (known.state.NotKept == "" || !isNamed) {
+	if known != nil && known.settled(printOf(info)) && (known.state.NotStored == "" || !isNamed) {
 		return known
 	}
 	return l.read(path, info, durable, l.store.limit(known, isNamed))
@@ -153,10 +153,10 @@ func (l *scanner) read(path string, info workspace.Info, durable bool, limit int
 		}
 		e.state = State{Kind: Link, Target: Name(target)}
 		if err != nil {
-			e.state.NotKept = "it cannot be read: " + short(err)
+			e.state.NotStored = "it cannot be read: " + short(err)
 		}
 	case !info.Mode.IsRegular():
-		e.state.Kind, e.state.NotKept = Other, "it is not a regular file"
+		e.state.Kind, e.state.NotStored = Other, "it is not a regular file"
 	case info.Size > limit:
 		e.state.Kind = File
 		e.state.notKept(info, "it is larger than "+sizeText(limit))
@@ -168,7 +168,7 @@ func (l *scanner) read(path string, info workspace.Info, durable bool, limit int
 }
 
 func (s *State) notKept(info workspace.Info, why string) {
-	s.SHA256, s.Size, s.Stamp, s.NotKept = "", info.Size, info.MtimeNS, why
+	s.SHA256, s.Size, s.Stamp, s.NotStored = "", info.Size, info.MtimeNS, why
 }
 
 // readFile stores a regular file. A file that changes during the read is read again; the result is

@@ -61,8 +61,8 @@ type State struct {
 	Size   int64       `json:"size,omitempty"`   // of a file, in bytes
 	Mode   fs.FileMode `json:"mode,omitempty"`   // permission bits and setuid, setgid, sticky; 0 for links
 	Target Name        `json:"target,omitempty"` // of a link
-	// NotKept is the reason why the content is not stored, as a clause; "" if it is.
-	NotKept string `json:"notKept,omitempty"`
+	// NotStored is the reason why the content is not stored, as a clause; "" if it is.
+	NotStored string `json:"notKept,omitempty"`
 	// Stamp distinguishes contents that are not stored: the time of the last change, in nanoseconds
 	// since 1970.
 	Stamp int64 `json:"stamp,omitempty"`
@@ -79,7 +79,7 @@ func (s State) content() State {
 }
 
 // known reports whether the state can be distinguished from any other and restored.
-func (s State) known() bool { return s.NotKept == "" && s.Kind != Other }
+func (s State) known() bool { return s.NotStored == "" && s.Kind != Other }
 
 // cause returns the system's error text.
 func cause(err error) string {

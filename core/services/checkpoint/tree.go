@@ -52,7 +52,7 @@ func (t tree) kept() int64 {
 }
 
 func (s State) keptBytes() int64 {
-	if s.Kind == File && s.NotKept == "" {
+	if s.Kind == File && s.NotStored == "" {
 		return s.Size
 	}
 	return 0
@@ -77,7 +77,7 @@ func (t tree) encode() []byte {
 		b = append(b, byte(slices.Index(kinds, e.state.Kind)))
 		text(string(sum))
 		text(string(e.state.Target))
-		text(e.state.NotKept)
+		text(e.state.NotStored)
 		for _, n := range []int64{e.state.Size, int64(e.state.Mode), e.state.Stamp, e.print.size, e.print.mtime, e.print.ctime, int64(e.print.mode), e.at} {
 			b = binary.AppendVarint(b, n)
 		}
@@ -133,7 +133,7 @@ func decodeTree(b []byte) (tree, error) {
 		e.state.Kind = kinds[b[0]]
 		b = b[1:]
 		e.state.SHA256 = hex.EncodeToString([]byte(text()))
-		e.state.Target, e.state.NotKept = Name(text()), text()
+		e.state.Target, e.state.NotStored = Name(text()), text()
 		e.state.Size, e.state.Mode, e.state.Stamp = signed(), fs.FileMode(signed()), signed()
 		e.print.size, e.print.mtime, e.print.ctime, e.print.mode, e.at = signed(), signed(), signed(), fs.FileMode(signed()), signed()
 		e.print.dev, e.print.ino = unsigned(), unsigned()

@@ -189,12 +189,12 @@ type Outcome struct {
 	Info workspace.Info
 	// SHA256 is the lower-case hex hash of its content, "" with an error.
 	SHA256 string
-	// Kept contains the absolute names of files with bytes of another program, put or left next to
+	// KeptFiles contains the absolute names of files with bytes of another program, put or left next to
 	// the target, and of the recovery file of a rewrite in place that left a mixture. Equal bytes
-	// of one target are kept once, and the same file is listed again. Kept can be set with an error
+	// of one target are kept once, and the same file is listed again. KeptFiles can be set with an error
 	// too. It includes files that killed runs left in the directory, which a Committer reports
 	// once.
-	Kept []string
+	KeptFiles []string
 	// Method is the way in which the bytes were put in place, "" with an error.
 	Method Method
 }
@@ -207,7 +207,7 @@ type Outcome struct {
 // A nil error means that the new bytes are at the path and flushed to disk, with the directory's
 // entry. Any error means that this call did not change the target, with three exceptions that the
 // error's message states: the exchange of names could not be undone (code file_write_failure; the
-// previous file is then in Kept, unless another process has removed it), a new file could not be
+// previous file is then in KeptFiles, unless another process has removed it), a new file could not be
 // withdrawn (the same code), and the old bytes of a file that was rewritten in place could not be
 // restored. No temporary file of the call is left, unless it cannot be removed: then it is logged,
 // and a later commit in the directory removes it.
@@ -256,7 +256,7 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 		t.sweep(ctx, dir.id)
 	}
 	method, err := t.run(ctx)
-	out := Outcome{Kept: t.kept}
+	out := Outcome{KeptFiles: t.kept}
 	if err != nil {
 		return out, t.failure(err)
 	}

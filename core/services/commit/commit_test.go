@@ -102,7 +102,7 @@ func TestReplace(t *testing.T) { // FS-58, FS-59
 	require.NoError(t, err)
 	require.Equal(t, newText, fx.content())
 	require.Equal(t, []string{"target.txt"}, fx.names())
-	require.Empty(t, out.Kept)
+	require.Empty(t, out.KeptFiles)
 	require.Equal(t, MethodExchange, out.Method)
 	require.Equal(t, []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked, StepExchanged, StepVerified, StepSynced, StepUnlinked}, steps)
 

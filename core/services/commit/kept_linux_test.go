@@ -42,8 +42,8 @@ func TestKeptOnce(t *testing.T) { // FS-60
 		for _, text := range []string{extText, "", "another text"} {
 			out := displace(t, fx, kernel{}, text, "newest", nothing)
 			requireKept(t, out, text)
-			require.True(t, strings.HasPrefix(filepath.Base(out.Kept[0]), "target.txt.fettle-kept-"+sumOf([]byte(text))[:16]))
-			kept = append(kept, out.Kept...)
+			require.True(t, strings.HasPrefix(filepath.Base(out.KeptFiles[0]), "target.txt.fettle-kept-"+sumOf([]byte(text))[:16]))
+			kept = append(kept, out.KeptFiles...)
 		}
 	}
 	require.Len(t, fx.names(), 4)
@@ -75,24 +75,24 @@ func TestKeptNameTaken(t *testing.T) { // FS-60
 		t.Run(name, func(t *testing.T) {
 			fx := newFixture(t, "")
 			first := displace(t, fx, kernel{}, extText, "newest", nothing)
-			take(t, first.Kept[0])
-			before, err := os.Lstat(first.Kept[0])
+			take(t, first.KeptFiles[0])
+			before, err := os.Lstat(first.KeptFiles[0])
 			require.NoError(t, err)
 			second := displace(t, fx, kernel{}, extText, "newest", nothing)
-			require.Equal(t, []string{first.Kept[0] + "-2"}, second.Kept)
+			require.Equal(t, []string{first.KeptFiles[0] + "-2"}, second.KeptFiles)
 			requireKept(t, second, extText)
-			after, err := os.Lstat(first.Kept[0])
+			after, err := os.Lstat(first.KeptFiles[0])
 			require.NoError(t, err)
 			require.Equal(t, before.ModTime(), after.ModTime())
 			third := displace(t, fx, kernel{}, extText, "newest", nothing)
-			require.Equal(t, second.Kept, third.Kept)
+			require.Equal(t, second.KeptFiles, third.KeptFiles)
 		})
 	}
 	t.Run("too often", func(t *testing.T) {
 		fx := newFixture(t, "")
 		first := displace(t, fx, kernel{}, extText, "newest", nothing)
 		for _, suffix := range []string{"", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9"} {
-			require.NoError(t, os.WriteFile(first.Kept[0]+suffix, nil, 0o644))
+			require.NoError(t, os.WriteFile(first.KeptFiles[0]+suffix, nil, 0o644))
 		}
 		requireKept(t, displace(t, fx, kernel{}, extText, "newest", nothing), extText)
 	})
@@ -109,7 +109,7 @@ func TestKeptTwinChanges(t *testing.T) { // FS-59, FS-60
 		t.Run("the kept file is "+name, func(t *testing.T) {
 			fx := newFixture(t, "")
 			first := displace(t, fx, kernel{}, extText, "newest", nothing)
-			second := displace(t, fx, kernel{}, extText, "newest", at(StepDuplicateDropped, func() error { return act(first.Kept[0]) }))
+			second := displace(t, fx, kernel{}, extText, "newest", at(StepDuplicateDropped, func() error { return act(first.KeptFiles[0]) }))
 			requireKept(t, second, extText)
 		})
 	}
@@ -128,9 +128,9 @@ func TestKeptTwinChanges(t *testing.T) { // FS-59, FS-60
 			}
 			return err
 		})
-		require.Len(t, out.Kept, 2)
+		require.Len(t, out.KeptFiles, 2)
 		var texts []string
-		for _, path := range out.Kept {
+		for _, path := range out.KeptFiles {
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
 			texts = append(texts, string(data))
@@ -175,15 +175,15 @@ func TestLeftoversKeptOnce(t *testing.T) { // FS-60, FS-65
 		out, err = c.Commit(t.Context(), fx.request(newText, oldText))
 		require.NoError(t, err)
 		require.Len(t, fx.names(), 2)
-		require.LessOrEqual(t, len(out.Kept), 1)
+		require.LessOrEqual(t, len(out.KeptFiles), 1)
 	})
 	t.Run("beside a kept file", func(t *testing.T) {
 		fx := newFixture(t, "")
-		kept := displace(t, fx, kernel{}, extText, oldText, nothing).Kept
+		kept := displace(t, fx, kernel{}, extText, oldText, nothing).KeptFiles
 		leave(t, fx)
 		out, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
 		require.NoError(t, err)
-		require.Equal(t, kept, out.Kept)
+		require.Equal(t, kept, out.KeptFiles)
 		require.Len(t, fx.names(), 2)
 	})
 }

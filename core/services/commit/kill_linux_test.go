@@ -93,7 +93,7 @@ func TestKilledAtStep(t *testing.T) { // FS-58, FS-64
 				}
 				out, err := c.Commit(t.Context(), fx.request(base, extText))
 				require.NoError(t, err, "killed at %s", step)
-				require.Empty(t, out.Kept)
+				require.Empty(t, out.KeptFiles)
 				if len(before) == 0 {
 					before = []string{"target.txt"}
 				}
@@ -133,7 +133,7 @@ func TestKilledOverSomebodysWork(t *testing.T) { // FS-60
 		requireKept(t, out, extText)
 		out, err = c.Commit(t.Context(), fx.request(fx.content(), newText))
 		require.NoError(t, err)
-		require.Empty(t, out.Kept, "once for each Committer")
+		require.Empty(t, out.KeptFiles, "once for each Committer")
 	}
 }
 
@@ -229,7 +229,7 @@ func TestKilledAnywhere(t *testing.T) { // FS-58, FS-64
 		require.LessOrEqual(t, n, begun)
 		out, err := next.Commit(t.Context(), fx.request(fx.content(), newText))
 		require.NoError(t, err)
-		require.Empty(t, out.Kept)
+		require.Empty(t, out.KeptFiles)
 		require.Equal(t, before, fx.names())
 		entries, err := os.ReadDir(recovery)
 		require.NoError(t, err)

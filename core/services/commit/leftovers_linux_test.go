@@ -55,9 +55,9 @@ func TestLeftovers(t *testing.T) {
 				require.Equal(t, tt.content, string(data))
 			}
 			if tt.kept {
-				require.Equal(t, []string{path}, out.Kept)
+				require.Equal(t, []string{path}, out.KeptFiles)
 			} else {
-				require.Empty(t, out.Kept)
+				require.Empty(t, out.KeptFiles)
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestLeftovers(t *testing.T) {
 		require.NoError(t, err)
 		out, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
 		require.NoError(t, err)
-		require.Equal(t, []string{path}, out.Kept)
+		require.Equal(t, []string{path}, out.KeptFiles)
 		require.FileExists(t, path)
 	})
 	t.Run("opened while it is looked at", func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestLeftovers(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(oldText), 0o644))
 		out, err := newOn(&lateOpener{kernel{}, t, 1, ""}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
 		require.NoError(t, err)
-		require.Equal(t, []string{path}, out.Kept)
+		require.Equal(t, []string{path}, out.KeptFiles)
 	})
 	t.Run("a directory by that name", func(t *testing.T) {
 		fx := newFixture(t, oldText)
@@ -88,7 +88,7 @@ func TestLeftovers(t *testing.T) {
 		require.NoError(t, os.Mkdir(path, 0o755))
 		out, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
 		require.NoError(t, err)
-		require.Equal(t, []string{path}, out.Kept)
+		require.Equal(t, []string{path}, out.KeptFiles)
 	})
 	t.Run("reported with a refusal", func(t *testing.T) {
 		fx := newFixture(t, oldText)
@@ -96,7 +96,7 @@ func TestLeftovers(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(extText), 0o644))
 		out, err := New(Options{}).Commit(t.Context(), fx.request("other", newText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-		require.Equal(t, []string{path}, out.Kept)
+		require.Equal(t, []string{path}, out.KeptFiles)
 	})
 	t.Run("not where others may be at work", func(t *testing.T) {
 		fx := newFixture(t, oldText)

@@ -95,10 +95,10 @@ func TestOpenElsewhere(t *testing.T) { // FS-59
 		out, err := newOn(unshielded{kernel{}}, Options{Hook: hook, LeaseWait: wait}).Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 		require.Equal(t, extText, fx.content())
-		require.Len(t, out.Kept, 1)
+		require.Len(t, out.KeptFiles, 1)
 		_, err = editor.WriteString("late")
 		require.NoError(t, err)
-		kept, err := os.ReadFile(out.Kept[0])
+		kept, err := os.ReadFile(out.KeptFiles[0])
 		require.NoError(t, err)
 		require.Equal(t, "late"+newText[4:], string(kept), "what the editor writes now is not lost")
 	})
@@ -141,7 +141,7 @@ func TestOpenedDuringExchange(t *testing.T) { // FS-59
 					require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(err), "%v", err)
 				}
 				require.NotContains(t, fx.content(), "version", "the save stands")
-				require.Empty(t, out.Kept)
+				require.Empty(t, out.KeptFiles)
 				require.Equal(t, []string{"target.txt"}, fx.names())
 			})
 		}
@@ -263,8 +263,8 @@ func TestLateOpener(t *testing.T) { // FS-59
 
 func requireKept(t testing.TB, out Outcome, want string) {
 	t.Helper()
-	require.Len(t, out.Kept, 1)
-	kept, err := os.ReadFile(out.Kept[0])
+	require.Len(t, out.KeptFiles, 1)
+	kept, err := os.ReadFile(out.KeptFiles[0])
 	require.NoError(t, err)
 	require.Equal(t, want, string(kept))
 }

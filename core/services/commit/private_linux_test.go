@@ -57,7 +57,7 @@ func TestPrivateMeanwhile(t *testing.T) { // FS-58
 		for _, seen := range s.seen {
 			require.Zero(t, seen&^0o640, "written with mode %s", seen)
 		}
-		info, err := os.Stat(out.Kept[0])
+		info, err := os.Stat(out.KeptFiles[0])
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o640), info.Mode())
 	})
@@ -73,7 +73,7 @@ func TestKeptWithoutAttributes(t *testing.T) { // FS-59
 			require.NoError(t, err)
 			require.Zero(t, s.nth, "the call failed")
 			requireKept(t, out, extText)
-			info, err := os.Stat(out.Kept[0])
+			info, err := os.Stat(out.KeptFiles[0])
 			require.NoError(t, err)
 			require.Zero(t, info.Mode().Perm()&^0o644)
 			if call == "attributes" {

@@ -32,7 +32,7 @@ func commitRounds(t testing.TB, c *Committer, fx *fixture, rounds int, editors .
 		r := fx.request("", id)
 		r.Base = sumOf(base)
 		out, err := c.Commit(t.Context(), r)
-		keptFiles = append(keptFiles, out.Kept...)
+		keptFiles = append(keptFiles, out.KeptFiles...)
 		if err != nil {
 			require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(err), "%v", err)
 			l.refused[fault.As(err).Reason]++

@@ -10,7 +10,7 @@ import (
 // Remove removes the target if its content still has the hash r.Base, with the checks of
 // [Committer.Commit]: it is renamed to a temporary name, verified, and removed; otherwise it is
 // renamed back. If another process has created a file with its name meanwhile, that file stays, and
-// the displaced one is kept next to it, in Kept. Data is ignored, and Base is required. A file with
+// the displaced one is kept next to it, in KeptFiles. Data is ignored, and Base is required. A file with
 // several hard links loses only this name. Mode bits are ignored, as for any removal.
 //
 // Errors are those of Commit, with file_changed_since_read and not_a_regular_file for a target that
@@ -31,9 +31,9 @@ func (c *Committer) Remove(ctx context.Context, r Request) (Outcome, error) {
 	}
 	err = t.removeTarget(ctx)
 	if err != nil {
-		return Outcome{Kept: t.kept}, t.failure(err)
+		return Outcome{KeptFiles: t.kept}, t.failure(err)
 	}
-	return Outcome{Kept: t.kept, Method: MethodRename}, nil
+	return Outcome{KeptFiles: t.kept, Method: MethodRename}, nil
 }
 
 // removeTarget removes the target by way of a temporary name.

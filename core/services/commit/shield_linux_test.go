@@ -48,7 +48,7 @@ func TestShield(t *testing.T) { // FS-58, FS-59
 				out, err := c.Commit(t.Context(), fx.request(oldText, newText))
 				require.Equal(t, want, <-read)
 				require.Equal(t, want, fx.content())
-				require.Empty(t, out.Kept)
+				require.Empty(t, out.KeptFiles)
 				require.Equal(t, []string{"target.txt"}, fx.names())
 				if name == "committed" {
 					require.NoError(t, err)
@@ -189,7 +189,7 @@ func TestRewindFails(t *testing.T) { // FS-65
 	out, err := c.Commit(t.Context(), fx.request(oldText, newText))
 	requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 	require.Equal(t, extText, fx.content())
-	require.Empty(t, out.Kept)
+	require.Empty(t, out.KeptFiles)
 	require.Equal(t, []string{"target.txt"}, fx.names())
 }
 

@@ -162,7 +162,7 @@ func TestSaveDuringCommit(t *testing.T) { // FS-58, FS-59, FS-61
 					require.True(t, reached)
 					require.False(t, exchanged && step != StepRechecked && slices.Contains(before, step), "what was known to be stale came to the path")
 					require.Equal(t, saved, fx.state(), "what the other program did stands")
-					require.Empty(t, out.Kept)
+					require.Empty(t, out.KeptFiles)
 					require.NotContains(t, strings.Join(fx.names(), " "), ".fettle-")
 					if slices.Contains(after, step) {
 						require.NoError(t, err)
@@ -221,12 +221,12 @@ func TestSaveTwice(t *testing.T) { // FS-60
 						return
 					}
 					require.Equal(t, newest, fx.state(), "the newest state is at the path")
-					require.Len(t, out.Kept, 1)
-					kept, err := os.ReadFile(out.Kept[0])
+					require.Len(t, out.KeptFiles, 1)
+					kept, err := os.ReadFile(out.KeptFiles[0])
 					require.NoError(t, err)
 					require.Equal(t, first, string(kept))
-					require.ElementsMatch(t, []string{"target.txt", filepath.Base(out.Kept[0])}, fx.names())
-					require.True(t, strings.HasPrefix(filepath.Base(out.Kept[0]), "target.txt.fettle-kept-"))
+					require.ElementsMatch(t, []string{"target.txt", filepath.Base(out.KeptFiles[0])}, fx.names())
+					require.True(t, strings.HasPrefix(filepath.Base(out.KeptFiles[0]), "target.txt.fettle-kept-"))
 				})
 			}
 		}
@@ -251,8 +251,8 @@ func TestSaveThrice(t *testing.T) { // FS-60
 			}
 			out, err := newOn(unshielded{system}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
 			requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-			require.Len(t, out.Kept, 1)
-			kept, err := os.ReadFile(out.Kept[0])
+			require.Len(t, out.KeptFiles, 1)
+			kept, err := os.ReadFile(out.KeptFiles[0])
 			require.NoError(t, err)
 			require.ElementsMatch(t, []string{"two", "three"}, []string{string(kept), fx.content()})
 		})
@@ -360,9 +360,9 @@ func TestNamesThroughLinks(t *testing.T) { // FS-60, FS-63, FS-64
 			return nil
 		}}).Commit(t.Context(), r)
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-		require.Len(t, out.Kept, 1)
-		require.Equal(t, fx.path, filepath.Dir(out.Kept[0]))
-		require.FileExists(t, out.Kept[0])
+		require.Len(t, out.KeptFiles, 1)
+		require.Equal(t, fx.path, filepath.Dir(out.KeptFiles[0]))
+		require.FileExists(t, out.KeptFiles[0])
 	})
 	t.Run("recovery", func(t *testing.T) {
 		fx, r := through(t)
@@ -393,7 +393,7 @@ func TestLongNames(t *testing.T) { // FS-60
 		}}).Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 		requireKept(t, out, string(StepRechecked))
-		require.True(t, utf8.ValidString(out.Kept[0]))
+		require.True(t, utf8.ValidString(out.KeptFiles[0]))
 	}
 }
 

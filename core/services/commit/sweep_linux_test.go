@@ -127,7 +127,7 @@ func TestReportedOnce(t *testing.T) { // FS-60, FS-65
 		clock.add(time.Hour)
 		out, err := c.Commit(t.Context(), fx.request(oldText, oldText))
 		require.NoError(t, err)
-		return out.Kept
+		return out.KeptFiles
 	}
 	require.ElementsMatch(t, []string{path, held}, commit())
 	require.Empty(t, commit())
@@ -140,7 +140,7 @@ func TestReportedOnce(t *testing.T) { // FS-60, FS-65
 	require.Equal(t, []string{path}, commit(), "it came back")
 	out, err := New(Options{}).Commit(t.Context(), fx.request(oldText, oldText))
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{path, held}, out.Kept, "another Committer")
+	require.ElementsMatch(t, []string{path, held}, out.KeptFiles, "another Committer")
 }
 
 // TestDirectoriesRemembered checks that the state kept of directories is bounded.

@@ -77,7 +77,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 			require.ErrorIs(t, err, unix.EROFS)
 			require.Equal(t, "file: "+newText, fx.state())
 			requireKept(t, out, oldText)
-			require.Contains(t, fault.As(err).Message, out.Kept[0])
+			require.Contains(t, fault.As(err).Message, out.KeptFiles[0])
 			require.Contains(t, fault.As(err).Message, "holds the new content")
 			require.NotContains(t, fault.As(err).Line(), "not changed")
 			require.Contains(t, fault.As(err).Remedy, "before the next write")
@@ -91,7 +91,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 		requireCode(t, err, fault.FileWriteFailure, "")
 		require.Equal(t, "file: "+newText, fx.state())
 		requireKept(t, out, extText)
-		require.Contains(t, fault.As(err).Message, out.Kept[0])
+		require.Contains(t, fault.As(err).Message, out.KeptFiles[0])
 		require.NotContains(t, fault.As(err).Remedy, "before the next write")
 	})
 	t.Run("somebody else has saved meanwhile", func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 		require.ErrorIs(t, err, errHook)
 		require.Contains(t, fault.As(err).Message, "holds the new content")
 		require.Contains(t, fault.As(err).Message, "has removed its previous content")
-		require.Empty(t, out.Kept)
+		require.Empty(t, out.KeptFiles)
 		require.Equal(t, "file: "+newText, fx.state())
 	})
 }

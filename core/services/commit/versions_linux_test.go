@@ -150,7 +150,7 @@ func writeVersions(args []string) error {
 			}
 			verb, how = "refused", string(fault.As(err).Reason)
 		}
-		fmt.Fprintln(&out, verb, id, parent, how, strings.Join(result.Kept, " "))
+		fmt.Fprintln(&out, verb, id, parent, how, strings.Join(result.KeptFiles, " "))
 		return nil
 	})
 }

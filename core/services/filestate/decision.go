@@ -331,10 +331,10 @@ func refuseChanged(c Check) *fault.Error {
 	}
 }
 
-// BesideState returns refusal for a result that also shows the current state of the file. A refusal
+// WithState returns refusal for a result that also shows the current state of the file. A refusal
 // because of a change then refers to that state instead of read_file, and is so short that the
 // state's hash is among the first 300 bytes of the result. Any other refusal is returned unchanged.
-func (c Check) BesideState(refusal *fault.Error) *fault.Error {
+func (c Check) WithState(refusal *fault.Error) *fault.Error {
 	if refusal.Code != fault.FileChangedSinceRead || refusal.Reason != fault.Changed {
 		return refusal
 	}

@@ -142,7 +142,7 @@ func (s *Service) put(ctx context.Context, d *document, data []byte) (kept []str
 		r.Base, r.BaseSize = hex.EncodeToString(sum[:]), int64(len(d.data))
 	}
 	out, err := s.o.Committer.Commit(ctx, r)
-	return out.Kept, err
+	return out.KeptFiles, err
 }
 
 // resolveLinks resolves the symbolic links of a path, including one to a missing file. Files in a home

@@ -54,11 +54,11 @@ func (s *Service) Path() string { return s.o.Path }
 
 // Change describes how saving a fact changes the context file.
 type Change struct {
-	Path   string   // the configured path; writing follows a link
-	Exists bool     // before the change; false: saving creates the file
-	Before string   // the previous text; "" for a missing file
-	After  string   // the new text; equal to Before if the file already has the fact
-	Kept   []string // absolute names of files next to it with bytes of other programs; see commit.Outcome
+	Path      string   // the configured path; writing follows a link
+	Exists    bool     // before the change; false: saving creates the file
+	Before    string   // the previous text; "" for a missing file
+	After     string   // the new text; equal to Before if the file already has the fact
+	KeptFiles []string // absolute names of files next to it with bytes of other programs; see commit.Outcome
 }
 
 // Known reports whether the file already has the fact.
@@ -156,7 +156,7 @@ func (s *Service) try(ctx context.Context, fact string) (Change, error) {
 	if err != nil || c.Known() {
 		return c, err
 	}
-	c.Kept, err = s.put(ctx, d, data)
+	c.KeptFiles, err = s.put(ctx, d, data)
 	return c, err
 }
 

@@ -31,7 +31,7 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	p.known = p.known && s.state.Knows(p.request.Path, p.info, p.base.SHA256) // a compaction may have emptied the cache meanwhile
 	s.at(WindowRechecked, p.request.Path)
 	out, err := s.put(ctx, p)
-	for _, name := range out.Kept {
+	for _, name := range out.KeptFiles {
 		s.log.Warn("preserved bytes of another program next to the target", slog.String("component", p.request.Verb.Component),
 			slog.String("path", p.request.Path.String()), slog.String("kept", name))
 	}
@@ -45,11 +45,11 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 		case refusal.Code == fault.EditRequiresPriorRead && refusal.Reason == fault.NeverRead:
 			refusal = s.state.RefuseMoved(check, fault.NeverRead)
 		}
-		return s.refuseLate(ctx, p, refusal, out.Kept)
+		return s.refuseLate(ctx, p, refusal, out.KeptFiles)
 	}
 	state := s.written(ctx, p, out)
 	s.state.KeepBase(ctx, p.request.Path, out.Info, out.SHA256, p.data)
-	return Outcome{State: state, Corrections: p.change.Corrections, Kept: out.Kept}
+	return Outcome{State: state, Corrections: p.change.Corrections, KeptFiles: out.KeptFiles}
 }
 
 // written records a write and returns the state to show: the changed regions if that is requested
@@ -134,9 +134,9 @@ func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error,
 		}
 	}
 	if state.Shown() {
-		refusal = p.check().BesideState(refusal)
+		refusal = p.check().WithState(refusal)
 	}
-	p.refusal = &Outcome{Err: refusal, State: state, Kept: kept}
+	p.refusal = &Outcome{Err: refusal, State: state, KeptFiles: kept}
 	return *p.refusal
 }
 

@@ -115,7 +115,7 @@ func TestPlanAndCommit(t *testing.T) {
 	require.Equal(t, "TEXT\n", *out.State.Content)
 	require.Equal(t, filestate.Sum([]byte("TEXT\n")), *out.State.SHA256)
 	require.Equal(t, int64(2), *out.State.Version)
-	require.Empty(t, out.Kept)
+	require.Empty(t, out.KeptFiles)
 
 	// A plan can be committed once.
 	require.NoError(t, os.WriteFile(p.String(), []byte("text\n"), 0o644))
@@ -260,11 +260,11 @@ func TestKeptFilesAreReported(t *testing.T) {
 		"failure": fault.New(fault.FileChangedSinceRead, "commit", "Changed.", "Read.").Because(fault.Changed),
 	} {
 		t.Run(name, func(t *testing.T) {
-			fake := &committer{commit.Outcome{Kept: []string{"/kept"}}, err, commit.Request{}}
+			fake := &committer{commit.Outcome{KeptFiles: []string{"/kept"}}, err, commit.Request{}}
 			fx := newFixture(t, func(o *mutation.Options) { o.Committer = fake })
 			out := fx.Commit(t.Context(), fx.Plan(t.Context(), upper(fx.known("a.txt", "text"))))
 			require.Equal(t, err == nil, out.Err == nil)
-			require.Equal(t, []string{"/kept"}, out.Kept)
+			require.Equal(t, []string{"/kept"}, out.KeptFiles)
 			require.Contains(t, fx.log.String(), "component=TEST")
 			require.Contains(t, fx.log.String(), fx.path("a.txt").String())
 		})

@@ -74,7 +74,7 @@ type Outcome struct {
 	Err         *fault.Error       // nil: the change is on disk
 	State       filestate.State    // latest state, withheld if the content must not be shown
 	Corrections []patch.Correction // of the committed change
-	Kept        []string           // absolute paths of copies next to the target, with versions that other programs wrote during the commit
+	KeptFiles   []string           // absolute paths of copies next to the target, with versions that other programs wrote during the commit
 }
 
 // Refused returns the refusal of the plan, nil if it is ready.
@@ -186,7 +186,7 @@ func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check,
 			state = s.show(ctx, p, snap)
 		}
 		if state.Shown() {
-			refusal = check.BesideState(refusal)
+			refusal = check.WithState(refusal)
 		}
 		p.refuse(refusal, state)
 		return refusal

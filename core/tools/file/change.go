@@ -83,7 +83,7 @@ func (c *change) Execute(ctx context.Context, _ tools.Output) (tools.Result, err
 // result commits plan, or returns the error of a failed one, and reports.
 func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result, error) {
 	out := c.services.Mutator.Commit(ctx, plan)
-	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.Kept}
+	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.KeptFiles}
 	result := tools.Result{Error: out.Err}
 	beside := 0 // bytes of the text that accompanies the error
 	if out.Err != nil {

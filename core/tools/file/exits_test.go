@@ -77,7 +77,7 @@ type keeper struct {
 func (k keeper) Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome {
 	out := k.Service.Commit(ctx, p)
 	out.Err = k.err
-	out.Kept = []string{"/dir/kept"}
+	out.KeptFiles = []string{"/dir/kept"}
 	return out
 }
 

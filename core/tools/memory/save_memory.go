@@ -109,7 +109,7 @@ func (m *saveMemory) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 		}
 		return tools.Fail(e), nil
 	}
-	report := Report{Success: true, Message: "Remembered: " + m.fact, KeptFiles: c.Kept}
+	report := Report{Success: true, Message: "Remembered: " + m.fact, KeptFiles: c.KeptFiles}
 	display := tools.TextDisplay("Remembered already: " + m.fact)
 	if c.Known() {
 		report.Message = "The fact is already saved, so nothing was written: " + m.fact

@@ -21,7 +21,7 @@ type liveKey struct {
 func liveKeys() []liveKey {
 	return []liveKey{
 		{KeyMode, func(old, now settings.Settings) bool { return Stricter(ModeOf(now), ModeOf(old)) }},
-		{KeyHatch, func(_, now settings.Settings) bool { return !now.Tools.FileReadCacheDisabled }},
+		{KeyKillSwitch, func(_, now settings.Settings) bool { return !now.Tools.FileReadCacheDisabled }},
 		{"tools.exclude", func(old, now settings.Settings) bool { return within(old.Tools.Exclude, now.Tools.Exclude) }},
 		{"skills.disabled", func(old, now settings.Settings) bool { return within(old.Skills.Disabled, now.Skills.Disabled) }},
 		{"web.allowPrivateAddresses", func(_, now settings.Settings) bool { return !now.Web.AllowPrivateAddresses }},

@@ -14,9 +14,9 @@ const trustedOutsideFile = "trusted_outside.json"
 
 // Keys used outside of the checks.
 const (
-	KeyInclude = "context.includeDirectories"
-	KeyMode    = "general.defaultApprovalMode"
-	KeyHatch   = "tools.fileReadCacheDisabled"
+	KeyInclude    = "context.includeDirectories"
+	KeyMode       = "general.defaultApprovalMode"
+	KeyKillSwitch = "tools.fileReadCacheDisabled"
 )
 
 // ownDirectories returns the directories that a project's include directories may
