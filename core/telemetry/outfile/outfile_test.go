@@ -242,7 +242,7 @@ type stuck struct{ release chan struct{} }
 func (s stuck) Write(b []byte) (int, error) { <-s.release; return len(b), nil }
 func (s stuck) Close() error                { return nil }
 
-// Shutdown keeps its time limit whatever the file does, and ends with ctx.
+// Shutdown keeps its time limit for any behaviour of the file, and ends with ctx.
 func TestShutdownIsBounded(t *testing.T) {
 	for name, end := range map[string]time.Duration{"by itself": 0, "by its context": time.Second} {
 		t.Run(name, func(t *testing.T) {
