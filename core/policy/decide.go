@@ -58,7 +58,7 @@ func (s *snapshot) decide(c *Call) Decision {
 	}
 	d.Confined = c.Confined
 	if d.Decision == AskUser && c.Headless && !d.Previews {
-		d.Reason += " There is nobody to ask here."
+		d.Reason += " No approver is available."
 	}
 	if d.Parts == nil {
 		d.Parts = []Part{}

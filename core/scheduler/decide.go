@@ -44,7 +44,7 @@ func (c *call) judge(ctx context.Context) {
 	c.previews = c.decision.Previews ||
 		c.subject.Mode == policy.ModePlan && c.subject.Mutates && c.decision.Decision != policy.Allow
 	if unresolved != "" && c.subject.Mutates {
-		c.tighten(policy.AskUser, "", fmt.Sprintf("It cannot be told where %s leads.", unresolved))
+		c.tighten(policy.AskUser, "", fmt.Sprintf("The target of %s is unknown.", unresolved))
 	}
 }
 

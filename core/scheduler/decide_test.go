@@ -81,7 +81,7 @@ func TestRealPaths(t *testing.T) {
 	r := s.call(t.Context())
 	require.Empty(t, s.decided[1].RealPaths)
 	require.Len(t, s.questions, 1)
-	require.Equal(t, "It cannot be told where /w/plain leads.", r.Decision.Reason)
+	require.Equal(t, "The target of /w/plain is unknown.", r.Decision.Reason)
 
 	s.kind = tools.KindRead
 	s.call(t.Context())

@@ -97,7 +97,7 @@ func (r *Runner) question(ch policy.Checker, c policy.Call) ([]byte, error) {
 			q.Context.Environment = &environment{CWD: dir, Workspaces: append([]string{}, roots...)}
 		case contextHistory:
 			if r.options.History == nil {
-				return nil, errors.New("it requires the conversation, which is not at hand")
+				return nil, errors.New("it requires the conversation, which is not available")
 			}
 			q.Context.History = &history{Turns: append([]Turn{}, r.options.History()...)}
 		default:

@@ -80,7 +80,7 @@ type Runner struct {
 // New returns a Runner. It does no I/O.
 func New(o Options) *Runner {
 	if o.RealPath == nil {
-		o.RealPath = func(context.Context, string) (string, error) { return "", errors.New("nobody follows paths") }
+		o.RealPath = func(context.Context, string) (string, error) { return "", errors.New("links are not resolved") }
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -133,12 +133,12 @@ func (r *Runner) run(ctx context.Context, ch policy.Checker, c policy.Call) (pol
 // remedy returns what the user can do about a failed checker.
 func remedy(ch policy.Checker) string {
 	if ch.Source == "" {
-		return "Mend the checker, or take it out of the policy."
+		return "Repair the checker, or remove it from the policy."
 	}
 	if ch.Line == 0 {
-		return fmt.Sprintf("Mend the checker, or take it out of %s.", ch.Source)
+		return fmt.Sprintf("Repair the checker, or remove it from %s.", ch.Source)
 	}
-	return fmt.Sprintf("Mend the checker, or take it out of %s, line %d.", ch.Source, ch.Line)
+	return fmt.Sprintf("Repair the checker, or remove it from %s, line %d.", ch.Source, ch.Line)
 }
 
 // folders returns the directory that relative paths are resolved against, and the
