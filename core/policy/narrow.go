@@ -170,7 +170,7 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]
 		return t.judge(s.find(c, &t.args).shell).narrowed(template, exact)
 	}
 	if ofTool(c).lasts == neverLasts {
-		return nil, notRemembered("A person is to be asked about " + c.Tool + " each time.")
+		return nil, notRemembered(c.Tool + " requires approval each time.")
 	}
 	if scope == ScopeTool {
 		return []Rule{template}, nil

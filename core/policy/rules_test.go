@@ -182,7 +182,7 @@ func TestDisableAlwaysAllow(t *testing.T) {
 func TestHeadless(t *testing.T) {
 	d := engine(t).Decide(policy.Call{Tool: "x", Kind: "edit", Headless: true})
 	require.Equal(t, policy.AskUser, d.Decision)
-	require.Contains(t, d.Reason, "nobody to ask")
+	require.Contains(t, d.Reason, "No approver is available")
 	require.Contains(t, d.Remedy, "auto_edit")
 }
 
