@@ -49,11 +49,9 @@ func (d *Dialer) dial(c *clock, spec mcp.ServerSpec, h mcp.Handlers) (*session, 
 		s, _, err := d.open(c, spec, h, v, "", func(t *tap) (peer, error) { return orNil(d.startLocal(c.ctx, spec, t, v)) })
 		return s, err
 	case spec.Command != "":
-		var t *tap
-		start := func(fresh *tap) (peer, error) { t = fresh; return orNil(d.startProgram(spec, t, v)) }
-		s, ended, err := d.open(c, spec, h, v, "", start)
-		if ended && !t.hasHeard() && c.ctx.Err() == nil {
-			// Some old servers exit on an unknown method.
+		start := func(t *tap) (peer, error) { return orNil(d.startProgram(spec, t, v)) }
+		s, discover, err := d.open(c, spec, h, v, "", start)
+		if discover && c.ctx.Err() == nil {
 			s, _, err = d.open(c, spec, h, v, oldProtocol, start)
 		}
 		return s, err
@@ -106,8 +104,10 @@ func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.M
 
 // open starts or reaches the server and negotiates a protocol revision, the
 // latest one for version "". When it fails, everything that it started has ended;
-// ended reports that the server exited by itself.
-func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask, version string, start func(*tap) (peer, error)) (_ *session, ended bool, _ error) {
+// discover reports that server/discover may be the cause: some old servers exit on
+// an unknown method, and one that starts slowly reads it together with the
+// initialize that follows, which it may refuse as a second negotiation.
+func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask, version string, start func(*tap) (peer, error)) (_ *session, discover bool, _ error) {
 	ctx := c.ctx
 	t := newTap()
 	p, err := start(t)
@@ -141,15 +141,17 @@ func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask
 		}
 	}
 	if err != nil {
+		_, refused := answerOf(err)
+		discover = refused && t.isProbeLate()
 		select {
 		case <-p.gone():
-			ended = true
+			discover = discover || !t.hasHeard()
 		default:
 		}
 		err = s.refused(ctx, err)
 		s.stop(errClosed)
 		p.end()
-		return nil, ended, err
+		return nil, discover, err
 	}
 	s.describe(kind)
 	go s.live()

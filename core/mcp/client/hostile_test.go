@@ -217,6 +217,21 @@ func TestOldServers(t *testing.T) {
 	require.Equal(t, "2024-11-05", s2.Info().Protocol)
 }
 
+// EX-16: a server is connected although it starts so slowly that it reads
+// server/discover together with the initialize that follows it.
+func TestSlowStart(t *testing.T) {
+	settled(t)
+	d := client.New(client.Options{})
+	d.SetProbe(time.Millisecond)
+	s, err := d.Dial(t.Context(), peerSpec(t, "slow", ""), mcp.Handlers{})
+	require.NoError(t, err)
+	defer s.Close() //nolint:errcheck // ends it
+	require.Equal(t, "2025-11-25", s.Info().Protocol)
+	list, err := s.Tools(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, list)
+}
+
 // An invalid entry of a list does not affect the others, and an endless list is
 // bounded.
 func TestLists(t *testing.T) {

@@ -231,6 +231,7 @@ func (c *lineConn) awaitAnswer(id string) {
 		if !late {
 			return
 		}
+		c.tap.probeLate()
 		select {
 		case c.lines <- encode(envelope{
 			Version: []byte(`"2.0"`), ID: []byte(id),

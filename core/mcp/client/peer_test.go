@@ -6,6 +6,7 @@ package client_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "sdk":
 		_ = newServer(nil).Run(context.Background(), &sdk.StdioTransport{MaxLineLength: -1})
+	case "slow":
+		_ = serveSlowly()
 	case "script":
 		play(os.Getenv("FETTLE_TEST_SCRIPT"))
 	case "dialogue":
@@ -42,6 +45,24 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Hour)
 	}
 	os.Exit(0)
+}
+
+// serveSlowly is a server that starts when initialize has arrived, and then also
+// reads everything before it.
+func serveSlowly() error {
+	in := bufio.NewReader(os.Stdin)
+	var read bytes.Buffer
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		read.Write(line)
+		if messageOf(line).Method == "initialize" {
+			break
+		}
+	}
+	return newServer(nil).Run(context.Background(), &sdk.IOTransport{Reader: io.NopCloser(io.MultiReader(&read, in)), Writer: os.Stdout, MaxLineLength: -1})
 }
 
 // peerSpec returns the spec of a server in this binary.

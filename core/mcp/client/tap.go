@@ -22,6 +22,7 @@ type tap struct {
 	waiting map[string]*capture // by the request's id
 	tokens  map[string]*capture // by the progress token
 	heard   bool                // the server has sent a message
+	late    bool                // the server has not answered server/discover in time
 
 	cancels chan struct{} // receives a value for each call cancelled at the server
 }
@@ -200,6 +201,19 @@ func (t *tap) hasHeard() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.heard
+}
+
+func (t *tap) probeLate() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.late = true
+}
+
+// isProbeLate reports whether the server did not answer server/discover in time.
+func (t *tap) isProbeLate() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.late
 }
 
 // tell reports progress on the reading goroutine, so that it arrives in order and
