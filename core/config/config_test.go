@@ -82,7 +82,7 @@ func TestPhases(t *testing.T) { // AR-03
 		first[name] = got
 	}
 	require.NoError(t, c.Initialize(t.Context()), "a second call builds nothing")
-	for _, name := range []string{"ToolRegistry", "Scheduler", "SessionStateService", "FileReadCache", "FileState", "Mutations", "FileTracker", "Workspace"} {
+	for _, name := range []string{"ToolRegistry", "Scheduler", "SessionStateService", "FileReadCache", "FileState", "FileTracker", "Workspace"} {
 		again, err := accessors[name](c)
 		require.NoError(t, err, name)
 		require.Same(t, first[name], again, name)

@@ -14,7 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// waitingForLock returns once a goroutine in a method of Config waits for a
+// waitingForLock returns once a goroutine in a method of Config or of its policy waits for a
 // lock.
 func waitingForLock(t *testing.T, method string) {
 	t.Helper()
@@ -32,7 +32,7 @@ func waitingForLockOr(t *testing.T, method string, done <-chan struct{}) {
 		default:
 		}
 		for one := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-			if strings.Contains(one, "sync.(*Mutex)") && strings.Contains(one, "(*Config)."+method) {
+			if strings.Contains(one, "sync.(*Mutex)") && (strings.Contains(one, "(*Config)."+method) || strings.Contains(one, "PolicyService."+method)) {
 				return true
 			}
 		}
