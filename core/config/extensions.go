@@ -148,6 +148,12 @@ func CheckExtensionRules(ctx context.Context, e extensions.Extension) []fault.Pr
 	return contributions.CheckRules(ctx, e)
 }
 
+// CheckExtensionHooks returns the problems in the hooks of an extension, as a
+// session reads them. Paths are absolute, and lines are those of the user's file.
+func CheckExtensionHooks(e extensions.Extension) []fault.Problem {
+	return contributions.CheckHooks(e)
+}
+
 // brought returns the current contributions of the session's active extensions.
 // It is never nil once Initialize has begun.
 func (c *Config) brought() *contributions.Set { return c.family.extensions.Contributed() }

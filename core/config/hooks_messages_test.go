@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -61,7 +62,7 @@ func TestHooksOfRequests(t *testing.T) {
 	var f firing
 	s := configtest.New(t, withFunctions(
 		f.hook(hooks.BeforeToolSelection, "", func(hooks.Input) (hooks.Output, error) {
-			return hooks.Output{Specific: hooks.Specific{ToolConfig: &hooks.ToolConfig{Mode: hooks.ToolsAny, AllowedFunctionNames: []string{"grep_search", "replace"}}}}, nil
+			return hooks.Output{Specific: hooks.Specific{ToolConfig: &hooks.ToolConfig{Mode: hookrun.ToolsAny, AllowedFunctionNames: []string{"grep_search", "replace"}}}}, nil
 		}),
 		f.hook(hooks.AfterModel, "", func(hooks.Input) (hooks.Output, error) { return hooks.Output{SystemMessage: "again"}, nil })),
 		playing(t, `{"text":"One two three four five six seven eight nine ten."}`, script.Options{}))
@@ -76,7 +77,7 @@ func TestHooksOfRequests(t *testing.T) {
 	pieces := f.of(hooks.AfterModel)
 	require.NotEmpty(t, pieces)
 	allowed := pieces[0].LLMRequest.ToolConfig.AllowedFunctionNames
-	require.Equal(t, hooks.ToolsAny, pieces[0].LLMRequest.ToolConfig.Mode)
+	require.Equal(t, hookrun.ToolsAny, pieces[0].LLMRequest.ToolConfig.Mode)
 	slices.Sort(allowed)
 	require.Subset(t, []string{"edit", "replace", "safe_patch", "search_file_content"}, allowed)
 	require.Contains(t, allowed, "search_file_content")

@@ -17,7 +17,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 )
 
 // testUser approves unless configured otherwise, and gives values.
@@ -48,7 +48,7 @@ func (u *testUser) Value(_ context.Context, s extensions.Setting) (string, bool,
 // hooksOf reads hooks with the reader of sessions.
 func hooksOf(e extensions.Extension) (all []extensions.HookPart) {
 	data, _ := e.UnfilledHooks()
-	found, _ := hooks.ParseJSON(data, hooks.Origin{})
+	found, _ := hookrun.ParseJSON(data, hookrun.Origin{})
 	for _, h := range found {
 		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
 		for name, value := range h.Env {

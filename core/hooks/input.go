@@ -88,13 +88,6 @@ type ToolConfig struct {
 	AllowedFunctionNames []string `json:"allowedFunctionNames,omitempty"`
 }
 
-// The modes of a [ToolConfig].
-const (
-	ToolsAuto = "AUTO"
-	ToolsAny  = "ANY"
-	ToolsNone = "NONE"
-)
-
 // LLMResponse is a model response, or a chunk of one.
 type LLMResponse struct {
 	Text       string         `json:"text,omitempty"`

@@ -16,7 +16,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/skills"
@@ -24,19 +23,8 @@ import (
 )
 
 func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
-	data, err := e.Hooks("")
-	if err != nil {
-		return []fault.Problem{found(e.HooksFile, 0, fault.Line(err), "", true)}, nil
-	}
-	if data == nil {
-		return nil, nil
-	}
-	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil { // use the line numbers of the user's file
-		data = raw
-	}
-	_, problems := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
 	var all []fault.Problem
-	for _, p := range problems {
+	for _, p := range config.CheckExtensionHooks(e) {
 		all = append(all, found(p.Path, p.Line, p.Message, "", true))
 	}
 	return all, nil

@@ -3,12 +3,14 @@ package contributions
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -97,6 +99,23 @@ func CheckRules(ctx context.Context, e extensions.Extension) []fault.Problem {
 	return all
 }
 
+// CheckHooks returns the problems in the hooks of an extension, with lines of the user's
+// file.
+func CheckHooks(e extensions.Extension) []fault.Problem {
+	data, err := e.Hooks("")
+	if err != nil {
+		return []fault.Problem{{Path: e.HooksFile, Message: fault.Line(err)}}
+	}
+	if data == nil {
+		return nil
+	}
+	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil { // as written, without expanded variables
+		data = raw
+	}
+	_, problems := hookrun.ParseJSON(data, hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
+	return problems
+}
+
 // HooksOf returns the hooks of an extension as a session reads them, with
 // variables unexpanded, so that they do not depend on its location.
 func HooksOf(e extensions.Extension) []extensions.HookPart {
@@ -104,7 +123,7 @@ func HooksOf(e extensions.Extension) []extensions.HookPart {
 	if err != nil || data == nil {
 		return nil // an unreadable file has no hooks
 	}
-	found, _ := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
+	found, _ := hookrun.ParseJSON(data, hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
 	var all []extensions.HookPart
 	for _, h := range found {
 		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}

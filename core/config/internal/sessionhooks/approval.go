@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 )
 
 // mayRun decides whether a hook runs, directly before its run.
@@ -85,7 +86,7 @@ func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, e
 	if err != nil {
 		return Changed, err
 	}
-	fingerprint, err := hooks.FingerprintOf(h, s.where())
+	fingerprint, err := hookrun.FingerprintOf(h, s.where())
 	switch {
 	case err != nil:
 		return Changed, err
@@ -115,8 +116,8 @@ func (s *Set) seen() bool {
 }
 
 // where returns the project of the hooks.
-func (s *Set) where() hooks.Project {
-	p := hooks.Project{Dir: s.o.Workspace.Target(), Settings: s.o.Layout.Dir, Variables: s.variables()}
+func (s *Set) where() hookrun.Project {
+	p := hookrun.Project{Dir: s.o.Workspace.Target(), Settings: s.o.Layout.Dir, Variables: s.variables()}
 	if home, err := os.UserHomeDir(); err == nil {
 		p.Variables["HOME"] = home
 	}
@@ -131,7 +132,7 @@ func (s *Set) record(ctx context.Context) (names []string, err error) {
 		if h.Source != hooks.SourceProject {
 			continue
 		}
-		fingerprint, err := hooks.FingerprintOf(h, s.where())
+		fingerprint, err := hookrun.FingerprintOf(h, s.where())
 		if err != nil {
 			s.o.Logger.Warn("hooks", slog.String("hook", h.Place()), slog.Any("error", err))
 			continue
@@ -184,7 +185,7 @@ func (c *Conversation) List(ctx context.Context) []Listing {
 			l.State, l.Note = Unmatched, why
 		}
 		if h.Source == hooks.SourceProject {
-			if found, err := hooks.FingerprintOf(h, s.where()); err == nil {
+			if found, err := hookrun.FingerprintOf(h, s.where()); err == nil {
 				l.Approved = &found
 			}
 		}
@@ -209,7 +210,7 @@ func (c *Conversation) Problems() []fault.Problem {
 	matchable := c.matchable()
 	for _, h := range all {
 		// For other events it was reported when the file was read.
-		if why := matchable.unmatched(h); why != "" && (h.Event.OfTools() || h.Path == "") {
+		if why := matchable.unmatched(h); why != "" && (hookrun.OfTools(h.Event) || h.Path == "") {
 			problems = append(problems, fault.Problem{Path: h.Path, Line: h.Line, Message: why + " The hook " + h.Label() + " never runs."})
 		}
 	}

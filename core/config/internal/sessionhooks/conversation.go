@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -57,7 +58,7 @@ func (c *Conversation) tell(e hooks.Event, h *hooks.Hook, level bus.HookLevel, t
 
 // fire runs the hooks of an event and publishes their messages. in contains the
 // event's own fields.
-func (c *Conversation) fire(ctx context.Context, in hooks.Input, about hooks.Subject) hooks.Effect {
+func (c *Conversation) fire(ctx context.Context, in hooks.Input, about hookrun.Subject) hooks.Effect {
 	effect := c.fireQuietly(ctx, in, about)
 	c.tellMessages(in.Event, effect)
 	return effect
@@ -73,7 +74,7 @@ func (c *Conversation) tellMessages(e hooks.Event, effect hooks.Effect) {
 }
 
 // fireQuietly is fire but publishes only warnings.
-func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about hooks.Subject) hooks.Effect {
+func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about hookrun.Subject) hooks.Effect {
 	runner := c.set.runner.Load()
 	if !runner.Any(in.Event) {
 		return hooks.Effect{}
@@ -175,13 +176,13 @@ func wordsOf(prompt []model.Part) *string {
 }
 
 func (c *Conversation) beforeAgent(ctx context.Context, prompt []model.Part) (agent.PromptAdvice, error) {
-	effect := c.fire(ctx, hooks.Input{Event: hooks.BeforeAgent, Prompt: wordsOf(prompt)}, hooks.Subject{})
+	effect := c.fire(ctx, hooks.Input{Event: hooks.BeforeAgent, Prompt: wordsOf(prompt)}, hookrun.Subject{})
 	c.say(&c.prompt, effect.Messages)
 	var advice agent.PromptAdvice
 	switch {
 	case effect.Stop:
 		advice.Stop = effect.StopReason
-	case effect.Decision.Blocks():
+	case effect.Decision == hooks.Block:
 		advice.Block = effect.Reason
 	case effect.Context != "":
 		advice.Context = []model.Part{model.TextPart("\n\n" + c.set.context(effect.Context))}
@@ -197,12 +198,12 @@ func (c *Conversation) afterAgent(ctx context.Context, prompt []model.Part, answ
 		answer = noWords
 	}
 	in := hooks.Input{Event: hooks.AfterAgent, Prompt: wordsOf(prompt), PromptResponse: &answer, StopHookActive: &again}
-	effect := c.fire(ctx, in, hooks.Subject{})
+	effect := c.fire(ctx, in, hookrun.Subject{})
 	advice := agent.PromptAdvice{Clear: effect.ClearContext}
 	switch {
 	case effect.Stop:
 		advice.Stop = effect.StopReason
-	case effect.Decision.Blocks():
+	case effect.Decision == hooks.Block:
 		advice.Block = effect.Reason
 	}
 	return advice, nil
@@ -214,13 +215,13 @@ func (c *Conversation) Compacting(ctx context.Context, asked bool) {
 	if asked {
 		trigger = "manual"
 	}
-	c.fire(ctx, hooks.Input{Event: hooks.PreCompress, Trigger: trigger}, hooks.Subject{Text: trigger})
+	c.fire(ctx, hooks.Input{Event: hooks.PreCompress, Trigger: trigger}, hookrun.Subject{Text: trigger})
 }
 
 // Started runs the hooks of a session's start; source is its cause. It returns
 // the context for the model, and the messages, which are not on the bus.
 func (c *Conversation) Started(ctx context.Context, source string) (added string, said []bus.HookMessage) {
-	effect := c.fireQuietly(ctx, hooks.Input{Event: hooks.SessionStart, Source: source}, hooks.Subject{Text: source})
+	effect := c.fireQuietly(ctx, hooks.Input{Event: hooks.SessionStart, Source: source}, hookrun.Subject{Text: source})
 	c.say(&c.start, effect.Messages)
 	c.say(&c.prompt, nil)
 	if effect.Context != "" {
@@ -236,7 +237,7 @@ func (c *Conversation) Started(ctx context.Context, source string) (added string
 
 // Ending runs the hooks of a session's end.
 func (c *Conversation) Ending(ctx context.Context, reason string) {
-	c.fire(ctx, hooks.Input{Event: hooks.SessionEnd, Reason: reason}, hooks.Subject{Text: reason})
+	c.fire(ctx, hooks.Input{Event: hooks.SessionEnd, Reason: reason}, hookrun.Subject{Text: reason})
 }
 
 // trialKey is the context key of a trial run of hooks.

@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -21,14 +22,14 @@ func (c *Conversation) beforeModel(ctx context.Context, r *model.Request) (agent
 	}
 	request := llmRequest(r)
 	c.begin(request)
-	effect := c.fire(ctx, hooks.Input{Event: hooks.BeforeModel, LLMRequest: request}, hooks.Subject{})
+	effect := c.fire(ctx, hooks.Input{Event: hooks.BeforeModel, LLMRequest: request}, hookrun.Subject{})
 	if effect.Stop {
 		return agent.RequestAdvice{Stop: effect.StopReason}, nil
 	}
 	if answer := c.synthetic(effect.LLMResponse); answer != nil {
 		return agent.RequestAdvice{Response: answer}, nil
 	}
-	if effect.Decision.Blocks() {
+	if effect.Decision == hooks.Block {
 		return agent.RequestAdvice{Stop: effect.Reason}, nil
 	}
 	if effect.LLMRequest != nil {
@@ -38,7 +39,7 @@ func (c *Conversation) beforeModel(ctx context.Context, r *model.Request) (agent
 		}
 		overridden(r.Contents)
 	}
-	effect = c.fire(ctx, hooks.Input{Event: hooks.BeforeToolSelection, LLMRequest: llmRequest(r)}, hooks.Subject{})
+	effect = c.fire(ctx, hooks.Input{Event: hooks.BeforeToolSelection, LLMRequest: llmRequest(r)}, hookrun.Subject{})
 	if !chooseTools(r, effect.ToolConfig, c.toolNames) {
 		c.tell(hooks.BeforeToolSelection, nil, bus.HookWarning, "The model has none of the tools in allowedFunctionNames of a hook, so it may call none.")
 	}
@@ -55,11 +56,11 @@ func (c *Conversation) afterModel(ctx context.Context, chunk *model.Chunk) (stri
 	request := c.request
 	c.mu.Unlock()
 	in := hooks.Input{Event: hooks.AfterModel, LLMRequest: request, LLMResponse: llmResponse(chunk)}
-	effect := c.fire(ctx, in, hooks.Subject{})
+	effect := c.fire(ctx, in, hookrun.Subject{})
 	switch {
 	case effect.Stop:
 		return effect.StopReason, nil
-	case effect.Decision.Blocks():
+	case effect.Decision == hooks.Block:
 		return effect.Reason, nil
 	}
 	if effect.LLMResponse != nil && !overrideChunk(chunk, effect.LLMResponse) {
@@ -105,12 +106,12 @@ func llmRequest(r *model.Request) *hooks.LLMRequest {
 	if r.MaxOutputTokens > 0 {
 		request.Config.MaxOutputTokens = &r.MaxOutputTokens
 	}
-	request.ToolConfig = &hooks.ToolConfig{Mode: hooks.ToolsAuto, AllowedFunctionNames: r.Choice.Allowed}
+	request.ToolConfig = &hooks.ToolConfig{Mode: hookrun.ToolsAuto, AllowedFunctionNames: r.Choice.Allowed}
 	switch r.Choice.Mode {
 	case model.ToolAny:
-		request.ToolConfig.Mode = hooks.ToolsAny
+		request.ToolConfig.Mode = hookrun.ToolsAny
 	case model.ToolNone:
-		request.ToolConfig.Mode = hooks.ToolsNone
+		request.ToolConfig.Mode = hookrun.ToolsNone
 	case model.ToolAuto:
 	}
 	return request
@@ -216,10 +217,10 @@ func chooseTools(r *model.Request, given *hooks.ToolConfig, names func(tool stri
 		}
 	}
 	switch given.Mode {
-	case hooks.ToolsNone:
+	case hookrun.ToolsNone:
 		r.Choice = model.ToolChoice{Mode: model.ToolNone}
 		return true
-	case hooks.ToolsAny:
+	case hookrun.ToolsAny:
 		r.Choice = model.ToolChoice{Mode: model.ToolAny, Allowed: allowed}
 	default:
 		r.Choice = model.ToolChoice{}

@@ -23,6 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -74,10 +75,10 @@ type Sources struct {
 // Set contains the hooks of a session and of those derived from it.
 type Set struct {
 	o         Options
-	runner    atomic.Pointer[hooks.Runner] // replaced as a whole
-	approvals *hooks.Approvals             // nil: there is no home directory
-	project   string                       // directory with links resolved, by which approvals are recorded
-	telling   sync.WaitGroup               // running notifications
+	runner    atomic.Pointer[hookrun.Runner] // replaced as a whole
+	approvals *hookrun.Approvals             // nil: there is no home directory
+	project   string                         // directory with links resolved, by which approvals are recorded
+	telling   sync.WaitGroup                 // running notifications
 
 	mu     sync.Mutex
 	closed bool
@@ -95,7 +96,7 @@ type Set struct {
 func New(o Options) *Set {
 	s := &Set{o: o, project: o.Workspace.RealDirectories()[0]}
 	if o.UserDir != "" {
-		s.approvals = hooks.OpenApprovals(filepath.Join(o.UserDir, trustedHooksFile))
+		s.approvals = hookrun.OpenApprovals(filepath.Join(o.UserDir, trustedHooksFile))
 	}
 	return s
 }
@@ -109,7 +110,7 @@ func (s *Set) Load(extensions []contributions.File) {
 	if !s.o.Sources.Disabled {
 		l.load(extensions)
 	}
-	runner := hooks.New(hooks.Options{
+	runner := hookrun.New(hookrun.Options{
 		Hooks: l.hooks, Off: s.o.Sources.Off, Exec: s.exec,
 		Env: s.environment, Gate: s.mayRun, Started: s.started, OnDefect: s.o.OnDefect,
 	})
@@ -144,7 +145,7 @@ func (l *loader) load(extensions []contributions.File) {
 		l.hooks = append(l.hooks, h)
 	}
 	for _, layer := range o.Sources.Layers {
-		l.add(masked(layer)(hooks.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line)))
+		l.add(masked(layer)(hookrun.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line)))
 	}
 	if o.UserDir != "" {
 		l.folder(hooks.SourceUser, o.UserDir)
@@ -158,7 +159,7 @@ func (l *loader) load(extensions []contributions.File) {
 		from.Extension, from.Variables = f.Extension, maps.Clone(l.variables)
 		maps.Copy(from.Variables, f.Variables)
 		from.Env = environmentOf(f.Env)
-		l.add(hooks.ParseJSON(f.Data, from))
+		l.add(hookrun.ParseJSON(f.Data, from))
 	}
 }
 
@@ -169,12 +170,12 @@ func (l *loader) add(found []hooks.Hook, problems []fault.Problem) {
 // folder reads the files of a settings directory.
 func (l *loader) folder(s hooks.Source, dir string) {
 	for _, name := range []string{hooksFile, hooksJSON} {
-		l.add(hooks.ReadFile(l.origin(s, filepath.Join(dir, name))))
+		l.add(hookrun.ReadFile(l.origin(s, filepath.Join(dir, name))))
 	}
 }
 
-func (l *loader) origin(s hooks.Source, path string) hooks.Origin {
-	return hooks.Origin{Source: s, Path: path, Variables: l.variables}
+func (l *loader) origin(s hooks.Source, path string) hookrun.Origin {
+	return hookrun.Origin{Source: s, Path: path, Variables: l.variables}
 }
 
 // masked returns a function that masks the secrets of a layer in the texts about
@@ -227,14 +228,14 @@ func (s *Set) service(limited bool) *process.Service {
 }
 
 // exec runs a hook as a process in the target directory.
-func (s *Set) exec(ctx context.Context, c hooks.Command) (hooks.Outcome, error) {
+func (s *Set) exec(ctx context.Context, c hookrun.Command) (hookrun.Outcome, error) {
 	out, err := s.service(c.Source == hooks.SourceExtension).Program(ctx, process.Program{
-		Line: c.Line, Dir: s.o.Workspace.Target(), Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hooks.MaxOutput, Drops: true,
+		Line: c.Line, Dir: s.o.Workspace.Target(), Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hookrun.MaxOutput, Drops: true,
 	})
 	if err != nil {
-		return hooks.Outcome{}, err
+		return hookrun.Outcome{}, err
 	}
-	return hooks.Outcome{
+	return hookrun.Outcome{
 		Code: out.Code, Signal: out.Signal, TimedOut: out.Ending == process.TotalLimit,
 		Stdout: out.Stdout, Stderr: out.Stderr, Dropped: out.Dropped, Duration: out.Duration,
 	}, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -20,7 +21,7 @@ import (
 // subjectOf returns the names that matchers are compared with: those of the tool,
 // those that govern it, for a server's tool those in the server's own spelling,
 // and those of other programs for such a tool.
-func subjectOf(s tools.Spec) hooks.Subject {
+func subjectOf(s tools.Spec) hookrun.Subject {
 	names := slices.Concat([]string{s.Name}, s.Aliases, s.GovernedBy)
 	if known, ok := policy.WellKnown(s.Name); ok {
 		names = slices.Concat(names, []string{known.Tool}, known.Aliases, known.GovernedBy)
@@ -36,7 +37,7 @@ func subjectOf(s tools.Spec) hooks.Subject {
 			elsewhere = append(elsewhere, tools.NamesElsewhere(name)...)
 		}
 	}
-	return hooks.Subject{Names: names, Elsewhere: elsewhere}
+	return hookrun.Subject{Names: names, Elsewhere: elsewhere}
 }
 
 // anyAgent is the name of every agent in matchers.
@@ -44,7 +45,7 @@ const anyAgent = "invoke_agent"
 
 // subject returns the names of a session's tool for matchers: an agent also has
 // the name of all agents.
-func (c *Conversation) subject(spec tools.Spec) hooks.Subject {
+func (c *Conversation) subject(spec tools.Spec) hookrun.Subject {
 	subject := subjectOf(spec)
 	if t, err := c.of.Tools.Lookup(spec.Name); err == nil {
 		if _, is := t.(subagent.AgentTool); is {
@@ -118,7 +119,7 @@ func (c *Conversation) BeforeTool(ctx context.Context, p scheduler.Proposal) (sc
 	case effect.Stop:
 		advice.Stop, advice.Reason = true, effect.StopReason
 		return advice, nil
-	case effect.Decision.Blocks():
+	case effect.Decision == hooks.Block:
 		advice.Verdict = policy.Deny
 		return advice, nil
 	case effect.Decision == hooks.Ask:
@@ -126,7 +127,7 @@ func (c *Conversation) BeforeTool(ctx context.Context, p scheduler.Proposal) (sc
 		advice.Reason = askReason(effect)
 	}
 	if effect.ToolInput != nil {
-		advice.Args, advice.ArgsBy = hooks.Overlay(p.Args, effect.ToolInput), "hook "+effect.Rewriters
+		advice.Args, advice.ArgsBy = hookrun.Overlay(p.Args, effect.ToolInput), "hook "+effect.Rewriters
 	}
 	return advice, nil
 }
@@ -164,7 +165,7 @@ func (c *Conversation) AfterTool(ctx context.Context, d scheduler.Done, r tools.
 		return r.WithError(fault.New(fault.StopExecution, "config.hooks",
 			fmt.Sprintf("After the call of %s the turn was stopped by %s. %s", d.Spec.Name, sourceOf(effect), effect.StopReason),
 			"Stop, and tell the user what happened.")), nil
-	case effect.Decision.Blocks():
+	case effect.Decision == hooks.Block:
 		r = tools.Fail(fault.New(fault.ExecutionFailed, "config.hooks",
 			fmt.Sprintf("The call of %s has run, and its result is withheld by %s. %s", d.Spec.Name, sourceOf(effect), effect.Reason),
 			"The effects of the call remain. Follow the reason."))
@@ -254,7 +255,7 @@ func (c *Conversation) Asked(ctx context.Context, q bus.ToolConfirmationRequest)
 		return
 	}
 	ctx = context.WithoutCancel(ctx) // an answer does not end it; the session does
-	set.telling.Go(func() { c.fire(ctx, in, hooks.Subject{}) })
+	set.telling.Go(func() { c.fire(ctx, in, hookrun.Subject{}) })
 }
 
 // askedDetails returns the subject of a question.

@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // matchable contains everything that matchers of hooks can match in a session.
 type matchable struct {
-	tools   []hooks.Subject // the registered ones, and all built-in ones
-	servers []string        // that may add tools
-	later   bool            // tools may be added
+	tools   []hookrun.Subject // the registered ones, and all built-in ones
+	servers []string          // that may add tools
+	later   bool              // tools may be added
 }
 
 // matchable returns everything that matchers can match at the moment.
@@ -35,9 +36,9 @@ func (c *Conversation) matchable() matchable {
 // run.
 func (m matchable) unmatched(h *hooks.Hook) string {
 	switch {
-	case h.Matches(m.tools...):
+	case hookrun.Matches(h, m.tools...):
 		return ""
-	case !h.Event.OfTools():
+	case !hookrun.OfTools(h.Event):
 		return fmt.Sprintf("The matcher %.120q of %s matches no subject of the event.", h.Matcher, h.Event)
 	case m.mayCome(h.Matcher):
 		return ""

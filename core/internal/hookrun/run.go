@@ -1,4 +1,11 @@
-package hooks
+// Package hookrun runs the hooks of an event and combines their outputs.
+//
+// [ReadFile], [ParseJSON] and [ParseTOML] read hooks from files. A [Runner] passes a [hooks.Input]
+// to all hooks that match an event and its [Subject], and combines their outputs into one
+// [hooks.Effect]. [Approvals] records the approved hooks of projects.
+//
+// The package starts no process itself and does not depend on a session; see [Options].
+package hookrun
 
 import (
 	"bytes"
@@ -13,6 +20,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 )
 
 // MaxOutput bounds the kept output of a command, in bytes, for stdout and stderr each.
@@ -26,7 +34,7 @@ type Command struct {
 	Env   []string      // NAME=VALUE, in addition to the environment of commands
 	Limit time.Duration // the process and its children are killed after this time
 	// Source of the hook: an extension's hook does not receive the user's environment.
-	Source Source
+	Source hooks.Source
 }
 
 // Outcome is the result of a process.
@@ -41,19 +49,19 @@ type Outcome struct {
 
 // Options configure a [Runner].
 type Options struct {
-	Hooks []Hook
+	Hooks []hooks.Hook
 	// Off are disabled hooks, by name or command.
 	Off []string
 	// Exec runs a process. It returns an error if the process did not start; the caller
 	// checks whether ctx has ended. Required if there are commands.
 	Exec func(ctx context.Context, c Command) (Outcome, error)
 	// Env returns environment variables for a command, as NAME=VALUE. nil: none.
-	Env func(in Input) []string
+	Env func(in hooks.Input) []string
 	// Gate is called immediately before a hook and reports whether it may run. nil:
 	// every hook may.
-	Gate func(ctx context.Context, h *Hook) bool
+	Gate func(ctx context.Context, h *hooks.Hook) bool
 	// Started is called when a hook starts. nil: no call.
-	Started func(e Event, h *Hook)
+	Started func(e hooks.Event, h *hooks.Hook)
 	// OnDefect receives panics of functions, with stack. nil: dropped.
 	OnDefect func(err error)
 }
@@ -61,26 +69,26 @@ type Options struct {
 // Runner runs hooks. It is safe for concurrent use and keeps no state between events.
 type Runner struct {
 	o   Options
-	all map[Event][]entry
+	all map[hooks.Event][]entry
 }
 
 // entry is a hook with its compiled matcher.
 type entry struct {
-	*Hook
+	*hooks.Hook
 	matcher matcher
 	off     bool
 }
 
 // New returns a runner. It does no I/O.
 func New(o Options) *Runner {
-	r := &Runner{o: o, all: map[Event][]entry{}}
+	r := &Runner{o: o, all: map[hooks.Event][]entry{}}
 	list := slices.Clone(o.Hooks)
 	for i := range list {
 		if list[i].Source == "" {
-			list[i].Source = SourceRuntime
+			list[i].Source = hooks.SourceRuntime
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Hook) int { return a.Source.order() - b.Source.order() })
+	slices.SortStableFunc(list, func(a, b hooks.Hook) int { return order(a.Source) - order(b.Source) })
 	for i := range list {
 		h := &list[i]
 		e := entry{Hook: h, off: slices.ContainsFunc(o.Off, h.Is)}
@@ -92,9 +100,9 @@ func New(o Options) *Runner {
 
 // Hooks lists all hooks in the order in which they run, including disabled ones. They
 // must not be changed.
-func (r *Runner) Hooks() []*Hook {
-	var all []*Hook
-	for _, e := range Events() {
+func (r *Runner) Hooks() []*hooks.Hook {
+	var all []*hooks.Hook
+	for _, e := range hooks.Events() {
 		for _, entry := range r.all[e] {
 			all = append(all, entry.Hook)
 		}
@@ -103,21 +111,21 @@ func (r *Runner) Hooks() []*Hook {
 }
 
 // Disabled reports whether the hook is in Options.Off.
-func (r *Runner) Disabled(h *Hook) bool { return slices.ContainsFunc(r.o.Off, h.Is) }
+func (r *Runner) Disabled(h *hooks.Hook) bool { return slices.ContainsFunc(r.o.Off, h.Is) }
 
 // Any reports whether a hook may run at an event.
-func (r *Runner) Any(e Event) bool {
+func (r *Runner) Any(e hooks.Event) bool {
 	return r != nil && slices.ContainsFunc(r.all[e], func(h entry) bool { return !h.off })
 }
 
 // Select returns the hooks that run at an event for a subject, in order. Of hooks with
 // equal name and command only one runs: that of the user or the system takes precedence
 // over the project's.
-func (r *Runner) Select(e Event, s Subject) []*Hook {
+func (r *Runner) Select(e hooks.Event, s Subject) []*hooks.Hook {
 	if r == nil {
 		return nil
 	}
-	var chosen []*Hook
+	var chosen []*hooks.Hook
 	at := map[string]int{}
 	for _, h := range r.all[e] {
 		if h.off || !h.matcher.matches(e, s) {
@@ -133,7 +141,7 @@ func (r *Runner) Select(e Event, s Subject) []*Hook {
 		case !twice:
 			at[key] = len(chosen)
 			chosen = append(chosen, h.Hook)
-		case chosen[i].Source == SourceProject && h.Source != SourceProject:
+		case chosen[i].Source == hooks.SourceProject && h.Source != hooks.SourceProject:
 			chosen[i] = h.Hook
 		}
 	}
@@ -142,9 +150,9 @@ func (r *Runner) Select(e Event, s Subject) []*Hook {
 
 // Matches reports whether the hook's matcher matches one of subjects, or, for an event
 // with a source, reason or trigger, one of its possible values.
-func (h *Hook) Matches(subjects ...Subject) bool {
+func Matches(h *hooks.Hook, subjects ...Subject) bool {
 	m, _ := newMatcher(h.Event, h.Matcher)
-	for _, trigger := range h.Event.triggers() {
+	for _, trigger := range triggers(h.Event) {
 		subjects = append(slices.Clip(subjects), Subject{Text: trigger})
 	}
 	return m.all || slices.ContainsFunc(subjects, func(s Subject) bool { return m.matches(h.Event, s) })
@@ -154,16 +162,16 @@ func (h *Hook) Matches(subjects ...Subject) bool {
 // run concurrently; if one of them is sequential, they run in order, each with the
 // changes of the previous ones. An error of a hook is a warning and, except for a
 // function of BeforeTool, stops nothing. All hooks have ended when Fire returns.
-func (r *Runner) Fire(ctx context.Context, in Input, s Subject) Effect {
+func (r *Runner) Fire(ctx context.Context, in hooks.Input, s Subject) hooks.Effect {
 	chosen := r.Select(in.Event, s)
 	if r != nil && r.o.Gate != nil {
-		chosen = slices.DeleteFunc(chosen, func(h *Hook) bool { return !r.o.Gate(ctx, h) })
+		chosen = slices.DeleteFunc(chosen, func(h *hooks.Hook) bool { return !r.o.Gate(ctx, h) })
 	}
 	if len(chosen) == 0 {
-		return Effect{}
+		return hooks.Effect{}
 	}
-	ran := make([]Ran, len(chosen))
-	if slices.ContainsFunc(chosen, func(h *Hook) bool { return h.Sequential }) {
+	ran := make([]ran, len(chosen))
+	if slices.ContainsFunc(chosen, func(h *hooks.Hook) bool { return h.Sequential }) {
 		for i, h := range chosen {
 			ran[i] = r.run(ctx, h, in)
 			in = chain(in, &ran[i])
@@ -179,8 +187,8 @@ func (r *Runner) Fire(ctx context.Context, in Input, s Subject) Effect {
 }
 
 // run runs one hook.
-func (r *Runner) run(ctx context.Context, h *Hook, in Input) Ran {
-	ran := Ran{Hook: h}
+func (r *Runner) run(ctx context.Context, h *hooks.Hook, in hooks.Input) ran {
+	ran := ran{hooks.Ran{Hook: h}}
 	if ctx.Err() != nil {
 		ran.Cancelled = true
 		return ran
@@ -196,16 +204,16 @@ func (r *Runner) run(ctx context.Context, h *Hook, in Input) Ran {
 	if ran.Cancelled = ctx.Err() != nil; ran.Cancelled {
 		ran.Warnings = nil // it was ended from outside, which is no failure
 	}
-	if in.Event.Advisory() && (ran.Output.Decision.strictness() > 1 || ran.Output.Stops()) {
+	if advisory(in.Event) && (strictness(ran.Output.Decision) > 1 || stops(&ran.Output)) {
 		ran.warn("Its decision has no effect, because %s cannot be stopped: %s", in.Event, oneLine(because(ran.Output.StopReason, ran.Output.Reason)))
 	}
 	return ran
 }
 
 // call runs a function.
-func (r *Runner) call(ctx context.Context, ran *Ran, in Input) {
+func (r *Runner) call(ctx context.Context, ran *ran, in hooks.Input) {
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, ran.Hook.limit())
+	limited, cancel := context.WithTimeout(ctx, limit(ran.Hook))
 	defer cancel()
 	var err error
 	func() {
@@ -221,32 +229,33 @@ func (r *Runner) call(ctx context.Context, ran *Ran, in Input) {
 	}()
 	ran.Duration = time.Since(began)
 	if ran.OK = err == nil; ran.OK {
-		if o := &ran.Output; o.Decision != "" && o.Decision.strictness() == 0 {
-			o.odd.decision, o.Decision = escape.Quote(string(o.Decision)), ""
+		var invalid odd
+		if o := &ran.Output; o.Decision != "" && strictness(o.Decision) == 0 {
+			invalid.decision, o.Decision = escape.Quote(string(o.Decision)), ""
 		}
-		ran.settle(in.Event, &ran.Output)
+		ran.settle(in.Event, &ran.Output, invalid)
 		return
 	}
 	text := err.Error()
 	if f := fault.As(err); f != nil {
 		text = f.Line()
 	}
-	ran.Output = Output{}
+	ran.Output = hooks.Output{}
 	ran.warn("It failed: %s", oneLine(text))
-	if in.Event == BeforeTool {
-		ran.Output = Output{Decision: Block, Reason: "A BeforeTool hook failed: " + oneLine(text)}
+	if in.Event == hooks.BeforeTool {
+		ran.Output = hooks.Output{Decision: hooks.Block, Reason: "A BeforeTool hook failed: " + oneLine(text)}
 	}
 }
 
 // exec runs a command.
-func (r *Runner) exec(ctx context.Context, ran *Ran, in Input) {
+func (r *Runner) exec(ctx context.Context, ran *ran, in hooks.Input) {
 	h := ran.Hook
 	stdin, err := encode(in)
 	if err != nil {
 		ran.warn("Its input could not be encoded: %s", oneLine(err.Error()))
 		return
 	}
-	c := Command{Line: h.Command, Stdin: stdin, Limit: h.limit(), Source: h.Source}
+	c := Command{Line: h.Command, Stdin: stdin, Limit: limit(h), Source: h.Source}
 	if r.o.Env != nil {
 		c.Env = slices.Clip(r.o.Env(in))
 	}
@@ -267,7 +276,7 @@ func (r *Runner) exec(ctx context.Context, ran *Ran, in Input) {
 }
 
 // encode returns the input of a hook as JSON, without HTML escapes.
-func encode(in Input) ([]byte, error) {
+func encode(in hooks.Input) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -278,22 +287,22 @@ func encode(in Input) ([]byte, error) {
 }
 
 // chain returns the input of the next hook after a successful one.
-func chain(in Input, ran *Ran) Input {
+func chain(in hooks.Input, ran *ran) hooks.Input {
 	if !ran.OK {
 		return in
 	}
 	switch s := ran.Output.Specific; {
-	case in.Event == BeforeAgent && s.AdditionalContext != "" && in.Prompt != nil:
+	case in.Event == hooks.BeforeAgent && s.AdditionalContext != "" && in.Prompt != nil:
 		prompt := *in.Prompt + "\n\n" + s.AdditionalContext
 		in.Prompt = &prompt
-	case in.Event == BeforeTool && s.ToolInput != nil:
+	case in.Event == hooks.BeforeTool && s.ToolInput != nil:
 		in.ToolInput = Overlay(in.ToolInput, s.ToolInput)
-	case in.Event == BeforeModel && s.LLMRequest != nil && in.LLMRequest != nil:
+	case in.Event == hooks.BeforeModel && s.LLMRequest != nil && in.LLMRequest != nil:
 		whole, err := json.Marshal(in.LLMRequest)
 		if err != nil {
 			break // plain values can be encoded
 		}
-		var changed LLMRequest
+		var changed hooks.LLMRequest
 		if json.Unmarshal(overlay(whole, s.LLMRequest, false), &changed) == nil {
 			in.LLMRequest = &changed
 		}

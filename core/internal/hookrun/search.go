@@ -1,6 +1,7 @@
-package hooks
+package hookrun
 
 import (
+	"github.com/fettle-dev/fettle/core/hooks"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,7 +116,7 @@ func (s *search) tree(path string) {
 }
 
 // widen adds files that an open command may run.
-func (s *search) widen(h *Hook, r *reading) {
+func (s *search) widen(h *hooks.Hook, r *reading) {
 	folders := []string{"hooks", "scripts"}
 	if s.project.Settings != "" {
 		folders = append(folders, s.project.Settings)

@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 // Programs by their treatment of arguments.
 var (

@@ -1,6 +1,7 @@
-package hooks
+package hookrun
 
 import (
+	"github.com/fettle-dev/fettle/core/hooks"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,9 +28,9 @@ type matcher struct {
 
 // newMatcher compiles a matcher. The error describes an invalid regular expression; the
 // matcher is valid all the same and compares literally.
-func newMatcher(e Event, text string) (matcher, error) {
+func newMatcher(e hooks.Event, text string) (matcher, error) {
 	m := matcher{text: strings.TrimSpace(text)}
-	if m.all = m.text == "" || m.text == "*" || !e.OfTools() && !e.matchesText(); m.all {
+	if m.all = m.text == "" || m.text == "*" || !OfTools(e) && !matchesText(e); m.all {
 		return m, nil
 	}
 	search, err := regexp.Compile(m.text)
@@ -37,7 +38,7 @@ func newMatcher(e Event, text string) (matcher, error) {
 		return m, err
 	}
 	flags := ""
-	if e.OfTools() {
+	if OfTools(e) {
 		flags = "(?i)"
 	}
 	whole, err := regexp.Compile(flags + "^(?:" + m.text + ")$")
@@ -49,11 +50,11 @@ func newMatcher(e Event, text string) (matcher, error) {
 }
 
 // matches reports whether the matcher matches a subject of its event.
-func (m matcher) matches(e Event, s Subject) bool {
+func (m matcher) matches(e hooks.Event, s Subject) bool {
 	switch {
 	case m.all:
 		return true
-	case !e.OfTools():
+	case !OfTools(e):
 		return m.whole == nil && m.text == s.Text || m.whole != nil && m.whole.MatchString(s.Text)
 	case m.search == nil:
 		same := func(name string) bool { return strings.EqualFold(name, m.text) }

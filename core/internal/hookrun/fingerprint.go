@@ -1,10 +1,11 @@
-package hooks
+package hookrun
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"github.com/fettle-dev/fettle/core/hooks"
 	"hash"
 	"io"
 	"maps"
@@ -21,35 +22,26 @@ type Project struct {
 	Variables map[string]string // variables of the command's environment with paths: HOME and the project's directory
 }
 
-// Fingerprint is the current state of a project's hook.
-type Fingerprint struct {
-	Sum   string   // SHA-256 of its definition and of Files, in hexadecimal
-	Files []string // covered files of the project: relative, with slashes, sorted
-	// Open: the command may run other files of the project too, whose names bash
-	// computes at run time or a program looks up itself.
-	Open bool
-}
-
 // FingerprintOf computes the fingerprint of a project's hook. It covers each regular
 // file below the project that a word of the command, or a value of the hook's
 // environment, names in bash syntax. It covers all of a directory that is passed to an
 // interpreter, but not files that are only written. If the command is
-// [Fingerprint.Open], it also covers the programs in the settings directory and in the
+// open, it also covers the programs in the settings directory and in the
 // directories hooks and scripts, and files anywhere in the project whose name occurs in
 // the command. Files that those files run are not analysed. The error is the reason why
 // there is no fingerprint.
-func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {
+func FingerprintOf(h *hooks.Hook, p Project) (hooks.Fingerprint, error) {
 	definition, err := json.Marshal(struct {
-		Event      Event
+		Event      hooks.Event
 		Matcher    string
 		Sequential bool
 		Command    string
 		Name       string
 		Timeout    int64
 		Env        map[string]string
-	}{h.Event, strings.TrimSpace(h.Matcher), h.Sequential, h.Command, h.Name, int64(h.limit()), h.Env})
+	}{h.Event, strings.TrimSpace(h.Matcher), h.Sequential, h.Command, h.Name, int64(limit(h)), h.Env})
 	if err != nil {
-		return Fingerprint{}, err
+		return hooks.Fingerprint{}, err
 	}
 	sum := sha256.New()
 	part(sum, "definition", definition)
@@ -58,7 +50,7 @@ func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {
 	maps.Copy(vars, h.Env)
 	r, err := readCommand(h.Command, p.Dir, vars)
 	if err != nil {
-		return Fingerprint{}, err
+		return hooks.Fingerprint{}, err
 	}
 	for _, value := range h.Env {
 		r.words = append(r.words, value)
@@ -69,11 +61,11 @@ func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {
 	if s.open {
 		s.widen(h, r)
 	}
-	found := Fingerprint{Open: s.open, Files: []string{}}
+	found := hooks.Fingerprint{Open: s.open, Files: []string{}}
 	left := int64(maxFileBytes)
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
 		if left, err = addFile(sum, path, left); err != nil {
-			return Fingerprint{}, err
+			return hooks.Fingerprint{}, err
 		}
 		found.Files = append(found.Files, filepath.ToSlash(s.files[path]))
 	}

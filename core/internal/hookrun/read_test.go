@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"encoding/json"
@@ -11,30 +11,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 )
 
 func origin() Origin {
-	return Origin{Source: SourceUser, Path: "h", Variables: map[string]string{"extensionPath": "/x", "/": "/", "workspacePath": "/w"}}
+	return Origin{Source: hooks.SourceUser, Path: "h", Variables: map[string]string{"extensionPath": "/x", "/": "/", "workspacePath": "/w"}}
 }
 
 // CR-31: eleven events.
 func TestEvents(t *testing.T) {
-	require.Len(t, Events(), 11)
-	for _, e := range Events() {
-		require.True(t, e.known())
+	require.Len(t, hooks.Events(), 11)
+	for _, e := range hooks.Events() {
+		require.True(t, known(e))
 	}
 }
 
 // CR-24: both forms of TOML, JSON, and settings give the same hooks, with their lines.
 func TestForms(t *testing.T) {
-	want := []Hook{
-		{Event: BeforeTool, Matcher: "m", Sequential: true, Type: TypeCommand, Command: "/x/a /b ${HOME}", Name: "n", Description: "d",
-			Timeout: 1500 * time.Millisecond, Env: map[string]string{"K": "/w"}, Source: SourceUser, Path: "h"},
-		{Event: BeforeTool, Matcher: "m", Sequential: true, Type: TypeCommand, Command: "b", Source: SourceUser, Path: "h"},
+	want := []hooks.Hook{
+		{Event: hooks.BeforeTool, Matcher: "m", Sequential: true, Command: "/x/a /b ${HOME}", Name: "n", Description: "d",
+			Timeout: 1500 * time.Millisecond, Env: map[string]string{"K": "/w"}, Source: hooks.SourceUser, Path: "h"},
+		{Event: hooks.BeforeTool, Matcher: "m", Sequential: true, Command: "b", Source: hooks.SourceUser, Path: "h"},
 	}
 	for name, tt := range map[string]struct {
 		text  string
-		parse func([]byte, Origin) ([]Hook, []fault.Problem)
+		parse func([]byte, Origin) ([]hooks.Hook, []fault.Problem)
 		lines [2]int
 	}{
 		"table": {`[hooks.BeforeTool]
@@ -160,7 +161,7 @@ func TestReadFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(o.Path, []byte(`{"hooks": {"SessionEnd": {"hooks": [{"command": "c"}]}}}`), 0o600))
 	got, problems = ReadFile(o)
 	require.Empty(t, problems)
-	require.Equal(t, SessionEnd, got[0].Event)
+	require.Equal(t, hooks.SessionEnd, got[0].Event)
 }
 
 // No file makes the reader panic, and each hook can be run.
@@ -170,7 +171,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, parse := range []func([]byte, Origin) ([]Hook, []fault.Problem){ParseTOML, ParseJSON} {
+		for _, parse := range []func([]byte, Origin) ([]hooks.Hook, []fault.Problem){ParseTOML, ParseJSON} {
 			got, problems := parse(data, origin())
 			for _, p := range problems {
 				require.NotEmpty(t, p.Message)
@@ -179,7 +180,7 @@ func FuzzParse(f *testing.F) {
 			}
 			for _, h := range got {
 				require.NotEmpty(t, strings.TrimSpace(h.Command))
-				require.True(t, h.Event.known())
+				require.True(t, known(h.Event))
 				require.GreaterOrEqual(t, h.Timeout, time.Duration(0))
 			}
 		}
@@ -190,19 +191,19 @@ func FuzzParse(f *testing.F) {
 func TestMatch(t *testing.T) {
 	tool := Subject{Names: []string{"safe_patch", "edit", "replace"}}
 	for _, tt := range []struct {
-		event   Event
+		event   hooks.Event
 		matcher string
 		subject Subject
 		want    bool
 	}{
-		{BeforeTool, "", tool, true}, {BeforeTool, " * ", tool, true}, {BeforeTool, "patch", tool, true}, {AfterTool, "^patch", tool, false},
-		{BeforeTool, "^replace$", tool, true}, {BeforeTool, "write|repl", tool, true}, {BeforeTool, "read", tool, false},
-		{BeforeTool, "(", tool, false}, {BeforeTool, "(", Subject{Names: []string{"("}}, true},
-		{SessionStart, "startup", Subject{Text: "startup"}, true}, {SessionStart, "start", Subject{Text: "startup"}, false},
-		{PreCompress, "manual", Subject{Text: "auto"}, false}, {SessionEnd, "*", Subject{Text: "exit"}, true},
-		{BeforeAgent, "whatever", Subject{}, true}, {Notification, "x", Subject{}, true}, {BeforeModel, "x", Subject{}, true},
+		{hooks.BeforeTool, "", tool, true}, {hooks.BeforeTool, " * ", tool, true}, {hooks.BeforeTool, "patch", tool, true}, {hooks.AfterTool, "^patch", tool, false},
+		{hooks.BeforeTool, "^replace$", tool, true}, {hooks.BeforeTool, "write|repl", tool, true}, {hooks.BeforeTool, "read", tool, false},
+		{hooks.BeforeTool, "(", tool, false}, {hooks.BeforeTool, "(", Subject{Names: []string{"("}}, true},
+		{hooks.SessionStart, "startup", Subject{Text: "startup"}, true}, {hooks.SessionStart, "start", Subject{Text: "startup"}, false},
+		{hooks.PreCompress, "manual", Subject{Text: "auto"}, false}, {hooks.SessionEnd, "*", Subject{Text: "exit"}, true},
+		{hooks.BeforeAgent, "whatever", Subject{}, true}, {hooks.Notification, "x", Subject{}, true}, {hooks.BeforeModel, "x", Subject{}, true},
 	} {
-		r := New(Options{Hooks: []Hook{{Event: tt.event, Matcher: tt.matcher, Command: "c"}}})
+		r := New(Options{Hooks: []hooks.Hook{{Event: tt.event, Matcher: tt.matcher, Command: "c"}}})
 		require.Equal(t, tt.want, len(r.Select(tt.event, tt.subject)) == 1, "%s %q", tt.event, tt.matcher)
 	}
 }

@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"fmt"
@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // Origin is the origin of a definition of hooks.
 type Origin struct {
-	Source    Source
+	Source    hooks.Source
 	Path      string // of the file
 	Extension string // "" if it has none
 	// Variables replace ${NAME} in commands and in values of variables, as workspacePath
@@ -31,17 +32,17 @@ type Origin struct {
 // ParseTOML reads hooks from TOML: [hooks.EVENT] is a group of hooks, and
 // [[hooks.EVENT]] one of several. It does no I/O and never fails: an invalid hook is a
 // problem and affects no other hook.
-func ParseTOML(data []byte, o Origin) ([]Hook, []fault.Problem) {
+func ParseTOML(data []byte, o Origin) ([]hooks.Hook, []fault.Problem) {
 	return parse(data, o, "TOML", readTOML)
 }
 
 // ParseJSON reads hooks from JSON, {"hooks": {"EVENT": [group, …]}}, with comments.
 // Otherwise it is like [ParseTOML].
-func ParseJSON(data []byte, o Origin) ([]Hook, []fault.Problem) {
+func ParseJSON(data []byte, o Origin) ([]hooks.Hook, []fault.Problem) {
 	return parse(data, o, "JSON", readJSON)
 }
 
-func parse(data []byte, o Origin, format string, read func([]byte) (position.Node, error)) ([]Hook, []fault.Problem) {
+func parse(data []byte, o Origin, format string, read func([]byte) (position.Node, error)) ([]hooks.Hook, []fault.Problem) {
 	r := &reader{Origin: o}
 	if len(data) > maxBytes {
 		r.tell(0, "The file has more than %d bytes; none of its hooks runs.", maxBytes)
@@ -71,7 +72,7 @@ const maxProblems = 100
 // reader collects the hooks of a definition.
 type reader struct {
 	Origin
-	hooks    []Hook
+	hooks    []hooks.Hook
 	problems []fault.Problem
 }
 
@@ -103,24 +104,24 @@ func (r *reader) events(n position.Node) {
 		r.tell(n.Line, "hooks is %s, and not a table of events; none of them runs.", kind(n))
 		return
 	}
-	names := make([]string, 0, len(Events()))
-	for _, e := range Events() {
+	names := make([]string, 0, len(hooks.Events()))
+	for _, e := range hooks.Events() {
 		names = append(names, string(e))
 	}
 	for _, name := range given.Keys() {
 		if slices.Contains(settingsKeys, name) {
 			continue
 		}
-		if !Event(name).known() {
+		if !known(hooks.Event(name)) {
 			r.tell(given.Find(name).Node.Line, "The event %.80q is unknown; its hooks do not run.%s", name, perhaps(name, names))
 			continue
 		}
-		r.groups(Event(name), given.Find(name).Node)
+		r.groups(hooks.Event(name), given.Find(name).Node)
 	}
 }
 
 // groups reads one group, or a list of them.
-func (r *reader) groups(e Event, n position.Node) {
+func (r *reader) groups(e hooks.Event, n position.Node) {
 	switch v := n.Value.(type) {
 	case *position.Table:
 		r.group(e, n)
@@ -133,7 +134,7 @@ func (r *reader) groups(e Event, n position.Node) {
 	}
 }
 
-func (r *reader) group(e Event, n position.Node) {
+func (r *reader) group(e hooks.Event, n position.Node) {
 	g, ok := n.Value.(*position.Table)
 	if !ok {
 		r.tell(n.Line, "A group of %s is %s, and not a table; it is ignored.", e, kind(n))
@@ -158,9 +159,9 @@ func (r *reader) group(e Event, n position.Node) {
 	if _, err := newMatcher(e, matcher); err != nil {
 		r.tell(at, "The matcher %.120q is not a valid regular expression (%s); it is compared literally.", matcher, oneLine(err.Error()))
 	}
-	if e.matchesText() && !(&Hook{Event: e, Matcher: matcher}).Matches() {
+	if matchesText(e) && !Matches(&hooks.Hook{Event: e, Matcher: matcher}) {
 		r.tell(at, "The matcher %.120q of %s matches none of %s; its hooks never run.%s",
-			matcher, e, strings.Join(e.triggers(), ", "), perhaps(matcher, e.triggers()))
+			matcher, e, strings.Join(triggers(e), ", "), perhaps(matcher, triggers(e)))
 	}
 	for _, item := range list.List() {
 		if h, ok := r.hook(item); ok {
@@ -174,29 +175,29 @@ func (r *reader) group(e Event, n position.Node) {
 const maxTimeout = 24 * time.Hour
 
 // hook reads one hook; false if it is invalid.
-func (r *reader) hook(n position.Node) (Hook, bool) {
+func (r *reader) hook(n position.Node) (hooks.Hook, bool) {
 	t, ok := n.Value.(*position.Table)
 	if !ok {
 		r.tell(n.Line, "A hook is %s, and not a table; it is ignored.", kind(n))
-		return Hook{}, false
+		return hooks.Hook{}, false
 	}
 	r.unknown(t, []string{"type", "command", "name", "description", "timeout", "env"})
-	h := Hook{Type: TypeCommand, Source: r.Source, Path: r.Path, Line: n.Line, Extension: r.Extension}
+	h := hooks.Hook{Source: r.Source, Path: r.Path, Line: n.Line, Extension: r.Extension}
 	kind, ok := r.text(t, "type")
 	if !ok {
-		return Hook{}, r.drop(n)
+		return hooks.Hook{}, r.drop(n)
 	}
-	if kind != "" && kind != string(TypeCommand) {
+	if kind != "" && kind != "command" {
 		r.tell(t.Find("type").Node.Line, "A hook in a file is of type command, and not %.80q; it is ignored.", kind)
-		return Hook{}, false
+		return hooks.Hook{}, false
 	}
 	command, ok := r.text(t, "command")
 	if !ok {
-		return Hook{}, r.drop(n)
+		return hooks.Hook{}, r.drop(n)
 	}
 	if strings.TrimSpace(command) == "" {
 		r.tell(n.Line, "A hook has no command; it is ignored.")
-		return Hook{}, false
+		return hooks.Hook{}, false
 	}
 	var used map[string]string
 	var err error
@@ -259,7 +260,7 @@ func (r *reader) timeout(t *position.Table) time.Duration {
 	}
 	ms, ok := m.Number()
 	if !ok || math.IsNaN(ms) || ms < 0 || ms > float64(maxTimeout.Milliseconds()) {
-		r.tell(m.Node.Line, "timeout must be a number of milliseconds, at most %d; the hook has the default of %d.", maxTimeout.Milliseconds(), DefaultTimeout.Milliseconds())
+		r.tell(m.Node.Line, "timeout must be a number of milliseconds, at most %d; the hook has the default of %d.", maxTimeout.Milliseconds(), hooks.DefaultTimeout.Milliseconds())
 		return 0
 	}
 	return time.Duration(ms * float64(time.Millisecond))
@@ -297,7 +298,7 @@ func (r *reader) env(t *position.Table) map[string]string {
 
 // OfValue reads hooks from decoded JSON: events, each with its groups. line returns the
 // line of the i-th group of an event; nil: unknown.
-func OfValue(events map[string]any, o Origin, line func(event string, i int) int) ([]Hook, []fault.Problem) {
+func OfValue(events map[string]any, o Origin, line func(event string, i int) int) ([]hooks.Hook, []fault.Problem) {
 	r := &reader{Origin: o}
 	for _, name := range slices.Sorted(maps.Keys(events)) {
 		n := nodeOf(events[name], 0)

@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -91,7 +92,7 @@ func TestExpandBeyondBounds(t *testing.T) {
 
 // A command does not show the secrets in its variables.
 func TestLabelHidesSecrets(t *testing.T) {
-	h := Hook{Command: "check s3cret", Shown: "check [hidden]"}
+	h := hooks.Hook{Command: "check s3cret", Shown: "check [hidden]"}
 	require.Equal(t, "check [hidden]", h.Label())
 	h.Name = "check"
 	require.Equal(t, "check", h.Label())

@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 )
 
 func TestApprovals(t *testing.T) {
@@ -60,13 +61,13 @@ func TestReadFileStaysInTheProject(t *testing.T) {
 	project, elsewhere := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "hooks.toml"), []byte("[hooks.BeforeTool]\nhooks = [{command = 'secret'}]\n"), 0o644))
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(project, ".fettle")))
-	o := Origin{Source: SourceProject, Path: filepath.Join(project, ".fettle", "hooks.toml")}
+	o := Origin{Source: hooks.SourceProject, Path: filepath.Join(project, ".fettle", "hooks.toml")}
 	found, problems := ReadFile(o)
 	require.Empty(t, found)
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0].Message, "leads out of the project")
 	require.NotContains(t, problems[0].Message, "secret")
-	o.Source = SourceUser
+	o.Source = hooks.SourceUser
 	found, problems = ReadFile(o)
 	require.Len(t, found, 1)
 	require.Empty(t, problems)

@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import "github.com/fettle-dev/fettle/core/internal/position"
 

@@ -1,32 +1,20 @@
-package hooks
+package hookrun
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/hooks"
 )
 
-// Ran is the outcome of one hook.
-type Ran struct {
-	Hook      *Hook
-	OK        bool   // exit code 0, or no error: all of the output applies
-	Exit      int    // of a command; -1: ended by a signal, or not started
-	Signal    string // that ended it; "" if none
-	TimedOut  bool
-	Cancelled bool // the context ended before or during the run
-	Duration  time.Duration
-	Stdout    string // of a command, truncated
-	Stderr    string
-	Output    Output   // as far as it applies
-	Warnings  []string // sentences
-}
+// ran is the outcome of one hook, as long as it is not complete.
+type ran struct{ hooks.Ran }
 
-func (r *Ran) warn(format string, args ...any) {
+func (r *ran) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
@@ -51,7 +39,7 @@ const blocks = 2
 
 // understand derives the output of a hook from the printed text and the exit code of its
 // command.
-func (r *Ran) understand(e Event, out Outcome) {
+func (r *ran) understand(e hooks.Event, out Outcome) {
 	r.Exit, r.Signal, r.TimedOut, r.Duration = out.Code, out.Signal, out.TimedOut, out.Duration
 	r.Stdout, r.Stderr = string(out.Stdout), string(out.Stderr)
 	r.OK = out.Code == 0 && out.Signal == "" && !out.TimedOut
@@ -62,9 +50,9 @@ func (r *Ran) understand(e Event, out Outcome) {
 	if len(text) == 0 {
 		text = bytes.TrimSpace(out.Stderr)
 	}
-	o, warnings, isJSON := parseOutput(text)
+	o, invalid, warnings, isJSON := parseOutput(text)
 	r.Warnings = append(r.Warnings, warnings...)
-	r.settle(e, &o)
+	r.settle(e, &o, invalid)
 	switch {
 	case r.OK && isJSON:
 		r.Output = o
@@ -76,7 +64,7 @@ func (r *Ran) understand(e Event, out Outcome) {
 			reason = because(clip(out.Stderr), clip(out.Stdout))
 		}
 		r.Output = tighter(o)
-		r.Output.Decision, r.Output.Reason = Block, because(reason, o.StopReason, plainOf(out.Stderr))
+		r.Output.Decision, r.Output.Reason = hooks.Block, because(reason, o.StopReason, plainOf(out.Stderr))
 	default:
 		output := ""
 		if !isJSON && len(text) > 0 {
@@ -90,52 +78,51 @@ func (r *Ran) understand(e Event, out Outcome) {
 // settle computes the effect of a decision at an event. At a gating event an invalid
 // decision, and a continue that is not a boolean, denies: a gate fails closed. If a user
 // can be asked, an invalid decision asks.
-func (r *Ran) settle(e Event, o *Output) {
-	if p := o.odd.permission; p != "" && e != BeforeTool {
+func (r *ran) settle(e hooks.Event, o *hooks.Output, invalid odd) {
+	if p := invalid.permission; p != "" && e != hooks.BeforeTool {
 		r.warn("permissionDecision has no effect at %s.", e)
-	} else if p.strictness() > max(Allow.strictness(), o.Decision.strictness()) {
+	} else if strictness(p) > max(strictness(hooks.Allow), strictness(o.Decision)) {
 		o.Decision = p
-		if strings.TrimSpace(o.odd.because) != "" {
-			o.Reason = o.odd.because
+		if strings.TrimSpace(invalid.because) != "" {
+			o.Reason = invalid.because
 		}
 	}
-	if value := o.odd.decision; value != "" {
+	if value := invalid.decision; value != "" {
 		const must = "decision must be block, deny, ask, allow or approve, and not %.60s. "
 		switch {
-		case e == BeforeTool:
-			o.Decision = stricter(o.Decision, Ask)
+		case e == hooks.BeforeTool:
+			o.Decision = stricter(o.Decision, hooks.Ask)
 			r.warn(must+"It counts as ask.", value)
-		case e.gates():
-			o.Decision, o.Reason = Block, because(o.Reason, "Its decision is invalid.")
+		case gates(e):
+			o.Decision, o.Reason = hooks.Block, because(o.Reason, "Its decision is invalid.")
 			r.warn(must+"It counts as block, because approval is not possible at %s.", value, e)
 		default:
 			r.warn(must+"It is ignored.", value)
 		}
 	}
-	if value := o.odd.goOn; value != "" && e.gates() {
+	if value := invalid.goOn; value != "" && gates(e) {
 		no := false
 		o.Continue, o.StopReason = &no, because(o.StopReason, o.Reason, "The hook's value of continue is invalid.")
 		r.warn("continue must be true or false, and not %.60s. It counts as false.", value)
 	} else if value != "" {
 		r.warn("continue must be true or false, and not %.60s. It is ignored.", value)
 	}
-	if o.Decision == Ask && e != BeforeTool {
+	if o.Decision == hooks.Ask && e != hooks.BeforeTool {
 		o.Decision = ""
 		r.warn("It asks for approval, which is not possible at %s; that has no effect.", e)
 	}
-	o.odd = odd{}
 }
 
 // stricter returns the stricter of two decisions.
-func stricter(a, b Decision) Decision {
-	if a.strictness() >= b.strictness() {
+func stricter(a, b hooks.Decision) hooks.Decision {
+	if strictness(a) >= strictness(b) {
 		return a
 	}
 	return b
 }
 
 // plain uses a text that is not JSON as a message to the user.
-func (r *Ran) plain(text []byte) {
+func (r *ran) plain(text []byte) {
 	switch {
 	case len(text) == 0:
 	case text[0] == '{':
@@ -151,19 +138,19 @@ func (r *Ran) plain(text []byte) {
 
 // tighter returns the part of a failed hook's output that applies: deny, ask, stop, and
 // the message.
-func tighter(o Output) Output {
-	kept := Output{Continue: o.Continue, StopReason: o.StopReason, SuppressOutput: o.SuppressOutput, SystemMessage: o.SystemMessage, Reason: o.Reason}
-	if o.Decision.strictness() > Allow.strictness() {
+func tighter(o hooks.Output) hooks.Output {
+	kept := hooks.Output{Continue: o.Continue, StopReason: o.StopReason, SuppressOutput: o.SuppressOutput, SystemMessage: o.SystemMessage, Reason: o.Reason}
+	if strictness(o.Decision) > strictness(hooks.Allow) {
 		kept.Decision = o.Decision
 	}
 	return kept
 }
 
 // ended describes how the hook ended.
-func (r *Ran) ended() string {
+func (r *ran) ended() string {
 	switch {
 	case r.TimedOut:
-		return fmt.Sprintf("was ended at its time limit of %s", r.Hook.limit())
+		return fmt.Sprintf("was ended at its time limit of %s", limit(r.Hook))
 	case r.Signal != "":
 		return "was ended by " + r.Signal
 	}
@@ -177,7 +164,7 @@ func clip(text []byte) string {
 
 // plainOf returns a text, "" if it is a JSON object.
 func plainOf(text []byte) string {
-	if _, _, isJSON := parseOutput(text); isJSON {
+	if _, _, _, isJSON := parseOutput(text); isJSON {
 		return ""
 	}
 	return clip(text)

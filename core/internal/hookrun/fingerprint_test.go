@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,7 +34,7 @@ func (p inProject) write(name, text string) {
 	require.NoError(p.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func (p inProject) of(h Hook) Fingerprint {
+func (p inProject) of(h hooks.Hook) hooks.Fingerprint {
 	p.t.Helper()
 	found, err := FingerprintOf(&h, p.project)
 	require.NoError(p.t, err)
@@ -99,7 +100,7 @@ func TestFingerprintFollowsCommands(t *testing.T) {
 			} {
 				p.write(name, "1")
 			}
-			h := Hook{Event: BeforeTool, Command: tt.command, Env: tt.env}
+			h := hooks.Hook{Event: hooks.BeforeTool, Command: tt.command, Env: tt.env}
 			before := p.of(h)
 			require.Equal(t, tt.open, before.Open)
 			require.Contains(t, before.Files, tt.file)
@@ -124,7 +125,7 @@ func TestFingerprintLeavesOutWhatIsWritten(t *testing.T) {
 	} {
 		p := newProject(t)
 		p.write("guard.sh", "1")
-		h := Hook{Event: BeforeTool, Command: command}
+		h := hooks.Hook{Event: hooks.BeforeTool, Command: command}
 		before := p.of(h)
 		for _, text := range []string{"1", "2"} {
 			for _, name := range []string{"tools.log", ".fettle/tools.log", "scripts/tools.sh"} {
@@ -137,18 +138,18 @@ func TestFingerprintLeavesOutWhatIsWritten(t *testing.T) {
 	}
 	p := newProject(t)
 	p.write("made.sh", "1")
-	require.True(t, p.of(Hook{Event: BeforeTool, Command: "echo x > made.sh; sh made.sh"}).Open, "what it writes and runs nobody vouches for")
+	require.True(t, p.of(hooks.Hook{Event: hooks.BeforeTool, Command: "echo x > made.sh; sh made.sh"}).Open, "what it writes and runs nobody vouches for")
 }
 
 // The fingerprint covers the fields of the definition that a session reads, and nothing
 // else.
 func TestFingerprintOfDefinitions(t *testing.T) {
 	p := newProject(t)
-	base := Hook{Event: BeforeTool, Command: "c"}
-	for _, other := range []Hook{
-		{Event: AfterTool, Command: "c"}, {Event: BeforeTool, Command: "d"}, {Event: BeforeTool, Command: "c", Matcher: "m"},
-		{Event: BeforeTool, Command: "c", Env: map[string]string{"A": ""}}, {Event: BeforeTool, Command: "c", Timeout: 1},
-		{Event: BeforeTool, Command: "c", Name: "n"}, {Event: BeforeTool, Command: "c", Sequential: true},
+	base := hooks.Hook{Event: hooks.BeforeTool, Command: "c"}
+	for _, other := range []hooks.Hook{
+		{Event: hooks.AfterTool, Command: "c"}, {Event: hooks.BeforeTool, Command: "d"}, {Event: hooks.BeforeTool, Command: "c", Matcher: "m"},
+		{Event: hooks.BeforeTool, Command: "c", Env: map[string]string{"A": ""}}, {Event: hooks.BeforeTool, Command: "c", Timeout: 1},
+		{Event: hooks.BeforeTool, Command: "c", Name: "n"}, {Event: hooks.BeforeTool, Command: "c", Sequential: true},
 	} {
 		require.NotEqual(t, p.of(base).Sum, p.of(other).Sum)
 	}
@@ -161,15 +162,15 @@ func TestFingerprintOfDefinitions(t *testing.T) {
 func TestFingerprintBounds(t *testing.T) {
 	p := newProject(t)
 	require.NoError(t, os.WriteFile(filepath.Join(p.project.Dir, "..", "outside.sh"), []byte("1"), 0o644))
-	require.Empty(t, p.of(Hook{Command: "sh ../outside.sh"}).Files)
-	require.True(t, p.of(Hook{Command: "python3 ."}).Open)
-	require.True(t, p.of(Hook{Command: strings.Repeat("(", 1000) + "x" + strings.Repeat(")", 1000)}).Open)
-	_, err := FingerprintOf(&Hook{Command: "x " + strings.Repeat("a ", maxWords)}, p.project)
+	require.Empty(t, p.of(hooks.Hook{Command: "sh ../outside.sh"}).Files)
+	require.True(t, p.of(hooks.Hook{Command: "python3 ."}).Open)
+	require.True(t, p.of(hooks.Hook{Command: strings.Repeat("(", 1000) + "x" + strings.Repeat(")", 1000)}).Open)
+	_, err := FingerprintOf(&hooks.Hook{Command: "x " + strings.Repeat("a ", maxWords)}, p.project)
 	require.ErrorIs(t, err, errTooMuch)
 	large := filepath.Join(p.project.Dir, "large.sh")
 	require.NoError(t, os.WriteFile(large, nil, 0o644))
 	require.NoError(t, os.Truncate(large, maxFileBytes+1))
-	_, err = FingerprintOf(&Hook{Command: "sh large.sh"}, p.project)
+	_, err = FingerprintOf(&hooks.Hook{Command: "sh large.sh"}, p.project)
 	require.ErrorIs(t, err, errTooMuch)
 }
 
@@ -182,7 +183,7 @@ func FuzzFingerprint(f *testing.F) {
 	}
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, command string) {
-		h := Hook{Event: BeforeTool, Command: command, Env: map[string]string{"X": command}}
+		h := hooks.Hook{Event: hooks.BeforeTool, Command: command, Env: map[string]string{"X": command}}
 		p := Project{Dir: folder, Settings: ".fettle"}
 		one, err := FingerprintOf(&h, p)
 		two, again := FingerprintOf(&h, p)

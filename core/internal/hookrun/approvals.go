@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
@@ -156,12 +157,12 @@ func cause(err error) string {
 // ReadFile reads a definition of hooks as JSON if the name ends in .json, else as TOML.
 // A missing file has no hooks. A project's file, which is in its settings directory, is
 // not read if links lead out of the project.
-func ReadFile(o Origin) ([]Hook, []fault.Problem) {
+func ReadFile(o Origin) ([]hooks.Hook, []fault.Problem) {
 	info, err := os.Stat(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && o.Source == SourceProject {
+	if err == nil && o.Source == hooks.SourceProject {
 		err = leadsOut(o.Path, filepath.Dir(filepath.Dir(o.Path)))
 	}
 	if err == nil && !info.Mode().IsRegular() {

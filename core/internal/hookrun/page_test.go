@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"io/fs"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/docs"
 )
 
@@ -17,7 +18,7 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(page), "| event | exit code | effect |\n")
 	require.True(t, found)
-	rows := map[Event]map[int]string{}
+	rows := map[hooks.Event]map[int]string{}
 	for line := range strings.Lines(section) {
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 {
@@ -27,19 +28,19 @@ func TestPage(t *testing.T) {
 		if !ok {
 			continue
 		}
-		e := Event(strings.Trim(cells[1], " `"))
+		e := hooks.Event(strings.Trim(cells[1], " `"))
 		if rows[e] == nil {
 			rows[e] = map[int]string{}
 		}
 		rows[e][code] = strings.TrimSpace(cells[3])
 	}
-	require.Len(t, rows, len(Events()))
-	for _, e := range Events() {
+	require.Len(t, rows, len(hooks.Events()))
+	for _, e := range hooks.Events() {
 		require.Len(t, rows[e], 4, e)
 		for code, effect := range rows[e] {
 			got := fire(t, e, said(code, "", "why"))
 			require.Equal(t, len(got.Warnings()) > 0, strings.HasSuffix(effect, ", with a warning"), "%s %d: %v", e, code, got.Warnings())
-			blocked := got.Decision.Blocks() && !e.Advisory()
+			blocked := got.Decision == hooks.Block && !advisory(e)
 			goesOn := strings.HasPrefix(effect, "goes on") || strings.HasPrefix(effect, "done")
 			require.Equal(t, blocked, !goesOn, "%s %d", e, code)
 			if blocked {

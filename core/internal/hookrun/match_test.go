@@ -1,4 +1,4 @@
-package hooks_test
+package hookrun_test
 
 import (
 	"testing"
@@ -7,18 +7,19 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/internal/hookrun"
 )
 
 // Matchers of tools are searched in their names and equal an equivalent name of another
 // program; those of triggers match a whole trigger.
 func TestMatchers(t *testing.T) {
-	shell := hooks.Subject{Names: []string{"run_shell_command", "ShellTool"}, Elsewhere: []string{"bash", "shell"}}
-	todos := hooks.Subject{Names: []string{"write_todos"}, Elsewhere: []string{"todowrite"}}
-	start, compress := hooks.Subject{Text: "startup"}, hooks.Subject{Text: "auto"}
+	shell := hookrun.Subject{Names: []string{"run_shell_command", "ShellTool"}, Elsewhere: []string{"bash", "shell"}}
+	todos := hookrun.Subject{Names: []string{"write_todos"}, Elsewhere: []string{"todowrite"}}
+	start, compress := hookrun.Subject{Text: "startup"}, hookrun.Subject{Text: "auto"}
 	for _, tt := range []struct {
 		event   hooks.Event
 		matcher string
-		about   hooks.Subject
+		about   hookrun.Subject
 		want    bool
 	}{
 		{hooks.BeforeTool, "Bash|Write|Edit", shell, true},
@@ -37,9 +38,9 @@ func TestMatchers(t *testing.T) {
 		{hooks.SessionStart, ".*", start, true},
 		{hooks.SessionStart, "(", start, false},
 		{hooks.PreCompress, "auto|manual", compress, true},
-		{hooks.Notification, "ToolPermission|Other", hooks.Subject{}, true},
+		{hooks.Notification, "ToolPermission|Other", hookrun.Subject{}, true},
 	} {
-		r := hooks.New(hooks.Options{Hooks: []hooks.Hook{{Event: tt.event, Matcher: tt.matcher, Name: "h"}}})
+		r := hookrun.New(hookrun.Options{Hooks: []hooks.Hook{{Event: tt.event, Matcher: tt.matcher, Name: "h"}}})
 		require.Equal(t, tt.want, len(r.Select(tt.event, tt.about)) == 1, "%s %q", tt.event, tt.matcher)
 	}
 }
@@ -47,7 +48,7 @@ func TestMatchers(t *testing.T) {
 // A matcher that matches no trigger of the event is reported when it is read.
 func TestMatchersOfNoTrigger(t *testing.T) {
 	read := func(event, matcher string) []fault.Problem {
-		found, problems := hooks.ParseTOML([]byte("[[hooks."+event+"]]\nmatcher = '"+matcher+"'\nhooks = [{command = 'true'}]\n"), hooks.Origin{Path: "f"})
+		found, problems := hookrun.ParseTOML([]byte("[[hooks."+event+"]]\nmatcher = '"+matcher+"'\nhooks = [{command = 'true'}]\n"), hookrun.Origin{Path: "f"})
 		require.Len(t, found, 1)
 		return problems
 	}

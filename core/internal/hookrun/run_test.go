@@ -1,4 +1,4 @@
-package hooks
+package hookrun
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
@@ -28,15 +29,15 @@ func (a answers) exec(_ context.Context, c Command) (Outcome, error) {
 	return out, nil
 }
 
-func commands(e Event, lines ...string) []Hook {
-	list := make([]Hook, len(lines))
+func commands(e hooks.Event, lines ...string) []hooks.Hook {
+	list := make([]hooks.Hook, len(lines))
 	for i, line := range lines {
-		list[i] = Hook{Event: e, Command: line, Source: SourceUser}
+		list[i] = hooks.Hook{Event: e, Command: line, Source: hooks.SourceUser}
 	}
 	return list
 }
 
-func fire(t *testing.T, e Event, out ...Outcome) Effect {
+func fire(t *testing.T, e hooks.Event, out ...Outcome) hooks.Effect {
 	t.Helper()
 	a := answers{}
 	var lines []string
@@ -45,7 +46,7 @@ func fire(t *testing.T, e Event, out ...Outcome) Effect {
 		a[line], lines = o, append(lines, line)
 	}
 	r := New(Options{Hooks: commands(e, lines...), Exec: a.exec})
-	return r.Fire(t.Context(), Input{Event: e}, Subject{})
+	return r.Fire(t.Context(), hooks.Input{Event: e}, Subject{})
 }
 
 func said(code int, stdout, stderr string) Outcome {
@@ -56,7 +57,7 @@ func said(code int, stdout, stderr string) Outcome {
 func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		out      Outcome
-		decision Decision
+		decision hooks.Decision
 		reason   string
 		message  string
 		warning  string // "" if none
@@ -65,49 +66,49 @@ func TestOutcomes(t *testing.T) {
 		"nothing":          {out: said(0, "", "")},
 		"text":             {out: said(0, " hi \n", "log"), message: "hi"},
 		"text on stderr":   {out: said(0, "", "log"), message: "log"},
-		"allow":            {out: said(0, `{"decision": "allow"}`, ""), decision: Allow},
-		"approve":          {out: said(0, `{"decision": "Approve"}`, ""), decision: Allow},
-		"deny":             {out: said(0, `{"decision": "deny", "reason": "r"}`, ""), decision: Block, reason: "r"},
-		"block":            {out: said(0, `{"decision": "block"}`, ""), decision: Block, reason: noReason},
-		"ask":              {out: said(0, `{"decision": "ask", "reason": "r"}`, ""), decision: Ask, reason: "r"},
-		"JSON in JSON":     {out: said(0, `"{\"decision\": \"deny\", \"reason\": \"r\"}"`, ""), decision: Block, reason: "r"},
-		"JSON on stderr":   {out: said(0, "", `{"decision": "deny", "reason": "r"}`), decision: Block, reason: "r"},
+		"allow":            {out: said(0, `{"decision": "allow"}`, ""), decision: hooks.Allow},
+		"approve":          {out: said(0, `{"decision": "Approve"}`, ""), decision: hooks.Allow},
+		"deny":             {out: said(0, `{"decision": "deny", "reason": "r"}`, ""), decision: hooks.Block, reason: "r"},
+		"block":            {out: said(0, `{"decision": "block"}`, ""), decision: hooks.Block, reason: noReason},
+		"ask":              {out: said(0, `{"decision": "ask", "reason": "r"}`, ""), decision: hooks.Ask, reason: "r"},
+		"JSON in JSON":     {out: said(0, `"{\"decision\": \"deny\", \"reason\": \"r\"}"`, ""), decision: hooks.Block, reason: "r"},
+		"JSON on stderr":   {out: said(0, "", `{"decision": "deny", "reason": "r"}`), decision: hooks.Block, reason: "r"},
 		"stop":             {out: said(0, `{"continue": false, "stopReason": "s"}`, ""), stop: "s"},
 		"stop by reason":   {out: said(0, `{"continue": false, "reason": "r"}`, ""), stop: "r"},
 		"goes on":          {out: said(0, `{"continue": true, "systemMessage": "m"}`, ""), message: "m"},
-		"2":                {out: said(2, "out", "err"), decision: Block, reason: "err"},
-		"2 on stdout":      {out: said(2, "out", ""), decision: Block, reason: "out"},
-		"2 and nothing":    {out: said(2, "", ""), decision: Block, reason: noReason},
-		"2 and allow":      {out: said(2, `{"decision": "allow"}`, "err"), decision: Block, reason: "err"},
-		"2 and a reason":   {out: said(2, `{"reason": "better", "systemMessage": "m"}`, "err"), decision: Block, reason: "better", message: "m"},
+		"2":                {out: said(2, "out", "err"), decision: hooks.Block, reason: "err"},
+		"2 on stdout":      {out: said(2, "out", ""), decision: hooks.Block, reason: "out"},
+		"2 and nothing":    {out: said(2, "", ""), decision: hooks.Block, reason: noReason},
+		"2 and allow":      {out: said(2, `{"decision": "allow"}`, "err"), decision: hooks.Block, reason: "err"},
+		"2 and a reason":   {out: said(2, `{"reason": "better", "systemMessage": "m"}`, "err"), decision: hooks.Block, reason: "better", message: "m"},
 		"1":                {out: said(1, "out", ""), warning: "exit code 1"},
 		"3":                {out: said(3, "", "err"), warning: "exit code 3"},
-		"1 and deny":       {out: said(1, `{"decision": "deny", "reason": "r"}`, ""), decision: Block, reason: "r", warning: "exit code 1"},
-		"3 and ask":        {out: said(3, `{"decision": "ask", "reason": "r"}`, ""), decision: Ask, reason: "r", warning: "exit code 3"},
+		"1 and deny":       {out: said(1, `{"decision": "deny", "reason": "r"}`, ""), decision: hooks.Block, reason: "r", warning: "exit code 1"},
+		"3 and ask":        {out: said(3, `{"decision": "ask", "reason": "r"}`, ""), decision: hooks.Ask, reason: "r", warning: "exit code 3"},
 		"1 and allow":      {out: said(1, `{"decision": "allow", "hookSpecificOutput": {"tool_input": {}}}`, ""), warning: "exit code 1"},
 		"signal":           {out: Outcome{Code: -1, Signal: "SIGKILL"}, warning: "SIGKILL"},
 		"time":             {out: Outcome{Code: -1, Signal: "SIGTERM", TimedOut: true}, warning: "time limit"},
 		"time and 2":       {out: Outcome{Code: 2, TimedOut: true}, warning: "time limit"},
-		"time and deny":    {out: Outcome{Code: -1, TimedOut: true, Stdout: []byte(`{"decision":"deny","reason":"r"}`)}, decision: Block, reason: "r", warning: "time limit"},
+		"time and deny":    {out: Outcome{Code: -1, TimedOut: true, Stdout: []byte(`{"decision":"deny","reason":"r"}`)}, decision: hooks.Block, reason: "r", warning: "time limit"},
 		"half JSON":        {out: said(0, `{"decision": `, ""), warning: "invalid JSON object"},
 		"invalid UTF-8":    {out: said(0, "\xff\x00", ""), warning: "invalid UTF-8"},
 		"much":             {out: Outcome{Stdout: []byte("x"), Dropped: 7}, message: "x", warning: "7 bytes"},
 		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "The hook's value of continue is invalid.", warning: "It counts as false"},
-		"no decision":      {out: said(0, `{"decision": "dney"}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
-		"decision of 7":    {out: said(0, `{"decision": 7}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
+		"no decision":      {out: said(0, `{"decision": "dney"}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
+		"decision of 7":    {out: said(0, `{"decision": 7}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
 		"null decision":    {out: said(0, `{"decision": null}`, "")},
 		"misspelt":         {out: said(0, `{"decison": "deny"}`, ""), warning: "Did you mean decision"},
 		"a list":           {out: said(0, `[1]`, ""), warning: "not an object"},
 		"null":             {out: said(0, `null`, ""), warning: "not an object"},
 		"a quoted text":    {out: said(0, `"x"`, ""), warning: "not an object"},
-		"permission":       {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "r"}}`, ""), decision: Block, reason: "r"},
-		"to ask":           {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "ask"}}`, ""), decision: Ask, reason: noReason},
+		"permission":       {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "r"}}`, ""), decision: hooks.Block, reason: "r"},
+		"to ask":           {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "ask"}}`, ""), decision: hooks.Ask, reason: noReason},
 		"permission given": {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "allow"}}`, "")},
-		"permission of 7":  {out: said(0, `{"hookSpecificOutput": {"permissionDecision": 7}}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
+		"permission of 7":  {out: said(0, `{"hookSpecificOutput": {"permissionDecision": 7}}`, ""), decision: hooks.Ask, reason: noReason, warning: "counts as ask"},
 		"a very long text": {out: said(0, strings.Repeat("x", 2*maxPlain), ""), message: strings.Repeat("x", maxPlain) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := fire(t, BeforeTool, tt.out)
+			e := fire(t, hooks.BeforeTool, tt.out)
 			require.Equal(t, tt.decision, e.Decision)
 			require.Equal(t, tt.reason, e.Reason)
 			require.Equal(t, tt.stop, e.StopReason)
@@ -136,31 +137,31 @@ func TestOutcomes(t *testing.T) {
 // EX-09: invalid output denies at gating events and has no effect elsewhere; approval is
 // requested for calls only. All of it is reported.
 func TestOdd(t *testing.T) {
-	for _, e := range Events() {
+	for _, e := range hooks.Events() {
 		for text, waits := range map[string]bool{
 			`{"decision": "dney"}`: true, `{"decision": 7}`: true, `{"continue": "false"}`: true, `{"decision": "ask"}`: false,
 			`{"hookSpecificOutput": {"permissionDecision": "deny"}}`: false,
 		} {
-			if e == BeforeTool {
+			if e == hooks.BeforeTool {
 				continue // see TestOutcomes
 			}
 			got := fire(t, e, said(0, text, ""))
-			gate := e == AfterTool || e == BeforeAgent || e == BeforeModel || e == AfterModel
-			require.Equal(t, gate && waits, got.Decision.Blocks() || got.Stop, "%s: %s", e, text)
-			require.False(t, got.Decision == Ask, "%s: %s", e, text)
+			gate := e == hooks.AfterTool || e == hooks.BeforeAgent || e == hooks.BeforeModel || e == hooks.AfterModel
+			require.Equal(t, gate && waits, got.Decision == hooks.Block || got.Stop, "%s: %s", e, text)
+			require.False(t, got.Decision == hooks.Ask, "%s: %s", e, text)
 			require.NotEmpty(t, got.Warnings(), "%s: %s", e, text)
 		}
 	}
-	function := Hook{Event: BeforeModel, Run: func(context.Context, Input) (Output, error) { return Output{Decision: "dney"}, nil }}
-	got := New(Options{Hooks: []Hook{function}}).Fire(t.Context(), Input{Event: BeforeModel}, Subject{})
-	require.Equal(t, Block, got.Decision)
+	function := hooks.Hook{Event: hooks.BeforeModel, Run: func(context.Context, hooks.Input) (hooks.Output, error) { return hooks.Output{Decision: "dney"}, nil }}
+	got := New(Options{Hooks: []hooks.Hook{function}}).Fire(t.Context(), hooks.Input{Event: hooks.BeforeModel}, Subject{})
+	require.Equal(t, hooks.Block, got.Decision)
 	require.NotEmpty(t, got.Warnings())
 }
 
 // The hooks that have changed a call are named.
 func TestRewriters(t *testing.T) {
 	rewrite := said(0, `{"hookSpecificOutput": {"tool_input": {}}}`, "")
-	got := fire(t, BeforeTool, rewrite, said(0, `{"decision": "ask"}`, ""), rewrite)
+	got := fire(t, hooks.BeforeTool, rewrite, said(0, `{"decision": "ask"}`, ""), rewrite)
 	require.Equal(t, "h0, h2", got.Rewriters)
 	require.Equal(t, "h1", got.By)
 }
@@ -170,17 +171,17 @@ func TestMerge(t *testing.T) {
 	allow, ask := said(0, `{"decision": "allow", "reason": "a"}`, ""), said(0, `{"decision": "ask", "reason": "q"}`, "")
 	deny, deny2 := said(0, `{"decision": "deny", "reason": "d", "systemMessage": "m"}`, ""), said(2, "", "e")
 	for _, list := range [][]Outcome{{allow, ask, deny, deny2}, {deny, allow, deny2, ask}, {deny, deny2, allow}} {
-		e := fire(t, BeforeTool, list...)
-		require.Equal(t, Block, e.Decision)
+		e := fire(t, hooks.BeforeTool, list...)
+		require.Equal(t, hooks.Block, e.Decision)
 		require.Equal(t, "d\ne", e.Reason)
 	}
-	e := fire(t, BeforeTool, allow, ask)
-	require.Equal(t, Ask, e.Decision)
+	e := fire(t, hooks.BeforeTool, allow, ask)
+	require.Equal(t, hooks.Ask, e.Decision)
 	require.Equal(t, "q", e.Reason)
 	require.Equal(t, "h1", e.By)
 
 	specific := func(text string) Outcome { return said(0, `{"hookSpecificOutput": `+text+`}`, "") }
-	e = fire(t, AfterTool, specific(`{"additionalContext": "a", "clearContext": false, "tool_input": {"a": 1, "b": 1}}`),
+	e = fire(t, hooks.AfterTool, specific(`{"additionalContext": "a", "clearContext": false, "tool_input": {"a": 1, "b": 1}}`),
 		specific(`{"additionalContext": "b", "clearContext": true, "tool_input": {"b": 2, "c": null}, "tailToolCallRequest": {"name": "t", "args": {}}}`))
 	require.Equal(t, "a\nb", e.Context)
 	require.True(t, e.ClearContext)
@@ -188,13 +189,13 @@ func TestMerge(t *testing.T) {
 	require.JSONEq(t, `{"a": 1, "b": 2}`, string(Overlay(json.RawMessage(`{"a": 0, "c": 3}`), e.ToolInput)))
 	require.Equal(t, "t", e.TailToolCall.Name)
 
-	e = fire(t, BeforeToolSelection, specific(`{"toolConfig": {"mode": "any", "allowedFunctionNames": ["b", "a"]}}`),
+	e = fire(t, hooks.BeforeToolSelection, specific(`{"toolConfig": {"mode": "any", "allowedFunctionNames": ["b", "a"]}}`),
 		specific(`{"toolConfig": {"mode": "AUTO", "allowedFunctionNames": ["c", "a"]}}`))
-	require.Equal(t, &ToolConfig{Mode: ToolsAny, AllowedFunctionNames: []string{"a", "b", "c"}}, e.ToolConfig)
-	e = fire(t, BeforeToolSelection, specific(`{"toolConfig": {"mode": "NONE"}}`), specific(`{"toolConfig": {"mode": "ANY", "allowedFunctionNames": ["c"]}}`))
-	require.Equal(t, &ToolConfig{Mode: ToolsNone}, e.ToolConfig)
+	require.Equal(t, &hooks.ToolConfig{Mode: ToolsAny, AllowedFunctionNames: []string{"a", "b", "c"}}, e.ToolConfig)
+	e = fire(t, hooks.BeforeToolSelection, specific(`{"toolConfig": {"mode": "NONE"}}`), specific(`{"toolConfig": {"mode": "ANY", "allowedFunctionNames": ["c"]}}`))
+	require.Equal(t, &hooks.ToolConfig{Mode: ToolsNone}, e.ToolConfig)
 
-	e = fire(t, SessionEnd, said(2, "", "no"))
+	e = fire(t, hooks.SessionEnd, said(2, "", "no"))
 	require.Contains(t, e.Warnings()[0].Text, "cannot be stopped")
 }
 
@@ -207,8 +208,8 @@ func TestSideBySide(t *testing.T) {
 		together.Wait() // until all three have started
 		return Outcome{}, nil
 	}
-	list := commands(BeforeTool, "a", "b", "c")
-	require.Len(t, New(Options{Hooks: list, Exec: meet}).Fire(t.Context(), Input{Event: BeforeTool}, Subject{}).Ran, 3)
+	list := commands(hooks.BeforeTool, "a", "b", "c")
+	require.Len(t, New(Options{Hooks: list, Exec: meet}).Fire(t.Context(), hooks.Input{Event: hooks.BeforeTool}, Subject{}).Ran, 3)
 
 	list[1].Sequential = true
 	var running, most atomic.Int32
@@ -219,22 +220,22 @@ func TestSideBySide(t *testing.T) {
 		order = append(order, c.Line)
 		return Outcome{}, nil
 	}
-	New(Options{Hooks: list, Exec: alone}).Fire(t.Context(), Input{Event: BeforeTool}, Subject{})
+	New(Options{Hooks: list, Exec: alone}).Fire(t.Context(), hooks.Input{Event: hooks.BeforeTool}, Subject{})
 	require.EqualValues(t, 1, most.Load())
 	require.Equal(t, []string{"a", "b", "c"}, order)
 }
 
 // The next hook receives the changes of a sequential hook, unless that has failed.
 func TestChain(t *testing.T) {
-	var told []Input
+	var told []hooks.Input
 	outputs := []Outcome{}
 	exec := func(_ context.Context, c Command) (Outcome, error) {
-		var in Input
+		var in hooks.Input
 		require.NoError(t, json.Unmarshal(c.Stdin, &in))
 		told = append(told, in)
 		return outputs[len(told)-1], nil
 	}
-	run := func(in Input, out ...Outcome) {
+	run := func(in hooks.Input, out ...Outcome) {
 		told, outputs = nil, out
 		list := commands(in.Event, "a", "b", "c")
 		list[0].Sequential = true
@@ -242,13 +243,13 @@ func TestChain(t *testing.T) {
 		require.Len(t, told, 3)
 	}
 	specific := func(code int, text string) Outcome { return said(code, `{"hookSpecificOutput": `+text+`}`, "") }
-	run(Input{Event: BeforeTool, ToolInput: json.RawMessage(`{"a":1,"b":1}`)}, specific(0, `{"tool_input": {"b": null}}`), specific(1, `{"tool_input": {"a": 2}}`), Outcome{})
+	run(hooks.Input{Event: hooks.BeforeTool, ToolInput: json.RawMessage(`{"a":1,"b":1}`)}, specific(0, `{"tool_input": {"b": null}}`), specific(1, `{"tool_input": {"a": 2}}`), Outcome{})
 	require.JSONEq(t, `{"a":1}`, string(told[1].ToolInput))
 	require.JSONEq(t, `{"a":1}`, string(told[2].ToolInput))
 	prompt := "p"
-	run(Input{Event: BeforeAgent, Prompt: &prompt}, specific(0, `{"additionalContext": "c"}`), Outcome{}, Outcome{})
+	run(hooks.Input{Event: hooks.BeforeAgent, Prompt: &prompt}, specific(0, `{"additionalContext": "c"}`), Outcome{}, Outcome{})
 	require.Equal(t, "p\n\nc", *told[2].Prompt)
-	run(Input{Event: BeforeModel, LLMRequest: &LLMRequest{Model: "m", Messages: []LLMMessage{{Role: "user", Content: "x"}}}},
+	run(hooks.Input{Event: hooks.BeforeModel, LLMRequest: &hooks.LLMRequest{Model: "m", Messages: []hooks.LLMMessage{{Role: "user", Content: "x"}}}},
 		specific(0, `{"llm_request": {"model": "n"}}`), specific(0, `{"llm_request": {"messages": 3}}`), Outcome{})
 	require.Equal(t, "n", told[2].LLMRequest.Model)
 	require.Equal(t, "x", told[2].LLMRequest.Messages[0].Content)
@@ -257,65 +258,67 @@ func TestChain(t *testing.T) {
 // Hooks run in the order of sources; an equal hook runs once, and the user's takes
 // precedence over the project's.
 func TestSelect(t *testing.T) {
-	list := []Hook{
-		{Event: BeforeTool, Command: "e", Source: SourceExtension}, {Event: BeforeTool, Command: "s", Source: SourceSystem},
-		{Event: BeforeTool, Command: "u", Source: SourceUser, Env: map[string]string{"A": "user"}},
-		{Event: BeforeTool, Command: "u", Source: SourceProject, Env: map[string]string{"A": "project"}},
-		{Event: BeforeTool, Command: "u", Source: SourceSystem}, {Event: BeforeTool, Command: "u", Name: "other", Source: SourceUser},
-		{Event: BeforeTool, Name: "f", Run: func(context.Context, Input) (Output, error) { return Output{}, nil }},
-		{Event: BeforeTool, Command: "off", Source: SourceUser}, {Event: BeforeTool, Name: "named off", Command: "x", Source: SourceUser},
+	list := []hooks.Hook{
+		{Event: hooks.BeforeTool, Command: "e", Source: hooks.SourceExtension}, {Event: hooks.BeforeTool, Command: "s", Source: hooks.SourceSystem},
+		{Event: hooks.BeforeTool, Command: "u", Source: hooks.SourceUser, Env: map[string]string{"A": "user"}},
+		{Event: hooks.BeforeTool, Command: "u", Source: hooks.SourceProject, Env: map[string]string{"A": "project"}},
+		{Event: hooks.BeforeTool, Command: "u", Source: hooks.SourceSystem}, {Event: hooks.BeforeTool, Command: "u", Name: "other", Source: hooks.SourceUser},
+		{Event: hooks.BeforeTool, Name: "f", Run: func(context.Context, hooks.Input) (hooks.Output, error) { return hooks.Output{}, nil }},
+		{Event: hooks.BeforeTool, Command: "off", Source: hooks.SourceUser}, {Event: hooks.BeforeTool, Name: "named off", Command: "x", Source: hooks.SourceUser},
 	}
 	r := New(Options{Hooks: list, Off: []string{"off", "named off", ""}})
 	var got []string
-	for _, h := range r.Select(BeforeTool, Subject{}) {
+	for _, h := range r.Select(hooks.BeforeTool, Subject{}) {
 		got = append(got, string(h.Source)+" "+h.Label()+" "+h.Env["A"])
 	}
 	require.Equal(t, []string{"runtime f ", "user u user", "user other ", "system s ", "extension e "}, got)
 	require.Len(t, r.Hooks(), len(list))
-	require.True(t, r.Any(BeforeTool))
-	require.False(t, r.Any(AfterTool))
-	require.False(t, (*Runner)(nil).Any(BeforeTool))
-	require.False(t, New(Options{Hooks: commands(AfterTool, "off"), Off: []string{"off"}}).Any(AfterTool))
+	require.True(t, r.Any(hooks.BeforeTool))
+	require.False(t, r.Any(hooks.AfterTool))
+	require.False(t, (*Runner)(nil).Any(hooks.BeforeTool))
+	require.False(t, New(Options{Hooks: commands(hooks.AfterTool, "off"), Off: []string{"off"}}).Any(hooks.AfterTool))
 }
 
 // A hook that the gate refuses does not run.
 func TestGate(t *testing.T) {
-	r := New(Options{Hooks: commands(BeforeTool, "a", "b"), Exec: answers{"b": said(2, "", "r")}.exec,
-		Gate: func(_ context.Context, h *Hook) bool { return h.Command == "b" }})
-	e := r.Fire(t.Context(), Input{Event: BeforeTool}, Subject{})
+	r := New(Options{Hooks: commands(hooks.BeforeTool, "a", "b"), Exec: answers{"b": said(2, "", "r")}.exec,
+		Gate: func(_ context.Context, h *hooks.Hook) bool { return h.Command == "b" }})
+	e := r.Fire(t.Context(), hooks.Input{Event: hooks.BeforeTool}, Subject{})
 	require.Len(t, e.Ran, 1)
-	require.Equal(t, Block, e.Decision)
+	require.Equal(t, hooks.Block, e.Decision)
 }
 
 // Functions have the same inputs and outputs; one of BeforeTool that fails denies.
 func TestFunctions(t *testing.T) {
 	var defects []error
-	fire := func(e Event, f Func) Effect {
-		r := New(Options{Hooks: []Hook{{Event: e, Name: "f", Run: f}}, OnDefect: func(err error) { defects = append(defects, err) }})
-		return r.Fire(t.Context(), Input{Event: e, ToolName: "t"}, Subject{})
+	fire := func(e hooks.Event, f hooks.Func) hooks.Effect {
+		r := New(Options{Hooks: []hooks.Hook{{Event: e, Name: "f", Run: f}}, OnDefect: func(err error) { defects = append(defects, err) }})
+		return r.Fire(t.Context(), hooks.Input{Event: e, ToolName: "t"}, Subject{})
 	}
-	e := fire(BeforeTool, func(_ context.Context, in Input) (Output, error) {
-		return Output{Decision: Ask, Reason: in.ToolName}, nil
+	e := fire(hooks.BeforeTool, func(_ context.Context, in hooks.Input) (hooks.Output, error) {
+		return hooks.Output{Decision: hooks.Ask, Reason: in.ToolName}, nil
 	})
-	require.Equal(t, Ask, e.Decision)
+	require.Equal(t, hooks.Ask, e.Decision)
 	require.Equal(t, "t", e.Reason)
-	fails := func(context.Context, Input) (Output, error) { return Output{Decision: Allow}, errors.New("broken") }
-	panics := func(context.Context, Input) (Output, error) { panic("oh") }
-	for _, f := range []Func{fails, panics} {
-		require.Equal(t, Block, fire(BeforeTool, f).Decision)
-		e = fire(AfterTool, f)
+	fails := func(context.Context, hooks.Input) (hooks.Output, error) {
+		return hooks.Output{Decision: hooks.Allow}, errors.New("broken")
+	}
+	panics := func(context.Context, hooks.Input) (hooks.Output, error) { panic("oh") }
+	for _, f := range []hooks.Func{fails, panics} {
+		require.Equal(t, hooks.Block, fire(hooks.BeforeTool, f).Decision)
+		e = fire(hooks.AfterTool, f)
 		require.Empty(t, e.Decision)
 		require.Len(t, e.Warnings(), 1)
 	}
 	require.Len(t, defects, 2)
 	require.Contains(t, defects[0].Error(), "goroutine")
 
-	slow := func(ctx context.Context, _ Input) (Output, error) {
+	slow := func(ctx context.Context, _ hooks.Input) (hooks.Output, error) {
 		<-ctx.Done()
-		return Output{}, ctx.Err()
+		return hooks.Output{}, ctx.Err()
 	}
-	r := New(Options{Hooks: []Hook{{Event: BeforeTool, Name: "f", Run: slow, Timeout: time.Millisecond}}})
-	require.Equal(t, Block, r.Fire(t.Context(), Input{Event: BeforeTool}, Subject{}).Decision)
+	r := New(Options{Hooks: []hooks.Hook{{Event: hooks.BeforeTool, Name: "f", Run: slow, Timeout: time.Millisecond}}})
+	require.Equal(t, hooks.Block, r.Fire(t.Context(), hooks.Input{Event: hooks.BeforeTool}, Subject{}).Decision)
 }
 
 // An ended context ends hooks, which is not a failure.
@@ -326,9 +329,9 @@ func TestCancelled(t *testing.T) {
 		<-ctx.Done()
 		return Outcome{Code: -1, Signal: "SIGTERM"}, nil
 	}
-	list := commands(AfterTool, "a", "b")
+	list := commands(hooks.AfterTool, "a", "b")
 	list[0].Sequential = true
-	e := New(Options{Hooks: list, Exec: exec}).Fire(ctx, Input{Event: AfterTool}, Subject{})
+	e := New(Options{Hooks: list, Exec: exec}).Fire(ctx, hooks.Input{Event: hooks.AfterTool}, Subject{})
 	require.Len(t, e.Ran, 2)
 	require.True(t, e.Ran[0].Cancelled && e.Ran[1].Cancelled)
 	require.Empty(t, e.Warnings())
@@ -338,15 +341,15 @@ func TestCancelled(t *testing.T) {
 func TestInput(t *testing.T) {
 	var got Command
 	r := New(Options{
-		Hooks: []Hook{{Event: SessionStart, Command: "c", Env: map[string]string{"B": "2", "A": "1"}}},
+		Hooks: []hooks.Hook{{Event: hooks.SessionStart, Command: "c", Env: map[string]string{"B": "2", "A": "1"}}},
 		Exec:  func(_ context.Context, c Command) (Outcome, error) { got = c; return Outcome{}, nil },
-		Env:   func(in Input) []string { return []string{"SESSION=" + in.SessionID} },
+		Env:   func(in hooks.Input) []string { return []string{"SESSION=" + in.SessionID} },
 	})
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-	r.Fire(t.Context(), Input{SessionID: "s", CWD: "/<w>", Event: SessionStart, Timestamp: at, Source: "startup"}, Subject{Text: "startup"})
+	r.Fire(t.Context(), hooks.Input{SessionID: "s", CWD: "/<w>", Event: hooks.SessionStart, Timestamp: at, Source: "startup"}, Subject{Text: "startup"})
 	require.Equal(t, `{"session_id":"s","transcript_path":"","cwd":"/<w>","hook_event_name":"SessionStart","timestamp":"2026-01-02T03:04:05.006Z","source":"startup"}`+"\n", string(got.Stdin))
 	require.Equal(t, []string{"SESSION=s", "A=1", "B=2"}, got.Env)
-	require.Equal(t, DefaultTimeout, got.Limit)
+	require.Equal(t, hooks.DefaultTimeout, got.Limit)
 }
 
 // No output makes the reader panic or allows a call that another hook denies.
@@ -358,18 +361,18 @@ func FuzzOutput(f *testing.F) {
 		f.Add([]byte(seed), 2)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, code int) {
-		for _, e := range []Event{BeforeTool, BeforeToolSelection} {
-			ran := make([]Ran, 2)
+		for _, e := range []hooks.Event{hooks.BeforeTool, hooks.BeforeToolSelection} {
+			ran := make([]ran, 2)
 			for i := range ran {
-				ran[i].Hook = &Hook{Command: "c"}
+				ran[i].Hook = &hooks.Hook{Command: "c"}
 			}
 			ran[0].understand(e, Outcome{Code: code, Stdout: data})
 			ran[1].understand(e, said(2, "", "no"))
 			effect := merge(e, ran)
-			require.Equal(t, Block, effect.Decision)
+			require.Equal(t, hooks.Block, effect.Decision)
 			require.True(t, slices.Contains(strings.Split(effect.Reason, "\n"), "no"))
 			if code == 2 {
-				require.Equal(t, Block, ran[0].Output.Decision)
+				require.Equal(t, hooks.Block, ran[0].Output.Decision)
 			}
 		}
 	})
