@@ -3,6 +3,7 @@ package config_test
 import (
 	"context"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,14 +14,23 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// methods calls each method of *Config that returns an error, and each that
-// returns only a value, with zero arguments. Initialize and Close are left out.
+// methods calls each method of *Config, and of the services that it locates, that
+// returns an error, and each that returns only a value, with zero arguments.
+// Initialize and Close are left out.
 func methods(t *testing.T, c *config.Config, withError func(name string, call func() (any, error)), plain func(name string, call func() any)) {
 	t.Helper()
-	v := reflect.ValueOf(c)
+	methodsOf(t, "", reflect.ValueOf(c), withError, plain)
+}
+
+func methodsOf(t *testing.T, prefix string, v reflect.Value, withError func(name string, call func() (any, error)), plain func(name string, call func() any)) {
+	t.Helper()
 	for m := range v.Type().Methods() {
 		f := v.MethodByName(m.Name)
 		if m.Name == "Initialize" || m.Name == "Close" {
+			continue
+		}
+		if located := f.Type().Out(0); f.Type().NumIn() == 0 && located.Kind() == reflect.Struct && strings.HasPrefix(located.Name(), strings.TrimSuffix(m.Name, "s")) && located.NumMethod() > 0 {
+			methodsOf(t, m.Name+".", f.Call(nil)[0], withError, plain)
 			continue
 		}
 		args := make([]reflect.Value, f.Type().NumIn())
@@ -32,18 +42,18 @@ func methods(t *testing.T, c *config.Config, withError func(name string, call fu
 		}
 		switch out := f.Type().NumOut(); {
 		case out == 2 && f.Type().Out(1) == reflect.TypeFor[error]():
-			withError(m.Name, func() (any, error) {
+			withError(prefix+m.Name, func() (any, error) {
 				results := f.Call(args)
 				err, _ := results[1].Interface().(error)
 				return results[0].Interface(), err
 			})
 		case out == 1 && f.Type().Out(0) == reflect.TypeFor[error]() && m.Name != "SetApprovalMode": // a setter that is valid at any time
-			withError(m.Name, func() (any, error) {
+			withError(prefix+m.Name, func() (any, error) {
 				err, _ := f.Call(args)[0].Interface().(error)
 				return nil, err
 			})
 		case out == 1:
-			plain(m.Name, func() any { return f.Call(args)[0].Interface() })
+			plain(prefix+m.Name, func() any { return f.Call(args)[0].Interface() })
 		}
 	}
 }
@@ -84,18 +94,18 @@ func TestEveryAccessor(t *testing.T) {
 			services := 0
 			methods(t, c, func(name string, call func() (any, error)) {
 				one, err := call()
-				if name == "ActivateSkill" || name == "SetSkillEnabled" { // no skill has an empty name
+				if name == "Skills.Activate" || name == "Skills.SetEnabled" { // no skill has an empty name
 					require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), name)
 					return
 				}
-				if name == "EnableExtension" || name == "DisableExtension" { // nor does an extension
+				if name == "Extensions.Enable" || name == "Extensions.Disable" { // nor does an extension
 					require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), name)
 					return
 				}
 				require.NoError(t, err, name)
 				again, err := call()
 				require.NoError(t, err, name)
-				if name == "Derive" || name == "StartNewSession" || name == "Converse" || name == "MCPService" || name == "RunCommand" { // these make something new
+				if name == "Derive" || name == "StartNewSession" || name == "Converse" || name == "MCP.Serve" || name == "RunCommand" { // these make something new
 					require.NotEqual(t, one, again, name)
 					return
 				}

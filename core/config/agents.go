@@ -172,7 +172,7 @@ func (c *Config) recordsAgents() *Transcripts {
 func (x AgentService) List() ([]*subagent.Definition, error) {
 	c := x.c
 
-	sh, err := c.services("Agents")
+	sh, err := c.services("Agents.List")
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (x AgentService) List() ([]*subagent.Definition, error) {
 func (x AgentService) Problems() ([]fault.Problem, error) {
 	c := x.c
 
-	sh, err := c.services("AgentProblems")
+	sh, err := c.services("Agents.Problems")
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (p *Parameters) fillExtensions(s settings.Settings) {
 func (x ExtensionService) Store() (*extensions.Store, error) {
 	c := x.c
 
-	if _, err := c.services("ExtensionStore"); err != nil {
+	if _, err := c.services("Extensions.Store"); err != nil {
 		return nil, err
 	}
 	return c.family.extensions.Store(), nil
@@ -66,7 +66,7 @@ func (x ExtensionService) Store() (*extensions.Store, error) {
 func (x ExtensionService) List() ([]extensions.Extension, error) {
 	c := x.c
 
-	if _, err := c.services("Extensions"); err != nil {
+	if _, err := c.services("Extensions.List"); err != nil {
 		return nil, err
 	}
 	found, _ := c.family.extensions.Found()
@@ -78,7 +78,7 @@ func (x ExtensionService) List() ([]extensions.Extension, error) {
 func (x ExtensionService) Problems() ([]fault.Problem, error) {
 	c := x.c
 
-	if _, err := c.services("ExtensionProblems"); err != nil {
+	if _, err := c.services("Extensions.Problems"); err != nil {
 		return nil, err
 	}
 	_, problems := c.family.extensions.Found()
@@ -165,7 +165,7 @@ func (c *Config) brought() *contributions.Set { return c.family.extensions.Contr
 func (x ExtensionService) Enable(ctx context.Context, name string) error {
 	c := x.c
 
-	return c.switchExtension(ctx, "EnableExtension", name, true)
+	return c.switchExtension(ctx, "Extensions.Enable", name, true)
 }
 
 // Disable deactivates an extension in this session. Its servers have
@@ -173,7 +173,7 @@ func (x ExtensionService) Enable(ctx context.Context, name string) error {
 func (x ExtensionService) Disable(ctx context.Context, name string) error {
 	c := x.c
 
-	return c.switchExtension(ctx, "DisableExtension", name, false)
+	return c.switchExtension(ctx, "Extensions.Disable", name, false)
 }
 
 // Reload reads the extensions again and applies their current
@@ -188,7 +188,7 @@ func (x ExtensionService) Disable(ctx context.Context, name string) error {
 func (x ExtensionService) Reload(ctx context.Context) error {
 	c := x.c
 
-	root, err := c.extensionsRoot("ReloadExtensions")
+	root, err := c.extensionsRoot("Extensions.Reload")
 	if err != nil {
 		return err
 	}
@@ -231,11 +231,11 @@ func (c *Config) switchExtension(ctx context.Context, what, name string, on bool
 // reloadExtensions implements ReloadExtensions for the root. The caller holds its
 // Changing.
 func (c *Config) reloadExtensions(ctx context.Context) error {
-	sh, err := c.services("ReloadExtensions")
+	sh, err := c.services("Extensions.Reload")
 	if err != nil {
 		return err
 	}
-	s, err := c.own("ReloadExtensions")
+	s, err := c.own("Extensions.Reload")
 	if err != nil {
 		return err
 	}

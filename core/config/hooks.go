@@ -98,7 +98,7 @@ type HookListing struct {
 func (x HookService) List(ctx context.Context) ([]HookListing, error) {
 	c := x.c
 
-	s, err := c.own("Hooks")
+	s, err := c.own("Hooks.List")
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (x HookService) List(ctx context.Context) ([]HookListing, error) {
 func (x HookService) Problems() ([]fault.Problem, error) {
 	c := x.c
 
-	s, err := c.own("HookProblems")
+	s, err := c.own("Hooks.Problems")
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (x HookService) Problems() ([]fault.Problem, error) {
 func (x HookService) Approve(ctx context.Context) ([]string, error) {
 	c := x.c
 
-	sh, err := c.services("ApproveHooks")
+	sh, err := c.services("Hooks.Approve")
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (x HookService) Approve(ctx context.Context) ([]string, error) {
 func (x HookService) Try(ctx context.Context, in hooks.Input) (hooks.Effect, error) {
 	c := x.c
 
-	s, err := c.own("TryHooks")
+	s, err := c.own("Hooks.Try")
 	if err != nil {
 		return hooks.Effect{}, err
 	}
@@ -165,7 +165,7 @@ type SessionHooks struct {
 func (x HookService) SessionStarted(ctx context.Context, source string) (SessionHooks, error) {
 	c := x.c
 
-	s, err := c.own("SessionStarted")
+	s, err := c.own("Hooks.SessionStarted")
 	if err != nil {
 		return SessionHooks{}, err
 	}
@@ -179,7 +179,7 @@ func (x HookService) SessionStarted(ctx context.Context, source string) (Session
 func (x HookService) SessionEnding(ctx context.Context, reason string) error {
 	c := x.c
 
-	s, err := c.own("SessionEnding")
+	s, err := c.own("Hooks.SessionEnding")
 	if err != nil {
 		return err
 	}

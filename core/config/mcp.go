@@ -62,7 +62,7 @@ const tokenFile = "auth-cache.json"
 func (x MCPServices) Manager() (*mcp.Manager, error) {
 	c := x.c
 
-	sh, err := c.services("MCP")
+	sh, err := c.services("MCP.Manager")
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (c *Config) mcpEnvironment(target string) MCPEnvironment {
 func (x MCPServices) Server(name string) (mcp.ServerSpec, MCPEnvironment, error) {
 	c := x.c
 
-	sh, err := c.services("MCPServer")
+	sh, err := c.services("MCP.Server")
 	if err != nil {
 		return mcp.ServerSpec{}, MCPEnvironment{}, err
 	}

@@ -54,7 +54,7 @@ func (x MCPServices) Serve(o MCPServiceOptions) (*mcp.Service, error) {
 		}
 		c, owned = derived, true
 	}
-	own, err := c.own("MCPService")
+	own, err := c.own("MCP.Serve")
 	if err != nil {
 		if o.Stateless {
 			_ = c.Close() // always nil: it has started nothing
@@ -67,7 +67,7 @@ func (x MCPServices) Serve(o MCPServiceOptions) (*mcp.Service, error) {
 		Bus: c.bus, Registry: own.registry, Scheduler: own.scheduler, State: own.state, Tracker: own.tracker,
 		Folder: sh.workspace.Target(), CoreTools: c.CoreTools, Changes: &c.toolsChanged,
 		Files: func() (contextfiles.Finder, error) {
-			sh, err := c.services("MCPService")
+			sh, err := c.services("MCP.Serve")
 			if err != nil {
 				return contextfiles.Finder{}, err
 			}

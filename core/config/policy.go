@@ -129,7 +129,7 @@ func (c *Config) mayShow(sh *shared, path string) bool {
 func (x PolicyService) Engine() (*policy.Engine, error) {
 	c := x.c
 
-	sh, err := c.services("PolicyEngine")
+	sh, err := c.services("Policy.Engine")
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (x PolicyService) Engine() (*policy.Engine, error) {
 func (x PolicyService) Decide(call policy.Call) (policy.Decision, error) {
 	c := x.c
 
-	sh, err := c.services("Decide")
+	sh, err := c.services("Policy.Decide")
 	if err != nil {
 		return policy.Decision{}, err
 	}
@@ -163,7 +163,7 @@ func (x PolicyService) Decide(call policy.Call) (policy.Decision, error) {
 func (x PolicyService) Files() ([]rulefile.File, error) {
 	c := x.c
 
-	sh, err := c.services("PolicyFiles")
+	sh, err := c.services("Policy.Files")
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (x PolicyService) Files() ([]rulefile.File, error) {
 func (x PolicyService) Problems() ([]fault.Problem, error) {
 	c := x.c
 
-	sh, err := c.services("PolicyProblems")
+	sh, err := c.services("Policy.Problems")
 	if err != nil {
 		return nil, err
 	}

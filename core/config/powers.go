@@ -55,7 +55,7 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 func (x SettingsService) ProjectPowers() ([]settings.Power, error) {
 	c := x.c
 
-	r, err := c.settingsResult("ProjectPowers")
+	r, err := c.settingsResult("Settings.ProjectPowers")
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (x SettingsService) ProjectPowers() ([]settings.Power, error) {
 func (x SettingsService) ProjectSwitches() ([]settings.Switch, error) {
 	c := x.c
 
-	r, err := c.settingsResult("ProjectSwitches")
+	r, err := c.settingsResult("Settings.ProjectSwitches")
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 func (x MCPServices) Prompt(ctx context.Context, text string) (content tools.Content, ok bool, err error) {
 	c := x.c
 
-	sh, err := c.services("ServerPrompt")
+	sh, err := c.services("MCP.Prompt")
 	if err != nil {
 		return tools.Content{}, false, err
 	}
@@ -161,11 +161,11 @@ func (c *Config) contextFiles(sh *shared) contextfiles.Finder {
 func (x InstructionService) Files(ctx context.Context) ([]instructions.Document, error) {
 	c := x.c
 
-	s, err := c.own("InstructionFiles")
+	s, err := c.own("Instructions.Files")
 	if err != nil {
 		return nil, err
 	}
-	sh, err := c.services("InstructionFiles")
+	sh, err := c.services("Instructions.Files")
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (x InstructionService) Files(ctx context.Context) ([]instructions.Document,
 func (x InstructionService) Reload() error {
 	c := x.c
 
-	s, err := c.own("ReloadInstructions")
+	s, err := c.own("Instructions.Reload")
 	if err != nil {
 		return err
 	}

@@ -49,12 +49,12 @@ func (x SettingsService) Reload(ctx context.Context) error {
 	c := x.c
 
 	for c.parent != nil {
-		if err := c.checkPhase("ReloadSettings", c.currentPhase()); err != nil {
+		if err := c.checkPhase("Settings.Reload", c.currentPhase()); err != nil {
 			return err
 		}
 		c = c.parent
 	}
-	sh, err := c.services("ReloadSettings")
+	sh, err := c.services("Settings.Reload")
 	if err != nil || sh.settings == nil {
 		return err
 	}

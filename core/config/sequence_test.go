@@ -14,8 +14,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
-// waitingForLock returns once a goroutine in a method of Config or of its policy waits for a
-// lock.
+// waitingForLock returns once a goroutine in a method of a Config, or of a service
+// that it locates, waits for a lock.
 func waitingForLock(t *testing.T, method string) {
 	t.Helper()
 	waitingForLockOr(t, method, nil)
@@ -32,7 +32,7 @@ func waitingForLockOr(t *testing.T, method string, done <-chan struct{}) {
 		default:
 		}
 		for one := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-			if strings.Contains(one, "sync.(*Mutex)") && (strings.Contains(one, "(*Config)."+method) || strings.Contains(one, "PolicyService."+method)) {
+			if strings.Contains(one, "sync.(*Mutex)") && strings.Contains(one, "core/config.") && strings.Contains(one, "."+method+"(") {
 				return true
 			}
 		}

@@ -141,7 +141,7 @@ func TestDerivedOwnsItsSession(t *testing.T) {
 	sibling := derive(t, s.Config, config.DeriveParameters{ApprovalMode: s.ApprovalMode()})
 	grandchild := derive(t, child, config.DeriveParameters{})
 	all := []*config.Config{s.Config, child, sibling, grandchild}
-	for _, name := range []string{"ToolRegistry", "Scheduler", "SessionStateService", "FileReadCache", "FileState", "Mutations", "FileTracker"} {
+	for _, name := range []string{"ToolRegistry", "Scheduler", "SessionStateService", "FileReadCache", "FileState", "FileTracker"} {
 		for i, c := range all {
 			own, err := accessors[name](c)
 			require.NoError(t, err)

@@ -210,7 +210,7 @@ func closeIfAny(c io.Closer) error {
 func (x SettingsService) Current() (settings.Settings, error) {
 	c := x.c
 
-	r, err := c.settingsResult("Settings")
+	r, err := c.settingsResult("Settings.Current")
 	if err != nil {
 		return settings.Settings{}, err
 	}
@@ -223,7 +223,7 @@ func (x SettingsService) Current() (settings.Settings, error) {
 func (x SettingsService) Problems() ([]fault.Problem, error) {
 	c := x.c
 
-	r, err := c.settingsResult("SettingsProblems")
+	r, err := c.settingsResult("Settings.Problems")
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (x SettingsService) Problems() ([]fault.Problem, error) {
 func (x SettingsService) Origins(key string) ([]settings.Origin, error) {
 	c := x.c
 
-	r, err := c.settingsResult("SettingOrigins")
+	r, err := c.settingsResult("Settings.Origins")
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (c *Config) openSkills(sh *shared, s *session, r *tools.Registry) (err erro
 func (x SkillService) Manager() (*skills.SkillManager, error) {
 	c := x.c
 
-	sh, err := c.services("Skills")
+	sh, err := c.services("Skills.Manager")
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (x SkillService) Manager() (*skills.SkillManager, error) {
 func (x SkillService) Reload(ctx context.Context) error {
 	c := x.c
 
-	sh, err := c.services("ReloadSkills")
+	sh, err := c.services("Skills.Reload")
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (x SkillService) Reload(ctx context.Context) error {
 func (x SkillService) Activate(ctx context.Context, name string) (skills.Skill, error) {
 	c := x.c
 
-	s, err := c.own("ActivateSkill")
+	s, err := c.own("Skills.Activate")
 	if err != nil {
 		return skills.Skill{}, err
 	}
@@ -89,7 +89,7 @@ func (x SkillService) Activate(ctx context.Context, name string) (skills.Skill, 
 func (x SkillService) Active() ([]string, error) {
 	c := x.c
 
-	s, err := c.own("ActiveSkills")
+	s, err := c.own("Skills.Active")
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (x SkillService) Active() ([]string, error) {
 func (x SkillService) SetEnabled(name string, on bool) error {
 	c := x.c
 
-	sh, err := c.services("SetSkillEnabled")
+	sh, err := c.services("Skills.SetEnabled")
 	if err != nil {
 		return err
 	}
