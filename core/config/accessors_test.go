@@ -29,7 +29,7 @@ func methodsOf(t *testing.T, prefix string, v reflect.Value, withError func(name
 		if m.Name == "Initialize" || m.Name == "Close" {
 			continue
 		}
-		if located := f.Type().Out(0); f.Type().NumIn() == 0 && located.Kind() == reflect.Struct && strings.HasPrefix(located.Name(), strings.TrimSuffix(m.Name, "s")) && located.NumMethod() > 0 {
+		if isLocated(f.Type()) {
 			methodsOf(t, m.Name+".", f.Call(nil)[0], withError, plain)
 			continue
 		}
@@ -56,6 +56,16 @@ func methodsOf(t *testing.T, prefix string, v reflect.Value, withError func(name
 			plain(prefix+m.Name, func() any { return f.Call(args)[0].Interface() })
 		}
 	}
+}
+
+// isLocated reports whether f is the type of a method of Config that locates a
+// service.
+func isLocated(f reflect.Type) bool {
+	if f.NumIn() != 0 || f.NumOut() != 1 {
+		return false
+	}
+	out := f.Out(0)
+	return out.Kind() == reflect.Struct && (strings.HasSuffix(out.Name(), "Service") || strings.HasSuffix(out.Name(), "Services"))
 }
 
 func requireSame(t *testing.T, a, b any, name string) {

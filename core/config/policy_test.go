@@ -403,6 +403,6 @@ func TestMissingCheckerProgram(t *testing.T) {
 	problems, err := s.Policy().Problems()
 	require.NoError(t, err)
 	require.Len(t, problems, 1, "%v", problems)
-	require.Contains(t, problems[0].Message, `no program "gone"`)
+	require.Contains(t, problems[0].Message, `"gone"`)
 	require.Equal(t, 6, problems[0].Line)
 }

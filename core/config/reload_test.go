@@ -226,7 +226,7 @@ func TestReloadWithoutGivenFile(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, problems, 1)
 		require.Equal(t, []any{given, settings.LayerFile}, []any{problems[0].Path, problems[0].Layer})
-		require.Contains(t, problems[0].Message, "stay as they were")
+		require.Contains(t, problems[0].Message, "unchanged")
 		require.NotEmpty(t, problems[0].Remedy)
 		require.Equal(t, policy.ModeAutoEdit, s.ApprovalMode())
 	}
