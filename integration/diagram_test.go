@@ -25,7 +25,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"agent", "agent: the conversation, subagents", "core/agent core/agent/*"},
 	{"scheduler", "scheduler: the path of a call", "core/scheduler"},
 	{"builtin", "tools/…: the built-in tools", "core/tools/*"},
-	{"custom", "hooks, skills, extensions, commands", "core/hooks core/internal/hookrun core/skills core/extensions core/commands core/commands/*"},
+	{"custom", "hooks, skills, extensions, commands", "core/hooks core/internal/hookrun core/skills core/extensions core/commands core/commands/* core/services/extensionstore"},
 	{"mcp", "mcp: servers, clients, sign-in", "core/mcp core/mcp/*"},
 	{"mention", "mention", "core/mention"},
 	{"model", "model: providers, scripts, replay", "core/model core/model/* core/model/internal/*"},

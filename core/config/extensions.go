@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
@@ -52,7 +53,7 @@ func (p *Parameters) fillExtensions(s settings.Settings) {
 
 // Store returns the directory of the user's extensions as seen by this
 // session. The error has code not_initialized.
-func (x ExtensionService) Store() (*extensions.Store, error) {
+func (x ExtensionService) Store() (*extensionstore.Store, error) {
 	c := x.c
 
 	if _, err := c.services("Extensions.Store"); err != nil {
@@ -88,9 +89,9 @@ func (x ExtensionService) Problems() ([]fault.Problem, error) {
 // extensionOptions returns the locations of extensions. Extensions belong to the
 // user and are available in every directory; an untrusted directory provides no
 // values for them.
-func (c *Config) extensionOptions(target string) extensions.Options {
+func (c *Config) extensionOptions(target string) extensionstore.Options {
 	p := c.params()
-	o := extensions.Options{
+	o := extensionstore.Options{
 		Dirs: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Policy.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
 		ContextFiles: []string{p.Environment.Layout.ContextFile, "GEMINI.md"}, Hooks: contributions.HooksOf, Rules: contributions.CheckRules,
@@ -160,7 +161,7 @@ func (c *Config) brought() *contributions.Set { return c.family.extensions.Contr
 
 // Enable activates an extension for this session, even if it is disabled
 // otherwise, and applies the change like [ExtensionService.Reload]. To enable an
-// extension permanently, see [extensions.Store.SetEnabled]. The error has code
+// extension permanently, see [extensionstore.Store.SetEnabled]. The error has code
 // invalid_config for an unknown extension, or is that of ReloadExtensions.
 func (x ExtensionService) Enable(ctx context.Context, name string) error {
 	c := x.c

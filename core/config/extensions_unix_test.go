@@ -27,6 +27,7 @@ import (
 	mcpclient "github.com/fettle-dev/fettle/core/mcp/client"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
@@ -367,7 +368,7 @@ func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
 	require.NoError(t, err)
 	parts, err := store.PartsOf(t.Context(), all[0])
 	require.NoError(t, err)
-	require.Equal(t, []extensions.HookPart{
+	require.Equal(t, []extensionstore.HookPart{
 		{Event: "BeforeTool", Matcher: "glob", Command: "sh ${extensionPath}/two"},
 		{Event: "SessionStart", Command: "one", Env: []string{"A", "B"}, Values: []string{"A=2", "B=1"}},
 	}, parts.Hooks)

@@ -1,22 +1,9 @@
-// Package extensions manages the installed extensions and finds their parts. It knows
-// paths and raw JSON only; each owner parses its part.
+// Package extensions describes the extensions of a session: where their parts are, the
+// settings that they declare, and how they were installed. A session lists them; the
+// program installs and changes them.
 package extensions
 
-import (
-	"encoding/json"
-
-	"github.com/fettle-dev/fettle/core/fault"
-)
-
-// Names of the parts, below the directory of an extension.
-const (
-	CommandsDir = "commands"
-	SkillsDir   = "skills"
-	AgentsDir   = "agents"
-	PoliciesDir = "policies"
-	HooksFile   = "hooks/hooks.json"
-	EnvFile     = ".env" // values of its settings that are not sensitive
-)
+import "encoding/json"
 
 // Extension is one extension. Unless it is Active it contributes nothing. It is
 // immutable. Its printed form and its JSON contain no sensitive value.
@@ -37,8 +24,8 @@ type Extension struct {
 	// Install is the record of its installation; nil: it was copied by hand.
 	Install *InstallMetadata `json:"installMetadata,omitempty"`
 	// MCPServers are its servers by name, from the manifest. Path variables as
-	// ${extensionPath} are expanded, settings and environment are not, see
-	// [Extension.Servers]. The key trust is removed.
+	// ${extensionPath} are expanded, settings and environment are not, see Servers. The
+	// key trust is removed.
 	MCPServers    map[string]json.RawMessage `json:"mcpServers,omitempty"`
 	ContextFiles  []string                   `json:"contextFiles,omitempty"` // absolute; those that exist
 	ExcludedTools []string                   `json:"excludedTools,omitempty"`
@@ -57,9 +44,39 @@ type Extension struct {
 	Themes     []json.RawMessage `json:"themes,omitempty"`
 	MigratedTo string            `json:"migratedTo,omitempty"` // address of its new source; "" if it has not moved
 
-	// servers and env are functions so that their values, which may be secret, are not
-	// printed.
-	servers func() map[string][]byte
-	env     func() []string
-	unknown []fault.Problem // variables in its servers
+	// Servers are the MCPServers with settings and environment expanded, as JSON, by
+	// name. They may contain secrets, so they are sensitive values.
+	Servers map[string]Value `json:"-"`
+}
+
+// InstallType is the type of an installation's source.
+type InstallType string
+
+// The types.
+const (
+	InstallGit     InstallType = "git"
+	InstallLocal   InstallType = "local"
+	InstallLink    InstallType = "link" // its files stay in place
+	InstallRelease InstallType = "github-release"
+)
+
+// InstallMetadata is the record of an installation, in the format of existing
+// extensions.
+type InstallMetadata struct {
+	Source          string      `json:"source"` // address or absolute path
+	Type            InstallType `json:"type"`
+	Ref             string      `json:"ref,omitempty"`
+	ReleaseTag      string      `json:"releaseTag,omitempty"`
+	AutoUpdate      bool        `json:"autoUpdate,omitempty"`
+	AllowPreRelease bool        `json:"allowPreRelease,omitempty"`
+}
+
+// Env returns its settings with values as NAME=VALUE, for the environment of its
+// programs. They may contain secrets and must not be printed.
+func (e Extension) Env() []string {
+	all := make([]string, len(e.ResolvedSettings))
+	for i, setting := range e.ResolvedSettings {
+		all[i] = setting.EnvVar + "=" + setting.Value.Reveal()
+	}
+	return all
 }

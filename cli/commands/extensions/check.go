@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -84,7 +85,7 @@ func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, err
 	if e.PlanDir == "" {
 		return nil, nil
 	}
-	why := extensions.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), config.PlanDirs())
+	why := extensionstore.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), config.PlanDirs())
 	if why == "" {
 		return nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // maxSettingValue is the maximum length of a value on stdin, in bytes.
@@ -48,7 +49,7 @@ and takes precedence over your user value.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return withExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				e, err := findExtension(cmd.Context(), store, args[0])
 				if err != nil {
 					return err
@@ -94,7 +95,7 @@ func showExtensionSettings(p *program.Program, e extensions.Extension, asJSON bo
 }
 
 // setExtensionSetting sets or removes the value of a setting.
-func setExtensionSetting(ctx context.Context, p *program.Program, store *extensions.Store, e extensions.Extension, args []string, scope extensions.Scope, unset, asJSON bool) error {
+func setExtensionSetting(ctx context.Context, p *program.Program, store *extensionstore.Store, e extensions.Extension, args []string, scope extensions.Scope, unset, asJSON bool) error {
 	at := slices.IndexFunc(e.Settings, func(s extensions.Setting) bool { return s.EnvVar == args[0] })
 	if at < 0 {
 		at = slices.IndexFunc(e.Settings, func(s extensions.Setting) bool { return strings.EqualFold(s.Name, args[0]) })

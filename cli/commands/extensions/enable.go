@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // enableAnswer is the JSON output of enable and disable.
@@ -42,7 +43,7 @@ func extensionsSwitchCommand(p *program.Program, g *program.Flags, on bool, use,
 		Use: use, Short: short, Long: long,
 		Args: program.ExactlyOne("The extension name is missing.", "fettle extensions list lists the extensions."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return withExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				e, err := findExtension(cmd.Context(), store, args[0])
 				if err != nil {
 					return err

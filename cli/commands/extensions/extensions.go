@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
@@ -32,7 +33,7 @@ func Command(p *program.Program, g *program.Flags) *cobra.Command {
 }
 
 // withExtensions opens the user's extensions directory for the current session.
-func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensions.Store) error) error {
+func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensionstore.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
 		store, err := s.Config().Extensions().Store()
 		if err != nil {
@@ -44,7 +45,7 @@ func withExtensions(ctx context.Context, p *program.Program, g *program.Flags, u
 
 // installsExtensions is withExtensions for commands that add code, which an untrusted
 // directory does not allow.
-func installsExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensions.Store) error) error {
+func installsExtensions(ctx context.Context, p *program.Program, g *program.Flags, use func(*extensionstore.Store) error) error {
 	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
 		dir := s.Config().TargetDir()
 		state, err := program.TrustOf(ctx, g, []string{dir})
@@ -80,12 +81,12 @@ func extensionFailure(err error) error {
 }
 
 // findExtension returns the installed extension with a name or source.
-func findExtension(ctx context.Context, store *extensions.Store, name string) (extensions.Extension, error) {
+func findExtension(ctx context.Context, store *extensionstore.Store, name string) (extensions.Extension, error) {
 	all, _, err := store.Load(ctx)
 	if err != nil {
 		return extensions.Extension{}, err
 	}
-	return extensions.Find(all, name)
+	return extensionstore.Find(all, name)
 }
 
 // completeExtensions completes the first argument, or all, with the names of
@@ -93,7 +94,7 @@ func findExtension(ctx context.Context, store *extensions.Store, name string) (e
 func completeExtensions(p *program.Program, g *program.Flags, many bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) == 0 || many {
-			_ = withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error { // no extensions, no suggestions
+			_ = withExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error { // no extensions, no suggestions
 				all, _, err := store.Load(cmd.Context())
 				for _, e := range all {
 					names = append(names, cobra.CompletionWithDesc(e.Name, display.FirstSentence(display.Line(e.Description))))

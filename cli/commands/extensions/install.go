@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // installAnswer is the JSON output of install and link.
@@ -21,7 +22,7 @@ type installAnswer struct {
 }
 
 func extensionsInstallCommand(p *program.Program, g *program.Flags) *cobra.Command {
-	var r extensions.InstallRequest
+	var r extensionstore.InstallRequest
 	var consent, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "install PATH-OR-URL",
@@ -39,7 +40,7 @@ not run, its submodules are not fetched, and git asks for no password.`,
 		Args: program.ExactlyOne("The directory or address of the extension is missing.", "Example: fettle extensions install ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Source, r.Environ = from(g, args[0]), os.Environ()
-			return installsExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return installsExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				user, done := newInstaller(p, consent)
 				defer done()
 				e, err := store.Install(cmd.Context(), r, user)
@@ -71,7 +72,7 @@ an extension: changes take effect in the next session. The command shows what th
 extension can do and asks for consent, as install does.`,
 		Args: program.ExactlyOne("The directory of the extension is missing.", "Example: fettle extensions link ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return installsExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return installsExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				user, done := newInstaller(p, consent)
 				defer done()
 				e, err := store.Link(cmd.Context(), from(g, args[0]), user)

@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // installer is the user who installs an extension, at the terminal if there is one.
@@ -27,7 +28,7 @@ func newInstaller(p *program.Program, agreed bool) (*installer, func()) {
 }
 
 // Agree shows what the extension can do, and asks for consent.
-func (i *installer) Agree(ctx context.Context, c extensions.Consent) (bool, error) {
+func (i *installer) Agree(ctx context.Context, c extensionstore.Consent) (bool, error) {
 	i.Printf("%s", display.Printable(c.Text()))
 	if i.agreed {
 		return true, nil

@@ -13,15 +13,16 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // extensionListing is the JSON output for an extension. An invalid one has only a
 // name, a path and problems.
 type extensionListing struct {
 	extensions.Extension
-	Source   string             `json:"source,omitempty"`
-	Brings   extensions.Parts   `json:"brings"`
-	Problems []extensionProblem `json:"problems"`
+	Source   string               `json:"source,omitempty"`
+	Brings   extensionstore.Parts `json:"brings"`
+	Problems []extensionProblem   `json:"problems"`
 }
 
 func extensionsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -32,7 +33,7 @@ func extensionsListCommand(p *program.Program, g *program.Flags) *cobra.Command 
 		Short: "List the extensions, their contents and their problems",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return withExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				return listExtensions(cmd.Context(), p, store, asJSON || format == "json")
 			})
 		},
@@ -42,7 +43,7 @@ func extensionsListCommand(p *program.Program, g *program.Flags) *cobra.Command 
 	return cmd
 }
 
-func listExtensions(ctx context.Context, p *program.Program, store *extensions.Store, asJSON bool) error {
+func listExtensions(ctx context.Context, p *program.Program, store *extensionstore.Store, asJSON bool) error {
 	found, problems, err := store.Load(ctx)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ type broughtPart struct {
 }
 
 // brought lists the contents of an extension except its settings.
-func brought(b extensions.Parts) []broughtPart {
+func brought(b extensionstore.Parts) []broughtPart {
 	var servers, hooks, commands []string
 	for _, s := range b.MCPServers {
 		servers = append(servers, s.Name)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
-	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // uninstallAnswer is the JSON output of uninstall for one extension.
@@ -35,7 +35,7 @@ kept, because the project may use them; sensitive values are removed.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return withExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				if all {
 					names, err := store.Installed()
 					if err != nil {

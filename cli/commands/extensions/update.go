@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // States of an update.
@@ -49,7 +50,7 @@ replaces it.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return installsExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return installsExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				return updateExtensions(cmd.Context(), p, store, args, consent, asJSON)
 			})
 		},
@@ -63,13 +64,13 @@ replaces it.`,
 
 // updateExtensions updates one extension or all. All are tried; the first error
 // determines the exit code.
-func updateExtensions(ctx context.Context, p *program.Program, store *extensions.Store, args []string, consent, asJSON bool) error {
+func updateExtensions(ctx context.Context, p *program.Program, store *extensionstore.Store, args []string, consent, asJSON bool) error {
 	found, _, err := store.Load(ctx)
 	if err != nil {
 		return err
 	}
 	if len(args) == 1 {
-		e, err := extensions.Find(found, args[0])
+		e, err := extensionstore.Find(found, args[0])
 		if err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (a updateAnswer) told() string {
 	return "is " + a.State + " (" + a.Version + ")."
 }
 
-func updateExtension(ctx context.Context, p *program.Program, store *extensions.Store, e extensions.Extension, consent bool) (updateAnswer, error) {
+func updateExtension(ctx context.Context, p *program.Program, store *extensionstore.Store, e extensions.Extension, consent bool) (updateAnswer, error) {
 	user, done := newInstaller(p, consent)
 	defer done()
 	u, err := store.Update(ctx, e, user, os.Environ())

@@ -10,8 +10,8 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
-	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 func extensionsValidateCommand(p *program.Program, g *program.Flags) *cobra.Command {
@@ -24,7 +24,7 @@ commands, skills, agents and rules, and links that lead out of it. The exit code
 1 if one of them is an error, for which the extension or a part of it is not loaded.`,
 		Args: program.ExactlyOne("The directory of the extension is missing.", "Example: fettle extensions validate ./my-extension."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+			return withExtensions(cmd.Context(), p, g, func(store *extensionstore.Store) error {
 				v, err := store.Validate(cmd.Context(), from(g, args[0]), partChecks()...)
 				if err != nil {
 					return err
@@ -46,7 +46,7 @@ commands, skills, agents and rules, and links that lead out of it. The exit code
 	return cmd
 }
 
-func printValidation(w io.Writer, v extensions.Validation) error {
+func printValidation(w io.Writer, v extensionstore.Validation) error {
 	var b strings.Builder
 	for _, f := range v.Findings {
 		fmt.Fprintf(&b, "%s: %s\n", f.Severity, display.Line(f.String()))
@@ -76,8 +76,8 @@ func printValidation(w io.Writer, v extensions.Validation) error {
 }
 
 // partChecks returns the checks of the packages that own the parts of an extension.
-func partChecks() []extensions.Check {
-	return []extensions.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded}
+func partChecks() []extensionstore.Check {
+	return []extensionstore.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded}
 }
 
 // found returns a problem: an error if a part is lost, otherwise a warning.

@@ -9,8 +9,8 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/config/layout"
-	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // newAnswer is the JSON output of commands that create files.
@@ -36,7 +36,7 @@ func extensionSkeletonCommand(p *program.Program, g *program.Flags, use, short, 
 		Short: short,
 		Long: `Creates the skeleton of an extension in a directory with the name of the
 extension. Existing files are not changed. A TEMPLATE adds an example of one of the
-parts of an extension: ` + strings.Join(extensions.Templates(), ", ") + `.`,
+parts of an extension: ` + strings.Join(extensionstore.Templates(), ", ") + `.`,
 		Example: "  " + example,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {
@@ -46,14 +46,14 @@ parts of an extension: ` + strings.Join(extensions.Templates(), ", ") + `.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			names, _ := layout.Named(g.Layout) // the flag accepts no other name
-			k := extensions.Skeleton{Dir: program.Under(g, args[0]), ContextFile: names.ContextFile}
+			k := extensionstore.Skeleton{Dir: program.Under(g, args[0]), ContextFile: names.ContextFile}
 			if names.Name == layout.Gemini().Name {
 				k.Manifest = "gemini-extension.json"
 			}
 			if len(args) == 2 {
 				k.Template = args[1]
 			}
-			files, err := extensions.New(k)
+			files, err := extensionstore.New(k)
 			if err != nil {
 				return newFailure(err)
 			}
@@ -65,7 +65,7 @@ parts of an extension: ` + strings.Join(extensions.Templates(), ", ") + `.`,
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return extensions.Templates(), cobra.ShellCompDirectiveNoFileComp
+				return extensionstore.Templates(), cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/servers"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // Options configure [Extensions].
@@ -38,7 +39,7 @@ type Extensions struct {
 	brought atomic.Pointer[Set]
 
 	mu       sync.Mutex
-	store    *extensions.Store
+	store    *extensionstore.Store
 	found    []extensions.Extension
 	problems []fault.Problem
 	switched map[string]bool // by name, in this session
@@ -48,7 +49,7 @@ type Extensions struct {
 
 // Open sets the locations of extensions, except for Switched, and finds them. The
 // error has code cancelled.
-func (x *Extensions) Open(ctx context.Context, store extensions.Options, o Options) error {
+func (x *Extensions) Open(ctx context.Context, store extensionstore.Options, o Options) error {
 	store.Switched = func(name string) (on, switched bool) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -57,7 +58,7 @@ func (x *Extensions) Open(ctx context.Context, store extensions.Options, o Optio
 	}
 	x.o = &o
 	x.mu.Lock()
-	x.store = extensions.Open(store)
+	x.store = extensionstore.Open(store)
 	x.mu.Unlock()
 	if err := x.Find(ctx); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (x *Extensions) Contributed() *Set {
 }
 
 // Store returns the directory of the user's extensions as seen by this session.
-func (x *Extensions) Store() *extensions.Store {
+func (x *Extensions) Store() *extensionstore.Store {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.store

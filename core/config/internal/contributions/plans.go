@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // plans sets the directory of plans to that of the first extension that names a
@@ -28,7 +29,7 @@ func (b *bringing) plans(e extensions.Extension) {
 		dir = rel
 	}
 	own, kept := b.o.Plans()
-	why, remedy := extensions.PlanDirectoryWrong(filepath.ToSlash(dir), own), "Name a directory of its own in plan.directory of its manifest, or one below "+own[0]+"."
+	why, remedy := extensionstore.PlanDirectoryWrong(filepath.ToSlash(dir), own), "Name a directory of its own in plan.directory of its manifest, or one below "+own[0]+"."
 	if why == "" {
 		why = b.planFolder(filepath.Clean(dir), own, kept)
 	}

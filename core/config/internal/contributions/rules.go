@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // Rules are the contributions of extensions to the policy.
@@ -102,7 +103,7 @@ func CheckRules(ctx context.Context, e extensions.Extension) []fault.Problem {
 // CheckHooks returns the problems in the hooks of an extension, with lines of the user's
 // file.
 func CheckHooks(e extensions.Extension) []fault.Problem {
-	data, err := e.Hooks("")
+	data, err := extensionstore.Hooks(e, "")
 	if err != nil {
 		return []fault.Problem{{Path: e.HooksFile, Message: fault.Line(err)}}
 	}
@@ -118,15 +119,15 @@ func CheckHooks(e extensions.Extension) []fault.Problem {
 
 // HooksOf returns the hooks of an extension as a session reads them, with
 // variables unexpanded, so that they do not depend on its location.
-func HooksOf(e extensions.Extension) []extensions.HookPart {
-	data, err := e.UnfilledHooks()
+func HooksOf(e extensions.Extension) []extensionstore.HookPart {
+	data, err := extensionstore.UnfilledHooks(e)
 	if err != nil || data == nil {
 		return nil // an unreadable file has no hooks
 	}
 	found, _ := hookrun.ParseJSON(data, hookrun.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
-	var all []extensions.HookPart
+	var all []extensionstore.HookPart
 	for _, h := range found {
-		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
+		part := extensionstore.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
 		for name, value := range h.Env {
 			part.Env, part.Values = append(part.Env, name), append(part.Values, name+"="+value)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 )
 
 // Set contains the contributions of the active extensions. The zero value is
@@ -76,7 +77,7 @@ func (x *Extensions) bring(found []extensions.Extension) (*Set, []fault.Problem)
 // extension adds the contributions of one extension.
 func (b *bringing) extension(e extensions.Extension) {
 	folder := func(path string) Folder {
-		return Folder{Path: path, Extension: e.Name, ID: e.ID, Variables: e.Variables(b.o.Target), Env: e.Env()}
+		return Folder{Path: path, Extension: e.Name, ID: e.ID, Variables: extensionstore.VariablesOf(e, b.o.Target), Env: e.Env()}
 	}
 	add := func(to *[]Folder, path string) {
 		if path != "" {
@@ -88,13 +89,13 @@ func (b *bringing) extension(e extensions.Extension) {
 	add(&b.all.policies, e.PoliciesDir)
 	if e.AgentsDir != "" {
 		b.all.Agents = append(b.all.Agents, subagent.Dir{
-			Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name, Expand: Expand(e.Variables(b.o.Target)),
+			Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name, Expand: Expand(extensionstore.VariablesOf(e, b.o.Target)),
 		})
 	}
 	for _, path := range e.ContextFiles {
 		b.all.Context = append(b.all.Context, File{Folder: folder(path)})
 	}
-	data, err := e.UnfilledHooks()
+	data, err := extensionstore.UnfilledHooks(e)
 	if err != nil {
 		b.problems = append(b.problems, fault.Problem{Path: e.HooksFile, Extension: e.Name, Message: fault.MessageOf(err), Remedy: fault.As(err).Remedy})
 	} else if data != nil {
@@ -121,7 +122,7 @@ func (b *bringing) mcp(e extensions.Extension) {
 		b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name,
 			Message: fmt.Sprintf("The server %q of the extension %s is not used: %s.", escape.ClipBytes(server, 60), e.Name, why), Remedy: remedy})
 	}
-	servers := e.Servers()
+	servers := e.Servers
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		if first, taken := b.servers[name]; taken {
 			refuse(name, "the extension "+first+" has a server with that name", "Disable one of the two extensions.")
@@ -132,7 +133,7 @@ func (b *bringing) mcp(e extensions.Extension) {
 			continue
 		}
 		var s settings.MCPServer
-		if err := json.Unmarshal(servers[name], &s); err != nil {
+		if err := json.Unmarshal([]byte(servers[name].Reveal()), &s); err != nil {
 			refuse(name, "its entry in the manifest is not a valid server", "Correct the entry in the manifest.") // the error may contain a value
 			continue
 		}

@@ -20,11 +20,11 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/paths"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
-	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/services/extensionstore"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -250,7 +250,7 @@ func openEnvironment(environ func() []string, marker string) func() []string {
 	return func() []string {
 		return slices.DeleteFunc(slices.Clone(environ()), func(entry string) bool {
 			name, _, _ := strings.Cut(entry, "=")
-			return !extensions.IsOpen(name) && name != marker && name != marker+"_COMMAND_ID"
+			return !extensionstore.IsOpen(name) && name != marker && name != marker+"_COMMAND_ID"
 		})
 	}
 }

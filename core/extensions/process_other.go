@@ -1,8 +1,0 @@
-//go:build !unix
-
-package extensions
-
-import "os/exec"
-
-// endWithChildren does nothing: the system ends the children.
-func endWithChildren(*exec.Cmd) {}

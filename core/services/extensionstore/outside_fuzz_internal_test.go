@@ -1,0 +1,124 @@
+package extensionstore
+
+import (
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
+)
+
+// A written value reads back, other lines are unchanged, and removing it restores the
+// rest.
+func FuzzEnv(f *testing.F) {
+	fuzzseed.Add(f)
+	for _, seed := range [][2]string{
+		{"", ""}, {"A=1\n", "b c"}, {"# c\r\nNAME='x'\r\n", `say "a\b"`}, {"NAME=\"a\nb\"", "'"}, {"export NAME=1 # c\nNAME=2", " x "}, {"NAME", "#x"}, {"A=\"", "a #b"}, {"\ufeffNAME=1", "\u00a0\v"}, {"NAME=1\r", "$HOME`"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, text, value string) {
+		before := readEnv(text)
+		for name, v := range before {
+			require.Regexp(t, nameOfVariable, name)
+			require.NotContains(t, v, "\x00")
+		}
+		if strings.ContainsAny(value, "\n\r\x00") {
+			return // such a one is refused before
+		}
+		written := writeEnv(text, "NAME", &value)
+		after := readEnv(written)
+		require.Equal(t, value, after["NAME"], "%q", written)
+		require.Equal(t, written, writeEnv(written, "NAME", &value))
+		gone := readEnv(writeEnv(written, "NAME", nil))
+		delete(before, "NAME")
+		delete(after, "NAME")
+		require.Equal(t, before, after)
+		require.Equal(t, before, gone)
+	})
+}
+
+// A source is a directory, or an address that git is given: with no option in it, no
+// helper, no password, and nothing that a terminal obeys.
+func FuzzSource(f *testing.F) {
+	fuzzseed.Add(f)
+	for _, seed := range []string{
+		"", ".", "github:a/b", "gitlab:a/b/c.git", "https://h/a", "HTTPS://h/a?token=x", "https://u:p@h/a", "git@h:a/b", "ssh://git@h/a", "ext::sh -c x", "-u", "file:///a", "file://h/a", "u:p@h/x", "https://-oProxy=x/a", "a\x1bb", "sso://x/y",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseSource(text)
+		if err != nil {
+			require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
+			require.NotEmpty(t, fault.As(err).Remedy)
+			return
+		}
+		if s.kind == extensions.InstallLocal {
+			require.True(t, filepath.IsAbs(s.location))
+			require.Empty(t, s.url)
+			return
+		}
+		require.False(t, strings.HasPrefix(s.url, "-"), s.url)
+		require.NotContains(t, s.url, "::")
+		require.False(t, strings.ContainsFunc(s.url, func(r rune) bool { return r < ' ' || r == 0x7f }))
+		if u, err := url.Parse(s.url); err == nil && u.Scheme != "" {
+			require.True(t, schemes[u.Scheme], s.url)
+			_, password := u.User.Password()
+			require.False(t, password)
+			require.Empty(t, u.RawQuery)
+			require.False(t, strings.HasPrefix(u.Hostname(), "-"))
+		}
+		again, err := parseSource(s.location)
+		require.NoError(t, err, "what is kept can be fetched again")
+		require.Equal(t, s, again)
+	})
+}
+
+// However the file of enablement looks, switching an extension holds for the directory
+// and those below it, says nothing of another extension, and is read back.
+func FuzzEnablement(f *testing.F) {
+	fuzzseed.Add(f)
+	for _, seed := range []string{`{}`, `null`, `[]`, `{"x":{"overrides":["!/a/*"]}}`, `{"x":{"overrides":["/a/b","!*","","/","!!/a"]},"y":{"overrides":null}}`, `{"x":{"overrides":["!/h/*","/a//b/*"]}}`} {
+		f.Add([]byte(seed), "/a/b", true)
+		f.Add([]byte(seed), "", false)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, folder string, on bool) {
+		e := enablement{}
+		if json.Unmarshal(data, &e) != nil || e == nil || strings.ContainsAny(folder, "*!\x00") || !utf8.ValidString(folder) {
+			return
+		}
+		const home = "/h"
+		other := e.enabled("y", folder, home)
+		e.set("x", folder, home, on)
+		for _, at := range []string{folder, folder + "/below/it"} {
+			require.Equal(t, on, e.enabled("x", at, home), "in %q by %q", at, e["x"].Overrides)
+		}
+		require.Equal(t, other, e.enabled("y", folder, home))
+		for _, text := range e["x"].Overrides[len(e["x"].Overrides)-1:] {
+			require.Equal(t, text, parseRule(text).String())
+		}
+		written, err := json.Marshal(e)
+		require.NoError(t, err)
+		var back enablement
+		require.NoError(t, json.Unmarshal(written, &back))
+		require.Equal(t, on, back.enabled("x", folder, home))
+	})
+}
+
+// What is said of a directory has to be read back: of one whose name JSON cannot hold
+// nothing is said.
+func TestFolderThatCannotBeKept(t *testing.T) {
+	s := Open(Options{Dir: t.TempDir(), Workspace: "/a\xff"})
+	err := s.SetEnabled(t.Context(), "x", extensions.ScopeWorkspace, false)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.ErrorContains(t, err, `"/a\xff"`)
+	require.NotEmpty(t, fault.As(err).Remedy)
+}
