@@ -174,7 +174,7 @@ func TestContextExceeded(t *testing.T) {
 	s = misbehaving(t, func(*model.Request) (*model.Response, error) { return nil, tooLong })
 	p = prompt(t, s.Config, "Refuse.")
 	require.Equal(t, agent.EventOverflow, p.last.Type)
-	require.Equal(t, agent.TokensReached, p.last.Err.Reason)
+	require.EqualValues(t, "tokens", p.last.Err.Reason)
 	requireWell(t, s)
 
 	s = misbehaving(t, func(*model.Request) (*model.Response, error) { return says("x"), nil },

@@ -1,6 +1,13 @@
 // Package agent runs a conversation with a model. A [Client] streams each turn as events, runs the tool calls through
 // the scheduler, and keeps the history valid on every exit. It ends a prompt at its limits, retries failed requests, and
 // compacts a history that becomes too long. See [Options] for its parts and [Client.Run] for a prompt.
+//
+// The errors of events have these reasons:
+//
+//   - invalid_stream: no_finish_reason, malformed_function_call, unexpected_tool_call, max_tokens_exceeded,
+//     safety_blocked, recitation_blocked, other_blocked, thinking_only_response, no_response_text, too_many_calls
+//   - limit_reached: prompt_turns, session_turns, time, tokens
+//   - loop_detected: consecutive_identical_tool_calls, chanting_identical_sentences
 package agent
 
 import (

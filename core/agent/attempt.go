@@ -185,7 +185,7 @@ func (p *prompting) take(ctx context.Context, a *attempted, answer *model.Collec
 			p.emit(Event{Type: EventText, Text: part.Text})
 			if !p.c.o.NoLoopDetection && p.loops.text.add(part.Text) {
 				a.looped = fault.New(fault.LoopDetected, "agent.loop", "The answer repeated the same text and was cut.",
-					"Do not repeat it: continue with the next step, or describe the obstacle.").Because(RepeatedText)
+					"Do not repeat it: continue with the next step, or describe the obstacle.").Because(repeatedText)
 				return false
 			}
 		}

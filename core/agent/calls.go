@@ -31,11 +31,11 @@ func refusals(answer *model.Response) map[string]*fault.Error {
 	case answer.Finish == model.FinishMaxTokens:
 		because = fault.New(fault.InvalidStream, "agent.calls",
 			"This call was not run: the answer was cut at its length limit, so the call may be incomplete.",
-			"Make fewer calls per turn, with shorter arguments: write a long file in several steps.").Because(MaxTokens)
+			"Make fewer calls per turn, with shorter arguments: write a long file in several steps.").Because(maxTokensReason)
 	case len(calls) > mostCalls:
 		because = fault.New(fault.InvalidStream, "agent.calls",
 			fmt.Sprintf("This call was not run: the turn has %d calls, and only the first %d are run.", len(calls), mostCalls),
-			"Check the responses to the first ones, and repeat this call if it is still needed.").Because(TooManyCalls)
+			"Check the responses to the first ones, and repeat this call if it is still needed.").Because(tooManyCalls)
 		calls = calls[mostCalls:]
 	default:
 		return nil

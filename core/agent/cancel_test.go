@@ -243,7 +243,7 @@ func TestTimeLimit(t *testing.T) {
 				ended = time.Since(begun)
 				require.Equal(t, tt.want, last(events).Type)
 				if tt.want == agent.EventLimit {
-					require.Equal(t, agent.TimeReached, last(events).Err.Reason)
+					require.EqualValues(t, "time", last(events).Err.Reason)
 					require.Equal(t, fault.LimitReached, last(events).Err.Code)
 				}
 				checkClient(t, c)

@@ -118,13 +118,13 @@ func hostile() map[string]hostileCase {
 		},
 		"the same failing call forever": {
 			model: &fake{answer: func(n int, _ *model.Request) stream { return asks(call(fmt.Sprint(n), "look", `{"text":"fail"}`)) }},
-			want:  agent.EventLoop, reason: agent.RepeatedCalls, text: "repeated", ran: slices.Repeat([]string{"look fail"}, 8),
+			want:  agent.EventLoop, reason: "consecutive_identical_tool_calls", text: "repeated", ran: slices.Repeat([]string{"look fail"}, 8),
 		},
 		"two calls in turn forever": {
 			model: &fake{answer: func(n int, _ *model.Request) stream {
 				return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n%2)))
 			}},
-			want: agent.EventLoop, reason: agent.RepeatedCalls,
+			want: agent.EventLoop, reason: "consecutive_identical_tool_calls",
 		},
 		"ten tools at once": {
 			model: inOrder(asks(ten()...)),
@@ -140,27 +140,27 @@ func hostile() map[string]hostileCase {
 				return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n)))
 			}},
 			set:  func(o *agent.Options) { o.Limits.PromptTurns = 7 },
-			want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "noted 6",
+			want: agent.EventLimit, reason: "prompt_turns", text: "noted 6",
 		},
 		"never stops, by default": {
 			model: &fake{answer: func(n int, _ *model.Request) stream {
 				return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n)))
 			}},
-			want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "noted 99",
+			want: agent.EventLimit, reason: "prompt_turns", text: "noted 99",
 		},
 		"repeats the same text forever": {
 			model: &fake{answer: func(int, *model.Request) stream {
 				return says(slices.Repeat([]string{"I will now look at the file and then I will change it. "}, 1000)...)
 			}},
-			want: agent.EventLoop, reason: agent.RepeatedText, text: "repeated the same text",
+			want: agent.EventLoop, reason: "chanting_identical_sentences", text: "repeated the same text",
 		},
 		"returns nothing": {
 			model: &fake{answer: func(int, *model.Request) stream { return stream{} }},
-			want:  agent.EventInvalidStream, reason: agent.NoFinishReason, took: 10 * time.Second,
+			want:  agent.EventInvalidStream, reason: "no_finish_reason", took: 10 * time.Second,
 		},
 		"returns no text": {
 			model: &fake{answer: func(int, *model.Request) stream { return says(" \u200b<!-- nothing -->\n") }},
-			want:  agent.EventInvalidStream, reason: agent.NoText, took: 10 * time.Second,
+			want:  agent.EventInvalidStream, reason: "no_response_text", took: 10 * time.Second,
 		},
 		"returns nothing after calls": {
 			model: inOrder(asks(call("1", "look", `{"text":"a"}`)), stream{}),
@@ -170,11 +170,11 @@ func hostile() map[string]hostileCase {
 			model: &fake{answer: func(int, *model.Request) stream {
 				return stream{chunks: []model.Chunk{{Finish: model.FinishSafety}}}
 			}},
-			want: agent.EventInvalidStream, reason: agent.SafetyBlocked, took: 10 * time.Second,
+			want: agent.EventInvalidStream, reason: "safety_blocked", took: 10 * time.Second,
 		},
 		"exceeds the context window": {
 			model: &fake{answer: func(int, *model.Request) stream { return fails(model.ContextExceeded, 400) }},
-			want:  agent.EventOverflow, reason: agent.TokensReached,
+			want:  agent.EventOverflow, reason: "tokens",
 		},
 		"exceeds our limit": {
 			model: inOrder(),
@@ -182,7 +182,7 @@ func hostile() map[string]hostileCase {
 				o.Limits.Tokens = 100
 				o.System = func(context.Context) (string, error) { return strings.Repeat("word ", 100), nil }
 			},
-			want: agent.EventOverflow, reason: agent.TokensReached,
+			want: agent.EventOverflow, reason: "tokens",
 		},
 		"refuses": {
 			model: &fake{answer: func(int, *model.Request) stream { return fails(model.Unauthenticated, 401) }},
@@ -286,7 +286,7 @@ func hostile() map[string]hostileCase {
 					return agent.PromptAdvice{Block: "Do it better."}, nil
 				}}
 			},
-			want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "Do it better.",
+			want: agent.EventLimit, reason: "prompt_turns", text: "Do it better.",
 		},
 		"a system prompt that fails": {
 			set: func(o *agent.Options) {

@@ -15,10 +15,10 @@ import (
 
 // The reasons of an error with code limit_reached.
 const (
-	PromptTurnsReached  fault.Reason = "prompt_turns"  // requests to the model for one prompt
-	SessionTurnsReached fault.Reason = "session_turns" // requests to the model of the whole session
-	TimeReached         fault.Reason = "time"          // the duration of the prompt
-	TokensReached       fault.Reason = "tokens"        // the conversation exceeds the model's limit
+	promptTurnsReached  fault.Reason = "prompt_turns"  // requests to the model for one prompt
+	sessionTurnsReached fault.Reason = "session_turns" // requests to the model of the whole session
+	timeReason          fault.Reason = "time"          // the duration of the prompt
+	tokensReason        fault.Reason = "tokens"        // the conversation exceeds the model's limit
 )
 
 const (
@@ -33,12 +33,12 @@ func (c *Client) turnLimit(made int) *fault.Error {
 	if limit > 0 && made >= limit {
 		return fault.New(fault.LimitReached, "agent.run",
 			fmt.Sprintf("The prompt ended after %d requests to the model, the limit for one prompt.", limit),
-			"Send a new prompt to continue, or raise the limit of turns.").Because(PromptTurnsReached)
+			"Send a new prompt to continue, or raise the limit of turns.").Because(promptTurnsReached)
 	}
 	if limit := c.o.Limits.SessionTurns; limit > 0 && c.requests >= limit {
 		return fault.New(fault.LimitReached, "agent.run",
 			fmt.Sprintf("The session has made %d requests to the model, which is its limit.", limit),
-			"Start a new session, or raise the limit of turns.").Because(SessionTurnsReached)
+			"Start a new session, or raise the limit of turns.").Because(sessionTurnsReached)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (c *Client) turnLimit(made int) *fault.Error {
 func timeReached(limit time.Duration) *fault.Error {
 	return fault.New(fault.LimitReached, "agent.run",
 		fmt.Sprintf("The prompt ended after %s, the limit for one prompt.", limit),
-		"Send a new prompt to continue, or raise the time limit.").Because(TimeReached)
+		"Send a new prompt to continue, or raise the time limit.").Because(timeReason)
 }
 
 func tokensReached(tokens, limit int, cause error) *fault.Error {
@@ -58,7 +58,7 @@ func tokensReached(tokens, limit int, cause error) *fault.Error {
 		}
 	}
 	return fault.Wrap(fault.LimitReached, "agent.run", message,
-		"Compact the conversation, for example with /compress, or start a new one.", cause).Because(TokensReached)
+		"Compact the conversation, for example with /compress, or start a new one.", cause).Because(tokensReason)
 }
 
 // tokenLimit returns the maximum length of a request to the named model; g is its Generator, or nil.

@@ -61,7 +61,7 @@ func TestRepeatedCalls(t *testing.T) {
 				require.Len(t, s.ran, len(tt.args))
 				return
 			}
-			require.Equal(t, agent.RepeatedCalls, events[warned].Err.Reason)
+			require.EqualValues(t, "consecutive_identical_tool_calls", events[warned].Err.Reason)
 			require.Equal(t, tt.at, len(s.ran)+1)
 			require.Contains(t, fmt.Sprint(outline(cl.History())), "[The same tool calls were repeated")
 		})

@@ -11,8 +11,8 @@ import (
 
 // The reasons of an error with code loop_detected.
 const (
-	RepeatedCalls fault.Reason = "consecutive_identical_tool_calls" // the model repeats the same calls
-	RepeatedText  fault.Reason = "chanting_identical_sentences"     // the model repeats the same text
+	repeatedCalls fault.Reason = "consecutive_identical_tool_calls" // the model repeats the same calls
+	repeatedText  fault.Reason = "chanting_identical_sentences"     // the model repeats the same text
 )
 
 // Calls repeat if the last ones are a cycle of one to longestCycle calls that occurs cycleRepeats times in a row. Of

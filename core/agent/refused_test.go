@@ -24,8 +24,8 @@ func ending(finish model.FinishReason) stream {
 // Calls of a blocked answer are not run; the request is repeated.
 func TestCallsOfABlockedAnswer(t *testing.T) {
 	for finish, reason := range map[model.FinishReason]fault.Reason{
-		model.FinishSafety: agent.SafetyBlocked, model.FinishRecitation: agent.RecitationBlock,
-		model.FinishMalformedCall: agent.MalformedCall, model.FinishUnexpected: agent.UnexpectedCall,
+		model.FinishSafety: "safety_blocked", model.FinishRecitation: "recitation_blocked",
+		model.FinishMalformedCall: "malformed_function_call", model.FinishUnexpected: "unexpected_tool_call",
 	} {
 		t.Run(string(finish), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -262,7 +262,7 @@ func (p *prompting) repeats(calls []model.FunctionCall) *fault.Error {
 	}
 	return fault.New(fault.LoopDetected, "agent.loop",
 		"The same tool calls were repeated; the last ones were not run.",
-		"Do not repeat them: check their results and use another approach, or describe the obstacle.").Because(RepeatedCalls)
+		"Do not repeat them: check their results and use another approach, or describe the obstacle.").Because(repeatedCalls)
 }
 
 // breakLoop warns the model once that it repeats itself, and ends the prompt the second time. Calls are answered and not

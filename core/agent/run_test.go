@@ -336,7 +336,7 @@ func TestSessionTurns(t *testing.T) {
 	require.Equal(t, agent.EventDone, last(run(t.Context(), c, "b")).Type)
 	for _, events := range [][]agent.Event{run(t.Context(), c, "c"), slices.Collect(c.SendStream(t.Context(), text("c")))} {
 		require.Equal(t, agent.EventLimit, last(events).Type)
-		require.Equal(t, agent.SessionTurnsReached, last(events).Err.Reason)
+		require.EqualValues(t, "session_turns", last(events).Err.Reason)
 	}
 	require.Len(t, c.History(), 4, "a prompt that is not worked on is not in the history")
 }

@@ -11,16 +11,16 @@ import (
 
 // The reasons of an error with code invalid_stream: the defect of an answer or of a call in it.
 const (
-	NoFinishReason  fault.Reason = "no_finish_reason"        // no finish reason
-	MalformedCall   fault.Reason = "malformed_function_call" // a call that cannot be decoded
-	UnexpectedCall  fault.Reason = "unexpected_tool_call"    // a tool call although no tools were declared
-	MaxTokens       fault.Reason = "max_tokens_exceeded"     // cut before any output, or within its calls
-	SafetyBlocked   fault.Reason = "safety_blocked"          // blocked by the provider for safety
-	RecitationBlock fault.Reason = "recitation_blocked"      // blocked because it repeats protected text
-	OtherBlocked    fault.Reason = "other_blocked"           // stopped by the provider for another reason
-	ThinkingOnly    fault.Reason = "thinking_only_response"  // only thoughts
-	NoText          fault.Reason = "no_response_text"        // no content
-	TooManyCalls    fault.Reason = "too_many_calls"          // of a call: beyond the maximum number of calls
+	noFinishReason  fault.Reason = "no_finish_reason"        // no finish reason
+	malformedCall   fault.Reason = "malformed_function_call" // a call that cannot be decoded
+	unexpectedCall  fault.Reason = "unexpected_tool_call"    // a tool call although no tools were declared
+	maxTokensReason fault.Reason = "max_tokens_exceeded"     // cut before any output, or within its calls
+	safetyBlocked   fault.Reason = "safety_blocked"          // blocked by the provider for safety
+	recitationBlock fault.Reason = "recitation_blocked"      // blocked because it repeats protected text
+	otherBlocked    fault.Reason = "other_blocked"           // stopped by the provider for another reason
+	thinkingOnly    fault.Reason = "thinking_only_response"  // only thoughts
+	noText          fault.Reason = "no_response_text"        // no content
+	tooManyCalls    fault.Reason = "too_many_calls"          // of a call: beyond the maximum number of calls
 
 	noDefect fault.Reason = ""
 )
@@ -34,8 +34,8 @@ const emptyAnswerNudge = "[Your last answer had no text and no tool call. Answer
 func defectOf(answer *model.Response, afterCalls bool) fault.Reason {
 	if len(answer.Content.Calls()) > 0 {
 		return map[model.FinishReason]fault.Reason{
-			model.FinishMalformedCall: MalformedCall, model.FinishUnexpected: UnexpectedCall,
-			model.FinishSafety: SafetyBlocked, model.FinishRecitation: RecitationBlock,
+			model.FinishMalformedCall: malformedCall, model.FinishUnexpected: unexpectedCall,
+			model.FinishSafety: safetyBlocked, model.FinishRecitation: recitationBlock,
 		}[answer.Finish]
 	}
 	empty, thoughts := true, false
@@ -47,25 +47,25 @@ func defectOf(answer *model.Response, afterCalls bool) fault.Reason {
 	}
 	switch finish := answer.Finish; {
 	case finish == "" && !afterCalls:
-		return NoFinishReason
+		return noFinishReason
 	case finish == model.FinishMalformedCall:
-		return MalformedCall
+		return malformedCall
 	case finish == model.FinishUnexpected:
-		return UnexpectedCall
+		return unexpectedCall
 	case !empty:
 		return noDefect
 	case finish == model.FinishMaxTokens:
-		return MaxTokens
+		return maxTokensReason
 	case finish == model.FinishSafety:
-		return SafetyBlocked
+		return safetyBlocked
 	case finish == model.FinishRecitation:
-		return RecitationBlock
+		return recitationBlock
 	case finish == model.FinishOther:
-		return OtherBlocked
+		return otherBlocked
 	case thoughts:
-		return ThinkingOnly
+		return thinkingOnly
 	case !afterCalls:
-		return NoText
+		return noText
 	}
 	return noDefect
 }
@@ -87,7 +87,7 @@ func visible(text string) bool {
 
 // nudged returns a system prompt for the attempt after an empty answer.
 func nudged(system string, reason fault.Reason) string {
-	if reason != ThinkingOnly && reason != NoText {
+	if reason != thinkingOnly && reason != noText {
 		return system
 	}
 	return strings.TrimSpace(system + "\n\n" + emptyAnswerNudge)
@@ -96,22 +96,22 @@ func nudged(system string, reason fault.Reason) string {
 // invalidAnswer returns the error for the user after all attempts gave invalid answers.
 func invalidAnswer(reason fault.Reason, attempts int) *fault.Error {
 	description := map[fault.Reason]string{
-		NoFinishReason:  "it ended before it was complete",
-		MalformedCall:   "it has a malformed tool call",
-		UnexpectedCall:  "it calls a tool although no tools were declared",
-		MaxTokens:       "it reached the length limit without any output",
-		SafetyBlocked:   "the provider blocked it for safety",
-		RecitationBlock: "the provider blocked it, because it repeats protected text",
-		OtherBlocked:    "the provider stopped it",
-		ThinkingOnly:    "it has only thoughts",
-		NoText:          "it is empty",
+		noFinishReason:  "it ended before it was complete",
+		malformedCall:   "it has a malformed tool call",
+		unexpectedCall:  "it calls a tool although no tools were declared",
+		maxTokensReason: "it reached the length limit without any output",
+		safetyBlocked:   "the provider blocked it for safety",
+		recitationBlock: "the provider blocked it, because it repeats protected text",
+		otherBlocked:    "the provider stopped it",
+		thinkingOnly:    "it has only thoughts",
+		noText:          "it is empty",
 	}[reason]
 	times := "once"
 	if attempts > 1 {
 		times = fmt.Sprintf("%d times", attempts)
 	}
 	remedy := "Try again, rephrase the prompt, or use another model."
-	if reason == MaxTokens {
+	if reason == maxTokensReason {
 		remedy = "Raise the limit of output tokens, or use another model."
 	}
 	return fault.New(fault.InvalidStream, "agent.validate",

@@ -21,25 +21,19 @@ type Generator interface {
 	CountTokens(ctx context.Context, r *Request) (int, error)
 }
 
-// Described is a Generator that knows its model, also if it was requested by an alias such as
-// "auto".
-type Described interface {
-	Generator
-	Name() Name // the model; zero: not known
-	Limit() int // limit of input tokens; 0: not known
-}
-
-// NameOf returns the model of g, or the zero Name if g is not [Described].
+// NameOf returns the model of g, also if it was requested by an alias such as "auto": the result of
+// the method Name() Name, or the zero Name if g has no such method.
 func NameOf(g Generator) Name {
-	if d, ok := g.(Described); ok {
+	if d, ok := g.(interface{ Name() Name }); ok {
 		return d.Name()
 	}
 	return Name{}
 }
 
-// LimitOf returns the input token limit of g's model, or 0 if g is not [Described].
+// LimitOf returns the input token limit of g's model: the result of the method Limit() int, or 0 for
+// an unknown limit or if g has no such method.
 func LimitOf(g Generator) int {
-	if d, ok := g.(Described); ok {
+	if d, ok := g.(interface{ Limit() int }); ok {
 		return d.Limit()
 	}
 	return 0
@@ -82,7 +76,7 @@ type Request struct {
 func (r *Request) DeclaredBytes() int {
 	sum := 0
 	for _, t := range r.Tools {
-		sum += t.Bytes()
+		sum += t.bytes()
 	}
 	return sum
 }
@@ -104,8 +98,8 @@ type Tool struct {
 	Parameters  json.RawMessage // a JSON schema of an object; nil: no parameters
 }
 
-// Bytes returns the length of the declaration in bytes: name, description and schema.
-func (t Tool) Bytes() int { return len(t.Name) + len(t.Description) + len(t.Parameters) }
+// bytes returns the length of the declaration in bytes: name, description and schema.
+func (t Tool) bytes() int { return len(t.Name) + len(t.Description) + len(t.Parameters) }
 
 // ToolChoice restricts the tools that a model may call.
 type ToolChoice struct {

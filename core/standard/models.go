@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// Auto is the model name that selects a provider by the available keys; "" has the same meaning.
-const Auto = "auto"
+// auto is the model name that selects a provider by the available keys; "" has the same meaning.
+const auto = "auto"
 
 // ModelOptions configures [Models].
 type ModelOptions struct {
@@ -45,7 +45,7 @@ type Provider struct {
 	open func(key, address string, client *http.Client) (model.Generator, error)
 }
 
-// Providers lists the providers, in the order in which [Auto] tries them. A provider is also found by the prefix of its
+// Providers lists the providers, in the order in which "auto" tries them. A provider is also found by the prefix of its
 // models' names, if that identifies it: see [model.ParseName].
 func Providers() []Provider {
 	return []Provider{
@@ -93,7 +93,7 @@ func Models(o ModelOptions) model.Source {
 
 // Resolve parses a model name and resolves "auto" to a provider and model.
 func (o ModelOptions) Resolve(name string) (model.Name, error) {
-	if name = strings.TrimSpace(name); name != "" && name != Auto {
+	if name = strings.TrimSpace(name); name != "" && name != auto {
 		names := []string{script.Provider}
 		for _, p := range Providers() {
 			names = append(names, p.Name)

@@ -13,10 +13,10 @@ type named struct {
 	name model.Name
 }
 
-// Name implements model.Described.
+// Name serves model.NameOf.
 func (n named) Name() model.Name { return n.name }
 
-// Limit implements model.Described.
+// Limit serves model.LimitOf.
 func (n named) Limit() int { return model.TokenLimit(n.name.Model) }
 
 // with returns a request for the model.

@@ -27,7 +27,7 @@ const DefaultModel = "claude-sonnet-5-5"
 // publicAPI is the address of the public API.
 const publicAPI = "https://api.anthropic.com"
 
-// Options configures a [Generator]. The environment is not read.
+// Options configures the generator of [New]. The environment is not read.
 type Options struct {
 	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
 	BaseURL    string       // e.g. "http://127.0.0.1:8080", without /v1; "": the public API
@@ -35,19 +35,19 @@ type Options struct {
 	HTTPClient *http.Client // nil: a client without a timeout, since a response may take long; redirects are never followed
 }
 
-// Generator sends requests over the Messages API. It is safe for concurrent use. Each request is
+// generator sends requests over the Messages API. It is safe for concurrent use. Each request is
 // sent once; retries are up to the caller.
-type Generator struct {
+type generator struct {
 	messages sdk.MessageService
 	name     string
 	hide     hider
 }
 
-var _ model.Generator = (*Generator)(nil)
+var _ model.Generator = (*generator)(nil)
 
-// New returns a Generator. It does no I/O. It fails with code invalid_config if BaseURL is not an
+// New returns a generator that is safe for concurrent use. It does no I/O. It fails with code invalid_config if BaseURL is not an
 // HTTP address, or if the public API is used without a key.
-func New(o Options) (*Generator, error) {
+func New(o Options) (model.Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	if key == "" && strings.TrimSpace(o.BaseURL) == "" {
 		return nil, fault.New(fault.InvalidConfig, "model.anthropic", "There is no key for Anthropic's models.",
@@ -71,7 +71,7 @@ func New(o Options) (*Generator, error) {
 	if key != "" {
 		options = append(options, option.WithAPIKey(key))
 	}
-	return &Generator{
+	return &generator{
 		messages: sdk.NewMessageService(options...),
 		name:     cmp.Or(o.Model, DefaultModel),
 		hide:     wire.Secrets{key, password}.Redact,
@@ -85,14 +85,14 @@ func refuseRedirect(*http.Request, []*http.Request) error { return errRedirect }
 
 // Generate returns the complete response. It streams internally, because the API requires streaming
 // for long responses.
-func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+func (g *generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	return model.Collect(g.Stream(ctx, r))
 }
 
 // Stream returns the response as it arrives. A call arrives in one chunk, after its last byte. The
 // signature of a thought follows its text in a separate part. A response that ends early is an
 // error of kind connection.
-func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+func (g *generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		params, forced, err := messageParams(r, g.name)
 		if err != nil {
@@ -136,7 +136,7 @@ func isStream(r *http.Response) bool {
 
 // CountTokens returns the API's token count of a request. If the server does not have the endpoint,
 // it returns an estimate.
-func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
+func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
 	params, _, err := messageParams(r, g.name)
 	if err != nil {
 		return 0, err

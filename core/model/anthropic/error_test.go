@@ -77,7 +77,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, fail(tt.status, tt.header, tt.body))
-			_, err := generator(t, a.URL).Generate(t.Context(), hello())
+			_, err := newGenerator(t, a.URL).Generate(t.Context(), hello())
 			var e *model.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, tt.kind, e.Kind, "%v", e)
@@ -100,7 +100,7 @@ func TestMessageOfAnInvalidKey(t *testing.T) {
 		`there is no key {"id": 1}`: `there is no key {"id": 1}.`,
 	} {
 		a := newAPI(t, fail(401, nil, apiError("authentication_error", message)))
-		_, err := generator(t, a.URL).Generate(t.Context(), hello())
+		_, err := newGenerator(t, a.URL).Generate(t.Context(), hello())
 		var e *model.Error
 		require.ErrorAs(t, err, &e)
 		text := "The model's provider anthropic answered with HTTP status 401: " + want
@@ -111,7 +111,7 @@ func TestMessageOfAnInvalidKey(t *testing.T) {
 
 func TestRetryAtADate(t *testing.T) {
 	at := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
-	_, err := generator(t, newAPI(t, fail(429, map[string]string{"Retry-After": at}, "")).URL).Generate(t.Context(), hello())
+	_, err := newGenerator(t, newAPI(t, fail(429, map[string]string{"Retry-After": at}, "")).URL).Generate(t.Context(), hello())
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Greater(t, e.RetryAfter, 30*time.Minute)
@@ -121,7 +121,7 @@ func TestRetryAtADate(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	_, err := generator(t, closed.URL).Generate(t.Context(), hello())
+	_, err := newGenerator(t, closed.URL).Generate(t.Context(), hello())
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, model.Connection, e.Kind)
@@ -172,7 +172,7 @@ func TestNoKeyInErrors(t *testing.T) {
 		"cut":   stream(started), "missing": http.NotFound,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := generator(t, newAPI(t, answer).URL).Generate(t.Context(), hello())
+			_, err := newGenerator(t, newAPI(t, answer).URL).Generate(t.Context(), hello())
 			require.Error(t, err)
 			require.NotContains(t, everything(err), testKey)
 		})
@@ -196,7 +196,7 @@ func TestNoKeyInErrors(t *testing.T) {
 }
 
 func TestLongMessagesAreCut(t *testing.T) {
-	_, err := generator(t, newAPI(t, fail(500, nil, strings.Repeat("ä\n", 100_000))).URL).Generate(t.Context(), hello())
+	_, err := newGenerator(t, newAPI(t, fail(500, nil, strings.Repeat("ä\n", 100_000))).URL).Generate(t.Context(), hello())
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Less(t, len(e.Message), 2000)
@@ -210,7 +210,7 @@ func TestRedirects(t *testing.T) {
 	defer other.Close()
 	for _, status := range []int{302, 307, 308} {
 		a := newAPI(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
-		_, err := generator(t, a.URL).Generate(t.Context(), hello())
+		_, err := newGenerator(t, a.URL).Generate(t.Context(), hello())
 		var e *model.Error
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, model.InvalidRequest, e.Kind, "%v", e)
@@ -222,7 +222,7 @@ func TestRedirects(t *testing.T) {
 func TestBaseURL(t *testing.T) {
 	a := newAPI(t, stream(fullAnswer()))
 	for _, base := range []string{a.URL, a.URL + "/", a.URL + "/v1", " " + a.URL + "/v1/ ", a.URL + "/proxy", a.URL + "/proxy/v1"} {
-		_, err := generator(t, base).Generate(t.Context(), hello())
+		_, err := newGenerator(t, base).Generate(t.Context(), hello())
 		require.NoError(t, err, base)
 		want := "/v1/messages"
 		if strings.Contains(base, "proxy") {

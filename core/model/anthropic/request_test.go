@@ -15,7 +15,7 @@ import (
 func sent(t *testing.T, r *model.Request) (body map[string]any, raw string) {
 	t.Helper()
 	a := newAPI(t, stream(fullAnswer()))
-	_, err := generator(t, a.URL).Generate(t.Context(), r)
+	_, err := newGenerator(t, a.URL).Generate(t.Context(), r)
 	require.NoError(t, err)
 	got := a.last(t)
 	return got.body, got.raw
@@ -201,7 +201,7 @@ func TestSchemaOfTheAnswer(t *testing.T) {
 	a := newAPI(t, stream(sse(concat([]string{started}, textBlock(0, `{"next":`, `"user"}`), []string{endTurn, stopped})...)))
 	r := hello()
 	r.ResponseSchema = json.RawMessage(answerSchema)
-	got, err := generator(t, a.URL).Generate(t.Context(), r)
+	got, err := newGenerator(t, a.URL).Generate(t.Context(), r)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"next":"user"}`, got.Content.Text())
 	format := a.last(t).body["output_config"].(map[string]any)["format"].(map[string]any)
@@ -223,7 +223,7 @@ func TestAnswerByATool(t *testing.T) {
 			r.Contents = hello().Contents
 			a := newAPI(t, stream(sse(concat([]string{started}, textBlock(0, "Here it is:"),
 				callBlock(1, "toolu_1", answerTool, `{"answer":{"next":`, `"user","n":9007199254740993}}`), []string{endTools, stopped})...)))
-			got, err := generator(t, a.URL).Generate(t.Context(), r)
+			got, err := newGenerator(t, a.URL).Generate(t.Context(), r)
 			require.NoError(t, err)
 			require.Equal(t, `{"next":"user","n":9007199254740993}`, got.Content.Text())
 			require.Empty(t, got.Content.Calls())
@@ -237,7 +237,7 @@ func TestAnswerByATool(t *testing.T) {
 		})
 	}
 	bad := newAPI(t, stream(sse(concat([]string{started}, callBlock(0, "x", answerTool, `{"answ`), []string{endTools, stopped})...)))
-	_, err := generator(t, bad.URL).Generate(t.Context(), &model.Request{Model: "local-model", Contents: hello().Contents, ResponseSchema: json.RawMessage(answerSchema)})
+	_, err := newGenerator(t, bad.URL).Generate(t.Context(), &model.Request{Model: "local-model", Contents: hello().Contents, ResponseSchema: json.RawMessage(answerSchema)})
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, model.BadAnswer, e.Kind)
@@ -251,7 +251,7 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newAPI(t, stream(fullAnswer()))
-			g := generator(t, a.URL)
+			g := newGenerator(t, a.URL)
 			_, err := g.Generate(t.Context(), r)
 			var e *model.Error
 			require.ErrorAs(t, err, &e)
@@ -293,7 +293,7 @@ func TestCountTokens(t *testing.T) {
 	a.Config.Handler = jsonType(a.Config.Handler)
 	r := hello()
 	r.System, r.Tools = "s", []model.Tool{{Name: "t"}}
-	n, err := generator(t, a.URL).CountTokens(t.Context(), r)
+	n, err := newGenerator(t, a.URL).CountTokens(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, 2095, n)
 	got := a.last(t)
@@ -313,12 +313,12 @@ func jsonType(next http.Handler) http.Handler {
 
 // A server without the endpoint leads to an estimate; other failures are returned.
 func TestCountTokensElsewhere(t *testing.T) {
-	g := generator(t, newAPI(t, fail(404, nil, `<html>not found</html>`)).URL)
+	g := newGenerator(t, newAPI(t, fail(404, nil, `<html>not found</html>`)).URL)
 	n, err := g.CountTokens(t.Context(), hello())
 	require.NoError(t, err)
 	require.Equal(t, model.EstimateTokens(hello()), n)
 
-	g = generator(t, newAPI(t, fail(401, nil, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)).URL)
+	g = newGenerator(t, newAPI(t, fail(401, nil, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)).URL)
 	_, err = g.CountTokens(t.Context(), hello())
 	var e *model.Error
 	require.ErrorAs(t, err, &e)

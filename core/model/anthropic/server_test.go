@@ -59,8 +59,8 @@ func (a *api) last(t testing.TB) recorded {
 	return a.requests[len(a.requests)-1]
 }
 
-// generator returns a Generator whose connections end with the test.
-func generator(t testing.TB, base string) *Generator {
+// newGenerator returns a Generator whose connections end with the test.
+func newGenerator(t testing.TB, base string) model.Generator {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -54,7 +54,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 
 func (p *pieces) Close() error { return nil }
 
-func cannedGenerator(t *testing.T, body func() io.ReadCloser) *Generator {
+func cannedGenerator(t *testing.T, body func() io.ReadCloser) model.Generator {
 	t.Helper()
 	g, err := New(Options{APIKey: testKey, BaseURL: "http://api.test", HTTPClient: &http.Client{Transport: canned{body}}})
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func cannedGenerator(t *testing.T, body func() io.ReadCloser) *Generator {
 
 func TestWholeAnswer(t *testing.T) {
 	a := newAPI(t, stream(fullAnswer()))
-	g := generator(t, a.URL)
+	g := newGenerator(t, a.URL)
 	got, err := g.Generate(t.Context(), hello())
 	require.NoError(t, err)
 	require.Equal(t, fullResponse(), got)
@@ -78,7 +78,7 @@ func TestWholeAnswer(t *testing.T) {
 
 // A call is one chunk; texts arrive as they are sent.
 func TestChunks(t *testing.T) {
-	g := generator(t, newAPI(t, stream(fullAnswer())).URL)
+	g := newGenerator(t, newAPI(t, stream(fullAnswer())).URL)
 	var texts, thoughts []string
 	var calls int
 	var finishes []model.FinishReason
@@ -131,7 +131,7 @@ func TestSplitAnywhere(t *testing.T) {
 
 // Other line endings are accepted.
 func TestCarriageReturns(t *testing.T) {
-	g := generator(t, newAPI(t, stream(": a comment\r\n\r\n"+strings.ReplaceAll(fullAnswer(), "\n", "\r\n"))).URL)
+	g := newGenerator(t, newAPI(t, stream(": a comment\r\n\r\n"+strings.ReplaceAll(fullAnswer(), "\n", "\r\n"))).URL)
 	got, err := g.Generate(t.Context(), hello())
 	require.NoError(t, err)
 	require.Equal(t, fullResponse(), got)
@@ -193,7 +193,7 @@ func TestCutConnection(t *testing.T) {
 			}
 			_ = rw.Flush()
 		})
-		g := generator(t, a.URL)
+		g := newGenerator(t, a.URL)
 		for at = 0; at < len(whole); at += 97 {
 			_, err := g.Generate(t.Context(), hello())
 			var e *model.Error
@@ -224,7 +224,7 @@ func TestBadEvents(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := generator(t, newAPI(t, stream(tt.events)).URL).Generate(t.Context(), hello())
+			r, err := newGenerator(t, newAPI(t, stream(tt.events)).URL).Generate(t.Context(), hello())
 			require.Nil(t, r)
 			var e *model.Error
 			require.ErrorAs(t, err, &e)
@@ -239,7 +239,7 @@ func TestBadEvents(t *testing.T) {
 // A response of another content type is not a broken connection.
 func TestWebPage(t *testing.T) {
 	for _, kind := range []string{"text/html; charset=utf-8", "application/json", ""} {
-		_, err := generator(t, newAPI(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, err := newGenerator(t, newAPI(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Type"] = []string{kind}
 			_, _ = io.WriteString(w, "<html>\n\nSign in</html>\n")
 		}).URL).Generate(t.Context(), hello())
@@ -284,7 +284,7 @@ func TestUnknownEvents(t *testing.T) {
 		`{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","x":1}}`,
 		`{"type":"content_block_stop","index":0}`,
 	}, textBlock(1, "ok"), []string{endTurn, stopped})...)
-	r, err := generator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
+	r, err := newGenerator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
 	require.NoError(t, err)
 	require.Equal(t, []model.Part{{Text: "ok"}}, r.Content.Parts)
 }
@@ -298,7 +298,7 @@ func TestFinishReasons(t *testing.T) {
 		body := sse(concat([]string{started}, textBlock(0, "a"), []string{
 			`{"type":"message_delta","delta":{"stop_reason":` + reason + `},"usage":{"output_tokens":2}}`, stopped,
 		})...)
-		r, err := generator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
+		r, err := newGenerator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
 		require.NoError(t, err, reason)
 		require.Equal(t, want, r.Finish, reason)
 	}
@@ -326,7 +326,7 @@ func TestCallArguments(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			body := sse(concat([]string{started}, tt.events, []string{`{"type":"content_block_stop","index":0}`, endTools, stopped})...)
-			r, err := generator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
+			r, err := newGenerator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
 			require.NoError(t, err)
 			require.Len(t, r.Content.Parts, 1)
 			require.Equal(t, tt.want, string(r.Content.Parts[0].Call.Args))
@@ -341,7 +341,7 @@ func TestCitations(t *testing.T) {
 		`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"char_location","document_title":"notes.txt","document_index":0,"cited_text":"x","start_char_index":0,"end_char_index":1}}}`,
 		`{"type":"content_block_stop","index":0}`, endTurn, stopped,
 	})...)
-	r, err := generator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
+	r, err := newGenerator(t, newAPI(t, stream(body)).URL).Generate(t.Context(), hello())
 	require.NoError(t, err)
 	require.Equal(t, []string{"https://example.com/a", "notes.txt"}, r.Citations)
 }
@@ -360,7 +360,7 @@ func hanging(gone chan<- struct{}) http.HandlerFunc {
 
 func TestCancelInMidstream(t *testing.T) {
 	gone := make(chan struct{}, 1)
-	g := generator(t, newAPI(t, hanging(gone)).URL)
+	g := newGenerator(t, newAPI(t, hanging(gone)).URL)
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -384,7 +384,7 @@ func TestCancelBeforeAnswer(t *testing.T) {
 	a := newAPI(t, func(_ http.ResponseWriter, r *http.Request) { close(arrived); <-r.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-arrived; cancel() }()
-	_, err := generator(t, a.URL).Generate(ctx, hello())
+	_, err := newGenerator(t, a.URL).Generate(ctx, hello())
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, model.Canceled, e.Kind)
@@ -392,7 +392,7 @@ func TestCancelBeforeAnswer(t *testing.T) {
 
 func TestLeavingEarlyFreesTheConnection(t *testing.T) {
 	gone := make(chan struct{}, 1)
-	g := generator(t, newAPI(t, hanging(gone)).URL)
+	g := newGenerator(t, newAPI(t, hanging(gone)).URL)
 	before := runtime.NumGoroutine()
 	for chunk, err := range g.Stream(t.Context(), hello()) {
 		require.NoError(t, err)
@@ -419,14 +419,14 @@ func settle(t *testing.T, before int) {
 // Ranging sends the request; Stream does not.
 func TestStreamIsLazy(t *testing.T) {
 	a := newAPI(t, stream(fullAnswer()))
-	_ = generator(t, a.URL).Stream(t.Context(), hello())
+	_ = newGenerator(t, a.URL).Stream(t.Context(), hello())
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	require.Empty(t, a.requests)
 }
 
 func TestManyAtOnce(t *testing.T) {
-	g := generator(t, newAPI(t, stream(fullAnswer())).URL)
+	g := newGenerator(t, newAPI(t, stream(fullAnswer())).URL)
 	var wg sync.WaitGroup
 	results := make([]*model.Response, 40)
 	errs := make([]error, len(results))

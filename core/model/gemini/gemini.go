@@ -28,7 +28,7 @@ const (
 	apiVersion = "v1beta"
 )
 
-// Options configures a [Generator]. The environment is not read.
+// Options configures the generator of [New]. The environment is not read.
 type Options struct {
 	APIKey     string       // required
 	BaseURL    string       // e.g. "http://127.0.0.1:8080", with or without /v1beta; "": the public API
@@ -36,9 +36,9 @@ type Options struct {
 	HTTPClient *http.Client // only its transport is used; nil: http.DefaultTransport
 }
 
-// Generator sends requests over the Gemini API. It is safe for concurrent use. Each request is sent
+// generator sends requests over the Gemini API. It is safe for concurrent use. Each request is sent
 // once, follows no redirect and is limited in time only by its ctx.
-type Generator struct {
+type generator struct {
 	config  genai.ClientConfig
 	name    string
 	secrets wire.Secrets
@@ -48,11 +48,11 @@ type Generator struct {
 	err    error
 }
 
-var _ model.Generator = (*Generator)(nil)
+var _ model.Generator = (*generator)(nil)
 
-// New returns a Generator. It does no I/O. It fails with code invalid_config without a key, or if
+// New returns a generator that is safe for concurrent use. It does no I/O. It fails with code invalid_config without a key, or if
 // BaseURL is not an HTTP address.
-func New(o Options) (*Generator, error) {
+func New(o Options) (model.Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	if key == "" {
 		return nil, fault.New(fault.InvalidConfig, "model.gemini", "There is no key for Gemini's models.",
@@ -64,7 +64,7 @@ func New(o Options) (*Generator, error) {
 		return nil, err
 	}
 	o.Model = cmp.Or(o.Model, DefaultModel)
-	g := &Generator{name: o.Model, secrets: wire.Secrets{key, password}}
+	g := &generator{name: o.Model, secrets: wire.Secrets{key, password}}
 	// Every field that the SDK would read from the environment is set.
 	g.config = genai.ClientConfig{
 		APIKey:      key,
@@ -77,7 +77,7 @@ func New(o Options) (*Generator, error) {
 
 // models returns the SDK client. The SDK requires a context to create it and does not use that
 // context.
-func (g *Generator) models(ctx context.Context) (*genai.Models, error) {
+func (g *generator) models(ctx context.Context) (*genai.Models, error) {
 	g.once.Do(func() { g.client, g.err = genai.NewClient(ctx, &g.config) })
 	if g.err != nil {
 		// The text of err contains the key.
@@ -87,7 +87,7 @@ func (g *Generator) models(ctx context.Context) (*genai.Models, error) {
 }
 
 // Generate returns the complete response.
-func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+func (g *generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	q, err := g.query(r)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 
 // Stream returns the response as it arrives. A response that ends without a finish reason is an
 // error of kind connection.
-func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+func (g *generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		q, err := g.query(r)
 		if err != nil {
@@ -141,7 +141,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 // CountTokens returns the API's token count of the contents, plus an estimate for the system prompt
 // and the tools, which the API does not count. If the server cannot count, all of it is an
 // estimate.
-func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
+func (g *generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
 	q, err := g.query(r)
 	if err != nil {
 		return 0, err
@@ -168,6 +168,6 @@ func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 }
 
 // failure returns the *model.Error of an incomplete response; nil if the response is complete.
-func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, complete bool) error {
+func (g *generator) failure(ctx context.Context, x *wire.Exchange, err error, complete bool) error {
 	return x.Failure(ctx, Provider, err, complete, g.secrets, problem)
 }

@@ -52,7 +52,7 @@ var whole = &model.Response{
 	Citations: []string{"https://example.com/a"},
 }
 
-func newGenerator(t testing.TB, s *wiretest.Server) *gemini.Generator {
+func newGenerator(t testing.TB, s *wiretest.Server) model.Generator {
 	g, err := gemini.New(gemini.Options{APIKey: key, BaseURL: s.URL, HTTPClient: s.Client()})
 	require.NoError(t, err)
 	return g

@@ -21,7 +21,7 @@ type query struct {
 }
 
 // query converts r to the form of the SDK. The error is a *model.Error of kind invalid_request.
-func (g *Generator) query(r *model.Request) (*query, error) {
+func (g *generator) query(r *model.Request) (*query, error) {
 	name := cmp.Or(r.Model, g.name)
 	tools, err := model.AdaptTools(r.Tools, model.DialectGemini)
 	if err != nil {

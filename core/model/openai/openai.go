@@ -28,7 +28,7 @@ const DefaultModel = "gpt-5"
 // publicAPI is the address of OpenAI's own API.
 const publicAPI = "https://api.openai.com/v1"
 
-// Options configures a [Generator]. The environment is not read.
+// Options configures the generator of [New]. The environment is not read.
 type Options struct {
 	APIKey     string       // required by the public API; "": none is sent, e.g. to a local server
 	BaseURL    string       // e.g. "http://127.0.0.1:8080/v1", with the version; "": the public API
@@ -36,11 +36,11 @@ type Options struct {
 	HTTPClient *http.Client // only its transport is used; nil: http.DefaultTransport
 }
 
-// Generator sends requests over the chat completions API. It is safe for concurrent use. Each
+// generator sends requests over the chat completions API. It is safe for concurrent use. Each
 // request is sent once, follows no redirect and is limited in time only by its ctx. One exception:
 // if a server rejects a field that other servers require, the request is sent again without it, and
 // all later requests omit it.
-type Generator struct {
+type generator struct {
 	client  *sdk.Client
 	name    string
 	public  bool // the server is OpenAI's own API
@@ -50,11 +50,11 @@ type Generator struct {
 	limit           atomic.Int32 // the field for the length limit that the server accepts
 }
 
-var _ model.Generator = (*Generator)(nil)
+var _ model.Generator = (*generator)(nil)
 
-// New returns a Generator. It does no I/O. It fails with code invalid_config if BaseURL is not an
+// New returns a generator that is safe for concurrent use. It does no I/O. It fails with code invalid_config if BaseURL is not an
 // HTTP address, or if the public API is used without a key.
-func New(o Options) (*Generator, error) {
+func New(o Options) (model.Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
 	public := o.BaseURL == "" || strings.HasPrefix(o.BaseURL, "https://api.openai.com")
 	if key == "" && public {
@@ -70,14 +70,14 @@ func New(o Options) (*Generator, error) {
 	config := sdk.DefaultConfig(key)
 	config.BaseURL = base
 	config.HTTPClient = wire.Client(o.HTTPClient)
-	return &Generator{
+	return &generator{
 		client: sdk.NewClientWithConfig(config), name: o.Model, public: public,
 		secrets: wire.Secrets{key, password},
 	}, nil
 }
 
 // Generate returns the complete response.
-func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+func (g *generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
 	for {
 		q, err := g.query(r, false)
 		if err != nil {
@@ -100,7 +100,7 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 // Stream returns the response as it arrives, with the calls at its end. A response without a finish
 // reason is an error of kind connection if [DONE] is missing, or if a call has invalid arguments. A
 // server that does not stream is supported, too.
-func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+func (g *generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		for g.stream(ctx, r, yield) {
 		}
@@ -108,7 +108,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 }
 
 // stream sends the request once. It returns true if the request must be sent again in another form.
-func (g *Generator) stream(ctx context.Context, r *model.Request, yield func(*model.Chunk, error) bool) (again bool) {
+func (g *generator) stream(ctx context.Context, r *model.Request, yield func(*model.Chunk, error) bool) (again bool) {
 	q, err := g.query(r, true)
 	if err != nil {
 		yield(nil, err)
@@ -142,12 +142,12 @@ func (g *Generator) stream(ctx context.Context, r *model.Request, yield func(*mo
 }
 
 // CountTokens returns an estimate: the chat completions API cannot count tokens.
-func (g *Generator) CountTokens(_ context.Context, r *model.Request) (int, error) {
+func (g *generator) CountTokens(_ context.Context, r *model.Request) (int, error) {
 	return model.EstimateTokens(r), nil
 }
 
 // failure returns the *model.Error of an incomplete response; nil if the response is complete.
-func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, a *answer) error {
+func (g *generator) failure(ctx context.Context, x *wire.Exchange, err error, a *answer) error {
 	if x.Problem == nil && a.problem != nil {
 		x.Problem = a.problem
 	}

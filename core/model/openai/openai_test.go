@@ -64,7 +64,7 @@ var whole = &model.Response{
 
 var asJSON = map[string]string{"Content-Type": "application/json"}
 
-func newGenerator(t testing.TB, s *wiretest.Server) *openai.Generator {
+func newGenerator(t testing.TB, s *wiretest.Server) model.Generator {
 	g, err := openai.New(openai.Options{APIKey: key, BaseURL: s.URL + "/v1", HTTPClient: s.Client()})
 	require.NoError(t, err)
 	return g

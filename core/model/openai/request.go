@@ -51,7 +51,7 @@ func described(text string) string {
 }
 
 // query converts r to the form of the SDK. The error is a *model.Error of kind invalid_request.
-func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
+func (g *generator) query(r *model.Request, stream bool) (*query, error) {
 	out := &query{ChatCompletionRequest: sdk.ChatCompletionRequest{Model: r.Model}, more: map[string]json.RawMessage{}}
 	out.Model = cmp.Or(out.Model, g.name)
 	offered := r.Tools
@@ -128,7 +128,7 @@ func keepsThoughts(name string) bool {
 	return strings.Contains(name, "deepseek") || strings.Contains(name, "kimi")
 }
 
-func (g *Generator) wantsNewLimit(name string) bool {
+func (g *generator) wantsNewLimit(name string) bool {
 	switch g.limit.Load() {
 	case limitOld:
 		return false
@@ -140,7 +140,7 @@ func (g *Generator) wantsNewLimit(name string) bool {
 
 // adjust reports whether the server rejected a field that has an alternative, and uses the
 // alternative from now on.
-func (g *Generator) adjust(q *query, x *wire.Exchange) bool {
+func (g *generator) adjust(q *query, x *wire.Exchange) bool {
 	if x.Status != http.StatusBadRequest && x.Status != http.StatusUnprocessableEntity {
 		return false
 	}

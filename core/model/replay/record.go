@@ -107,10 +107,10 @@ type recorded struct {
 	g model.Generator
 }
 
-// Name implements model.Described with the name of the recorded Generator.
+// Name serves model.NameOf with the name of the recorded Generator.
 func (g *recorded) Name() model.Name { return model.NameOf(g.g) }
 
-// Limit implements model.Described with the limit of the recorded Generator.
+// Limit serves model.LimitOf with the limit of the recorded Generator.
 func (g *recorded) Limit() int { return model.LimitOf(g.g) }
 
 // Generate records the complete response as one chunk.
