@@ -36,7 +36,7 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) error {
 	}
 	unlock, err := lock(ctx, filepath.Join(s.o.Dir, lockFile), lockWait)
 	if err != nil {
-		return nil //nolint:nilerr // somebody else cleans up
+		return nil //nolint:nilerr // another process cleans up
 	}
 	defer unlock()
 	all, err := s.histories(ctx)

@@ -34,8 +34,8 @@ type CacheStats struct {
 
 type record struct {
 	Entry
-	paths map[string]struct{}
-	told  *Fingerprint // the change that Touched has reported last; nil: none
+	paths    map[string]struct{}
+	reported *Fingerprint // the change that Touched has reported last; nil: none
 }
 
 // Check compares stat data with the recorded state of the file.

@@ -63,10 +63,10 @@ func (c *FileReadCache) report(path string, now Fingerprint) bool {
 		return false
 	}
 	r := c.entries[key].Value.(*record)
-	if r.told != nil && *r.told == now {
+	if r.reported != nil && *r.reported == now {
 		return false
 	}
-	r.told = &now
+	r.reported = &now
 	return true
 }
 
@@ -74,8 +74,8 @@ func (c *FileReadCache) report(path string, now Fingerprint) bool {
 func (c *FileReadCache) unreport(path string, now Fingerprint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.findPath(path); r != nil && r.told != nil && *r.told == now {
-		r.told = nil
+	if r := c.findPath(path); r != nil && r.reported != nil && *r.reported == now {
+		r.reported = nil
 	}
 }
 

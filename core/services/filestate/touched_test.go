@@ -48,7 +48,7 @@ func TestTouched(t *testing.T) {
 		require.True(t, ok, name)
 	}
 	changed, gone = f.Touched(t.Context(), resolve)
-	require.Empty(t, changed, "told once")
+	require.Empty(t, changed, "reported once")
 	require.Empty(t, gone)
 	require.NoError(t, os.Remove(f.name("rewritten")))
 	f.write("removed", "again, and longer\n")
