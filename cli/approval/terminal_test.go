@@ -295,7 +295,7 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 		in, keys := io.Pipe()
 		b := bus.New(bus.Options{})
 		detach := NewTerminal(in, display.NewScreen(io.Discard), false).Attach(t.Context(), b)
-		require.True(t, b.Listening(bus.TypeToolConfirmationRequest))
+		require.True(t, b.Listening(bus.ToolConfirmationRequest{}))
 		ended := make(chan error, 1)
 		go func() {
 			_, err := bus.Ask(t.Context(), b, editQuestion(bus.ProceedOnce))
@@ -304,7 +304,7 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 		synctest.Wait()
 		detach()
 		require.ErrorIs(t, <-ended, bus.ErrNoApprover)
-		require.False(t, b.Listening(bus.TypeToolConfirmationRequest))
+		require.False(t, b.Listening(bus.ToolConfirmationRequest{}))
 		require.NoError(t, keys.Close())
 	})
 }
@@ -348,7 +348,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("gone") }
 func TestRememberedIsTold(t *testing.T) {
 	for want, u := range map[string]bus.UpdatePolicy{
 		"commands that begin with git push; until this session ends.": {ToolName: "run_shell_command", Words: "commands that begin with git push"},
-		"write_file on /w/a.txt; kept for later sessions.":            {ToolName: "write_file", Words: "write_file on /w/a.txt", Persist: true, PersistScope: bus.PersistUser},
+		"write_file on /w/a.txt; kept for later sessions.":            {ToolName: "write_file", Words: "write_file on /w/a.txt", Persist: true, PersistScope: "user"},
 	} {
 		require.Equal(t, want, Remembered(u))
 	}

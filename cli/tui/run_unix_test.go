@@ -122,8 +122,8 @@ func (w *terminal) ends(s *fakeSession) error {
 	s.mu.Lock()
 	require.Zero(w, s.running, "a turn that was not waited for")
 	s.mu.Unlock()
-	require.False(w, s.bus.Listening(bus.TypeToolConfirmationRequest))
-	require.False(w, s.bus.Watched(bus.TypeToolOutput))
+	require.False(w, s.bus.Listening(bus.ToolConfirmationRequest{}))
+	require.False(w, s.bus.Watched(bus.ToolOutput{}))
 	deadline := time.Now().Add(patience)
 	for runtime.NumGoroutine() > w.before {
 		if time.Now().After(deadline) {

@@ -121,7 +121,7 @@ func TestDecline(t *testing.T) {
 		require.Equal(t, bus.ErrNoApprover, (<-asked).err)
 		<-causes
 		require.Equal(t, bus.ErrWithdrawn, b.Publish(yes("3")))
-		require.True(t, b.Listening(bus.TypeToolConfirmationRequest))
+		require.True(t, b.Listening(bus.ToolConfirmationRequest{}))
 	})
 }
 
@@ -515,12 +515,12 @@ func TestHandlerUsesTheBus(t *testing.T) {
 				t.Error(err)
 			}
 			require.Equal(t, "tea", a.Answers["0"])
-			require.True(t, b.Listening(bus.TypeAskUserRequest))
+			require.True(t, b.Listening(bus.AskUserRequest{}))
 			publish(t, b, yes(q.CorrelationID))
 		})
 		require.NoError(t, (<-ask(t.Context(), b, "1")).err)
 		synctest.Wait()
-		require.False(t, b.Listening(bus.TypeAskUserRequest)) // ended with the question
+		require.False(t, b.Listening(bus.AskUserRequest{})) // ended with the question
 	})
 }
 

@@ -12,8 +12,8 @@ type AskUserRequest struct {
 	Questions []UserQuestion `json:"questions"`
 }
 
-// Type returns [TypeAskUserRequest].
-func (AskUserRequest) Type() Type { return TypeAskUserRequest }
+// Type returns "ask-user-request".
+func (AskUserRequest) Type() Type { return typeAskUserRequest }
 
 // Correlation returns the id of the question.
 func (m AskUserRequest) Correlation() string { return m.CorrelationID }
@@ -64,8 +64,8 @@ type AskUserResponse struct {
 	Cancelled     bool              `json:"cancelled,omitempty"` // the user declined to answer
 }
 
-// Type returns [TypeAskUserResponse].
-func (AskUserResponse) Type() Type { return TypeAskUserResponse }
+// Type returns "ask-user-response".
+func (AskUserResponse) Type() Type { return typeAskUserResponse }
 
 // Correlation returns the id of the question that is answered.
 func (m AskUserResponse) Correlation() string { return m.CorrelationID }

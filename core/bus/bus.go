@@ -16,8 +16,8 @@ import (
 	"sync"
 )
 
-// DefaultQueue is the queue length of a subscription if [Options] sets none.
-const DefaultQueue = 256
+// defaultQueue is the queue length of a subscription if [Options] sets none.
+const defaultQueue = 256
 
 // remembered is the number of ended questions that are distinguished from unknown ones.
 const remembered = 1024
@@ -26,7 +26,7 @@ const remembered = 1024
 type Options struct {
 	// Queue is the maximum number of waiting messages of one subscription. It applies separately to live output, to
 	// other events, and to questions and answers, so that much output cannot displace a question. 0 or less:
-	// [DefaultQueue].
+	// 256.
 	Queue int
 	// OnDefect receives the panics of handlers, with their stack. It is called on the subscription's goroutine, possibly
 	// on several at once. nil discards them.
@@ -55,7 +55,7 @@ type MessageBus struct {
 // New returns a bus.
 func New(o Options) *MessageBus {
 	if o.Queue <= 0 {
-		o.Queue = DefaultQueue
+		o.Queue = defaultQueue
 	}
 	return &MessageBus{
 		queue:    o.Queue,
@@ -109,17 +109,19 @@ func (b *MessageBus) deliver(m Message, q *openQuestion) {
 	}
 }
 
-// Listening reports whether a subscriber of type t, or of all types, exists and could answer a question of that type.
-// Observers do not count.
-func (b *MessageBus) Listening(t Type) bool {
+// Listening reports whether a subscriber of m's type, or of all types, exists and could answer a question of that type.
+// The content of m does not matter. Observers do not count.
+func (b *MessageBus) Listening(m Message) bool {
+	t := m.Type()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.typed[t]) > 0 || len(b.all) > 0
 }
 
-// Watched reports whether any subscriber or observer receives messages of type t. A publisher can skip a message that is
-// expensive to build otherwise.
-func (b *MessageBus) Watched(t Type) bool {
+// Watched reports whether any subscriber or observer receives messages of m's type. The content of m does not matter. A
+// publisher can skip a message that is expensive to build otherwise.
+func (b *MessageBus) Watched(m Message) bool {
+	t := m.Type()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.typed[t]) > 0 || len(b.all) > 0 || len(b.observers) > 0

@@ -195,10 +195,10 @@ func TestClassesHaveTheirOwnRoom(t *testing.T) {
 		close(release)
 		require.NoError(t, <-answered)
 		synctest.Wait()
-		const o = bus.TypeToolOutput
+		o := bus.ToolOutput{}.Type()
 		require.Contains(t, [][]bus.Type{ // the handler may have started before the queue was full
-			{o, o, o, bus.TypeToolCallsUpdate, bus.TypeAskUserRequest, bus.TypeAskUserResponse},
-			{o, o, o, o, bus.TypeToolCallsUpdate, bus.TypeAskUserRequest, bus.TypeAskUserResponse},
+			{o, o, o, bus.ToolCallsUpdate{}.Type(), bus.AskUserRequest{}.Type(), bus.AskUserResponse{}.Type()},
+			{o, o, o, o, bus.ToolCallsUpdate{}.Type(), bus.AskUserRequest{}.Type(), bus.AskUserResponse{}.Type()},
 		}, seen.get())
 		require.EqualValues(t, 20+1+2-len(seen.get()), s.Dropped())
 		require.NoError(t, b.Close())
@@ -247,7 +247,7 @@ func TestGoexitInHandler(t *testing.T) {
 		_, err := bus.Ask(t.Context(), b, bus.AskUserRequest{})
 		require.ErrorIs(t, err, bus.ErrNoApprover)
 		<-s.Done()
-		require.False(t, b.Listening(bus.TypeToolOutput))
+		require.False(t, b.Listening(bus.ToolOutput{}))
 		require.NoError(t, b.Close())
 	})
 }
@@ -266,7 +266,7 @@ func TestUnsubscribe(t *testing.T) {
 		publish(t, b, chunks(0, 3)...)
 		<-begun
 		s.Unsubscribe() // does not wait for the handler, whose ctx it ends
-		require.False(t, b.Listening(bus.TypeToolOutput))
+		require.False(t, b.Listening(bus.ToolOutput{}))
 		publish(t, b, chunk(3))
 		synctest.Wait()
 		select {
@@ -325,8 +325,8 @@ func TestContextEndsSubscription(t *testing.T) {
 		<-watching.Done()
 		require.Equal(t, gone, cause)
 		synctest.Wait()
-		for _, typ := range bus.Types() {
-			require.False(t, b.Listening(typ))
+		for _, m := range []bus.Message{bus.ToolOutput{}, bus.ToolCallsUpdate{}, bus.AskUserRequest{}, bus.ToolConfirmationRequest{}} {
+			require.False(t, b.Listening(m))
 		}
 
 		late := bus.SubscribeAll(ctx, b, func(context.Context, bus.Message) { t.Error("called") })
@@ -335,7 +335,7 @@ func TestContextEndsSubscription(t *testing.T) {
 		default:
 			t.Fatal("not ended when Subscribe returned")
 		}
-		require.False(t, b.Listening(bus.TypeToolOutput))
+		require.False(t, b.Listening(bus.ToolOutput{}))
 		publish(t, b, chunk(2))
 		late.Unsubscribe()
 		require.NoError(t, b.Close())
@@ -439,7 +439,7 @@ func TestClose(t *testing.T) {
 // foreign implements Message outside of the package.
 type foreign struct{}
 
-func (foreign) Type() bus.Type { return bus.TypeToolOutput }
+func (foreign) Type() bus.Type { return bus.ToolOutput{}.Type() }
 
 func TestRefusedMessages(t *testing.T) {
 	b := bus.New(bus.Options{})
@@ -466,23 +466,23 @@ func TestRefusedMessages(t *testing.T) {
 // An observer counts as a receiver, and cannot answer.
 func TestWatched(t *testing.T) {
 	b := bus.New(bus.Options{})
-	require.False(t, b.Watched(bus.TypeToolOutput))
+	require.False(t, b.Watched(bus.ToolOutput{}))
 	one := bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolOutput) {})
-	require.True(t, b.Watched(bus.TypeToolOutput))
-	require.False(t, b.Watched(bus.TypeToolCallsUpdate))
+	require.True(t, b.Watched(bus.ToolOutput{}))
+	require.False(t, b.Watched(bus.ToolCallsUpdate{}))
 	one.Unsubscribe()
 	for _, subscribe := range []func(context.Context, *bus.MessageBus, func(context.Context, bus.Message)) *bus.Subscription{bus.SubscribeAll, bus.Observe} {
 		s := subscribe(t.Context(), b, func(context.Context, bus.Message) {})
-		require.True(t, b.Watched(bus.TypeToolOutput))
+		require.True(t, b.Watched(bus.ToolOutput{}))
 		s.Unsubscribe()
-		require.False(t, b.Watched(bus.TypeToolOutput))
+		require.False(t, b.Watched(bus.ToolOutput{}))
 	}
 	require.NoError(t, b.Close())
 }
 
 func TestListening(t *testing.T) {
 	b := bus.New(bus.Options{})
-	const typ = bus.TypeToolConfirmationRequest
+	typ := bus.ToolConfirmationRequest{}
 	require.False(t, b.Listening(typ))
 	bus.Observe(t.Context(), b, func(context.Context, bus.Message) {})
 	bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolOutput) {})
@@ -498,7 +498,7 @@ func TestListening(t *testing.T) {
 	all.Unsubscribe()
 	require.False(t, b.Listening(typ))
 	require.NoError(t, b.Close())
-	require.False(t, b.Listening(bus.TypeToolOutput))
+	require.False(t, b.Listening(bus.ToolOutput{}))
 }
 
 // AR-22: after Flush, the handler has returned for all messages published before.

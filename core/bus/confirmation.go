@@ -25,8 +25,8 @@ type Remembered struct {
 	Rules []string `json:"rules"`
 }
 
-// Type returns [TypeToolConfirmationRequest].
-func (ToolConfirmationRequest) Type() Type { return TypeToolConfirmationRequest }
+// Type returns "tool-confirmation-request".
+func (ToolConfirmationRequest) Type() Type { return typeToolConfirmationRequest }
 
 // Correlation returns the id of the question.
 func (m ToolConfirmationRequest) Correlation() string { return m.CorrelationID }
@@ -49,8 +49,8 @@ type ToolConfirmationResponse struct {
 	RequiresUserConfirmation bool `json:"requiresUserConfirmation,omitempty"`
 }
 
-// Type returns [TypeToolConfirmationResponse].
-func (ToolConfirmationResponse) Type() Type { return TypeToolConfirmationResponse }
+// Type returns "tool-confirmation-response".
+func (ToolConfirmationResponse) Type() Type { return typeToolConfirmationResponse }
 
 // Correlation returns the id of the question that is answered.
 func (m ToolConfirmationResponse) Correlation() string { return m.CorrelationID }

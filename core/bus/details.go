@@ -1,6 +1,6 @@
 package bus
 
-import "encoding/json"
+import "github.com/fettle-dev/fettle/core/confirmation"
 
 // Confirmation describes a call that needs approval. Type selects exactly one of the embedded details. In JSON the
 // fields of the details are on the same level as the others, in the form of tools.Confirmation.
@@ -18,38 +18,23 @@ type Confirmation struct {
 	Bases []FileVersion `json:"bases,omitempty"` // the versions that the change is computed from; execution fails if they changed
 }
 
-// ConfirmationType selects the details of a [Confirmation].
-type ConfirmationType string
-
-// The types.
-const (
-	ConfirmEdit ConfirmationType = "edit"
-	ConfirmExec ConfirmationType = "exec"
-	ConfirmMCP  ConfirmationType = "mcp"
-	ConfirmInfo ConfirmationType = "info"
+// The details of a [Confirmation].
+type (
+	ConfirmationType = confirmation.Type        // selects the details
+	EditDetails      = confirmation.EditDetails // a change of one file
+	DiffStat         = confirmation.DiffStat    // counts of a change
+	MCPDetails       = confirmation.MCPDetails  // a call to an MCP server
+	InfoDetails      = confirmation.InfoDetails // a plain question
+	FileVersion      = confirmation.FileVersion // the content that a change was computed from
 )
 
-// EditDetails describes a change of one file. Applying FileDiff to OriginalContent yields NewContent.
-type EditDetails struct {
-	FileName        string    `json:"fileName"`        // base name
-	FilePath        string    `json:"filePath"`        // absolute
-	FileDiff        string    `json:"fileDiff"`        // unified diff, 3 lines of context
-	OriginalContent *string   `json:"originalContent"` // nil: a new file
-	NewContent      string    `json:"newContent"`
-	DiffStat        *DiffStat `json:"diffStat,omitempty"`
-}
-
-// DiffStat counts changed lines and characters (runes), by author.
-type DiffStat struct {
-	ModelAddedLines   int `json:"model_added_lines"`
-	ModelRemovedLines int `json:"model_removed_lines"`
-	ModelAddedChars   int `json:"model_added_chars"`
-	ModelRemovedChars int `json:"model_removed_chars"`
-	UserAddedLines    int `json:"user_added_lines"`
-	UserRemovedLines  int `json:"user_removed_lines"`
-	UserAddedChars    int `json:"user_added_chars"`
-	UserRemovedChars  int `json:"user_removed_chars"`
-}
+// The values of a ConfirmationType.
+const (
+	ConfirmEdit = confirmation.Edit
+	ConfirmExec = confirmation.Exec
+	ConfirmMCP  = confirmation.MCP
+	ConfirmInfo = confirmation.Info
+)
 
 // ExecDetails describes a command line.
 type ExecDetails struct {
@@ -57,28 +42,6 @@ type ExecDetails struct {
 	RootCommand  string   `json:"rootCommand"`     // names of all programs, for display
 	RootCommands []string `json:"rootCommands"`    // the same, one entry a program
 	Parts        []Part   `json:"parts,omitempty"` // the commands and writes of the line, each with its decision
-}
-
-// MCPDetails describes a call to an MCP server. The server's description of its tool is not verified.
-type MCPDetails struct {
-	ServerName          string          `json:"serverName"`
-	ToolName            string          `json:"toolName"` // name of the tool at the server, if known
-	ToolDisplayName     string          `json:"toolDisplayName"`
-	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // arguments of the call
-	ToolDescription     string          `json:"toolDescription,omitempty"`
-	ToolParameterSchema json.RawMessage `json:"toolParameterSchema,omitempty"`
-}
-
-// InfoDetails describes a plain question.
-type InfoDetails struct {
-	Prompt string   `json:"prompt"`
-	URLs   []string `json:"urls,omitempty"`
-}
-
-// FileVersion identifies the content that a change was computed from.
-type FileVersion struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"` // lower-case hex; the hash of empty input for a missing file
 }
 
 // Explanation is a policy decision and its origin, in the form of policy.Decision. Fields that do not apply are empty.

@@ -136,22 +136,22 @@ func TestNames(t *testing.T) {
 		"serverName toolName toolDisplayName toolArgs toolDescription toolParameterSchema prompt urls[] bases[].path bases[].sha256")
 	const failure = "type message remedy reason"
 	want := map[bus.Type]string{
-		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].outcome remembers[].rules[] " +
+		bus.ToolConfirmationRequest{}.Type(): "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].outcome remembers[].rules[] " +
 			details + " " + decision,
-		bus.TypeToolConfirmationResponse: "correlationId confirmed outcome requiresUserConfirmation " +
+		bus.ToolConfirmationResponse{}.Type(): "correlationId confirmed outcome requiresUserConfirmation " +
 			"payload.newContent payload.approved payload.feedback",
-		bus.TypeToolPolicyRejection:  "toolCall.name toolCall.args callId serverName subagent " + decision,
-		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent words",
-		bus.TypeAskUserRequest:       "correlationId callId subagent server program " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder optional default"),
-		bus.TypeAskUserResponse:      "correlationId answers cancelled",
-		bus.TypeToolExecutionSuccess: "toolCall.name toolCall.args callId result",
-		bus.TypeToolExecutionFailure: "toolCall.name toolCall.args callId " + under("error.", failure),
-		bus.TypeToolCallsUpdate: "schedulerId " + under("toolCalls[].",
+		bus.ToolPolicyRejection{}.Type():  "toolCall.name toolCall.args callId serverName subagent " + decision,
+		bus.UpdatePolicy{}.Type():         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent words",
+		bus.AskUserRequest{}.Type():       "correlationId callId subagent server program " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder optional default"),
+		bus.AskUserResponse{}.Type():      "correlationId answers cancelled",
+		bus.ToolExecutionSuccess{}.Type(): "toolCall.name toolCall.args callId result",
+		bus.ToolExecutionFailure{}.Type(): "toolCall.name toolCall.args callId " + under("error.", failure),
+		bus.ToolCallsUpdate{}.Type(): "schedulerId " + under("toolCalls[].",
 			"callId name description args status subagent preview correlationId outcome startTime display "+under("error.", failure)),
-		bus.TypeSubagentActivity: "subagentName " + under("activity.", "id type content status"),
-		bus.TypeToolOutput:       "callId chunk",
-		bus.TypeConfigChanged:    "sessionId subagent key value origin",
-		bus.TypeHookMessage:      "event hook level text subagent",
+		bus.SubagentActivity{}.Type(): "subagentName " + under("activity.", "id type content status"),
+		bus.ToolOutput{}.Type():       "callId chunk",
+		bus.ConfigChanged{}.Type():    "sessionId subagent key value origin",
+		bus.HookMessage{}.Type():      "event hook level text subagent",
 	}
 	for _, m := range zero() {
 		t.Run(string(m.Type()), func(t *testing.T) {

@@ -19,19 +19,19 @@ type Type string
 
 // The types.
 const (
-	TypeToolConfirmationRequest  Type = "tool-confirmation-request"
-	TypeToolConfirmationResponse Type = "tool-confirmation-response"
-	TypeToolPolicyRejection      Type = "tool-policy-rejection"
-	TypeUpdatePolicy             Type = "update-policy"
-	TypeAskUserRequest           Type = "ask-user-request"
-	TypeAskUserResponse          Type = "ask-user-response"
-	TypeToolExecutionSuccess     Type = "tool-execution-success"
-	TypeToolExecutionFailure     Type = "tool-execution-failure"
-	TypeToolCallsUpdate          Type = "tool-calls-update"
-	TypeSubagentActivity         Type = "subagent-activity"
-	TypeToolOutput               Type = "tool-output"
-	TypeConfigChanged            Type = "config-changed"
-	TypeHookMessage              Type = "hook-message"
+	typeToolConfirmationRequest  Type = "tool-confirmation-request"
+	typeToolConfirmationResponse Type = "tool-confirmation-response"
+	typeToolPolicyRejection      Type = "tool-policy-rejection"
+	typeUpdatePolicy             Type = "update-policy"
+	typeAskUserRequest           Type = "ask-user-request"
+	typeAskUserResponse          Type = "ask-user-response"
+	typeToolExecutionSuccess     Type = "tool-execution-success"
+	typeToolExecutionFailure     Type = "tool-execution-failure"
+	typeToolCallsUpdate          Type = "tool-calls-update"
+	typeSubagentActivity         Type = "subagent-activity"
+	typeToolOutput               Type = "tool-output"
+	typeConfigChanged            Type = "config-changed"
+	typeHookMessage              Type = "hook-message"
 )
 
 // messages has a row for each message, in the order of [Types].
@@ -65,35 +65,26 @@ type ToolPolicyRejection struct {
 	Decision   Explanation `json:"decision"`
 }
 
-// Type returns [TypeToolPolicyRejection].
-func (ToolPolicyRejection) Type() Type { return TypeToolPolicyRejection }
+// Type returns "tool-policy-rejection".
+func (ToolPolicyRejection) Type() Type { return typeToolPolicyRejection }
 
 // UpdatePolicy reports that an approval has become a rule that allows calls from now on. Each message describes one
 // rule.
 type UpdatePolicy struct {
-	ToolName         string       `json:"toolName"`
-	Persist          bool         `json:"persist,omitempty"`      // saved for later sessions
-	PersistScope     PersistScope `json:"persistScope,omitempty"` // the scope, if saved
-	ArgsPattern      string       `json:"argsPattern,omitempty"`
-	CommandPrefix    []string     `json:"commandPrefix,omitempty"`
-	MCPName          string       `json:"mcpName,omitempty"`
-	AllowRedirection bool         `json:"allowRedirection,omitempty"`
-	Modes            []string     `json:"modes,omitempty"`    // approval modes that it applies in; empty: all but plan
-	Subagent         string       `json:"subagent,omitempty"` // the subagent it applies to; "": all agents
-	Words            string       `json:"words,omitempty"`    // the rule as shown with the question: see [Remembered]
+	ToolName         string   `json:"toolName"`
+	Persist          bool     `json:"persist,omitempty"`      // saved for later sessions
+	PersistScope     string   `json:"persistScope,omitempty"` // policy file of a saved approval: "user" or "workspace"
+	ArgsPattern      string   `json:"argsPattern,omitempty"`
+	CommandPrefix    []string `json:"commandPrefix,omitempty"`
+	MCPName          string   `json:"mcpName,omitempty"`
+	AllowRedirection bool     `json:"allowRedirection,omitempty"`
+	Modes            []string `json:"modes,omitempty"`    // approval modes that it applies in; empty: all but plan
+	Subagent         string   `json:"subagent,omitempty"` // the subagent it applies to; "": all agents
+	Words            string   `json:"words,omitempty"`    // the rule as shown with the question: see [Remembered]
 }
 
-// Type returns [TypeUpdatePolicy].
-func (UpdatePolicy) Type() Type { return TypeUpdatePolicy }
-
-// PersistScope is the policy file that a saved approval goes to.
-type PersistScope string
-
-// The scopes.
-const (
-	PersistWorkspace PersistScope = "workspace"
-	PersistUser      PersistScope = "user"
-)
+// Type returns "update-policy".
+func (UpdatePolicy) Type() Type { return typeUpdatePolicy }
 
 // ToolExecutionSuccess reports that a call has succeeded.
 type ToolExecutionSuccess struct {
@@ -102,8 +93,8 @@ type ToolExecutionSuccess struct {
 	Result   json.RawMessage `json:"result,omitempty"` // the result of the tool
 }
 
-// Type returns [TypeToolExecutionSuccess].
-func (ToolExecutionSuccess) Type() Type { return TypeToolExecutionSuccess }
+// Type returns "tool-execution-success".
+func (ToolExecutionSuccess) Type() Type { return typeToolExecutionSuccess }
 
 // ToolExecutionFailure reports that a call was executed and failed.
 type ToolExecutionFailure struct {
@@ -112,8 +103,8 @@ type ToolExecutionFailure struct {
 	Error    Failure  `json:"error"`
 }
 
-// Type returns [TypeToolExecutionFailure].
-func (ToolExecutionFailure) Type() Type { return TypeToolExecutionFailure }
+// Type returns "tool-execution-failure".
+func (ToolExecutionFailure) Type() Type { return typeToolExecutionFailure }
 
 // ToolCallsUpdate is a snapshot of all calls of one batch, in call order. One is published after each change of state,
 // so that the next one compensates for a dropped one.
@@ -122,8 +113,8 @@ type ToolCallsUpdate struct {
 	ToolCalls   []ToolCallState `json:"toolCalls"`
 }
 
-// Type returns [TypeToolCallsUpdate].
-func (ToolCallsUpdate) Type() Type { return TypeToolCallsUpdate }
+// Type returns "tool-calls-update".
+func (ToolCallsUpdate) Type() Type { return typeToolCallsUpdate }
 
 // ToolCallState is the state of one call.
 type ToolCallState struct {
@@ -169,8 +160,8 @@ type ToolOutput struct {
 	Chunk  string `json:"chunk"` // directly follows the call's previous chunk
 }
 
-// Type returns [TypeToolOutput].
-func (ToolOutput) Type() Type { return TypeToolOutput }
+// Type returns "tool-output".
+func (ToolOutput) Type() Type { return typeToolOutput }
 
 // ConfigChanged reports that a setting has a new value: a caller changed a running session, or a settings file changed.
 // It is published once the value is in force. Messages about one key of one conversation arrive in the order in which
@@ -189,8 +180,8 @@ type ConfigChanged struct {
 	Origin string          `json:"origin,omitempty"` // path of the settings file that sets it, "default" for none; "": a call in the program
 }
 
-// Type returns [TypeConfigChanged].
-func (ConfigChanged) Type() Type { return TypeConfigChanged }
+// Type returns "config-changed".
+func (ConfigChanged) Type() Type { return typeConfigChanged }
 
 // HookMessage reports that a hook runs, its message, or a problem with it.
 type HookMessage struct {
@@ -201,8 +192,8 @@ type HookMessage struct {
 	Subagent string    `json:"subagent,omitempty"` // the subagent's conversation; "": the main agent
 }
 
-// Type returns [TypeHookMessage].
-func (HookMessage) Type() Type { return TypeHookMessage }
+// Type returns "hook-message".
+func (HookMessage) Type() Type { return typeHookMessage }
 
 // HookLevel is the kind of a [HookMessage].
 type HookLevel string
@@ -220,8 +211,8 @@ type SubagentActivity struct {
 	Activity     Activity `json:"activity"`
 }
 
-// Type returns [TypeSubagentActivity].
-func (SubagentActivity) Type() Type { return TypeSubagentActivity }
+// Type returns "subagent-activity".
+func (SubagentActivity) Type() Type { return typeSubagentActivity }
 
 // Activity is one step of a subagent. A later one with the same ID replaces it.
 type Activity struct {

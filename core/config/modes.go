@@ -138,7 +138,7 @@ func (p planMode) EnterPlan(context.Context) error {
 // mayLeavePlan reports whether an approver or a rule could let the model leave
 // plan mode.
 func (c *Config) mayLeavePlan() bool {
-	if c.bus.Listening(bus.TypeToolConfirmationRequest) {
+	if c.bus.Listening(bus.ToolConfirmationRequest{}) {
 		return true
 	}
 	leave, known := policy.WellKnown(plan.ExitPlanMode)
@@ -185,10 +185,10 @@ func (c *Config) plansDir(target string) string {
 // listens.
 func (c *Config) hidden() []string {
 	names := plan.Hidden(string(c.ApprovalMode()))
-	if !c.bus.Listening(bus.TypeToolConfirmationRequest) {
+	if !c.bus.Listening(bus.ToolConfirmationRequest{}) {
 		names = append(names, plan.EnterPlanMode)
 	}
-	if !c.bus.Listening(bus.TypeAskUserRequest) {
+	if !c.bus.Listening(bus.AskUserRequest{}) {
 		names = append(names, communicate.AskUser)
 	}
 	return names

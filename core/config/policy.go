@@ -116,7 +116,7 @@ func (c *Config) mayShow(sh *shared, path string) bool {
 	}
 	call, _ := policy.WellKnown("read_file")
 	call.Params, call.Mode = args, c.ApprovalMode()
-	call.Headless = !c.bus.Listening(bus.TypeToolConfirmationRequest)
+	call.Headless = !c.bus.Listening(bus.ToolConfirmationRequest{})
 	c.situate(&call, sh)
 	if !sh.rules.Follow(&call) {
 		return false

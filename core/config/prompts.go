@@ -45,7 +45,7 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	mode := c.ApprovalMode()
 	f := prompt.Facts{
 		Product: p.Environment.Layout.Name,
-		Tools:   names, Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
+		Tools:   names, Interactive: c.bus.Listening(bus.ToolConfirmationRequest{}), PlanMode: mode == policy.ModePlan,
 		Confined: string(p.Tools.Shell.Confinement.Kind), Untrusted: p.Policy.Trust == trust.Untrusted, Rest: c.ofAgent,
 		Catalog: s.catalog.Listing(), Skills: skills.Listing(sh.skills.Enabled()), ActiveSkills: s.skills.Texts(),
 	}

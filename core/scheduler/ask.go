@@ -17,7 +17,7 @@ import (
 // ask sends the question to the subscribers of the bus, and acts on the answer. again is set if the user edited the
 // proposal, so that it must be decided again; else done reports whether the call ends here.
 func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bool) (again bool, resp Response, done bool) {
-	if !c.listening(bus.TypeToolConfirmationRequest) {
+	if !c.listening(bus.ToolConfirmationRequest{}) {
 		return false, c.refuse(c.noApprover(nil)), true
 	}
 	q := c.question(details, modified)
@@ -151,7 +151,7 @@ func (c *call) tellUpdate(r policy.Rule, tool string, scope policy.Scope) {
 		MCPName: r.Server, AllowRedirection: r.AllowRedirection, Subagent: r.Subagent, Words: r.Words(),
 	}
 	if scope == policy.ScopeSaved {
-		m.Persist, m.PersistScope = true, bus.PersistUser
+		m.Persist, m.PersistScope = true, "user"
 	}
 	for _, mode := range r.Modes {
 		m.Modes = append(m.Modes, string(mode))

@@ -257,7 +257,7 @@ func TestRemember(t *testing.T) {
 			AllowRedirection: true, Modes: []string{"yolo"}, Subagent: "helper",
 			Words: "commands that begin with git status, redirections into the workspace included, for the subagent helper, in yolo mode"}
 		if scope == policy.ScopeSaved {
-			want.Persist, want.PersistScope = true, bus.PersistUser
+			want.Persist, want.PersistScope = true, "user"
 		}
 		require.Equal(t, []bus.UpdatePolicy{want}, rules)
 		require.Equal(t, "build decide confirm remember execute", strings.Join(s.steps, " "))

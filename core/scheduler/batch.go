@@ -35,7 +35,7 @@ func (s *Scheduler) newBatch(requests []Request) *batch {
 	}
 	for i, r := range requests {
 		b.states[i] = bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Subagent: s.o.Subagent, Status: bus.StatusValidating}
-		if s.watched(bus.TypeToolCallsUpdate) {
+		if s.watched(bus.ToolCallsUpdate{}) {
 			b.states[i].Args = wireArgs(r.Args)
 		}
 	}
@@ -163,16 +163,16 @@ func (b *batch) publish() {
 }
 
 func (b *batch) publishLocked() {
-	if b.watched(bus.TypeToolCallsUpdate) {
+	if b.watched(bus.ToolCallsUpdate{}) {
 		b.tell(bus.ToolCallsUpdate{SchedulerID: b.o.ID, ToolCalls: slices.Clone(b.states)})
 	}
 }
 
 // listening reports whether a subscriber can answer questions of a type.
-func (s *Scheduler) listening(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Listening(t) }
+func (s *Scheduler) listening(m bus.Message) bool { return s.o.Bus != nil && s.o.Bus.Listening(m) }
 
 // watched reports whether a subscriber receives messages of a type.
-func (s *Scheduler) watched(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Watched(t) }
+func (s *Scheduler) watched(m bus.Message) bool { return s.o.Bus != nil && s.o.Bus.Watched(m) }
 
 // tell publishes a message, if there is a bus that is not closed.
 func (s *Scheduler) tell(m bus.Message) {

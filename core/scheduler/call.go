@@ -87,7 +87,7 @@ func (c *call) take(inv tools.ToolInvocation) error {
 		return errors.New("it built neither an invocation nor an error")
 	}
 	c.inv, c.params = inv, inv.Params()
-	if !c.watched(bus.TypeToolCallsUpdate) {
+	if !c.watched(bus.ToolCallsUpdate{}) {
 		return nil
 	}
 	description, args := inv.Description(), wireArgs(c.params)

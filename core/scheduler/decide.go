@@ -84,7 +84,7 @@ func (c *call) newSubject() policy.Call {
 		Mutates:    s.Mutates(),
 		Params:     c.params,
 		Mode:       c.o.Mode(),
-		Headless:   !c.listening(bus.TypeToolConfirmationRequest),
+		Headless:   !c.listening(bus.ToolConfirmationRequest{}),
 		Subagent:   c.o.Subagent,
 	}
 	if s.Origin.Server != "" {
@@ -152,7 +152,7 @@ func (c *call) tighten(v policy.Verdict, source, reason string) {
 
 // rejected ends a call that policy denies, and publishes the rejection.
 func (c *call) rejected() Response {
-	if c.watched(bus.TypeToolPolicyRejection) {
+	if c.watched(bus.ToolPolicyRejection{}) {
 		c.tell(bus.ToolPolicyRejection{
 			ToolCall: c.toolCall(), CallID: c.request.CallID,
 			ServerName: c.subject.Server, Subagent: c.subject.Subagent, Decision: explain(c.decision),

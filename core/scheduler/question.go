@@ -128,16 +128,7 @@ func (c *call) named(d *tools.Confirmation) *tools.Confirmation {
 
 // wireDetails returns the confirmation for a front end, including the parts of a command line.
 func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
-	shown := bus.Confirmation{Type: bus.ConfirmationType(d.Type), Title: d.Title, Paths: d.Paths}
-	for _, b := range d.Bases {
-		shown.Bases = append(shown.Bases, bus.FileVersion(b))
-	}
-	if e := d.EditDetails; e != nil {
-		shown.EditDetails = &bus.EditDetails{
-			FileName: e.FileName, FilePath: e.FilePath, FileDiff: e.FileDiff,
-			OriginalContent: e.OriginalContent, NewContent: e.NewContent, DiffStat: (*bus.DiffStat)(e.DiffStat),
-		}
-	}
+	shown := bus.Confirmation{Type: d.Type, Title: d.Title, EditDetails: d.EditDetails, InfoDetails: d.InfoDetails, Paths: d.Paths, Bases: d.Bases}
 	if e := d.ExecDetails; e != nil {
 		shown.ExecDetails = &bus.ExecDetails{
 			Command: e.Command, RootCommand: e.RootCommand, RootCommands: e.RootCommands, Parts: wireParts(c.decision.Parts),
@@ -146,16 +137,13 @@ func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 	if m := d.MCPDetails; m != nil {
 		shown.MCPDetails = wireMCP(*m)
 	}
-	if i := d.InfoDetails; i != nil {
-		shown.InfoDetails = (*bus.InfoDetails)(i)
-	}
 	return shown
 }
 
 // wireMCP returns the details of an MCP tool, without arguments that cannot be encoded.
-func wireMCP(m tools.MCPDetails) *bus.MCPDetails {
+func wireMCP(m tools.MCPDetails) *tools.MCPDetails {
 	m.ToolArgs, m.ToolParameterSchema = wireArgs(m.ToolArgs), wireArgs(m.ToolParameterSchema)
-	return (*bus.MCPDetails)(&m)
+	return &m
 }
 
 // explain converts a decision for a message.

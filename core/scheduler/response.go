@@ -95,7 +95,7 @@ func (c *call) finish(resp Response) {
 		c.tellResult(resp)
 	}
 	var display json.RawMessage
-	if resp.Result.ReturnDisplay != (tools.Display{}) && c.watched(bus.TypeToolCallsUpdate) {
+	if resp.Result.ReturnDisplay != (tools.Display{}) && c.watched(bus.ToolCallsUpdate{}) {
 		display, _ = resp.Result.ReturnDisplay.MarshalJSON() // left out if it cannot be encoded
 	}
 	c.change(c.index, func(s *bus.ToolCallState) {
@@ -107,9 +107,9 @@ func (c *call) finish(resp Response) {
 // tellResult publishes the result of an executed call.
 func (c *call) tellResult(resp Response) {
 	switch {
-	case resp.Status != StatusSuccess && c.watched(bus.TypeToolExecutionFailure):
+	case resp.Status != StatusSuccess && c.watched(bus.ToolExecutionFailure{}):
 		c.tell(bus.ToolExecutionFailure{ToolCall: c.toolCall(), CallID: c.request.CallID, Error: *failure(resp.Result.Error)})
-	case resp.Status == StatusSuccess && c.watched(bus.TypeToolExecutionSuccess):
+	case resp.Status == StatusSuccess && c.watched(bus.ToolExecutionSuccess{}):
 		text, err := tools.JSON(resp.Result)
 		if err != nil {
 			c.report(fmt.Errorf("tool %q: encode its result: %w", c.name, err))

@@ -213,7 +213,7 @@ func TestRejectionIsReported(t *testing.T) {
 	s.options.Subject = func(c *policy.Call) { c.Subagent, c.Server = "helper", "srv" }
 	var messages []bus.Message
 	for _, m := range s.record(t, t.Context(), one("c1")) {
-		if m.Type() == bus.TypeToolPolicyRejection {
+		if _, ok := m.(bus.ToolPolicyRejection); ok {
 			messages = append(messages, m)
 		}
 	}

@@ -2,7 +2,8 @@ package tools
 
 import (
 	"cmp"
-	"encoding/json"
+
+	"github.com/fettle-dev/fettle/core/confirmation"
 )
 
 // Confirmation describes a call that needs approval, as plain data. Type selects exactly one of the embedded details. In
@@ -30,15 +31,22 @@ type Confirmation struct {
 	Bases []FileVersion `json:"bases,omitempty"` // the versions that the change is computed from; execution fails if they changed
 }
 
-// ConfirmationType selects the details of a [Confirmation].
-type ConfirmationType string
+// The details of a [Confirmation].
+type (
+	ConfirmationType = confirmation.Type        // selects the details
+	EditDetails      = confirmation.EditDetails // a change of one file
+	DiffStat         = confirmation.DiffStat    // counts of a change
+	MCPDetails       = confirmation.MCPDetails  // a call to an MCP server
+	InfoDetails      = confirmation.InfoDetails // a plain question
+	FileVersion      = confirmation.FileVersion // the content that a change was computed from
+)
 
-// The types.
+// The values of a ConfirmationType.
 const (
-	ConfirmEdit ConfirmationType = "edit"
-	ConfirmExec ConfirmationType = "exec"
-	ConfirmMCP  ConfirmationType = "mcp"
-	ConfirmInfo ConfirmationType = "info"
+	ConfirmEdit = confirmation.Edit
+	ConfirmExec = confirmation.Exec
+	ConfirmMCP  = confirmation.MCP
+	ConfirmInfo = confirmation.Info
 )
 
 // PreviewSchema is the JSON schema of the plan mode result of a mutating tool, which plan mode does not run: a notice
@@ -48,43 +56,11 @@ const PreviewSchema = `{"type":"object","properties":{"notice":{"type":"string"}
 	`"preview":{"type":"object","description":"the change that would be made, as a confirmation"}},` +
 	`"required":["notice"],"additionalProperties":false}`
 
-// EditDetails describes a change of one file. Applying FileDiff to OriginalContent, without fuzz, yields NewContent.
-type EditDetails struct {
-	FileName        string    `json:"fileName"`
-	FilePath        string    `json:"filePath"`
-	FileDiff        string    `json:"fileDiff"`
-	OriginalContent *string   `json:"originalContent"` // nil: a new file
-	NewContent      string    `json:"newContent"`
-	DiffStat        *DiffStat `json:"diffStat,omitempty"`
-}
-
 // ExecDetails describes a command line.
 type ExecDetails struct {
 	Command      string   `json:"command"`
 	RootCommand  string   `json:"rootCommand"`
 	RootCommands []string `json:"rootCommands"`
-}
-
-// MCPDetails describes a call to an MCP server. The server's description of its tool is not verified.
-type MCPDetails struct {
-	ServerName          string          `json:"serverName"`
-	ToolName            string          `json:"toolName"` // name of the tool at the server, if known
-	ToolDisplayName     string          `json:"toolDisplayName"`
-	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // arguments of the call
-	ToolDescription     string          `json:"toolDescription,omitempty"`
-	ToolParameterSchema json.RawMessage `json:"toolParameterSchema,omitempty"`
-}
-
-// InfoDetails describes a plain question.
-type InfoDetails struct {
-	Prompt string   `json:"prompt"`
-	URLs   []string `json:"urls,omitempty"`
-}
-
-// FileVersion identifies the content that a change was computed from.
-type FileVersion struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"` // lower-case hex; the hash of empty input for a missing file
 }
 
 // DefaultConfirmation returns the confirmation of a tool that has none of its own. For a tool of an MCP server it shows

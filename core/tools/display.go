@@ -28,18 +28,6 @@ type FileDiff struct {
 	IsNewFile       bool      `json:"isNewFile,omitempty"`
 }
 
-// DiffStat counts changed lines and characters (runes), by author.
-type DiffStat struct {
-	ModelAddedLines   int `json:"model_added_lines"`
-	ModelRemovedLines int `json:"model_removed_lines"`
-	ModelAddedChars   int `json:"model_added_chars"`
-	ModelRemovedChars int `json:"model_removed_chars"`
-	UserAddedLines    int `json:"user_added_lines"`
-	UserRemovedLines  int `json:"user_removed_lines"`
-	UserAddedChars    int `json:"user_added_chars"`
-	UserRemovedChars  int `json:"user_removed_chars"`
-}
-
 // ANSIOutput is styled terminal output with its escape sequences.
 type ANSIOutput struct {
 	ANSI string `json:"ansi"`

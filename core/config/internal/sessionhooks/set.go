@@ -291,7 +291,7 @@ func environmentOf(lines []string) map[string]string {
 
 // started announces that a hook runs.
 func (s *Set) started(e hooks.Event, h *hooks.Hook) {
-	if !s.o.Sources.Silent && s.o.Bus.Watched(bus.TypeHookMessage) {
+	if !s.o.Sources.Silent && s.o.Bus.Watched(bus.HookMessage{}) {
 		s.tell(bus.HookMessage{Event: string(e), Level: bus.HookRuns}, h)
 	}
 }
