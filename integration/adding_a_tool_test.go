@@ -21,7 +21,7 @@ type countWordsParams struct {
 
 func newCountWords() (tools.DeclarativeTool, error) {
 	return tools.Define("count_words", "Counts the words of a text.", tools.KindThink, countWords,
-		tools.WithDisplayName("CountWords"), tools.WithParallel())
+		tools.WithSpec(func(s *tools.Spec) { s.DisplayName = "CountWords" }), tools.WithParallel())
 }
 
 func countWords(_ context.Context, p countWordsParams) (tools.Result, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // Agents configures the subagents of a session. The zero value provides those
@@ -88,7 +89,7 @@ func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error
 	if err != nil {
 		return err
 	}
-	others := tools.Selection{Exclude: c.excluded()}
+	others := toollist.Selection{Exclude: c.excluded()}
 	for _, t := range all {
 		if !others.Includes(t.Spec(), true) {
 			continue

@@ -111,7 +111,7 @@ func TestAgentsBeforeDiscovery(t *testing.T) {
 
 func discovered(t *testing.T, name string) tools.DeclarativeTool {
 	tool, err := tools.Define(name, "Found.", tools.KindOther, func(context.Context, struct{}) (tools.Result, error) { return tools.Result{}, nil },
-		tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered}))
+		tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupDiscovered} }))
 	require.NoError(t, err)
 	return tool
 }

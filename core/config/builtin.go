@@ -21,6 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/search"
 	"github.com/fettle-dev/fettle/core/tools/shell"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 	"github.com/fettle-dev/fettle/core/tools/web"
 	"github.com/fettle-dev/fettle/docs"
 )
@@ -133,22 +134,18 @@ func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], err
 }
 
 // selection returns the selection of built-in tools that the parameters make.
-func (c *Config) selection() tools.Selection {
-	return tools.Selection{Core: c.params().Tools.Core, Exclude: c.excluded()}
+func (c *Config) selection() toollist.Selection {
+	return toollist.Selection{Core: c.params().Tools.Core, Exclude: c.excluded()}
 }
 
-// ToolCommands are the user's own programs that declare and run tools. The zero
-// value is none. They run in the target directory, without confinement.
-type ToolCommands struct {
-	Discovery string // prints the declarations; "": none
-	Call      string // runs a tool; required together with Discovery
-}
+// external reports whether programs of the user declare or run tools.
+func (t *Tools) external() bool { return t.DiscoveryCommand != "" || t.CallCommand != "" }
 
 // discoverTools returns a function that runs the discovery command.
 func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 		found, dropped, err := discovered.Discover(ctx, discovered.Options{
-			DiscoveryCommand: c.params().Tools.External.Discovery, CallCommand: c.params().Tools.External.Call,
+			DiscoveryCommand: c.params().Tools.DiscoveryCommand, CallCommand: c.params().Tools.CallCommand,
 			Dir: v.Workspace.Target(), Runner: v.Processes,
 		})
 		c.noteDiscovery(dropped...)

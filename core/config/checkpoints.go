@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
 
@@ -11,22 +10,13 @@ import (
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
 
-// Checkpointing configures whether the content of files is kept before calls
-// change them. The zero value follows the settings; without settings nothing is
-// kept.
-type Checkpointing struct {
-	// Enabled turns checkpoints on for every call that may change files, or off
-	// for all. nil: on for the calls of a conversation with a model, if the
-	// settings enable it.
-	Enabled *bool
-	// Dir is the absolute directory of the checkpoints, outside the project. "":
-	// the user's directory for the project.
-	Dir string
-	// Limits on the kept content: bytes per file, bytes of all files of a
-	// checkpoint, bytes of a project's store, and the number of scanned files.
-	// Zero: those of [checkpoint.Options] and [checkpoint.Retention].
-	MaxFile, MaxTotal, MaxStore int64
-	MaxFiles                    int
+// checkpointing is what the settings state about checkpoints.
+type checkpointing struct {
+	talking bool // the settings enable checkpoints of a conversation
+	// Limits on the kept content, in bytes: of a file, of all files of a
+	// checkpoint, of a project's store. Zero: those of [checkpoint.Options] and
+	// [checkpoint.Retention].
+	maxFile, maxTotal, maxStore int64
 }
 
 // checkpointsFolder is the name of the checkpoints directory below the user's
@@ -50,26 +40,22 @@ func (k *Checkpoints) keep() *checkpoints.Keeper {
 // It creates no file.
 func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 	p := c.params()
-	dir := p.Session.Checkpoints.Dir
 	var skip []string
 	if user, err := c.userDir(); err == nil {
 		skip = append(skip, filepath.Join(user, "tmp"))
 	}
-	if dir == "" {
-		if sh.tmp == "" {
-			return nil
-		}
-		dir = filepath.Join(sh.tmp, checkpointsFolder)
+	if sh.tmp == "" {
+		return nil
 	}
 	o := checkpoints.Options{
 		Store: checkpoint.Options{
-			Dir: dir, MaxFile: p.Session.Checkpoints.MaxFile, MaxTotal: p.Session.Checkpoints.MaxTotal, MaxFiles: p.Session.Checkpoints.MaxFiles,
-			Skip: skip, Now: p.Environment.Now, Logger: p.Environment.Logger, Hook: p.Calls.Seams.Checkpoint,
+			Dir: filepath.Join(sh.tmp, checkpointsFolder), MaxFile: p.checkpointing.maxFile, MaxTotal: p.checkpointing.maxTotal,
+			Skip: skip, Now: p.Environment.Now, Logger: p.Environment.Logger, Hook: p.Calls.Seams.checkpoint,
 		},
-		MaxStore: p.Session.Checkpoints.MaxStore, Workspace: sh.workspace, Committer: sh.committer, Finder: sh.finder.now.Load,
-		Running: sh.processes.running, Session: c.SessionID, Talking: p.checkpointTalks,
+		MaxStore: p.checkpointing.maxStore, Workspace: sh.workspace, Committer: sh.committer, Finder: sh.finder.Get,
+		Running: sh.processes.running, Session: c.SessionID, Talking: p.checkpointing.talking,
 	}
-	if enabled := p.Session.Checkpoints.Enabled; enabled != nil {
+	if enabled := p.Session.Checkpoints; enabled != nil {
 		o.Always, o.Talking = *enabled, false
 	}
 	return &Checkpoints{checkpoints.New(o)}
@@ -138,10 +124,9 @@ func (k *Checkpoints) Delete(ctx context.Context, session string) error {
 
 // fillCheckpoints applies the settings.
 func (p *Parameters) fillCheckpoints(s settings.Checkpointing) {
-	p.checkpointTalks = s.Enabled
-	o := &p.Session.Checkpoints
 	const megabyte = 1 << 20
-	o.MaxFile = cmp.Or(o.MaxFile, int64(s.MaxFileMegabytes)*megabyte)
-	o.MaxTotal = cmp.Or(o.MaxTotal, int64(s.MaxTotalMegabytes)*megabyte)
-	o.MaxStore = cmp.Or(o.MaxStore, int64(s.MaxStoreMegabytes)*megabyte)
+	p.checkpointing = checkpointing{
+		talking: s.Enabled, maxFile: int64(s.MaxFileMegabytes) * megabyte, maxTotal: int64(s.MaxTotalMegabytes) * megabyte,
+		maxStore: int64(s.MaxStoreMegabytes) * megabyte,
+	}
 }

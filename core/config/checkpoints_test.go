@@ -26,7 +26,7 @@ import (
 // keeping turns checkpoints on for all calls.
 func keeping(p *config.Parameters) {
 	on := true
-	p.Session.Checkpoints.Enabled, p.Policy.ApprovalMode = &on, policy.ModeYolo
+	p.Session.Checkpoints, p.Policy.ApprovalMode = &on, policy.ModeYolo
 }
 
 // CM-15: calls of the tools are kept and undone; a patch based on the earlier
@@ -147,7 +147,7 @@ func TestTheFirstLookIsTold(t *testing.T) {
 // CM-15: a call that cannot be kept runs, and reports that it cannot be undone.
 func TestCheckpointFails(t *testing.T) {
 	s := configtest.New(t, keeping, func(p *config.Parameters) {
-		p.Calls.Seams.Checkpoint = func(checkpoint.Step) error { return errors.New("no space left on device") }
+		p.OnCheckpoint(func(checkpoint.Step) error { return errors.New("no space left on device") })
 	})
 	r := s.Call("write_file", map[string]any{"file_path": "f.txt", "content": "new\n"})
 	require.Equal(t, scheduler.StatusSuccess, r.Status)

@@ -227,23 +227,6 @@ type RestateOptions struct {
 	Messages bool
 }
 
-// Restated is the message to the model about its files after compaction.
-type Restated struct {
-	Kind   string `json:"kind"` // always [RestatedKind]
-	Notice string `json:"notice"`
-	// Files are state objects, the most recently used first. An error replaces a
-	// file that cannot be restated.
-	Files []any `json:"files"`
-	// ReadAgain lists further files in use, in the same order.
-	ReadAgain []string `json:"read_again,omitempty"`
-}
-
-// RestatedKind marks the message about files after compaction. A history contains
-// at most one.
-const RestatedKind = history.Kind
-
-var _ = Restated(history.Restated{}) // the type that is encoded for the model
-
 // Restate is called when compaction has replaced the history. It clears the cache
 // of this Config only and continues its versions. It then reads the files in use
 // again, that is those shown completely and used last, as read_file would, with
@@ -253,8 +236,12 @@ var _ = Restated(history.Restated{}) // the type that is encoded for the model
 // cannot be read, or that read_file may not show or only with approval, is listed
 // with the reason; a file beyond Files, Bytes or Tokens is listed by name.
 //
-// The result is one part for the history, the JSON of a [Restated], or none if no
-// file was in use, which includes a disabled cache. After an error, of code
+// The result is one part for the history, or none if no file was in use, which
+// includes a disabled cache. The part is a JSON object with the members kind,
+// which marks it and of which a history contains at most one, notice, files, the
+// state objects, the most recently used first, where an error replaces a file
+// that cannot be restated, and read_again, the names of further files in use, in
+// the same order. After an error, of code
 // not_initialized or cancelled, no file counts as read. The conversation's client
 // calls Restate, and not concurrently with another of its requests.
 func (c *Config) Restate(ctx context.Context, o RestateOptions) ([]model.Part, error) {

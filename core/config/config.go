@@ -21,7 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // Config is one conversation: its values, its services and its tools. Two Configs
@@ -212,14 +212,15 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	}
 	if d.CoreTools != nil {
 		p.Tools.Core = slices.DeleteFunc(slices.Clone(d.CoreTools), func(entry string) bool { // the rules are the parent's
-			return !tools.ParseEntry(entry).Whole() && !slices.Contains(c.params().Tools.Core, entry)
+			return !toollist.ParseEntry(entry).Whole() && !slices.Contains(c.params().Tools.Core, entry)
 		})
 	}
 	p.Tools.Exclude = slices.Clone(p.Tools.Exclude)
 	for _, entry := range d.ExcludeTools {
-		p.Tools.Exclude = append(p.Tools.Exclude, toolrules.Names(tools.ParseEntry(entry))...) // because none of these rules could deny a part
+		p.Tools.Exclude = append(p.Tools.Exclude, toolrules.Names(toollist.ParseEntry(entry))...) // because none of these rules could deny a part
 	}
-	p.Session.FileReadCacheDisabled, p.Environment.Getenv, p.Tools.Discover, p.Tools.External = nil, nil, nil, ToolCommands{}
+	p.Session.FileReadCacheDisabled, p.Environment.Getenv, p.Tools.Discover = nil, nil, nil
+	p.Tools.DiscoveryCommand, p.Tools.CallCommand = "", ""
 	p.Session.NoSession = p.Session.NoSession || d.NoSession
 	if p.Session.Bus = c.bus; d.OwnBus {
 		p.Session.Bus = nil

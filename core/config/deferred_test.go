@@ -39,7 +39,7 @@ func served(t testing.TB, server string, n int) []tools.DeclarativeTool {
 		tool, err := tools.Define(name, fmt.Sprintf("Looks at thing %d of %s.", i, server), tools.KindOther,
 			func(_ context.Context, p lookParams) (tools.Result, error) {
 				return tools.Result{LLMContent: tools.Text("seen: " + p.Title)}, nil
-			}, tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: server, Tool: name}))
+			}, tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupMCP, Server: server, Tool: name} }))
 		require.NoError(t, err)
 		all = append(all, tool)
 	}

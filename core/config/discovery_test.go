@@ -35,7 +35,7 @@ func TestToolCommands(t *testing.T) {
 {"name":"broken","parametersJsonSchema":{"type":7}}]'`)
 	run := program(t, bin, "run", `echo "$1 in $(basename $PWD): $(cat)"`)
 	s := configtest.New(t, func(p *config.Parameters) {
-		p.Tools.External = config.ToolCommands{Discovery: declare, Call: run}
+		p.Tools.DiscoveryCommand, p.Tools.CallCommand = declare, run
 		p.Tools.Discover = append(p.Tools.Discover, func(context.Context) ([]tools.DeclarativeTool, error) { return nil, os.ErrDeadlineExceeded })
 	})
 	require.Contains(t, names(t, s.Config), "discovered_tool_shout")
@@ -58,7 +58,7 @@ func TestToolCommands(t *testing.T) {
 func TestToolCommandsFail(t *testing.T) {
 	for name, script := range map[string]string{"exits": "exit 3", "talks nonsense": "echo hello"} {
 		s := configtest.New(t, func(p *config.Parameters) {
-			p.Tools.External = config.ToolCommands{Discovery: program(t, t.TempDir(), "declare", script), Call: "true"}
+			p.Tools.DiscoveryCommand, p.Tools.CallCommand = program(t, t.TempDir(), "declare", script), "true"
 		})
 		require.Equal(t, defaultTools, names(t, s.Config), name)
 		require.Len(t, s.DiscoveryProblems(), 1, name)

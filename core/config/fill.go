@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/instructions"
@@ -27,10 +28,10 @@ func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 		}
 		p.Policy.ApprovalMode = mode
 	}
-	p.Policy.Protections.add(s.Security)
+	p.Policy.restrict(s.Security)
 	p.unread = u.Unread
 	if len(u.Unread) > 0 { // an unread file could restrict approvals
-		p.Policy.Protections.NoAlwaysAllow, p.Policy.Protections.NoSaving = true, true
+		p.Policy.NoAlwaysAllow, p.Policy.NoSaving = true, true
 	}
 	p.Conversation.Model = cmp.Or(p.Conversation.Model, s.Model.Name)
 	if p.IncludeDirs == nil {
@@ -59,8 +60,8 @@ func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 	if p.Skills.Disabled = p.Skills.Disabled || !s.Skills.Enabled; p.Skills.Off == nil {
 		p.Skills.Off = s.Skills.Disabled
 	}
-	if p.Tools.External == (ToolCommands{}) {
-		p.Tools.External = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
+	if !p.Tools.external() {
+		p.Tools.DiscoveryCommand, p.Tools.CallCommand = s.Tools.DiscoveryCommand, s.Tools.CallCommand
 	}
 	p.fillCommands(s.Tools, s.Security, r)
 	p.fillCheckpoints(s.General.Checkpointing)
@@ -75,10 +76,10 @@ func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 // fillTools applies the lists of tools, and the positions of their entries.
 func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	if p.Tools.Core == nil {
-		p.Tools.Core, p.Tools.CoreFrom = s.Tools.Core, places(r, "tools.core")
+		p.Tools.Core, p.Tools.coreFrom = s.Tools.Core, places(r, "tools.core")
 	}
 	if p.Policy.AllowedTools == nil {
-		p.Policy.AllowedTools, p.Policy.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
+		p.Policy.AllowedTools, p.Policy.allowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
 	}
 	if p.Tools.DeferSchemasAbove == 0 {
 		if p.Tools.DeferSchemasAbove = s.Tools.DeferSchemasAbove; p.Tools.DeferSchemasAbove <= 0 {
@@ -87,37 +88,37 @@ func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	}
 	if p.Policy.ConfirmationRequired == nil {
 		const key = "tools.confirmationRequired"
-		p.Policy.ConfirmationRequired, p.Policy.ConfirmationFrom = s.Tools.ConfirmationRequired, places(r, key)
+		p.Policy.ConfirmationRequired, p.Policy.confirmationFrom = s.Tools.ConfirmationRequired, places(r, key)
 	}
 	if p.Tools.Exclude != nil {
 		return
 	}
 	const exclude = "tools.exclude"
-	p.Tools.Exclude, p.Tools.ExcludedFrom = slices.Clone(s.Tools.Exclude), places(r, exclude)
-	for entry, place := range p.Tools.ExcludedFrom { // so that a denial names the setting
+	p.Tools.Exclude, p.Tools.excludedFrom = slices.Clone(s.Tools.Exclude), places(r, exclude)
+	for entry, place := range p.Tools.excludedFrom { // so that a denial names the setting
 		place.Rule = exclude + ": " + strings.TrimSpace(entry)
-		p.Tools.ExcludedFrom[entry] = place
+		p.Tools.excludedFrom[entry] = place
 	}
 	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.Tools.Exclude, todos) {
 		o := r.OriginOf("useWriteTodos") // only an explicit value counts, because the default is true
 		p.Tools.Exclude = append(p.Tools.Exclude, todos)
-		p.Tools.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
+		p.Tools.excludedFrom[todos] = toolrules.Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
 	}
 }
 
-// add adds the restrictions of the settings.
-func (p *Protections) add(s settings.Security) {
+// restrict adds the restrictions of the settings.
+func (p *Policy) restrict(s settings.Security) {
 	p.NoYolo = p.NoYolo || s.DisableYoloMode
 	p.NoAlwaysAllow = p.NoAlwaysAllow || s.DisableAlwaysAllow
 	p.NoSaving = p.NoSaving || !s.EnablePermanentToolApproval
 }
 
 // places returns the positions of the entries of a list, flags excluded.
-func places(r *settings.Result, key string) map[string]Place {
-	all := map[string]Place{}
+func places(r *settings.Result, key string) map[string]toolrules.Place {
+	all := map[string]toolrules.Place{}
 	for _, e := range r.Entries(key) {
 		if e.Origin.Layer != settings.LayerFlags {
-			all[e.Text] = Place{Source: e.Origin.Source, Line: e.Origin.Line}
+			all[e.Text] = toolrules.Place{Source: e.Origin.Source, Line: e.Origin.Line}
 		}
 	}
 	return all
@@ -193,5 +194,5 @@ func (p *Parameters) reachesOutside() bool {
 	case process.Container:
 		return true
 	}
-	return p.Tools.External.Discovery != ""
+	return p.Tools.DiscoveryCommand != ""
 }

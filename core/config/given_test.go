@@ -187,7 +187,7 @@ func TestRunCallWithALargeNumber(t *testing.T) {
 	pay, err := tools.Define("pay", "Pays.", tools.KindOther, func(_ context.Context, p payParams) (tools.Result, error) {
 		paid = append(paid, p.Amount)
 		return tools.Result{}, nil
-	}, tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: "bank", Tool: "pay"}))
+	}, tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupMCP, Server: "bank", Tool: "pay"} }))
 	require.NoError(t, err)
 	c, _ := unattended(t, pay)
 	call := func(amount string) model.FunctionCall {

@@ -64,7 +64,7 @@ func (c *Config) hooksOf(sh *shared, s *session) *sessionhooks.Conversation {
 	p := c.params()
 	return sh.hooks.Conversation(sessionhooks.ConversationOptions{
 		Bus: c.bus, Subagent: c.subagent, Prompts: !c.ofAgent, ID: c.SessionID, Tools: s.registry,
-		Later:      p.Tools.External != (ToolCommands{}) || len(p.Tools.Discover) > 0,
+		Later:      p.Tools.external() || len(p.Tools.Discover) > 0,
 		Run:        func(ctx context.Context, r scheduler.Request) scheduler.Response { return s.scheduler.Run(ctx, r) },
 		Overriding: s.history.Overriding,
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // MCP configures the MCP servers of a session. The zero value is none.
@@ -178,7 +179,7 @@ func (s *shared) hiddenResources() []string {
 }
 
 // offers returns the selection that applies to tools other than built-ins.
-func (c *Config) offers() tools.Selection { return tools.Selection{Exclude: c.excluded()} }
+func (c *Config) offers() toollist.Selection { return toollist.Selection{Exclude: c.excluded()} }
 
 // current returns the current services, nil before Initialize and after Close.
 func (c *Config) current() (*session, *shared) {

@@ -28,7 +28,7 @@ type MCPServiceOptions struct {
 	// tool_search and subagents, unless Parameters.Tools.Core names them.
 	AllTools bool
 	// Client is the name that the client reports, "" if it is unknown. It
-	// determines the maximum length of results: [ClientResultBytes], unless
+	// determines the maximum length of results, as listed in docs/mcp.md, unless
 	// Parameters.Session.Limits or the settings set one. A Config that serves several
 	// clients uses the smallest limit.
 	Client string
@@ -82,24 +82,24 @@ func (x MCPServices) Serve(o MCPServiceOptions) (*mcp.Service, error) {
 	return serving.New(session, serving.Options{Stateless: o.Stateless, Alone: owned, AllTools: o.AllTools, WatchFiles: o.WatchFiles}), nil
 }
 
-// ClientLimit is the maximum size of a result that an MCP client passes on to its
+// clientLimit is the maximum size of a result that an MCP client passes on to its
 // model completely. Clients shorten longer results.
-type ClientLimit struct {
-	Client string // a lower-case prefix of the name that the client reports
-	Bytes  int    // at most the client's own limit, which counts characters
+type clientLimit struct {
+	client string // a lower-case prefix of the name that the client reports
+	bytes  int    // at most the client's own limit, which counts characters
 }
 
-// DefaultResultBytes limits the text of one result if nothing else does: for a
-// session in the same process, and for a client without a row in [ClientLimits].
+// defaultResultBytes limits the text of one result if nothing else does: for a
+// session in the same process, and for a client without a row in [clientLimits].
 const (
-	DefaultResultBytes       = 256 << 10
-	DefaultClientResultBytes = 8000
+	defaultResultBytes       = 256 << 10
+	defaultClientResultBytes = 8000
 )
 
-// ClientLimits returns the limits of known MCP clients. docs/mcp.md has the
+// clientLimits returns the limits of known MCP clients. docs/mcp.md has the
 // table.
-func ClientLimits() []ClientLimit {
-	return []ClientLimit{
+func clientLimits() []clientLimit {
+	return []clientLimit{
 		// gemini-cli, "gemini-cli-mcp-client-SERVER": of a result of more than
 		// 40,000 characters it shows the first 8,000 and the last 32,000.
 		// Measured.
@@ -111,22 +111,22 @@ func ClientLimits() []ClientLimit {
 	}
 }
 
-// ClientResultBytes returns the maximum number of bytes of one result for an MCP
+// clientResultBytes returns the maximum number of bytes of one result for an MCP
 // client with the given name. Case is ignored, and "" is an unknown client.
-func ClientResultBytes(name string) int {
+func clientResultBytes(name string) int {
 	name = strings.ToLower(name)
-	rows := ClientLimits()
-	i := slices.IndexFunc(rows, func(l ClientLimit) bool { return strings.HasPrefix(name, l.Client) })
+	rows := clientLimits()
+	i := slices.IndexFunc(rows, func(l clientLimit) bool { return strings.HasPrefix(name, l.client) })
 	if i < 0 {
-		return DefaultClientResultBytes
+		return defaultClientResultBytes
 	}
-	return rows[i].Bytes
+	return rows[i].bytes
 }
 
 // limits returns the limits of a session.
 func (c *Config) limits() filestate.Limits {
 	l := c.params().Session.Limits
-	l.ResultBytes = cmp.Or(l.ResultBytes, DefaultResultBytes)
+	l.ResultBytes = cmp.Or(l.ResultBytes, defaultResultBytes)
 	return l
 }
 
@@ -137,7 +137,7 @@ func (c *Config) fitClient(s *session, client string, alone bool) {
 	if c.params().Session.Limits.ResultBytes != 0 {
 		return
 	}
-	bytes := ClientResultBytes(client)
+	bytes := clientResultBytes(client)
 	if !alone {
 		bytes = min(bytes, s.state.ResultBytes())
 	}

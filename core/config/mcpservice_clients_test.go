@@ -30,9 +30,9 @@ func TestClientResultBytes(t *testing.T) {
 func TestClientTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/mcp.md")
 	require.NoError(t, err)
-	for _, row := range config.ClientLimits() {
-		require.Contains(t, string(page), fmt.Sprintf("| `%s…` | %d |", row.Client, row.Bytes))
-	}
+	config.EachClientLimit(func(client string, bytes int) {
+		require.Contains(t, string(page), fmt.Sprintf("| `%s…` | %d |", client, bytes))
+	})
 	require.Contains(t, string(page), fmt.Sprintf("| any other | %d |", config.DefaultClientResultBytes))
 }
 

@@ -51,7 +51,7 @@ func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, 
 	case p.cautious(mode) != mode:
 		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, because %s, which may forbid it, could not be read.", mode, p.unread[0].Path),
 			"Choose another mode, or repair the file and start a new session.")
-	case mode == policy.ModeYolo && p.Policy.Protections.NoYolo:
+	case mode == policy.ModeYolo && p.Policy.NoYolo:
 		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",
 			"Choose another mode, or change that setting.")
 	}

@@ -65,8 +65,8 @@ type Parameters struct {
 
 	// variables are those of the environment and of .env files; set by New
 	// without Settings, else by Initialize.
-	variables       Variables
-	checkpointTalks bool // the settings enable checkpoints of a conversation
+	variables     Variables
+	checkpointing checkpointing // from the settings
 	// unread lists files of the user or the machine that exist but could not be
 	// read, although they may contain protections.
 	unread []fault.Problem
@@ -117,8 +117,12 @@ type Session struct {
 	// 256 KiB or the limit of the client of [MCPServices.Serve]; a negative one
 	// means no limit.
 	Limits filestate.Limits
-	// Checkpoints keeps the content of files before calls change them.
-	Checkpoints Checkpointing
+	// Checkpoints keeps the content of files before calls change them: true for
+	// every call that may change files, false for none. nil: for the calls of a
+	// conversation with a model, if the settings enable it. The settings also
+	// limit the kept content; without settings the limits are those of
+	// [checkpoint.Options] and [checkpoint.Retention].
+	Checkpoints *bool
 	// WatchSettings reads the settings again once after Initialize, and when one
 	// of their files changes, until Close; see [SettingsService.Reload].
 	WatchSettings bool
@@ -139,10 +143,9 @@ type Tools struct {
 	// over Core. nil: those of the settings, else none; empty: none, even if the
 	// settings change.
 	Exclude []string
-	// CoreFrom and ExcludedFrom contain the positions of the entries of those
-	// lists, by entry, for display. An entry without one is attributed to the
-	// flag of the list's name. Lists from the settings bring their own positions.
-	CoreFrom, ExcludedFrom map[string]Place
+	// The positions of the entries of those lists, by entry, for display. An entry
+	// without one is attributed to the flag of the list's name.
+	coreFrom, excludedFrom map[string]toolrules.Place
 
 	// Own are the embedder's tools. They are registered in addition to the
 	// built-ins, regardless of Core, and shared with derived Configs.
@@ -154,9 +157,12 @@ type Tools struct {
 	// zero Origin; like Own they are registered regardless of Core. Its error is
 	// that of Initialize, or of the derived Config's accessors.
 	Bind func(Services) ([]tools.DeclarativeTool, error)
-	// External declares and runs tools by commands, and Discover finds some, both
-	// at Initialize. Zero External: those of the settings, else none.
-	External ToolCommands
+	// DiscoveryCommand and CallCommand are the user's own programs: the first
+	// prints the declarations of tools at Initialize, the second, which is
+	// required with it, runs one. They run in the target directory, without
+	// confinement. Both "": those of the settings, else none.
+	DiscoveryCommand, CallCommand string
+	// Discover finds further tools, at Initialize.
 	Discover []func(ctx context.Context) ([]tools.DeclarativeTool, error)
 	// DeferSchemasAbove is the total size in bytes of the declarations of MCP and
 	// discovered tools above which they are deferred; see [catalog.Catalog]. 0:
@@ -186,10 +192,13 @@ type Policy struct {
 	// approval even if AllowedTools, a rule of the user or yolo allows them. nil:
 	// those of the settings, else none; empty: none.
 	ConfirmationRequired []string
-	// AllowedFrom and ConfirmationFrom contain the positions of the entries of
-	// those lists, as [Tools].CoreFrom does.
-	AllowedFrom, ConfirmationFrom map[string]Place
-	Protections                   Protections // restrictions of the session
+	// The positions of the entries of those lists, as in [Tools].
+	allowedFrom, confirmationFrom map[string]toolrules.Place
+
+	// Restrictions of the session; those of the settings apply in addition.
+	NoYolo        bool // refuses the approval mode yolo
+	NoAlwaysAllow bool // approvals apply to one call; saved ones are ignored
+	NoSaving      bool // approvals last for the session at most
 
 	// Paths lists files and directories of rules that replace the user's
 	// policies.toml and policies directory; saved approvals are read in addition.
@@ -261,9 +270,9 @@ func (p *Parameters) complete() error {
 	p.Tools.Shell.Confinement.Writable = slices.Clone(p.Tools.Shell.Confinement.Writable)
 	p.Tools.Shell.Withheld, p.Tools.WebFetch.Allow = slices.Clone(p.Tools.Shell.Withheld), slices.Clone(p.Tools.WebFetch.Allow)
 	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
-	p.Tools.CoreFrom, p.Policy.AllowedFrom, p.Tools.ExcludedFrom = maps.Clone(p.Tools.CoreFrom), maps.Clone(p.Policy.AllowedFrom), maps.Clone(p.Tools.ExcludedFrom)
+	p.Tools.coreFrom, p.Policy.allowedFrom, p.Tools.excludedFrom = maps.Clone(p.Tools.coreFrom), maps.Clone(p.Policy.allowedFrom), maps.Clone(p.Tools.excludedFrom)
 	p.Tools.Core, p.Policy.AllowedTools, p.Tools.Exclude = slices.Clone(p.Tools.Core), slices.Clone(p.Policy.AllowedTools), slices.Clone(p.Tools.Exclude)
-	p.Policy.ConfirmationRequired, p.Policy.ConfirmationFrom = slices.Clone(p.Policy.ConfirmationRequired), maps.Clone(p.Policy.ConfirmationFrom)
+	p.Policy.ConfirmationRequired, p.Policy.confirmationFrom = slices.Clone(p.Policy.ConfirmationRequired), maps.Clone(p.Policy.confirmationFrom)
 	if p.Settings == nil && p.variables == nil {
 		p.variables = p.givenVariables()
 	}
@@ -290,27 +299,9 @@ type DeriveParameters struct {
 	NoSession bool
 }
 
-// Protections restricts a session. The zero value forbids nothing; restrictions
-// of the settings apply in addition.
-type Protections struct {
-	NoYolo        bool // refuses the approval mode yolo
-	NoAlwaysAllow bool // approvals apply to one call; saved ones are ignored
-	NoSaving      bool // approvals last for the session at most
-}
-
 // Variables returns the value of an environment variable, "" if it is not set,
 // and whether a .env file of the project sets it.
 type Variables func(name string) (value string, ofProject bool)
-
-// Place is the position of an entry of a list.
-type Place struct {
-	Source string // for example the path of a file
-	Line   int    // 1-based; 0: the source as a whole
-	Rule   string // name of the rule for the entry; "": derived from the entry
-}
-
-// String returns SOURCE:LINE, or SOURCE without a line.
-func (p Place) String() string { return toolrules.Place(p).String() }
 
 // FileFiltering configures which files glob, search_file_content, list_directory
 // and read_many_files find. The zero value applies .gitignore and the layout's
@@ -337,7 +328,7 @@ type Services struct {
 	FileState *filestate.Service
 	Mutations *mutation.Service
 	Tracker   *tracker.FileTracker
-	Finder    *Finder
+	Finder    *discovery.Current
 	Processes *process.Service
 }
 
@@ -352,12 +343,12 @@ type Seams struct {
 	// Commit is called at each step of a commit; its error ends the commit there,
 	// like a failing disk.
 	Commit func(commit.Step) error
-	// Reload is called after each reload caused by WatchSettings, including the
+	// reload is called after each reload caused by WatchSettings, including the
 	// initial one, on a goroutine of its own.
-	Reload func()
-	// Checkpoint is called at each step of keeping files; its error acts like a
+	reload func()
+	// checkpoint is called at each step of keeping files; its error acts like a
 	// failing disk.
-	Checkpoint func(checkpoint.Step) error
+	checkpoint func(checkpoint.Step) error
 	// Apply replaces patch.ApplyStrict.
 	Apply patch.Applier
 }

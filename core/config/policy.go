@@ -35,9 +35,9 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	}
 	r, err := rules.Open(ctx, rules.Options{
 		Workspace: ws, AdminDir: p.Environment.Layout.SystemDir, UserDir: userDir, ProjectDir: filepath.Join(ws.Target(), p.Environment.Layout.Dir), Paths: p.Policy.Paths,
-		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.Protections.NoSaving, Confined: p.Tools.Shell.Confinement.Kind != process.Unconfined, Logger: p.Environment.Logger,
+		Trusted: p.Policy.Trust == trust.Trusted, Own: own, NoSaving: p.Policy.NoSaving, Confined: p.Tools.Shell.Confinement.Kind != process.Unconfined, Logger: p.Environment.Logger,
 		Engine: policy.Options{
-			DisableAlwaysAllow: p.Policy.Protections.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),
+			DisableAlwaysAllow: p.Policy.NoAlwaysAllow, PlansDir: c.plansDir(ws.Target()), Servers: c.servers().Names(), Protected: c.protectedPaths(userDir),
 		},
 	})
 	if err != nil {
@@ -68,22 +68,22 @@ func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 // and those of the embedder.
 func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 	p := c.params()
-	allowed, err := toolrules.Listed(p.Policy.AllowedTools, placesIn(p.Policy.AllowedFrom, "--allowed-tools"), toolrules.Allowed)
+	allowed, err := toolrules.Listed(p.Policy.AllowedTools, placesIn(p.Policy.allowedFrom, "--allowed-tools"), toolrules.Allowed)
 	if err != nil {
 		return nil, err
 	}
-	confirmed, err := toolrules.Listed(p.Policy.ConfirmationRequired, placesIn(p.Policy.ConfirmationFrom, "ConfirmationRequired"), toolrules.Confirmed)
+	confirmed, err := toolrules.Listed(p.Policy.ConfirmationRequired, placesIn(p.Policy.confirmationFrom, "ConfirmationRequired"), toolrules.Confirmed)
 	if err != nil {
 		return nil, err
 	}
 	return slices.Concat(p.Policy.Rules, allowed, confirmed, c.servers().Rules(), toolrules.StandIns(p.unread),
-		toolrules.Restrictions(p.Tools.Core, placesIn(p.Tools.CoreFrom, "--core-tools")),
-		toolrules.Exclusions(p.Tools.Exclude, placesIn(p.Tools.ExcludedFrom, "--exclude-tools"))), nil
+		toolrules.Restrictions(p.Tools.Core, placesIn(p.Tools.coreFrom, "--core-tools")),
+		toolrules.Exclusions(p.Tools.Exclude, placesIn(p.Tools.excludedFrom, "--exclude-tools"))), nil
 }
 
 // placesIn returns a function for the positions of the entries of a list. An
 // entry without a position in from is attributed to the flag.
-func placesIn(from map[string]Place, flag string) func(entry string) toolrules.Place {
+func placesIn(from map[string]toolrules.Place, flag string) func(entry string) toolrules.Place {
 	return func(entry string) toolrules.Place {
 		if place, ok := from[entry]; ok {
 			return toolrules.Place(place)

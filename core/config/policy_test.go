@@ -109,8 +109,9 @@ func TestExcludedToolsAreNamed(t *testing.T) {
 func TestPlacesOfTools(t *testing.T) {
 	s := configtest.New(t, func(p *config.Parameters) {
 		p.Policy.AllowedTools, p.Tools.Exclude = []string{"safe_patch", "run_shell_command(ls)"}, []string{"write_file", "write_todos", "glob"}
-		p.Policy.AllowedFrom = map[string]config.Place{"run_shell_command(ls)": {Source: "a.json", Line: 3}}
-		p.Tools.ExcludedFrom = map[string]config.Place{"write_file": {Source: "b.json", Line: 4}, "write_todos": {Source: "c.json", Line: 5, Rule: "useWriteTodos"}}
+		allowed := map[string]config.Place{"run_shell_command(ls)": {Source: "a.json", Line: 3}}
+		excluded := map[string]config.Place{"write_file": {Source: "b.json", Line: 4}, "write_todos": {Source: "c.json", Line: 5, Rule: "useWriteTodos"}}
+		p.SetPlaces(allowed, excluded)
 	})
 	for tool, want := range map[string]policy.Decision{
 		"safe_patch": {Rule: "safe_patch", Source: "--allowed-tools"}, "glob": {Rule: "excluded: glob", Source: "--exclude-tools"},
@@ -125,7 +126,9 @@ func TestPlacesOfTools(t *testing.T) {
 	r := call(t, s.Config, "write_todos", map[string]any{"todos": []any{}})
 	require.Contains(t, r.Result.Error.Message, `The rule "useWriteTodos" (user, c.json:5) denies write_todos.`)
 
-	c := newConfig(t, config.Parameters{Policy: config.Policy{AllowedTools: []string{"run_shell_command()"}, AllowedFrom: map[string]config.Place{"run_shell_command()": {Source: "a.json", Line: 7}}}})
+	p := config.Parameters{Policy: config.Policy{AllowedTools: []string{"run_shell_command()"}}}
+	p.SetPlaces(map[string]config.Place{"run_shell_command()": {Source: "a.json", Line: 7}}, nil)
+	c := newConfig(t, p)
 	require.ErrorContains(t, c.Initialize(t.Context()), "(a.json:7)")
 }
 

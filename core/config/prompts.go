@@ -121,7 +121,7 @@ func (s *session) prompts() prompts.Session {
 }
 
 func (s *shared) promptFiles() prompts.Files {
-	return prompts.Files{Workspace: s.workspace, Finder: s.finder.now.Load}
+	return prompts.Files{Workspace: s.workspace, Finder: s.finder.Get}
 }
 
 // Instructions configures the files with instructions for the model. The zero

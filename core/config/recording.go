@@ -197,19 +197,19 @@ func (t *Transcripts) Cleanup(ctx context.Context, r transcript.Retention) ([]st
 // below the user's directory for the project.
 const savedFolder = "saved"
 
-// SavedChats are the conversations of a Config's project that were saved under a
+// savedChats are the conversations of a Config's project that were saved under a
 // tag, for /chat.
-type SavedChats struct {
+type savedChats struct {
 	c     *Config
 	store *transcript.Saved
 }
 
-var _ builtin.Chats = (*SavedChats)(nil)
+var _ builtin.Chats = (*savedChats)(nil)
 
 // NewSavedChats returns the saved conversations of c's project. The given secrets
 // are masked in new ones; [Secrets] finds those of an environment. It does no
 // I/O. The errors are those of [NewTranscripts].
-func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
+func NewSavedChats(c *Config, secrets []string) (builtin.Chats, error) {
 	folders, err := c.Storage()
 	switch {
 	case err != nil:
@@ -218,13 +218,13 @@ func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
 		return nil, fault.New(fault.InvalidConfig, "config.chats", "There is no home directory, so conversations cannot be saved.",
 			"Set Parameters.Environment.HomeDir, or the variable HOME.")
 	}
-	return &SavedChats{c, transcript.NewSaved(transcript.Options{
+	return &savedChats{c, transcript.NewSaved(transcript.Options{
 		Dir: filepath.Join(folders.ProjectTempDir, savedFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Environment.Now,
 	})}, nil
 }
 
 // List implements [builtin.Chats]. Unreadable ones are omitted.
-func (s *SavedChats) List(ctx context.Context) ([]builtin.SavedChat, error) {
+func (s *savedChats) List(ctx context.Context) ([]builtin.SavedChat, error) {
 	saved, _, err := s.store.List(ctx)
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (s *SavedChats) List(ctx context.Context) ([]builtin.SavedChat, error) {
 }
 
 // Save implements [builtin.Chats].
-func (s *SavedChats) Save(ctx context.Context, tag string, overwrite bool) error {
+func (s *savedChats) Save(ctx context.Context, tag string, overwrite bool) error {
 	session, err := s.c.own("Save")
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (s *SavedChats) Save(ctx context.Context, tag string, overwrite bool) error
 
 // Load implements [builtin.Chats]. A caller that replaces the conversation's
 // history with the result must begin a new session above its highest version.
-func (s *SavedChats) Load(ctx context.Context, tag string) (commands.LoadHistory, error) {
+func (s *savedChats) Load(ctx context.Context, tag string) (commands.LoadHistory, error) {
 	chat, err := s.store.Load(ctx, tag)
 	if err != nil {
 		return commands.LoadHistory{}, err
@@ -264,4 +264,4 @@ func (s *SavedChats) Load(ctx context.Context, tag string) (commands.LoadHistory
 }
 
 // Delete implements [builtin.Chats].
-func (s *SavedChats) Delete(ctx context.Context, tag string) error { return s.store.Delete(ctx, tag) }
+func (s *savedChats) Delete(ctx context.Context, tag string) error { return s.store.Delete(ctx, tag) }

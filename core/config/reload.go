@@ -128,7 +128,7 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 		sh.web.replace(&p.Tools.WebFetch)
 	}
 	added := slices.DeleteFunc(slices.Clone(p.Tools.Exclude), func(name string) bool { return slices.Contains(before.Tools.Exclude, name) })
-	if err := sh.rules.Add(toolrules.Exclusions(added, placesIn(p.Tools.ExcludedFrom, "--exclude-tools"))...); err != nil {
+	if err := sh.rules.Add(toolrules.Exclusions(added, placesIn(p.Tools.excludedFrom, "--exclude-tools"))...); err != nil {
 		return err
 	}
 	c.family.exclude(added)
@@ -137,7 +137,7 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 			sh.skills.SetEnabled(name, false)
 		}
 	}
-	sh.finder.now.Store(sh.finder.now.Load().With(p.Tools.FileFiltering.options(p.Environment.Layout.IgnoreFile)))
+	sh.finder.Set(sh.finder.Get().With(p.Tools.FileFiltering.options(p.Environment.Layout.IgnoreFile)))
 	c.filled.Store(p)
 	return nil
 }
@@ -181,7 +181,7 @@ func (c *Config) reload(ctx context.Context) {
 	if err := c.Settings().Reload(ctx); err != nil && ctx.Err() == nil {
 		c.given.Environment.Logger.Debug("settings", slog.Any("error", err)) // a mistake in a file is one of the problems by now
 	}
-	if c.given.Calls.Seams.Reload != nil {
-		c.given.Calls.Seams.Reload()
+	if c.given.Calls.Seams.reload != nil {
+		c.given.Calls.Seams.reload()
 	}
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
-	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -132,32 +130,6 @@ func (c *Config) CoreTools() []string { return slices.Clone(c.params().Tools.Cor
 
 // DebugMode reports whether debug mode is on.
 func (c *Config) DebugMode() bool { return c.params().Environment.DebugMode }
-
-// Finder finds files of the workspace according to the current settings:
-// operations that begin after a reload use the new ones. It is a
-// [discovery.Finder] with changing options, created by a Config. It is safe for
-// concurrent use.
-type Finder struct {
-	now atomic.Pointer[discovery.Finder]
-}
-
-// Options returns the current options.
-func (f *Finder) Options() discovery.Options { return f.now.Load().Options() }
-
-// In calls [discovery.Finder.In].
-func (f *Finder) In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error) {
-	return f.now.Load().In(ctx, dir)
-}
-
-// Find calls [discovery.Finder.Find].
-func (f *Finder) Find(ctx context.Context, r discovery.Find) (discovery.Found, error) {
-	return f.now.Load().Find(ctx, r)
-}
-
-// Search calls [discovery.Finder.Search].
-func (f *Finder) Search(ctx context.Context, s discovery.Search) (discovery.Results, error) {
-	return f.now.Load().Search(ctx, s)
-}
 
 // fetcher fetches pages according to the current settings. Fetches in progress
 // during a change continue with the old ones.

@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/sessionhooks"
 	"github.com/fettle-dev/fettle/core/config/internal/skillset"
 	"github.com/fettle-dev/fettle/core/config/internal/slash"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
@@ -33,6 +34,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/plan"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // session holds the services and the state of one conversation.
@@ -160,7 +162,7 @@ func (c *Config) schedulerID() string {
 func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	v := c.lentTo(sh, s)
 	discover := c.params().Tools.Discover
-	if c.params().Tools.External != (ToolCommands{}) {
+	if c.params().Tools.external() {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
 	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { c.toolsChanged.Tell(mcp.Change{Tools: true}) }, Logger: c.params().Environment.Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
@@ -213,7 +215,7 @@ func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
 		}
 		own = append(own, bound...)
 	}
-	others := tools.Selection{Exclude: c.excluded()}
+	others := toollist.Selection{Exclude: c.excluded()}
 	return slices.DeleteFunc(own, func(t tools.DeclarativeTool) bool {
 		return t != nil && !others.Includes(t.Spec(), true) // the registry refuses nil
 	}), nil
@@ -325,7 +327,7 @@ func (c *Config) absent(sh *shared) func(name string) string {
 		}
 		key, says := "", ""
 		switch p := c.params(); {
-		case !tools.Selection{Exclude: c.excluded()}.Includes(tools.Spec{Name: name}, true):
+		case !toollist.Selection{Exclude: c.excluded()}.Includes(tools.Spec{Name: name}, true):
 			return "" // policy denies it, and names the entry
 		case p.Tools.Core != nil:
 			key, says = "tools.core", "does not list it"
@@ -339,6 +341,6 @@ func (c *Config) absent(sh *shared) func(name string) string {
 		if o.Layer == settings.LayerDefault || o.Layer == "" {
 			return "" // the embedder's own choice
 		}
-		return fmt.Sprintf("The setting %s (%s) %s.", key, Place{Source: o.Source, Line: o.Line}, says)
+		return fmt.Sprintf("The setting %s (%s) %s.", key, toolrules.Place{Source: o.Source, Line: o.Line}, says)
 	}
 }

@@ -300,7 +300,7 @@ func (p *Parameters) decides(key string) bool {
 	case "tools.core":
 		return p.Tools.Core != nil
 	case "tools.discoveryCommand":
-		return p.Tools.External != ToolCommands{}
+		return p.Tools.external()
 	case "tools.exclude":
 		return p.Tools.Exclude != nil
 	case "tools.sandbox":

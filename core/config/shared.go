@@ -35,7 +35,7 @@ type shared struct {
 	committer *commit.Committer
 	bases     filestate.BaseStore
 	settings  *liveSettings // nil: there are none
-	finder    Finder
+	finder    discovery.Current
 	rules     *rules.Rules
 	memory    *memory.Service
 	web       fetcher
@@ -85,7 +85,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	}
 	sh := &shared{workspace: ws, tmp: tmp, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
 	sh.web.o = &c.params().Tools.WebFetch
-	sh.finder.now.Store(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
+	sh.finder.Set(discovery.New(ws).With(c.params().Tools.FileFiltering.options(c.params().Environment.Layout.IgnoreFile)))
 	sh.checkpoints = c.openCheckpoints(sh)
 	sh.servers.Store(c.openServers(sh))
 	return sh, nil

@@ -203,7 +203,7 @@ func TestBindFails(t *testing.T) {
 		"by its error": func(config.Services) ([]tools.DeclarativeTool, error) { return nil, context.DeadlineExceeded },
 		"with nil":     func(config.Services) ([]tools.DeclarativeTool, error) { return []tools.DeclarativeTool{nil}, nil },
 		"with a tool that children would take over": func(config.Services) ([]tools.DeclarativeTool, error) {
-			return []tools.DeclarativeTool{echo(t, "found", tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered}))}, nil
+			return []tools.DeclarativeTool{echo(t, "found", tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupDiscovered} }))}, nil
 		},
 	} {
 		var lent config.Services
@@ -233,8 +233,8 @@ func TestDiscoveredTools(t *testing.T) {
 			func(context.Context) ([]tools.DeclarativeTool, error) {
 				discoveries++
 				return []tools.DeclarativeTool{
-					echo(t, "found", tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered})),
-					echo(t, "served", tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: "srv"})),
+					echo(t, "found", tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupDiscovered} })),
+					echo(t, "served", tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupMCP, Server: "srv"} })),
 				}, nil
 			},
 			func(context.Context) ([]tools.DeclarativeTool, error) { return nil, context.DeadlineExceeded },

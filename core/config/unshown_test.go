@@ -179,7 +179,7 @@ func TestTailKeepsContext(t *testing.T) {
 // once it is read. FS-08, PR-03
 func TestDroppedWrites(t *testing.T) {
 	s := configtest.New(t, guards("write_file|safe_patch", "TOPSECRET"), func(p *config.Parameters) {
-		p.Session.Checkpoints.Enabled = new(true)
+		p.Session.Checkpoints = new(true)
 		p.Tools.Core = []string{"read_file", "write_file", "safe_patch", "edit"}
 	})
 	s.Write("f.txt", plain)

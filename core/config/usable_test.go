@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -139,8 +140,8 @@ func TestPlacesOfSettings(t *testing.T) {
 	p.Settings.Flags = map[string]any{"tools.exclude": []string{"write_file"}}
 	b, err := begin(t, p)
 	require.NoError(t, err)
-	require.Equal(t, map[string]Place{"glob": {Source: file, Line: 3}}, b.params.Policy.AllowedFrom)
-	require.Equal(t, map[string]Place{"edit": {Source: file, Line: 4, Rule: "tools.exclude: edit"}, "write_todos": {Source: file, Line: 5, Rule: "useWriteTodos"}}, b.params.Tools.ExcludedFrom)
+	require.Equal(t, map[string]toolrules.Place{"glob": {Source: file, Line: 3}}, b.params.Policy.allowedFrom)
+	require.Equal(t, map[string]toolrules.Place{"edit": {Source: file, Line: 4, Rule: "tools.exclude: edit"}, "write_todos": {Source: file, Line: 5, Rule: "useWriteTodos"}}, b.params.Tools.excludedFrom)
 	require.Equal(t, []string{"edit", "write_file", "write_todos"}, b.params.Tools.Exclude)
 }
 
@@ -168,7 +169,7 @@ func TestParametersBeforeUnusableSettings(t *testing.T) {
 	require.Empty(t, checked)
 
 	p.IncludeDirs, p.Tools.Core, p.Policy.AllowedTools, p.Tools.WebFetch.Allow = []string{}, []string{}, []string{}, []string{}
-	p.Tools.External, p.Tools.WebSearch = ToolCommands{Discovery: "d", Call: "c"}, b.params.Tools.WebSearch
+	p.Tools.DiscoveryCommand, p.Tools.CallCommand, p.Tools.WebSearch = "d", "c", b.params.Tools.WebSearch
 	b, err = begin(t, p)
 	require.NoError(t, err)
 	require.Len(t, b.result.Problems, 1, "%v", b.result.Problems)
@@ -205,7 +206,7 @@ func TestReloadAsFoundAtInitialize(t *testing.T) {
 	require.Equal(t, before.IncludeDirs, after.IncludeDirs)
 	require.Equal(t, before.Policy.Paths, after.Policy.Paths)
 	require.Equal(t, before.Tools.Shell.Confinement, after.Tools.Shell.Confinement)
-	require.Equal(t, before.Tools.External, after.Tools.External)
+	require.Equal(t, before.Tools.DiscoveryCommand, after.Tools.DiscoveryCommand)
 	again, err := c.Settings().Problems()
 	require.NoError(t, err)
 	require.Len(t, again, 3, "%v", again)
@@ -226,7 +227,7 @@ func TestConfinedByParameters(t *testing.T) {
 		require.NoError(t, err, name)
 		free := c.Kind == process.Unconfined
 		require.Equal(t, c.Kind, b.params.Tools.Shell.Confinement.Kind)
-		require.Equal(t, free, b.params.Tools.External != ToolCommands{})
+		require.Equal(t, free, b.params.Tools.external())
 		require.Equal(t, free, len(b.params.IncludeDirs) == 1)
 		require.Equal(t, free, slices.Contains(b.params.Tools.Shell.Environ(), "FLAVOUR=evil.so"))
 	}

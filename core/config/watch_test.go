@@ -28,7 +28,7 @@ func watched(t *testing.T) (change func(*config.Parameters), reloaded func()) {
 	reloads := make(chan struct{}, 1000)
 	return func(p *config.Parameters) {
 			p.Environment.Layout, p.Settings, p.Session.WatchSettings = quietLayout(t), &settings.Options{}, true
-			p.Calls.Seams.Reload = func() { reloads <- struct{}{} }
+			p.OnReload(func() { reloads <- struct{}{} })
 		}, func() {
 			t.Helper()
 			select {

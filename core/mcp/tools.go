@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // Limits on a tool's declaration.
@@ -56,7 +57,7 @@ func (s *server) declare(o, old *offer) {
 	}
 	slices.Sort(o.names)
 	for _, text := range s.IncludeTools {
-		if !tools.ParseEntry(text).Whole() && !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == text }) {
+		if !toollist.ParseEntry(text).Whole() && !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == text }) {
 			s.m.o.Logger.Warn("a restriction in includeTools is invalid, and its tool is not included", "server", s.Name, "entry", text)
 		}
 	}
@@ -79,7 +80,7 @@ func (s ServerSpec) selects(tool string) bool {
 		}
 	}
 	return s.IncludeTools == nil || slices.ContainsFunc(s.IncludeTools, func(text string) bool {
-		return text == tool || tools.ParseEntry(text).Whole() && wildcard(ownName(text), tool)
+		return text == tool || toollist.ParseEntry(text).Whole() && wildcard(ownName(text), tool)
 	})
 }
 

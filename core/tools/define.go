@@ -27,35 +27,17 @@ type defined struct {
 	err      error // of the first invalid option
 }
 
-// WithDisplayName sets the name for the user.
-func WithDisplayName(name string) Option {
-	return func(d *defined) { d.spec.DisplayName = name }
-}
-
-// WithAliases adds names for calls and lists.
-func WithAliases(names ...string) Option {
-	return func(d *defined) { d.spec.Aliases = append(d.spec.Aliases, names...) }
-}
-
-// WithEffects declares the possible side effects of the tool. A tool that may write files or run processes needs
-// approval like one of a mutating kind ([Spec.Mutates]), and must not have a kind that changes nothing.
-func WithEffects(effects ...Effect) Option {
-	return func(d *defined) { d.spec.Effects = append(d.spec.Effects, effects...) }
+// WithSpec changes the specification of the tool: DisplayName, Aliases, Origin, Effects, Annotations and
+// OutputIsMarkdown. Its other fields are set by the definition. A tool with the effect [EffectWriteFiles] or
+// [EffectRunProcess] needs approval like one of a mutating kind ([Spec.Mutates]), and must not have a kind that changes
+// nothing.
+func WithSpec(change func(s *Spec)) Option {
+	return func(d *defined) { change(&d.spec) }
 }
 
 // WithParallel allows concurrent calls.
 func WithParallel() Option {
 	return func(d *defined) { d.spec.Parallel = true }
-}
-
-// WithMarkdown declares that the tool's display is Markdown.
-func WithMarkdown() Option {
-	return func(d *defined) { d.spec.OutputIsMarkdown = true }
-}
-
-// WithOrigin sets the source of the tool. The default is a built-in.
-func WithOrigin(o Origin) Option {
-	return func(d *defined) { d.spec.Origin = o }
 }
 
 // WithDescription sets the one-line description of a call. The default is the tool's name and the arguments, clipped.

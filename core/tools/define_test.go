@@ -55,12 +55,13 @@ func TestDefine(t *testing.T) {
 func TestDefineOptions(t *testing.T) {
 	confirmation := &tools.Confirmation{Type: tools.ConfirmInfo, Title: "t"}
 	tool, err := tools.Define[greetParams]("greet", "Greets.", tools.KindOther, nil,
-		tools.WithDisplayName("Greeter"),
-		tools.WithAliases("hello", "hi"),
-		tools.WithEffects(tools.EffectNetwork),
+		tools.WithSpec(func(s *tools.Spec) {
+			s.DisplayName = "Greeter"
+			s.Aliases = []string{"hello", "hi"}
+			s.Effects = []tools.Effect{tools.EffectNetwork}
+		}),
 		tools.WithParallel(),
-		tools.WithMarkdown(),
-		tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered}),
+		tools.WithSpec(func(s *tools.Spec) { s.OutputIsMarkdown = true; s.Origin = tools.Origin{Group: tools.GroupDiscovered} }),
 		tools.WithDescription(func(p greetParams) string { return "greets " + p.Name }),
 		tools.WithLocations(func(greetParams) []tools.Location { return []tools.Location{{Path: "/a", Line: 3}} }),
 		tools.WithConfirmation(func(context.Context, greetParams) (*tools.Confirmation, error) { return confirmation, nil }),
@@ -176,7 +177,7 @@ func TestDefineRefuses(t *testing.T) {
 			return tools.Define(strings.Repeat("a", 64), "X.", tools.KindRead, run)
 		}, []string{"has 64 characters, more than 63"}},
 		"illegal alias": {func() (tools.DeclarativeTool, error) {
-			return tools.Define("x", "X.", tools.KindRead, run, tools.WithAliases("a/b"))
+			return tools.Define("x", "X.", tools.KindRead, run, tools.WithSpec(func(s *tools.Spec) { s.Aliases = []string{"a/b"} }))
 		}, []string{`"x"`, "alias"}},
 		"no description": {func() (tools.DeclarativeTool, error) {
 			return tools.Define("x", "", tools.KindRead, run)

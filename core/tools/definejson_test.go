@@ -87,7 +87,7 @@ func TestDefineJSONOptions(t *testing.T) {
 	}
 	spec := foreign(`{"type":"object"}`)
 	spec.Annotations = map[string]any{"readOnlyHint": true}
-	tool, err := tools.DefineJSON(spec, echoed, tools.WithOutputSchema[out](), tools.WithDisplayName("Echo"),
+	tool, err := tools.DefineJSON(spec, echoed, tools.WithOutputSchema[out](), tools.WithSpec(func(s *tools.Spec) { s.DisplayName = "Echo" }),
 		tools.WithDescription(func(args json.RawMessage) string { return "echo " + string(args) }),
 		tools.WithLocations(func(json.RawMessage) []tools.Location { return []tools.Location{{Path: "/a"}} }),
 		tools.WithConfirmation(func(context.Context, json.RawMessage) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }),

@@ -108,7 +108,7 @@ func ExampleRegistry() {
 	}
 	search := func(context.Context, params) (tools.Result, error) { return tools.Result{}, nil }
 	register := func(r *tools.Registry, name string, o tools.Origin) {
-		tool, err := tools.Define(name, "Looks something up.", tools.KindSearch, search, tools.WithOrigin(o))
+		tool, err := tools.Define(name, "Looks something up.", tools.KindSearch, search, tools.WithSpec(func(s *tools.Spec) { s.Origin = o }))
 		if err == nil {
 			err = r.Register(tool)
 		}

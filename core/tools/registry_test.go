@@ -20,7 +20,7 @@ import (
 // named returns a tool of an origin; text distinguishes tools with the same name.
 func named(t testing.TB, name, text string, o tools.Origin, aliases ...string) tools.DeclarativeTool {
 	t.Helper()
-	tool, err := tools.Define(name, text, tools.KindRead, greet, tools.WithOrigin(o), tools.WithAliases(aliases...))
+	tool, err := tools.Define(name, text, tools.KindRead, greet, tools.WithSpec(func(s *tools.Spec) { s.Origin = o; s.Aliases = aliases }))
 	require.NoError(t, err)
 	return tool
 }
@@ -398,53 +398,4 @@ func TestRegistryConcurrently(t *testing.T) {
 	}
 	running.Wait()
 	require.Len(t, r.Names(), 8*25)
-}
-
-// AR-09: selection.
-func TestSelection(t *testing.T) {
-	read := tools.Spec{Name: "read_file", Aliases: []string{"cat"}}
-	shell := tools.Spec{Name: "run_shell_command"}
-	patch := tools.Spec{Name: "safe_patch", GovernedBy: []string{"edit", "replace"}}
-	mcp := tools.Spec{Name: "search", Origin: server("s")}
-	clash := tools.Spec{Name: "mcp_my_server_do_it_0badcafe", Origin: tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}}
-	tests := map[string]struct {
-		selection tools.Selection
-		spec      tools.Spec
-		inDefault bool
-		want      bool
-	}{
-		"default set":                  {tools.Selection{}, read, true, true},
-		"not in default set":           {tools.Selection{}, read, false, false},
-		"named":                        {tools.Selection{Core: []string{"read_file"}}, read, false, true},
-		"not named":                    {tools.Selection{Core: []string{"read_file"}}, shell, true, false},
-		"by alias":                     {tools.Selection{Core: []string{"cat"}}, read, false, true},
-		"with blanks":                  {tools.Selection{Core: []string{" read_file "}}, read, false, true},
-		"with a pattern":               {tools.Selection{Core: []string{"read_file", "run_shell_command(git)"}}, shell, false, true},
-		"with an open pattern":         {tools.Selection{Core: []string{"run_shell_command(git"}}, shell, false, true},
-		"a prefix of a name":           {tools.Selection{Core: []string{"run_shell"}}, shell, true, false},
-		"an empty list":                {tools.Selection{Core: []string{}}, read, true, false},
-		"an empty name":                {tools.Selection{Core: []string{"", "()"}}, tools.Spec{}, true, false},
-		"excluded":                     {tools.Selection{Exclude: []string{"read_file"}}, read, true, false},
-		"excluded by alias":            {tools.Selection{Exclude: []string{"cat"}}, read, true, false},
-		"excluded and named":           {tools.Selection{Core: []string{"read_file"}, Exclude: []string{"read_file"}}, read, true, false},
-		"excluded in part":             {tools.Selection{Exclude: []string{"read_file(src)"}}, read, true, false},
-		"commands excluded":            {tools.Selection{Exclude: []string{"run_shell_command(rm)"}}, shell, true, true},
-		"by its other name":            {tools.Selection{Exclude: []string{" ShellTool (rm, mv)"}}, shell, true, true},
-		"no commands excluded":         {tools.Selection{Exclude: []string{"run_shell_command( , )"}}, shell, true, false},
-		"the shell and another":        {tools.Selection{Exclude: []string{"run_shell_command(rm)", "run_shell_command"}}, shell, true, false},
-		"other excluded":               {tools.Selection{Exclude: []string{"read"}}, read, true, true},
-		"governing name excluded":      {tools.Selection{Exclude: []string{"replace"}}, patch, true, false},
-		"governing name in core":       {tools.Selection{Core: []string{"edit"}}, patch, true, false},
-		"MCP, independent of core":     {tools.Selection{Core: []string{"read_file"}}, mcp, false, true},
-		"MCP by its own name":          {tools.Selection{Exclude: []string{"do it"}}, clash, false, false},
-		"MCP by the composed one":      {tools.Selection{Exclude: []string{"mcp_my server_do it"}}, clash, false, false},
-		"MCP by the qualified":         {tools.Selection{Exclude: []string{"mcp_my_server_do_it"}}, clash, false, false},
-		"MCP by another server's name": {tools.Selection{Exclude: []string{"mcp_my_server", "do", "server_do_it"}}, clash, false, true},
-		"MCP excluded":                 {tools.Selection{Exclude: []string{"search"}}, mcp, false, false},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tt.want, tt.selection.Includes(tt.spec, tt.inDefault))
-		})
-	}
 }

@@ -19,7 +19,7 @@ func TestRenamedToolRefusesUnderItsName(t *testing.T) {
 	}
 	edit, err := tools.Define("edit", "Edits.", tools.KindEdit, func(context.Context, params) (tools.Result, error) {
 		return tools.Result{LLMContent: tools.Text("done")}, nil
-	}, tools.WithAliases("replace", "change"), tools.WithValidation(func(p params) error {
+	}, tools.WithSpec(func(s *tools.Spec) { s.Aliases = []string{"replace", "change"} }), tools.WithValidation(func(p params) error {
 		if p.N < 0 {
 			return errors.New("n is negative")
 		}

@@ -48,7 +48,7 @@ func TestKindAndEffectsAgree(t *testing.T) {
 	unasked := []tools.Kind{tools.KindRead, tools.KindSearch, tools.KindThink, tools.KindCommunicate}
 	for _, k := range tools.Kinds() {
 		for _, e := range []tools.Effect{tools.EffectWriteFiles, tools.EffectRunProcess} {
-			_, err := tools.Define("x", "X.", k, run, tools.WithEffects(tools.EffectNetwork, e))
+			_, err := tools.Define("x", "X.", k, run, tools.WithSpec(func(s *tools.Spec) { s.Effects = []tools.Effect{tools.EffectNetwork, e} }))
 			if slices.Contains(unasked, k) {
 				require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), k)
 				require.ErrorContains(t, err, string(e))
@@ -276,7 +276,7 @@ func TestConfirmationJSON(t *testing.T) {
 
 // AR-15: the default confirmation.
 func TestDefaultConfirmation(t *testing.T) {
-	tool := mustDefine(t, "greet", tools.KindOther, tools.WithDisplayName("Greeter"))
+	tool := mustDefine(t, "greet", tools.KindOther, tools.WithSpec(func(s *tools.Spec) { s.DisplayName = "Greeter" }))
 	inv, err := tool.Build(json.RawMessage(`{"name":"Ann"}`))
 	require.NoError(t, err)
 	require.Equal(t, &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Confirm: Greeter",

@@ -20,7 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/extensionstore"
 	"github.com/fettle-dev/fettle/core/skills"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
@@ -104,7 +104,7 @@ func checkExcluded(_ context.Context, e extensions.Extension) ([]fault.Problem, 
 		name, _, bracketed := strings.Cut(entry, "(")
 		name = strings.TrimSpace(name)
 		tool, known := policy.WellKnown(name)
-		if bracketed && tool.Tool != "run_shell_command" && !tools.ParseEntry(entry).Shell() {
+		if bracketed && tool.Tool != "run_shell_command" && !toollist.ParseEntry(entry).Shell() {
 			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools excludes the whole tool.", entry), "Omit the parentheses, or name commands of run_shell_command.", false))
 		}
 		if strings.Trim(name, "*") == "" {

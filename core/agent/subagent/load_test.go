@@ -175,7 +175,7 @@ func (noHost) Begin(context.Context, *subagent.Definition) (*subagent.Session, e
 func TestSelect(t *testing.T) {
 	all := []tools.DeclarativeTool{
 		tool(t, "read_file", tools.KindRead), tool(t, "run_shell_command", tools.KindExecute), governed{tool(t, "safe_patch", tools.KindEdit)},
-		tool(t, "search_file_content", tools.KindSearch, tools.WithAliases("grep_search")),
+		tool(t, "search_file_content", tools.KindSearch, tools.WithSpec(func(s *tools.Spec) { s.Aliases = []string{"grep_search"} })),
 		server(t, "mcp_a_b_x", "a_b"), server(t, "y", "a"), tool(t, "read", tools.KindRead),
 	}
 	tests := map[string]struct {
@@ -212,7 +212,9 @@ func TestSelect(t *testing.T) {
 // EX-16: an entry matches a server's tool by its server, whatever its name is.
 func TestSelectByServer(t *testing.T) {
 	made := tool(t, "mcp_my_server_do_it_0badcafe", tools.KindOther,
-		tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}))
+		tools.WithSpec(func(s *tools.Spec) {
+			s.Origin = tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}
+		}))
 	for entry, want := range map[string]bool{
 		"mcp_my_server_do_it_0badcafe": true, "mcp_my server_do it": true, "mcp_my_server_do_it": true,
 		"mcp_*": true, "mcp_my server_*": true, "mcp_*_do it": true,
@@ -233,7 +235,7 @@ func (g governed) Spec() tools.Spec {
 }
 
 func server(t *testing.T, name, of string) tools.DeclarativeTool {
-	return tool(t, name, tools.KindOther, tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: of}))
+	return tool(t, name, tools.KindOther, tools.WithSpec(func(s *tools.Spec) { s.Origin = tools.Origin{Group: tools.GroupMCP, Server: of} }))
 }
 
 type noArgs struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // restricting are the keys that restrict an agent. An invalid value leaves the agent with fewer
@@ -18,7 +19,7 @@ var restricting = []string{"tools", "disallowed_tools", "permission_mode"}
 var foreignRestrictions = []string{"hooks", "permission", "permissions", "sandbox", "isolation", "readonly"}
 
 // entries parses a list of tools, or a comma-separated text. ok is false if part of it is invalid.
-func (r *reading) entries(m *position.Member) (entries []tools.Entry, ok bool) {
+func (r *reading) entries(m *position.Member) (entries []toollist.Entry, ok bool) {
 	var texts []string
 	ok = true
 	switch v := m.Value.(type) {
@@ -38,7 +39,7 @@ func (r *reading) entries(m *position.Member) (entries []tools.Entry, ok bool) {
 		texts, ok = splitTools(text), isText
 	}
 	for _, text := range texts {
-		e := tools.ParseEntry(text)
+		e := toollist.ParseEntry(text)
 		if e.Name == "" {
 			continue
 		}

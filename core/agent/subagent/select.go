@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // anyAgent is the list entry for every agent that may be called.
@@ -41,7 +42,7 @@ func Select(entries []string, available []tools.DeclarativeTool) (chosen []tools
 // wildcard reports whether an entry may match nothing without a problem: servers come and go,
 // agents are not always callable, and complete_task is always available.
 func wildcard(entry string) bool {
-	names := tools.ForeignNames(entry)
+	names := toollist.ForeignNames(entry)
 	return entry == "*" || entry == anyAgent || entry == completeTask || strings.HasPrefix(entry, "mcp_") || slices.Contains(names, anyAgent)
 }
 
@@ -63,7 +64,7 @@ func pick(entry string, available []tools.DeclarativeTool, picked []bool) bool {
 		return true
 	}
 	found := false
-	for _, name := range tools.ForeignNames(entry) {
+	for _, name := range toollist.ForeignNames(entry) {
 		if name != entry && pick(name, available, picked) {
 			found = true
 		}

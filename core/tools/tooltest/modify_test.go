@@ -84,7 +84,7 @@ func TestModifiable(t *testing.T) {
 		},
 		"panics": func(p *proposal) { p.modify = func(string) (tools.ToolInvocation, error) { panic("ouch") } },
 	} {
-		good := define(t, tools.KindEdit, echo, tools.WithEffects(tools.EffectWriteFiles))
+		good := define(t, tools.KindEdit, echo, tools.WithSpec(func(s *tools.Spec) { s.Effects = []tools.Effect{tools.EffectWriteFiles} }))
 		broken := &tool{spec: good.Spec(), build: func(args json.RawMessage) (tools.ToolInvocation, error) {
 			inv, err := good.Build(args)
 			if err != nil {

@@ -409,7 +409,7 @@ func TestDefaultQuestion(t *testing.T) {
 	c := tooltest.Cases{Examples: examples}
 	for _, tool := range []tools.DeclarativeTool{
 		define(t, tools.KindMove, echo),
-		define(t, tools.KindOther, echo, tools.WithEffects(tools.EffectRunProcess)),
+		define(t, tools.KindOther, echo, tools.WithSpec(func(s *tools.Spec) { s.Effects = []tools.Effect{tools.EffectRunProcess} })),
 	} {
 		c.DefaultQuestion = false
 		require.Contains(t, failuresOf(t, tool, c), "is nil, but the tool changes something")

@@ -217,7 +217,7 @@ func cancelled(ctx context.Context, s *soak, r *rand.Rand) error {
 // checkpoints changes files by tools and commands, and restores them.
 func checkpoints(ctx context.Context, s *soak, _ *rand.Rand) error {
 	on := true
-	return s.short(ctx, func(p *config.Parameters) { p.Session.Checkpoints.Enabled = &on }, func(c *session) error {
+	return s.short(ctx, func(p *config.Parameters) { p.Session.Checkpoints = &on }, func(c *session) error {
 		path := filepath.Join(c.dir, "f.txt")
 		if err := os.WriteFile(path, []byte("old\n"), 0o644); err != nil {
 			return err

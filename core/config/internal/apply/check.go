@@ -22,7 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/websearch"
-	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
@@ -320,7 +320,7 @@ func (c *checker) core() {
 	}
 	known := append(slices.Clone(c.given.Tools), "edit", "replace") // the only ones that are not in the default set
 	for _, e := range c.loaded.Entries(key) {
-		entry := tools.ParseEntry(e.Text)
+		entry := toollist.ParseEntry(e.Text)
 		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
 		_, err := entry.Commands()
 		switch name := entry.Name; {
@@ -355,7 +355,7 @@ func (c *checker) excluded() {
 	known := append(slices.Clone(c.given.Tools), "edit", "replace")
 	for _, e := range c.loaded.Entries(key) {
 		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
-		entry := tools.ParseEntry(e.Text)
+		entry := toollist.ParseEntry(e.Text)
 		if why := toolrules.CheckExcluded(e.Text); why != nil {
 			p.Message, p.Remedy = fault.As(why).Message, fault.As(why).Remedy
 		} else if toolrules.NamesNothing(entry) {

@@ -25,6 +25,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/memory"
 	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/shell"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // Session describes the session whose tools are served.
@@ -129,7 +130,7 @@ func (s *served) serves(t tools.DeclarativeTool) bool {
 		return true
 	}
 	core := s.session.CoreTools()
-	return core != nil && tools.Selection{Core: core}.Includes(spec, false)
+	return core != nil && toollist.Selection{Core: core}.Includes(spec, false)
 }
 
 // ofConversation returns the tools that serve only fettle's own conversation with

@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/hookrun"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // beforeModel runs the hooks before a request, and then those that select its
@@ -210,7 +211,7 @@ func chooseTools(r *model.Request, given *hooks.ToolConfig, names func(tool stri
 	for _, t := range r.Tools {
 		if slices.ContainsFunc(names(t.Name), func(name string) bool {
 			return slices.ContainsFunc(given.AllowedFunctionNames, func(called string) bool {
-				return called == name || slices.Contains(tools.ForeignNames(called), name)
+				return called == name || slices.Contains(toollist.ForeignNames(called), name)
 			})
 		}) {
 			allowed = append(allowed, t.Name)

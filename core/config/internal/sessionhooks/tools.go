@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // subjectOf returns the names that matchers are compared with: those of the tool,
@@ -34,7 +35,7 @@ func subjectOf(s tools.Spec) hookrun.Subject {
 	var elsewhere []string
 	if s.Origin == (tools.Origin{}) {
 		for _, name := range names {
-			elsewhere = append(elsewhere, tools.NamesElsewhere(name)...)
+			elsewhere = append(elsewhere, toollist.NamesElsewhere(name)...)
 		}
 	}
 	return hookrun.Subject{Names: names, Elsewhere: elsewhere}

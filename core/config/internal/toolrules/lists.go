@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/shell"
+	"github.com/fettle-dev/fettle/core/tools/toollist"
 )
 
 // Place is the position of an entry of a list.
@@ -52,7 +53,7 @@ func Listed(entries []string, from func(entry string) Place, rule func(entry str
 func Exclusions(entries []string, from func(entry string) Place) []policy.Rule {
 	var out []policy.Rule
 	for _, text := range entries {
-		entry, place := tools.ParseEntry(text), from(text)
+		entry, place := toollist.ParseEntry(text), from(text)
 		if entry.Name == "" {
 			continue
 		}
@@ -74,7 +75,7 @@ func Exclusions(entries []string, from func(entry string) Place) []policy.Rule {
 
 // Names returns the names of the tools that an entry of a list refers to: the
 // written one, and the built-in tools that it denotes.
-func Names(e tools.Entry) []string {
+func Names(e toollist.Entry) []string {
 	if e.Shell() {
 		return []string{shell.RunShellCommand}
 	}
@@ -92,24 +93,24 @@ func isBuiltIn(name string) bool {
 
 // spoken returns the built-in tools that the name of an excluded entry refers to
 // without being the name of one, for example "Bash rm"; nil: none.
-func spoken(e tools.Entry) []string {
+func spoken(e toollist.Entry) []string {
 	if isBuiltIn(e.Name) || e.Foreign() != nil {
 		return nil
 	}
-	if names := tools.ForeignNames(e.Name); names != nil { // for example writefile
+	if names := toollist.ForeignNames(e.Name); names != nil { // for example writefile
 		return names
 	}
-	return tools.Named(e.Name, isBuiltIn)
+	return toollist.Named(e.Name, isBuiltIn)
 }
 
 // Restrictions returns the rules that restrict tools.core to the patterns in
 // brackets: shell commands without one of the prefixes are denied. Every other
-// entry with brackets selects nothing; see [tools.Selection].
+// entry with brackets selects nothing; see [toollist.Selection].
 func Restrictions(core []string, from func(entry string) Place) []policy.Rule {
 	var only []string
 	var place Place
 	for _, text := range core {
-		entry := tools.ParseEntry(text)
+		entry := toollist.ParseEntry(text)
 		if !entry.Shell() {
 			continue
 		}
@@ -148,7 +149,7 @@ func Allowed(entry string, place Place) (policy.Rule, bool, error) {
 
 // NamesNothing reports whether a restricting entry has a name that no tool can
 // have, and refers to none: its intent is unknown.
-func NamesNothing(e tools.Entry) bool {
+func NamesNothing(e toollist.Entry) bool {
 	return e.Name != "" && spoken(e) == nil && tools.CheckName(strings.ReplaceAll(e.Name, "*", "x")) != nil
 }
 
@@ -156,7 +157,7 @@ func NamesNothing(e tools.Entry) bool {
 // approval. It applies in addition to other rules, so that denied calls stay
 // denied.
 func Confirmed(entry string, place Place) (policy.Rule, bool, error) {
-	if NamesNothing(tools.ParseEntry(entry)) {
+	if NamesNothing(toollist.ParseEntry(entry)) {
 		return policy.Rule{}, false, fault.New(fault.InvalidConfig, "config.confirmationRequired",
 			fmt.Sprintf("The entry %q of the tools that require approval is not the name of a tool.", entry), "Name a tool, or for the shell beginnings of commands, as in run_shell_command(git push).")
 	}
@@ -167,7 +168,7 @@ func Confirmed(entry string, place Place) (policy.Rule, bool, error) {
 // `name(prefix, …)`. An entry without a name is ignored, and one with invalid
 // brackets is an error and does not denote the whole tool.
 func listedTool(text, list string, place Place, rule policy.Rule) (policy.Rule, bool, error) {
-	entry := tools.ParseEntry(text)
+	entry := toollist.ParseEntry(text)
 	if entry.Name == "" {
 		return policy.Rule{}, false, nil
 	}
@@ -200,7 +201,7 @@ func listedTool(text, list string, place Place, rule policy.Rule) (policy.Rule, 
 // than written, because the commands in its brackets cannot be parsed. It returns
 // nil for other entries. The error has code invalid_config.
 func CheckExcluded(text string) error {
-	entry := tools.ParseEntry(text)
+	entry := toollist.ParseEntry(text)
 	if names := spoken(entry); names != nil {
 		return fault.New(fault.InvalidConfig, "config.excludedTools",
 			fmt.Sprintf("The entry %q of the excluded tools is not the name of a tool. All of %s is excluded.", text, strings.Join(names, ", ")),

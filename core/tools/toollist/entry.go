@@ -1,4 +1,6 @@
-package tools
+// Package toollist reads the entries of tool lists, in settings, flags and agent
+// files, and selects tools by them.
+package toollist
 
 import (
 	"fmt"

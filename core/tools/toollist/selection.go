@@ -1,6 +1,10 @@
-package tools
+package toollist
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
 
 // Selection is the set of tools of a session. An entry of either list is a tool's name or alias, alone or as
 // "name(pattern)", or a tool name of another program; see [Entry]. Policy applies a pattern of the shell; an entry with
@@ -17,12 +21,12 @@ type Selection struct {
 //
 // An exclusion with a pattern excludes the whole tool, because a registry cannot exclude part of a tool. For the shell
 // the pattern is a command prefix: policy denies such commands, and the tool stays.
-func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
+func (s Selection) Includes(spec tools.Spec, inDefaultSet bool) bool {
 	whole := slices.DeleteFunc(slices.Clone(s.Exclude), func(entry string) bool { return deniedByPolicy(ParseEntry(entry)) })
 	if lists(whole, spec, true) {
 		return false
 	}
-	if spec.Origin.Group != GroupBuiltIn {
+	if spec.Origin.Group != tools.GroupBuiltIn {
 		return true
 	}
 	if s.Core == nil {
@@ -50,21 +54,21 @@ func deniedByPolicy(e Entry) bool {
 }
 
 // lists reports whether an entry names the tool or, if governed is set, a tool that governs it.
-func lists(entries []string, spec Spec, governed bool) bool {
+func lists(entries []string, spec tools.Spec, governed bool) bool {
 	for _, e := range entries {
 		entry := ParseEntry(e)
 		name := entry.Name
 		if name == "" {
 			continue
 		}
-		if name == spec.Name || slices.Contains(spec.Aliases, name) || spec.Origin.Group == GroupBuiltIn && slices.Contains(entry.Foreign(), spec.Name) {
+		if name == spec.Name || slices.Contains(spec.Aliases, name) || spec.Origin.Group == tools.GroupBuiltIn && slices.Contains(entry.Foreign(), spec.Name) {
 			return true
 		}
 		if governed && slices.Contains(spec.GovernedBy, name) {
 			return true
 		}
 		if server, tool := spec.Origin.Server, spec.ServerTool(); server != "" &&
-			(name == tool || name == mcpPrefix+server+"_"+tool || name == QualifiedName(server, tool)) {
+			(name == tool || name == "mcp_"+server+"_"+tool || name == tools.QualifiedName(server, tool)) {
 			return true
 		}
 	}

@@ -1,0 +1,36 @@
+package config
+
+import (
+	"github.com/fettle-dev/fettle/core/config/internal/history"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
+)
+
+// For the tests of package config_test.
+
+const (
+	RestatedKind             = history.Kind
+	DefaultClientResultBytes = defaultClientResultBytes
+)
+
+type Place = toolrules.Place
+
+func ClientResultBytes(client string) int { return clientResultBytes(client) }
+
+// EachClientLimit calls f with the rows of the table of clients.
+func EachClientLimit(f func(client string, bytes int)) {
+	for _, row := range clientLimits() {
+		f(row.client, row.bytes)
+	}
+}
+
+// SetPlaces sets the positions of list entries, as settings do.
+func (p *Parameters) SetPlaces(allowed, excluded map[string]Place) {
+	p.Policy.allowedFrom, p.Tools.excludedFrom = allowed, excluded
+}
+
+// OnReload sets a function that is called after each reload by WatchSettings.
+func (p *Parameters) OnReload(f func()) { p.Calls.Seams.reload = f }
+
+// OnCheckpoint sets a function that is called at each step of keeping files.
+func (p *Parameters) OnCheckpoint(f func(checkpoint.Step) error) { p.Calls.Seams.checkpoint = f }
