@@ -24,6 +24,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"config", "config: composes a session", "core/config core/config/internal/*"},
 	{"agent", "agent: the conversation, subagents", "core/agent core/agent/*"},
 	{"scheduler", "scheduler: the path of a call", "core/scheduler"},
+	{"tools", "tools: the contract of a tool", "core/tools core/tools/toollist"},
 	{"builtin", "tools/…: the built-in tools", "core/tools/*"},
 	{"custom", "hooks, skills, extensions, commands", "core/hooks core/internal/hookrun core/skills core/extensions core/commands core/commands/* core/services/extensionstore"},
 	{"mcp", "mcp: servers, clients, sign-in", "core/mcp core/mcp/*"},
@@ -32,9 +33,8 @@ var layers = []struct{ name, title, patterns string }{
 	{"policy", "policy: rules, command lines", "core/policy core/policy/*"},
 	{"services", "services: files, processes, network", "core/services/*"},
 	{"bus", "bus: questions and events", "core/bus"},
-	{"tools", "tools: the contract of a tool", "core/tools"},
 	{"internal", "internal helpers", "core/internal/*"},
-	{"fault", "fault, escape, redact: errors, safe text", "core/fault core/escape core/redact"},
+	{"fault", "fault, escape, redact, confirmation: errors, safe text, shared data", "core/fault core/escape core/redact core/confirmation"},
 }
 
 const (

@@ -17,7 +17,7 @@ import (
 // Hooks configures the hooks of a session. The zero value runs those of files,
 // settings and extensions.
 type Hooks struct {
-	Disabled bool // no hooks; the settings can disable them too
+	disabled bool // by the settings
 	// Functions are the embedder's own, with Run set. They run before all others.
 	Functions []hooks.Hook
 	// TrustAll trusts the directory for this run only: the hooks of its project
@@ -31,7 +31,7 @@ type Hooks struct {
 // fillHooks applies the settings.
 func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 	h := &p.Hooks
-	h.Disabled = h.Disabled || !s.HooksConfig.Enabled
+	h.disabled = h.disabled || !s.HooksConfig.Enabled
 	h.sources = sessionhooks.Sources{Off: s.HooksConfig.Disabled, Silent: !s.HooksConfig.Notifications, Layers: r.HookLayers()}
 }
 
@@ -39,7 +39,7 @@ func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 func (c *Config) openHooks(sh *shared) {
 	p, target := c.params(), sh.workspace.Target()
 	sources := p.Hooks.sources
-	sources.Disabled, sources.Functions = p.Hooks.Disabled, p.Hooks.Functions
+	sources.Disabled, sources.Functions = p.Hooks.disabled, p.Hooks.Functions
 	o := sessionhooks.Options{
 		Bus: c.bus, Workspace: sh.workspace, Layout: &p.Environment.Layout, Sources: &sources,
 		Trusted: p.Policy.Trust == trust.Trusted, Inherited: p.Policy.TrustInherited, TrustAll: p.Hooks.TrustAll,

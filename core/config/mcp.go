@@ -35,11 +35,10 @@ type MCP struct {
 	Later bool
 	// Disabled disables all servers; no setting enables them.
 	Disabled bool
-	// Allowed lists the only servers that may be used, and Excluded those that
-	// may not be used even then, by name in any case; "*" stands for all. nil:
-	// those of the settings, else all, and none. The settings' excluded servers
-	// are excluded in any case.
-	Allowed, Excluded []string
+	// allowed lists the only servers that the settings allow, nil for all, and
+	// excluded those that they exclude even then, by name in any case; "*" stands
+	// for all.
+	allowed, excluded []string
 
 	settings servers.Settings // set by fill
 }
@@ -83,7 +82,7 @@ func (c *Config) mcpServers(target string) []mcp.Configured {
 // used.
 func (c *Config) servers() servers.Set {
 	p := &c.params().MCP
-	return servers.Set{Own: p.Servers, Settings: p.settings, Brought: c.brought().Servers, Allowed: p.Allowed, Excluded: p.Excluded}
+	return servers.Set{Own: p.Servers, Settings: p.settings, Brought: c.brought().Servers, Allowed: p.allowed, Excluded: p.excluded}
 }
 
 // fillServers applies the servers of the settings and the settings for all
@@ -91,10 +90,10 @@ func (c *Config) servers() servers.Set {
 func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
 	m := &p.MCP
 	m.Disabled = m.Disabled || !s.MCP.Enabled
-	if m.Allowed == nil && r.OriginOf("mcp.allowed").Source != "" {
-		m.Allowed = append([]string{}, s.MCP.Allowed...)
+	if m.allowed == nil && r.OriginOf("mcp.allowed").Source != "" {
+		m.allowed = append([]string{}, s.MCP.Allowed...)
 	}
-	m.Excluded = slices.Concat(m.Excluded, s.MCP.Excluded)
+	m.excluded = slices.Concat(m.excluded, s.MCP.Excluded)
 	m.settings = servers.OfSettings(s, r)
 }
 

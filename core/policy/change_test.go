@@ -14,7 +14,7 @@ func TestChange(t *testing.T) {
 	denied := policy.Rule{Name: "of an extension", Tools: []string{"x"}, Decision: policy.Deny, Tier: policy.TierExtension, Source: "extension e: p.toml", Line: 1}
 	alike := denied
 	alike.Line = 2
-	checks := policy.Checker{Name: "guard", External: true, Tools: []string{"y"}, Tier: policy.TierExtension, Source: "extension e: p.toml"}
+	checks := policy.Checker{Name: "guard", External: true, Rule: policy.Rule{Tools: []string{"y"}, Tier: policy.TierExtension, Source: "extension e: p.toml"}}
 	e := engine(t)
 	asked := func(tool string) policy.Decision { return e.Decide(policy.Call{Tool: tool, Mode: policy.ModeYolo}) }
 	require.NoError(t, e.Change(policy.Change{Add: []policy.Rule{denied, alike}, AddCheckers: []policy.Checker{checks}, Servers: []string{"s"}}))

@@ -185,7 +185,7 @@ type checker struct {
 
 // compileChecker compiles a checker; the error is that of [Checker.Validate].
 func compileChecker(c Checker) (*checker, error) {
-	conditions := c.Rule()
+	conditions := c.conditions()
 	if c.Name == "" {
 		return nil, invalid(conditions, "a safety checker needs a name")
 	}

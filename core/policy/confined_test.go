@@ -132,8 +132,8 @@ func TestConfinedChecker(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
 		Rules: []policy.Rule{allowTool("run_shell_command", "write_file")},
 		Checkers: []policy.Checker{
-			{Name: "commands", Tools: []string{"run_shell_command"}, Confined: ptr(false), Tier: policy.TierUser},
-			{Name: "files", Tools: []string{"write_file"}, Confined: ptr(false), Tier: policy.TierUser},
+			{Name: "commands", Rule: policy.Rule{Tools: []string{"run_shell_command"}, Confined: ptr(false), Tier: policy.TierUser}},
+			{Name: "files", Rule: policy.Rule{Tools: []string{"write_file"}, Confined: ptr(false), Tier: policy.TierUser}},
 		},
 	})
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestConfinedValidate(t *testing.T) {
 			err := r.Validate()
 			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 			require.ErrorContains(t, err, "confined goes with the tools run_shell_command")
-			c := policy.Checker{Name: "c", Tools: r.Tools, Server: r.Server, Confined: r.Confined, Tier: policy.TierUser}
+			c := policy.Checker{Name: "c", Rule: policy.Rule{Tools: r.Tools, Server: r.Server, Confined: r.Confined, Tier: policy.TierUser}}
 			require.Error(t, c.Validate())
 		})
 	}

@@ -226,12 +226,12 @@ func TestCheckersByAlias(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
 		Rules: []policy.Rule{{Tools: []string{"glob"}, Decision: policy.Deny, Tier: policy.TierUser}},
 		Checkers: []policy.Checker{
-			{Name: "low", Tools: []string{"*"}, Priority: 5, Tier: policy.TierUser},
-			{Name: "alias", Tools: []string{"replace"}, Priority: 2000, Tier: policy.TierUser},
-			{Name: "pattern", Tools: []string{"edit"}, ArgsPattern: `\.env`, Priority: 7, Tier: policy.TierUser},
-			{Name: "plan", Tools: []string{"edit"}, Modes: []policy.ApprovalMode{policy.ModePlan}, Priority: 9, Tier: policy.TierUser},
-			{Name: "push", Tools: []string{"run_shell_command"}, CommandPrefix: []string{"git push"}, Priority: 9, Tier: policy.TierUser},
-			{Name: "admin", Tools: []string{"write_file"}, Tier: policy.TierAdmin},
+			{Name: "low", Rule: policy.Rule{Tools: []string{"*"}, Priority: 5, Tier: policy.TierUser}},
+			{Name: "alias", Rule: policy.Rule{Tools: []string{"replace"}, Priority: 2000, Tier: policy.TierUser}},
+			{Name: "pattern", Rule: policy.Rule{Tools: []string{"edit"}, ArgsPattern: `\.env`, Priority: 7, Tier: policy.TierUser}},
+			{Name: "plan", Rule: policy.Rule{Tools: []string{"edit"}, Modes: []policy.ApprovalMode{policy.ModePlan}, Priority: 9, Tier: policy.TierUser}},
+			{Name: "push", Rule: policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"git push"}, Priority: 9, Tier: policy.TierUser}},
+			{Name: "admin", Rule: policy.Rule{Tools: []string{"write_file"}, Tier: policy.TierAdmin}},
 		},
 	})
 	require.NoError(t, err)
@@ -251,10 +251,10 @@ func TestCheckersByAlias(t *testing.T) {
 	require.Equal(t, []string{"push", "low"}, names(policy.Call{Tool: "run_shell_command", Params: []byte(`{"command":"ls && git push"}`)}))
 
 	for _, bad := range []policy.Checker{
-		{Tools: []string{"*"}, Tier: policy.TierUser},
-		{Name: "x", Tier: policy.TierUser},
-		{Name: "x", Tools: []string{"*"}, Priority: -1, Tier: policy.TierUser},
-		{Name: "x", Tools: []string{"*"}, ArgsPattern: "(", Tier: policy.TierUser},
+		{Rule: policy.Rule{Tools: []string{"*"}, Tier: policy.TierUser}},
+		{Name: "x", Rule: policy.Rule{Tier: policy.TierUser}},
+		{Name: "x", Rule: policy.Rule{Tools: []string{"*"}, Priority: -1, Tier: policy.TierUser}},
+		{Name: "x", Rule: policy.Rule{Tools: []string{"*"}, ArgsPattern: "(", Tier: policy.TierUser}},
 	} {
 		require.Error(t, bad.Validate())
 		_, err := policy.NewEngine(policy.Options{Checkers: []policy.Checker{bad}})

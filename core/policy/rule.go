@@ -164,21 +164,14 @@ func either(is bool, yes, no string) string {
 	return no
 }
 
-// Checker is a safety check for calls that meet its conditions. They are those of
-// a [Rule].
+// Checker is a safety check for calls that meet its conditions. They are the
+// fields Tools, Server, ArgsPattern, CommandPrefix, CommandRegex, Annotations,
+// Modes and Confined of the [Rule]; its Priority, Tier, Source and Line are those
+// of the checker, and its other fields have no effect.
 type Checker struct {
 	Name     string // for example "allowed-path"
 	External bool   // a program, not a built-in one
-
-	Tools         []string
-	Server        string
-	ArgsPattern   string
-	CommandPrefix []string
-	CommandRegex  string
-	Annotations   map[string]any
-	Modes         []ApprovalMode
-	Confined      *bool
-	Priority      int
+	Rule
 
 	RequiredContext []string       // of "environment", "history"; nil: all
 	Config          map[string]any // its own settings
@@ -187,24 +180,11 @@ type Checker struct {
 	// a command line writes, as a call of write_file. It is set only in a
 	// [Decision].
 	About *Call
-
-	Tier   Tier
-	Source string
-	Line   int
 }
 
-// CheckerFor returns a checker without a name for the calls that meet a rule's
-// conditions.
-func CheckerFor(r Rule) Checker {
-	return Checker{
-		Tools: r.Tools, Server: r.Server, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix, CommandRegex: r.CommandRegex,
-		Annotations: r.Annotations, Modes: r.Modes, Confined: r.Confined, Priority: r.Priority, Tier: r.Tier, Source: r.Source, Line: r.Line,
-	}
-}
-
-// Rule returns a rule without priority that denies the calls that require the
-// checker.
-func (c Checker) Rule() Rule {
+// conditions returns a rule without priority that denies the calls that require
+// the checker.
+func (c Checker) conditions() Rule {
 	return Rule{
 		Name: c.Name, Decision: Deny,
 		Tools: c.Tools, Server: c.Server, ArgsPattern: c.ArgsPattern, CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex,

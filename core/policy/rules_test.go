@@ -321,9 +321,9 @@ func TestReadOnlyHintIsNotTrusted(t *testing.T) {
 // A safety checker on write_file applies to the files that a command line writes,
 // and receives each as a call of write_file.
 func TestCheckersSeeRedirections(t *testing.T) {
-	path := policy.Checker{Name: "allowed-path", Tools: []string{"write_file"}, Tier: policy.TierUser, Priority: 5}
-	env := policy.Checker{Name: "env", Tools: []string{"write_file"}, ArgsPattern: `\.env`, Tier: policy.TierUser}
-	lines := policy.Checker{Name: "lines", Tools: []string{"run_shell_command"}, Tier: policy.TierUser}
+	path := policy.Checker{Name: "allowed-path", Rule: policy.Rule{Tools: []string{"write_file"}, Tier: policy.TierUser, Priority: 5}}
+	env := policy.Checker{Name: "env", Rule: policy.Rule{Tools: []string{"write_file"}, ArgsPattern: `\.env`, Tier: policy.TierUser}}
+	lines := policy.Checker{Name: "lines", Rule: policy.Rule{Tools: []string{"run_shell_command"}, Tier: policy.TierUser}}
 	all := shellRule(policy.Allow, 100, "ls", "sort")
 	all.AllowRedirection = true
 	e, err := policy.NewEngine(policy.Options{Checkers: []policy.Checker{path, env, lines}, Rules: []policy.Rule{all, shellRule(policy.Deny, 200, "rm")}})

@@ -12,10 +12,19 @@ import (
 
 const checkerDropped = "The checker is not in force, and its calls are asked about; other rules are not affected."
 
+// checkerFor returns a checker without a name for the calls that meet a rule's
+// conditions.
+func checkerFor(r policy.Rule) policy.Checker {
+	return policy.Checker{Rule: policy.Rule{
+		Tools: r.Tools, Server: r.Server, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix, CommandRegex: r.CommandRegex,
+		Annotations: r.Annotations, Modes: r.Modes, Confined: r.Confined, Priority: r.Priority, Tier: r.Tier, Source: r.Source, Line: r.Line,
+	}}
+}
+
 // checker reads a [[safety_checker]].
 func (r *reader) checker(t *position.Table) {
 	f := r.fields(t, "", checkerDropped)
-	c := policy.CheckerFor(f.conditions())
+	c := checkerFor(f.conditions())
 	if n, ok := f.integer("priority"); ok {
 		if n != int64(int32(n)) {
 			f.fail(f.get("priority").Line, "priority", KindSchema, fmt.Sprintf("It is %d, and must be an integer of up to %d.", n, math.MaxInt32), "")
@@ -113,7 +122,7 @@ func (f *fields) nested(rule policy.Rule) {
 			items = []position.Node{e.Node}
 		}
 		for _, item := range items {
-			c := policy.CheckerFor(rule)
+			c := checkerFor(rule)
 			c.Line = item.Line + f.r.skipped
 			t, ok := item.Value.(*position.Table)
 			if !ok {

@@ -143,16 +143,12 @@ checker.name = "conseca"
 `)
 	require.Equal(t, []policy.Checker{
 		{
-			Name: "allowed-path", Tools: []string{"write_file", "edit"}, Server: "s", ArgsPattern: "x",
-			Modes: []policy.ApprovalMode{policy.ModeYolo}, Priority: 5000, Annotations: map[string]any{"a": "b"},
-			RequiredContext: []string{"environment"}, Config: map[string]any{"included_args": []any{"where"}},
-			Tier: policy.TierUser, Source: "p.toml", Line: 2,
+			Name: "allowed-path", RequiredContext: []string{"environment"}, Config: map[string]any{"included_args": []any{"where"}}, Rule: policy.Rule{Tools: []string{"write_file", "edit"}, Server: "s", ArgsPattern: "x", Modes: []policy.ApprovalMode{policy.ModeYolo}, Priority: 5000, Annotations: map[string]any{"a": "b"}, Tier: policy.TierUser, Source: "p.toml", Line: 2},
 		},
 		{
-			Name: "my-check-2", External: true, Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"},
-			RequiredContext: []string{}, Tier: policy.TierUser, Source: "p.toml", Line: 17,
+			Name: "my-check-2", External: true, RequiredContext: []string{}, Rule: policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"rm"}, Tier: policy.TierUser, Source: "p.toml", Line: 17},
 		},
-		{Name: "conseca", Tools: []string{"*"}, Tier: policy.TierUser, Source: "p.toml", Line: 22},
+		{Name: "conseca", Rule: policy.Rule{Tools: []string{"*"}, Tier: policy.TierUser, Source: "p.toml", Line: 22}},
 	}, file.Checkers)
 }
 

@@ -23,7 +23,7 @@ func (r *reader) standIn(rule policy.Rule) {
 
 // checkerStandIn returns the stand-in for an invalid checker.
 func checkerStandIn(c policy.Checker) policy.Rule {
-	rule := c.Rule()
+	rule := c.Rule
 	rule.Name, rule.Priority = fmt.Sprintf("in place of the safety checker in line %d, which has a mistake", c.Line), highest
 	return askRule(rule)
 }
