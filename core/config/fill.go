@@ -57,8 +57,8 @@ func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 	p.fillServers(s, r)
 	p.fillExtensions(s)
 	p.Agents.Disabled = p.Agents.Disabled || !s.Agents.Enabled
-	if p.Skills.Disabled = p.Skills.Disabled || !s.Skills.Enabled; p.Skills.off == nil {
-		p.Skills.off = s.Skills.Disabled
+	if p.Skills.Disabled = p.Skills.Disabled || !s.Skills.Enabled; p.Skills.Off == nil {
+		p.Skills.Off = s.Skills.Disabled
 	}
 	if !p.Tools.external() {
 		p.Tools.DiscoveryCommand, p.Tools.CallCommand = s.Tools.DiscoveryCommand, s.Tools.CallCommand

@@ -132,8 +132,8 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 		return err
 	}
 	c.family.exclude(added)
-	for _, name := range p.Skills.off {
-		if !slices.Contains(before.Skills.off, name) {
+	for _, name := range p.Skills.Off {
+		if !slices.Contains(before.Skills.Off, name) {
 			sh.skills.SetEnabled(name, false)
 		}
 	}

@@ -292,7 +292,7 @@ func (p *Parameters) decides(key string) bool {
 	case "policyPaths":
 		return p.Policy.Paths != nil
 	case "skills.disabled":
-		return p.Skills.off != nil
+		return p.Skills.Off != nil
 	case "tools.allowed":
 		return p.Policy.AllowedTools != nil
 	case "tools.confirmationRequired":

@@ -14,8 +14,9 @@ import (
 // and fettle's own.
 type Skills struct {
 	Disabled bool // no skills, whatever the settings contain
-	// off lists the names, in any case, of skills that the settings disable.
-	off []string
+	// Off lists the names, in any case, of skills that cannot be activated. nil:
+	// those of the settings, else none; empty: none.
+	Off []string
 	// Given are the embedder's own. They count as built in: activating one
 	// requires no approval, and one of a file replaces one of the same name.
 	Given []skills.Skill
@@ -29,7 +30,7 @@ type Skills struct {
 func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 	p := c.params()
 	return skillset.Sources{
-		Disabled: p.Skills.Disabled, Off: p.Skills.off, Given: p.Skills.Given, Folders: p.Skills.Folders, Extensions: c.brought().Skills,
+		Disabled: p.Skills.Disabled, Off: p.Skills.Off, Given: p.Skills.Given, Folders: p.Skills.Folders, Extensions: c.brought().Skills,
 		Home: p.home(), Target: sh.workspace.Target(), Dir: p.Environment.Layout.Dir, Trusted: p.Policy.Trust == trust.Trusted, Logger: p.Environment.Logger,
 	}.Load(ctx, sh.skills)
 }
