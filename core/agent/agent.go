@@ -113,7 +113,7 @@ type Retry struct {
 	OnlyStatus bool
 }
 
-// Compactor shortens a history. Package core/agent/compact has fettle's implementation.
+// Compactor shortens a history. A Config provides fettle's implementation.
 type Compactor interface {
 	Compact(ctx context.Context, r CompactRequest) (Compaction, error)
 }

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent"
-	"github.com/fettle-dev/fettle/core/agent/compact"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/history"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/compact"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -38,7 +38,7 @@ type Conversation struct {
 	SystemPrompt    string       // replaces fettle's own text; instruction files follow it. "": fettle's own
 	// Compactor returns a new compactor for each conversation, including those of
 	// subagents. It shortens a history that approaches the model's limit. nil:
-	// that of core/agent/compact.
+	// fettle's own.
 	Compactor func() agent.Compactor
 	Observer  agent.Observer // observes the client; derived Configs share it. nil: none
 	Steps     agent.Steps    // run in prompts and requests; derived Configs share them

@@ -3,10 +3,10 @@ package config
 import (
 	"context"
 
-	"github.com/fettle-dev/fettle/core/agent/prompt"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/internal/contextfiles"
 	"github.com/fettle-dev/fettle/core/config/internal/prompts"
+	"github.com/fettle-dev/fettle/core/internal/prompt"
 	"github.com/fettle-dev/fettle/core/mention"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/instructions"

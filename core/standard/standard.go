@@ -3,9 +3,9 @@
 package standard
 
 import (
-	"github.com/fettle-dev/fettle/core/agent/a2a"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/internal/a2a"
 	"github.com/fettle-dev/fettle/core/model"
 )
 

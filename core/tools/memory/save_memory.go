@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/services/memory"
+	"github.com/fettle-dev/fettle/core/internal/memory"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/tools"
 )

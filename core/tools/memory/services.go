@@ -5,7 +5,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/fettle-dev/fettle/core/services/memory"
+	"github.com/fettle-dev/fettle/core/internal/memory"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fettle-dev/fettle/core/agent/prompt"
+	"github.com/fettle-dev/fettle/core/internal/prompt"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/services/instructions"
 	"github.com/fettle-dev/fettle/core/services/workspace"

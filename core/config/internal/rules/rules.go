@@ -14,10 +14,10 @@ import (
 	"github.com/fettle-dev/fettle/core/config/internal/contributions"
 	"github.com/fettle-dev/fettle/core/config/internal/paths"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/checker"
+	"github.com/fettle-dev/fettle/core/internal/gitdir"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/policy/checker"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
-	"github.com/fettle-dev/fettle/core/services/gitdir"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 

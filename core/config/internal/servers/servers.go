@@ -9,8 +9,8 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/discovered"
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/tools/discovered"
 )
 
 // commandServer is the name of the server of mcp.serverCommand.

@@ -18,10 +18,10 @@ import (
 	"github.com/a2aproject/a2a-go/a2asrv/eventqueue"
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/agent/a2a"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/a2a"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 

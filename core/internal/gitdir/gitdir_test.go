@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/services/gitdir"
+	"github.com/fettle-dev/fettle/core/internal/gitdir"
 )
 
 // git runs git in a directory, with only the settings of the repository.

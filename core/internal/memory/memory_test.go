@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/memory"
 	"github.com/fettle-dev/fettle/core/services/commit"
-	"github.com/fettle-dev/fettle/core/services/memory"
 )
 
 const heading = "## Fettle Added Memories"

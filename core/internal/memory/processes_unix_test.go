@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/memory"
 	"github.com/fettle-dev/fettle/core/services/commit"
-	"github.com/fettle-dev/fettle/core/services/memory"
 )
 
 // variable is the environment variable with the role of a test process.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/agent/prompt"
+	"github.com/fettle-dev/fettle/core/internal/prompt"
 )
 
 var everything = prompt.Facts{

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/checker"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/policy/checker"
 )
 
 // project returns a temporary directory with a workspace ws and a directory next

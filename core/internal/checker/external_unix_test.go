@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/checker"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/policy/checker"
 )
 
 var external = policy.Checker{Name: "mine", External: true}

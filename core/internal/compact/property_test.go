@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/agent"
-	"github.com/fettle-dev/fettle/core/agent/compact"
+	"github.com/fettle-dev/fettle/core/internal/compact"
 	"github.com/fettle-dev/fettle/core/model"
 )
 

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/discovered"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
-	"github.com/fettle-dev/fettle/core/tools/discovered"
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
