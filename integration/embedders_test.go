@@ -30,7 +30,7 @@ import (
 )
 
 func main() {
-	c, err := config.New(config.Parameters{TargetDir: ".", ApprovalMode: policy.ModeAutoEdit})
+	c, err := config.New(config.Parameters{TargetDir: ".", Policy: config.Policy{ApprovalMode: policy.ModeAutoEdit}})
 	if err != nil {
 		panic(err)
 	}

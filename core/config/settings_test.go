@@ -319,7 +319,7 @@ func TestTrustOf(t *testing.T) {
 				}
 			})
 			require.Equal(t, tt.want, s.Trust())
-			require.Equal(t, tt.want == trust.Trusted, (s.Trust() == trust.Trusted))
+			require.Equal(t, tt.want == trust.Trusted, s.Trust().IsTrusted())
 			require.Equal(t, []string{s.Dir}, asked[0])
 			if tt.states[0] == trust.Trusted {
 				require.Equal(t, []string{s.Dir, s.Path("other")}, asked[1])

@@ -20,7 +20,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
@@ -169,7 +168,7 @@ func withAgents(ctx context.Context, p *program.Program, g *program.Flags, use f
 // its directory is not trusted, otherwise nil. The error is that of ctx.
 func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error, err error) {
 	dir := filepath.Join(c.TargetDir(), c.Layout().Dir, "agents")
-	if c.Trust() == trust.Trusted || isHomes(dir, c.Layout().Dir) {
+	if c.Trust().IsTrusted() || isHomes(dir, c.Layout().Dir) {
 		return nil, nil
 	}
 	defs, problems, err := subagent.Load(ctx, subagent.LoadOptions{Dirs: []subagent.Dir{{Path: dir, Scope: subagent.ScopeProject}}})

@@ -18,7 +18,6 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
-	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
 // HooksCommand returns the fettle hooks command.
@@ -103,7 +102,7 @@ changes. The command prints these files, and which hooks may run other files.`,
 				if err != nil {
 					return program.ConfigFailure(err)
 				}
-				if c.Trust() != trust.Trusted {
+				if !c.Trust().IsTrusted() {
 					p.PrintError(fault.New(fault.UntrustedFolder, "cli.hooks", "The hooks do not run because the directory is not trusted.", "Run fettle trust."))
 				}
 				userfiles.ReportCoverage(cmd.Context(), p, c)

@@ -17,7 +17,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/standard"
 )
@@ -176,7 +175,7 @@ func withSkills(ctx context.Context, p *program.Program, g *program.Flags, use f
 // untrustedSkills returns a notice if the skills of the project are ignored because
 // its directory is not trusted, otherwise nil.
 func untrustedSkills(c *config.Config) *fault.Error {
-	if c.Trust() == trust.Trusted {
+	if c.Trust().IsTrusted() {
 		return nil
 	}
 	for _, dir := range []string{c.Layout().Dir, ".agents"} {

@@ -9,7 +9,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
 // BeginTurn starts a turn, so that the changes caused by an input can be undone
@@ -52,7 +51,7 @@ func ProjectNotices(c *config.Config) []string {
 	if powers, err := c.Settings().ProjectPowers(); err == nil && len(powers) > 0 {
 		notices = append(notices, "Trusted files set "+byFile(powers)+".")
 	}
-	if c.Trust() == trust.Trusted {
+	if c.Trust().IsTrusted() {
 		notices = append(notices, program.SwitchNotices(c)...)
 	}
 	return notices

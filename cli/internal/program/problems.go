@@ -8,7 +8,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
-	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
 // ReportProblems prints the problems in settings, discovered tools and policy files,
@@ -23,7 +22,7 @@ func (p *Program) ReportProblems(s Session) {
 	for _, err := range s.DiscoveryProblems() {
 		p.PrintError(err)
 	}
-	if c := s.Config(); c != nil && c.Trust() != trust.Trusted {
+	if c := s.Config(); c != nil && !c.Trust().IsTrusted() {
 		for _, notice := range SwitchNotices(c) {
 			p.PrintNotice(notice)
 		}

@@ -17,6 +17,9 @@ const (
 	Untrusted              // like Undecided; in addition, yolo is refused, git needs an approval, and the instruction files of the project are not loaded
 )
 
+// IsTrusted reports whether the files of the directory may loosen restrictions.
+func (s State) IsTrusted() bool { return s == Trusted }
+
 // String returns the state's name: undecided, trusted or untrusted.
 func (s State) String() string {
 	switch s {
