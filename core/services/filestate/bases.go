@@ -104,10 +104,10 @@ func (s *Service) Known(p workspace.Path) Known {
 		return Known{}
 	}
 	e, ok := s.known(p, info)
-	if !ok || !e.Qualifying() {
+	if !ok || !e.qualifying() {
 		return Known{}
 	}
-	return Known{SHA256: e.SHA256, Version: e.Version}
+	return Known{SHA256: e.SHA256, Version: e.version}
 }
 
 // KeepBase stores the bytes of the file at p, which have the hash sha and must not be changed any

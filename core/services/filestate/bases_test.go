@@ -137,7 +137,7 @@ func TestShowSinceABaseThatIsGone(t *testing.T) {
 	require.Nil(t, st.Content)
 	require.Len(t, st.ChangedRegions, 1)
 	require.Equal(t, int64(2), *st.Version)
-	require.True(t, f.entry("a").Qualifying())
+	require.True(t, f.entry("a").qualifying())
 
 	known = f.Known(p)
 	require.Equal(t, Known{Sum([]byte(text + "more\n")), 2}, known)

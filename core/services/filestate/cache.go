@@ -16,26 +16,26 @@ type FileReadCache struct {
 	Max int // entries kept; 0 means 10,000. Set before first use.
 
 	mu      sync.Mutex
-	entries map[Key]*list.Element // of *record
-	byPath  map[string]Key        // last key seen for a path
-	given   map[string]struct{}   // hashes of contents that the conversation has received completely
-	lru     list.List             // most recently used first
+	entries map[fileKey]*list.Element // of *record
+	byPath  map[string]fileKey        // last key seen for a path
+	given   map[string]struct{}       // hashes of contents that the conversation has received completely
+	lru     list.List                 // most recently used first
 	seq     uint64
-	stats   CacheStats
+	stats   cacheStats
 }
 
-// CacheStats counts lookups and their results.
-type CacheStats struct {
-	Hits         int64 // full reads answered with a placeholder
-	Misses       int64 // full reads answered with content
-	StatFailures int64
-	Rejections   int64 // changes refused by the prior-read decision
+// cacheStats counts lookups and their results.
+type cacheStats struct {
+	hits         int64 // full reads answered with a placeholder
+	misses       int64 // full reads answered with content
+	statFailures int64
+	rejections   int64 // changes refused by the prior-read decision
 }
 
 type record struct {
 	Entry
 	paths    map[string]struct{}
-	reported *Fingerprint // the change that Touched has reported last; nil: none
+	reported *fingerprint // the change that Touched has reported last; nil: none
 }
 
 // Check compares stat data with the recorded state of the file.
@@ -46,15 +46,15 @@ func (c *FileReadCache) Check(path string, info workspace.Info) (Verdict, Entry)
 	if r == nil {
 		return VerdictUnknown, Entry{}
 	}
-	if r.Fingerprint != fingerprintOf(info) {
+	if r.fingerprint != fingerprintOf(info) {
 		return VerdictStale, r.Entry
 	}
 	return VerdictFresh, r.Entry
 }
 
-// Lookup returns the entry of the file at path: by its identity, or else by the last identity of
+// lookup returns the entry of the file at path: by its identity, or else by the last identity of
 // the path. The second result is false if there is no entry.
-func (c *FileReadCache) Lookup(path string, info workspace.Info) (Entry, bool) {
+func (c *FileReadCache) lookup(path string, info workspace.Info) (Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.identify(path, info, "")
@@ -163,9 +163,9 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 	return r.Entry
 }
 
-// RecordUnseenWrite records a write of bytes that the conversation does not know, such as a
+// recordUnseenWrite records a write of bytes that the conversation does not know, such as a
 // proposal that the user has edited. The entry does not qualify until the bytes are shown.
-func (c *FileReadCache) RecordUnseenWrite(path string, info workspace.Info, sha string, lines int, at time.Time) Entry {
+func (c *FileReadCache) recordUnseenWrite(path string, info workspace.Info, sha string, lines int, at time.Time) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.write(path, info, sha, lines, at).Entry
@@ -192,11 +192,11 @@ func (c *FileReadCache) write(path string, info workspace.Info, sha string, line
 		r = c.insert(key)
 	}
 	c.rename(r, key)
-	r.Fingerprint = fingerprintOf(info)
+	r.fingerprint = fingerprintOf(info)
 	r.SHA256 = sha
-	r.TotalLines = lines
-	r.LastReadAt, r.LastWriteAt = at, at
-	r.NonText, r.Unshowable = false, false
+	r.totalLines = lines
+	r.LastReadAt, r.lastWriteAt = at, at
+	r.nonText, r.unshowable = false, false
 	r.forgetContent()
 	c.seq++
 	r.seq, r.writeSeq = c.seq, c.seq
@@ -204,9 +204,9 @@ func (c *FileReadCache) write(path string, info workspace.Info, sha string, line
 	return r
 }
 
-// Refresh records that the bytes at path still have the recorded hash although its stat data or its
+// refresh records that the bytes at path still have the recorded hash although its stat data or its
 // inode changed. It has no effect if sha differs from the recorded hash.
-func (c *FileReadCache) Refresh(path string, info workspace.Info, sha string) {
+func (c *FileReadCache) refresh(path string, info workspace.Info, sha string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := keyOf(path, info)
@@ -217,26 +217,26 @@ func (c *FileReadCache) Refresh(path string, info workspace.Info, sha string) {
 	if r == nil || r.SHA256 != sha {
 		return
 	}
-	r.Fingerprint = fingerprintOf(info)
+	r.fingerprint = fingerprintOf(info)
 	c.link(path, r)
 }
 
-// Verified records that the bytes were verified by hash at a time, so that a racily clean entry
+// verified records that the bytes were verified by hash at a time, so that a racily clean entry
 // stops being one once its times have aged.
-func (c *FileReadCache) Verified(path string, info workspace.Info, sha string, at time.Time) {
+func (c *FileReadCache) verified(path string, info workspace.Info, sha string, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.find(keyOf(path, info))
 	if r == nil || r.SHA256 != sha {
 		return
 	}
-	r.Fingerprint = fingerprintOf(info)
+	r.fingerprint = fingerprintOf(info)
 	r.LastReadAt = at
 }
 
-// Disqualify clears the flags of the file at path, because it no longer has the content that was
+// disqualify clears the flags of the file at path, because it no longer has the content that was
 // shown.
-func (c *FileReadCache) Disqualify(path string, info workspace.Info) {
+func (c *FileReadCache) disqualify(path string, info workspace.Info) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range []*record{c.identify(path, info, ""), c.findPath(path)} {
@@ -271,14 +271,14 @@ func (c *FileReadCache) Len() int {
 	return len(c.entries)
 }
 
-// Stats returns the counts since the cache was created.
-func (c *FileReadCache) Stats() CacheStats {
+// counts returns the counts since the cache was created.
+func (c *FileReadCache) counts() cacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stats
 }
 
-func (c *FileReadCache) count(f func(*CacheStats)) {
+func (c *FileReadCache) count(f func(*cacheStats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.stats)
@@ -286,7 +286,7 @@ func (c *FileReadCache) count(f func(*CacheStats)) {
 
 // The methods below require c.mu to be held.
 
-func (c *FileReadCache) find(key Key) *record {
+func (c *FileReadCache) find(key fileKey) *record {
 	el := c.entries[key]
 	if el == nil {
 		return nil
@@ -311,16 +311,16 @@ func (c *FileReadCache) limit() int {
 }
 
 // insert adds a record; the one that had its key releases it. The caller links a path to it.
-func (c *FileReadCache) insert(key Key) *record {
+func (c *FileReadCache) insert(key fileKey) *record {
 	if c.entries == nil {
-		c.entries = make(map[Key]*list.Element)
-		c.byPath = make(map[string]Key)
+		c.entries = make(map[fileKey]*list.Element)
+		c.byPath = make(map[string]fileKey)
 	}
 	c.release(key)
 	for len(c.entries) >= c.limit() {
 		c.drop(c.lru.Back().Value.(*record))
 	}
-	r := &record{Entry: Entry{Key: key}, paths: make(map[string]struct{}, 1)}
+	r := &record{Entry: Entry{key: key}, paths: make(map[string]struct{}, 1)}
 	c.entries[key] = c.lru.PushFront(r)
 	return r
 }
@@ -334,7 +334,7 @@ func (c *FileReadCache) identify(path string, info workspace.Info, sha string) *
 		return nil
 	}
 	_, named := r.paths[path]
-	if named || r.Size == info.Size && r.MtimeNS == info.MtimeNS || sha != "" && r.SHA256 == sha {
+	if named || r.size == info.Size && r.mtimeNS == info.MtimeNS || sha != "" && r.SHA256 == sha {
 		return r
 	}
 	return nil
@@ -358,7 +358,7 @@ func (c *FileReadCache) meet(path string, rd Reading) *record {
 
 // adopt transfers the entry of path to a different inode with the same bytes, and returns nil if
 // the bytes differ. The record moves if path was its only name, otherwise it is copied.
-func (c *FileReadCache) adopt(path string, key Key, sha string) *record {
+func (c *FileReadCache) adopt(path string, key fileKey, sha string) *record {
 	old := c.findPath(path)
 	if old == nil || sha == "" || old.SHA256 != sha {
 		return nil
@@ -369,7 +369,7 @@ func (c *FileReadCache) adopt(path string, key Key, sha string) *record {
 	}
 	r := c.insert(key)
 	r.Entry = old.Entry
-	r.Key = key
+	r.key = key
 	return r
 }
 
@@ -382,19 +382,19 @@ func (c *FileReadCache) link(path string, r *record) {
 			c.drop(old)
 		}
 	}
-	c.byPath[path] = r.Key
+	c.byPath[path] = r.key
 	r.paths[path] = struct{}{}
 }
 
 // rename changes the key of r; the record that had it releases it.
-func (c *FileReadCache) rename(r *record, key Key) {
-	if r.Key == key {
+func (c *FileReadCache) rename(r *record, key fileKey) {
+	if r.key == key {
 		return
 	}
 	c.release(key)
-	el := c.entries[r.Key]
-	delete(c.entries, r.Key)
-	r.Key = key
+	el := c.entries[r.key]
+	delete(c.entries, r.key)
+	r.key = key
 	c.entries[key] = el
 	for p := range r.paths {
 		c.byPath[p] = key
@@ -404,14 +404,14 @@ func (c *FileReadCache) rename(r *record, key Key) {
 // release takes key from the record that has it, because another file has that inode number now, or
 // had it when a read began that is recorded only now. The conversation still knows what it has
 // received at the record's paths, so the record stays under one of them.
-func (c *FileReadCache) release(key Key) {
+func (c *FileReadCache) release(key fileKey) {
 	el := c.entries[key]
 	if el == nil {
 		return
 	}
 	r := el.Value.(*record)
 	for p := range r.paths {
-		own := Key{Path: p}
+		own := fileKey{path: p}
 		if c.entries[own] == nil {
 			c.rename(r, own)
 			return
@@ -424,6 +424,6 @@ func (c *FileReadCache) drop(r *record) {
 	for p := range r.paths {
 		delete(c.byPath, p)
 	}
-	c.lru.Remove(c.entries[r.Key])
-	delete(c.entries, r.Key)
+	c.lru.Remove(c.entries[r.key])
+	delete(c.entries, r.key)
 }

@@ -68,16 +68,16 @@ func TestEntryAfterRead(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
 	got := c.RecordRead("/f", reading(info, "x"), 7)
-	require.Equal(t, Key{Dev: 1, Ino: 5}, got.Key)
-	require.Equal(t, Fingerprint{Size: 10, MtimeNS: info.MtimeNS, CtimeNS: info.CtimeNS}, got.Fingerprint)
+	require.Equal(t, fileKey{dev: 1, ino: 5}, got.key)
+	require.Equal(t, fingerprint{size: 10, mtimeNS: info.MtimeNS, ctimeNS: info.CtimeNS}, got.fingerprint)
 	require.Equal(t, Sum([]byte("x")), got.SHA256)
-	require.Equal(t, int64(7), got.Version)
+	require.Equal(t, int64(7), got.version)
 	require.Equal(t, noon, got.LastReadAt)
-	require.True(t, got.LastWriteAt.IsZero())
+	require.True(t, got.lastWriteAt.IsZero())
 	require.True(t, got.LastReadWasFull)
 	require.True(t, got.LastReadCacheable)
-	require.False(t, got.NonText)
-	require.Equal(t, 1, got.TotalLines)
+	require.False(t, got.nonText)
+	require.Equal(t, 1, got.totalLines)
 }
 
 // TE-06: isolation between files
@@ -87,8 +87,8 @@ func TestFilesAreKeptApart(t *testing.T) {
 	c.RecordRead("/b", firstHalf(infoAt(2, 20), "b"), 2)
 	a, _ := c.ByPath("/a")
 	b, _ := c.ByPath("/b")
-	require.True(t, a.Qualifying())
-	require.False(t, b.Qualifying())
+	require.True(t, a.qualifying())
+	require.False(t, b.qualifying())
 	c.Invalidate("/a")
 	require.Equal(t, 1, c.Len())
 	_, ok := c.ByPath("/b")
@@ -106,7 +106,7 @@ func TestPathKeysKeepFilesApart(t *testing.T) {
 	require.Equal(t, 2, c.Len())
 	verdict, e := c.Check("/a", info)
 	require.Equal(t, VerdictFresh, verdict)
-	require.Equal(t, Key{Path: "/a"}, e.Key)
+	require.Equal(t, fileKey{path: "/a"}, e.key)
 	require.Equal(t, Sum([]byte("a")), e.SHA256)
 }
 
@@ -122,8 +122,8 @@ func TestFlagsAreNotLoweredWhileContentIsTheSame(t *testing.T) {
 			e := c.RecordRead("/f", lesser, 2)
 			require.True(t, e.LastReadWasFull)
 			require.True(t, e.LastReadCacheable)
-			require.True(t, e.Qualifying())
-			require.Equal(t, int64(2), e.Version)
+			require.True(t, e.qualifying())
+			require.Equal(t, int64(2), e.version)
 		})
 	}
 	// A touched file still has the same content: the hash decides.
@@ -131,7 +131,7 @@ func TestFlagsAreNotLoweredWhileContentIsTheSame(t *testing.T) {
 	c.RecordRead("/f", reading(info, "x"), 1)
 	touched := info
 	touched.MtimeNS += int64(time.Second)
-	require.True(t, c.RecordRead("/f", firstHalf(touched, "x"), 2).Qualifying())
+	require.True(t, c.RecordRead("/f", firstHalf(touched, "x"), 2).qualifying())
 }
 
 // RC-09, TE-06: drift reset
@@ -156,7 +156,7 @@ func TestFlagsFollowTheReadAfterDrift(t *testing.T) {
 			e := c.RecordRead("/f", tt.rd, 2)
 			require.Equal(t, tt.full, e.LastReadWasFull)
 			require.Equal(t, tt.cac, e.LastReadCacheable)
-			require.Equal(t, tt.missing, e.Missing())
+			require.Equal(t, tt.missing, e.missing())
 			require.Equal(t, tt.rd.SHA256, e.SHA256)
 		})
 	}
@@ -172,16 +172,16 @@ func TestRecordWriteQualifies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var c FileReadCache
 			if before != nil {
-				require.False(t, c.RecordRead("/f", *before, 1).Qualifying())
+				require.False(t, c.RecordRead("/f", *before, 1).qualifying())
 			}
 			e := c.RecordWrite("/f", info, Sum([]byte("new")), 2, 3, noon.Add(time.Minute))
-			require.Equal(t, e.LastReadAt, e.LastWriteAt)
-			require.Equal(t, noon.Add(time.Minute), e.LastWriteAt)
+			require.Equal(t, e.LastReadAt, e.lastWriteAt)
+			require.Equal(t, noon.Add(time.Minute), e.lastWriteAt)
 			require.True(t, e.LastReadWasFull)
 			require.True(t, e.LastReadCacheable)
-			require.False(t, e.NonText || e.Unshowable || e.Changed)
-			require.Equal(t, int64(2), e.Version)
-			require.Empty(t, e.Missing())
+			require.False(t, e.nonText || e.unshowable || e.changed)
+			require.Equal(t, int64(2), e.version)
+			require.Empty(t, e.missing())
 			require.Equal(t, 1, c.Len())
 		})
 	}
@@ -201,10 +201,10 @@ func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
 	for _, path := range []string{"/real", "/link"} {
 		e, ok := c.ByPath(path)
 		require.True(t, ok)
-		require.Equal(t, Key{Dev: 1, Ino: 6}, e.Key)
+		require.Equal(t, fileKey{dev: 1, ino: 6}, e.key)
 		require.Equal(t, Sum([]byte("y")), e.SHA256)
 	}
-	e, ok := c.Lookup("/stranger", infoAt(7, 12))
+	e, ok := c.lookup("/stranger", infoAt(7, 12))
 	require.True(t, ok, "a file that lost its inode number is still known by its path")
 	require.Equal(t, Sum([]byte("z")), e.SHA256)
 }
@@ -249,11 +249,11 @@ func TestSlicesAddUp(t *testing.T) {
 		rd.First, rd.End, rd.TotalLines, rd.Full = first, end, 9, false
 		return c.RecordRead("/f", rd, 1)
 	}
-	require.False(t, slice(info, "x", 0, 3).Qualifying())
-	require.Equal(t, [][2]int{{3, 6}}, slice(info, "x", 6, 9).Missing())
-	require.Equal(t, [][2]int{{0, 3}, {6, 9}}, slice(info, "y", 3, 6).Missing(), "other content starts again")
+	require.False(t, slice(info, "x", 0, 3).qualifying())
+	require.Equal(t, [][2]int{{3, 6}}, slice(info, "x", 6, 9).missing())
+	require.Equal(t, [][2]int{{0, 3}, {6, 9}}, slice(info, "y", 3, 6).missing(), "other content starts again")
 	slice(info, "y", 0, 4)
-	require.True(t, slice(info, "y", 5, 9).Qualifying())
+	require.True(t, slice(info, "y", 5, 9).qualifying())
 }
 
 // A part of a line was omitted, so slices never cover the file.
@@ -266,9 +266,9 @@ func TestUnshowableNeverQualifiesBySlices(t *testing.T) {
 	for first := range 2 {
 		rd = firstHalf(info, "x")
 		rd.First, rd.End = first, first+1
-		require.False(t, c.RecordRead("/f", rd, 2).Qualifying())
+		require.False(t, c.RecordRead("/f", rd, 2).qualifying())
 	}
-	require.False(t, c.RecordRead("/f", firstHalf(info, "y"), 3).Unshowable, "other content may fit")
+	require.False(t, c.RecordRead("/f", firstHalf(info, "y"), 3).unshowable, "other content may fit")
 }
 
 // RC-02, RC-03: the path refers to a different file.
@@ -278,19 +278,19 @@ func TestReplacedFile(t *testing.T) {
 	c.RecordRead("/f", reading(old, "x"), 1)
 	verdict, _ := c.Check("/f", now)
 	require.Equal(t, VerdictUnknown, verdict)
-	e, ok := c.Lookup("/f", now)
+	e, ok := c.lookup("/f", now)
 	require.True(t, ok, "the path is remembered")
-	require.True(t, e.Qualifying())
+	require.True(t, e.qualifying())
 
-	c.Refresh("/f", now, Sum([]byte("other")))
+	c.refresh("/f", now, Sum([]byte("other")))
 	require.Equal(t, 1, c.Len())
 	verdict, _ = c.Check("/f", now)
 	require.Equal(t, VerdictUnknown, verdict, "other bytes are not adopted")
 
-	c.Refresh("/f", now, Sum([]byte("x"))) // CR-15
+	c.refresh("/f", now, Sum([]byte("x"))) // CR-15
 	verdict, e = c.Check("/f", now)
 	require.Equal(t, VerdictFresh, verdict)
-	require.True(t, e.Qualifying())
+	require.True(t, e.qualifying())
 	require.Equal(t, 1, c.Len())
 }
 
@@ -300,17 +300,17 @@ func TestEqualBytesAreCopiedWhereTheOldFileHasAnotherName(t *testing.T) {
 	old, now := infoAt(5, 10), infoAt(6, 10)
 	c.RecordRead("/a", reading(old, "x"), 1)
 	c.RecordRead("/b", reading(old, "x"), 2)
-	c.Refresh("/a", now, Sum([]byte("x")))
+	c.refresh("/a", now, Sum([]byte("x")))
 	require.Equal(t, 2, c.Len())
 	for path, info := range map[string]workspace.Info{"/a": now, "/b": old} {
 		verdict, e := c.Check(path, info)
 		require.Equal(t, VerdictFresh, verdict)
-		require.True(t, e.Qualifying())
+		require.True(t, e.qualifying())
 	}
-	c.Disqualify("/a", now)
+	c.disqualify("/a", now)
 	b, _ := c.ByPath("/b")
-	require.True(t, b.Qualifying())
-	require.Empty(t, b.Missing(), "a copy shares nothing")
+	require.True(t, b.qualifying())
+	require.Empty(t, b.missing(), "a copy shares nothing")
 }
 
 // RC-02: the inode number of a removed file is reused.
@@ -322,18 +322,18 @@ func TestReusedInodeIsAStranger(t *testing.T) {
 	other.MtimeNS, other.CtimeNS = noon.UnixNano(), noon.UnixNano()
 	verdict, _ := c.Check("/new", other)
 	require.Equal(t, VerdictUnknown, verdict)
-	_, ok := c.Lookup("/new", other)
+	_, ok := c.lookup("/new", other)
 	require.False(t, ok)
-	c.Disqualify("/new", other)
+	c.disqualify("/new", other)
 	gone, _ := c.ByPath("/gone")
-	require.True(t, gone.Qualifying())
+	require.True(t, gone.qualifying())
 
 	// Renamed or linked, a file keeps size and mtime.
 	renamed := old
 	renamed.CtimeNS = noon.UnixNano()
-	e, ok := c.Lookup("/new", renamed)
+	e, ok := c.lookup("/new", renamed)
 	require.True(t, ok)
-	require.True(t, e.Qualifying())
+	require.True(t, e.qualifying())
 
 	c.RecordRead("/new", firstHalf(other, "y"), 2)
 	require.Equal(t, 2, c.Len())
@@ -351,9 +351,9 @@ func TestLateReadTakesNothingFromAnotherFile(t *testing.T) {
 	c.RecordWrite("/other", moved, Sum([]byte("other, changed")), 2, 1, noon)
 	c.RecordRead("/late", reading(reused, "late"), 3)
 	for path, want := range map[string]string{"/other": "other, changed", "/late": "late"} {
-		e, ok := c.Lookup(path, moved)
+		e, ok := c.lookup(path, moved)
 		require.True(t, ok, path)
-		require.True(t, e.Qualifying(), path)
+		require.True(t, e.qualifying(), path)
 		require.Equal(t, Sum([]byte(want)), e.SHA256, path)
 	}
 }
@@ -363,12 +363,12 @@ func TestDisqualify(t *testing.T) {
 	var c FileReadCache
 	info := infoAt(5, 10)
 	c.RecordRead("/f", reading(info, "x"), 1)
-	c.Disqualify("/f", info)
+	c.disqualify("/f", info)
 	e, _ := c.ByPath("/f")
 	require.False(t, e.LastReadWasFull || e.LastReadCacheable || e.armed())
-	require.True(t, e.Changed)
-	require.False(t, c.RecordRead("/f", reading(info, "x"), 2).Changed)
-	c.Disqualify("/unknown", infoAt(9, 1))
+	require.True(t, e.changed)
+	require.False(t, c.RecordRead("/f", reading(info, "x"), 2).changed)
+	c.disqualify("/unknown", infoAt(9, 1))
 	require.Equal(t, 1, c.Len())
 }
 
@@ -389,7 +389,7 @@ func TestRacy(t *testing.T) {
 		"not local":               {1, 1, false, true},
 		"no ctime, but not local": {1, 0, false, true},
 	} {
-		e := Entry{LastReadAt: noon, local: tt.local, Fingerprint: Fingerprint{MtimeNS: tt.mtime, CtimeNS: tt.ctime}}
+		e := Entry{LastReadAt: noon, local: tt.local, fingerprint: fingerprint{mtimeNS: tt.mtime, ctimeNS: tt.ctime}}
 		require.Equal(t, tt.want, e.racy(defaultRacy), name)
 	}
 }
@@ -449,12 +449,12 @@ func TestOverflowDropsTheLeastRecentlyUsed(t *testing.T) {
 func TestClearKeepsTheCounts(t *testing.T) {
 	var c FileReadCache
 	c.RecordRead("/f", reading(infoAt(5, 10), "x"), 1)
-	c.count(func(s *CacheStats) { s.Hits = 4 })
+	c.count(func(s *cacheStats) { s.hits = 4 })
 	c.Clear()
 	require.Zero(t, c.Len())
 	_, ok := c.ByPath("/f")
 	require.False(t, ok)
-	require.Equal(t, int64(4), c.Stats().Hits)
+	require.Equal(t, int64(4), c.counts().hits)
 	c.RecordRead("/f", reading(infoAt(5, 10), "x"), 1)
 	require.Equal(t, 1, c.Len())
 }
@@ -473,19 +473,19 @@ func (c *FileReadCache) invariants() error {
 	paths := 0
 	for el := c.lru.Front(); el != nil; el = el.Next() {
 		r := el.Value.(*record)
-		if c.entries[r.Key] != el {
-			return fmt.Errorf("record %v is not under its key", r.Key)
+		if c.entries[r.key] != el {
+			return fmt.Errorf("record %v is not under its key", r.key)
 		}
 		if len(r.paths) == 0 {
-			return fmt.Errorf("record %v has no path", r.Key)
+			return fmt.Errorf("record %v has no path", r.key)
 		}
 		paths += len(r.paths)
 		for p := range r.paths {
-			if c.byPath[p] != r.Key {
-				return fmt.Errorf("path %s leads to %v, not to %v", p, c.byPath[p], r.Key)
+			if c.byPath[p] != r.key {
+				return fmt.Errorf("path %s leads to %v, not to %v", p, c.byPath[p], r.key)
 			}
 		}
-		if r.armed() && !r.Qualifying() {
+		if r.armed() && !r.qualifying() {
 			return errors.New("armed without qualifying")
 		}
 	}
@@ -516,18 +516,18 @@ func (c *FileReadCache) disturb(rnd *rand.Rand) {
 	case 3:
 		c.RecordWrite(path, info, rd.SHA256, 1, 1, noon)
 	case 4:
-		c.Refresh(path, info, rd.SHA256)
+		c.refresh(path, info, rd.SHA256)
 	case 5:
 		c.Track(path, rd)
 	case 6:
 		c.Invalidate(path)
 	case 7:
-		c.Disqualify(path, info)
+		c.disqualify(path, info)
 	case 8:
-		c.Verified(path, info, rd.SHA256, noon)
+		c.verified(path, info, rd.SHA256, noon)
 	default:
 		c.Check(path, info)
-		c.Lookup(path, info)
+		c.lookup(path, info)
 		c.ByPath(path)
 		c.ClaimRead(path)
 	}
@@ -562,7 +562,7 @@ func TestCacheUnderManyCallers(t *testing.T) {
 					c.Clear()
 				}
 				c.Len()
-				c.Stats()
+				c.counts()
 			}
 		})
 	}

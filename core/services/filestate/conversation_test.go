@@ -70,7 +70,7 @@ func TestKillSwitch(t *testing.T) {
 	f.full("pic.png")
 	require.Nil(t, f.edit("a"))
 	require.Zero(t, f.Cache.Len())
-	require.Zero(t, f.Cache.Stats(), "nothing is consulted")
+	require.Zero(t, f.Cache.counts(), "nothing is consulted")
 	require.Nil(t, f.ranged("a", 0, 0).Range.LinesShown)
 
 	f.hidden = false // queried at each check, so it applies immediately
@@ -118,7 +118,7 @@ func TestConsultationsAreLoggedAndCounted(t *testing.T) {
 	f.edit("never read")
 	f.write("unread", "x")
 	f.edit("unread")
-	require.Equal(t, CacheStats{Hits: 2, Misses: 1, StatFailures: 1, Rejections: 1}, f.Cache.Stats())
+	require.Equal(t, cacheStats{hits: 2, misses: 1, statFailures: 1, rejections: 1}, f.Cache.counts())
 }
 
 // RC-32, KH-16: no stat data after a write

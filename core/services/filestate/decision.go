@@ -55,7 +55,7 @@ const StateMismatch = "State Mismatch: File has changed on disk since it was las
 func (s *Service) Decide(c Check) *fault.Error {
 	refusal := s.decide(c)
 	if refusal != nil {
-		s.Cache.count(func(st *CacheStats) { st.Rejections++ })
+		s.Cache.count(func(st *cacheStats) { st.rejections++ })
 	}
 	return refusal
 }
@@ -87,14 +87,14 @@ func (s *Service) decide(c Check) *fault.Error {
 	if !known || e.LastReadAt.IsZero() {
 		return s.refuseNeverRead(c)
 	}
-	if !e.Qualifying() {
+	if !e.qualifying() {
 		return refuseUnqualified(c, e)
 	}
 	if c.Current == nil {
 		return nil
 	}
 	if c.Current.SHA256 != e.SHA256 {
-		s.Cache.Disqualify(c.Path.String(), info)
+		s.Cache.disqualify(c.Path.String(), info)
 		return refuseChanged(c)
 	}
 	s.refresh(c)
@@ -106,13 +106,13 @@ func (s *Service) known(p workspace.Path, info workspace.Info) (Entry, bool) {
 	if s.single {
 		return Entry{}, false
 	}
-	return s.Cache.Lookup(p.String(), info)
+	return s.Cache.lookup(p.String(), info)
 }
 
 // refresh records an accepted hash. The stat data of a disturbed read is ignored.
 func (s *Service) refresh(c Check) {
 	if c.Current.Stable && !s.ApplyKillSwitch() {
-		s.Cache.Refresh(c.Path.String(), c.Current.Info, c.Current.SHA256)
+		s.Cache.refresh(c.Path.String(), c.Current.Info, c.Current.SHA256)
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 		return nil
 	}
 	e, known := s.known(c.Path, info)
-	seen := s.ApplyKillSwitch() || known && e.Qualifying()
+	seen := s.ApplyKillSwitch() || known && e.qualifying()
 	if c.Current.SHA256 == c.Proof {
 		if s.strict && !seen {
 			return s.refuseUnseen(c, e, known)
@@ -163,7 +163,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 	}
 	if seen {
 		if c.Current.SHA256 != e.SHA256 {
-			s.Cache.Disqualify(c.Path.String(), info)
+			s.Cache.disqualify(c.Path.String(), info)
 		}
 		if !known { // the cache is disabled, so no read is recorded
 			return mismatchWithoutSession(c)
@@ -173,7 +173,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 	switch {
 	case s.single:
 		return mismatchWithoutSession(c)
-	case known && e.Changed: // it was seen, and has changed since
+	case known && e.changed: // it was seen, and has changed since
 		return mismatch(c)
 	}
 	r := s.refuseUnseen(c, e, known)
@@ -192,7 +192,7 @@ func (s *Service) Seen(p workspace.Path) bool {
 	}
 	if info, err := s.files.Stat(p); err == nil {
 		e, ok := s.known(p, info)
-		return ok && e.Qualifying()
+		return ok && e.qualifying()
 	}
 	return false
 }
@@ -204,7 +204,7 @@ func (s *Service) Knows(p workspace.Path, info workspace.Info, sha string) bool 
 		return false
 	}
 	e, ok := s.known(p, info)
-	return ok && e.Qualifying() && e.SHA256 == sha
+	return ok && e.qualifying() && e.SHA256 == sha
 }
 
 // RefuseMoved returns the refusal of a change that was allowed when it was planned, because the
@@ -261,9 +261,9 @@ func (s *Service) refuseWithoutSession(c Check) *fault.Error {
 // refuseUnqualified explains why the lines shown are not enough.
 func refuseUnqualified(c Check, e Entry) *fault.Error {
 	switch {
-	case e.Changed:
+	case e.changed:
 		return refuseChanged(c)
-	case e.NonText:
+	case e.nonText:
 		return RefuseNonText(c.Path, c.Verb)
 	}
 	r := &fault.Error{
@@ -271,11 +271,11 @@ func refuseUnqualified(c Check, e Entry) *fault.Error {
 		Message: fmt.Sprintf("Only a part of %s was shown in this conversation, and %s it takes all of it.", c.Path.String(), c.Verb.Ing),
 		Short:   "Only partly read before " + c.Verb.Ing + ".",
 	}
-	missing := e.Missing()
+	missing := e.missing()
 	switch {
-	case e.Unshowable:
+	case e.unshowable:
 		r.Remedy = fmt.Sprintf("It has a line that is too long to be shown, so it can never be shown in full: %s it by a shell command.", c.Verb.Infinitive)
-	case len(missing) > 0 && e.TotalLines > 0:
+	case len(missing) > 0 && e.totalLines > 0:
 		r.Remedy = fmt.Sprintf("Read the remaining lines with read_file (%s), or the whole file without offset and limit if it is short enough, then %s it.", rangesText(missing), c.Verb.Infinitive)
 	default:
 		r.Remedy = fmt.Sprintf("Call read_file on it without offset and limit, then %s it.", c.Verb.Infinitive)

@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 			t.Run(name+"/"+verb.Infinitive, func(t *testing.T) {
 				f := newFixture(t)
 				tt.stage(f)
-				rejected := f.Cache.Stats().Rejections
+				rejected := f.Cache.counts().rejections
 				c := Check{Path: f.path("a"), Verb: verb}
 				refusal := f.Decide(c)
 				if refusal == nil {
@@ -149,7 +149,7 @@ func TestRefusals(t *testing.T) {
 					refusal = f.Decide(c)
 				}
 				f.requireRefusal(refusal, tt.code, tt.reason)
-				require.Equal(t, rejected+1, f.Cache.Stats().Rejections, "RC-33")
+				require.Equal(t, rejected+1, f.Cache.counts().rejections, "RC-33")
 				text := refusal.Message + " " + refusal.Remedy
 				require.Contains(t, text, f.name("a"))
 				for _, want := range tt.says {
@@ -235,7 +235,7 @@ func TestAccepted(t *testing.T) {
 		"the advice for a part is followed": func(f *fixture) { // PR-07
 			f.write("a", strings.Repeat("x\n", 2500))
 			f.shown("a")
-			gaps := f.entry("a").Missing()
+			gaps := f.entry("a").missing()
 			require.Len(f.t, gaps, 1)
 			f.ranged("a", gaps[0][0], gaps[0][1]-gaps[0][0])
 		},
@@ -265,7 +265,7 @@ func (f *fixture) versionsShown() int64 {
 	var highest int64
 	for _, name := range []string{"a", "b"} {
 		if e, ok := f.Cache.ByPath(f.name(name)); ok {
-			highest = max(highest, e.Version)
+			highest = max(highest, e.version)
 		}
 	}
 	return highest
@@ -372,10 +372,10 @@ func TestWrongHashOfAChangedFileDropsTheFlags(t *testing.T) {
 	f.write("a", "x")
 	f.shown("a")
 	require.NotNil(t, f.prove("a", Sum([]byte("wrong"))))
-	require.True(t, f.entry("a").Qualifying(), "the file is as it was shown")
+	require.True(t, f.entry("a").qualifying(), "the file is as it was shown")
 	f.write("a", "y")
 	require.NotNil(t, f.prove("a", Sum([]byte("x"))))
-	require.False(t, f.entry("a").Qualifying())
+	require.False(t, f.entry("a").qualifying())
 	require.False(t, f.Seen(f.path("a")))
 }
 

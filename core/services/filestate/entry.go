@@ -8,44 +8,44 @@ import (
 
 // Key identifies a file in the cache: device and inode, or, on platforms without a reliable inode,
 // the path.
-type Key struct {
-	Dev, Ino uint64
-	Path     string // set only when Dev and Ino are zero
+type fileKey struct {
+	dev, ino uint64
+	path     string // set only when Dev and Ino are zero
 }
 
-func keyOf(path string, info workspace.Info) Key {
+func keyOf(path string, info workspace.Info) fileKey {
 	if info.Ino == 0 && info.Dev == 0 {
-		return Key{Path: path}
+		return fileKey{path: path}
 	}
-	return Key{Dev: info.Dev, Ino: info.Ino}
+	return fileKey{dev: info.Dev, ino: info.Ino}
 }
 
-// Fingerprint is the stat data that makes the common check cheap. Equal fingerprints are a hint;
+// fingerprint is the stat data that makes the common check cheap. Equal fingerprints are a hint;
 // equal hashes are proof.
-type Fingerprint struct {
-	Size, MtimeNS int64
-	CtimeNS       int64 // 0 if the platform has none
+type fingerprint struct {
+	size, mtimeNS int64
+	ctimeNS       int64 // 0 if the platform has none
 }
 
-func fingerprintOf(info workspace.Info) Fingerprint {
-	return Fingerprint{Size: info.Size, MtimeNS: info.MtimeNS, CtimeNS: info.CtimeNS}
+func fingerprintOf(info workspace.Info) fingerprint {
+	return fingerprint{size: info.Size, mtimeNS: info.MtimeNS, ctimeNS: info.CtimeNS}
 }
 
 // Entry is the cache's record of one file.
 type Entry struct {
-	Key Key
-	Fingerprint
+	key fileKey
+	fingerprint
 	SHA256            string // of the bytes shown; "" for a payload that is not text
-	Version           int64  // the version under which content was shown last
+	version           int64  // the version under which content was shown last
 	LastReadAt        time.Time
-	LastWriteAt       time.Time
+	lastWriteAt       time.Time
 	LastReadWasFull   bool // every byte was shown, in one read or in slices
 	LastReadCacheable bool // and the bytes are text that survives decoding and encoding
 
-	NonText    bool // last shown as a data part or a refusal
-	TotalLines int  // of the content with the hash SHA256
-	Unshowable bool // one line exceeds the limit, so slices can never cover the file
-	Changed    bool // the file was found changed, and was not shown since
+	nonText    bool // last shown as a data part or a refusal
+	totalLines int  // of the content with the hash SHA256
+	unshowable bool // one line exceeds the limit, so slices can never cover the file
+	changed    bool // the file was found changed, and was not shown since
 
 	// Reads and writes are ordered by a counter, independently of the clock.
 	seq         uint64 // of the last read or write; 0: none
@@ -57,45 +57,45 @@ type Entry struct {
 	covered     coverage
 }
 
-// Qualifying reports whether the conversation has received every byte.
-func (e Entry) Qualifying() bool {
+// qualifying reports whether the conversation has received every byte.
+func (e Entry) qualifying() bool {
 	return !e.LastReadAt.IsZero() && e.LastReadWasFull && e.LastReadCacheable
 }
 
-// Missing returns the 0-based half-open line ranges not shown yet.
-func (e Entry) Missing() [][2]int { return e.covered.missing(e.TotalLines) }
+// missing returns the 0-based half-open line ranges not shown yet.
+func (e Entry) missing() [][2]int { return e.covered.missing(e.totalLines) }
 
 // armed reports whether a full read may be answered with a placeholder, as far as the entry itself
 // shows: a full read since the last write showed everything. Ranged and truncated reads do not arm.
 func (e Entry) armed() bool {
-	return e.Qualifying() && e.fullSeq > e.writeSeq
+	return e.qualifying() && e.fullSeq > e.writeSeq
 }
 
 // racy reports whether the file could have changed after its read without a change of its times:
 // they are too close to the read, after it, or from a remote file system.
 func (e Entry) racy(margin time.Duration) bool {
 	limit := e.LastReadAt.Add(-margin).UnixNano()
-	return !e.local || e.MtimeNS > limit || e.CtimeNS > limit
+	return !e.local || e.mtimeNS > limit || e.ctimeNS > limit
 }
 
 // meet records the stat data and the hash of a read. State that belongs to different content is
 // cleared.
 func (e *Entry) meet(rd Reading) {
-	drifted := e.Fingerprint != fingerprintOf(rd.Info)
+	drifted := e.fingerprint != fingerprintOf(rd.Info)
 	if e.SHA256 != "" && rd.SHA256 != "" {
 		drifted = e.SHA256 != rd.SHA256
 	}
 	if drifted {
 		e.forgetContent()
-		e.NonText, e.Unshowable = false, false
+		e.nonText, e.unshowable = false, false
 	}
 	if drifted || rd.SHA256 != "" {
-		e.SHA256, e.TotalLines = rd.SHA256, rd.TotalLines
+		e.SHA256, e.totalLines = rd.SHA256, rd.TotalLines
 	}
 	e.local = rd.Local
-	e.Fingerprint = fingerprintOf(rd.Info)
+	e.fingerprint = fingerprintOf(rd.Info)
 	if rd.Torn {
-		e.Fingerprint = Fingerprint{Size: -1} // matches no file
+		e.fingerprint = fingerprint{size: -1} // matches no file
 	}
 }
 
@@ -103,11 +103,11 @@ func (e *Entry) meet(rd Reading) {
 func (e *Entry) show(rd Reading, version int64, seq uint64) {
 	e.seq = seq
 	e.LastReadAt = rd.At
-	e.Changed = false
-	e.NonText = rd.NonText
-	e.Unshowable = e.Unshowable || rd.Unshowable
+	e.changed = false
+	e.nonText = rd.NonText
+	e.unshowable = e.unshowable || rd.Unshowable
 	if version != 0 {
-		e.Version = version
+		e.version = version
 	}
 	if !rd.Cacheable {
 		return
@@ -119,22 +119,22 @@ func (e *Entry) show(rd Reading, version int64, seq uint64) {
 	if rd.Full {
 		e.fullSeq, e.fullVersion = seq, version
 	}
-	e.LastReadWasFull = e.LastReadWasFull || rd.Full || (!e.Unshowable && e.covered.whole(rd.TotalLines))
+	e.LastReadWasFull = e.LastReadWasFull || rd.Full || (!e.unshowable && e.covered.whole(rd.TotalLines))
 }
 
 // know records that every byte of the last write is known under version.
 func (e *Entry) know(version int64) {
-	e.Version = version
-	e.LastReadWasFull, e.LastReadCacheable, e.Changed = true, true, false
+	e.version = version
+	e.LastReadWasFull, e.LastReadCacheable, e.changed = true, true, false
 	e.covered = coverage{}
-	e.covered.add(0, e.TotalLines)
+	e.covered.add(0, e.totalLines)
 }
 
 // forgetContent clears the flags that state that the content was shown.
 func (e *Entry) forgetContent() {
 	e.LastReadWasFull, e.LastReadCacheable = false, false
 	e.fullSeq, e.covered = 0, coverage{}
-	e.Changed = !e.LastReadAt.IsZero()
+	e.changed = !e.LastReadAt.IsZero()
 }
 
 // Verdict is the result of [FileReadCache.Check].

@@ -139,7 +139,7 @@ func (f *fixture) info(name string) workspace.Info {
 
 func (f *fixture) entry(name string) Entry {
 	f.t.Helper()
-	e, ok := f.Cache.Lookup(f.name(name), f.info(name))
+	e, ok := f.Cache.lookup(f.name(name), f.info(name))
 	require.True(f.t, ok, "nothing is known of %s", name)
 	return e
 }

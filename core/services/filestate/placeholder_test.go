@@ -96,7 +96,7 @@ func (f *fixture) pretend(p workspace.Path, name string) {
 	f.t.Helper()
 	verdict, e := f.Cache.Check(p.String(), f.info(name))
 	require.NotEqual(f.t, VerdictUnknown, verdict)
-	f.Cache.Refresh(p.String(), f.info(name), e.SHA256)
+	f.Cache.refresh(p.String(), f.info(name), e.SHA256)
 	verdict, _ = f.Cache.Check(p.String(), f.info(name))
 	require.Equal(f.t, VerdictFresh, verdict)
 }
@@ -159,7 +159,7 @@ func TestCutAndNonTextNeverGetAPlaceholder(t *testing.T) {
 	// Shown in slices it is known, but was never shown at once.
 	f.ranged("long", 0, 2)
 	f.ranged("long", 2, 2)
-	require.True(t, f.entry("long").Qualifying())
+	require.True(t, f.entry("long").qualifying())
 	require.Nil(t, f.full("long").Placeholder)
 }
 
@@ -177,7 +177,7 @@ func TestInstructionFilesAreAlwaysShown(t *testing.T) {
 		e := f.entry(name)
 		require.True(t, e.LastReadWasFull)
 		require.True(t, e.LastReadCacheable)
-		require.True(t, e.Qualifying())
+		require.True(t, e.qualifying())
 		require.Nil(t, f.edit(name))
 	}
 	own := newFixture(t, func(o *Options) { o.Instructions = func(base string) bool { return base == "CONTEXT.md" } })

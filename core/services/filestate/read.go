@@ -57,7 +57,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 	case errors.Is(err, fs.ErrNotExist), fault.CodeOf(err) == fault.PathNotInWorkspace:
 		return nil, err
 	case err != nil:
-		s.Cache.count(func(c *CacheStats) { c.StatFailures++ })
+		s.Cache.count(func(c *cacheStats) { c.statFailures++ })
 		s.debugCache(ctx, "stat-failed", r.Path, slog.String("error", errnoName(err)))
 	default:
 		if c, special := textfile.ClassifyMode(info.Mode); special {
@@ -85,15 +85,15 @@ func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.
 		snap, err := s.Snapshot(ctx, p)
 		hit = err == nil && snap.Stable && snap.SHA256 == e.SHA256
 		if hit {
-			s.Cache.Verified(path, snap.Info, snap.SHA256, snap.At)
+			s.Cache.verified(path, snap.Info, snap.SHA256, snap.At)
 		}
 	}
 	if !hit {
-		s.Cache.count(func(c *CacheStats) { c.Misses++ })
+		s.Cache.count(func(c *cacheStats) { c.misses++ })
 		s.debugCache(ctx, "miss", p, slog.String("verdict", string(verdict)))
 		return nil
 	}
-	s.Cache.count(func(c *CacheStats) { c.Hits++ })
+	s.Cache.count(func(c *cacheStats) { c.hits++ })
 	s.debugCache(ctx, "hit", p)
 	return placeholder(path, e)
 }

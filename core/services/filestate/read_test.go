@@ -317,7 +317,7 @@ func TestNonTextPayloads(t *testing.T) {
 		}
 		e := f.entry(name)
 		require.Empty(t, e.SHA256)
-		require.True(t, e.NonText)
+		require.True(t, e.nonText)
 		require.False(t, e.LastReadWasFull || e.LastReadCacheable)
 		refusal := f.edit(name)
 		f.requireRefusal(refusal, fault.EditRequiresPriorRead, fault.NonText)
@@ -414,7 +414,7 @@ func TestFileTooLarge(t *testing.T) {
 	require.Nil(t, st.SHA256)
 	require.Equal(t, 20<<20/8+1, *st.TotalLines)
 	require.Nil(t, st.NextOffset)
-	require.False(t, f.entry("huge.txt").Qualifying())
+	require.False(t, f.entry("huge.txt").qualifying())
 	refusal := f.Decide(Check{Path: p, Verb: editing, Proof: Sum(nil)})
 	f.requireRefusal(refusal, fault.FileTooLarge, "")
 

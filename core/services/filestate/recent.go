@@ -9,13 +9,13 @@ import (
 // reading or by writing them, most recently used first. A file with several names is listed under
 // the first of them. Recent does not count as a use, and opens no file.
 func (c *FileReadCache) Recent() []string {
-	return c.pathsOf(func(r *record) bool { return r.Qualifying() })
+	return c.pathsOf(func(r *record) bool { return r.qualifying() })
 }
 
 // Written returns, in the order of Recent, the paths of the files that the conversation has
 // written, as far as they are still recorded.
 func (c *FileReadCache) Written() []string {
-	return c.pathsOf(func(r *record) bool { return !r.LastWriteAt.IsZero() })
+	return c.pathsOf(func(r *record) bool { return !r.lastWriteAt.IsZero() })
 }
 
 func (c *FileReadCache) pathsOf(counts func(r *record) bool) []string {

@@ -180,7 +180,7 @@ func (s *Service) recordRead(ctx context.Context, read heldRead) (whole bool) {
 	if s.ApplyKillSwitch() {
 		whole = read.reading.whole()
 	} else {
-		whole = s.Cache.foresee(read, r.held()).Qualifying()
+		whole = s.Cache.foresee(read, r.held()).qualifying()
 	}
 	r.add([]event{{path: read.path.String(), sha: read.reading.SHA256, read: &read}})
 	return whole
@@ -192,7 +192,7 @@ func (s *Service) commitRead(read heldRead) (whole bool) {
 	if s.ApplyKillSwitch() {
 		whole = rd.whole()
 	} else {
-		whole = s.Cache.RecordRead(path, rd, read.version).Qualifying()
+		whole = s.Cache.RecordRead(path, rd, read.version).qualifying()
 	}
 	if whole {
 		s.dropped.remove(path, rd.SHA256)

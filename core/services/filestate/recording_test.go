@@ -59,7 +59,7 @@ func TestRecordingPages(t *testing.T) {
 	r.Commit()
 	require.False(t, f.Seen(p))
 	e, _ := f.Cache.ByPath(p.String())
-	require.Equal(t, [][2]int{{0, 1}}, e.Missing())
+	require.Equal(t, [][2]int{{0, 1}}, e.missing())
 	page(t.Context(), 0, 1)
 	require.True(t, f.Seen(p))
 }
@@ -115,7 +115,7 @@ func TestRecordingWrites(t *testing.T) {
 	ctx, r := f.Begin(t.Context())
 	f.Written(ctx, p, f.info("a.txt"), "x\n", Sum([]byte("x\n")))
 	p = f.write("a.txt", "y\n")
-	f.Cache.RecordUnseenWrite(p.String(), f.info("a.txt"), Sum([]byte("y\n")), 1, f.now())
+	f.Cache.recordUnseenWrite(p.String(), f.info("a.txt"), Sum([]byte("y\n")), 1, f.now())
 	r.Commit()
 	require.False(t, f.Seen(p))
 }

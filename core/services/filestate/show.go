@@ -85,7 +85,7 @@ func (s *Service) recordWrite(ctx context.Context, p workspace.Path, info worksp
 	case info == workspace.Info{}:
 		s.Cache.Invalidate(path)
 	default:
-		written := s.Cache.RecordUnseenWrite(path, info, sha, lines, s.now())
+		written := s.Cache.recordUnseenWrite(path, info, sha, lines, s.now())
 		e.shown = func() { s.Cache.knowWrite(path, written, version) }
 	}
 	if version == 0 {

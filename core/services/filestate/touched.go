@@ -34,7 +34,7 @@ func (s *Service) Touched(ctx context.Context, resolve func(path string) (worksp
 		switch {
 		case fault.CodeOf(err) == fault.FileNotFound && s.report(ctx, known.path, nowhere):
 			gone = append(gone, known.path)
-		case err == nil && known.Fingerprint != fingerprintOf(info) && s.report(ctx, known.path, fingerprintOf(info)):
+		case err == nil && known.fingerprint != fingerprintOf(info) && s.report(ctx, known.path, fingerprintOf(info)):
 			changed = append(changed, known.path)
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Service) Touched(ctx context.Context, resolve func(path string) (worksp
 
 // report records that a change of a file is reported, and returns whether it is new. It is new
 // again if the report is dropped.
-func (s *Service) report(ctx context.Context, path string, now Fingerprint) bool {
+func (s *Service) report(ctx context.Context, path string, now fingerprint) bool {
 	if !s.Cache.report(path, now) {
 		return false
 	}
@@ -52,10 +52,10 @@ func (s *Service) report(ctx context.Context, path string, now Fingerprint) bool
 }
 
 // nowhere is the fingerprint of a file that is gone.
-var nowhere = Fingerprint{Size: -1}
+var nowhere = fingerprint{size: -1}
 
 // report records that a change of a file is reported, and returns whether it is new.
-func (c *FileReadCache) report(path string, now Fingerprint) bool {
+func (c *FileReadCache) report(path string, now fingerprint) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key, known := c.byPath[path]
@@ -71,7 +71,7 @@ func (c *FileReadCache) report(path string, now Fingerprint) bool {
 }
 
 // unreport undoes report.
-func (c *FileReadCache) unreport(path string, now Fingerprint) {
+func (c *FileReadCache) unreport(path string, now fingerprint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.findPath(path); r != nil && r.reported != nil && *r.reported == now {
@@ -82,7 +82,7 @@ func (c *FileReadCache) unreport(path string, now Fingerprint) {
 // shownFile is a name under which a file was shown, with its stat data at that time.
 type shownFile struct {
 	path string
-	Fingerprint
+	fingerprint
 }
 
 // shown returns the files that were read or written, sorted by path. Files that changed during the
@@ -93,8 +93,8 @@ func (c *FileReadCache) shown() []shownFile {
 	files := make([]shownFile, 0, len(c.byPath))
 	for path, key := range c.byPath {
 		r := c.entries[key].Value.(*record)
-		if !r.LastReadAt.IsZero() && r.Size >= 0 {
-			files = append(files, shownFile{path, r.Fingerprint})
+		if !r.LastReadAt.IsZero() && r.size >= 0 {
+			files = append(files, shownFile{path, r.fingerprint})
 		}
 	}
 	slices.SortFunc(files, func(a, b shownFile) int { return strings.Compare(a.path, b.path) })

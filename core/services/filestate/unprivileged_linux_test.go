@@ -36,6 +36,6 @@ func TestUnreadableFile(t *testing.T) {
 	refusal := s.Decide(Check{Path: p, Verb: editing})
 	require.Equal(t, fault.PriorReadVerificationFailed, refusal.Code)
 	require.Contains(t, refusal.Message, "EACCES")
-	require.Equal(t, int64(1), s.Cache.Stats().StatFailures)
+	require.Equal(t, int64(1), s.Cache.counts().statFailures)
 	require.Zero(t, s.Versions.Current())
 }

@@ -20,7 +20,7 @@ type Applier func(base string, c *Change) (string, error)
 //
 // The applier receives only the lines of a fragment, because it would copy the whole text.
 func ApplyStrict(base string, c *Change) (string, error) {
-	if c.Empty() {
+	if c.empty() {
 		return base, nil
 	}
 	var out strings.Builder

@@ -33,8 +33,8 @@ func TestBetween(t *testing.T) {
 		got, err := ApplyStrict(old, c)
 		require.NoError(t, err, "seed %d", seed)
 		require.Equal(t, want, got, "seed %d", seed)
-		require.Equal(t, old == want, c.Empty())
-		if want != s.want || old != s.text() || s.endings || c.Empty() {
+		require.Equal(t, old == want, c.empty())
+		if want != s.want || old != s.text() || s.endings || c.empty() {
 			continue // Correct gives added lines the endings of a file that has one kind
 		}
 		d, err := Parse(c.Unified("a/f", "b/f"))

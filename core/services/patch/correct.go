@@ -213,7 +213,7 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 			if text := content(c.base[e.start]); text != "" {
 				e.added = []addition{{text: text}}
 			}
-			c.note(h, KindFinalNewline, len(c.base)-1, len(c.base)-1)
+			c.note(h, kindFinalNewline, len(c.base)-1, len(c.base)-1)
 		}
 		return edits
 	}
@@ -229,7 +229,7 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 		want = newNewline
 	}
 	if want != newNewline || oldNewline != baseNewline {
-		c.note(h, KindFinalNewline, len(c.base)-1, len(c.base)-1)
+		c.note(h, kindFinalNewline, len(c.base)-1, len(c.base)-1)
 	}
 	if !want {
 		last.text = last.line.text
@@ -259,7 +259,7 @@ func (c *corrector) note(h *hunk, kind string, first, last int) {
 func (c *corrector) corrections() []Correction {
 	all := slices.Clone(c.diff.forgiven)
 	if !slices.IsSortedFunc(c.spots, func(a, b spot) int { return a.start - b.start }) {
-		all = append(all, Correction{Kind: KindHunkOrder})
+		all = append(all, Correction{Kind: kindHunkOrder})
 	}
 	for i := range c.diff.hunks {
 		h := &c.diff.hunks[i]
@@ -288,12 +288,12 @@ func (c *corrector) describe(h *hunk, s spot) {
 		seen bool
 		kind string
 	}{
-		{!h.head.placed, KindHunkHeader},
+		{!h.head.placed, kindHunkHeader},
 		{h.head.placed && h.head.oldStart != first+1, KindLineNumbers},
-		{s.nearest, KindNearestPlace},
+		{s.nearest, kindNearestPlace},
 		{h.head.placed && !h.countsHold, KindLineCounts},
-		{h.blanksMissed, KindBlankContext},
-		{c.eol.differs(h, s), KindLineEndings},
+		{h.blanksMissed, kindBlankContext},
+		{c.eol.differs(h, s), kindLineEndings},
 	} {
 		if r.seen {
 			c.note(h, r.kind, first, last)
@@ -322,6 +322,6 @@ func (c *corrector) describe(h *hunk, s spot) {
 		}
 	}
 	if s.gap > 0 {
-		c.note(h, KindMissingContext, s.start+s.gap, s.start+s.gap)
+		c.note(h, kindMissingContext, s.start+s.gap, s.start+s.gap)
 	}
 }

@@ -93,10 +93,10 @@ func (p *parser) report() {
 		seen bool
 		kind string
 	}{
-		{p.lone && !p.paired, KindFileHeader},
-		{p.mode, KindFileMode},
-		{p.fenced, KindCodeFence},
-		{p.prose, KindProse},
+		{p.lone && !p.paired, kindFileHeader},
+		{p.mode, kindFileMode},
+		{p.fenced, kindCodeFence},
+		{p.prose, kindProse},
 	} {
 		if r.seen {
 			p.d.forgiven = append(p.d.forgiven, Correction{Kind: r.kind})

@@ -89,24 +89,24 @@ type Correction struct {
 
 // Kinds of correction. They are API: added, never renamed.
 const (
-	KindFileHeader     = "file_header"         // only one of the lines --- and +++ is present
+	kindFileHeader     = "file_header"         // only one of the lines --- and +++ is present
 	KindFileName       = "file_name"           // the --- and +++ lines name a different file; see [Diff.IsFor]
-	KindFileMode       = "file_mode"           // lines that change the file's mode were ignored
-	KindCodeFence      = "code_fence"          // a Markdown fence around the diff
-	KindProse          = "prose"               // text around the diff
-	KindHunkOrder      = "hunk_order"          // the hunks are not in the order of the file
-	KindHunkHeader     = "hunk_header"         // the @@ line has no numbers
+	kindFileMode       = "file_mode"           // lines that change the file's mode were ignored
+	kindCodeFence      = "code_fence"          // a Markdown fence around the diff
+	kindProse          = "prose"               // text around the diff
+	kindHunkOrder      = "hunk_order"          // the hunks are not in the order of the file
+	kindHunkHeader     = "hunk_header"         // the @@ line has no numbers
 	KindLineNumbers    = "line_numbers"        // the @@ line states a different line
 	KindLineCounts     = "line_counts"         // the @@ line states different counts
-	KindNearestPlace   = "nearest_place"       // of several places, the one clearly nearest to the stated line was selected
-	KindBlankContext   = "blank_context"       // an empty or indented context line without its leading blank
-	KindLineEndings    = "line_endings"        // LF for CRLF or the reverse
-	KindTrailingSpace  = "trailing_whitespace" // second tier
-	KindSurroundSpace  = "leading_whitespace"  // third tier: leading and trailing white space
-	KindLookalikes     = "lookalikes"          // fourth tier: quotes, dashes, spaces, arrows and the like
-	KindMissingContext = "missing_context"     // last tier: a line of the file was left out
-	KindFinalNewline   = "final_newline"       // the marker for a missing final newline is missing or wrong
+	kindNearestPlace   = "nearest_place"       // of several places, the one clearly nearest to the stated line was selected
+	kindBlankContext   = "blank_context"       // an empty or indented context line without its leading blank
+	kindLineEndings    = "line_endings"        // LF for CRLF or the reverse
+	kindTrailingSpace  = "trailing_whitespace" // second tier
+	kindSurroundSpace  = "leading_whitespace"  // third tier: leading and trailing white space
+	kindLookalikes     = "lookalikes"          // fourth tier: quotes, dashes, spaces, arrows and the like
+	kindMissingContext = "missing_context"     // last tier: a line of the file was left out
+	kindFinalNewline   = "final_newline"       // the marker for a missing final newline is missing or wrong
 )
 
-// Empty reports whether c changes nothing.
-func (c *Change) Empty() bool { return len(c.fragments) == 0 }
+// empty reports whether c changes nothing.
+func (c *Change) empty() bool { return len(c.fragments) == 0 }

@@ -199,7 +199,7 @@ func TestRefuse(t *testing.T) {
 func TestZeroValues(t *testing.T) {
 	_, err := Correct("a\n", new(Diff))
 	require.True(t, refused(err))
-	require.True(t, new(Change).Empty())
+	require.True(t, new(Change).empty())
 	got, err := ApplyStrict("a\n", new(Change))
 	require.NoError(t, err)
 	require.Equal(t, "a\n", got)

@@ -18,9 +18,9 @@ type tier struct {
 // and is in missing.go.
 var tiers = [...]tier{
 	{"", func(s string) string { return s }, nil},
-	{KindTrailingSpace, func(s string) string { return strings.TrimRight(s, whiteSpace) }, nil},
-	{KindSurroundSpace, trimmed, nil},
-	{KindLookalikes, skeleton, func(file, diff string) bool {
+	{kindTrailingSpace, func(s string) string { return strings.TrimRight(s, whiteSpace) }, nil},
+	{kindSurroundSpace, trimmed, nil},
+	{kindLookalikes, skeleton, func(file, diff string) bool {
 		_, ok := alike(trimmed(file), trimmed(diff))
 		return ok
 	}},

@@ -9,7 +9,7 @@ import (
 // It is exactly the change that will be applied, for approval; [Parse] and git can parse it. The
 // names are printed as given, quoted as git does if they contain control characters or quotes.
 func (c *Change) Unified(oldName, newName string) string {
-	if c.Empty() {
+	if c.empty() {
 		return ""
 	}
 	var b strings.Builder
