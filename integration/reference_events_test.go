@@ -21,7 +21,7 @@ func eventReference(t *testing.T) string {
 	known := map[string]string{} // struct by type
 	for name := range own.structs {
 		for _, c := range own.ofType("Type") {
-			if c.name == "Type"+name {
+			if c.name == "type"+name {
 				known[c.value] = name
 			}
 		}
