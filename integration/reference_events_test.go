@@ -18,6 +18,7 @@ func eventReference(t *testing.T) string {
 		"The events are messages on the bus, events of a prompt, lines of `stream-json`, and the input and output of hooks.")
 	b.WriteString("\n## The bus\n\nMessages of `core/bus`. As JSON each is an object with `type` and the keys below. [embedding.md](../embedding.md#asking-for-approval) explains the answers.\n")
 	own := parsePackage(t, "core/bus")
+	own.follow(t, "core/confirmation")
 	known := map[string]string{} // struct by type
 	for name := range own.structs {
 		for _, c := range own.ofType("Type") {

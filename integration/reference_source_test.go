@@ -19,6 +19,7 @@ import (
 type source struct {
 	name      string // of the package, which precedes the names of its structs on pages
 	structs   map[string]structure
+	aliases   map[string]string // names of types in other packages, by the name here
 	constants []constant
 }
 
@@ -46,7 +47,7 @@ type constant struct {
 // parsePackage parses the files of a directory below the root, without tests.
 func parsePackage(t *testing.T, dir string) *source {
 	t.Helper()
-	s := &source{name: path.Base(dir), structs: map[string]structure{}}
+	s := &source{name: path.Base(dir), structs: map[string]structure{}, aliases: map[string]string{}}
 	files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
 	require.NoError(t, err)
 	for _, name := range files {
@@ -74,7 +75,26 @@ func parsePackage(t *testing.T, dir string) *source {
 	return s
 }
 
+// follow adds what the types of s stand for that are aliases of types of the
+// package in dir, under the names that they have in s.
+func (s *source) follow(t *testing.T, dir string) {
+	t.Helper()
+	other := parsePackage(t, dir)
+	for name, original := range s.aliases {
+		if body, ok := other.structs[original]; ok {
+			s.structs[name] = body
+		}
+		for _, c := range other.ofType(original) {
+			c.typ = name
+			s.constants = append(s.constants, c)
+		}
+	}
+}
+
 func (s *source) addType(spec *ast.TypeSpec, doc string) {
+	if original, ok := spec.Type.(*ast.SelectorExpr); ok && spec.Assign.IsValid() {
+		s.aliases[spec.Name.Name] = original.Sel.Name
+	}
 	body, ok := spec.Type.(*ast.StructType)
 	if !ok {
 		return
