@@ -75,8 +75,8 @@ func parsePackage(t *testing.T, dir string) *source {
 	return s
 }
 
-// follow adds what the types of s stand for that are aliases of types of the
-// package in dir, under the names that they have in s.
+// follow adds the structs and constants of the package in dir for which s has
+// aliases, under the names of the aliases.
 func (s *source) follow(t *testing.T, dir string) {
 	t.Helper()
 	other := parsePackage(t, dir)

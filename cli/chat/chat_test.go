@@ -136,7 +136,7 @@ func TestChatShellLine(t *testing.T) {
 	})
 }
 
-// Approval requests go over the bus, whatever the front end is.
+// Approval requests go over the bus for every kind of front end.
 func TestChatConfirmation(t *testing.T) {
 	chatting(t, threeAnswers, func(ctx context.Context, c *chat, project string) {
 		submit(ctx, c, "Say something.")

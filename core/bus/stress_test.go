@@ -104,5 +104,5 @@ func TestStress(t *testing.T) {
 	require.NotZero(t, got)
 	require.LessOrEqual(t, got, parties*rounds)
 	require.NotEmpty(t, defects.get())
-	require.Less(t, int64(parties*rounds-got), b.Dropped()+65) // what was queued at the end, and its neighbours
+	require.Less(t, int64(parties*rounds-got), b.Dropped()+65) // the messages queued at the end, and the next ones
 }

@@ -405,7 +405,7 @@ func TestNarrowSubagent(t *testing.T) {
 }
 
 // AR-20, AR-27: commands that destroy, publish or send data for some arguments
-// are remembered exactly, whatever the program.
+// are remembered exactly, for every program.
 func TestNarrowDestroys(t *testing.T) {
 	for line, other := range map[string]string{
 		"git push origin main": "git push origin main --force", "git branch -D a": "git branch -D b", "git branch": "git branch -D b",

@@ -11,7 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// fake is a tool and its own invocation; nil functions do what is correct. It records its steps.
+// fake is a tool and its own invocation; nil functions behave correctly. It records its steps.
 type fake struct {
 	kind    tools.Kind
 	effects []tools.Effect

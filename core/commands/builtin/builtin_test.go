@@ -291,7 +291,7 @@ func shown(t *testing.T, r commands.Result) string {
 	return ""
 }
 
-// CM-04, CM-09: each command runs against fakes: what it does, and what it shows.
+// CM-04, CM-09: each command runs against fakes: its effects and its output.
 func TestCommands(t *testing.T) {
 	tests := map[string]struct {
 		did   string // parted by ", "
@@ -419,7 +419,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// What the world says of a failure is what the person is told.
+// The cause of a failure is shown to the user.
 func TestCommandsFail(t *testing.T) {
 	for line, what := range map[string]string{
 		"/chat save x": "save x", "/chat resume x": "load x", "/chat delete x": "delete x", "/chat list": "list chats", "/export x": "export x", "/compress": "compress",
@@ -484,7 +484,7 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// CM-12 and others: what can be completed.
+// CM-12 and others: completion of arguments.
 func TestCompletions(t *testing.T) {
 	w := &world{tags: map[string]bool{"alpha": true, "beta": true, "alps": true}}
 	s := set(t, w.all())
@@ -531,7 +531,7 @@ func TestMissingServices(t *testing.T) {
 	require.Contains(t, fault.As(err).Message, "no sub-command")
 }
 
-// What others have written is shown as text.
+// Text of other programs is shown as plain text.
 func TestTextOfOthers(t *testing.T) {
 	w := &world{}
 	s := set(t, builtin.Services{Catalog: evil{catalog{w}}})

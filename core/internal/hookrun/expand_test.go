@@ -23,7 +23,7 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 	for _, folder := range []string{"plain", "a b", "a;touch INJ;b", "$(touch INJ)", "`touch INJ`", `q"; touch INJ; "`, "q'; touch INJ; '", "$HOME", "a*\\", "é\n&touch INJ&"} {
 		for name, tt := range map[string]struct {
 			command string
-			finds   bool // the file, whatever the name of the directory
+			finds   bool // the file, for any name of the directory
 		}{
 			"bare":                   {`cat ${workspacePath}/x`, true},
 			"in double quotes":       {`cat "${workspacePath}/x"`, true},

@@ -157,7 +157,7 @@ func (p *project) tree() map[string]string {
 
 const ten = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
 
-// CM-15: the middle one of three calls is undone, whatever they did.
+// CM-15: the middle one of three calls is undone, for all kinds of changes.
 func TestUndoOfTheMiddleOne(t *testing.T) {
 	t.Run("different files", func(t *testing.T) {
 		p := newProject(t, checkpoint.Options{})

@@ -113,9 +113,9 @@ func FuzzEnablement(f *testing.F) {
 	})
 }
 
-// What is said of a directory has to be read back: of one whose name JSON cannot hold
-// nothing is said.
-func TestFolderThatCannotBeKept(t *testing.T) {
+// The record of a directory must be readable again: none is written for a name that
+// JSON cannot represent.
+func TestUnrepresentableDirectory(t *testing.T) {
 	s := Open(Options{Dir: t.TempDir(), Workspace: "/a\xff"})
 	err := s.SetEnabled(t.Context(), "x", extensions.ScopeWorkspace, false)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))

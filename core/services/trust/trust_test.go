@@ -335,7 +335,7 @@ func TestSetPrivate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 
-	require.NoError(t, os.Chmod(p.file, 0o666)) //nolint:gosec // that is what the test mends
+	require.NoError(t, os.Chmod(p.file, 0o666)) //nolint:gosec // the test repairs it
 	require.NoError(t, os.WriteFile(p.file+".tmp", []byte("left by a killed process"), 0o666))
 	require.NoError(t, p.store.Set(t.Context(), p.path("a"), trust.Trusted))
 	info, err = os.Stat(p.file)

@@ -22,7 +22,7 @@ func (k *kit) build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessa
 		return err
 	})
 	if !ended {
-		return nil, errors.New("Build does not return")
+		return nil, errors.New("call of Build does not return")
 	}
 	defect := new(tools.Defect)
 	switch f := fault.As(err); {

@@ -121,7 +121,7 @@ func (b *tool) Spec() tools.Spec { return b.spec }
 
 func (b *tool) Build(args json.RawMessage) (tools.ToolInvocation, error) { return b.build(args) }
 
-// invocation is an invocation made of functions; nil functions do what is correct.
+// invocation is an invocation made of functions; nil functions behave correctly.
 type invocation struct {
 	params  func() json.RawMessage
 	text    string
