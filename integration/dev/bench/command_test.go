@@ -150,7 +150,7 @@ func TestCommand(t *testing.T) {
 	text := string(written)
 	require.Contains(t, text, "read, SHA-256, JSON by hand |")
 	require.Contains(t, text, "of 2 budgets are met.")
-	require.Contains(t, text, "## Where the time of a part goes", "the prose stays")
+	require.Contains(t, text, "## Benchmarks of single packages", "the prose stays")
 	for _, picture := range []string{"ratios-read.svg", "growth-registry.svg"} {
 		require.Contains(t, text, "("+plotDirName+"/"+picture+")")
 		svg, err := os.ReadFile(filepath.Join(docs, plotDirName, picture))
