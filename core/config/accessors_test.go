@@ -124,7 +124,7 @@ func TestEveryAccessor(t *testing.T) {
 			}, plain)
 			require.NoError(t, c.Close())
 			methods(t, c, refuses, plain)
-			require.GreaterOrEqual(t, services, 18, "the methods were found")
+			require.GreaterOrEqual(t, services, 46, "the methods were found")
 			require.GreaterOrEqual(t, values, 3*13)
 		})
 	}
