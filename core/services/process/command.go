@@ -23,6 +23,9 @@ type Command struct {
 	// Zero: 120 and 40.
 	Cols, Rows int
 
+	// Confine is the confinement of this command. The zero value follows Options.Confinement.
+	Confine Confine
+
 	// Output receives the output of the command, stdout and stderr combined, with escape sequences.
 	// It is called from one goroutine, and not after Run has returned. A chunk never ends inside a
 	// character. The command blocks while Output runs, so it must return soon. nil: the output is
@@ -66,6 +69,10 @@ type Result struct {
 	SavedPath  string
 	SavedBytes int64 // length of the file at SavedPath: the whole output, or Options.SaveBytes if that is less
 	SaveError  error // why a cut output was not saved; also nil if there is no directory for it
+
+	// Removed contains the absolute protected paths that the command created and that were moved
+	// away afterwards, sorted; see Confinement.IsProtected.
+	Removed []string
 
 	// Background contains the IDs of the processes that the command left running, in order. They
 	// are known only on Linux.

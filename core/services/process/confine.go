@@ -32,6 +32,34 @@ type Confinement struct {
 
 	Program string // the container runtime, such as podman; for Container
 	Image   string // the container image, which must contain bash; for Container
+
+	// PerCommand lets each command choose by Command.Confine: commands run unconfined unless it is
+	// set. false: every command is confined, and ConfineNone is ignored. It applies to Namespaces
+	// and Landlock; a container confines every command.
+	PerCommand bool
+
+	// The remaining fields apply to Namespaces.
+
+	// Protected returns the absolute paths in the writable directories that exist and that commands
+	// may not write, such as .git. It is called before each command. If it fails, the command is
+	// not started. nil: none.
+	Protected func(ctx context.Context) ([]string, error)
+	// IsProtected reports whether an absolute path that a command created in a writable directory
+	// is protected. Such a path is moved to a recovery directory after the command has ended, and
+	// reported in Result.Removed. nil: no path is.
+	IsProtected func(path string) bool
+	// Masked returns the absolute paths whose content is hidden from commands. It is called before
+	// each command. If it fails, the command is not started. nil: none.
+	Masked func(ctx context.Context) ([]string, error)
+	// Cache is the absolute directory for the caches of build tools, kept between sessions. It is
+	// created with mode 0700 if it is missing. "": those caches live in the temporary directory.
+	Cache string
+	// Home is the user's home directory, which is hidden except for Readable, the writable
+	// directories and the working directory. "": no directory is hidden.
+	Home string
+	// Readable contains absolute paths that commands may read although they lie in Home, such as
+	// toolchains and the git configuration. Missing paths are skipped.
+	Readable []string
 }
 
 // ConfinementKind is the mechanism that confines commands.
@@ -54,11 +82,27 @@ const (
 	// temporary directory.
 	Landlock ConfinementKind = "landlock"
 
+	// Namespaces runs commands in user, mount, network and IPC namespaces of their own. They write
+	// only in the writable directories, except for protected paths, and do not see the rest of the
+	// home directory. Linux only.
+	Namespaces ConfinementKind = "namespaces"
+
 	// Container runs commands with a program that accepts docker's command line. A command sees the
 	// image, with the writable directories and its working directory mounted at the same paths; the
 	// working directory is read-only unless it is writable. Processes that the command leaves
 	// running end with it.
 	Container ConfinementKind = "container"
+)
+
+// Confine is the confinement of one command.
+type Confine string
+
+// The values of Command.Confine.
+const (
+	ConfineDefault Confine = ""      // as Options.Confinement determines: see Confinement.PerCommand
+	ConfineWrite   Confine = "write" // confined; may write in Confinement.Writable
+	ConfineRead    Confine = "read"  // confined; may write only in its temporary directory
+	ConfineNone    Confine = "none"  // unconfined; only with Confinement.PerCommand
 )
 
 // Check reports why this system cannot confine commands this way: the kernel has no Landlock or an
