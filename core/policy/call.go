@@ -31,6 +31,11 @@ type Call struct {
 	// for example "landlock"; "" is none. It is set only for calls that run a
 	// command or write to a process started by one.
 	Confined string
+	// Confinable names the mechanism that can confine a single command of the
+	// session, "namespaces" or "landlock"; "" is none. [Decision].Run is the choice
+	// for this call. It is set only for calls that run a command, and not together
+	// with Confined.
+	Confinable string
 	// Sealed states that the confinement prevents the command from writing
 	// protected paths; see [ProtectedPaths]. Otherwise an allowing rule with
 	// [Rule].Confined does not cover the command, unless it records an approval.
@@ -51,6 +56,8 @@ type Call struct {
 	// created or changed it. [Engine.GitDirs] lists the required ones; there is
 	// no objection to one that is missing or "".
 	Repositories map[string]string
+
+	placed placement // how the command is assumed to run
 
 	// the parsed command line, if it has been parsed already; nil for other calls
 	Line *shell.Line

@@ -40,8 +40,18 @@ func modeBit(m ApprovalMode) modeSet {
 		return 4
 	case ModeYolo:
 		return 8
+	case ModeAuto:
+		return 16
 	}
 	return 2
+}
+
+// modesOf returns the modes whose rules apply in a mode: auto includes autoEdit.
+func modesOf(m ApprovalMode) modeSet {
+	if m == ModeAuto {
+		return modeBit(ModeAuto) | modeBit(ModeAutoEdit)
+	}
+	return modeBit(m)
 }
 
 const planBit = modeSet(1)
@@ -69,6 +79,9 @@ func compileRule(r Rule) (*rule, error) {
 		return nil, err
 	}
 	if err := checkConfined(r); err != nil {
+		return nil, err
+	}
+	if err := checkRun(r); err != nil {
 		return nil, err
 	}
 	c := newRule(r)
@@ -110,7 +123,7 @@ func (r *rule) holds(c *Call) bool {
 	if r.kinds != nil && !slices.Contains(r.kinds, kindOf(c)) {
 		return false
 	}
-	return r.tightens || c.Mode != ModePlan || r.modes&planBit != 0 || r.own != written
+	return r.tightens || r.runsAs(c) && (c.Mode != ModePlan || r.modes&planBit != 0 || r.own != written)
 }
 
 // open reports whether the rule allows confined commands although the confinement

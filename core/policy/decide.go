@@ -40,12 +40,22 @@ func (o outcome) decisive() *rule {
 }
 
 func (s *snapshot) decide(c *Call) Decision {
+	if c.Confinable != "" && c.Confined == "" && isShell(c) {
+		return s.decidePlaced(c)
+	}
+	d, _ := s.decideAt(c)
+	return d
+}
+
+// decideAt decides under the assumption of the call about how its command runs.
+// Of a command line it returns how the parts may run.
+func (s *snapshot) decideAt(c *Call) (d Decision, w ways) {
 	t := &trial{snapshot: s, call: c}
 	t.args.call = c
 	found := s.find(c, &t.args)
-	var d Decision
 	if found.shell != nil {
 		j := t.judge(found.shell)
+		w = j.ways()
 		d = j.decision()
 		d.Checkers = due(found, c, j.due)
 		j.checkWrites(&d)
@@ -56,7 +66,9 @@ func (s *snapshot) decide(c *Call) Decision {
 	if d.Decision == Deny {
 		d.Checkers = nil
 	}
-	d.Confined = c.Confined
+	if c.placed == asGiven {
+		d.Confined = c.Confined
+	}
 	if d.Decision == AskUser && c.Headless && !d.Previews {
 		d.Reason += " No approver is available."
 	}
@@ -64,7 +76,7 @@ func (s *snapshot) decide(c *Call) Decision {
 		d.Parts = []Part{}
 	}
 	d.Unnamed = found.unnamed
-	return d
+	return d, w
 }
 
 // due returns the checkers whose conditions are met, or may be.

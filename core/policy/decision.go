@@ -42,6 +42,7 @@ type Decision struct {
 	Remedy   string  `json:"remedy,omitempty"`   // what would change the verdict
 	Message  string  `json:"message,omitempty"`  // the denying rule's denyMessage, for the model
 	Confined string  `json:"confined,omitempty"` // the confinement of the call's command, for example "landlock"
+	Run      Run     `json:"run,omitempty"`      // how the command runs once it is allowed or approved; "" unless Call.Confinable is set
 	Parts    []Part  `json:"parts"`              // of a command line, in order; empty for other calls
 
 	// Checkers must run before the call, in this order; the scheduler runs them

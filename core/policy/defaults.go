@@ -11,6 +11,7 @@ const (
 	ownLooks                     // kinds that change nothing
 	ownBuiltins                  // builtin commands of the shell
 	ownEdits                     // autoEdit allows edits
+	ownConfined                  // auto allows confined commands
 	ownAsks                      // everything else
 )
 
@@ -29,6 +30,8 @@ var defaults = sync.OnceValue(func() []*rule {
 		own(ownBuiltins, nil, Rule{Name: "commands of the shell's own", Tools: []string{shellTool}, Decision: Allow, Priority: 50}),
 		own(ownEdits, []string{"edit"}, Rule{Name: "autoEdit", Tools: all, Decision: Allow, Priority: 15,
 			Modes: []ApprovalMode{ModeAutoEdit}}),
+		own(ownConfined, nil, Rule{Name: "auto", Tools: []string{shellTool}, Decision: Allow, Priority: 12,
+			Modes: []ApprovalMode{ModeAuto}, AllowRedirection: true}),
 		own(ownAsks, nil, Rule{Name: "kinds that are asked about", Tools: all, Decision: AskUser, Priority: 10}),
 	}
 })

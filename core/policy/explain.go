@@ -19,8 +19,8 @@ func (t *trial) explain(out outcome) Decision {
 			row = t.protected()
 		}
 		d.Protected = row != nil
-		if t.call.Mode == ModeAutoEdit && d.Protected {
-			d.Reason = laterReason("It changes", row) + " The mode autoEdit does not cover these."
+		if modesOf(t.call.Mode)&modeBit(ModeAutoEdit) != 0 && d.Protected {
+			d.Reason = laterReason("It changes", row) + " The mode " + t.call.Mode.String() + " does not cover these."
 		} else if mutates(t.call) {
 			d.Reason = "It makes changes, and a person approves these."
 		} else {
@@ -32,7 +32,7 @@ func (t *trial) explain(out outcome) Decision {
 	case r.own == ownYolo:
 		d.Reason = "In yolo mode nothing is asked about that no rule speaks of."
 	case r.own == ownEdits:
-		d.Reason = "In autoEdit mode edits are made without asking."
+		d.Reason = "In " + t.call.Mode.String() + " mode edits are made without asking."
 	default:
 		d.Reason = r.reason
 		d.Remedy = r.remedy()
@@ -130,6 +130,9 @@ var verbs = map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks a
 func says(r *rule, what string) string {
 	if r.Confined != nil {
 		what += either(*r.Confined, " if confined", " if not confined")
+	}
+	if r.Run != "" {
+		what += either(r.Run == RunConfined, " in the sandbox", " outside the sandbox")
 	}
 	return "The rule " + r.id + " " + verbs[r.Decision] + " " + what + "."
 }

@@ -15,24 +15,25 @@ type ApprovalMode string
 const (
 	ModeDefault  ApprovalMode = "default"  // requires approval of every change
 	ModeAutoEdit ApprovalMode = "autoEdit" // makes edits without approval
+	ModeAuto     ApprovalMode = "auto"     // like autoEdit, and runs confined commands without approval
 	ModeYolo     ApprovalMode = "yolo"     // requires no approval
 	ModePlan     ApprovalMode = "plan"     // shows changes and makes none
 )
 
-// ParseApprovalMode parses a mode: default, autoEdit or auto_edit, yolo, plan; ""
-// is default. The error has code invalid_config.
+// ParseApprovalMode parses a mode: default, autoEdit or auto_edit, auto, yolo,
+// plan; "" is default. The error has code invalid_config.
 func ParseApprovalMode(s string) (ApprovalMode, error) {
 	switch m := ApprovalMode(s); m {
 	case "":
 		return ModeDefault, nil
 	case "auto_edit":
 		return ModeAutoEdit, nil
-	case ModeDefault, ModeAutoEdit, ModeYolo, ModePlan:
+	case ModeDefault, ModeAutoEdit, ModeAuto, ModeYolo, ModePlan:
 		return m, nil
 	}
 	return "", fault.New(fault.InvalidConfig, "policy.mode",
 		fmt.Sprintf("%.40q is not an approval mode.", s),
-		"Use one of default, auto_edit, yolo, plan.")
+		"Use one of default, auto_edit, auto, yolo, plan.")
 }
 
 // String returns the mode, the zero value as default.

@@ -23,7 +23,8 @@ const (
 
 // Narrow returns the rules that remember the approval of c. They allow calls like
 // c and no others, in its approval mode and more permissive ones, for its
-// subagent, and if its command was confined only for confined commands. A command
+// subagent, and if its command was confined only for confined commands; in a
+// session that confines single commands they have [Rule].Run unconfined. A command
 // line is remembered by its commands that are not allowed yet and by the files
 // that it writes, a file tool by its path, web_fetch by the host of its url, an
 // MCP tool by its name or server, other tools by their arguments, or with
@@ -39,6 +40,9 @@ const (
 func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode),
 		Subagent: c.Subagent, Confined: onlyConfined(c), Source: "approval"}
+	if c.Confinable != "" && isShell(&c) {
+		template.Run = RunUnconfined
+	}
 	switch s {
 	case ScopeSaved:
 		template.Tier = TierUser
@@ -117,7 +121,7 @@ func (e *Engine) tried(c *Call, s Scope, template Rule, exact bool) ([]Rule, err
 	e.mu.Lock()
 	given := slices.Concat(e.given, ready)
 	e.mu.Unlock()
-	if after := e.snapshot(given).decide(c); after.Decision != Allow {
+	if after := e.snapshot(given).decide(c); after.Decision != Allow || after.Run != template.Run {
 		return nil, notRemembered("It would be asked about again. " + after.Reason)
 	}
 	return rules, nil
@@ -138,8 +142,12 @@ func notRemembered(why string) error {
 		"The approval cannot be remembered. "+why, "Approve it this once, or write a rule for it.")
 }
 
-// modesFrom returns a mode and the more permissive ones.
+// modesFrom returns a mode and the more permissive ones; autoEdit stands for auto
+// too, see [modesOf].
 func modesFrom(m ApprovalMode) []ApprovalMode {
+	if m == ModeAuto {
+		return []ApprovalMode{ModeAuto, ModeYolo}
+	}
 	all := []ApprovalMode{ModePlan, ModeDefault, ModeAutoEdit, ModeYolo}
 	for i := range all {
 		if modeBit(all[i]) == modeBit(m) {
@@ -151,6 +159,9 @@ func modesFrom(m ApprovalMode) []ApprovalMode {
 
 // narrowed creates rules from a template that allow c.
 func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]Rule, error) {
+	if template.Run != "" {
+		c = c.at(atOutside)
+	}
 	t := &trial{snapshot: s, call: c}
 	t.args.call = c
 	template.Tools = []string{c.Tool}

@@ -305,7 +305,7 @@ func TestNarrowModes(t *testing.T) {
 		require.Equal(t, all[i:], rules[0].Modes)
 		require.NoError(t, e.Add(rules...))
 		require.NoError(t, e.Add(rules...))
-		require.Len(t, e.Rules(), 7, "the same rule is not added twice")
+		require.Len(t, e.Rules(), len(engine(t).Rules())+2, "the same rule is not added twice")
 		for k, m := range all {
 			c.Mode = m
 			want := policy.AskUser
@@ -351,7 +351,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Len(t, e.Rules(), 200+5+250)
+	require.Len(t, e.Rules(), 200+len(engine(t).Rules())+250)
 }
 
 // AR-20, AR-27: if a rule that denies or asks has the same prefix as an approval

@@ -58,7 +58,7 @@ func (j *judge) narrowed(template Rule, exact bool) ([]Rule, error) {
 	}
 	for _, pattern := range unique(all.files) {
 		r := template
-		r.Tools, r.ArgsPattern = []string{writeFile}, pattern
+		r.Tools, r.ArgsPattern, r.Run = []string{writeFile}, pattern, ""
 		rules = append(rules, r)
 	}
 	return rules, nil

@@ -29,6 +29,9 @@ func (j *judge) run(i int) judged {
 	if v.verdict == Allow && (v.rule.own == written || v.rule.own == ownYolo) {
 		j.guardOutputs(i, &v)
 	}
+	if v.verdict == Allow && v.rule.own == ownConfined {
+		j.guardConfined(i, &v)
+	}
 	return v
 }
 

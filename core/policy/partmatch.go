@@ -357,6 +357,8 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 		return fmt.Sprintf("It cannot be told whether the rule %s covers %s.", r.id, text), r.remedy()
 	case r.own == ownYolo:
 		return "In yolo mode nothing is asked about that no rule speaks of.", ""
+	case r.own == ownConfined:
+		return confinedReason, ""
 	case r.own == ownBuiltins && p.Kind == shell.Builtin:
 		return "It changes nothing outside of the shell.", ""
 	case r.own == ownBuiltins:

@@ -38,12 +38,19 @@ func (j *judge) write(i int) judged {
 		return v
 	case v.verdict == Deny:
 		return v
-	case owner != nil && !v.stricter(owner) && (owner.own != written || j.protectedFile(places) == nil):
+	case owner != nil && !v.stricter(owner) && j.mayFree(owner, places, known):
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
 		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.id)
-		if owner.own == ownYolo {
+		switch owner.own {
+		case ownYolo:
 			v.reason = "In yolo mode nothing is asked about that no rule speaks of."
+		case ownConfined:
+			v.reason = confinedReason
 		}
+		return v
+	case known && j.call.private() && v.decisive().own != written && !slices.ContainsFunc(places, func(path string) bool { return !inTemporary(path) }) && j.protectedFile(places) == nil:
+		v.verdict, v.reason, v.remedy = Allow, "Confined commands have a /tmp of their own.", ""
+		v.asWrite = &Decision{Rule: "redirections", Tier: TierDefault.String(), Source: builtIn}
 		return v
 	case inside:
 		if row := j.protectedFile(places); row != nil && v.verdict == AskUser && v.decisive().own != written {

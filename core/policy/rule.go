@@ -72,6 +72,12 @@ type Rule struct {
 	Confined     *bool          `json:"confined,omitempty"`        // only confined commands, or only unconfined ones; see [Call].Confined
 	Interactive  *bool          `json:"interactive,omitempty"`     // only with an approver, or only without one
 
+	// Run is how a command runs that the rule allows, if the session can confine
+	// single commands: [RunConfined] or [RunUnconfined]. "": unconfined, and
+	// confined if the rule is a project's or an extension's, or requires Confined.
+	// Where nothing confines commands, a rule with RunConfined covers none.
+	Run Run `json:"run,omitempty"`
+
 	AllowRedirection bool   `json:"allowRedirection,omitempty"` // a rule that allows a command also allows its redirections into the workspace
 	DenyMessage      string `json:"denyMessage,omitempty"`      // sent to the model with a denial
 	// TightensOnly prevents a rule that asks from overriding a lower one that
@@ -135,7 +141,7 @@ var conditions = []condition{
 	},
 	{
 		given: func(r *Rule) bool { return len(r.Modes) > 0 },
-		holds: func(r *rule, c *Call) bool { return r.modes&modeBit(c.Mode) != 0 },
+		holds: func(r *rule, c *Call) bool { return r.modes&modesOf(c.Mode) != 0 },
 		short: func(r *Rule) string { return " in " + modeNames(r.Modes) },
 		apart: true,
 	},
@@ -144,6 +150,12 @@ var conditions = []condition{
 		holds: func(r *rule, c *Call) bool { return *r.Confined == (c.Confined != "") && !r.open(c) },
 		short: func(r *Rule) string { return either(*r.Confined, " if confined", " if not confined") },
 		words: func(r *Rule) string { return either(*r.Confined, ", run confined", ", not run confined") },
+	},
+	{
+		given: func(r *Rule) bool { return r.Run != "" },
+		holds: func(*rule, *Call) bool { return true }, // see [rule.runsAs]
+		short: func(r *Rule) string { return either(r.Run == RunConfined, " in the sandbox", " outside the sandbox") },
+		words: func(r *Rule) string { return either(r.Run == RunConfined, ", in the sandbox", ", outside the sandbox") },
 	},
 	{
 		given: func(r *Rule) bool { return r.Interactive != nil },

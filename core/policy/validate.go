@@ -172,7 +172,7 @@ func checkNames(r Rule) error {
 	}
 	for _, m := range r.Modes {
 		if _, err := ParseApprovalMode(string(m)); err != nil || m == "" {
-			return invalid(r, "%.40q is no approval mode; use default, autoEdit, yolo, plan", m)
+			return invalid(r, "%.40q is no approval mode; use default, autoEdit, auto, yolo, plan", m)
 		}
 	}
 	return nil
@@ -218,6 +218,26 @@ func checkConfined(r Rule) error {
 	}
 	if r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return !CanBeConfined(t) }) {
 		return invalid(r, "confined goes with the tools %s alone", strings.Join(canBeConfined, ", "))
+	}
+	return nil
+}
+
+// checkRun checks that the key is used in rules that allow commands, by somebody
+// who may let them run unconfined.
+func checkRun(r Rule) error {
+	switch {
+	case r.Run == "":
+		return nil
+	case r.Run != RunConfined && r.Run != RunUnconfined:
+		return invalid(r, "%.40q is no value of run; use confined or unconfined", r.Run)
+	case r.Decision != Allow:
+		return invalid(r, "run goes with the decision allow alone")
+	case r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return t != shellTool && t != shellAlias }):
+		return invalid(r, "run goes with the tool %s alone", shellTool)
+	case r.Confined != nil && *r.Confined != (r.Run == RunConfined):
+		return invalid(r, "confined and run contradict each other")
+	case r.Run == RunUnconfined && r.ofProject():
+		return invalid(r, "only rules of the user and of the administrator may let commands run unconfined")
 	}
 	return nil
 }

@@ -79,10 +79,13 @@ func (r Rule) aboutShell() bool {
 // inModes returns the phrase for the modes of the rule, unless these are the ones
 // of such a rule without any.
 func (r Rule) inModes() string {
-	const every, changing = modeSet(15), modeSet(14)
+	const every, changing = modeSet(31), modeSet(30)
 	var in modeSet
 	for _, m := range r.Modes {
 		in |= modeBit(m)
+	}
+	if in&modeBit(ModeAutoEdit) != 0 {
+		in |= modeBit(ModeAuto) // which includes it
 	}
 	switch {
 	case in == 0, in == every && r.Decision != Allow, in == changing && r.Decision == Allow:
@@ -91,7 +94,7 @@ func (r Rule) inModes() string {
 		return ", in plan mode too"
 	}
 	var names []string
-	for _, m := range []ApprovalMode{ModeDefault, ModeAutoEdit, ModeYolo, ModePlan} {
+	for _, m := range []ApprovalMode{ModeDefault, ModeAutoEdit, ModeAuto, ModeYolo, ModePlan} {
 		if in&modeBit(m) != 0 {
 			names = append(names, map[bool]string{true: "auto_edit", false: m.String()}[m == ModeAutoEdit])
 		}

@@ -184,3 +184,22 @@ decision = "ask_user"
 		})
 	}
 }
+
+// SB-05: the key run of a rule is read and written.
+func TestRun(t *testing.T) {
+	for text, want := range map[string]string{
+		"decision = \"allow\"\nrun = \"confined\"":   "",
+		"decision = \"allow\"\nrun = \"unconfined\"": "",
+		"decision = \"allow\"\nrun = \"outside\"":    "is not a value of it",
+		"decision = \"deny\"\nrun = \"confined\"":    "in rules that allow only",
+	} {
+		f, problems := rulefile.Parse("p.toml", []byte("[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"make\"\npriority = 1\n"+text+"\n"), user)
+		if want == "" {
+			require.Empty(t, problems, text)
+			require.NotEmpty(t, f.Rules[0].Run)
+			continue
+		}
+		require.Len(t, problems, 1, text)
+		require.Contains(t, problems[0].Message, want)
+	}
+}

@@ -38,6 +38,9 @@ func render(rule policy.Rule, eol string) string {
 	if rule.Confined != nil {
 		add("confined", strconv.FormatBool(*rule.Confined))
 	}
+	if rule.Run != "" {
+		add("run", tomlString(string(rule.Run)))
+	}
 	if len(rule.Modes) > 0 {
 		add("modes", tomlModes(rule.Modes))
 	}

@@ -49,6 +49,7 @@ func (f *fields) rule() policy.Rule {
 	if b := f.flag("allowRedirection", "allow_redirection"); b != nil {
 		rule.AllowRedirection = *b
 	}
+	rule.Run = f.run(rule.Decision)
 	rule.DenyMessage = f.text("denyMessage", "deny_message")
 	return rule
 }
@@ -127,7 +128,7 @@ func (f *fields) modes() []policy.ApprovalMode {
 	for _, text := range f.texts(false, true, "modes") {
 		mode, err := policy.ParseApprovalMode(text)
 		if err != nil {
-			f.badChoice(e.Line, "modes", text, []string{"default", "autoEdit", "yolo", "plan"})
+			f.badChoice(e.Line, "modes", text, []string{"default", "autoEdit", "auto", "yolo", "plan"})
 			return nil
 		}
 		if !slices.Contains(modes, mode) {
@@ -202,6 +203,16 @@ func (f *fields) confined(rule policy.Rule) *bool {
 		}
 	}
 	return given
+}
+
+// run reads how a command runs that the rule allows. In other rules it has no effect.
+func (f *fields) run(decision policy.Verdict) policy.Run {
+	run := policy.Run(f.choice([]string{string(policy.RunConfined), string(policy.RunUnconfined)}, "run"))
+	if e := f.get("run"); e != nil && decision != policy.Allow && decision != "" {
+		f.warn(e.Line, "run", KindRule, "It has an effect in rules that allow only.", "Remove it.")
+		return ""
+	}
+	return run
 }
 
 func onlyShell(tools []string) bool {

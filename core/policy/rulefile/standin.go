@@ -30,7 +30,7 @@ func checkerStandIn(c policy.Checker) policy.Rule {
 
 // askRule returns a valid rule that asks and matches at least the same calls.
 func askRule(rule policy.Rule) policy.Rule {
-	rule.Decision, rule.TightensOnly = policy.AskUser, true
+	rule.Decision, rule.TightensOnly, rule.Run = policy.AskUser, true, ""
 	if len(rule.Tools) == 0 {
 		rule.Tools, rule.Server = []string{"*"}, ""
 		if len(rule.CommandPrefix) > 0 || rule.CommandRegex != "" {

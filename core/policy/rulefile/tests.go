@@ -19,6 +19,7 @@ type Test struct {
 	Call   policy.Call    // without Dir, Roots and RealPaths, which a session sets
 	Expect policy.Verdict // the decision
 	Rule   string         // name of the deciding rule; "": any
+	How    policy.Run     // how the command runs; "": any
 }
 
 const testDropped = "The test is not run."
@@ -50,6 +51,10 @@ func (r *reader) test(t *position.Table) {
 		test.Call.Untrusted = *b
 	}
 	test.Call.Confined = f.confinement(test.Call)
+	if test.Call.Confined == policy.Namespaces {
+		test.Call.Confined, test.Call.Confinable, test.Call.Sealed = "", policy.Namespaces, true
+	}
+	test.How = policy.Run(f.choice([]string{string(policy.RunConfined), string(policy.RunRead), string(policy.RunUnconfined)}, "run"))
 	decision := f.one("decision", "expect")
 	test.Expect = f.verdict(decision)
 	f.need(decision)
@@ -78,7 +83,7 @@ func (f *fields) confinement(call policy.Call) string {
 			kind = "landlock"
 		}
 	case string:
-		kind = f.choice([]string{"landlock", "container"}, "confined")
+		kind = f.choice([]string{policy.Namespaces, "landlock", "container"}, "confined")
 	default:
 		f.wrong(e, e.Line, e.Value, "true, false or what confines the command, as \"landlock\"")
 	}
@@ -134,7 +139,7 @@ func (f *fields) mode(key string) policy.ApprovalMode {
 	text := f.text(key)
 	mode, err := policy.ParseApprovalMode(text)
 	if err != nil {
-		f.badChoice(f.get(key).Line, key, text, []string{"default", "autoEdit", "yolo", "plan"})
+		f.badChoice(f.get(key).Line, key, text, []string{"default", "autoEdit", "auto", "yolo", "plan"})
 	}
 	return mode
 }
@@ -156,7 +161,7 @@ func callOf(tool, server string) policy.Call {
 // position of the test, the expected and the actual decision, and the reason.
 func (t Test) Run(decide func(policy.Call) policy.Decision) error {
 	d := decide(t.Call)
-	if d.Decision == t.Expect && (t.Rule == "" || t.Rule == d.Rule) {
+	if d.Decision == t.Expect && (t.Rule == "" || t.Rule == d.Rule) && (t.How == "" || t.How == d.Run) {
 		return nil
 	}
 	var b strings.Builder
@@ -168,9 +173,15 @@ func (t Test) Run(decide func(policy.Call) policy.Decision) error {
 	if t.Rule != "" {
 		fmt.Fprintf(&b, " by rule %s", quote(t.Rule))
 	}
+	if t.How != "" {
+		fmt.Fprintf(&b, " to run %s", t.How)
+	}
 	fmt.Fprintf(&b, ", got %s", d.Decision)
 	if d.Rule != "" {
 		fmt.Fprintf(&b, " by rule %s", quote(d.Rule))
+	}
+	if t.How != "" && d.Run != "" {
+		fmt.Fprintf(&b, " to run %s", d.Run)
 	}
 	if d.Source != "" {
 		fmt.Fprintf(&b, " of %s", d.Source)

@@ -1,0 +1,237 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// Run is how a command runs in a session that can confine single commands.
+type Run string
+
+// The ways to run. The zero value leaves it to the session.
+const (
+	RunConfined   Run = "confined"      // may write in the workspace and its temporary directory
+	RunRead       Run = "confined_read" // may write in its temporary directory only
+	RunUnconfined Run = "unconfined"
+)
+
+// Namespaces is the confinement that enforces protected paths by mounts; see
+// [Call].Confinable.
+const Namespaces = "namespaces"
+
+// placement is the assumption about how a command runs, under which rules are
+// evaluated.
+type placement uint8
+
+const (
+	asGiven   placement = iota // the session does not confine single commands
+	atOutside                  // unconfined
+	atInside                   // confined
+)
+
+// at returns the call under the assumption that its command runs in a way.
+func (c *Call) at(p placement) *Call {
+	placed := *c
+	placed.placed = p
+	if p == atInside {
+		placed.Confined = c.Confinable
+	} else {
+		placed.Sealed = false
+	}
+	return &placed
+}
+
+// private reports whether a command is confined by mounts, so that it cannot write
+// protected paths, and /tmp is its own.
+func (c *Call) private() bool { return c.placed == atInside && c.Confinable == Namespaces }
+
+// ofProject reports whether a rule comes from a project or an extension.
+func (r Rule) ofProject() bool {
+	return !r.Session && (r.Tier == TierWorkspace || r.Tier == TierExtension)
+}
+
+// run returns how a command runs that the rule allows; "" for either way.
+func (r *rule) run() Run {
+	switch {
+	case r.Run != "":
+		return r.Run
+	case r.Confined != nil && *r.Confined, r.own == ownYolo, r.own == ownConfined:
+		return RunConfined
+	case r.own != written:
+		return ""
+	case r.ofProject():
+		return RunConfined
+	}
+	return RunUnconfined
+}
+
+// runsAs reports whether an allowing rule permits the command to run as assumed.
+func (r *rule) runsAs(c *Call) bool {
+	switch {
+	case r.own == ownConfined:
+		return c.private() && !c.Untrusted
+	case !isShell(c):
+		return true
+	case c.placed == atOutside:
+		return r.run() != RunConfined
+	case c.placed == asGiven && c.Confined == "":
+		return r.Run != RunConfined
+	}
+	return true
+}
+
+// decidePlaced decides about a command line in a session that can confine single
+// commands. It runs unconfined if rules allow all of it so, else confined if that
+// is allowed, and otherwise unconfined once it is approved.
+func (s *snapshot) decidePlaced(c *Call) Decision {
+	out, wants := s.decideAt(c.at(atOutside))
+	if out.Decision != Deny && !out.Previews {
+		out.Run = RunUnconfined
+	}
+	if requested := unconfined(c); requested {
+		if out.Decision == Allow && !wants.explicit {
+			out = asksToLeave(out)
+		}
+		return out
+	}
+	if out.Decision == Allow && wants.unconfined {
+		return out
+	}
+	in, wants := s.decideAt(c.at(atInside))
+	switch {
+	case in.Decision == Allow:
+		in.Confined, in.Run = c.Confinable, RunConfined
+		if wants.reads {
+			in.Run = RunRead
+		}
+		return in
+	case in.Decision == AskUser && out.Decision == AskUser && c.Mode == ModeAuto:
+		in.Run = out.Run // its reason is the one why it cannot run confined
+		return in
+	}
+	return out
+}
+
+// confinedReason explains why commands run unasked in auto mode.
+const confinedReason = "In auto mode confined commands run without asking."
+
+// asksToLeave turns the approval of a command into a question, because its call
+// requests that it is not confined.
+func asksToLeave(d Decision) Decision {
+	d.Decision, d.Rule, d.Tier, d.Source, d.Line = AskUser, "unconfined commands", TierDefault.String(), builtIn, 0
+	d.Reason, d.Remedy = "The call requests to run it unconfined, and an approver decides on that.",
+		"A rule of the user's that allows it and has run = \"unconfined\" would allow it."
+	return d
+}
+
+// unconfined reports whether a call's arguments request that its command is not
+// confined.
+func unconfined(c *Call) bool {
+	args := arguments{call: c}
+	requested, _ := args.object()["unconfined"].(bool)
+	return requested
+}
+
+// ways summarizes how the parts of an allowed line may run.
+type ways struct {
+	unconfined bool // a rule lets a part run unconfined
+	explicit   bool // a rule with run = "unconfined" allows each part that needs a rule
+	reads      bool // no part needs to write outside of the temporary directory
+}
+
+// ways returns how the parts of the line may run.
+func (j *judge) ways() ways {
+	w := ways{explicit: true, reads: true}
+	for i := range j.judged {
+		v := &j.judged[i]
+		if v.verdict != Allow {
+			return ways{}
+		}
+		switch {
+		case j.parts[i].Kind == shell.Write:
+			places, _ := j.targets(&j.parts[i])
+			w.unconfined = w.unconfined || j.beyond(places)
+			w.reads = w.reads && len(places) > 0 && !slices.ContainsFunc(places, func(path string) bool { return !inTemporary(path) })
+		case v.rule.run() == RunUnconfined:
+			w.unconfined, w.reads = true, false
+			w.explicit = w.explicit && v.rule.Run == RunUnconfined
+		case v.rule.run() == RunConfined:
+			w.explicit, w.reads = false, false
+		case v.rule.run() == RunRead:
+			w.explicit = false
+		}
+	}
+	return w
+}
+
+// beyond reports whether one of the absolute paths cannot be written by a confined
+// command.
+func (j *judge) beyond(paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return !j.inside(path) && !inTemporary(path) || j.leadsToProtected(path) != nil
+	})
+}
+
+// inTemporary reports whether an absolute path lies in the directories that are
+// the session's own in a confined command.
+func inTemporary(path string) bool {
+	return (beneath("/tmp", path) || beneath("/var/tmp", path)) && filepath.Clean(path) == path
+}
+
+// mayFree reports whether the rule that allows a command lets it write files:
+// absolute paths, of which none is known to be elsewhere.
+func (j *judge) mayFree(owner *rule, places []string, known bool) bool {
+	if owner.own == ownConfined {
+		return !known || !j.beyond(places)
+	}
+	return owner.own != written || j.protectedFile(places) == nil
+}
+
+// guardConfined requires approval of a part that runs confined in auto mode and is
+// known to write what confined commands cannot: a protected path. Mounts enforce
+// it for all others.
+func (j *judge) guardConfined(i int, v *judged) {
+	p := &j.parts[i]
+	ask := func(row *ProtectedPath) {
+		v.verdict, v.reason = AskUser, laterReason(abridged(p.Text)+" writes", row)
+		v.remedy = "A rule of the user's that allows it would let it run unconfined."
+		v.asWrite = &Decision{Rule: "protected paths", Tier: TierDefault.String(), Source: builtIn}
+	}
+	for _, o := range j.outputs(i) {
+		for _, named := range o.named {
+			if row, _ := j.protectedName(p, named); row != nil {
+				ask(row)
+				return
+			}
+		}
+	}
+	if writesRepository(p) {
+		ask(j.protects.find("/.git", 0))
+	}
+}
+
+// gitWrites lists the subcommands of git that change a repository, whatever their
+// arguments.
+var gitWrites = []string{
+	"add", "am", "bisect", "checkout", "cherry-pick", "clone", "commit", "fetch", "gc", "init", "merge", "mv", "pull", "push",
+	"rebase", "reset", "restore", "revert", "rm", "stage", "stash", "switch", "update-index", "update-ref",
+}
+
+// writesRepository reports whether a part is a git command that changes a
+// repository.
+func writesRepository(p *shell.Part) bool {
+	if len(p.Words) == 0 || !fixed(p.Words[0]) || programName(p.Words[0].Text) != "git" {
+		return false
+	}
+	words := p.Words[1:]
+	for len(words) > 0 && fixed(words[0]) && isOption(words[0].Text) {
+		n := 1
+		if slices.Contains(habitsOf["git"].valued, words[0].Text) {
+			n = 2
+		}
+		words = words[min(n, len(words)):]
+	}
+	return len(words) > 0 && fixed(words[0]) && slices.Contains(gitWrites, words[0].Text)
+}

@@ -1,0 +1,198 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// in returns the call of a command in a session that can confine single commands.
+func in(t testing.TB, mode policy.ApprovalMode, line string) policy.Call {
+	t.Helper()
+	c := command(t, line, mode)
+	c.Confinable, c.Sealed = policy.Namespaces, true
+	return c
+}
+
+// placed returns a rule about commands with its place.
+func placed(tier policy.Tier, run policy.Run, prefixes ...string) policy.Rule {
+	r := shellRule(policy.Allow, 100, prefixes...)
+	r.Tier, r.Run = tier, run
+	return r
+}
+
+// SB-04: what runs unasked in the mode auto, and how.
+func TestAuto(t *testing.T) {
+	user := placed(policy.TierUser, "", "deploy")
+	for name, tt := range map[string]struct {
+		line  string
+		rules []policy.Rule
+		want  policy.Verdict
+		run   policy.Run
+	}{
+		"a build":                     {"go build ./... && ./run.sh", nil, policy.Allow, policy.RunConfined},
+		"unknown commands":            {`$x; bash -c "$y"`, nil, policy.Allow, policy.RunConfined},
+		"no commands":                 {"cd src; FOO=1", nil, policy.Allow, policy.RunRead},
+		"a file of the workspace":     {"make > log", nil, policy.Allow, policy.RunConfined},
+		"an unknown file":             {`make > "$x"`, nil, policy.Allow, policy.RunConfined},
+		"a temporary file":            {"make 2> /tmp/log", nil, policy.Allow, policy.RunConfined},
+		"a file elsewhere":            {"make > /etc/x", nil, policy.AskUser, policy.RunUnconfined},
+		"a protected file":            {"make > .git/hooks/pre-commit", nil, policy.AskUser, policy.RunUnconfined},
+		"its name":                    {"tee .env", nil, policy.AskUser, policy.RunUnconfined},
+		"a commit":                    {"git -C lib commit -m x", nil, policy.AskUser, policy.RunUnconfined},
+		"a diff":                      {"git diff", nil, policy.Allow, policy.RunConfined},
+		"a rule of the user's":        {"deploy x", []policy.Rule{user}, policy.Allow, policy.RunUnconfined},
+		"with a builtin":              {"cd src && deploy x", []policy.Rule{user}, policy.Allow, policy.RunUnconfined},
+		"beside others":               {"make && deploy x", []policy.Rule{user}, policy.Allow, policy.RunConfined},
+		"run confined":                {"deploy", []policy.Rule{placed(policy.TierUser, policy.RunConfined, "deploy")}, policy.Allow, policy.RunConfined},
+		"a rule of the project's":     {"deploy", []policy.Rule{placed(policy.TierWorkspace, "", "deploy")}, policy.Allow, policy.RunConfined},
+		"a rule of an extension's":    {"deploy", []policy.Rule{placed(policy.TierExtension, "", "deploy")}, policy.Allow, policy.RunConfined},
+		"a rule that denies":          {"make; rm -rf x", []policy.Rule{shellRule(policy.Deny, 1, "rm -rf")}, policy.Deny, ""},
+		"a rule that asks":            {"make; rm -rf x", []policy.Rule{shellRule(policy.AskUser, 1, "rm -rf")}, policy.AskUser, policy.RunUnconfined},
+		"a rule that may":             {"$x -rf y", []policy.Rule{shellRule(policy.Deny, 1, "rm -rf")}, policy.AskUser, policy.RunUnconfined},
+		"denied unless confined":      {"make", []policy.Rule{onlyIf(false, policy.Deny, "run_shell_command")}, policy.Allow, policy.RunConfined},
+		"denied if confined":          {"make", []policy.Rule{onlyIf(true, policy.Deny, "run_shell_command")}, policy.AskUser, policy.RunUnconfined},
+		"a commit, denied unconfined": {"git commit", []policy.Rule{onlyIf(false, policy.Deny, "run_shell_command")}, policy.Deny, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := engine(t, tt.rules...).Decide(in(t, policy.ModeAuto, tt.line))
+			require.Equal(t, tt.want, d.Decision, d.Reason)
+			require.Equal(t, tt.run, d.Run, d.Reason)
+			require.Equal(t, d.Run == policy.RunConfined || d.Run == policy.RunRead, d.Confined == policy.Namespaces)
+		})
+	}
+}
+
+// SB-04: where mounts do not enforce it, and in untrusted directories, auto is like
+// autoEdit.
+func TestAutoWithoutMounts(t *testing.T) {
+	for name, change := range map[string]func(c *policy.Call){
+		"untrusted": func(c *policy.Call) { c.Untrusted = true },
+		"landlock":  func(c *policy.Call) { c.Confinable, c.Sealed = "landlock", false },
+		"nothing":   func(c *policy.Call) { c.Confinable, c.Sealed = "", false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for line, want := range map[string]policy.Verdict{"make": policy.AskUser, "> log": policy.Allow, "> /tmp/log": policy.AskUser} {
+				c := in(t, policy.ModeAuto, line)
+				change(&c)
+				if line == "> /tmp/log" && c.Confinable == policy.Namespaces {
+					continue
+				}
+				require.Equal(t, want, engine(t).Decide(c).Decision, line)
+			}
+		})
+	}
+	edit := called(t, "write_file", `{"file_path":"a","content":"x"}`)
+	edit.Mode = policy.ModeAuto
+	require.Equal(t, policy.Allow, engine(t).Decide(edit).Decision)
+	edit = called(t, "write_file", `{"file_path":".env","content":"x"}`)
+	edit.Mode = policy.ModeAuto
+	require.Equal(t, policy.AskUser, engine(t).Decide(edit).Decision)
+}
+
+// SB-04, SB-05: the other modes.
+func TestPlacedModes(t *testing.T) {
+	user, project := placed(policy.TierUser, "", "make"), placed(policy.TierWorkspace, "", "npm test")
+	for _, tt := range []struct {
+		mode policy.ApprovalMode
+		line string
+		want policy.Verdict
+		run  policy.Run
+	}{
+		{policy.ModeDefault, "ls $x", policy.AskUser, policy.RunUnconfined},
+		{policy.ModeDefault, "make", policy.Allow, policy.RunUnconfined},
+		{policy.ModeDefault, "npm test", policy.Allow, policy.RunConfined},
+		{policy.ModeDefault, "make && npm test", policy.Allow, policy.RunConfined},
+		{policy.ModeAutoEdit, "gcc x.c", policy.AskUser, policy.RunUnconfined},
+		{policy.ModeAutoEdit, "make > log", policy.Allow, policy.RunUnconfined},
+		{policy.ModeYolo, "gcc x.c", policy.Allow, policy.RunConfined},
+		{policy.ModeYolo, "make", policy.Allow, policy.RunUnconfined},
+		{policy.ModePlan, "gcc x.c", policy.AskUser, ""},
+	} {
+		t.Run(string(tt.mode)+" "+tt.line, func(t *testing.T) {
+			d := engine(t, user, project).Decide(in(t, tt.mode, tt.line))
+			require.Equal(t, tt.want, d.Decision, d.Reason)
+			require.Equal(t, tt.run, d.Run)
+			require.Equal(t, tt.mode == policy.ModePlan, d.Previews)
+		})
+	}
+
+	// A rule with run = "confined" covers nothing where nothing is confined.
+	confined := placed(policy.TierUser, policy.RunConfined, "make")
+	require.Equal(t, policy.AskUser, engine(t, confined).Decide(command(t, "make", policy.ModeDefault)).Decision)
+	require.Equal(t, policy.Allow, engine(t, confined).Decide(confinedBy(t, "landlock", "make")).Decision)
+	require.Equal(t, policy.Allow, engine(t, project).Decide(command(t, "npm test", policy.ModeDefault)).Decision)
+
+	// A condition on confinement holds for the commands that will run confined.
+	only := onlyIf(true, policy.Allow, "run_shell_command")
+	d := engine(t, only).Decide(in(t, policy.ModeDefault, "make"))
+	require.Equal(t, policy.Allow, d.Decision, d.Reason)
+	require.Equal(t, policy.RunConfined, d.Run)
+	landlock := in(t, policy.ModeDefault, "make")
+	landlock.Confinable, landlock.Sealed = "landlock", false
+	require.Equal(t, policy.AskUser, engine(t, only).Decide(landlock).Decision)
+}
+
+// SB-05: leaving the sandbox is a question, which only a rule answers that is about
+// this.
+func TestUnconfined(t *testing.T) {
+	requested := func(mode policy.ApprovalMode, line string) policy.Call {
+		c := in(t, mode, line)
+		params, err := json.Marshal(map[string]any{"command": line, "unconfined": true, "reason": "it needs the network"})
+		require.NoError(t, err)
+		c.Params = params
+		return c
+	}
+	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAuto, policy.ModeYolo} {
+		d := engine(t).Decide(requested(mode, "make"))
+		require.Equal(t, policy.AskUser, d.Decision, mode)
+		require.Equal(t, policy.RunUnconfined, d.Run)
+	}
+	require.Equal(t, policy.AskUser, engine(t, placed(policy.TierUser, "", "make")).Decide(requested(policy.ModeAuto, "make")).Decision)
+	require.Equal(t, policy.Allow, engine(t, placed(policy.TierUser, policy.RunUnconfined, "make")).Decide(requested(policy.ModeAuto, "cd src && make")).Decision)
+	require.Equal(t, policy.AskUser, engine(t, placed(policy.TierUser, policy.RunUnconfined, "make")).Decide(requested(policy.ModeAuto, "make && ls")).Decision)
+	require.Equal(t, policy.Deny, engine(t, shellRule(policy.Deny, 1, "make")).Decide(requested(policy.ModeAuto, "make")).Decision)
+}
+
+// SB-05: an approval is remembered for unconfined commands, and the question says
+// so.
+func TestNarrowPlaced(t *testing.T) {
+	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAuto} {
+		e := engine(t)
+		c := in(t, mode, "make all && git commit -m x > log")
+		rules, err := e.Narrow(c, policy.ScopeSaved)
+		require.NoError(t, err)
+		require.NotEmpty(t, rules)
+		for _, r := range rules {
+			if r.Tools[0] == "run_shell_command" {
+				require.Equal(t, policy.RunUnconfined, r.Run)
+				require.Contains(t, r.Words(), "outside the sandbox")
+			}
+		}
+		require.NoError(t, e.Add(rules...))
+		d := e.Decide(c)
+		require.Equal(t, policy.Allow, d.Decision, d.Reason)
+		require.Equal(t, policy.RunUnconfined, d.Run)
+	}
+}
+
+// SB-05: who may write the key, and where.
+func TestValidateRun(t *testing.T) {
+	for name, r := range map[string]policy.Rule{
+		"a value":      placed(policy.TierUser, "outside", "make"),
+		"a project":    placed(policy.TierWorkspace, policy.RunUnconfined, "make"),
+		"an extension": placed(policy.TierExtension, policy.RunUnconfined, "make"),
+		"a denial":     {Tools: []string{"run_shell_command"}, Decision: policy.Deny, Run: policy.RunConfined, Tier: policy.TierUser},
+		"another tool": {Tools: []string{"write_file"}, Decision: policy.Allow, Run: policy.RunConfined, Tier: policy.TierUser},
+	} {
+		require.Error(t, r.Validate(), name)
+	}
+	require.NoError(t, placed(policy.TierWorkspace, policy.RunConfined, "make").Validate())
+	require.NoError(t, placed(policy.TierAdmin, policy.RunUnconfined, "make").Validate())
+	session := placed(policy.TierWorkspace, policy.RunUnconfined, "make")
+	session.Session = true
+	require.NoError(t, session.Validate())
+}
