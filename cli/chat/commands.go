@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
@@ -53,9 +54,8 @@ func (c *chat) commandContext(ui commands.UI) *commands.Context {
 	c.mu.Lock()
 	prompts, started := c.prompts, c.started
 	c.mu.Unlock()
-	facts := commandFacts{c.config}
 	return &commands.Context{
-		Services: commands.Services{Config: facts, Settings: facts, Git: facts, Logger: c.log},
+		Services: commandServices{c.config, c.log},
 		UI:       ui,
 		Session:  commands.Session{ID: c.config.SessionID(), Started: started, Prompts: prompts},
 	}
@@ -67,24 +67,30 @@ type quiet struct{}
 func (quiet) Say(commands.Message) {}
 func (quiet) Progress(string)      {}
 
-// commandFacts exposes the session to commands.
-type commandFacts struct{ *config.Config }
+// commandServices are the services of the session for commands.
+type commandServices struct {
+	*config.Config
+	log *slog.Logger
+}
 
-// Directories implements [commands.Config].
-func (f commandFacts) Directories() []string {
-	ws, err := f.Workspace()
+// Logger implements [commands.Services].
+func (s commandServices) Logger() *slog.Logger { return s.log }
+
+// Directories implements [commands.Services].
+func (s commandServices) Directories() []string {
+	ws, err := s.Workspace()
 	if err != nil {
 		return nil
 	}
 	return ws.Directories()
 }
 
-// ApprovalMode implements [commands.Config].
-func (f commandFacts) ApprovalMode() string { return string(f.Config.ApprovalMode()) }
+// ApprovalMode implements [commands.Services].
+func (s commandServices) ApprovalMode() string { return string(s.Config.ApprovalMode()) }
 
-// Setting implements [commands.Settings].
-func (f commandFacts) Setting(key string) (json.RawMessage, bool) {
-	origins, err := f.Settings().Origins(key)
+// Setting implements [commands.Services].
+func (s commandServices) Setting(key string) (json.RawMessage, bool) {
+	origins, err := s.Settings().Origins(key)
 	if err != nil {
 		return nil, false
 	}
@@ -97,9 +103,9 @@ func (f commandFacts) Setting(key string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// Branch implements [commands.Git].
-func (f commandFacts) Branch(context.Context) (string, error) {
-	ws, err := f.Workspace()
+// Branch implements [commands.Services].
+func (s commandServices) Branch(context.Context) (string, error) {
+	ws, err := s.Workspace()
 	if err != nil {
 		return "", err
 	}

@@ -130,7 +130,7 @@ func (c *chat) completeCommand(ctx context.Context, text string, cursor int) int
 	}
 	done := interactive.Completions{From: found.From, To: found.To}
 	for _, item := range found.Items[:min(len(found.Items), mostCandidates)] {
-		done.Items = append(done.Items, interactive.Candidate{Text: item.Text, Description: display.Line(item.Description), Run: item.Run})
+		done.Items = append(done.Items, interactive.Candidate{Text: item.Value, Description: display.Line(item.Description), Run: item.Run})
 	}
 	return done
 }

@@ -338,7 +338,7 @@ func (c chatAgents) Reload(ctx context.Context) ([]string, error) {
 type chatDirectories struct{ *chat }
 
 // List implements [builtin.Directories].
-func (c chatDirectories) List() []string { return commandFacts{c.config}.Directories() }
+func (c chatDirectories) List() []string { return commandServices{c.config, c.log}.Directories() }
 
 // Add implements [builtin.Directories].
 func (c chatDirectories) Add(ctx context.Context, path string) error {

@@ -1,8 +1,8 @@
 // Package commands provides slash commands: the set of a session, its loaders, and the results of
 // commands.
 //
-// A [Loader] returns commands; [NewFiles] returns the one for command files, and
-// commands/builtin has fettle's own. [Assemble] merges loaders into a [Set], which parses and
+// A [Loader] returns commands; commands/commandfile has the one for command files, and
+// commands/builtin fettle's own. [Assemble] merges loaders into a [Set], which parses and
 // completes lines. The handler of a [Command] receives the services of the front end in a [Context]
 // and returns a [Result], such as [Message] or [SubmitPrompt], which the front end carries out.
 package commands
@@ -58,14 +58,17 @@ type Command struct {
 
 // Candidate is one completion.
 type Candidate struct {
-	Value       string
+	Value       string // the inserted text, without a trailing space
 	Description string // may be empty
+	// Run: choosing it may also run the command, because no arguments can follow.
+	// [Set.Complete] sets it for names of commands.
+	Run bool
 }
 
 // Context is the context of a command's run.
 type Context struct {
 	Invocation Invocation
-	Services   Services
+	Services   Services // nil if they are not available
 	UI         UI
 	Session    Session
 	// OverwriteConfirmed: the user has approved the [ConfirmAction] of the same line.
@@ -82,30 +85,17 @@ type Invocation struct {
 	Args string // the rest
 }
 
-// Services are the services of the session. Each may be nil if it is not available.
-type Services struct {
-	Config   Config
-	Settings Settings
-	Git      Git
-	Logger   *slog.Logger
-}
-
-// Config returns facts about the session.
-type Config interface {
+// Services are the services of the session: its configuration, settings, repository and
+// log.
+type Services interface {
 	Directories() []string // of the workspace, absolute, the target first
 	Model() string
 	ApprovalMode() string // default, autoEdit, yolo or plan
-}
-
-// Settings reads settings.
-type Settings interface {
 	// Setting returns the effective value of a key, as "model.name", as JSON.
 	Setting(key string) (json.RawMessage, bool)
-}
-
-// Git returns facts about the repository of the target directory.
-type Git interface {
-	Branch(ctx context.Context) (string, error) // "" without a repository
+	// Branch returns the branch of the target directory's repository; "" without one.
+	Branch(ctx context.Context) (string, error)
+	Logger() *slog.Logger
 }
 
 // UI is the front end for a running command. A Context may have none.
@@ -172,7 +162,6 @@ type Quit struct {
 // name.
 type Dialog struct {
 	Name string // help, auth, theme, editor, privacy, settings, sessionBrowser, model, agentConfig, permissions
-	Data any    // arguments of the dialog; may be nil
 }
 
 // ConfirmAction asks the user; after approval the same line runs again with

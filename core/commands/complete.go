@@ -11,14 +11,7 @@ import (
 // Completions are the completions of a line.
 type Completions struct {
 	From, To int // the bytes of the line that an item replaces
-	Items    []Completion
-}
-
-// Completion is one completion.
-type Completion struct {
-	Text        string // the inserted text, without a trailing space
-	Description string // may be empty
-	Run         bool   // choosing it may also run it, because no arguments can follow
+	Items    []Candidate
 }
 
 // Complete returns the completions at the cursor, a byte offset in the line: names of
@@ -65,9 +58,7 @@ func (s *Set) Complete(ctx context.Context, c *Context, line string, cursor int)
 		candidates, err = cmd.Completion(ctx, c, rest)
 		return err
 	})
-	for _, one := range candidates {
-		found.Items = append(found.Items, Completion{Text: one.Value, Description: one.Description})
-	}
+	found.Items = append(found.Items, candidates...)
 	return found, err
 }
 
@@ -90,23 +81,23 @@ func wordEnd(line string, cursor int) int {
 }
 
 // names adds the session's commands.
-func (s *Set) names(typed string) []Completion { return offer(s.all, typed) }
+func (s *Set) names(typed string) []Candidate { return offer(s.all, typed) }
 
 // offer adds commands by their names, and by alternative names if the name does not
 // match.
-func offer(all []*Command, typed string) []Completion {
-	var first, second []Completion
+func offer(all []*Command, typed string) []Candidate {
+	var first, second []Candidate
 	for _, c := range all {
 		if c.Hidden {
 			continue
 		}
-		item := Completion{Text: c.Name, Description: c.Description, Run: c.AutoExecute && len(c.SubCommands) == 0}
+		item := Candidate{Value: c.Name, Description: c.Description, Run: c.AutoExecute && len(c.SubCommands) == 0}
 		if strings.HasPrefix(c.Name, typed) {
 			first = append(first, item)
 			continue
 		}
 		if alt, ok := otherName(c, typed); ok {
-			item.Text = alt
+			item.Value = alt
 			first = append(first, item)
 		} else if hasPart(c.Name, typed) {
 			second = append(second, item)

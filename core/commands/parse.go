@@ -20,8 +20,7 @@ type Match struct {
 	IsCommand bool
 	Command   *Command // nil: no such command
 	Invocation
-	// Near are similar names if Command is nil, the nearest first.
-	Near []string
+	near []string // similar names if Command is nil, the nearest first
 }
 
 // Parse parses a line: "/", the name or alternative name of a command, names of
@@ -38,7 +37,7 @@ func (s *Set) Parse(line string) Match {
 	m.Name, rest = cutWord(rest)
 	c := s.Lookup(m.Name)
 	if c == nil {
-		m.Args, m.Near = rest, s.near(m.Name)
+		m.Args, m.near = rest, s.near(m.Name)
 		return m
 	}
 	m.Name = c.Name
@@ -101,8 +100,8 @@ func (m Match) Run(ctx context.Context, c *Context) (Result, error) {
 // unknown returns the error of an unknown name.
 func (m Match) unknown() error {
 	remedy := "/help lists the commands."
-	if len(m.Near) > 0 {
-		remedy = "Did you mean /" + strings.Join(m.Near, ", /") + "? " + remedy
+	if len(m.near) > 0 {
+		remedy = "Did you mean /" + strings.Join(m.near, ", /") + "? " + remedy
 	}
 	if strings.Contains(m.Name, "/") {
 		remedy = "To say this to the model, begin with a word. " + remedy

@@ -232,12 +232,16 @@ func TestParse(t *testing.T) {
 	}
 	m := s.Parse(" /chat load  x y")
 	require.Equal(t, commands.Invocation{Raw: "/chat load  x y", Name: "chat load", Args: "x y"}, m.Invocation)
-	require.Equal(t, []string{"help"}, s.Parse("/hepl").Near)
-	require.Equal(t, []string{"clear"}, s.Parse("/cl").Near)
-	require.Nil(t, s.Parse("/zzzzzz").Near)
-	_, err := s.Parse("/hlp").Run(t.Context(), &commands.Context{})
-	require.Equal(t, "Did you mean /help? /help lists the commands.", fault.As(err).Remedy)
-	_, err = s.Parse("/home/x").Run(t.Context(), &commands.Context{})
+	for line, want := range map[string]string{
+		"/hepl":   "Did you mean /help? /help lists the commands.",
+		"/hlp":    "Did you mean /help? /help lists the commands.",
+		"/cl":     "Did you mean /clear? /help lists the commands.",
+		"/zzzzzz": "/help lists the commands.",
+	} {
+		_, err := s.Parse(line).Run(t.Context(), &commands.Context{})
+		require.Equal(t, want, fault.As(err).Remedy, line)
+	}
+	_, err := s.Parse("/home/x").Run(t.Context(), &commands.Context{})
 	require.Contains(t, fault.As(err).Remedy, "begin with a word")
 	_, err = s.Parse("/chat").Run(t.Context(), &commands.Context{})
 	require.Equal(t, "Type /chat and one of: load, save, deep.", fault.As(err).Remedy)
@@ -321,7 +325,7 @@ func TestComplete(t *testing.T) {
 			require.NoError(t, err)
 			var items []string
 			for _, item := range got.Items {
-				items = append(items, item.Text)
+				items = append(items, item.Value)
 			}
 			require.Equal(t, tt.items, strings.Join(items, " "))
 			if tt.items != "" {
@@ -331,7 +335,7 @@ func TestComplete(t *testing.T) {
 	}
 	got, err := s.Complete(t.Context(), nil, "/cl", 3)
 	require.NoError(t, err)
-	require.Equal(t, commands.Completion{Text: "clear", Description: "Begins anew.", Run: true}, got.Items[0])
+	require.Equal(t, commands.Candidate{Value: "clear", Description: "Begins anew.", Run: true}, got.Items[0])
 	_, err = s.Complete(t.Context(), nil, "/chat load fail", 15)
 	require.Error(t, err)
 }
@@ -354,7 +358,8 @@ func TestManyCommands(t *testing.T) {
 	got, err := s.Complete(t.Context(), nil, "/folder7:", 9)
 	require.NoError(t, err)
 	require.Len(t, got.Items, 100)
-	require.Equal(t, []string{"folder7:command997", "folder7:command197", "folder7:command297"}, s.Parse("/folder7:comand997").Near)
+	_, err = s.Parse("/folder7:comand997").Run(t.Context(), &commands.Context{})
+	require.Contains(t, fault.As(err).Remedy, "/folder7:command997, /folder7:command197, /folder7:command297?")
 }
 
 func BenchmarkAssemble1000(b *testing.B) {

@@ -245,7 +245,7 @@ func TestSlashCommandsOfServers(t *testing.T) {
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 	got, err := set.Complete(t.Context(), nil, "/book-review --t", 16)
 	require.NoError(t, err)
-	require.Equal(t, "--title=", got.Items[len(got.Items)-1].Text)
+	require.Equal(t, "--title=", got.Items[len(got.Items)-1].Value)
 	require.Equal(t, commands.KindMCPPrompt, set.Lookup("book-review").Kind)
 }
 

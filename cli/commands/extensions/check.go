@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
-	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/commandfile"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/extensions"
@@ -69,7 +69,7 @@ func checkCommands(ctx context.Context, e extensions.Extension) ([]fault.Problem
 	if e.CommandsDir == "" {
 		return nil, nil
 	}
-	_, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: e.CommandsDir, Extension: e.Name, ID: e.ID}}}).Load(ctx)
+	_, problems, err := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: e.CommandsDir, Extension: e.Name, ID: e.ID}}}).Load(ctx)
 	if err != nil {
 		return partsChecked(ctx, nil)
 	}

@@ -510,7 +510,7 @@ func TestCompletions(t *testing.T) {
 		require.NoError(t, err)
 		var items []string
 		for _, item := range got.Items {
-			items = append(items, item.Text)
+			items = append(items, item.Value)
 		}
 		require.Equal(t, want, strings.Join(items, " "), line)
 	}

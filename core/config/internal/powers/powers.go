@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
-	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/commandfile"
 	"github.com/fettle-dev/fettle/core/config/internal/apply"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -70,7 +70,7 @@ func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
 // user: slash commands, agents and skills.
 func powersOfTexts(ctx context.Context, files Files) ([]settings.Power, error) {
 	var all []settings.Power
-	found, _, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: files.Commands}}}).Load(ctx)
+	found, _, err := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: files.Commands}}}).Load(ctx)
 	if err != nil {
 		return nil, err
 	}

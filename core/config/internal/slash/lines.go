@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/commandfile"
 	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -28,7 +28,7 @@ type Lines struct {
 	allowed map[string]bool
 }
 
-var _ commands.Shell = (*Lines)(nil)
+var _ commandfile.Shell = (*Lines)(nil)
 
 // NewLines returns Lines that run in a scheduler, under a policy.
 func NewLines(s *scheduler.Scheduler, p scheduler.Policy) *Lines {
@@ -64,7 +64,7 @@ func (l *Lines) isAllowed(line string) bool {
 	return l.allowed[line]
 }
 
-// Allow implements [commands.Shell].
+// Allow implements [commandfile.Shell].
 func (l *Lines) Allow(lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,24 +82,24 @@ func (l *Lines) request(line string) (scheduler.Request, error) {
 	return scheduler.Request{Tool: shell.RunShellCommand, Args: args}, err
 }
 
-// Decide implements [commands.Shell].
-func (l *Lines) Decide(ctx context.Context, line string) (commands.ShellDecision, error) {
+// Decide implements [commandfile.Shell].
+func (l *Lines) Decide(ctx context.Context, line string) (commandfile.Decision, error) {
 	r, err := l.request(line)
 	if err != nil {
-		return commands.ShellDecision{}, err
+		return commandfile.Decision{}, err
 	}
 	d, err := l.scheduler.Explain(ctx, r, scheduler.Situation{})
 	if err != nil {
-		return commands.ShellDecision{}, err
+		return commandfile.Decision{}, err
 	}
-	decision := commands.ShellDecision{Verdict: commands.ShellDeny, Reason: reasonOf(d), Remedy: d.Remedy}
+	decision := commandfile.Decision{Verdict: commandfile.Deny, Reason: reasonOf(d), Remedy: d.Remedy}
 	switch {
 	case d.Previews:
 		decision.Reason, decision.Remedy = "Plan mode runs no command that changes something.", "Leave plan mode first, with /mode default."
 	case d.Decision == policy.Allow:
-		decision.Verdict = commands.ShellAllow
+		decision.Verdict = commandfile.Allow
 	case d.Decision == policy.AskUser:
-		decision.Verdict = commands.ShellAsk
+		decision.Verdict = commandfile.Ask
 	}
 	return decision, nil
 }
@@ -117,17 +117,17 @@ func reasonOf(d policy.Decision) string {
 	return fmt.Sprintf("%s The rule is %s%s.", reason, d.Rule, at)
 }
 
-// Run implements [commands.Shell].
-func (l *Lines) Run(ctx context.Context, line string) (commands.ShellOutput, error) {
+// Run implements [commandfile.Shell].
+func (l *Lines) Run(ctx context.Context, line string) (commandfile.Output, error) {
 	r, err := l.request(line)
 	if err != nil {
-		return commands.ShellOutput{}, err
+		return commandfile.Output{}, err
 	}
 	response := l.scheduler.Run(ctx, r)
 	if response.Status != scheduler.StatusSuccess && response.Status != scheduler.StatusError {
-		return commands.ShellOutput{}, response.Result.Error
+		return commandfile.Output{}, response.Result.Error
 	}
-	out := commands.ShellOutput{Text: response.Result.LLMContent.String()}
+	out := commandfile.Output{Text: response.Result.LLMContent.String()}
 	if !response.Replaced { // text of a hook is not parsed
 		out = printedBy(response.Result)
 	}
@@ -146,13 +146,13 @@ var (
 
 // printedBy parses a result of run_shell_command. Any other text counts as the
 // output of the command.
-func printedBy(r tools.Result) commands.ShellOutput {
+func printedBy(r tools.Result) commandfile.Output {
 	text := r.LLMContent.String()
 	head, printed, ok := strings.Cut("\n"+text, "\nOutput:")
 	if !ok {
-		return commands.ShellOutput{Text: text}
+		return commandfile.Output{Text: text}
 	}
-	out := commands.ShellOutput{Text: strings.TrimSpace(printed)}
+	out := commandfile.Output{Text: strings.TrimSpace(printed)}
 	if rest, marked := strings.CutPrefix(printed, "\n<untrusted_context>\n"); marked {
 		out.Text = strings.TrimSuffix(rest, "\n</untrusted_context>")
 	} else if out.Text == "(empty)" {

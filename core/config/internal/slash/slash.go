@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/commandfile"
 	"github.com/fettle-dev/fettle/core/config/internal/contributions"
 	"github.com/fettle-dev/fettle/core/config/internal/paths"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -39,29 +40,29 @@ type Options struct {
 	Extensions []contributions.Folder
 	Files      mention.Files                                                // that commands of files name
 	Tools      mention.Tools                                                // read the files
-	Hold       func(ctx context.Context) (context.Context, func(said bool)) // see [commands.FileOptions]
+	Hold       func(ctx context.Context) (context.Context, func(said bool)) // see [commandfile.Options]
 }
 
 // Load returns the commands of extra, in their order, then those of the options.
 func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.Set, []fault.Problem, error) {
 	loaders := append(slices.Clone(extra), promptCommands{o.Servers}, skillCommands{o.Skills, o.Activate, o.Lines}, agentCommands{o.Registry})
 	folders, problems := o.folders()
-	set, more, err := commands.Assemble(ctx, append(loaders, commands.NewFiles(commands.FileOptions{
+	set, more, err := commands.Assemble(ctx, append(loaders, commandfile.New(commandfile.Options{
 		Dirs: folders, Shell: o.Lines, Files: templateFiles{o.Files, o.Tools}, Hold: o.Hold,
 	}))...)
 	return set, append(problems, more...), err
 }
 
 // folders returns the directories of commands, in the order of their precedence.
-func (o Options) folders() (folders []commands.Dir, problems []fault.Problem) {
+func (o Options) folders() (folders []commandfile.Dir, problems []fault.Problem) {
 	if o.UserDir != "" {
-		folders = append(folders, commands.Dir{Path: filepath.Join(o.UserDir, Folder)})
+		folders = append(folders, commandfile.Dir{Path: filepath.Join(o.UserDir, Folder)})
 	}
 	if !paths.Same(o.ProjectDir, o.UserDir) {
 		dir := filepath.Join(o.ProjectDir, Folder)
 		switch {
 		case o.Trusted:
-			folders = append(folders, commands.Dir{Path: dir})
+			folders = append(folders, commandfile.Dir{Path: dir})
 		case paths.IsFolder(dir):
 			problems = append(problems, fault.Problem{Path: dir, Severity: fault.SeverityError,
 				Message: "The project's own commands are not available, because its directory is not trusted.", Remedy: "Check them, then trust the directory with fettle trust."})
@@ -71,7 +72,7 @@ func (o Options) folders() (folders []commands.Dir, problems []fault.Problem) {
 		return strings.Compare(a.Extension, b.Extension)
 	})
 	for _, f := range brought {
-		folders = append(folders, commands.Dir{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
+		folders = append(folders, commandfile.Dir{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
 	}
 	return folders, problems
 }
@@ -82,24 +83,24 @@ type templateFiles struct {
 	tools mention.Tools
 }
 
-var _ commands.Files = templateFiles{}
+var _ commandfile.Files = templateFiles{}
 
-// Read implements [commands.Files].
-func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected, error) {
+// Read implements [commandfile.Files].
+func (f templateFiles) Read(ctx context.Context, path string) (commandfile.Injected, error) {
 	found, err := f.files.Stat(ctx, path)
 	switch {
 	case ctx.Err() != nil:
-		return commands.Injected{}, fault.WasCancelled("config.Read", ctx.Err())
+		return commandfile.Injected{}, fault.WasCancelled("config.Read", ctx.Err())
 	case err != nil:
-		return commands.Injected{Notices: []string{fault.MessageOf(err)}}, nil
+		return commandfile.Injected{Notices: []string{fault.MessageOf(err)}}, nil
 	case found.Ignored:
-		return commands.Injected{Ignored: true, Notices: []string{"An ignore rule matches it, so it is not included."}}, nil
+		return commandfile.Injected{Ignored: true, Notices: []string{"An ignore rule matches it, so it is not included."}}, nil
 	}
 	expanded, err := mention.New(mention.Options{Files: f.files, Tools: f.tools}).Expand(ctx, "@"+escapedName(found.Path))
 	if err != nil {
-		return commands.Injected{}, err
+		return commandfile.Injected{}, err
 	}
-	var in commands.Injected
+	var in commandfile.Injected
 	if len(expanded.Content.Parts) > 1 {
 		in.Parts = expanded.Content.Parts[1:] // the first is the name itself
 	}

@@ -1,4 +1,4 @@
-package commands_test
+package commandfile_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/commandfile"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -28,21 +29,21 @@ func write(t testing.TB, dir string, files map[string]string) string {
 	return dir
 }
 
-// shell is a commands.Shell that prints its command lines.
+// shell is a commandfile.Shell that prints its command lines.
 type shell struct {
 	mu      sync.Mutex
-	decide  map[string]commands.ShellDecision // other lines are allowed
-	output  map[string]commands.ShellOutput
+	decide  map[string]commandfile.Decision // other lines are allowed
+	output  map[string]commandfile.Output
 	allowed map[string]bool
 	ran     []string
 }
 
-func (s *shell) Decide(_ context.Context, line string) (commands.ShellDecision, error) {
+func (s *shell) Decide(_ context.Context, line string) (commandfile.Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.decide[line]
-	if !ok || d.Verdict == commands.ShellAsk && s.allowed[line] {
-		return commands.ShellDecision{Verdict: commands.ShellAllow}, nil
+	if !ok || d.Verdict == commandfile.Ask && s.allowed[line] {
+		return commandfile.Decision{Verdict: commandfile.Allow}, nil
 	}
 	return d, nil
 }
@@ -58,30 +59,30 @@ func (s *shell) Allow(lines []string) {
 	}
 }
 
-func (s *shell) Run(_ context.Context, line string) (commands.ShellOutput, error) {
+func (s *shell) Run(_ context.Context, line string) (commandfile.Output, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ran = append(s.ran, line)
 	if out, ok := s.output[line]; ok {
 		return out, nil
 	}
-	return commands.ShellOutput{Text: "<" + line + ">"}, nil
+	return commandfile.Output{Text: "<" + line + ">"}, nil
 }
 
-// files is a commands.Files of fixed texts.
+// files is a commandfile.Files of fixed texts.
 type files map[string]string
 
-func (f files) Read(_ context.Context, path string) (commands.Injected, error) {
+func (f files) Read(_ context.Context, path string) (commandfile.Injected, error) {
 	text, ok := f[path]
 	switch {
 	case !ok:
-		return commands.Injected{Notices: []string{"There is no file " + path + "."}}, nil
+		return commandfile.Injected{Notices: []string{"There is no file " + path + "."}}, nil
 	case text == "ignored":
-		return commands.Injected{Ignored: true, Parts: []tools.Part{{Text: "?"}}, Notices: []string{"Ignore rules cover it."}}, nil
+		return commandfile.Injected{Ignored: true, Parts: []tools.Part{{Text: "?"}}, Notices: []string{"Ignore rules cover it."}}, nil
 	case text == "picture":
-		return commands.Injected{Parts: []tools.Part{{InlineData: &tools.InlineData{MIMEType: "image/png", Data: []byte("png")}}}}, nil
+		return commandfile.Injected{Parts: []tools.Part{{InlineData: &tools.InlineData{MIMEType: "image/png", Data: []byte("png")}}}}, nil
 	}
-	return commands.Injected{Parts: []tools.Part{{Text: text}}}, nil
+	return commandfile.Injected{Parts: []tools.Part{{Text: text}}}, nil
 }
 
 // ui records its messages.
@@ -93,8 +94,8 @@ func (u *ui) Progress(string)        {}
 // custom returns the set of the commands of one directory.
 func custom(t testing.TB, s *shell, f files, contents map[string]string) *commands.Set {
 	t.Helper()
-	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
-		Dirs: []commands.Dir{{Path: write(t, t.TempDir(), contents)}}, Shell: s, Files: f,
+	set, problems, err := commands.Assemble(t.Context(), commandfile.New(commandfile.Options{
+		Dirs: []commandfile.Dir{{Path: write(t, t.TempDir(), contents)}}, Shell: s, Files: f,
 	}))
 	require.NoError(t, err)
 	require.Empty(t, problems)
@@ -130,7 +131,7 @@ func TestFiles(t *testing.T) {
 		"sub/.hidden.toml":              `prompt = "p"`,
 		"0/1/2/3/4/5/6/7/8/9/deep.toml": `prompt = "p"`,
 	})
-	all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}, {Path: filepath.Join(dir, "none")}}}).Load(t.Context())
+	all, problems, err := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: dir}, {Path: filepath.Join(dir, "none")}}}).Load(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, problems)
 	found := map[string]*commands.Command{}
@@ -172,7 +173,7 @@ func TestFilesMalformed(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "folder")))
 	require.NoError(t, os.Symlink("ok.toml", filepath.Join(dir, "inside.toml")))
 	require.NoError(t, os.Symlink("gone.toml", filepath.Join(dir, "broken.toml")))
-	all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(t.Context())
+	all, problems, err := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: dir}}}).Load(t.Context())
 	require.NoError(t, err)
 	var names []string
 	for _, c := range all {
@@ -198,7 +199,7 @@ func TestFilesMalformed(t *testing.T) {
 	require.Contains(t, told["folder"], "not followed")
 	require.Contains(t, told["open.toml"], `The "!{" in line 2 of the prompt is not closed.`)
 
-	set, _, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}))
+	set, _, err := commands.Assemble(t.Context(), commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: dir}}}))
 	require.NoError(t, err)
 	for _, p := range problems {
 		require.NotContains(t, p.Message, "struct")
@@ -207,12 +208,12 @@ func TestFilesMalformed(t *testing.T) {
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.Contains(t, fault.As(err).Message, "open.toml")
 
-	_, problems, err = commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: filepath.Join(dir, "ok.toml")}}}).Load(t.Context())
+	_, problems, err = commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: filepath.Join(dir, "ok.toml")}}}).Load(t.Context())
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err = commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(ctx)
+	_, _, err = commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: dir}}}).Load(ctx)
 	require.Error(t, err)
 }
 
@@ -237,7 +238,7 @@ func TestFilesMalformedValues(t *testing.T) {
 		"prompt = \"a\"\nprompt = \"b\"":      {2, "The command is invalid", "Correct the line."},
 	} {
 		dir := write(t, t.TempDir(), map[string]string{"c.toml": text})
-		all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(t.Context())
+		all, problems, err := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: dir}}}).Load(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, all)
 		require.Len(t, problems, 1, text)
@@ -260,8 +261,8 @@ func TestFilesVariables(t *testing.T) {
 			"unsafe.toml":  `prompt = "!{eval ls ${workspacePath}}"`,
 			"source.toml":  `prompt = "!{. ${workspacePath}/lib.sh; run}"`,
 		})
-		set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
-			Dirs: []commands.Dir{{Path: dir, Extension: "ext", Variables: map[string]string{"workspacePath": folder, "extensionPath": "/ext"}}}, Shell: s, Files: f,
+		set, problems, err := commands.Assemble(t.Context(), commandfile.New(commandfile.Options{
+			Dirs: []commandfile.Dir{{Path: dir, Extension: "ext", Variables: map[string]string{"workspacePath": folder, "extensionPath": "/ext"}}}, Shell: s, Files: f,
 		}))
 		require.NoError(t, err)
 		require.Empty(t, problems)
@@ -283,8 +284,8 @@ func TestFilesOfSeveralFolders(t *testing.T) {
 	user := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "user"`, "y.toml": `prompt = "user y"`})
 	project := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "project"`})
 	extension := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "in ${extensionPath} and ${HOME}"`, "z.toml": `prompt = "z"`})
-	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
-		Dirs: []commands.Dir{{Path: user}, {Path: project}, {
+	set, problems, err := commands.Assemble(t.Context(), commandfile.New(commandfile.Options{
+		Dirs: []commandfile.Dir{{Path: user}, {Path: project}, {
 			Path: extension, Extension: "ext", ID: "1", Variables: map[string]string{"extensionPath": "/ext/${HOME}"},
 		}},
 		Shell: &shell{}, Files: files{},
@@ -301,7 +302,7 @@ func TestFilesOfSeveralFolders(t *testing.T) {
 
 // The expansions in a prompt; expanded text is not expanded again.
 func TestTemplates(t *testing.T) {
-	s := &shell{output: map[string]commands.ShellOutput{
+	s := &shell{output: map[string]commandfile.Output{
 		"fails":  {Text: "oh\n", Code: 3},
 		"killed": {Signal: "SIGKILL"},
 		"hangs":  {Text: "a", Ended: "It printed nothing for 5 minutes."},
@@ -367,9 +368,9 @@ func TestTemplateParts(t *testing.T) {
 // Policy decides on all commands before one runs; approval is requested for all at once,
 // and lasts for later runs.
 func TestTemplateCommandsAreDecided(t *testing.T) {
-	ask := commands.ShellDecision{Verdict: commands.ShellAsk}
-	s := &shell{decide: map[string]commands.ShellDecision{
-		"one": ask, "two 'x'": ask, "two 'y'": ask, "rm": {Verdict: commands.ShellDeny, Reason: "The rule no-rm denies it.", Remedy: "Change the rule."},
+	ask := commandfile.Decision{Verdict: commandfile.Ask}
+	s := &shell{decide: map[string]commandfile.Decision{
+		"one": ask, "two 'x'": ask, "two 'y'": ask, "rm": {Verdict: commandfile.Deny, Reason: "The rule no-rm denies it.", Remedy: "Change the rule."},
 	}}
 	set := custom(t, s, files{}, map[string]string{
 		"asks.toml": `prompt = "!{ls} !{one} !{two {{args}}} !{one}"`, "denied.toml": `prompt = "!{ls} !{one} !{rm}"`,
@@ -404,7 +405,7 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(data))
 	}
 	dir := f.TempDir()
-	l := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}})
+	l := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: dir}}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "c.toml"), data, 0o600))
 		all, problems, err := l.Load(t.Context())

@@ -1,4 +1,4 @@
-package commands
+package commandfile
 
 import (
 	"bytes"
@@ -168,10 +168,10 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(text, "it's `$(x)`")
 	}
 	f.Fuzz(func(t *testing.T, text, args string) {
-		template, err := ParseTemplate(text, map[string]string{"v": "!{echo {{args}}}"})
+		template, err := parseTemplate(text, map[string]string{"v": "!{echo {{args}}}"})
 		if err != nil {
 			if fault.CodeOf(err) != fault.InvalidConfig {
-				t.Errorf("ParseTemplate(%q) = %v", text, err)
+				t.Errorf("parseTemplate(%q) = %v", text, err)
 			}
 			return
 		}
@@ -185,7 +185,7 @@ func FuzzTemplate(f *testing.F) {
 			}
 		}
 		if b.String() != text {
-			t.Errorf("ParseTemplate(%q) holds %q", text, b.String())
+			t.Errorf("parseTemplate(%q) holds %q", text, b.String())
 		}
 		if _, err := template.commandLines(args); err != nil && fault.CodeOf(err) != fault.InvalidConfig && fault.CodeOf(err) != fault.InvalidToolParams {
 			t.Errorf("commandLines(%q) of %q = %v", args, text, err)

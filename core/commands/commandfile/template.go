@@ -1,4 +1,4 @@
-package commands
+package commandfile
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 // argsMark is replaced by the text after the command's name.
 const argsMark = "{{args}}"
 
-// Template is the prompt of a file: text with {{args}}, ${NAME}, @{PATH} and !{COMMAND}.
+// template is the prompt of a file: text with {{args}}, ${NAME}, @{PATH} and !{COMMAND}.
 // Inserted text is never expanded again, so that arguments, variables, files and command
 // output cannot name files or run commands.
-type Template struct {
+type template struct {
 	pieces    []piece
 	variables map[string]string // of ${NAME}
 	hasArgs   bool              // it contains {{args}}
@@ -38,13 +38,13 @@ type piece struct {
 	raw  string // as written
 }
 
-// ParseTemplate parses a template. ${NAME} is replaced by the variable with that name:
+// parseTemplate parses a template. ${NAME} is replaced by the variable with that name:
 // unchanged in text and paths, quoted in commands; unknown names are left unchanged. In
 // @{…} and !{…} braces are counted, so that commands may contain pairs of braces; there
 // are no escapes. Within !{…} an @{…} is part of the command, as in git's @{upstream}.
 // The error, of code invalid_config, gives the line of unclosed braces.
-func ParseTemplate(text string, variables map[string]string) (*Template, error) {
-	t := &Template{variables: variables}
+func parseTemplate(text string, variables map[string]string) (*template, error) {
+	t := &template{variables: variables}
 	done := 0 // bytes that are in pieces
 	for at := 0; at < len(text); {
 		kind, begin := t.opening(text[at:])
@@ -77,7 +77,7 @@ func ParseTemplate(text string, variables map[string]string) (*Template, error) 
 }
 
 // opening returns the kind of mark at the start of text, and its length.
-func (t *Template) opening(text string) (pieceKind, int) {
+func (t *template) opening(text string) (pieceKind, int) {
 	switch {
 	case strings.HasPrefix(text, argsMark):
 		return pieceArgs, len(argsMark)
@@ -107,7 +107,7 @@ func variableMark(text string, variables map[string]string) string {
 }
 
 // filled returns text with its variables expanded.
-func (t *Template) filled(text string) string {
+func (t *template) filled(text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
 		if mark := variableMark(text[at:], t.variables); mark != "" {
@@ -142,7 +142,7 @@ func unbalanced(text string, at int) error {
 		fmt.Sprintf("The %q in line %d of the prompt is not closed.", text[at:at+2], line), "Close each brace; within !{…} and @{…} they must be balanced.")
 }
 
-func (t *Template) add(p piece) {
+func (t *template) add(p piece) {
 	if p.kind == pieceText && p.text == "" {
 		return
 	}
@@ -152,7 +152,7 @@ func (t *Template) add(p piece) {
 
 // commandLines returns the commands of the template with args and variables inserted, in
 // order, "" for an empty one.
-func (t *Template) commandLines(args string) ([]string, error) {
+func (t *template) commandLines(args string) ([]string, error) {
 	var lines []string
 	for _, p := range t.pieces {
 		if p.kind != pieceCommand {

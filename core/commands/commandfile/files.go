@@ -1,4 +1,4 @@
-package commands
+package commandfile
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/position"
@@ -22,13 +23,14 @@ type Dir struct {
 	Path string // absolute; a missing one has none
 	// Extension and ID identify its extension; "" if it has none.
 	Extension, ID string
-	// Variables are available in the prompts as ${NAME}, see [ParseTemplate].
+	// Variables are available in the prompts as ${NAME}: unchanged in text and paths, quoted
+	// in commands. Unknown names are left unchanged.
 	Variables map[string]string
 }
 
-// FileOptions configure a loader of files. Shell and Files are required to run its
+// Options configure a loader of files. Shell and Files are required to run its
 // commands.
-type FileOptions struct {
+type Options struct {
 	Dirs  []Dir // in order: of two commands with the same name the later wins
 	Shell Shell
 	Files Files
@@ -37,21 +39,25 @@ type FileOptions struct {
 	Hold func(ctx context.Context) (context.Context, func(submitted bool))
 }
 
-// NewFiles returns the loader of commands in TOML files. A file has a prompt, a
-// [Template], and may have a description; other keys are ignored. The name is the path
+// New returns the loader of commands in TOML files. A file has a prompt, and may have a
+// description; other keys are ignored. In the prompt {{args}} is replaced by the
+// arguments, @{PATH} by the content of a file, and !{COMMAND} by the output of a command.
+// Inserted text is never expanded again. In @{…} and !{…} braces are counted, so that
+// commands may contain pairs of braces; there are no escapes. A command with a brace that
+// is not closed fails with code invalid_config when it is run. The name is the path
 // in the directory, without .toml and with ":" for each slash. In each part any
 // character but A-Z, a-z, 0-9, "_", "." and "-" becomes "_", and a part of more than 50
 // characters is cut to 47 and "...". An invalid file is a Problem, with its line, and
 // affects no other. Links that lead out of the directory and links to directories are
 // not followed.
-func NewFiles(o FileOptions) Loader { return &fileLoader{o} }
+func New(o Options) commands.Loader { return &fileLoader{o} }
 
-type fileLoader struct{ o FileOptions }
+type fileLoader struct{ o Options }
 
 func (l *fileLoader) Name() string { return "files" }
 
-func (l *fileLoader) Load(ctx context.Context) ([]*Command, []fault.Problem, error) {
-	var all []*Command
+func (l *fileLoader) Load(ctx context.Context) ([]*commands.Command, []fault.Problem, error) {
+	var all []*commands.Command
 	var problems []fault.Problem
 	for _, f := range l.o.Dirs {
 		w := &walk{options: l.o, folder: f}
@@ -72,11 +78,11 @@ const (
 
 // walk is the scan of one directory.
 type walk struct {
-	options  FileOptions
+	options  Options
 	folder   Dir
 	root     *os.Root
 	seen     int
-	found    []*Command
+	found    []*commands.Command
 	problems []fault.Problem
 }
 
@@ -221,17 +227,17 @@ func (w *walk) take(path, prompt, description string) {
 	if w.folder.Extension != "" {
 		description = "[" + w.folder.Extension + "] " + description
 	}
-	template, err := ParseTemplate(prompt, w.folder.Variables)
+	template, err := parseTemplate(prompt, w.folder.Variables)
 	if err != nil {
 		f := fault.As(err)
 		w.problems = append(w.problems, fault.Problem{Path: full, Message: f.Message + " The command fails when it is run.", Remedy: f.Remedy})
 		err = fault.Wrap(f.Code, f.Op, f.Message+" The command is from "+full+".", f.Remedy, err)
 	}
 	o := w.options
-	w.found = append(w.found, &Command{
-		Name: commandName(path), Description: description, Kind: KindFile, Source: full,
+	w.found = append(w.found, &commands.Command{
+		Name: commandName(path), Description: description, Kind: commands.KindFile, Source: full,
 		ExtensionName: w.folder.Extension, ExtensionID: w.folder.ID,
-		Action: func(ctx context.Context, c *Context, _ string) (Result, error) {
+		Action: func(ctx context.Context, c *commands.Context, _ string) (commands.Result, error) {
 			if err != nil {
 				return nil, err
 			}
@@ -246,9 +252,9 @@ func (w *walk) take(path, prompt, description string) {
 			case err != nil:
 				return nil, err
 			case len(ask) > 0:
-				return ConfirmShellCommands{Commands: ask}, nil
+				return commands.ConfirmShellCommands{Commands: ask}, nil
 			}
-			return SubmitPrompt{Content: content, Expanded: true}, nil
+			return commands.SubmitPrompt{Content: content, Expanded: true}, nil
 		},
 	})
 }

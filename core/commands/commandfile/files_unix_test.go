@@ -1,6 +1,6 @@
 //go:build unix
 
-package commands_test
+package commandfile_test
 
 import (
 	"path/filepath"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/commandfile"
 )
 
 // A pipe without a writer does not block.
 func TestFilesPipe(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.toml"), 0o600))
-	all, problems, err := commands.NewFiles(commands.FileOptions{Dirs: []commands.Dir{{Path: dir}}}).Load(t.Context())
+	all, problems, err := commandfile.New(commandfile.Options{Dirs: []commandfile.Dir{{Path: dir}}}).Load(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all)
 	require.Len(t, problems, 1)

@@ -1,4 +1,6 @@
-package commands
+// Package commandfile loads slash commands from TOML files: a prompt each, in which
+// arguments, files and the output of commands are inserted.
+package commandfile
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -16,34 +19,34 @@ import (
 type Shell interface {
 	// Decide returns the policy decision on a command line, as for run_shell_command.
 	// The error is the reason why there is none.
-	Decide(ctx context.Context, line string) (ShellDecision, error)
+	Decide(ctx context.Context, line string) (Decision, error)
 	// Allow allows these exact lines, which the user has approved, until the session
 	// ends.
 	Allow(lines []string)
 	// Run runs a line. It returns an error if the line did not run because it was
 	// denied.
-	Run(ctx context.Context, line string) (ShellOutput, error)
+	Run(ctx context.Context, line string) (Output, error)
 }
 
-// ShellVerdict is the decision on a command line.
-type ShellVerdict string
+// Verdict is the decision on a command line.
+type Verdict string
 
 // The verdicts.
 const (
-	ShellAllow ShellVerdict = "allow"
-	ShellAsk   ShellVerdict = "ask"
-	ShellDeny  ShellVerdict = "deny"
+	Allow Verdict = "allow"
+	Ask   Verdict = "ask"
+	Deny  Verdict = "deny"
 )
 
-// ShellDecision is a verdict with its explanation.
-type ShellDecision struct {
-	Verdict ShellVerdict
+// Decision is a verdict with its explanation.
+type Decision struct {
+	Verdict Verdict
 	Reason  string // a sentence that names the rule
 	Remedy  string // may be empty
 }
 
-// ShellOutput is the result of a command line.
-type ShellOutput struct {
+// Output is the result of a command line.
+type Output struct {
 	Text   string // what it printed
 	Code   int    // its exit code
 	Signal string // that ended it; "" if none
@@ -69,10 +72,10 @@ type Injected struct {
 
 // expansion is the expansion of one template.
 type expansion struct {
-	template *Template
+	template *template
 	shell    Shell
 	files    Files
-	c        *Context
+	c        *commands.Context
 }
 
 // run expands the template: it gets the policy decision on all commands, then reads the
@@ -131,8 +134,8 @@ func (e *expansion) decide(ctx context.Context, lines []string) (ask []string, e
 		switch {
 		case err != nil:
 			return nil, err
-		case d.Verdict == ShellAllow:
-		case d.Verdict == ShellAsk:
+		case d.Verdict == Allow:
+		case d.Verdict == Ask:
 			ask = append(ask, line)
 		default:
 			return nil, fault.New(fault.PolicyViolation, "commands.shell",
@@ -162,9 +165,9 @@ func (e *expansion) read(ctx context.Context) (all []injected, err error) {
 		if err != nil {
 			return nil, err
 		}
-		level := LevelWarning
+		level := commands.LevelWarning
 		if found.Ignored {
-			level = LevelInfo
+			level = commands.LevelInfo
 		}
 		for _, notice := range found.Notices {
 			e.say(level, e.template.filled(p.raw)+": "+notice)
@@ -181,9 +184,9 @@ func (e *expansion) read(ctx context.Context) (all []injected, err error) {
 	return all, nil
 }
 
-func (e *expansion) say(level MessageLevel, text string) {
+func (e *expansion) say(level commands.MessageLevel, text string) {
 	if e.c.UI != nil {
-		e.c.UI.Say(Message{Level: level, Text: text})
+		e.c.UI.Say(commands.Message{Level: level, Text: text})
 	}
 }
 
