@@ -32,7 +32,7 @@ func editQuestion(outcomes ...bus.Outcome) bus.ToolConfirmationRequest {
 			FileName: "a.txt", FilePath: "/w/a.txt", OriginalContent: &before, NewContent: "one\nTWO\nthree\n",
 			FileDiff: "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n",
 		}},
-		Decision: bus.Explanation{Decision: "ask_user", Reason: "Tools of kind edit are asked about.", Tier: "default", Source: "built-in"},
+		Decision: bus.Explanation{Decision: "ask_user", Reason: "Tools of kind edit need approval.", Tier: "default", Source: "built-in"},
 		Outcomes: outcomes,
 		Remembers: []bus.Remembered{
 			{Outcome: bus.ProceedAlways, Rules: []string{"write_file on /w/a.txt"}}, {Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"write_file on /w/a.txt"}},
@@ -383,7 +383,7 @@ Confirm Write: a.txt
 2   -two
   2 +TWO
 3 3  three
-why: Tools of kind edit are asked about. (default tier, built-in)
+why: Tools of kind edit need approval. (default tier, built-in)
   [a] until this session ends: write_file on /w/a.txt
   [s] from now on, kept in your policy file: write_file on /w/a.txt
   [t] until this session ends: any call of write_file
@@ -395,7 +395,7 @@ new file: /w/n.txt  +2 −0
   1 +a
   2 +b
     \ No newline at end of file
-why: Tools of kind edit are asked about. (default tier, built-in)
+why: Tools of kind edit need approval. (default tier, built-in)
 `},
 		"modified": {modified, `
 Confirm Write: a.txt
@@ -407,7 +407,7 @@ with your changes: +3 −2, proposed +1 −1
 2   -two
   2 +TWO
 3 3  three
-why: Tools of kind edit are asked about. (default tier, built-in)
+why: Tools of kind edit need approval. (default tier, built-in)
 `},
 		"command": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "run_shell_command"},
@@ -476,7 +476,7 @@ why: 2 of its 3 parts need approval.
 		"mcp": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "mcp_hub_search", Args: json.RawMessage(`{"q":"a<b","n":1}`)}, ServerName: "hub",
 			Details:  bus.Confirmation{Type: bus.ConfirmMCP, Title: "Confirm: search", MCPDetails: &bus.MCPDetails{ServerName: "hub", ToolName: "search", ToolDisplayName: "Search issues"}},
-			Decision: bus.Explanation{Reason: "Tools of servers are asked about."},
+			Decision: bus.Explanation{Reason: "Tools of servers need approval."},
 			Outcomes: everyOutcome[:5],
 			Remembers: []bus.Remembered{
 				{Outcome: bus.ProceedAlways, Rules: []string{"the tool search of the MCP server hub, with any arguments", "x"}},
@@ -491,7 +491,7 @@ tool search (Search issues) of server hub
     "q": "a<b",
     "n": 1
   }
-why: Tools of servers are asked about.
+why: Tools of servers need approval.
   [a] until this session ends, [s] from now on, kept in your policy file:
     - the tool search of the MCP server hub, with any arguments
     - x

@@ -39,7 +39,7 @@ func decodeArgs(params json.RawMessage) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something after the arguments")
+		return nil, errors.New("unexpected data after the arguments")
 	}
 	return value, nil
 }

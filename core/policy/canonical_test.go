@@ -62,7 +62,7 @@ func FuzzCanonicalArgs(f *testing.F) {
 // would be linear in the text.
 func TestExplosivePattern(t *testing.T) {
 	rule := policy.Rule{Tools: []string{"x"}, Decision: policy.Deny, ArgsPattern: `(a+)+$`, Tier: policy.TierUser}
-	require.ErrorContains(t, rule.Validate(), "repeats a group")
+	require.ErrorContains(t, rule.Validate(), "nests repetitions")
 	_, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{rule}})
 	require.Error(t, err)
 

@@ -124,7 +124,7 @@ func TestConfinedExplained(t *testing.T) {
 	require.Equal(t, "allow run_shell_command(make) if confined", rule.String())
 	other := onlyIf(false, policy.Deny, "run_shell_command")
 	other.Modes, other.Interactive = []policy.ApprovalMode{policy.ModeYolo}, ptr(false)
-	require.Equal(t, "deny run_shell_command in yolo if not confined where nobody can be asked", other.String())
+	require.Equal(t, "deny run_shell_command in yolo if not confined without an approver", other.String())
 }
 
 // A safety checker can apply to unconfined commands only.
@@ -156,7 +156,7 @@ func TestConfinedValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := r.Validate()
 			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-			require.ErrorContains(t, err, "confined goes with the tools run_shell_command")
+			require.ErrorContains(t, err, "confined requires one of the tools run_shell_command")
 			c := policy.Checker{Name: "c", Rule: policy.Rule{Tools: r.Tools, Server: r.Server, Confined: r.Confined, Tier: policy.TierUser}}
 			require.Error(t, c.Validate())
 		})

@@ -114,7 +114,7 @@ func (t *trial) plain(found *candidates) (Decision, outcome) {
 	case d.Decision == Allow: // a rule for plan mode
 	case !t.plansFile():
 		d = Decision{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: builtIn, Previews: true,
-			Reason: "In plan mode a change is shown and not made.",
+			Reason: "In plan mode a change is previewed and not made.",
 			Remedy: "It can be made in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}
 	case out.decisive().own != written:
 		d = Decision{Decision: Allow, Rule: "plans directory", Tier: TierDefault.String(), Source: builtIn,

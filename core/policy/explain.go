@@ -11,7 +11,7 @@ func (t *trial) explain(out outcome) Decision {
 	d := decided(r, out.verdict())
 	switch {
 	case r == out.maybe && !r.besides():
-		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.id)
+		d.Reason = fmt.Sprintf("It is unknown whether the rule %s covers it.", r.id)
 		d.Remedy = r.remedy()
 	case r.own == ownAsks:
 		var row *ProtectedPath
@@ -22,15 +22,15 @@ func (t *trial) explain(out outcome) Decision {
 		if modesOf(t.call.Mode)&modeBit(ModeAutoEdit) != 0 && d.Protected {
 			d.Reason = laterReason("It changes", row) + " The mode " + t.call.Mode.String() + " does not cover these."
 		} else if mutates(t.call) {
-			d.Reason = "It makes changes, and a person approves these."
+			d.Reason = "It makes changes, which need approval."
 		} else {
-			d.Reason = "Tools of kind " + kindName(t.call) + " are asked about."
+			d.Reason = "Tools of kind " + kindName(t.call) + " need approval."
 		}
 		d.Remedy = t.wouldAllow()
 	case r.own == ownLooks:
-		d.Reason = "Tools of kind " + t.call.Kind + " run without asking."
+		d.Reason = "Tools of kind " + t.call.Kind + " run without approval."
 	case r.own == ownYolo:
-		d.Reason = "In yolo mode nothing is asked about that no rule speaks of."
+		d.Reason = "In yolo mode, calls without a matching rule run without approval."
 	case r.own == ownEdits:
 		d.Reason = "In " + t.call.Mode.String() + " mode edits are made without asking."
 	default:
@@ -43,7 +43,7 @@ func (t *trial) explain(out outcome) Decision {
 // openReason explains why a rule about confined commands does not cover a
 // command.
 func openReason(r *rule) string {
-	return "The rule " + r.id + " does not cover it: confined as it is, it could still write protected paths, which decide what runs later."
+	return "The rule " + r.id + " does not cover it: the confined command could still write protected paths."
 }
 
 func kindName(c *Call) string {
@@ -94,7 +94,7 @@ func (r *rule) remedy() string {
 	case r.own != written:
 		return ""
 	}
-	return "Only a change of that rule" + where(" in ", r) + " lets it run without a question."
+	return "Only a change of that rule" + where(" in ", r) + " lets it run without approval."
 }
 
 // where returns the rule's source after a word, and "" without one.
@@ -151,7 +151,7 @@ func sentence(r *rule) string {
 		with = append(with, fmt.Sprintf("arguments that match %.100q", r.ArgsPattern))
 	}
 	if len(r.Annotations) > 0 {
-		with = append(with, "what its server declares, which nobody has verified")
+		with = append(with, "unverified declarations of its server")
 	}
 	if len(r.Effects) > 0 {
 		with = append(with, "the effects "+strings.Join(r.Effects, ", "))

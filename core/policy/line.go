@@ -62,7 +62,7 @@ func (t *trial) takeApart(index *shellIndex) *judge {
 	}
 	switch {
 	case problem != "":
-		whole := shell.Part{Kind: shell.Unknown, Text: command, Parent: -1, Reason: "the line cannot be taken apart: " + problem}
+		whole := shell.Part{Kind: shell.Unknown, Text: command, Parent: -1, Reason: "the line cannot be parsed: " + problem}
 		j.parts = append(slices.Clip(j.parts), whole)
 	case len(j.parts) == 0: // comments, or tests without commands
 		j.parts = []shell.Part{{Kind: shell.Builtin, Text: command, Parent: -1}}
@@ -124,7 +124,7 @@ func (j *judge) decision() Decision {
 	}
 	if j.call.Mode == ModePlan && d.Decision != Deny && (d.Decision == AskUser || !explicit) {
 		d = Decision{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: builtIn, Previews: true,
-			Reason: "In plan mode a command is shown and not run.",
+			Reason: "In plan mode a command is previewed and not run.",
 			Remedy: "It can be run in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}
 	}
 	d.Parts = parts

@@ -49,16 +49,16 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	case ScopeSession, ScopeTool, ScopeServer:
 		template.Tier, template.Session = TierWorkspace, true
 	default:
-		return nil, notRemembered(fmt.Sprintf("%.40q is no scope of an approval.", s))
+		return nil, notRemembered(fmt.Sprintf("%.40q is not a scope of an approval.", s))
 	}
 	if e.o.DisableAlwaysAllow {
-		return nil, notRemembered("The settings let nothing be approved for good.")
+		return nil, notRemembered("The settings do not permit lasting approvals.")
 	}
 	if e.now.Load().decide(&c).Decision == Allow {
 		return nil, nil
 	}
 	if strings.Contains(c.Tool, "*") || strings.Contains(c.Server, "*") || strings.Contains(c.ServerTool, "*") || c.Tool == "" {
-		return nil, notRemembered("The tool has a name that a rule would take for a wildcard, or none.")
+		return nil, notRemembered("The tool has no name, or a name that is a wildcard in rules.")
 	}
 	rules, err := e.tried(&c, s, template, false)
 	if err != nil && isShell(&c) {
@@ -84,7 +84,7 @@ func (e *Engine) NarrowAs(c Call, s Scope, shown []string) ([]Rule, error) {
 	}
 	for _, r := range rules {
 		if words := r.Words(); !slices.Contains(shown, words) {
-			return nil, notRemembered("The question did not show that it would allow " + words + ".")
+			return nil, notRemembered("The approval request did not show that it would allow " + words + ".")
 		}
 	}
 	return rules, nil
@@ -99,10 +99,10 @@ const (
 // legible returns rules if a question can show them, each on a line.
 func legible(rules []Rule) ([]Rule, error) {
 	if len(rules) > maxRules {
-		return nil, notRemembered(fmt.Sprintf("It would take %d rules, more than can be read at once.", len(rules)))
+		return nil, notRemembered(fmt.Sprintf("It needs %d rules, too many to review at once.", len(rules)))
 	}
 	if slices.ContainsFunc(rules, func(r Rule) bool { return len(r.Words()) > maxWords }) {
-		return nil, notRemembered("The rule would be too long to be read.")
+		return nil, notRemembered("The rule would be too long to review.")
 	}
 	return rules, nil
 }
@@ -116,7 +116,7 @@ func (e *Engine) tried(c *Call, s Scope, template Rule, exact bool) ([]Rule, err
 	}
 	ready, err := e.compile(rules)
 	if err != nil {
-		return nil, notRemembered("A rule about it would be refused: " + err.Error())
+		return nil, notRemembered("Its rule would be invalid: " + err.Error())
 	}
 	e.mu.Lock()
 	given := slices.Concat(e.given, ready)
@@ -139,7 +139,7 @@ func onlyConfined(c Call) *bool {
 
 func notRemembered(why string) error {
 	return fault.New(fault.NotRemembered, "policy.narrow",
-		"The approval cannot be remembered. "+why, "Approve it this once, or write a rule for it.")
+		"The approval cannot be stored. "+why, "Approve it this once, or write a rule for it.")
 }
 
 // modesFrom returns a mode and the more permissive ones; autoEdit stands for auto
@@ -212,7 +212,7 @@ func (a *arguments) pattern() (string, error) {
 	tool := ofTool(a.call)
 	switch tool.lasts {
 	case lastsForTool:
-		return "", notRemembered("No call of " + a.call.Tool + " is like another one.")
+		return "", notRemembered("Calls of " + a.call.Tool + " are never similar.")
 	case lastsForHost:
 		return sameHost(values)
 	}
@@ -221,7 +221,7 @@ func (a *arguments) pattern() (string, error) {
 	}
 	value, ok := values[tool.about]
 	if !ok {
-		return "", notRemembered("The call of " + a.call.Tool + " does not say what it is about.")
+		return "", notRemembered("The call of " + a.call.Tool + " names no target.")
 	}
 	return exactArg(tool.about, value), nil
 }
@@ -243,7 +243,7 @@ func sameHost(values map[string]any) (string, error) {
 	address, _ := values["url"].(string)
 	found := page.FindStringSubmatch(address)
 	if found == nil || len(values) != 1 {
-		return "", notRemembered("The call does not say in its url alone which host it is about.")
+		return "", notRemembered("The host of the call is not given by its url alone.")
 	}
 	return hostBegins + regexp.QuoteMeta(found[1]) + hostEnds, nil
 }

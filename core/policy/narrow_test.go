@@ -150,17 +150,17 @@ func TestNarrowRefusesWhatIsNeverAlike(t *testing.T) {
 		tool, args, says string
 		refused          []policy.Scope
 	}{
-		{"save_memory", `{"fact":"x"}`, "like another", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
-		{"google_web_search", `{"query":"x"}`, "like another", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
-		{"ask_user", `{"questions":[]}`, "like another", []policy.Scope{policy.ScopeSession}},
+		{"save_memory", `{"fact":"x"}`, "never similar", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
+		{"google_web_search", `{"query":"x"}`, "never similar", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
+		{"ask_user", `{"questions":[]}`, "never similar", []policy.Scope{policy.ScopeSession}},
 		{"enter_plan_mode", `{}`, "each time", []policy.Scope{policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool}},
 		{"exit_plan_mode", `{"plan_filename":"a.md"}`, "each time", []policy.Scope{policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool}},
-		{"web_fetch", `{"prompt":"https://a.example"}`, "which host", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
-		{"web_fetch", `{"url":"https://me@a.example/"}`, "which host", []policy.Scope{policy.ScopeSession}},
-		{"web_fetch", `{"url":"https://A.example/"}`, "which host", []policy.Scope{policy.ScopeSession}},
-		{"web_fetch", `{"url":"https://[::1]/"}`, "which host", []policy.Scope{policy.ScopeSession}},
-		{"web_fetch", `{"url":"ftp://a.example/"}`, "which host", []policy.Scope{policy.ScopeSession}},
-		{"web_fetch", `{"url":"https://a.example","prompt":""}`, "which host", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"prompt":"https://a.example"}`, "not given by its url", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
+		{"web_fetch", `{"url":"https://me@a.example/"}`, "not given by its url", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"https://A.example/"}`, "not given by its url", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"https://[::1]/"}`, "not given by its url", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"ftp://a.example/"}`, "not given by its url", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"https://a.example","prompt":""}`, "not given by its url", []policy.Scope{policy.ScopeSession}},
 	} {
 		for _, scope := range tt.refused {
 			rules, err := engine(t, askAll).Narrow(called(t, tt.tool, tt.args), scope)
@@ -261,22 +261,22 @@ func TestNarrowRefuses(t *testing.T) {
 		"asked above":          {[]policy.Rule{above}, called(t, "web_fetch", `{"url":"https://a.example/"}`), policy.ScopeSaved, "above"},
 		"denied":               {[]policy.Rule{deny}, called(t, "web_fetch", `{}`), policy.ScopeSession, "no"},
 		"no server":            {nil, called(t, "web_fetch", `{}`), policy.ScopeServer, "no MCP server"},
-		"no path":              {nil, called(t, "write_file", `{}`), policy.ScopeSession, "what it is about"},
-		"no scope":             {nil, called(t, "web_fetch", `{}`), "", "no scope"},
+		"no path":              {nil, called(t, "write_file", `{}`), policy.ScopeSession, "names no target"},
+		"no scope":             {nil, called(t, "web_fetch", `{}`), "", "not a scope"},
 		"a wildcard":           {nil, policy.Call{Tool: "mcp_*_x", Server: "*", ServerTool: "x"}, policy.ScopeServer, "wildcard"},
 		"a wildcard tool":      {nil, policy.Call{Tool: "*"}, policy.ScopeTool, "wildcard"},
 		"nameless":             {nil, policy.Call{}, policy.ScopeTool, "wildcard"},
 		"a long path":          {nil, called(t, "write_file", fmt.Sprintf(`{"file_path":"%03000d.go"}`, 1)), policy.ScopeSession, ""},
 		"a dynamic command":    {nil, sh("$x"), policy.ScopeSession, "plain command"},
 		"it does not parse":    {nil, sh("ls ("), policy.ScopeSession, "plain command"},
-		"a dynamic rm":         {nil, sh(`rm "$f"`), policy.ScopeSession, "something else"},
+		"a dynamic rm":         {nil, sh(`rm "$f"`), policy.ScopeSession, "effect may change"},
 		"by the directory":     {nil, sh("./rm x"), policy.ScopeSession, "depends on the directory"},
-		"from a pipe":          {nil, sh("ls | xargs rm"), policy.ScopeSession, "something else"},
+		"from a pipe":          {nil, sh("ls | xargs rm"), policy.ScopeSession, "effect may change"},
 		"written outside":      {nil, sh("ls > /out"), policy.ScopeSession, "outside"},
-		"an unknown file":      {nil, sh(`ls > "$f"`), policy.ScopeSession, "another file"},
-		"no target":            {nil, sh(`make "$x"`), policy.ScopeSession, "something else"},
-		"no target but -j":     {nil, sh(`make -j4 "$x"`), policy.ScopeSession, "something else"},
-		"no script":            {nil, sh(`npm run "$x"`), policy.ScopeSession, "something else"},
+		"an unknown file":      {nil, sh(`ls > "$f"`), policy.ScopeSession, "target file may change"},
+		"no target":            {nil, sh(`make "$x"`), policy.ScopeSession, "effect may change"},
+		"no target but -j":     {nil, sh(`make -j4 "$x"`), policy.ScopeSession, "effect may change"},
+		"no script":            {nil, sh(`npm run "$x"`), policy.ScopeSession, "effect may change"},
 		"no object":            {nil, called(t, "web_fetch", `[1]`), policy.ScopeSession, "no JSON object"},
 		"out of the directory": {nil, sh("cd / && ls"), policy.ScopeSession, "plain command"},
 		"a guarded part":       {[]policy.Rule{guard}, sh("make; rm x"), policy.ScopeSession, "guard"},
@@ -380,7 +380,7 @@ func TestNarrowBesideGuards(t *testing.T) {
 		})
 	}
 	_, err := engine(t, shellRule(policy.AskUser, 200, "git fetch")).Narrow(command(t, `git fetch origin "$b"`, policy.ModeDefault), policy.ScopeSession)
-	require.ErrorContains(t, err, "something else")
+	require.ErrorContains(t, err, "effect may change")
 }
 
 // AR-20: an approval for a subagent applies to that subagent, and one for the

@@ -67,11 +67,11 @@ func (j *judge) narrowed(template Rule, exact bool) ([]Rule, error) {
 // narrowExact remembers a command literally.
 func narrowExact(p *shell.Part, all *remembered) error {
 	if slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
-		return notRemembered("It may do something else the next time: " + abridged(p.Text) + ".")
+		return notRemembered("Its effect may change between runs: " + abridged(p.Text) + ".")
 	}
 	if len(p.Words) > 0 {
 		if program := p.Words[0].Text; strings.Contains(program, "/") && !filepath.IsAbs(program) {
-			return notRemembered("Which program it is depends on the directory: " + abridged(p.Text) + ".")
+			return notRemembered("The program depends on the directory: " + abridged(p.Text) + ".")
 		}
 	}
 	all.commands = append(all.commands, exactCommand(p.Text))
@@ -82,7 +82,7 @@ func narrowExact(p *shell.Part, all *remembered) error {
 func (j *judge) narrowFile(p *shell.Part, all *remembered) error {
 	places, known := j.targets(p)
 	if !known {
-		return notRemembered("It may write another file the next time: " + abridged(p.Text) + ".")
+		return notRemembered("Its target file may change between runs: " + abridged(p.Text) + ".")
 	}
 	for _, path := range places {
 		if err := j.call.leadsElsewhere(path); err != nil {

@@ -269,12 +269,12 @@ func (j *judge) guardOutputs(i int, v *judged) {
 				return
 			}
 			if places, known := j.places(p, named); known && slices.ContainsFunc(places, func(place string) bool { return j.throughNewLink(i, place) }) {
-				ask("", false, "It may write through a link that the line makes, and where that leads cannot be told.")
+				ask("", false, "It may write through a link that the line creates, and the target of the link is unknown.")
 				return
 			}
 		}
 		if place := j.firstPlace(p, p.Words[min(o.word, len(p.Words)-1)].Text); o.spreads && j.holdsRoot(place) {
-			ask(filepath.Join(place, ".git"), true, "What it copies into the workspace may be protected paths, which decide what runs later.")
+			ask(filepath.Join(place, ".git"), true, "It may copy protected paths into the workspace.")
 			return
 		}
 		if lost == "" && (o.lost || o.fills && j.relativeNowhere(p, o.named)) {
@@ -282,7 +282,7 @@ func (j *judge) guardOutputs(i int, v *judged) {
 		}
 	}
 	if lost != "" {
-		ask("", false, "It cannot be told which file it writes: "+abridged(lost)+".")
+		ask("", false, "The file that it writes is unknown: "+abridged(lost)+".")
 		return
 	}
 	if outputs == nil {

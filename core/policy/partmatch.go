@@ -350,11 +350,11 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	text := abridged(p.Text)
 	switch {
 	case r == v.maybe && r.besides():
-		return "The rule " + r.id + " asks, or it cannot be told whether it does.", r.remedy()
+		return "The rule " + r.id + " asks or may ask.", r.remedy()
 	case r == v.maybe && p.Reason != "":
-		return fmt.Sprintf("It cannot be told whether the rule %s covers %s: %s.", r.id, text, p.Reason), r.remedy()
+		return fmt.Sprintf("It is unknown whether the rule %s covers %s: %s.", r.id, text, p.Reason), r.remedy()
 	case r == v.maybe:
-		return fmt.Sprintf("It cannot be told whether the rule %s covers %s.", r.id, text), r.remedy()
+		return fmt.Sprintf("It is unknown whether the rule %s covers %s.", r.id, text), r.remedy()
 	case r.own == ownYolo:
 		return "In yolo mode nothing is asked about that no rule speaks of.", ""
 	case r.own == ownConfined:
@@ -366,7 +366,7 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case r.own == written:
 		return v.says, r.remedy()
 	case p.Kind == shell.Unknown:
-		return "It cannot be told what runs: " + p.Reason + ".", "Write out which program runs, with its arguments, in place of what is worked out only when the line runs" + j.orYolo()
+		return "The commands that would run are unknown: " + p.Reason + ".", "Write the program and its arguments literally, without expansions that are computed when the line runs" + j.orYolo()
 	case p.Kind == shell.Builtin:
 		return "It may leave the workspace.", "Stay in the workspace directories, or add the other directory to them."
 	}

@@ -24,7 +24,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("it is %d bytes long; at most %d are read", len(pattern), maxPattern)
 	}
 	if explosive.MatchString(pattern) {
-		return nil, errors.New("it repeats a group that repeats something itself, as in (a+)+, which other engines take forever to search")
+		return nil, errors.New("it nests repetitions, as in (a+)+, which makes other engines very slow")
 	}
 	re, err := regexp.Compile(pattern)
 	if err == nil {
@@ -32,15 +32,15 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	}
 	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 		if strings.Contains(pattern, look) {
-			return nil, fmt.Errorf("it looks ahead or behind with %s, which RE2 does not know; write a second rule of a higher priority instead", look)
+			return nil, fmt.Errorf("it has the lookaround %s, which RE2 does not support; write a second rule of a higher priority instead", look)
 		}
 	}
 	var cause *syntax.Error
 	if errors.As(err, &cause) {
 		if cause.Code == syntax.ErrInvalidEscape && len(cause.Expr) == 2 && cause.Expr[1] >= '1' && cause.Expr[1] <= '9' {
-			return nil, fmt.Errorf("it refers back to a group with %s, which RE2 does not know", cause.Expr)
+			return nil, fmt.Errorf("it has the back reference %s, which RE2 does not support", cause.Expr)
 		}
-		return nil, fmt.Errorf("it is no regular expression: %s: %q", cause.Code, cause.Expr)
+		return nil, fmt.Errorf("it is not a valid regular expression: %s: %q", cause.Code, cause.Expr)
 	}
 	return nil, err
 }

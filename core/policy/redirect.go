@@ -60,7 +60,7 @@ func (j *judge) write(i int) judged {
 	case v.verdict == Allow || v.decisive().own != written:
 		v.reason = "It writes a file outside of the workspace."
 		if !known {
-			v.reason = "It cannot be told which file it writes."
+			v.reason = "The file that it writes is unknown."
 		}
 		v.remedy = "Write into the workspace directories" + j.orYolo()
 		v.asWrite = &Decision{Rule: "redirections", Tier: TierDefault.String(), Source: builtIn}
@@ -229,7 +229,7 @@ func (j *judge) checkWrites(d *Decision) {
 					d.Checkers = append(d.Checkers, ch)
 				} else if d.Decision == Allow {
 					d.Decision, d.Rule, d.Tier, d.Source, d.Line = AskUser, ch.Name, ch.Tier.String(), ch.Source, ch.Line
-					d.Reason = fmt.Sprintf("It cannot be told which file %s writes, so that the safety checker %s cannot check it.", abridged(p.Text), ch.Name)
+					d.Reason = fmt.Sprintf("The file that %s writes is unknown, so the safety checker %s cannot check it.", abridged(p.Text), ch.Name)
 					d.Remedy = "Name the file."
 				}
 			}

@@ -124,22 +124,22 @@ func (j *judge) guardRepository(i int, v *judged) {
 	dirs, known := j.gitDirs(p)
 	why := ""
 	if !known && j.start != "" {
-		why = "It cannot be told in which repository git would run."
+		why = "The repository in which git would run is unknown."
 	}
 	for _, dir := range dirs {
 		if why == "" {
 			why = j.call.Repositories[dir]
 		}
 		if why == "" && j.makes(i, dir) {
-			why = fmt.Sprintf("The line itself may make a repository in %s.", abridged(dir))
+			why = fmt.Sprintf("The line itself may create a repository in %s.", abridged(dir))
 		}
 	}
 	if why == "" || j.namesDir(i, v) {
 		return
 	}
 	v.verdict = AskUser
-	v.reason = why + " Git runs what a repository's configuration and hooks name, and no rule about a command is meant for that."
-	v.remedy = "Look at its configuration and hooks. A session that begins later, a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
+	v.reason = why + " Git runs the programs that a repository's configuration and hooks name. No rule about a command covers them."
+	v.remedy = "Check its configuration and hooks. A later session, a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
 	v.asWrite = &Decision{Rule: "repositories of the session", Tier: TierDefault.String(), Source: builtIn}
 }
 

@@ -161,10 +161,10 @@ var conditions = []condition{
 		given: func(r *Rule) bool { return r.Interactive != nil },
 		holds: func(r *rule, c *Call) bool { return *r.Interactive != c.Headless },
 		short: func(r *Rule) string {
-			return either(*r.Interactive, " where somebody can be asked", " where nobody can be asked")
+			return either(*r.Interactive, " with an approver", " without an approver")
 		},
 		words: func(r *Rule) string {
-			return either(*r.Interactive, ", where a user can be asked", ", where no user can be asked")
+			return either(*r.Interactive, ", with an approver", ", without an approver")
 		},
 	},
 }

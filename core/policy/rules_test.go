@@ -106,7 +106,7 @@ func TestUnclearArguments(t *testing.T) {
 		r := policy.Rule{Name: "it", Tools: []string{"x"}, Decision: policy.Deny, ArgsPattern: "zzz", Tier: policy.TierUser}
 		d := engine(t, r).Decide(c)
 		require.Equal(t, policy.AskUser, d.Decision)
-		require.Contains(t, d.Reason, "cannot be told")
+		require.Equal(t, "it", d.Rule)
 		r.Decision, r.ArgsPattern, c.Kind = policy.Allow, ".*", "edit"
 		require.Equal(t, policy.AskUser, engine(t, r).Decide(c).Decision)
 	}
@@ -209,28 +209,28 @@ func TestValidate(t *testing.T) {
 		return r
 	}
 	for want, r := range map[string]policy.Rule{
-		"is no MCP server":                          with(fine, func(r *policy.Rule) { r.Server = "git*" }),
-		"is no effect":                              with(fine, func(r *policy.Rule) { r.Effects = []string{"network", "net"} }),
-		"names no tool":                             with(fine, func(r *policy.Rule) { r.Tools = nil }),
-		"is empty":                                  with(fine, func(r *policy.Rule) { r.Tools = []string{"x", " "} }),
-		"is no decision":                            with(fine, func(r *policy.Rule) { r.Decision = "ask" }),
-		"priority is -1":                            with(fine, func(r *policy.Rule) { r.Priority = -1 }),
-		"priority is 1000":                          with(fine, func(r *policy.Rule) { r.Priority = 1000 }),
-		"0 is no tier":                              with(fine, func(r *policy.Rule) { r.Tier = 0 }),
-		"6 is no tier":                              with(fine, func(r *policy.Rule) { r.Tier = 6 }),
-		"no approval mode":                          with(fine, func(r *policy.Rule) { r.Modes = []policy.ApprovalMode{"plan", "YOLO"} }),
-		"argsPattern: it looks ahead":               with(fine, func(r *policy.Rule) { r.ArgsPattern = "a(?!b)" }),
-		"argsPattern: it refers back":               with(fine, func(r *policy.Rule) { r.ArgsPattern = `(a)\1` }),
-		"no regular expression":                     with(fine, func(r *policy.Rule) { r.ArgsPattern = "(" }),
-		"at most 2048":                              with(fine, func(r *policy.Rule) { r.ArgsPattern = strings.Repeat("a", 2049) }),
-		"repeats a group":                           with(fine, func(r *policy.Rule) { r.ArgsPattern = `"command":"(ls|a+)*"` }),
-		"go with the tool run_shell_command":        with(fine, func(r *policy.Rule) { r.CommandPrefix = []string{"ls"} }),
-		"go with the tool run_shell_command alone":  with(shellRule, func(r *policy.Rule) { r.Tools = []string{"*"}; r.CommandRegex = "ls" }),
-		"exclude each other":                        with(shellRule, func(r *policy.Rule) { r.CommandPrefix, r.CommandRegex = []string{"ls"}, "ls" }),
-		"argsPattern exclude each other":            with(shellRule, func(r *policy.Rule) { r.CommandPrefix, r.ArgsPattern = []string{"ls"}, "ls" }),
-		"commandRegex: it is no regular expression": with(shellRule, func(r *policy.Rule) { r.CommandRegex = "a)(b" }),
-		`the commandPrefix "ls; rm" is none`:        with(shellRule, func(r *policy.Rule) { r.CommandPrefix = []string{"ls; rm"} }),
-		`the commandPrefix "" is none`:              with(shellRule, func(r *policy.Rule) { r.CommandPrefix = []string{""} }),
+		"is no MCP server":                                   with(fine, func(r *policy.Rule) { r.Server = "git*" }),
+		"is not an effect":                                   with(fine, func(r *policy.Rule) { r.Effects = []string{"network", "net"} }),
+		"names no tool":                                      with(fine, func(r *policy.Rule) { r.Tools = nil }),
+		"is empty":                                           with(fine, func(r *policy.Rule) { r.Tools = []string{"x", " "} }),
+		"is not a decision":                                  with(fine, func(r *policy.Rule) { r.Decision = "ask" }),
+		"priority is -1":                                     with(fine, func(r *policy.Rule) { r.Priority = -1 }),
+		"priority is 1000":                                   with(fine, func(r *policy.Rule) { r.Priority = 1000 }),
+		"0 is not a tier":                                    with(fine, func(r *policy.Rule) { r.Tier = 0 }),
+		"6 is not a tier":                                    with(fine, func(r *policy.Rule) { r.Tier = 6 }),
+		"no approval mode":                                   with(fine, func(r *policy.Rule) { r.Modes = []policy.ApprovalMode{"plan", "YOLO"} }),
+		"argsPattern: it has the lookaround":                 with(fine, func(r *policy.Rule) { r.ArgsPattern = "a(?!b)" }),
+		"argsPattern: it has the back reference":             with(fine, func(r *policy.Rule) { r.ArgsPattern = `(a)\1` }),
+		"not a valid regular expression":                     with(fine, func(r *policy.Rule) { r.ArgsPattern = "(" }),
+		"at most 2048":                                       with(fine, func(r *policy.Rule) { r.ArgsPattern = strings.Repeat("a", 2049) }),
+		"nests repetitions":                                  with(fine, func(r *policy.Rule) { r.ArgsPattern = `"command":"(ls|a+)*"` }),
+		"require the tool run_shell_command":                 with(fine, func(r *policy.Rule) { r.CommandPrefix = []string{"ls"} }),
+		"require the tool run_shell_command":                 with(shellRule, func(r *policy.Rule) { r.Tools = []string{"*"}; r.CommandRegex = "ls" }),
+		"are mutually exclusive":                             with(shellRule, func(r *policy.Rule) { r.CommandPrefix, r.CommandRegex = []string{"ls"}, "ls" }),
+		"argsPattern are mutually exclusive":                 with(shellRule, func(r *policy.Rule) { r.CommandPrefix, r.ArgsPattern = []string{"ls"}, "ls" }),
+		"commandRegex: it is not a valid regular expression": with(shellRule, func(r *policy.Rule) { r.CommandRegex = "a)(b" }),
+		`the commandPrefix "ls; rm" is none`:                 with(shellRule, func(r *policy.Rule) { r.CommandPrefix = []string{"ls; rm"} }),
+		`the commandPrefix "" is none`:                       with(shellRule, func(r *policy.Rule) { r.CommandPrefix = []string{""} }),
 	} {
 		r.Source, r.Line = "p.toml", 3
 		err := r.Validate()
@@ -251,9 +251,9 @@ func TestRuleString(t *testing.T) {
 		"allow a|b in plan, autoEdit":      {Tools: []string{"a", "b"}, Decision: policy.Allow, Modes: []policy.ApprovalMode{"plan", "autoEdit"}},
 		"ask_user git/* for x":             {Tools: []string{"*"}, Server: "git", Decision: policy.AskUser, Subagent: "x"},
 		"deny x(/y/)":                      {Tools: []string{"x"}, ArgsPattern: "y", Decision: policy.Deny},
-		"allow x that may network, read_files declared as a=true, n=1 in plan where nobody can be asked": {Tools: []string{"x"}, Decision: policy.Allow,
+		"allow x that may network, read_files declared as a=true, n=1 in plan without an approver": {Tools: []string{"x"}, Decision: policy.Allow,
 			Effects: []string{"network", "read_files"}, Annotations: map[string]any{"n": 1, "a": true}, Modes: []policy.ApprovalMode{"plan"}, Interactive: ptr(false)},
-		"deny x where somebody can be asked":          {Tools: []string{"x"}, Decision: policy.Deny, Interactive: ptr(true)},
+		"deny x with an approver":                     {Tools: []string{"x"}, Decision: policy.Deny, Interactive: ptr(true)},
 		"deny a|b|c|…":                                {Tools: []string{"a", "b", "c", "d", "e"}, Decision: policy.Deny},
 		"deny x(/" + strings.Repeat("é", 119) + "…/)": {Tools: []string{"x"}, ArgsPattern: strings.Repeat("é", 121), Decision: policy.Deny},
 	} {
@@ -315,7 +315,7 @@ func TestReadOnlyHintIsNotTrusted(t *testing.T) {
 	c.Annotations = hint
 	d := engine(t, r).Decide(c)
 	require.Equal(t, policy.Allow, d.Decision)
-	require.Contains(t, d.Reason, "nobody has verified")
+	require.Contains(t, d.Reason, "unverified declarations")
 }
 
 // A safety checker on write_file applies to the files that a command line writes,

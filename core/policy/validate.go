@@ -153,22 +153,22 @@ func checkNames(r Rule) error {
 	}
 	for _, effect := range r.Effects {
 		if !slices.Contains(effects, effect) {
-			return invalid(r, "%.40q is no effect; use %s", effect, strings.Join(effects, ", "))
+			return invalid(r, "%.40q is not an effect; use %s", effect, strings.Join(effects, ", "))
 		}
 	}
 	switch r.Decision {
 	case Allow, Deny, AskUser:
 	default:
-		return invalid(r, "%.40q is no decision; use one of allow, deny, ask_user", r.Decision)
+		return invalid(r, "%.40q is not a decision; use one of allow, deny, ask_user", r.Decision)
 	}
 	if r.Restricts && r.Decision != Deny {
 		return invalid(r, "a restriction denies, and does not %s", r.Decision)
 	}
 	if r.Priority < 0 || r.Priority > 999 {
-		return invalid(r, "the priority is %d, which does not lie between 0 and 999", r.Priority)
+		return invalid(r, "the priority is %d, which is not between 0 and 999", r.Priority)
 	}
 	if !r.Session && (r.Tier < TierDefault || r.Tier > TierAdmin) {
-		return invalid(r, "%d is no tier", int(r.Tier))
+		return invalid(r, "%d is not a tier", int(r.Tier))
 	}
 	for _, m := range r.Modes {
 		if _, err := ParseApprovalMode(string(m)); err != nil || m == "" {
@@ -188,16 +188,16 @@ func checkCommand(r Rule) error {
 		}
 	}
 	if given > 1 {
-		return invalid(r, "commandPrefix, commandRegex and argsPattern exclude each other")
+		return invalid(r, "commandPrefix, commandRegex and argsPattern are mutually exclusive")
 	}
 	if r.OtherCommands && (len(r.CommandPrefix) == 0 || r.Decision == Allow) {
-		return invalid(r, "other commands than those of a commandPrefix can be denied or asked about, and nothing else")
+		return invalid(r, "OtherCommands requires a commandPrefix and a decision other than allow")
 	}
 	if len(r.CommandPrefix) == 0 && r.CommandRegex == "" {
 		return nil
 	}
 	if r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return t != shellTool && t != shellAlias }) {
-		return invalid(r, "commandPrefix and commandRegex go with the tool %s alone", shellTool)
+		return invalid(r, "commandPrefix and commandRegex require the tool %s", shellTool)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func checkConfined(r Rule) error {
 		return nil
 	}
 	if r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return !CanBeConfined(t) }) {
-		return invalid(r, "confined goes with the tools %s alone", strings.Join(canBeConfined, ", "))
+		return invalid(r, "confined requires one of the tools %s", strings.Join(canBeConfined, ", "))
 	}
 	return nil
 }

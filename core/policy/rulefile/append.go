@@ -54,7 +54,7 @@ func Append(ctx context.Context, path string, rules []policy.Rule) (backup strin
 			if err != nil {
 				return nil, err
 			}
-			text = []byte("# The file that stood here could not be read. It is kept as " + filepath.Base(backup) + ".\n")
+			text = []byte("# The previous file could not be read. It is kept as " + filepath.Base(backup) + ".\n")
 		}
 		for _, rule := range rules {
 			if text, refused = merge(path, text, rule); refused != nil {
@@ -70,7 +70,7 @@ func Append(ctx context.Context, path string, rules []policy.Rule) (backup strin
 }
 
 func notSaved(path string, err error) error {
-	code, remedy := fault.FileWriteFailure, "Make the file and its directory ones that you may write to, and approve again."
+	code, remedy := fault.FileWriteFailure, "Make the file and its directory writable, and approve again."
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		code, remedy = fault.Cancelled, "Approve again."
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-const checkerDropped = "The checker is not in force, and its calls are asked about; other rules are not affected."
+const checkerDropped = "The checker is not in force, and its calls need approval; other rules are not affected."
 
 // checkerFor returns a checker without a name for the calls that meet a rule's
 // conditions.
@@ -108,9 +108,9 @@ func holdsCheckers(key string) bool {
 // keys of checker or with the key checker itself, and an optional priority. They apply
 // to the calls that the rule matches. A problem in one drops a rule that allows.
 func (f *fields) nested(rule policy.Rule) {
-	effect := "The rule applies, and the calls of the checker are asked about."
+	effect := "The rule applies, and the calls of the checker need approval."
 	if rule.Decision != policy.Deny && rule.Decision != policy.AskUser {
-		effect = "The rule is not in force, and the calls of the checker are asked about; other rules are not affected."
+		effect = "The rule is not in force, and the calls of the checker need approval; other rules are not affected."
 	}
 	for _, e := range f.t.Members {
 		if !holdsCheckers(e.Key) {
@@ -173,7 +173,7 @@ func (f *fields) warnUnknown() {
 	for _, e := range f.unknown() {
 		remedy := "Remove it."
 		if nearest := nearestKey(e.Key, f.known()); nearest != "" {
-			remedy = "Is " + nearest + " meant?"
+			remedy = "Did you mean " + nearest + "?"
 		}
 		f.warn(e.Line, e.Key, KindUnknownKey, fmt.Sprintf("The key %s is unknown. It is not read.", quote(e.Key)), remedy)
 	}

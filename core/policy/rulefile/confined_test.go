@@ -104,7 +104,7 @@ func TestConfinedMistakes(t *testing.T) {
 	// A misspelled key is reported with a suggestion.
 	_, problems := rulefile.Parse("p.toml", []byte("[[rule]]\n"+shell+"confine = true\ndecision = \"allow\"\npriority = 1"), user)
 	require.Len(t, problems, 1)
-	require.Equal(t, "Is confined meant?", problems[0].Remedy)
+	require.Equal(t, "Did you mean confined?", problems[0].Remedy)
 	require.Equal(t, rulefile.Error, problems[0].Severity)
 }
 
@@ -171,8 +171,8 @@ decision = "ask_user"
 	}
 
 	for name, tt := range map[string]struct{ text, message string }{
-		"an unknown kind": {"command = \"ls\"\nconfined = \"landlocked\"", `"landlocked" is not a value of it.`},
-		"a number":        {"command = \"ls\"\nconfined = 2", "must be true, false or what confines"},
+		"an unknown kind": {"command = \"ls\"\nconfined = \"landlocked\"", `"landlocked" is not a valid value.`},
+		"a number":        {"command = \"ls\"\nconfined = 2", "must be true, false or a confinement"},
 		"another tool":    {"tool = \"glob\"\nconfined = true", `The tool "glob" runs no command`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -186,9 +186,9 @@ func (f *fields) choice(words []string, spellings ...string) string {
 func (f *fields) badChoice(line int, key, got string, words []string) {
 	remedy := "Use one of " + strings.Join(words, ", ") + "."
 	if nearest := nearestKey(got, words); nearest != "" {
-		remedy = "Is " + nearest + " meant? " + remedy
+		remedy = "Did you mean " + nearest + "? " + remedy
 	}
-	f.fail(line, key, KindSchema, quote(got)+" is not a value of it.", remedy)
+	f.fail(line, key, KindSchema, quote(got)+" is not a valid value.", remedy)
 }
 
 // settings reads a table of arbitrary keys and values; nil without one.

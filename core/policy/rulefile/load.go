@@ -90,13 +90,13 @@ func unreadable(path string, err error, substitute string) fault.Problem {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		cause = e.Err
 	}
-	remedy := "Make it one that you may read, or remove it."
+	remedy := "Make it readable, or remove it."
 	if errors.Is(err, lockedfile.ErrTooLarge) {
 		remedy = "Split it into several files."
 	}
 	return fault.Problem{
 		Path: path, Kind: KindFileRead, Severity: Error,
-		Message: fmt.Sprintf("It cannot be read (%s): nothing of it is in force%s.", cause, substitute),
+		Message: fmt.Sprintf("It cannot be read (%s): none of its rules is in force%s.", cause, substitute),
 		Remedy:  remedy,
 	}
 }

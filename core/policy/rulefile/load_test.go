@@ -78,11 +78,11 @@ func TestLoadUnread(t *testing.T) {
 			require.Equal(t, rulefile.KindFileRead, problems[0].Kind)
 			if tier < policy.TierUser {
 				require.Empty(t, files[0].StandIns)
-				require.True(t, strings.HasSuffix(problems[0].Message, "nothing of it is in force."), problems[0].Message)
+				require.True(t, strings.HasSuffix(problems[0].Message, "none of its rules is in force."), problems[0].Message)
 				continue
 			}
 			require.Equal(t, anything(path, tier), files[0].StandIns)
-			require.Contains(t, problems[0].Message, "until it is corrected every call is asked about")
+			require.Contains(t, problems[0].Message, "until it is corrected every call needs approval")
 			for i, v := range verdictsOf(t, files[0], sampleCalls(t)) {
 				require.Equal(t, policy.AskUser, v, "call %d", i)
 			}

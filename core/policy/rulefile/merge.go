@@ -33,7 +33,7 @@ func merge(path string, data []byte, rule policy.Rule) ([]byte, error) {
 	after, _ := Parse(path, out, Options{Tier: rule.Tier})
 	if !equalRules(after.Rules, want) || len(after.Tests) != len(before.Tests) || len(after.Checkers) != len(before.Checkers) ||
 		len(after.StandIns) != len(before.StandIns) {
-		return nil, cannotAdd(path, fmt.Errorf("what would be written does not read as the rule `%s`", rule))
+		return nil, cannotAdd(path, fmt.Errorf("the text to write does not parse as the rule `%s`", rule))
 	}
 	return out, nil
 }

@@ -91,7 +91,7 @@ func (n *names) judge(name string) string {
 		return ""
 	}
 	if similar := n.similar(name); len(similar) > 0 {
-		return fmt.Sprintf("No tool is known as %s. Is %s meant?", quote(name), strings.Join(similar, " or "))
+		return fmt.Sprintf("There is no tool %s. Did you mean %s?", quote(name), strings.Join(similar, " or "))
 	}
 	return ""
 }

@@ -66,7 +66,7 @@ func Parse(path string, data []byte, o Options) (File, []fault.Problem) {
 	r := newReader(path, o)
 	if len(data) > MaxBytes {
 		r.report(0, "", KindFileRead, Error,
-			fmt.Sprintf("The file has more than %d bytes: nothing of it is in force%s.", MaxBytes, r.fileStandIn()),
+			fmt.Sprintf("The file has more than %d bytes: none of its rules is in force%s.", MaxBytes, r.fileStandIn()),
 			"Split it into several files.")
 		return r.file, r.problems
 	}
@@ -220,7 +220,7 @@ func effectOf(kind string) string {
 	case ruleTable:
 		return "it applies only if it denies or asks"
 	case checkerTable:
-		return "its calls are asked about"
+		return "its calls need approval"
 	}
 	return "it is not run"
 }

@@ -263,7 +263,7 @@ var mistakes = map[string]struct {
 	"unknown at the top":     {"version = 1\n", "1 version unknown_key warning Remove it", false},
 
 	"no tool":               {"[[rule]]\ndecision = \"allow\"\npriority = 1\n", "1 toolName schema_validation error missing", false},
-	"tool misspelt":         {"[[rule]]\ntool_name = \"x\"\ndecision = \"deny\"\npriority = 1\n", "1 toolName schema_validation error instead of tool_name; 2 tool_name unknown_key warning Is toolName meant", false},
+	"tool misspelt":         {"[[rule]]\ntool_name = \"x\"\ndecision = \"deny\"\npriority = 1\n", "1 toolName schema_validation error instead of tool_name; 2 tool_name unknown_key warning Did you mean toolName?", false},
 	"no decision":           {"[[rule]]\ntoolName = \"glob\"\npriority = 1\n", "1 decision schema_validation error missing", false},
 	"no priority":           {"[[rule]]\ntoolName = \"glob\"\ndecision = \"deny\"\n", "1 priority schema_validation error missing", false},
 	"nothing at all":        {"[[rule]]\n", "1 decision schema_validation error missing; 1 priority schema_validation error missing; 1 toolName schema_validation error missing", false},
@@ -273,7 +273,7 @@ var mistakes = map[string]struct {
 	"one tool is empty":     {"[[rule]]\ntoolName = [\n\"glob\",\n\"\"]\ndecision = \"deny\"\npriority = 1\n", "4 toolName schema_validation error empty string", false},
 	"one tool is a number":  {"[[rule]]\ntoolName = [\"glob\", 2]\ndecision = \"deny\"\npriority = 1\n", "2 toolName schema_validation error the integer 2", false},
 	"decision misspelt":     {"[[rule]]\ntoolName = \"glob\"\ndecision = \"ask\"\npriority = 1\n", "3 decision schema_validation error Use one of allow, deny, ask_user", false},
-	"decision near":         {"[[rule]]\ntoolName = \"glob\"\ndecision = \"Allow\"\npriority = 1\n", "3 decision schema_validation error Is allow meant", false},
+	"decision near":         {"[[rule]]\ntoolName = \"glob\"\ndecision = \"Allow\"\npriority = 1\n", "3 decision schema_validation error Did you mean allow?", false},
 	"decision is true":      {"[[rule]]\ntoolName = \"glob\"\ndecision = true\npriority = 1\n", "3 decision schema_validation error a boolean", false},
 	"priority too high":     {"[[rule]]\ntoolName = \"glob\"\ndecision = \"deny\"\npriority = 1000\n", "4 priority schema_validation error from 0 to 999", false},
 	"priority below":        {"[[rule]]\ntoolName = \"glob\"\ndecision = \"deny\"\npriority = -1\n", "4 priority schema_validation error from 0 to 999", false},
@@ -287,9 +287,9 @@ var mistakes = map[string]struct {
 	"name of two lines":     {deny(`name = "a\nb"`), "5 name schema_validation error line break", false},
 	"interactive as text":   {deny(`interactive = "true"`), "5 interactive schema_validation error true or false", false},
 	"modes as text":         {deny(`modes = "yolo"`), "5 modes schema_validation error an array of strings", false},
-	"unknown mode":          {deny(`modes = ["default", "yolo!"]`), "5 modes schema_validation error Is yolo meant", false},
-	"mode in kebab case":    {deny(`modes = ["auto-edit"]`), "5 modes schema_validation error Is autoEdit meant", false},
-	"unknown effect":        {deny(`effects = ["networks"]`), "5 effects schema_validation error Is network meant", false},
+	"unknown mode":          {deny(`modes = ["default", "yolo!"]`), "5 modes schema_validation error Did you mean yolo?", false},
+	"mode in kebab case":    {deny(`modes = ["auto-edit"]`), "5 modes schema_validation error Did you mean autoEdit?", false},
+	"unknown effect":        {deny(`effects = ["networks"]`), "5 effects schema_validation error Did you mean network?", false},
 	"no effects":            {deny(`effects = []`), "5 effects schema_validation error empty", false},
 	"annotations as text":   {deny(`toolAnnotations = "x"`), "5 toolAnnotations schema_validation error a table", false},
 	"no annotations":        {deny(`toolAnnotations = {}`), "5 toolAnnotations schema_validation error empty", false},
@@ -299,11 +299,11 @@ var mistakes = map[string]struct {
 	"two redirections":      {allow(`allowRedirection = false`, `allow_redirection = true`), "6 allow_redirection two_spellings warning allowRedirection applies", true},
 
 	"bracket not closed":  {deny(`argsPattern = "("`), "5 argsPattern regex_compilation error missing closing )", false},
-	"looks ahead":         {deny(`argsPattern = "(?=x)"`), "5 argsPattern regex_compilation error looks ahead or behind", false},
-	"does not look ahead": {deny(`argsPattern = "rm (?!-i)"`), "5 argsPattern regex_compilation error looks ahead or behind", false},
-	"looks behind":        {deny(`argsPattern = "(?<!a)x"`), "5 argsPattern regex_compilation error looks ahead or behind", false},
-	"refers back":         {deny(`argsPattern = '(a)\1'`), "5 argsPattern regex_compilation error refers back", false},
-	"explodes":            {deny(`argsPattern = "(a+)+$"`), "5 argsPattern regex_compilation error repeats a group", false},
+	"looks ahead":         {deny(`argsPattern = "(?=x)"`), "5 argsPattern regex_compilation error lookaround", false},
+	"does not look ahead": {deny(`argsPattern = "rm (?!-i)"`), "5 argsPattern regex_compilation error lookaround", false},
+	"looks behind":        {deny(`argsPattern = "(?<!a)x"`), "5 argsPattern regex_compilation error lookaround", false},
+	"refers back":         {deny(`argsPattern = '(a)\1'`), "5 argsPattern regex_compilation error back reference", false},
+	"explodes":            {deny(`argsPattern = "(a+)+$"`), "5 argsPattern regex_compilation error nests repetitions", false},
 	"too long":            {deny(`argsPattern = "` + strings.Repeat("x", 2049) + `"`), "5 argsPattern regex_compilation error 2049 bytes", false},
 	"pattern is empty":    {deny(`argsPattern = ""`), "5 argsPattern schema_validation error empty", false},
 	"pattern is a list":   {deny(`argsPattern = ["a"]`), "5 argsPattern schema_validation error a string", false},
@@ -322,16 +322,16 @@ var mistakes = map[string]struct {
 	"prefix is a number":     {command(`commandPrefix = 5`), "5 commandPrefix schema_validation error a string or an array", false},
 	"prefix does not parse":  {command(`commandPrefix = "git '"`), "5 commandPrefix rule_validation error not the beginning of a command", false},
 
-	"unknown in allow":    {command(`comandPrefix = "git"`), "5 comandPrefix unknown_key error Is commandPrefix meant", false},
+	"unknown in allow":    {command(`comandPrefix = "git"`), "5 comandPrefix unknown_key error Did you mean commandPrefix?", false},
 	"unlike in allow":     {allow(`only_on = "monday"`), "5 only_on unknown_key error Remove it", false},
-	"harmless in allow":   {allow(`denyMesage = "x"`), "5 denyMesage unknown_key warning Is denyMessage meant", true},
-	"unknown in deny":     {deny(`comandPrefix = "git"`), "5 comandPrefix unknown_key warning Is commandPrefix meant", true},
+	"harmless in allow":   {allow(`denyMesage = "x"`), "5 denyMesage unknown_key warning Did you mean denyMessage?", true},
+	"unknown in deny":     {deny(`comandPrefix = "git"`), "5 comandPrefix unknown_key warning Did you mean commandPrefix?", true},
 	"checker in allow":    {allow(`[rule.safety_checker]`, `type = "x"`), "5 safety_checker.name schema_validation error missing; 6 safety_checker.type schema_validation error Use one of in-process, external", false},
 	"checker in deny":     {deny(`[[rule.safety_checker]]`), "5 safety_checker.type schema_validation error missing; 5 safety_checker.name schema_validation error missing", true},
 	"checker as text":     {deny(`safety_checker = "conseca"`), "5 safety_checker schema_validation error a table", true},
 	"no checkers":         {allow(`safety_checkers = []`), "5 safety_checkers schema_validation error a table", false},
-	"unknown nested":      {allow(`[rule.safety_checker]`, `type = "in-process"`, `name = "allowed-pth"`), "7 safety_checker.name schema_validation error Is allowed-path meant", false},
-	"tool with a typo":    {"[[rule]]\ntoolName = \"wirte_file\"\ndecision = \"deny\"\npriority = 1\n", "2 toolName tool_name_warning warning Is write_file meant", true},
+	"unknown nested":      {allow(`[rule.safety_checker]`, `type = "in-process"`, `name = "allowed-pth"`), "7 safety_checker.name schema_validation error Did you mean allowed-path?", false},
+	"tool with a typo":    {"[[rule]]\ntoolName = \"wirte_file\"\ndecision = \"deny\"\npriority = 1\n", "2 toolName tool_name_warning warning Did you mean write_file?", true},
 	"old names of MCP":    {"[[rule]]\ntoolName = \"git__push\"\ndecision = \"deny\"\npriority = 1\n", "2 toolName tool_name_warning warning two underscores", true},
 	"no tool of a server": {"[[rule]]\ntoolName = \"mcp_git\"\ndecision = \"deny\"\npriority = 1\n", "2 toolName tool_name_warning warning no tool of an MCP server", true},
 
@@ -339,19 +339,19 @@ var mistakes = map[string]struct {
 	"checker is text":         {check(`checker = "conseca"`), "3 checker schema_validation error a table", false},
 	"checker without a type":  {check(`checker = {name = "conseca"}`), "3 checker.type schema_validation error missing", false},
 	"checker without a name":  {check(`checker = {type = "external"}`), "3 checker.name schema_validation error missing", false},
-	"checker of unknown type": {check(`[safety_checker.checker]`, `type = "inprocess"`, `name = "x"`), "4 checker.type schema_validation error Is in-process meant", false},
-	"unknown checker":         {check(`[safety_checker.checker]`, `type = "in-process"`, `name = "allowed_path"`), "5 checker.name schema_validation error Is allowed-path meant", false},
+	"checker of unknown type": {check(`[safety_checker.checker]`, `type = "inprocess"`, `name = "x"`), "4 checker.type schema_validation error Did you mean in-process?", false},
+	"unknown checker":         {check(`[safety_checker.checker]`, `type = "in-process"`, `name = "allowed_path"`), "5 checker.name schema_validation error Did you mean allowed-path?", false},
 	"name of a program":       {check(`checker = {type = "external", name = "../x"}`), "3 checker.name schema_validation error lower-case", false},
 	"unknown context":         {check(`checker = {type = "external", name = "x", required_context = ["env"]}`), "3 checker.required_context schema_validation error Use one of environment, history", false},
 	"checker's settings":      {check(`checker = {type = "external", name = "x", config = 5}`), "3 checker.config schema_validation error a table", false},
-	"unknown in checker":      {check(`checker = {type = "external", name = "x", nam = 5}`, `decision = "deny"`), "3 checker.nam unknown_key warning Is name meant; 4 decision unknown_key warning Remove it", false},
-	"checker's pattern":       {check(`argsPattern = "(?!a)"`, `checker = {type = "external", name = "x"}`), "3 argsPattern regex_compilation error looks ahead", false},
+	"unknown in checker":      {check(`checker = {type = "external", name = "x", nam = 5}`, `decision = "deny"`), "3 checker.nam unknown_key warning Did you mean name?; 4 decision unknown_key warning Remove it", false},
+	"checker's pattern":       {check(`argsPattern = "(?!a)"`, `checker = {type = "external", name = "x"}`), "3 argsPattern regex_compilation error lookaround", false},
 	"checker's priority":      {check(`priority = 99999999999`, `checker = {type = "external", name = "x"}`), "3 priority schema_validation error integer", false},
 
 	"test without a tool":     {"[[test]]\ndecision = \"allow\"\n", "1 toolName schema_validation error missing", false},
 	"test without a verdict":  {"[[test]]\ntoolName = \"x\"\n", "1 decision schema_validation error missing", false},
 	"test of unknown verdict": {"[[test]]\ntool = \"x\"\nexpect = \"yes\"\n", "3 expect schema_validation error Use one of", false},
-	"unknown in test":         {test(`arg = {}`), "4 arg unknown_key error Is args meant", false},
+	"unknown in test":         {test(`arg = {}`), "4 arg unknown_key error Did you mean args?", false},
 	"command and args":        {test(`args = {}`, `command = "ls"`), "5 command rule_validation error args or a command", false},
 	"both names":              {test(`tool = "x"`), "4 tool two_spellings error same key", false},
 	"test's mode":             {test(`mode = "fast"`), "4 mode schema_validation error Use one of", false},
@@ -451,7 +451,7 @@ func TestToolNames(t *testing.T) {
 	own := rulefile.Options{Tier: policy.TierUser, KnownTools: []string{"deploy_a", "deploy_b", "deploy_c", "deploy_d"}}
 	_, problems := rulefile.Parse("p", []byte("[[rule]]\ntoolName = \"deploy_bb\"\ndecision = \"deny\"\npriority = 1\n"), own)
 	require.Len(t, problems, 1)
-	require.Contains(t, problems[0].Message, "Is deploy_b or deploy_a or deploy_c meant?") // three at most, nearest first
+	require.Contains(t, problems[0].Message, "Did you mean deploy_b or deploy_a or deploy_c?") // three at most, nearest first
 }
 
 // CF-09: a file in an untrusted directory tightens and never loosens, ignored rules are
@@ -567,13 +567,13 @@ func TestMistakeTellsStandIn(t *testing.T) {
 	for text, want := range map[string]string{
 		deny(`argsPattern = "("`):  "The rule asks instead, about every call that it may match; other rules are not affected.",
 		allow(`argsPattern = "("`): "The rule is not in force; other rules are not affected.",
-		check(`argsPattern = "("`, `checker = {type = "external", name = "x"}`): "The checker is not in force, and its calls are asked about; other rules are not affected.",
+		check(`argsPattern = "("`, `checker = {type = "external", name = "x"}`): "The checker is not in force, and its calls need approval; other rules are not affected.",
 		"[rule]\n":          "it applies only if it denies or asks.",
 		"[[rules]]\n":       "it applies only if it denies or asks.",
 		"[[other]]\n":       "nothing in it is in force.",
 		"?\n":               "none of its allow rules is in force.",
 		"?\n" + deny():      "until it is corrected the rules that deny, ask or check apply as far as they are readable.",
-		"[[rule]]\n?" + bad: "until it is corrected every call is asked about.",
+		"[[rule]]\n?" + bad: "until it is corrected every call needs approval.",
 	} {
 		_, problems := rulefile.Parse("p.toml", []byte(text), user)
 		require.Contains(t, fmt.Sprint(problems), want, text)

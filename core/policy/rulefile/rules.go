@@ -237,7 +237,7 @@ func (f *fields) prefixes() []string {
 		if _, err := shell.Prefix(prefix); err != nil {
 			f.fail(f.get("commandPrefix").Line, "commandPrefix", KindRule,
 				fmt.Sprintf("%s is not the beginning of a command (%s).", quote(prefix), clip(err.Error())),
-				"Write a program and the words behind it, as in \"git status\".")
+				"Write a program and its first arguments, as in \"git status\".")
 			return nil
 		}
 	}
@@ -256,11 +256,11 @@ func (f *fields) unknownKeys(rule *policy.Rule) {
 		remedy := "Remove it."
 		switch {
 		case nearest != "":
-			remedy = "Is " + nearest + " meant?"
+			remedy = "Did you mean " + nearest + "?"
 		}
 		if namesServer(e.Key, nearest) && rule.Decision != policy.Allow {
 			rule.Tools = nil
-			f.fail(e.Line, e.Key, KindUnknownKey, message+" It may name a server.", "Is mcpName meant?")
+			f.fail(e.Line, e.Key, KindUnknownKey, message+" It may name a server.", "Did you mean mcpName?")
 			continue
 		}
 		if rule.Decision != policy.Allow || slices.Contains(harmless, nearest) {

@@ -69,7 +69,7 @@ func (r *reader) askAll(name string, line int) policy.Rule {
 // standInEffect returns a clause that describes the effect of stand-ins.
 func standInEffect(standIns []policy.Rule) string {
 	if slices.ContainsFunc(standIns, asksAll) {
-		return ", and until it is corrected every call is asked about"
+		return ", and until it is corrected every call needs approval"
 	}
 	if len(standIns) > 0 {
 		return ", and until it is corrected the rules that deny, ask or check apply as far as they are readable"

@@ -61,7 +61,7 @@ func (r *reader) test(t *position.Table) {
 	for _, e := range f.unknown() {
 		remedy := "Remove it."
 		if nearest := nearestKey(e.Key, f.known()); nearest != "" {
-			remedy = "Is " + nearest + " meant?"
+			remedy = "Did you mean " + nearest + "?"
 		}
 		f.fail(e.Line, e.Key, KindUnknownKey, fmt.Sprintf("The key %s is unknown.", quote(e.Key)), remedy)
 	}
@@ -85,7 +85,7 @@ func (f *fields) confinement(call policy.Call) string {
 	case string:
 		kind = f.choice([]string{policy.Namespaces, "landlock", "container"}, "confined")
 	default:
-		f.wrong(e, e.Line, e.Value, "true, false or what confines the command, as \"landlock\"")
+		f.wrong(e, e.Line, e.Value, "true, false or a confinement, as \"landlock\"")
 	}
 	if kind != "" && call.Tool != "" && !policy.CanBeConfined(call.Tool) {
 		f.fail(e.Line, e.Key, KindRule, "The tool "+quote(call.Tool)+" runs no command, so nothing confines it.", "Remove it.")

@@ -46,7 +46,7 @@ func (a *analysis) awk(sc *scope, ws []arg) int {
 
 func (a *analysis) awkProgram(sc *scope, index, own int, w arg) {
 	if !w.Static && !w.number {
-		a.runs(sc, index, own, w.text(), "what the awk program does cannot be told")
+		a.runs(sc, index, own, w.text(), "the effect of the awk program is unknown")
 		return
 	}
 	l := awkLexer{text: w.template}

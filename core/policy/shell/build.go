@@ -118,7 +118,7 @@ func (a *analysis) makeLetters(sc *scope, index, i int, ws []arg) int {
 // makefile asks about a makefile that is not a plain file.
 func (a *analysis) makefile(sc *scope, index, own int, w arg, path string) {
 	if !w.Static || isDescriptorFile(path) {
-		a.runs(sc, index, own, w.text(), "which makefile is read cannot be told")
+		a.runs(sc, index, own, w.text(), "the makefile that it reads is unknown")
 	}
 	a.runsFile(sc, index, known(path), false)
 }
@@ -256,7 +256,7 @@ func (a *analysis) parallel(sc *scope, ws []arg) int {
 		end++
 	}
 	if start >= end {
-		a.runs(sc, index, min(start, len(ws)), joinText(ws), "the command lines that it reads cannot be told")
+		a.runs(sc, index, min(start, len(ws)), joinText(ws), "the command lines that it reads are unknown")
 		return index
 	}
 	a.parallelCommand(sc, index, start, joined(ws[start:end]))

@@ -114,9 +114,9 @@ func (a *analysis) readFile(sc *scope, ws []arg) int {
 	a.runsFile(sc, index, file, true)
 	switch {
 	case !file.Static, at == 1 && strings.HasPrefix(file.Text, "-"):
-		a.runs(sc, index, at, file.text(), "which file will be run cannot be told")
+		a.runs(sc, index, at, file.text(), "the file that it runs is unknown")
 	case isDescriptorFile(file.Text):
-		a.runs(sc, index, at, file.text(), "the commands that it reads cannot be told")
+		a.runs(sc, index, at, file.text(), "the commands that it reads are unknown")
 	}
 	return index
 }
@@ -135,7 +135,7 @@ func (a *analysis) printfName(sc *scope, index int, ws []arg) {
 		option.Text, option.template, option.head = strings.TrimPrefix(option.Text, "-v"), option.template[2:], option.head[2:]
 		a.nameArguments(sc, index, []arg{ws[0], option})
 	case maybe:
-		a.runs(sc, index, 1, option.text(), "which variable is set cannot be told")
+		a.runs(sc, index, 1, option.text(), "the name of the variable is unknown")
 	case !option.Static && option.head == "" && len(ws) > 2 && ws[2].Static && effectOf(ws[2].Text) != harmless:
 		a.named(sc, ws[2].Text)
 	}
@@ -267,9 +267,9 @@ func (a *analysis) options(sc *scope, index int, ws []arg) {
 			a.learnParameters(ws[i+1:])
 			return // positional parameters follow
 		case changesWords(w, set):
-			a.runs(sc, index, i+1, w.text(), "it changes which commands the words that follow are")
+			a.runs(sc, index, i+1, w.text(), "it changes how bash reads later words")
 		case !w.Static:
-			a.runs(sc, index, i+1, w.text(), "which option is set cannot be told")
+			a.runs(sc, index, i+1, w.text(), "the option is unknown")
 		case exportsWords(w, set):
 			a.exportsAll = true
 		}
@@ -318,7 +318,7 @@ func (a *analysis) alias(sc *scope, ws []arg) int {
 		if w.is("-p") || w.Static && !ok {
 			continue
 		}
-		a.runs(sc, index, i+1, w.text(), "an alias changes what later words mean")
+		a.runs(sc, index, i+1, w.text(), "an alias changes the meaning of later words")
 		at := sc.under(index, i+1)
 		at.guess = true
 		at.depth++

@@ -73,7 +73,7 @@ func (a *analysis) static(sc *scope, ws []arg, in input) int {
 	name := ws[0]
 	if index, ok := a.program(sc, ws, in); ok {
 		if sc.bare && index >= 0 && needsGuard(programName(name)) {
-			a.runs(sc, index, 1, joinText(ws), "without the variables that commands begin with it may run what the directory names")
+			a.runs(sc, index, 1, joinText(ws), "without the variables that fettle sets it may run code that the directory names")
 		}
 		a.runsFound(sc, index, ws)
 		a.operands(sc, index, ws)
@@ -130,7 +130,7 @@ func (a *analysis) child(sc *scope, parent, own int, ws []arg, in input) {
 	at.foreign = true
 	switch {
 	case at.depth > maxDepth:
-		a.unknown(at, joinText(ws), "too many commands run one another")
+		a.unknown(at, joinText(ws), "the commands are nested too deeply")
 	case len(ws) > 0:
 		a.command(at, ws, in)
 	}
@@ -145,7 +145,7 @@ func (a *analysis) scriptIn(at *scope, w arg) {
 	at.depth++
 	text := w.template
 	if !w.Static {
-		at = at.under(a.unknown(at, w.text(), "the command line that will run cannot be told"), 0)
+		at = at.under(a.unknown(at, w.text(), "the command line that it runs is unknown"), 0)
 		// Inserted text may add commands, but cannot remove those in the text.
 		at.guess = at.guess || !w.filled || w.head == ""
 		for _, v := range w.values {
@@ -161,7 +161,7 @@ func (a *analysis) scriptIn(at *scope, w arg) {
 // parseText walks a command line inside of the line.
 func (a *analysis) parseText(at *scope, text, shown string) {
 	if at.depth > maxDepth {
-		a.unknown(at, shown, "too many command lines run one another")
+		a.unknown(at, shown, "the command lines are nested too deeply")
 		return
 	}
 	if !a.step(text) {
@@ -172,12 +172,12 @@ func (a *analysis) parseText(at *scope, text, shown string) {
 	if problem == "" {
 		var err error
 		if file, err = parseBash(text); err != nil {
-			problem = "it does not parse as a bash command line: " + err.Error()
+			problem = "it is not valid bash: " + err.Error()
 		}
 	}
 	if problem != "" {
 		if !at.guess {
-			a.unknown(at, shown, "it cannot be taken apart: "+problem)
+			a.unknown(at, shown, "it cannot be parsed: "+problem)
 		}
 		return
 	}

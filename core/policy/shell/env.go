@@ -142,7 +142,7 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 		if value.number || value.Static && (value.Text == "" || isDigits(strings.TrimPrefix(value.Text, "-"))) {
 			return
 		}
-		a.unknown(sc, shown, "bash evaluates what "+name+" is given, and that may run a command")
+		a.unknown(sc, shown, "bash evaluates the value of "+name+", which may run a command")
 		return
 	case places:
 		if value.Static && !slices.ContainsFunc(strings.Split(value.Text, ":"), leadsAway) {
@@ -153,7 +153,7 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 			return
 		}
 	}
-	a.unknown(sc, shown, "programs that this line runs may run or load something else because of "+name)
+	a.unknown(sc, shown, name+" may make programs of the line run or load other code")
 }
 
 // leadsAway reports whether a path may leave the directory in which it starts.
@@ -263,10 +263,10 @@ func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
 			a.assigned(sc, "PATH", dynamic("…"))
 		case !names:
 		case as.Naked:
-			a.unknown(sc, a.written(d), "which variable it is another name for cannot be told")
+			a.unknown(sc, a.written(d), "the target of the name reference is unknown")
 		default:
 			if v := a.value(as.Value); !v.Static || effectOf(v.Text) != harmless {
-				a.unknown(sc, a.written(as), "it may be another name for a variable that makes programs run something")
+				a.unknown(sc, a.written(as), "it may refer to a variable that makes programs run other code")
 			}
 		}
 	}
@@ -278,7 +278,7 @@ func (a *analysis) declarations(sc *scope, index int, ws []arg) {
 	arrays := makesArrays(ws)
 	for i, w := range ws[1:] {
 		if option := w.Static && len(w.Text) > 1 && strings.ContainsAny(w.Text[:1], "-+"); option && strings.ContainsAny(w.Text, "in") {
-			a.runs(sc, index, i+1, w.text(), "bash may evaluate, or give to another variable, what the variable is given")
+			a.runs(sc, index, i+1, w.text(), "bash may evaluate the value, or assign it to another variable")
 		}
 		a.declared(sc, w, arrays)
 		a.unguards(sc, w)
@@ -313,6 +313,6 @@ func (a *analysis) declared(sc *scope, w arg, arrays bool) {
 		v.head, v.number, v.facts = strings.TrimPrefix(w.head, name+"="), w.number, w.facts
 		a.declaredIn(sc, name, v)
 	default:
-		a.unknown(sc, w.text(), "which variable is set cannot be told")
+		a.unknown(sc, w.text(), "the name of the variable is unknown")
 	}
 }

@@ -65,7 +65,7 @@ func isGuard(name string) bool {
 // unguards adds a part if a word names such a variable and unsets it.
 func (a *analysis) unguards(sc *scope, w arg) {
 	if w.Static && isGuard(w.Text) || slices.ContainsFunc(w.values, isGuard) || slices.ContainsFunc(w.Candidates, isGuard) {
-		a.unknown(sc, w.text(), "without the variable programs may run what the directory names")
+		a.unknown(sc, w.text(), "without the variable, programs may run code that the directory names")
 	}
 }
 

@@ -106,7 +106,7 @@ func (a *analysis) checkEvaluations() {
 		c := check{a: a, seen: map[string]bool{}}
 		if e.name && !c.named(e.facts) || !e.name && !c.evaluated(e.facts) {
 			reported = append(reported, e.source)
-			a.unknown(e.sc, e.text, "bash evaluates a value that may hold a command, and it cannot be told to be a number or a plain word")
+			a.unknown(e.sc, e.text, "bash evaluates the value, which may contain a command")
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (a *analysis) runWritten() {
 			written := placesOf(f.dirs, f.path)
 			if run.finds != nil {
 				if run.finds.finds(written) {
-					a.unknown(run.sc, run.file.text(), "it may run what the line itself writes into "+f.path)
+					a.unknown(run.sc, run.file.text(), "the line itself may write "+f.path+", which it runs")
 					break
 				}
 				continue
@@ -88,7 +88,7 @@ func (a *analysis) runWritten() {
 				continue
 			}
 			if found < 0 {
-				found = a.unknown(run.sc, run.file.text(), "what it runs is written by the line itself")
+				found = a.unknown(run.sc, run.file.text(), "the line itself writes the file that it runs")
 			}
 			if run.script && f.text.known && forShell(f.text.text) {
 				at := run.sc.under(found, 0)

@@ -10,7 +10,7 @@ import (
 // TestWrittenScripts asks about commands in a file that the line itself writes.
 // // AR-26, TO-10
 func TestWrittenScripts(t *testing.T) {
-	const says = "what it runs is written by the line itself"
+	const says = "the line itself writes the file that it runs"
 	asked := func(line string) bool {
 		for _, p := range Parse(line).Parts {
 			if p.Kind == Unknown && p.Reason == says {

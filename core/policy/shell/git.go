@@ -116,7 +116,7 @@ func isGitSetting(key string) effect {
 func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 	sub, rest := ws[i].Text, ws[i+1:]
 	if !in(gitCommands, sub) {
-		a.runs(sc, index, i, ws[i].text(), "it may be an alias, which runs what git's settings say")
+		a.runs(sc, index, i, ws[i].text(), "it may be an alias of git, which can run any command")
 		return
 	}
 	switch sub {
@@ -139,7 +139,7 @@ func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 	}
 	for j, w := range rest {
 		if value, ok := cutOneOf(w.template, "--format=", "--pretty="); ok && !isGitFormat(value) {
-			a.runs(sc, index, i+1+j, w.text(), "git's settings may give the format a meaning, and one with signatures runs a program")
+			a.runs(sc, index, i+1+j, w.text(), "git's settings may define the format, and a format with signatures runs a program")
 			break
 		}
 	}

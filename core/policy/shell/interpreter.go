@@ -59,7 +59,7 @@ func interpreterOf(name string) (*interpreter, bool) {
 func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input input) int {
 	index := a.plain(sc, ws)
 	code := func(i int) int {
-		a.runs(sc, index, i, ws[min(i, len(ws)-1)].text(), "what the code does cannot be told")
+		a.runs(sc, index, i, ws[min(i, len(ws)-1)].text(), "the effect of the code is unknown")
 		return index
 	}
 	edits, finds := 0, false
@@ -118,7 +118,7 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 		return index
 	}
 	if row.stdin && (len(ws) > 1 || input.given) && !asksVersion(ws) || row.stdin && len(ws) == 1 {
-		a.runs(sc, index, 1, joinText(ws), "the code that it reads cannot be told")
+		a.runs(sc, index, 1, joinText(ws), "the code that it reads is unknown")
 	}
 	return index
 }
@@ -147,9 +147,9 @@ func (a *analysis) module(sc *scope, index, i int, attached string, ws []arg) {
 	top, _, _ := strings.Cut(name.template, ".")
 	switch {
 	case !name.Static:
-		a.runs(sc, index, i, name.text(), "which module runs cannot be told")
+		a.runs(sc, index, i, name.text(), "the module that runs is unknown")
 	case in(codeModules, top):
-		a.runs(sc, index, i, name.text(), "what the code does cannot be told")
+		a.runs(sc, index, i, name.text(), "the effect of the code is unknown")
 	case in(runnerModules, top):
 		for j := i + 1; j < len(ws); j++ {
 			switch w := ws[j]; {
@@ -157,7 +157,7 @@ func (a *analysis) module(sc *scope, index, i int, attached string, ws []arg) {
 				a.module(sc, index, j, "", ws)
 				return
 			case w.is("-c") && top != "trace", !w.Static && w.splits && !w.number, isDescriptorFile(w.template):
-				a.runs(sc, index, j, w.text(), "what the code does cannot be told")
+				a.runs(sc, index, j, w.text(), "the effect of the code is unknown")
 				return
 			default:
 				a.runsFile(sc, index, w, false)

@@ -422,7 +422,7 @@ func (c *optionCheck) reads() {
 	if !in.given || in.known && c.row.holds+c.row.begins != "" && !c.row.spells(in.text+"\n") {
 		return
 	}
-	c.a.runs(c.sc, c.index, len(c.ws), joinText(c.ws), "what "+c.path+" reads may make it run something")
+	c.a.runs(c.sc, c.index, len(c.ws), joinText(c.ws), "the input of "+c.path+" may make it run a command")
 }
 
 // in reports whether a name is in a list separated by blanks.

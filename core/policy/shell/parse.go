@@ -34,7 +34,7 @@ func Parse(command string) (line *Line) {
 	}()
 	file, err := parseBash(command)
 	if err != nil {
-		line.Problem = "it does not parse as a bash command line: " + err.Error()
+		line.Problem = "it is not valid bash: " + err.Error()
 		return line
 	}
 	a := newAnalysis(command)

@@ -93,7 +93,7 @@ func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 		case (strings.HasPrefix(w.head, "-") || strings.HasPrefix(w.head, "+")) && w.Static && len(w.Text) > 1:
 			for _, option := range append([]arg{w}, ws[i+1:min(i+1+strings.Count(strings.ToLower(w.Text), "o"), len(ws))]...) {
 				if changesWords(option, true) || !option.Static {
-					a.runs(sc, index, i, option.text(), "it changes which commands the words of the command line are")
+					a.runs(sc, index, i, option.text(), "it changes how the shell reads the command line")
 				}
 				a.exportsAll = a.exportsAll || exportsWords(option, true)
 			}
@@ -108,7 +108,7 @@ func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 			i += strings.Count(strings.ToLower(w.Text), "o") // each takes a word
 			continue
 		case strings.HasPrefix(w.head, "-"), !w.Static && !w.quoted:
-			a.runs(sc, index, i, w.text(), "what the shell will run cannot be told")
+			a.runs(sc, index, i, w.text(), "the commands of the shell are unknown")
 			return index
 		}
 		if i < len(ws) {
@@ -125,7 +125,7 @@ func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
 	w := ws[i]
 	if text < 0 {
 		if !w.Static || isDescriptorFile(w.Text) {
-			a.runs(sc, index, i, w.text(), "which commands the shell will read cannot be told")
+			a.runs(sc, index, i, w.text(), "the commands that the shell reads are unknown")
 		}
 		a.runsFile(sc, index, w, true)
 		return
@@ -134,7 +134,7 @@ func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
 		a.parts[index].Wraps = true
 	}
 	if programName(ws[0]) == "zsh" && !isPlainShell(w.template) {
-		a.runs(sc, index, text, w.text(), "zsh may read this command line in another way than bash")
+		a.runs(sc, index, text, w.text(), "zsh may parse this command line differently from bash")
 	}
 	a.learnParameters(ws[i+1:])
 	at := sc.under(index, text)
@@ -156,5 +156,5 @@ func (a *analysis) standardInput(sc *scope, index int, in input) {
 		a.parseText(at, in.text, in.text)
 		return
 	}
-	a.unknown(at, a.parts[index].Text, "the commands that the shell will read cannot be told")
+	a.unknown(at, a.parts[index].Text, "the commands that the shell reads are unknown")
 }

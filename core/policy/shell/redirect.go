@@ -83,7 +83,7 @@ func (a *analysis) redirects(sc *scope, s *syntax.Stmt, index int) {
 	for _, r := range s.Redirs {
 		a.redirect(at, sc, r)
 		if word := a.wordBefore(s, r); strings.HasPrefix(word, "{") && strings.Contains(word, "[") {
-			a.unknown(at, word, "bash takes it for the variable of a descriptor, and its subscript may run a command")
+			a.unknown(at, word, "bash reads it as the variable of a descriptor, and its subscript may run a command")
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (a *analysis) redirect(at, sc *scope, r *syntax.Redirect) {
 		}
 	case syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 	default:
-		a.unknown(at, a.written(r), "this kind of redirection is not understood")
+		a.unknown(at, a.written(r), "this kind of redirection is not supported")
 	}
 }
 

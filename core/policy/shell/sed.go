@@ -46,7 +46,7 @@ func (a *analysis) sed(sc *scope, ws []arg) int {
 				script(i, v)
 			case strings.HasPrefix("--file", name) && name != "--f":
 				hasScript = true
-				a.runs(sc, index, i, w.text(), "what the sed script does cannot be told")
+				a.runs(sc, index, i, w.text(), "the effect of the sed script is unknown")
 				if !attached {
 					i++
 				}
@@ -123,7 +123,7 @@ func (a *analysis) sedLetters(sc *scope, index, i int, ws []arg, inPlace *int, b
 			return i
 		case 'f':
 			*hasScript = true
-			a.runs(sc, index, i, w.text(), "what the sed script does cannot be told")
+			a.runs(sc, index, i, w.text(), "the effect of the sed script is unknown")
 			if rest == "" {
 				return i + 1
 			}
@@ -140,7 +140,7 @@ func (a *analysis) sedLetters(sc *scope, index, i int, ws []arg, inPlace *int, b
 
 func (a *analysis) sedScript(sc *scope, index, own int, w arg) {
 	if !w.Static && !w.number {
-		a.runs(sc, index, own, w.text(), "what the sed script does cannot be told")
+		a.runs(sc, index, own, w.text(), "the effect of the sed script is unknown")
 		return
 	}
 	p := sedParser{s: w.template}

@@ -67,7 +67,7 @@ func TestShapes(t *testing.T) {
 		{"x=`a` y=$(b) c", lines("$ c", "? x=`a`", "? y=$(b)", "$ a", "$ b")},
 		{"x=($(a) [1]=$(b))", lines("$ a", "$ b")},
 		{"x[$(a)]=1", lines("$ a", "? $(a)")},
-		{`z "$(a "$(b)")" 'no $(c)' \$(d) 2>/dev/null; true`, "! it does not parse as a bash command line: 1:29: a command can only contain words and redirects; encountered `(`"},
+		{`z "$(a "$(b)")" 'no $(c)' \$(d) 2>/dev/null; true`, "! it is not valid bash: 1:29: a command can only contain words and redirects; encountered `(`"},
 		{`z "$(a "$(b)")" 'no $(c)'`, lines(`$ z "$(a "$(b)")" 'no $(c)'`, `$ a "$(b)"`, "$ b", `? "$(a "$(b)")" @0.1`, `? "$(b)" @1.1`)},
 		{"z <(a) >(b)", lines("$ z <(a) >(b)", "$ a", "$ b")},
 		{"z ${x:-$(a)} ${y#$(b)} ${v/$(c)/$(d)} ${w:$(e)}", lines("$ z ${x:-$(a)} ${y#$(b)} ${v/$(c)/$(d)} ${w:$(e)}", "$ a", "$ b", "$ c", "$ d", "$ e", "? $(e)", "? ${x:-$(a)} @0.1")},

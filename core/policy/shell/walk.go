@@ -15,7 +15,7 @@ func (a *analysis) file(sc *scope, f *syntax.File, source string) {
 	hadHazard := a.evaluates && a.hazard
 	a.scan(f)
 	if a.evaluates && a.hazard && !hadHazard {
-		a.unknown(sc, source, "arithmetic or an indirection may run a command that a value holds")
+		a.unknown(sc, source, "arithmetic or an indirection may run a command in a value")
 	}
 	a.stmts(sc, f.Stmts)
 }
@@ -117,7 +117,7 @@ func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 		a.substitutions(sc, cmd)
 		sc.success = sc.dirs
 	default:
-		a.unknown(sc, a.written(cmd), "this kind of command is not understood")
+		a.unknown(sc, a.written(cmd), "this kind of command is not supported")
 	}
 }
 
@@ -233,7 +233,7 @@ func (a *analysis) substitutions(sc *scope, n syntax.Node) {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
 			if n.ReplyVar || n.TempFile {
-				a.unknown(sc, a.written(n), "this kind of substitution is not understood")
+				a.unknown(sc, a.written(n), "this kind of substitution is not supported")
 			}
 			a.stmts(sc.inside(), n.Stmts)
 			return false
@@ -246,7 +246,7 @@ func (a *analysis) substitutions(sc *scope, n syntax.Node) {
 			return false
 		case *syntax.ParamExp:
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word.Lit() == "P" {
-				a.unknown(sc, a.written(n), "a prompt expansion may run commands that a value holds")
+				a.unknown(sc, a.written(n), "a prompt expansion may run commands in a value")
 			}
 			if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				a.assigned(sc, n.Param.Value, a.value(n.Exp.Word))
@@ -280,7 +280,7 @@ func (a *analysis) quotesInQuotes(sc *scope, n syntax.Node) {
 			return false
 		case *syntax.SglQuoted:
 			if strings.ContainsAny(n.Value, "$`}\"\\") {
-				a.unknown(sc, a.written(n), "bash may read these quotes in another way")
+				a.unknown(sc, a.written(n), "bash may parse these quotes differently")
 			}
 		}
 		return true

@@ -6,7 +6,7 @@ import (
 )
 
 // unclearCommand is the reason for the unknown command of a wrapper.
-const unclearCommand = "which of the words are the command that it runs cannot be told"
+const unclearCommand = "the first word of the command that it runs is unknown"
 
 // wrapped adds a program that runs another one, with its command.
 func (a *analysis) wrapped(sc *scope, row *wrapper, ws []arg, in input) int {
@@ -319,7 +319,7 @@ func (r *reader) special(name string, value arg, own int) {
 		r.a.sshOption(r.sc, r.index, own, value)
 	case r.row.remote && name == "e":
 	default:
-		r.a.runs(r.sc, r.index, own, value.text(), "the option may change what is run")
+		r.a.runs(r.sc, r.index, own, value.text(), "the option may change the command that runs")
 	}
 }
 
@@ -417,7 +417,7 @@ func (r *reader) command() {
 	case r.row.is("sudo") && len(rest) > 0:
 	case r.row.is("su") || r.row.is("runuser") && r.gaveText: // words for the shell
 		if !r.gaveText {
-			r.a.runs(r.sc, r.index, r.at, joinText(rest), "the shell that it starts reads its commands from elsewhere")
+			r.a.runs(r.sc, r.index, r.at, joinText(rest), "the shell that it starts reads its commands from an unknown source")
 		}
 		return
 	case r.row.is("flock") && rest[0].is("-c", "--command") && len(rest) > 1:
@@ -434,7 +434,7 @@ func (r *reader) command() {
 			r.a.writes(r.sc.under(r.index, r.at+i), w)
 		}
 		if !r.gaveText {
-			r.a.runs(r.sc, r.index, r.at, joinText(rest), "the shell that it starts reads its commands from elsewhere")
+			r.a.runs(r.sc, r.index, r.at, joinText(rest), "the shell that it starts reads its commands from an unknown source")
 		}
 		return
 	case r.gaveText:
@@ -466,6 +466,6 @@ func (r *reader) nothing() {
 		r.a.child(r.sc, r.index, len(r.ws), []arg{known("echo"), dynamic("…")}, input{})
 	case r.gaveText:
 	case r.row.shell, r.row.is("script"), r.row.remote && (r.in.given || r.sc.fed.given):
-		r.a.runs(r.sc, r.index, len(r.ws), joinText(r.ws), "the shell that it starts reads its commands from elsewhere")
+		r.a.runs(r.sc, r.index, len(r.ws), joinText(r.ws), "the shell that it starts reads its commands from an unknown source")
 	}
 }

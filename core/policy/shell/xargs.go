@@ -9,7 +9,7 @@ func (r *reader) xargsOption(name string, value arg) {
 		slot := dynamic("0")
 		slot.number = true
 		if !value.Static {
-			r.a.runs(r.sc, r.index, r.at-1, value.text(), "which variable is set cannot be told")
+			r.a.runs(r.sc, r.index, r.at-1, value.text(), "the name of the variable is unknown")
 			return
 		}
 		r.a.assigned(r.sc, value.Text, slot)

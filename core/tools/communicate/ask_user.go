@@ -174,7 +174,7 @@ func yesOrNo(text string) (answer string, known bool) {
 }
 
 func noApprover(cause error) *fault.Error {
-	return fault.Wrap(fault.NoApprover, "communicate.ask", "No user can be asked in this session; no question was shown.",
+	return fault.Wrap(fault.NoApprover, "communicate.ask", "This session has no user to ask; no question was shown.",
 		"Decide what you can without the user, state your assumptions, and leave the rest open.", cause)
 }
 

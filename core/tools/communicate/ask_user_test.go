@@ -227,8 +227,8 @@ func TestNoFrontEnd(t *testing.T) {
 		code    fault.Code
 		message string
 	}{
-		"no user":     {nil, fault.NoApprover, "No user can be asked"},
-		"no listener": {fails(fault.Wrap(fault.NoApprover, "x.y", "None.", "", bus.ErrNoApprover)), fault.NoApprover, "No user can be asked"},
+		"no user":     {nil, fault.NoApprover, "no user to ask"},
+		"no listener": {fails(fault.Wrap(fault.NoApprover, "x.y", "None.", "", bus.ErrNoApprover)), fault.NoApprover, "no user to ask"},
 		"closed":      {fails(fault.New(fault.NotInitialized, "x.y", "Closed.", "")), fault.NotInitialized, "Closed."},
 		"other":       {fails(errors.New("connection reset")), fault.ExecutionFailed, "connection reset"},
 	} {
