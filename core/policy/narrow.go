@@ -122,7 +122,7 @@ func (e *Engine) tried(c *Call, s Scope, template Rule, exact bool) ([]Rule, err
 	given := slices.Concat(e.given, ready)
 	e.mu.Unlock()
 	if after := e.snapshot(given).decide(c); after.Decision != Allow || after.Run != template.Run {
-		return nil, notRemembered("It would be asked about again. " + after.Reason)
+		return nil, notRemembered("It would still need approval. " + after.Reason)
 	}
 	return rules, nil
 }

@@ -356,7 +356,7 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case r == v.maybe:
 		return fmt.Sprintf("It is unknown whether the rule %s covers %s.", r.id, text), r.remedy()
 	case r.own == ownYolo:
-		return "In yolo mode nothing is asked about that no rule speaks of.", ""
+		return "In yolo mode, calls without a matching rule run without approval.", ""
 	case r.own == ownConfined:
 		return confinedReason, ""
 	case r.own == ownBuiltins && p.Kind == shell.Builtin:

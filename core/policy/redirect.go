@@ -40,10 +40,10 @@ func (j *judge) write(i int) judged {
 		return v
 	case owner != nil && !v.stricter(owner) && j.mayFree(owner, places, known):
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
-		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.id)
+		v.reason = fmt.Sprintf("The rule %s also allows the file that it writes.", owner.id)
 		switch owner.own {
 		case ownYolo:
-			v.reason = "In yolo mode nothing is asked about that no rule speaks of."
+			v.reason = "In yolo mode, calls without a matching rule run without approval."
 		case ownConfined:
 			v.reason = confinedReason
 		}

@@ -115,7 +115,7 @@ func (s *snapshot) decidePlaced(c *Call) Decision {
 }
 
 // confinedReason explains why commands run unasked in auto mode.
-const confinedReason = "In auto mode confined commands run without asking."
+const confinedReason = "In auto mode confined commands run without approval."
 
 // asksToLeave turns the approval of a command into a question, because its call
 // requests that it is not confined.

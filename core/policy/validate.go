@@ -149,7 +149,7 @@ func checkNames(r Rule) error {
 		}
 	}
 	if strings.Contains(r.Server, "*") && r.Server != "*" {
-		return invalid(r, "%.40q is no MCP server; give a server's name, or * for all", r.Server)
+		return invalid(r, "%.40q is not an MCP server; use a server's name, or * for all", r.Server)
 	}
 	for _, effect := range r.Effects {
 		if !slices.Contains(effects, effect) {
@@ -172,7 +172,7 @@ func checkNames(r Rule) error {
 	}
 	for _, m := range r.Modes {
 		if _, err := ParseApprovalMode(string(m)); err != nil || m == "" {
-			return invalid(r, "%.40q is no approval mode; use default, autoEdit, auto, yolo, plan", m)
+			return invalid(r, "%.40q is not an approval mode; use default, autoEdit, auto, yolo, plan", m)
 		}
 	}
 	return nil
@@ -229,7 +229,7 @@ func checkRun(r Rule) error {
 	case r.Run == "":
 		return nil
 	case r.Run != RunConfined && r.Run != RunUnconfined:
-		return invalid(r, "%.40q is no value of run; use confined or unconfined", r.Run)
+		return invalid(r, "%.40q is not a value of run; use confined or unconfined", r.Run)
 	case r.Decision != Allow:
 		return invalid(r, "run goes with the decision allow alone")
 	case r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return t != shellTool && t != shellAlias }):

@@ -190,7 +190,7 @@ func TestRun(t *testing.T) {
 	for text, want := range map[string]string{
 		"decision = \"allow\"\nrun = \"confined\"":   "",
 		"decision = \"allow\"\nrun = \"unconfined\"": "",
-		"decision = \"allow\"\nrun = \"outside\"":    "is not a value of it",
+		"decision = \"allow\"\nrun = \"outside\"":    "is not a valid value",
 		"decision = \"deny\"\nrun = \"confined\"":    "in rules that allow only",
 	} {
 		f, problems := rulefile.Parse("p.toml", []byte("[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"make\"\npriority = 1\n"+text+"\n"), user)
